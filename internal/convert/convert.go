@@ -9,12 +9,12 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Kind is what a note means for the load.
+// Kind is the consequence of a note for the load.
 type Kind string
 
 // The kinds, the most severe first.
 const (
-	// Differs: the option has no equal, so the converted load is not the same.
+	// Differs: the option has no equivalent, so the converted load differs.
 	Differs Kind = "Differs"
 	// Elsewhere: the option is set in the benchmark, not in the profile.
 	Elsewhere Kind = "Elsewhere"
@@ -25,14 +25,14 @@ const (
 // Kinds in the order in which they are printed.
 var Kinds = []Kind{Differs, Elsewhere, Unneeded}
 
-// Note records what became of an option that the profile does not hold as given.
+// Note records the handling of an option that the profile does not hold as given.
 type Note struct {
 	Kind Kind `json:"kind"`
 	// Option as it was given, such as -r100.
 	Option string `json:"option"`
-	// Why explains why the option has no equal, or where it belongs.
+	// Why explains why the option has no equivalent, or where it belongs.
 	Why string `json:"why"`
-	// Remedy is what the user should do, if anything.
+	// Remedy is the action that the user should take, if any.
 	Remedy string `json:"remedy,omitempty"`
 }
 
@@ -41,20 +41,20 @@ type Workload struct {
 	// Name for the profile.
 	Name string
 	Spec v1alpha1.WorkloadProfileSpec
-	// Duration and WarmUp are those of the command line, for the phase; 0 if it has none.
+	// Duration and WarmUp come from the command line, for the phase; 0 if it has none.
 	Duration, WarmUp time.Duration
 	// Processes is the number of MPI processes over all clients; 0 if the command line has none.
 	Processes int64
 	Notes     []Note
 }
 
-// Options are what a command line does not contain.
+// Options hold facts that a command line does not contain.
 type Options struct {
 	// Name of the profile. "" means the name of the tool or of the job.
 	Name string
-	// DatasetBytes is how much each client works on, if the command line relies on the size of existing files.
+	// DatasetBytes is the size of each client's data, if the command line relies on the size of existing files.
 	DatasetBytes int64
-	// ReadFile returns the content of a file that the command line names. nil means that none can be read.
+	// ReadFile returns the content of a file that the command line names. nil means that files cannot be read.
 	ReadFile func(name string) ([]byte, error)
 }
 
@@ -79,7 +79,7 @@ func (o *Options) read(name string) ([]byte, error) {
 	return text, nil
 }
 
-// Bounds of what is read.
+// Bounds on the input.
 const (
 	maxFileBytes    = 1 << 20
 	maxArguments    = 4096
@@ -130,7 +130,7 @@ func shown(text string) string {
 	return safe.String()
 }
 
-// all joins the problems, at most 20, so that a user can fix them together.
+// all joins the problems, at most 20, so that a user can fix them at once.
 func all(problems []error) error {
 	const most = 20
 	if len(problems) > most {
@@ -139,7 +139,7 @@ func all(problems []error) error {
 	return errors.Join(problems...)
 }
 
-// program removes the name of the program from the front of a command line that was copied as a whole.
+// program removes the program's name from the front of a command line that was copied as a whole.
 func program(arguments []string, names ...string) []string {
 	if len(arguments) == 0 {
 		return arguments

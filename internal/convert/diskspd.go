@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/fio"
 )
 
-// DiskSpd converts a command line of DiskSpd 2.x. The program's own name may come first. Errors name the option and the
+// DiskSpd converts a command line of DiskSpd 2.x. It may begin with the program's name. Errors name the option and the
 // remedy.
 func DiskSpd(arguments []string, options Options) ([]Workload, error) {
 	if err := checkArguments(arguments); err != nil {
@@ -36,11 +36,11 @@ func DiskSpd(arguments []string, options Options) ([]Workload, error) {
 	return []Workload{converted}, nil
 }
 
-// diskspdWriter turns what is done to the targets, which are all treated alike, into a profile.
+// diskspdWriter turns the load on the targets, which are all treated alike, into a profile.
 type diskspdWriter struct {
 	span   *diskspdSpan
 	target *diskspdTarget
-	// path is that of the first target, targets the number of them.
+	// path is the path of the first target, targets the number of targets.
 	path    string
 	targets int64
 	options *Options
@@ -48,7 +48,7 @@ type diskspdWriter struct {
 	notes   notes
 	// bytes is the size of each target's dataset.
 	bytes uint64
-	// spread is how many jobs replace one thread.
+	// spread is the number of jobs that replace one thread.
 	spread int64
 }
 
@@ -90,7 +90,7 @@ func (w *diskspdWriter) given(key, otherwise string) string {
 	return otherwise
 }
 
-// dataset computes how much of each target is touched.
+// dataset computes how much of each target the load uses.
 func (w *diskspdWriter) dataset() error {
 	t := w.target
 	size := t.size
@@ -164,7 +164,7 @@ func (w *diskspdWriter) caching() {
 	}
 }
 
-// hint returns the hint of -fr and -fs for the cache; without one Windows gets none.
+// hint returns the cache hint for -fr and -fs; without one Windows gets no hint.
 func (w *diskspdWriter) hint() v1alpha1.FioOptionValue {
 	random, sequential := strings.Contains(w.target.hints, "r"), strings.Contains(w.target.hints, "s")
 	if strings.Contains(w.target.hints, "t") {

@@ -7,10 +7,10 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// diskspdPatternBytes is how many bytes of DiskSpd's pattern 0, 1, ... 255 are written to an option.
+// diskspdPatternBytes is the number of bytes of DiskSpd's pattern 0, 1, ... 255 that are written to an option.
 const diskspdPatternBytes = 64
 
-// content reads what is written: -Z and its variants.
+// content reads the options for the written data: -Z and its variants.
 func (w *diskspdWriter) content() {
 	t := w.target
 	switch option := w.given("Z", "-Z"); {

@@ -51,7 +51,7 @@ func (w *diskspdWriter) threads() error {
 		w.notes.unneeded(w.given("o", "-o2, the default of -o"), "each thread copies mapped memory one block at a time")
 		depth = 1
 	case !t.direct() && !t.mapped && depth > 1 && t.randomRatio == 100:
-		// Through the page cache libaio does one operation at a time, so there is a job for each outstanding operation.
+		// Through the page cache libaio does one operation at a time, so each outstanding operation becomes a job.
 		w.spread, jobs, depth, shared = depth, jobs*depth, 1, true
 		files = w.targets
 		w.profile.IOEngine = v1alpha1.FioPsync
@@ -129,7 +129,7 @@ func (w *diskspdWriter) stride() {
 // random reads -r, -rs and -rd.
 func (w *diskspdWriter) random() {
 	t := w.target
-	w.profile.Options["norandommap"] = "1" // blocks may repeat before all were touched
+	w.profile.Options["norandommap"] = "1" // blocks may repeat before all were used
 	align := t.alignment()
 	option := w.given("r", "-r")
 	asked := fmt.Sprintf("%d after -r is an alignment of %d bytes, not a percentage; -r alone is 100 %% random", align, align)
@@ -156,7 +156,7 @@ func (w *diskspdWriter) random() {
 	}
 }
 
-// distribution sets the distribution of -rd in percent of the target, the only form that a profile holds.
+// distribution sets the distribution of -rd in percent of the target, which is the only form that a profile can hold.
 func (w *diskspdWriter) distribution() {
 	t := w.target
 	parts := make([]string, 0, len(t.ranges))
@@ -170,7 +170,7 @@ func (w *diskspdWriter) distribution() {
 				end = w.bytes
 			}
 			if end == at {
-				exact = false // it lies beyond the target: DiskSpd drops it too
+				exact = false // the range lies beyond the target: DiskSpd drops it too
 				continue
 			}
 			at = end
@@ -218,7 +218,7 @@ func (w *diskspdWriter) pace() {
 		return
 	}
 	if t.interlocked {
-		perFile = 1 // one job replaces them
+		perFile = 1 // one job replaces the threads
 	}
 	// DiskSpd divides the burst of a target among its threads.
 	blocks := t.burst / perFile / w.spread

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// diskspdSize reads a size as DiskSpd does: bytes, or with K, M, G or T for powers of 1024, or with b
-// for blocks. rest is what follows it.
+// diskspdSize reads a size as DiskSpd does: bytes, or with K, M, G or T for powers of 1024, or with b for blocks. rest
+// is the text after the size.
 func diskspdSize(text string, block uint64) (value uint64, rest string, err error) {
 	digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
 	if digits == 0 {
@@ -45,7 +45,7 @@ func diskspdSize(text string, block uint64) (value uint64, rest string, err erro
 	return value, rest, nil
 }
 
-// diskspdWhole reads a size with nothing after it.
+// diskspdWhole reads a size with no text after it.
 func diskspdWhole(text string, block uint64) (uint64, error) {
 	value, rest, err := diskspdSize(text, block)
 	if err == nil && rest != "" {
@@ -54,8 +54,8 @@ func diskspdWhole(text string, block uint64) (uint64, error) {
 	return value, err
 }
 
-// diskspdCount reads a whole number. DiskSpd's own atoi reads 4x as 4; here that is an error, because it is a typing
-// mistake.
+// diskspdCount reads a whole number. DiskSpd itself uses atoi, which reads 4x as 4; here that is an error, because it
+// is a typing mistake.
 func diskspdCount(text string, least, most int64) (int64, error) {
 	value, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || value < least || value > most || text[0] == '+' {

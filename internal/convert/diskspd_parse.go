@@ -10,7 +10,7 @@ const maxDiskspdTargets = 1000
 
 type diskspdLine struct {
 	span diskspdSpan
-	// target is what is done to each of the paths.
+	// target is the load on each of the paths.
 	target diskspdTarget
 	paths  []string
 	// cacheGiven and through record which parts of -S were given, to find conflicts.
@@ -18,7 +18,7 @@ type diskspdLine struct {
 	limitGiven          bool
 }
 
-// readDiskspdLine reads the arguments, without the program's name. The error holds all problems.
+// readDiskspdLine reads the arguments, without the program's name. The error joins all problems.
 func readDiskspdLine(arguments []string) (*diskspdLine, error) {
 	l := &diskspdLine{span: newDiskspdSpan(), target: newDiskspdTarget()}
 	var problems []error
@@ -37,7 +37,7 @@ func readDiskspdLine(arguments []string) (*diskspdLine, error) {
 			options = append(options, argument)
 		}
 	}
-	// -b is read first, because sizes in blocks depend on it, wherever it stands.
+	// -b is read first, wherever it is, because sizes in blocks depend on it.
 	for _, pass := range []bool{true, false} {
 		for _, argument := range options {
 			if (argument[1] == 'b') != pass {
@@ -57,7 +57,7 @@ func readDiskspdLine(arguments []string) (*diskspdLine, error) {
 	return l, all(problems)
 }
 
-// diskspdOption reads what follows an option's letter.
+// diskspdOption reads the text after an option's letter.
 type diskspdOption func(l *diskspdLine, rest string) error
 
 func (l *diskspdLine) option(argument string) error {
@@ -122,7 +122,7 @@ func diskspdTime(target func(l *diskspdLine) *int64) diskspdOption {
 	}
 }
 
-// diskspdIgnored accepts an option that is not converted, with a note.
+// diskspdIgnored accepts an option that is not converted, and adds a note.
 func diskspdIgnored(kind Kind, why, remedy string) diskspdOption {
 	return func(l *diskspdLine, _ string) error {
 		l.span.extra = append(l.span.extra, Note{Kind: kind, Why: why, Remedy: remedy})

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// diskspdSpan is what DiskSpd calls a time span: the options for all targets together.
+// diskspdSpan holds what DiskSpd calls a time span: the options for all targets together.
 type diskspdSpan struct {
-	// duration, warmUp and coolDown are in seconds. A duration of 0 means until it is stopped.
+	// duration, warmUp and coolDown are in seconds. A duration of 0 means until DiskSpd is stopped.
 	duration, warmUp, coolDown int64
 	// threads of -F, over all targets, and requests of -O; 0 if not given.
 	threads, requests int64
@@ -23,12 +23,12 @@ type diskspdSpan struct {
 
 type diskspdCPU struct{ group, number int64 }
 
-// diskspdTarget is what is done to one file or device.
+// diskspdTarget is the load on one file or device.
 type diskspdTarget struct {
 	block uint64
-	// size of -c; 0 if the target exists already.
+	// size is the value of -c; 0 if the target exists already.
 	size uint64
-	// base and limit of the range that is touched; a limit of 0 means the end.
+	// base and limit are the range that the load uses; a limit of 0 means the end.
 	base, limit uint64
 	// align is the alignment of random offsets, or the stride of sequential ones; nil means the block.
 	align       *uint64
@@ -37,7 +37,7 @@ type diskspdTarget struct {
 	absolute    bool
 	interlocked bool
 	parallel    bool
-	// threadStride of -T; 0 if not given.
+	// threadStride is the value of -T; 0 if not given.
 	threadStride uint64
 	threads      int64
 	requests     int64
@@ -58,8 +58,7 @@ type diskspdTarget struct {
 	bufferFile          string
 }
 
-// diskspdRange is a share of the operations, in percent, and the size of the part of the target that they go to, in
-// percent or bytes.
+// diskspdRange is a part of the target, in percent or bytes, and the share of the operations on it, in percent.
 type diskspdRange struct {
 	percent, size uint64
 }
@@ -90,7 +89,7 @@ func (t *diskspdTarget) direct() bool { return t.cache == 'u' || t.cache == 'r' 
 
 func (t *diskspdTarget) writes() bool { return t.writeRatio > 0 }
 
-// finish adds the rest of a distribution as DiskSpd does, and returns what DiskSpd or a profile would refuse.
+// finish completes a distribution as DiskSpd does, and returns the settings that DiskSpd or a profile would refuse.
 func (s *diskspdSpan) finish(t *diskspdTarget) error {
 	var problems []error
 	refuse := func(when bool, format string, arguments ...any) {

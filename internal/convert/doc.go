@@ -4,16 +4,16 @@
 //	command line, job file
 //	        |  read as strictly as the tool does, or more
 //	        v
-//	   what it means  ----------------->  Notes: what has no equal, what belongs elsewhere
+//	   meaning of the load ----------->  Notes: options without equivalent, options that belong elsewhere
 //	        |
 //	        v
 //	   WorkloadProfile, which the engine's own Validate accepts
 //
-// Figures measured with a converted profile are compared with those of the old tool, so nothing is lost silently. Every
-// option that the profile does not hold is in a Note with the reason and the remedy. What cannot be known, such as the
-// size of a file on another machine, must be given by the user and is never guessed.
+// Users compare figures measured with a converted profile with those of the old tool, so nothing may be lost silently.
+// Every option that the profile does not hold is in a Note with the reason and the remedy. Facts that cannot be known,
+// such as the size of a file on another machine, must be given by the user and are never guessed.
 //
-// The meaning of DiskSpd's options comes from its source (CmdLineParser, Common and IORequestGenerator of 2.2) and not
-// from its help, which differs in places: -w without a number is refused, and the burst of -i is shared by the threads
-// of a target.
+// The meaning of DiskSpd's options comes from its source (CmdLineParser, Common and IORequestGenerator of 2.2), not
+// from its help, which differs in places: -w without a number is refused, and the threads of a target share the burst
+// of -i.
 package convert

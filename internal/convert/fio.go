@@ -10,9 +10,9 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/fio"
 )
 
-// Fio converts a command line of fio. The program's own name may come first, and the job files that the command line
-// names are read. Jobs that run at the same time become one workload; groups that are separated by a stonewall become
-// one each. Errors name the option and the remedy.
+// Fio converts a command line of fio. It may begin with the program's name, and the job files that it names are read.
+// Jobs that run at the same time become one workload; groups that are separated by a stonewall become one workload
+// each. Errors name the option and the remedy.
 func Fio(arguments []string, options Options) ([]Workload, error) {
 	if err := checkArguments(arguments); err != nil {
 		return nil, fmt.Errorf("read the command line of fio: %w", err)
@@ -114,7 +114,7 @@ func resourceName(name, otherwise string) string {
 	return otherwise
 }
 
-// fioJob is a parsed job: figures that the profile's fields hold, and the other options.
+// fioJob is a parsed job: figures that the profile's fields can hold, and the other options.
 type fioJob struct {
 	name string
 	// keep holds the options without a field below, in their order and in the engine's form.
@@ -126,7 +126,7 @@ type fioJob struct {
 	increment          uint64
 	direct             bool
 	engine, direction  string
-	// shared is true if the jobs have a filename, and so work on the same files.
+	// shared is true if the jobs have a filename, and so use the same files.
 	shared   bool
 	fileName string
 	waits    bool

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/fio"
 )
 
-// fioEssential lists options that define the load: if their value cannot be held, the conversion fails.
+// fioEssential lists options that define the load: if the profile cannot hold their value, the conversion fails.
 var fioEssential = []string{
 	"rw", "bs", "bsrange", "bssplit", "size", "filesize", "numjobs", "nrfiles", "iodepth", "ioengine", "direct", "buffered", "rwmixread", "rwmixwrite",
 }
@@ -21,7 +21,7 @@ var fioSizes = []string{
 	"bs", "bsrange", "bssplit", "size", "filesize", "ba", "zonesize", "zonerange", "zoneskip", "buffer_compress_chunk", "rate", "iomem_align", "offset_increment",
 }
 
-// fioElsewhere maps options that the benchmark sets to the remedy.
+// fioElsewhere maps options that belong to the benchmark to the remedy.
 var fioElsewhere = map[string]string{
 	"directory": "set the target's path or claim", "randseed": "set the seed of an earlier run to repeat its offsets",
 	"loops": "set a duration in the phase, or repeat the phase", "startdelay": "use a separate phase for the load before it",
@@ -62,7 +62,7 @@ func readFioJob(section *fioSection) (*fioJob, error) {
 	return j, all(problems)
 }
 
-// option keeps an option, or adds a note on why the profile does not hold it.
+// option keeps an option, or adds a note that explains why the profile does not hold it.
 func (j *fioJob) option(o fioOption) error {
 	if slices.Contains(fioSizes, o.name) {
 		if written, changed := fioBytes(o.value); changed {
@@ -100,7 +100,7 @@ func (j *fioJob) option(o fioOption) error {
 	return nil
 }
 
-// shownWhy returns an engine's reason, which may quote user input, as at most 300 bytes of printable ASCII.
+// shownWhy shortens an engine's reason, which may quote user input, to at most 300 bytes of printable ASCII.
 func shownWhy(why string) string {
 	if len(why) > 300 {
 		why = why[:300]
@@ -113,7 +113,7 @@ func shownWhy(why string) string {
 	}, why)
 }
 
-// fioExclusive lists groups of options of which the last one given replaces the others.
+// fioExclusive lists groups of options of which only the last one given takes effect.
 var fioExclusive = [][]string{{"bs", "bsrange", "bssplit"}, {"direct", "buffered"}, {"rwmixread", "rwmixwrite"}}
 
 func (j *fioJob) add(known fio.KnownOption) {
@@ -125,7 +125,7 @@ func (j *fioJob) add(known fio.KnownOption) {
 	j.keep = append(j.keep, known)
 }
 
-// special processes options that have another meaning here. It returns false if the general rules apply to the option.
+// special processes options that need their own rules. It returns false if the general rules apply to the option.
 func (j *fioJob) special(o fioOption) (done bool, err error) {
 	switch o.name {
 	case "runtime", "ramp_time":

@@ -103,7 +103,7 @@ func (w *fioWriter) sizes(j *fioJob) error {
 	return nil
 }
 
-// queue drops a depth that the engine does not have, and notes one that has no effect.
+// queue drops a depth that the engine does not support, and notes a depth that has no effect.
 func (w *fioWriter) queue(j *fioJob) {
 	switch {
 	case j.depth > 1 && !j.asynchronous():
@@ -135,7 +135,7 @@ func (w *fioWriter) times() {
 // fioDistribution matches the distributions that the typed fields accept.
 var fioDistribution = regexp.MustCompile(`^(random|zipf:[0-9]+([.][0-9]+)?|pareto:0?[.][0-9]+|normal:[0-9]+([.][0-9]+)?|zoned:[0-9]+/[0-9]+(:[0-9]+/[0-9]+)*)$`)
 
-// typed returns the profile in typed fields; false if the job needs more than they hold.
+// typed returns the profile in typed fields; false if those cannot hold the job.
 func (w *fioWriter) typed(j *fioJob) (*v1alpha1.FioProfile, bool) {
 	engine, known := fioTypedEngines[j.engine]
 	if !known || j.block == 0 || j.block > 1<<30 || j.block < 512 {
@@ -211,7 +211,8 @@ func (j *fioJob) mix() int32 {
 	return 50
 }
 
-// typedOption sets the field of an option, or puts it into options; it returns false if neither can hold it.
+// typedOption sets the field of an option, or adds the option to the profile's options; it returns false if neither can
+// hold it.
 func typedOption(p *v1alpha1.FioProfile, j *fioJob, o fio.KnownOption) bool {
 	number, err := strconv.ParseInt(o.Value, 10, 64)
 	whole := err == nil
@@ -252,8 +253,8 @@ func typedOption(p *v1alpha1.FioProfile, j *fioJob, o fio.KnownOption) bool {
 	return true
 }
 
-// typedRate sets the rate limit to the sum over the jobs. It returns false for a mixed load, because fio's rates are of
-// reads and of writes separately, which the field cannot hold.
+// typedRate sets the rate limit to the sum over the jobs. It returns false for a mixed load, because fio limits reads
+// and writes separately, which the field cannot express.
 func typedRate(p *v1alpha1.FioProfile, j *fioJob, name string, rate int64, whole bool) bool {
 	jobs := int64(j.jobs) // #nosec G115 -- checked by its rule
 	if !whole || *p.ReadPercent != 0 && *p.ReadPercent != 100 || rate > math.MaxInt64/jobs {

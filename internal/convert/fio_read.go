@@ -98,7 +98,7 @@ var fioFlags = []string{
 	"fixedbufs", "registerfiles", "sqthread_poll", "nonvectored", "userspace_reap", "thp", "uncached", "exitall", "do_verify_only", "fill_fs",
 }
 
-// fioGeneral lists options of the program and not of a job: whether they take a value, and why the profile does not
+// fioGeneral lists options of the program instead of a job: whether they take a value, and why the profile does not
 // need them.
 var fioGeneral = map[string]struct {
 	takes bool
@@ -117,7 +117,7 @@ const (
 	whyProgram = "it is about the program, and does not affect the load"
 )
 
-// fioLine is a command line: its jobs, and notes on options of the program.
+// fioLine holds the jobs of a command line, and notes on options of the program.
 type fioLine struct {
 	sections []fioSection
 	notes    notes

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// fioIEC finds sizes such as 4KiB, which fio reads as powers of 1000: its kb_base is 1024, which swaps the units of IEC
+// fioIEC matches sizes such as 4KiB, which fio reads as powers of 1000: its default kb_base=1024 swaps the units of IEC
 // and SI, for old job files.
 var fioIEC = regexp.MustCompile(`(?i)([0-9]{1,12})([kmgtp])ib`)
 
-// fioBytes replaces sizes that match fioIEC by the bytes that fio reads. changed is true if there were any.
+// fioBytes replaces sizes that match fioIEC by the number of bytes that fio reads. changed is true if there were any.
 func fioBytes(value string) (written string, changed bool) {
 	written = fioIEC.ReplaceAllStringFunc(value, func(text string) string {
 		parts := fioIEC.FindStringSubmatch(text)

@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/ior"
 )
 
-// IOR converts a command line of IOR, with or without mpirun before it. Fields are set even to the API's defaults,
-// because IOR's defaults differ: it shares one file, flushes nothing and removes its files.
+// IOR converts a command line of IOR, with or without mpirun before it. It sets fields even to the API's defaults,
+// because IOR's defaults differ: IOR shares one file, does not flush, and removes its files.
 func IOR(arguments []string, options Options) ([]Workload, error) {
 	if err := checkArguments(arguments); err != nil {
 		return nil, fmt.Errorf("read the command line of IOR: %w", err)
@@ -51,7 +51,7 @@ type iorWriter struct {
 	notes           notes
 }
 
-// iorDirectives maps names of -O to the options that they mean. They are in lower case, because IOR ignores their case.
+// iorDirectives maps names of -O to the equivalent options. The names are in lower case, because IOR ignores case.
 var iorDirectives = map[string]string{
 	"api": "-a", "transfersize": "-t", "blocksize": "-b", "segmentcount": "-s", "fileperproc": "-F", "readfile": "-r", "writefile": "-w", "checkwrite": "-W",
 	"checkread": "-R", "reordertasksconstant": "-C", "reordertasks": "-C", "reordertasksrandom": "-Z", "repetitions": "-i", "intratestbarriers": "-g",
@@ -132,7 +132,7 @@ func (w *iorWriter) option(o mpiOption) error {
 	return err
 }
 
-// directive processes a name of -O that has no letter.
+// directive processes a name of -O that has no equivalent letter.
 func (w *iorWriter) directive(name, value string) {
 	text := name + "=" + value
 	switch strings.ToLower(name) {
@@ -256,7 +256,7 @@ func (w *iorWriter) finish() {
 	}
 }
 
-// paths notes several names of files. IOR takes the first one unless each rank has its own file.
+// paths adds a note about several file names. IOR uses the first one unless each rank has its own file.
 func (w *iorWriter) paths() {
 	names := w.given["-o"]
 	switch {

@@ -44,7 +44,7 @@ func Mdtest(arguments []string, options Options) ([]Workload, error) {
 
 type mdtestWriter struct {
 	profile *v1alpha1.MdtestProfile
-	// perDirectory is the value of -I, leafOnly that of -L.
+	// perDirectory is the value of -I, leafOnly the value of -L.
 	perDirectory        int64
 	leafOnly            bool
 	fileBytes, readSize int64
@@ -123,8 +123,8 @@ func (w *mdtestWriter) more(o mpiOption) {
 	w.profile.Args = trial.Args
 }
 
-// finish sets the sizes of files, and computes the number of items from that of a directory if -n is missing, as mdtest
-// does.
+// finish sets the sizes of files. If -n is missing, it computes the number of items from the number per directory, as
+// mdtest does.
 func (w *mdtestWriter) finish() error {
 	p := w.profile
 	if w.fileBytes > 0 {

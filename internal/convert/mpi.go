@@ -39,7 +39,7 @@ type mpiLine struct {
 }
 
 // readMPI reads a command line, with or without mpirun and the program's name before it. flags are the letters that
-// take no value, values those that do.
+// take no value, values the letters that take one.
 func readMPI(arguments []string, tool, flags, values string) (*mpiLine, error) {
 	l := &mpiLine{}
 	for i, argument := range arguments {
@@ -86,7 +86,7 @@ func readMPI(arguments []string, tool, flags, values string) (*mpiLine, error) {
 	return l, all(problems)
 }
 
-// launcher reads what comes before the program: mpirun, mpiexec or srun.
+// launcher reads the words before the program: mpirun, mpiexec or srun with their options.
 func (l *mpiLine) launcher(arguments []string) {
 	for i := 0; i < len(arguments); i++ {
 		name, value, has := strings.Cut(arguments[i], "=")
@@ -127,7 +127,7 @@ func mpiCount(text string, most int64) (int64, error) {
 	return value, nil
 }
 
-// severalPaths notes paths, separated by @, over which IOR and mdtest distribute their ranks.
+// severalPaths adds a note about paths, separated by @, over which IOR and mdtest distribute their ranks.
 func (n *notes) severalPaths(o mpiOption) {
 	paths := strings.Count(o.value, "@") + 1
 	n.differs(o.String(),

@@ -22,8 +22,8 @@ type profileName struct {
 	Name string `json:"name"`
 }
 
-// YAML writes the profiles, one document each, of kind WorkloadProfile or ClusterWorkloadProfile. The notes of each are
-// comments above it.
+// YAML writes the profiles, one document each, of kind WorkloadProfile or ClusterWorkloadProfile. The notes of each
+// profile are comments above it.
 func YAML(workloads []Workload, kind string) (string, error) {
 	var text strings.Builder
 	for i := range workloads {

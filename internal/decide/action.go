@@ -18,7 +18,7 @@ const (
 	Start Kind = "Start"
 	// Stop ends the load of the attempt on Clients; their results are kept.
 	Stop Kind = "Stop"
-	// Conclude records that enough was measured, then stops Clients; their results are complete.
+	// Conclude records that the step has measured enough, then stops Clients; their results are complete.
 	Conclude Kind = "Conclude"
 	// RecordResult records the step's result from the reports of its clients.
 	RecordResult Kind = "RecordResult"
@@ -43,7 +43,7 @@ type Action struct {
 	Deadline time.Time
 	Until    time.Time
 	Failure  *Failure
-	// Reason is why enough was measured; for Conclude.
+	// Reason says why the step has measured enough; for Conclude.
 	Reason string
 }
 

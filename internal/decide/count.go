@@ -8,7 +8,7 @@ import (
 // counts sorts the clients of an attempt by their progress. Lost clients are in none of the lists.
 type counts struct {
 	absent, loading, loaded, running, ended []ClientKey
-	// left lists the ended clients that did not complete their part and are about to be lost.
+	// left lists the ended clients that did not complete their part and will soon be reported lost.
 	left   []ClientKey
 	failed []failedClient
 	// parted lists the clients whose failure may be a consequence of another client's loss.

@@ -1,4 +1,4 @@
-// Package decide decides what a run does next.
+// Package decide chooses the next action of a run.
 //
 // It makes all decisions of a run, for the operator and for local runs alike. Next is pure: it takes all recorded facts
 // and the current time and returns one action. The caller executes the action, records the outcome as a fact, and calls
@@ -12,17 +12,19 @@
 //	            +--------+---------+-- Stop ----+     a failure, a loss or a cancel
 //	                               +- Conclude -+     enough is measured
 //
-// Three kinds of steps differ. An idle step is only an intent: it starts without clients and is recorded when its time
-// is over. A step that ends once enough is measured is concluded when the caller reports that it may end; this is
-// recorded as a fact, so a caller that restarts neither mistakes the step for interrupted nor concludes it again. A
-// step that cannot be repeated, such as draining a bucket that is empty now, ends with its results so far if it loses a
+// Three kinds of steps are special. An idle step is only an intent: it starts without clients and is recorded when its
+// time is over. A step that ends once it has measured enough is concluded when the caller reports that it may end; this
+// is recorded as a fact, so a caller that restarts neither mistakes the step for interrupted nor concludes it again. A
+// step that cannot be repeated, such as draining a bucket that is now empty, ends with its results so far if it loses a
 // client.
 //
-// An MPI job spans the clients of a target and ends for all of them when one is lost. The others report this before the
-// loss itself is detected, so the decision about such a failure waits for the loss for a limited time.
+// An MPI job spans the clients of a target and ends for all of them when one is lost. The other clients report a
+// failure before the loss itself is detected, so the decision about such a failure waits for the loss for a limited
+// time.
 //
-// Every action may be repeated: loading what is loaded, starting what is started and stopping what has ended are no-ops
-// at the agent.
+// Every action may be repeated: loading a loaded step, starting a started step and stopping an ended step are no-ops at
+// the agent.
 //
-// What holds for every decision is listed in rules_test.go. Random runs are held against it, a million in `make soak`.
+// The rules that every decision must obey are in rules_test.go. Random runs are tested against them, a million in `make
+// soak`.
 package decide

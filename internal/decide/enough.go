@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// running decides about a step with running clients: it concludes the step if enough is measured and its minimum time
-// is over; otherwise the step ends by itself.
+// running decides about a step with running clients: it concludes the step if it has measured enough and its minimum
+// time is over; otherwise the step ends by itself.
 func (s Snapshot) running(step Step, record Record, attempt Attempt, counts counts, now time.Time) Action {
 	last := s.latestEnd(record)
 	reason, earliest := s.Enough[attempt], record.Start.Add(step.Earliest)
@@ -29,12 +29,12 @@ func (s Snapshot) running(step Step, record Record, attempt Attempt, counts coun
 }
 
 // allRun reports whether all remaining clients of the step are running. Once one has ended or is about to be lost, the
-// load is no longer the requested one, and measurements mean nothing.
+// load is no longer the requested one, and its measurements do not count.
 func (c counts) allRun() bool {
 	return len(c.running) > 0 && len(c.absent)+len(c.loading)+len(c.loaded)+len(c.ended) == 0
 }
 
-// latestEnd returns when the last agent must have ended a step; zero before the step starts.
+// latestEnd returns the time by which the last agent must have ended a step; zero before the step starts.
 func (s Snapshot) latestEnd(record Record) time.Time {
 	if record.Deadline.IsZero() {
 		return time.Time{}

@@ -6,20 +6,21 @@ import (
 	"time"
 )
 
-// missed returns the lost clients that a step still needs. It does not need a client that has completed its part, nor,
-// once it has begun, one without a part in it: the running step is not disturbed, and the next step handles the loss.
+// missed returns the lost clients that a step still needs. It does not need a client that has completed its part. Once
+// the step has begun, it does not need a client without a part in it either: the running step continues undisturbed,
+// and the next step handles the loss.
 func (s Snapshot) missed(step Step, record Record) []Client {
 	attempt := Attempt{Step: step.ID, Number: record.Attempt}
 	started := !record.Start.IsZero()
 	return slices.DeleteFunc(s.having(Lost), func(c Client) bool {
 		part := c.Attempts[attempt]
-		// What ended before the start was stopped.
+		// A part that ended before the start was stopped, not completed.
 		done := started && part.Progress == Ended && part.Failed == nil && !part.Left
 		return done || started && s.Policy.OnLoss != FailRun && !step.Idle && !step.Takes(c.Key)
 	})
 }
 
-// lose applies the policy to lost clients; false means that the run continues without them.
+// lose applies the loss policy to lost clients; false means that the run continues without them.
 func (s Snapshot) lose(lost []Client, step Step, record Record) (Action, bool) {
 	attempt := Attempt{Step: step.ID, Number: record.Attempt}
 	switch s.Policy.OnLoss {
@@ -41,8 +42,8 @@ func (s Snapshot) lose(lost []Client, step Step, record Record) (Action, bool) {
 	return Action{Kind: Fail, Failure: &Failure{Reason: ReasonClientLost, Message: message}}, true
 }
 
-// restart stops what remains of the attempt, counts a new one, and replaces the lost clients. It returns false if a
-// client has been replaced too often.
+// restart stops what remains of the attempt, increments the attempt number, and replaces the lost clients. It returns
+// false if a client has been replaced too often.
 func (s Snapshot) restart(lost []Client, step Step, record Record, attempt Attempt) (Action, bool) {
 	for _, c := range lost {
 		if c.Replacements >= s.Policy.MaxRestarts {

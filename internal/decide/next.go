@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Next returns what to do now. It returns an action again only if no fact shows that it was executed.
+// Next returns the action to take now. It repeats an action only if no fact shows that the action was executed.
 func Next(s Snapshot, now time.Time) Action {
 	action := s.next(now)
 	end := s.activeEnd()
@@ -17,7 +17,7 @@ func Next(s Snapshot, now time.Time) Action {
 	return action
 }
 
-// activeEnd returns when the run must end; zero if it has no limit.
+// activeEnd returns the time at which the run must end; zero if it has no limit.
 func (s Snapshot) activeEnd() time.Time {
 	if s.Policy.ActiveDeadline <= 0 {
 		return time.Time{}
@@ -44,7 +44,8 @@ func (s Snapshot) next(now time.Time) Action {
 	}
 	action, pending := s.meet(*step, begun, now)
 	if old, live := s.left(*step, begun); len(live) > 0 && (!pending || action.Kind == Wait) {
-		// Not only once all clients are ready: a replacement can take minutes, and no step asks for this load any more.
+		// Stop the load now, not once all clients are ready: a replacement can take minutes, and no step needs this
+		// load any more.
 		return Action{Kind: Stop, Attempt: old, Clients: live, Until: action.Until}
 	}
 	if pending {
@@ -88,7 +89,7 @@ func (s Snapshot) reach(now time.Time) (Action, bool) {
 	if len(connecting) == 0 {
 		return Action{}, false
 	}
-	// Each client has the whole timeout, including replacements.
+	// Each client has the whole timeout, and so does each replacement.
 	var first time.Time
 	var why []string
 	for _, c := range connecting {
@@ -112,7 +113,7 @@ func (s Snapshot) reach(now time.Time) (Action, bool) {
 			s.Policy.StartTimeout, strings.Join(why, ", "))}}, true
 }
 
-// run takes one step from nothing to its recorded result.
+// run takes one step from its beginning to its recorded result.
 func (s Snapshot) run(step Step, record Record, now time.Time) Action {
 	attempt := Attempt{Step: step.ID, Number: record.Attempt}
 	counts := s.count(step, attempt)
@@ -138,9 +139,9 @@ func (s Snapshot) run(step Step, record Record, now time.Time) Action {
 	return s.running(step, record, attempt, counts, now)
 }
 
-// unstartable ends an attempt that ended on some clients before it was started: the others would start without them. A
-// client that is about to be lost is waited for, and then the policy applies. The other clients were stopped by a
-// conductor that died before it recorded that the step is to be repeated.
+// unstartable ends an attempt that ended on some clients before it was started, because the others would start without
+// them. It first waits for a client that is about to be lost; then the loss policy applies. Otherwise a conductor
+// stopped those clients and died before it recorded that the step is to be repeated.
 func (s Snapshot) unstartable(step Step, record Record, attempt Attempt, counts counts) Action {
 	live := s.live(step, attempt)
 	switch {
@@ -195,8 +196,8 @@ func (s Snapshot) abandon(step Step, record Record, attempt Attempt, counts coun
 		Message: fmt.Sprintf("step %s: client %s: %s", step.ID, first.key, first.failure.Message)}}
 }
 
-// windUp ends a run that is complete, failed or cancelled: it stops the load, records the result, and sends the agents
-// away.
+// windUp ends a run that is complete, failed or cancelled: it stops the load, records the result, and directs the
+// agents to finish.
 func (s Snapshot) windUp(step *Step, record Record, now time.Time) Action {
 	if step != nil && s.FinishSent.IsZero() {
 		attempt := Attempt{Step: step.ID, Number: record.Attempt}
@@ -215,11 +216,11 @@ func (s Snapshot) windUp(step *Step, record Record, now time.Time) Action {
 	return s.finish(now)
 }
 
-// deadlineGrace is how long tools may take to stop gracefully after the run's own deadline. Agents that are then
-// directed to finish kill theirs after a while.
+// deadlineGrace is the time that tools have to stop gracefully after the run's own deadline. Agents that are then
+// directed to finish kill their tools after a while.
 const deadlineGrace = 20 * time.Second
 
-// stopGrace returns how long a run that ends waits for its clients to stop.
+// stopGrace returns the time for which a run that ends waits for its clients to stop.
 func (s Snapshot) stopGrace() time.Duration {
 	if s.Failure != nil && s.Failure.Reason == ReasonDeadline {
 		return min(deadlineGrace, s.Policy.StopGrace)
@@ -227,7 +228,7 @@ func (s Snapshot) stopGrace() time.Duration {
 	return s.Policy.StopGrace
 }
 
-// finish directs every client to leave and waits for it, up to FinishTimeout.
+// finish directs every client to finish and waits until each has left, up to FinishTimeout.
 func (s Snapshot) finish(now time.Time) Action {
 	var here []ClientKey
 	for _, c := range s.Clients {

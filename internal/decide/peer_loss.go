@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// parting lists the failures of a part of an MPI job that another client's loss can cause. That loss may be detected
-// only later.
+// parting lists the failures that an MPI job's client can report because of another client's loss. That loss may be
+// detected only later.
 var parting = []string{ReasonClientLost, reasonKilled, reasonMPI}
 
 // The reasons that an agent reports for a job that was killed or could not be started.
@@ -16,15 +16,15 @@ const (
 	reasonMPI    = "MPI"
 )
 
-// parted reports whether a failure may be only a consequence of a loss.
+// parted reports whether a failure may only be a consequence of another client's loss.
 func (s Step) parted(failure *Failure) bool {
 	return s.Coupled && failure != nil && slices.Contains(parting, failure.Reason)
 }
 
-// part ends an attempt of a job whose other clients report the loss of one. Which client was lost is not known yet; the
-// policy applies once that is detected. If it is not detected within LossPatience, the client lives and was only
-// unreachable for the others: then the step is repeated, or recorded if it cannot be repeated, or its failure becomes
-// the run's.
+// part ends an attempt of a job whose clients report the loss of another client. Which client was lost is not known
+// yet; the loss policy applies once that is detected. If it is not detected within LossPatience, the client is alive
+// and was only unreachable for the others: then the step is repeated, or recorded if it cannot be repeated, or its
+// failure becomes the run's.
 func (s Snapshot) part(step Step, record Record, attempt Attempt, counts counts, now time.Time) Action {
 	if live := s.live(step, attempt); len(live) > 0 {
 		return Action{Kind: Stop, Attempt: attempt, Clients: live, Until: s.latestEnd(record)}

@@ -12,24 +12,24 @@ type Snapshot struct {
 	Steps []Step
 	// Clients as the conductor observes them now.
 	Clients []Client
-	// Enough holds the reason for each attempt that may end now because enough is measured.
+	// Enough holds, for each attempt that may end now because it has measured enough, the reason.
 	Enough map[Attempt]string
 	// Records of the steps that were begun, by step ID.
 	Records map[string]Record
 	Policy  Policy
-	// Begun is when the run was deployed; the start timeout counts from it.
+	// Begun is the time at which the run was deployed; the start timeout counts from it.
 	Begun time.Time
 	// Cancel is the request to end the run early; nil if there is none.
 	Cancel *Failure
 	// Failure is the first failure that ended the run, once it is recorded.
 	Failure *Failure
-	// EndingSince is when Failure or Cancel was first known; zero if there is neither.
+	// EndingSince is the time at which Failure or Cancel was first known; zero if there is neither.
 	EndingSince time.Time
-	// FinishSent is when the agents were first directed to finish; zero before.
+	// FinishSent is the time at which the agents were first directed to finish; zero before.
 	FinishSent time.Time
 }
 
-// WhyStopped returns the reason that clients get when their load is stopped.
+// WhyStopped returns the reason that clients receive when their load is stopped.
 func (s Snapshot) WhyStopped() string {
 	switch {
 	case s.Cancel != nil:
@@ -57,27 +57,28 @@ func (s Snapshot) WhyStopped() string {
 	return "the step is to be repeated"
 }
 
-// Step is the part of a step of the plan that decisions need.
+// Step is the part of a plan's step that decisions need.
 type Step struct {
 	ID string
 	// Targets are the targets whose clients take part.
 	Targets []string
 	// ClientsPerTarget limits the step to the first clients of each target; 0 means all.
 	ClientsPerTarget int
-	// Limit is the longest time from the step's start to its last completion. An Idle step takes that long, unless
+	// Limit is the longest time from the step's start to its last completion. An Idle step takes exactly Limit, unless
 	// Until is known.
 	Limit time.Duration
 	// Idle is true for a step without load, in which no client takes part.
 	Idle bool
-	// Until is when an Idle step ends if the steps before it determine that; zero otherwise. Limit bounds it.
+	// Until is the time at which an Idle step ends if the steps before it determine that; zero otherwise. Limit bounds
+	// it.
 	Until time.Time
 	// NonRepeatable is true if the step cannot be repeated once it has started, such as a burst drain of a drained
 	// bucket. If it loses a client, it ends with its results so far, and the run continues with the next step.
 	NonRepeatable bool
-	// Earliest is the time after its start from which the step may end because enough is measured.
+	// Earliest is the time after its start from which the step may end because it has measured enough.
 	Earliest time.Duration
-	// Latest is the time after its start at which the step is concluded even if not enough is measured; 0 if it ends by
-	// itself.
+	// Latest is the time after its start at which the step is concluded even if it has not measured enough; 0 if it
+	// ends by itself.
 	Latest time.Duration
 	// Coupled is true if the clients of each target form one job, which ends for all of them when one is lost.
 	Coupled bool
@@ -120,9 +121,9 @@ type Client struct {
 	// Reason and Message explain why a client is not ready.
 	Reason  string
 	Message string
-	// Since is when the conductor began to connect to the client; the start timeout counts from it.
+	// Since is the time at which the conductor began to connect to the client; the start timeout counts from it.
 	Since time.Time
-	// Replacements is how often this client was replaced.
+	// Replacements is the number of times that this client was replaced.
 	Replacements int
 	// Attempts are the attempts that the client has received, with its progress.
 	Attempts map[Attempt]ClientStep
@@ -155,24 +156,24 @@ const (
 // ClientStep is one client's part in an attempt.
 type ClientStep struct {
 	Progress Progress
-	// Failed is why a refused or ended part is not successful.
+	// Failed is the reason why a refused or ended part is not successful.
 	Failed *Failure
-	// Since is when the failure became known; zero without one.
+	// Since is the time at which the failure became known; zero without a failure.
 	Since time.Time
 	// Left is true if the part ended early because a third party terminated the agent, for example by draining its
 	// node. The client becomes Lost once that is detected.
 	Left bool
 }
 
-// Record is what was recorded about a step before and after it ran.
+// Record holds what was recorded about a step before and after it ran.
 type Record struct {
 	Attempt int
 	// Start and Deadline are the intent; zero until Start is decided.
 	Start    time.Time
 	Deadline time.Time
-	// Done is true once the step's result is recorded, good or bad.
+	// Done is true once the step's result is recorded, whether successful or not.
 	Done bool
-	// Concluded is when it was decided that enough is measured; zero before.
+	// Concluded is the time at which the decision was made that the step has measured enough; zero before.
 	Concluded time.Time
 }
 
@@ -184,7 +185,7 @@ type Failure struct {
 
 func (f Failure) Error() string { return f.Reason + ": " + f.Message }
 
-// LossPolicy is what to do when a client is lost.
+// LossPolicy is the reaction to the loss of a client.
 type LossPolicy string
 
 const (
@@ -205,11 +206,11 @@ type Policy struct {
 	StartTimeout time.Duration
 	// ActiveDeadline bounds the whole run; 0 means no bound.
 	ActiveDeadline time.Duration
-	// StartLead is how far in the future the common start is set: longer than a command takes.
+	// StartLead is how far in the future the common start is set: longer than a command takes to arrive.
 	StartLead time.Duration
-	// StopGrace is how long after a deadline an agent may take to stop, including I/O in flight.
+	// StopGrace is the time after a deadline in which an agent must have stopped, including I/O in flight.
 	StopGrace time.Duration
-	// LossPatience is how long to wait for a loss to be detected after other clients report it.
+	// LossPatience is the time to wait until a loss is detected after other clients report it.
 	LossPatience time.Duration
 	// FinishTimeout bounds the cleanup.
 	FinishTimeout time.Duration

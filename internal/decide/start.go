@@ -31,9 +31,9 @@ func (c counts) missedStart(record Record) bool {
 	})
 }
 
-// maxMissedStarts is the number of such repetitions of a step. With one client the first attempt has a lead of 42 ms
-// and the third less than a second, which was too little on a machine with two processors and fifty programs competing
-// for them; the fifth has ten seconds.
+// maxMissedStarts is the maximum number of such repetitions of a step. With one client the first attempt has a lead of
+// 42 ms and the third less than a second, which was too little on a machine with two processors and fifty programs
+// competing for them; the fifth has ten seconds.
 const maxMissedStarts = 4
 
 // longestLead bounds the lead: with many clients the first attempt already has one second.

@@ -6,14 +6,15 @@ import (
 	"slices"
 )
 
-// mostBlocks bounds the number of blocks of the optimal segmentation, whose time grows with its square.
+// mostBlocks bounds the number of blocks in the optimal segmentation, whose run time grows with the square of that
+// number.
 const mostBlocks = 1200
 
-// leastSamples is the number of samples needed to find a drop, on both sides together.
+// leastSamples is the minimum number of samples for finding a drop, on both sides together.
 const leastSamples = 6
 
 // Analyze analyzes the series of a burst drain. The samples must be in order and must not overlap; otherwise the error
-// wraps a *SampleError with the offending sample, also for Options.Earlier. Gaps are allowed. A series that never drops
+// wraps a *SampleError with the offending sample, also for Options.Earlier. Gaps are allowed. A series without a drop
 // is not an error.
 func Analyze(samples []Sample, options Options) (Result, error) {
 	if err := check(samples); err != nil {
@@ -33,7 +34,7 @@ func Analyze(samples []Sample, options Options) (Result, error) {
 	return a.result, nil
 }
 
-// thinned joins samples that are much shorter than the changes to find, which bounds time and memory.
+// thinned joins samples that are much shorter than the changes to find, to bound time and memory.
 func thinned(samples []Sample, p pace) []Sample {
 	const most, mostInWindow = 120_000, 4000
 	size := (len(samples) + most - 1) / most
@@ -47,7 +48,7 @@ type analysis struct {
 	filled  []Sample
 	options Options
 	typical float64
-	// values are the logarithms of the rates, cleaned the same without dips and outliers.
+	// values are the logarithms of the rates, cleaned the same logarithms without dips and outliers.
 	values, cleaned []float64
 	// aside is true for samples in dips and outliers. breaks lists the first samples of the segments, and the end.
 	aside  []bool
@@ -56,9 +57,9 @@ type analysis struct {
 	blockSize int
 	pace      pace
 	missing   float64
-	// extra is how much more certain a drop must be, in squares of the noise, because many scales are searched.
+	// extra is the additional certainty that a drop needs because many scales are searched, in squares of the noise.
 	extra float64
-	// begin is the first settled sample. times are those of the lasting drops.
+	// begin is the first settled sample. times are the times of the lasting drops.
 	begin int
 	times []Estimate
 	// measured are the stretches between the drops.
@@ -125,13 +126,12 @@ func (a *analysis) findLevels() {
 			end = a.times[0].Value
 		}
 		if _, ok := alternating(a.between(a.samples[0].StartSeconds, end)); ok {
-			a.begin = 0 // it began on the lower of two levels
+			a.begin = 0 // the series began on the lower of two levels
 		}
 	}
 }
 
-// remember records which samples are not noise, because cleaning or patching changed them, and the bounds of all
-// segments.
+// remember records the samples that cleaning or patching changed, which are not noise, and the bounds of all segments.
 func (a *analysis) remember(c *course, size int) {
 	a.aside = make([]bool, len(a.samples))
 	for i := range a.aside {
@@ -148,8 +148,8 @@ func (a *analysis) remember(c *course, size int) {
 	}
 }
 
-// settled returns the first sample after the ramp-up, at which the rate has reached the level of the segment that
-// follows, within its noise.
+// settled returns the first sample after the ramp-up: there the rate reaches the level of the segment that follows,
+// within its noise.
 func (a *analysis) settled(c *course, size int, cleaned []float64) int {
 	bounds := c.bounds()
 	from, to := c.begin, len(c.values)
@@ -163,7 +163,7 @@ func (a *analysis) settled(c *course, size int, cleaned []float64) int {
 	noise := fitNoise([][]float64{deviations(cleaned[from*size : min(to*size, len(cleaned))])})
 	bound := level - 2*math.Sqrt(noise.variance()) - 0.005
 	if a.values[0] >= bound {
-		return 0 // a rate that starts on the level does not rise to it: that was a dip
+		return 0 // a rate that starts at the level does not rise to it: this was a dip, not a ramp-up
 	}
 	limit := max(a.pace.of(60), c.seconds(0, c.begin))
 	begin := 0

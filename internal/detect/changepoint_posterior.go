@@ -21,12 +21,12 @@ type timing struct {
 	// before are the levels before the drop: one, or two if the rate alternated between them.
 	before []side
 	after  side
-	// correlation is that of a sample with the next one. rough is the factor by which the interval is wider because the
-	// noise is only estimated.
+	// correlation is the correlation of a sample with the next one. rough is the factor by which the interval is
+	// widened because the noise is only estimated.
 	correlation, rough float64
 
-	// last is the index of the previous sample that is not aside, or -1; next that of the following one, or the number
-	// of samples. kept is the share of the previous one's deviation that a sample keeps.
+	// last is the index of the previous sample that is not aside, or -1; next is the index of the following one, or the
+	// number of samples. kept is the share of the previous sample's deviation that a sample keeps.
 	last, next []int
 	kept       []float64
 	// prefix[k][i] is the cost of the samples before i if all of them lie before the drop and the last of them that is
@@ -39,12 +39,12 @@ type timing struct {
 // or the start of a dip, and the continuation of a dip. Dips only go down.
 const turnCost, outlierCost, dipCost = 12, 30, 20
 
-// far is the number of standard deviations from which a sample is not noise.
+// far is the number of standard deviations beyond which a sample is not noise.
 const far = 5
 
-// when estimates the time of a drop and its 95 % interval, with equal prior probability for all times. A sample that
-// the drop cuts has a share of each level, so the time is finer than the samples. Within samples that are aside, all
-// times are equally likely.
+// when estimates the time of a drop and its 95 % interval, with equal prior probability for all times. The sample in
+// which the drop lies has a share of each level, so the time is more precise than the samples. Within samples that are
+// aside, all times are equally likely.
 func (t *timing) when() Estimate {
 	t.samples, t.aside = withGaps(t.samples, t.aside)
 	t.link()
@@ -80,8 +80,8 @@ func (t *timing) link() {
 	}
 }
 
-// off returns the deviation of a sample, in standard deviations, from its expected rate if the given share of it is
-// before the drop.
+// off returns a sample's deviation, in standard deviations, from the rate that is expected if the given share of the
+// sample lies before the drop.
 func (t *timing) off(i int, before side, share float64) float64 {
 	level := t.after.level + (before.level-t.after.level)*share
 	return (t.samples[i].Rate - level) / t.deviation(before, share)
@@ -106,14 +106,14 @@ func (t *timing) cost(i int, off, last, deviation float64) float64 {
 	switch {
 	case off < -far && last < -far && !t.near(i): // a dip continues
 		squares = dipCost
-	case squares > outlierCost: // an outlier costs little more, however far off it is
+	case squares > outlierCost: // the cost of an outlier hardly grows with its distance
 		squares = outlierCost + 4*math.Log(squares/outlierCost)
 	}
 	return squares + 2*math.Log(deviation)
 }
 
 // near reports whether a sample is just above the level after the drop. It may then be on that level, however many
-// standard deviations it is off: strongly correlated noise is estimated badly.
+// standard deviations it deviates: strongly correlated noise is estimated badly.
 func (t *timing) near(i int) bool {
 	const nearShare = 0.03 // of the height of the drop
 	above := t.samples[i].Rate - t.after.level
@@ -136,7 +136,7 @@ func (t *timing) sum() {
 			t.prefix[k][i+1] = t.cheapest(i, k, t.off(i, own, 1), t.deviation(own, 1))
 		}
 	}
-	// The predecessor of the first sample after the drop is on another level: `at` adds that sample's cost.
+	// The predecessor of the first sample after the drop is on another level: `at` adds the cost of that first sample.
 	none := t.before[0]
 	for i := n - 1; i >= 0; i-- {
 		t.suffix[i] = t.suffix[i+1]
@@ -146,8 +146,8 @@ func (t *timing) sum() {
 	}
 }
 
-// cheapest returns the least cost of all samples before the drop, up to sample i, which is on level k or, if the drop
-// cuts it, leaves that level.
+// cheapest returns the minimum cost of all samples before the drop, up to sample i. That sample is on level k or, if
+// the drop lies inside it, leaves that level.
 func (t *timing) cheapest(i, k int, off, deviation float64) float64 {
 	best := math.Inf(1)
 	for j, other := range t.before {
@@ -163,7 +163,7 @@ func (t *timing) cheapest(i, k int, off, deviation float64) float64 {
 	return best
 }
 
-// at returns the cost of a drop in sample i, of which the given share is before the drop.
+// at returns the cost of a drop inside sample i, of which the given share lies before the drop.
 func (t *timing) at(i int, share float64) float64 {
 	best := math.Inf(1)
 	next := t.next[i]
@@ -199,15 +199,15 @@ func withGaps(samples []Sample, without []bool) (filled []Sample, aside []bool) 
 	return filled, aside
 }
 
-// cell is a part of a sample in which the drop may lie.
+// cell is a part of a sample that may contain the drop.
 type cell struct {
 	sample   int
 	low, end float64 // shares of the sample
 	cost     float64
 }
 
-// posterior turns the cost of a drop inside each sample into its most likely time and the interval of that. It divides
-// cells until there are enough of them where the drop may be.
+// posterior turns the cost of a drop inside each sample into the most likely time of the drop and its interval. It
+// divides cells until there are enough of them near the likely times.
 func posterior(samples []Sample, at func(i int, share float64) float64, rough float64) Estimate {
 	const parts, enough = 4, 100
 	cells := make([]cell, len(samples))
@@ -217,14 +217,14 @@ func posterior(samples []Sample, at func(i int, share float64) float64, rough fl
 	for round := range 9 {
 		bound := 40.0
 		if round == 0 {
-			bound = 100 // the middle of a sample may be far worse than its best place
+			bound = 100 // the middle of a sample may cost far more than its best place
 		}
 		least := math.Inf(1)
 		for i, c := range cells {
 			cells[i].cost = at(c.sample, (c.low+c.end)/2)
 			least = min(least, cells[i].cost)
 		}
-		// A cell's middle may be far worse than its best place, so neighbours of good cells stay too.
+		// A cell's middle may cost far more than its best place, so the neighbours of good cells are kept too.
 		var kept []cell
 		good := func(i int) bool { return i >= 0 && i < len(cells) && cells[i].cost <= least+bound }
 		count := 0
@@ -250,8 +250,8 @@ func posterior(samples []Sample, at func(i int, share float64) float64, rough fl
 		cells = divided
 	}
 	e := quantiles(samples, cells, rough)
-	// A drop exactly between two samples is likely, so the interval includes the sample's edge if the edge is about as
-	// good.
+	// A drop exactly between two samples is likely, so the interval includes the sample's edge if the cost there is
+	// about as low.
 	best := slices.MinFunc(cells, func(a, b cell) int { return cmp.Compare(a.cost, b.cost) })
 	const about = 5
 	if at(best.sample, 0) <= best.cost+about {

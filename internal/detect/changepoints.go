@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// ChangePoint is a place in a history where a figure changed its level from one run to the next.
+// ChangePoint is a place in a history at which the level of a figure changed from one run to the next.
 type ChangePoint struct {
-	// Run is the ID of the first run on the new level, Previous that of the last run on the old one.
+	// Run is the ID of the first run on the new level, Previous the ID of the last run on the old one.
 	Run, Previous string
 	Started       time.Time
 	// Before and After are the geometric means of the levels on both sides, up to the neighbouring change points.
 	Before, After float64
-	// Change is the relative difference of the levels: -0.1 is a tenth less.
+	// Change is the relative difference of the levels: -0.1 is 10 % less.
 	Change float64
-	// Chance is the probability that runs in random order would divide as sharply.
+	// Chance is the probability that runs in random order would show as sharp a change.
 	Chance float64
 	// Differences lists the facts that differ between the two runs, by name.
 	Differences []FactChange
@@ -31,18 +31,18 @@ type FactChange struct {
 const (
 	// leastLevelRuns is the minimum number of runs on a level.
 	leastLevelRuns = 4
-	// changeChance is the greatest accepted probability that a change point is due to chance. orders is the number of
-	// random orders that are tried.
+	// changeChance is the highest accepted probability that a change point is due to chance. orders is the number of
+	// random orders that are tested.
 	changeChance = 0.005
 	orders       = 999
-	// mostChangeRuns bounds the work, which grows with the square of the number of runs.
+	// mostChangeRuns bounds the run time, which grows with the square of the number of runs.
 	mostChangeRuns = 400
 )
 
-// ChangePoints finds where a figure changed its level over a history, oldest first, by E-divisive: the energy statistic
-// of Matteson and James, tested against random orders of the runs. Changes smaller than the tolerance are left out. The
-// figure is the one of that name in the newest run; only runs with the same key and condition count. The same history
-// always yields the same result.
+// ChangePoints finds the changes in the level of a figure over a history, oldest first, by E-divisive: the energy
+// statistic of Matteson and James, tested against random orders of the runs. Changes smaller than the tolerance are
+// left out. The figure is the one of that name in the newest run; only runs with the same key and condition count. The
+// same history always yields the same result.
 func ChangePoints(history []HistoryRun, name string, policy RegressionPolicy) ([]ChangePoint, error) {
 	if err := checkHistory(history, &policy); err != nil {
 		return nil, fmt.Errorf("find changes in a history: %w", err)
@@ -90,7 +90,7 @@ type divider struct {
 	cuts   []cut
 }
 
-// divide cuts from..to at its sharpest place unless chance explains it, and continues with both parts.
+// divide cuts from..to at its sharpest place unless chance explains that, and continues with both parts.
 func (d *divider) divide(from, to int) {
 	if to-from < 2*leastLevelRuns {
 		return
@@ -102,7 +102,7 @@ func (d *divider) divide(from, to int) {
 		d.random.Shuffle(len(part), func(i, j int) { part[i], part[j] = part[j], part[i] })
 		if _, other := sharpest(part); other >= sharpness {
 			if rarer++; float64(rarer)/(orders+1) > changeChance {
-				return // further orders cannot make it rare again
+				return // further orders cannot make the cut significant again
 			}
 		}
 	}
@@ -111,7 +111,7 @@ func (d *divider) divide(from, to int) {
 	d.divide(from+at, to)
 }
 
-// sharpest finds the place with the greatest energy between the two sides:
+// sharpest finds the place with the greatest energy statistic between the two sides:
 //
 //	nm/(n+m) (2 mean|x-y| - mean|x-x'| - mean|y-y'|)
 //

@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// dipSeconds is the longest interruption that is not a change. cleanSeconds is the window of the running median that
-// bridges it, more than twice as long.
+// dipSeconds is the longest interruption that does not count as a change. cleanSeconds is the window of the running
+// median that bridges it, more than twice as long.
 const (
 	dipSeconds   = 32
 	cleanSeconds = 75
 )
 
-// standsOut is the number of median absolute deviations from which a value is not noise: 4.5 standard deviations.
+// standsOut is the number of median absolute deviations beyond which a value is not noise: 4.5 standard deviations.
 const standsOut = 4.5 * 1.4826
 
-// pace is the factor by which all such times are shorter in a short series, which may be a drain in miniature.
+// pace is the factor by which all detection times are shortened for a short series, which may be a drain in miniature.
 type pace float64
 
 func paceOf(samples []Sample) pace {
@@ -27,9 +27,9 @@ func paceOf(samples []Sample) pace {
 // of scales a time by the pace.
 func (p pace) of(seconds float64) float64 { return float64(p) * seconds }
 
-// clean returns the values with those that stand far from the median around them replaced by that median: dips,
-// outliers, the two halves of a late sample. A step stays where it is. Values are logarithms, so that noise is the same
-// at each level. typical is the duration of a value and window that of the running median, in seconds.
+// clean replaces values that are far from the median around them by that median: dips, outliers, the two halves of a
+// late sample. Steps stay in place. Values are logarithms, so that noise is the same at each level. typical is the
+// duration of a value and window the duration of the running median, in seconds.
 func clean(values []float64, typical, window float64) []float64 {
 	if len(values) < 5 {
 		return slices.Clone(values)
@@ -52,15 +52,15 @@ func clean(values []float64, typical, window float64) []float64 {
 }
 
 const (
-	// briefRun is the greatest number of consecutive values that count as outliers and not as a dip.
+	// briefRun is the largest number of consecutive values that count as outliers instead of a dip.
 	briefRun = 3
 	// manyStrays is the share of outliers around a value above which they count as noise.
 	manyStrays = 0.1
 )
 
-// strays returns true for each value that is further off than the bound: dips, and outliers if they are few. A store
-// that completes a few large operations per sample has rates in whole operations, such as seven in one second of three
-// and eight in the others: most values are then equal, the bound is almost zero, and the sevens are noise.
+// strays returns true for each value that deviates by more than the bound: dips, and also outliers if they are few. A
+// store that completes a few large operations per sample has rates in whole operations, such as seven in one second of
+// three and eight in the others: most values are then equal, the bound is almost zero, and the sevens are noise.
 func strays(off []float64, bound float64, half int) []bool {
 	bound = max(bound, 1e-9)
 	far := make([]bool, len(off))
@@ -89,7 +89,7 @@ func strays(off []float64, bound float64, half int) []bool {
 	return far
 }
 
-// runningMedian returns, for each value, the median of it and up to half values on either side, fewer at the ends.
+// runningMedian returns, for each value, the median of it and of up to half values on either side, fewer at the ends.
 func runningMedian(values []float64, half int) []float64 {
 	result := make([]float64, len(values))
 	window := make([]float64, 0, 2*half+2)
@@ -129,7 +129,7 @@ func logarithms(samples []Sample) []float64 {
 	return values
 }
 
-// logarithmFloor returns the least rate that counts: a thousandth of the 90th percentile. It reorders its argument.
+// logarithmFloor returns the lowest rate that counts: a thousandth of the 90th percentile. It reorders its argument.
 func logarithmFloor(rates []float64) float64 {
 	const smallest = 1e-3
 	return max(selected(rates, len(rates)*9/10)*smallest, math.SmallestNonzeroFloat32)

@@ -1,10 +1,10 @@
 // Package detect analyzes series of throughput: where a burst ended and at what level the rate continued, whether a
-// load was steady, and from which load on more load gained nothing.
+// load was steady, and the load beyond which throughput gains little.
 //
-// The mathematics is here, in one place, pure, and tested against series whose truth is known. docs/detection.md
+// All of this mathematics is in this package, pure, and tested against series with known results. docs/detection.md
 // describes how it works and how accurate it is, with the results of those tests.
 //
-// A burst that ends looks like this, with the reported figures beside it:
+// A burst that ends looks as follows, with the reported figures:
 //
 //	rate
 //	  |      .----. .--. .------.            burst: the mean of the first settled segment, dips included
@@ -14,8 +14,8 @@
 //	  |  / ramp-up: not settled
 //	  +----------------------------------- seconds
 //
-// Dips of up to half a minute, turns between two levels, drift and sawtooth are not drops: a drop is sharp and lasting,
-// and the rate does not return later.
+// Dips of up to half a minute, alternation between two levels, drift and sawtooth are not drops: a drop is sharp and
+// lasting, and the rate does not return later.
 //
 // A rate is in bytes per second or in operations per second; the package treats both alike. Times are seconds since the
 // start of the series. No code here reads a clock.

@@ -27,7 +27,7 @@ const (
 )
 
 // Scalability is Gunther's universal scalability law: rate = Lambda*N / (1 + Contention*(N-1) + Coherency*N*(N-1)) for
-// a load of N. Most is the load of the highest rate, nil if the rate only grows, or only falls.
+// a load of N. Most is the load of the highest rate; nil if the rate only grows or only falls.
 type Scalability struct {
 	Lambda, Contention, Coherency Estimate
 	Most                          *Estimate
@@ -35,8 +35,8 @@ type Scalability struct {
 	Error float64
 }
 
-// KneeResult is the load from which more load gains nothing. The intervals come from the errors of the scalability fit;
-// without a fit they are absent (equal to the value).
+// KneeResult describes where throughput stops scaling with the load. The intervals come from the errors of the
+// scalability fit; without a fit they are absent (equal to the value).
 type KneeResult struct {
 	Steps []Point
 	// Knee is the load at which the curve bends most, by Kneedle; nil if it does not bend.
@@ -49,9 +49,9 @@ type KneeResult struct {
 
 // Warnings about a knee.
 const (
-	// WarnNoKnee: the rate grows to the end, so that more load may yield more; or it never grows.
+	// WarnNoKnee: the rate grows until the last step, so more load may yield more; or it never grows.
 	WarnNoKnee WarningKind = "NoKnee"
-	// WarnNoScalabilityFit: there are too few steps for a fit, and so no intervals.
+	// WarnNoScalabilityFit: there are too few steps for a fit, so there are no intervals.
 	WarnNoScalabilityFit WarningKind = "NoScalabilityFit"
 	// WarnPlateauNotSeen: the last step is the first one within 95 % of the highest.
 	WarnPlateauNotSeen WarningKind = "PlateauNotSeen"
@@ -179,7 +179,7 @@ func (l law) rate(load float64) float64 {
 	return load / (l.a + l.b*(load-1) + l.c*load*(load-1))
 }
 
-// most returns the load of the highest rate, or infinity if the rate only grows, or only falls.
+// most returns the load of the highest rate, or infinity if the rate only grows or only falls.
 func (l law) most() float64 {
 	if l.c <= 0 || l.b >= l.a {
 		return math.Inf(1)
@@ -255,7 +255,7 @@ func leastSquares(steps []Point, use [3]bool) (coefficients [3]float64, ok bool)
 }
 
 // resample sets the intervals by a bootstrap: it repeats the analysis on curves of the fitted law with errors drawn
-// from those of the fit. The random numbers are the same each time.
+// from the errors of the fit. The random numbers are the same each time.
 func (r *KneeResult) resample(fit law) {
 	errors := make([]float64, len(r.Steps))
 	squares := 0.0
@@ -264,7 +264,7 @@ func (r *KneeResult) resample(fit law) {
 		squares += errors[i] * errors[i]
 	}
 	n := float64(len(errors))
-	// The fit has made the errors small, and there are few of them.
+	// The fit has minimized the errors, and there are few of them.
 	inflate := math.Sqrt(n/max(n-3, 1)) * student(n-3) / student(math.Inf(1))
 	random := rand.New(rand.NewPCG(1, 2)) // #nosec G404 -- reproducible results
 	var knees, enough, plateaus, lambdas, contentions, coherencies, most []float64

@@ -5,32 +5,33 @@ import (
 	"slices"
 )
 
-// Criteria for a change of level to be a lasting drop. None was tuned to individual test series; the reasons are given
-// here.
+// Criteria for a change of level to be a lasting drop. None was tuned to individual test series; each comment gives the
+// reason.
 const (
-	// lastingSeconds is how long the lower level must have held: longer than a dip.
+	// lastingSeconds is the minimum time that the lower level must have lasted: longer than a dip.
 	lastingSeconds = 45
-	// separation is the least share of a drop that must lie between the lowest level before it and the highest after
-	// it. A level that was there before, or that returns, is not a change.
+	// separation is the minimum share of a drop that must lie between the lowest level before it and the highest after
+	// it. A level that existed before, or that returns, is not a change.
 	separation = 0.25
-	// outlast is how many times longer than any earlier time on the lower level the last one must be for the earlier
-	// ones to be ignored. Turns between two levels never last that long.
+	// outlast is how many times longer the last stay on the lower level must be than any earlier one for the earlier
+	// ones to be ignored. Alternation between two levels never lasts that long.
 	outlast = 8
-	// sharpness is the least share of a drop that must remain at its edge between straight lines fitted to either side.
-	// Nothing remains of a drift.
+	// sharpness is the minimum share of a drop that must remain at its edge between straight lines fitted to either
+	// side. Nothing remains of a drift.
 	sharpness = 0.5
 	// A change of the optimal segmentation must reduce the squares by penaltyBase times the noise, plus penaltyGrowth
 	// times the noise and the logarithm of the number of values.
 	penaltyBase, penaltyGrowth = 8, 3
-	// certainBase and certainGrowth are the same for a lasting drop of the result. For normal noise, exceeding the
-	// growth term by 25 has a probability of less than 10^-5.
+	// certainBase and certainGrowth are the corresponding requirement for a lasting drop in the result. For normal
+	// noise, exceeding the growth term by 25 has a probability of less than 10^-5.
 	certainBase, certainGrowth = 25, 2
-	// cautionSpread is how much more is required if few values are independent, so that the noise is estimated badly.
+	// cautionSpread is the additional requirement if few values are independent, because the noise is then estimated
+	// badly.
 	cautionSpread = 5
-	// priorNoise is the noise assumed before any is seen, as a share, with the weight of priorValues values: a few
-	// equal values do not prove that there is no noise.
+	// priorNoise is the noise assumed before any data, as a share, with the weight of priorValues values: a few equal
+	// values do not prove that there is no noise.
 	priorNoise, priorValues = 0.02, 4
-	// straightBase is how much worse a straight line must explain both sides than a step, in squares of the noise.
+	// straightBase is how much worse than a step a straight line must explain both sides, in squares of the noise.
 	straightBase = 5
 )
 
@@ -43,7 +44,7 @@ type course struct {
 	white  *whitened
 	noise  noise
 	pace   pace
-	// extra is how much more certain a drop must be, in squares of the noise, because the search is repeated.
+	// extra is the additional certainty that a drop needs because the search is repeated, in squares of the noise.
 	extra float64
 	// begin is the first block after the ramp-up.
 	begin int
@@ -96,8 +97,8 @@ func (c *course) find() {
 	c.confirm()
 }
 
-// patch overwrites short segments that stand out from both neighbours, which are the remains of dips that were too
-// close together for clean, with the levels before and after. It reports whether there were any.
+// patch overwrites short segments that differ from both neighbours with the levels before and after. They are the
+// remains of dips that were too close together for clean. patch reports whether there were any.
 func (c *course) patch(bounds []int) bool {
 	patched := false
 	for i := 1; i+2 < len(bounds); i++ {
@@ -135,7 +136,7 @@ func (c *course) level(from, to int) float64 {
 	return sum / float64(max(to-from, 1))
 }
 
-// rampUp returns the first block after the leading short segments that rise.
+// rampUp returns the first block after the short rising segments at the start.
 func (c *course) rampUp(bounds []int) int {
 	longest := min(max(c.pace.of(90), 0.02*c.seconds(0, len(c.values))), 600)
 	begin := 0
@@ -148,7 +149,7 @@ func (c *course) rampUp(bounds []int) int {
 	return begin
 }
 
-// separated returns the changes down for which all that was before is above all that comes after.
+// separated returns the downward changes for which all levels before are above all levels after.
 func (c *course) separated(bounds []int) []int {
 	var found []int
 	for i := 1; i+1 < len(bounds); i++ {
@@ -179,7 +180,7 @@ func (c *course) separated(bounds []int) []int {
 	return found
 }
 
-// lasted returns the seconds from a bound until the rate fell below a bottom for longer than a dip.
+// lasted returns the seconds from a bound until the rate fell below bottom for longer than a dip.
 func (c *course) lasted(bounds []int, i int, bottom float64) float64 {
 	end := i + 1
 	for end+1 < len(bounds) && (c.level(bounds[end], bounds[end+1]) >= bottom || c.seconds(bounds[end], bounds[end+1]) < c.pace.of(dipSeconds)) {
@@ -217,8 +218,8 @@ func (c *course) confirm() {
 	}
 }
 
-// marginOf is margin with the noise of both sides of the drop. Blocks that this or another drop may cut do not count as
-// noise.
+// marginOf is margin with the noise of both sides of the drop. Blocks that this or another drop may lie in do not count
+// as noise.
 func (c *course) marginOf(values []float64, from, at, to int) float64 {
 	if from > c.begin && at-from > 2 {
 		from++
@@ -239,9 +240,10 @@ func (c *course) marginOf(values []float64, from, at, to int) float64 {
 	return pair.margin(from, at, to)
 }
 
-// flattened removes turns between levels on both sides, so that they do not count as noise: it moves all segments
-// before the drop to the lowest of them and all after it to the highest. That makes the drop smaller, never greater.
-// Only sides on which the rate rose several times count as turning; a drift does not. It reports whether a side turned.
+// flattened removes alternation between levels on both sides, so that it does not count as noise: it moves all segments
+// before the drop to the lowest of them and all after it to the highest. That can only make the drop smaller. Only
+// sides on which the rate rose several times count as alternating; a drift does not. It reports whether a side
+// alternated.
 func (c *course) flattened(from, at, to int) ([]float64, bool) {
 	flat := slices.Clone(c.values)
 	turned := c.flatten(flat, from, at, func(level, other float64) bool { return level < other })
@@ -249,7 +251,7 @@ func (c *course) flattened(from, at, to int) ([]float64, bool) {
 	return flat, turned
 }
 
-// flatten moves the segments of [from, to) to that level among them that is first in the order of before, if they turn.
+// flatten moves the segments of [from, to) to the level among them that sorts first by before, if they alternate.
 func (c *course) flatten(flat []float64, from, to int, before func(level, other float64) bool) bool {
 	var levels []float64
 	bounds := []int{from}
@@ -283,7 +285,7 @@ func (c *course) flatten(flat []float64, from, to int, before func(level, other 
 	return true
 }
 
-// margin returns by how much a drop at a block is more certain than required: the least margin of all criteria, in
+// margin returns by how much a drop at a block is more certain than required: the smallest margin of all criteria, in
 // standard deviations of the noise. A negative margin means that the drop is not certain.
 func (c *course) margin(from, at, to int) float64 {
 	n := float64(to - from)
@@ -306,7 +308,7 @@ func (c *course) margin(from, at, to int) float64 {
 	return min(gain, straight, sharp)
 }
 
-// overRoot returns by how much the root of a square is above that of the one that is required.
+// overRoot returns the difference between the roots of a square and of the required square.
 func overRoot(square, required float64) float64 {
 	return math.Sqrt(max(square, 0)) - math.Sqrt(required)
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// turns is a stretch in which the rate alternates between two levels.
+// turns is a stretch in which the rate alternates between two levels. A turn is a change from one to the other.
 type turns struct {
 	low, high []Sample // the samples on each level, without those beside a turn
 	highShare float64
@@ -15,9 +15,9 @@ type turns struct {
 	longestLow float64
 }
 
-// Criteria for turns: at least three stays on each level, levels that are levelsApart standard deviations apart, and a
-// share of time on each that is not mere chance. If the stays on a level are as short as dips, the others must be
-// regular.
+// Criteria for alternation: at least three stays on each level, levels that are levelsApart standard deviations apart,
+// and a share of time on each that chance does not explain. If the stays on a level are as short as dips, the others
+// must be regular.
 const (
 	leastTurns   = 3
 	levelsApart  = 4
@@ -52,8 +52,8 @@ func alternating(samples []Sample) (turns, bool) {
 	return judge(samples, states, low, high)
 }
 
-// twoMeans returns the starting values: the split of the ordered rates that leaves the least squares. It uses at most
-// 2,048 of the rates.
+// twoMeans returns the starting values of both levels: the split of the ordered rates with the least sum of squares. It
+// uses at most 2,048 of the rates.
 func twoMeans(rates []float64) (low, high float64) {
 	const enough = 2048
 	stride := len(rates)/enough + 1
@@ -79,7 +79,7 @@ func twoMeans(rates []float64) (low, high float64) {
 }
 
 // path returns the cheapest path through the two states, true for high. A turn costs half of the squared distance
-// between the levels, twice as much as a value midway between them.
+// between the levels: twice the cost of a value midway between them.
 func path(rates []float64, low, high float64) []bool {
 	turn := 0.5 * (high - low) * (high - low)
 	var costLow, costHigh float64
@@ -206,7 +206,8 @@ func stateResiduals(samples []Sample, states []bool, low, high float64) [][]floa
 	return stretches
 }
 
-// runs returns the duration in seconds of each stay on either level. The series cuts the first and the last one.
+// runs returns the duration in seconds of each stay on either level. The first and the last stay are cut off by the
+// series.
 func runs(samples []Sample, states []bool) (lows, highs []float64) {
 	start := 0
 	for i := 1; i <= len(states); i++ {
@@ -224,8 +225,8 @@ func runs(samples []Sample, states []bool) (lows, highs []float64) {
 	return lows, highs
 }
 
-// regular reports whether lengths differ little, ignoring the first and the last, which are cut. The fewer there are,
-// the less they may differ, so that intervals between dips at random times pass in only one of fifty cases.
+// regular reports whether lengths differ little, ignoring the first and the last, which are cut off. The fewer there
+// are, the less they may differ: intervals between dips at random times pass in only one of fifty cases.
 func regular(lengths []float64) bool {
 	bounds := []float64{0, 0, 0, 0.13, 0.23, 0.31, 0.37, regularTurns}
 	if len(lengths) < 2 {

@@ -7,18 +7,18 @@ import (
 
 // Limits and criteria of a live detector.
 const (
-	// mostLiveBlocks bounds the detector's memory and its work per sample. When there are that many blocks, neighbours
-	// are joined, so that a block covers at most 1/160 of the time.
+	// mostLiveBlocks bounds the detector's memory and its work per sample. When that number is reached, neighbouring
+	// blocks are joined, so that a block covers at most 1/160 of the time.
 	mostLiveBlocks = 320
 	// A drop must have lasted liveSeconds, unless the options set another time, and liveShare of the time since the
-	// start of its history.
+	// start of the detector's history.
 	liveSeconds = 85
 	liveShare   = 0.02
-	// rampUpSeconds is the longest ramp-up. returnedSeconds is how long the rate must have been back to take back a
-	// drop.
+	// rampUpSeconds is the longest ramp-up. returnedSeconds is the time that the rate must have been back before a drop
+	// is withdrawn.
 	rampUpSeconds, returnedSeconds = 90, 45
-	// liveExtra is how much more certain a drop must be than in a single analysis, in squares of the noise, because it
-	// is tested with each sample.
+	// liveExtra is the additional certainty that a drop needs compared with a single analysis, because it is tested
+	// with each sample; in squares of the noise.
 	liveExtra = 12
 	// Up to fewBlocks blocks are evaluated in full with each sample, which takes no longer than one stage with more
 	// blocks.
@@ -27,13 +27,13 @@ const (
 	openingShare = 16
 	// leastBlocks is the number of blocks needed on either side of a drop.
 	leastBlocks = 4
-	// defaultPrecision is the half width of the baseline's interval, as a share of it, that is sufficient.
+	// defaultPrecision is the sufficient half width of the baseline's interval, as a share of the baseline.
 	defaultPrecision = 0.02
 )
 
 // LiveOptions define when a burst drain has measured enough.
 type LiveOptions struct {
-	// Precision is the greatest half width of the baseline's 95 % interval, as a share of it; 0 means 2 %.
+	// Precision is the largest half width of the baseline's 95 % interval, as a share of the baseline; 0 means 2 %.
 	Precision float64
 	// BaselineSeconds is the minimum time on the baseline; 0 means 60.
 	BaselineSeconds float64
@@ -44,10 +44,10 @@ type LiveOptions struct {
 
 // LiveState is the current result of a live detector.
 type LiveState struct {
-	// Certain is true if the rate dropped and has not come back since.
+	// Certain is true if the rate dropped and has not returned since.
 	Certain bool
-	// Drops is the number of drops that became certain, Returns how many of them were taken back because the rate came
-	// back, which a live detector cannot foresee. Analyze decides in the end.
+	// Drops is the number of drops that became certain, Returns the number of them that were withdrawn because the rate
+	// returned, which a live detector cannot foresee. Analyze makes the final decision.
 	Drops, Returns int
 	// Seconds is the approximate time of the last drop, DecidedSeconds the time at which it became certain.
 	Seconds, DecidedSeconds float64
@@ -63,7 +63,7 @@ type LiveState struct {
 type Live struct {
 	options LiveOptions
 	state   LiveState
-	// pace is the factor by which all times are shorter than usual: that of LastingSeconds.
+	// pace is the factor for all detection times: LastingSeconds divided by its default.
 	pace   pace
 	blocks []Sample
 	// within is, for each block, the sum of the squared deviations of its samples from its mean, which joining would
@@ -78,16 +78,18 @@ type Live struct {
 	squares, covered float64
 	last             Sample
 	begun            bool
-	// seen is the number of samples so far, nextOpening the number at which the first of them are searched next.
+	// seen is the number of samples so far, nextOpening the number of samples at which the first ones are searched
+	// next.
 	seen, nextOpening int
 	// stage is the next stage of the evaluation of the blocks, which is spread over several samples.
 	stage int
 	look  look
-	// lowLevel is the logarithm of a lower level that the rate has left again, lowSeconds the longest time on one.
+	// lowLevel is the logarithm of a lower level that the rate has left again, lowSeconds the longest time on such a
+	// level.
 	lowLevel, lowSeconds float64
 }
 
-// NewLive creates a detector for a series that begins.
+// NewLive creates a detector for a new series.
 func NewLive(options LiveOptions) *Live {
 	if options.Precision <= 0 {
 		options.Precision = defaultPrecision
@@ -181,13 +183,13 @@ func (l *Live) join(s Sample) {
 	}
 }
 
-// restart discards the prepared data, because the blocks have changed.
+// restart discards the prepared data after the blocks have changed.
 func (l *Live) restart() {
 	l.stage = 0
 	l.look.reset()
 }
 
-// follow measures the level after a drop, and takes the drop back if the rate comes back.
+// follow measures the level after a drop, and withdraws the drop if the rate returns.
 func (l *Live) follow() {
 	if !l.state.Certain || len(l.blocks) < leastBlocks {
 		return
@@ -206,15 +208,15 @@ func (l *Live) follow() {
 		l.state = LiveState{Drops: l.state.Drops, Returns: l.state.Returns + 1}
 		return
 	}
-	// The mean leaves out the first block, because the drop may cut it.
+	// The mean omits the first block, because the drop may lie in it.
 	l.state.After = l.meanAfter()
 	half := (l.state.After.High - l.state.After.Low) / 2
 	l.state.Enough = end-l.state.Seconds >= l.options.BaselineSeconds && len(l.blocks) >= 2*leastBlocks &&
 		half <= l.options.Precision*l.state.After.Value
 }
 
-// meanAfter returns the mean of all blocks except the first. Rates that alternate from sample to sample vanish when two
-// samples make a block, so the interval is at least as wide as the change of the mean by one sample more or less.
+// meanAfter returns the mean of all blocks except the first. Rates that alternate from sample to sample cancel out when
+// two samples make a block, so the interval is at least as wide as the change of the mean by one sample more or less.
 func (l *Live) meanAfter() Estimate {
 	blocks := l.blocks[1:]
 	mean, _, _, _ := meanOfIn(blocks, l.look.scratch)

@@ -9,15 +9,15 @@ import (
 type look struct {
 	// values are the cleaned logarithms of the rates of the first blocks, raw those before cleaning.
 	values, raw []float64
-	// middle is the running median of raw, over half values on either side. When a block is added, only its last half
-	// values change.
+	// middle is the running median of raw, over half values on either side. A new block changes only its last half
+	// values.
 	middle []float64
 	half   int
 	window []float64
 	// scratch is a buffer for use within a stage.
 	scratch []float64
 	white   whitened
-	// begin is the first block after the ramp-up, at the first after the drop; at is 0 if there is none.
+	// begin is the first block after the ramp-up, at the first block after the drop; at is 0 if there is no drop.
 	begin, at int
 	noise     noise
 }
@@ -64,7 +64,7 @@ func (l *Live) prepare() {
 }
 
 // slide updates the running median. Its window is shorter at both ends, so the last half values are computed anew. With
-// more than fewBlocks values, a width that differs by one is kept.
+// more than fewBlocks values, it keeps a window whose half width differs from half by one.
 func (k *look) slide(half int) {
 	n := len(k.raw)
 	if half > k.half+1 || half < k.half-1 || half != k.half && n <= fewBlocks {
@@ -108,7 +108,7 @@ func (l *Live) refine() {
 	}
 }
 
-// best finds the split with the least squares, and from it the ramp-up and the noise.
+// best finds the split with the least sum of squares, and from it the ramp-up and the noise.
 func (l *Live) best() {
 	k := &l.look
 	n := len(k.values)
@@ -127,7 +127,7 @@ func (l *Live) best() {
 		return
 	}
 	k.begin = min(l.rampUp(k.at), k.at-leastBlocks)
-	// The drop may cut the blocks on either side of it.
+	// The drop may lie in the block on either side of it.
 	k.scratch = append(append(k.scratch[:0], k.values[k.begin:k.at-1]...), k.values[k.at+1:]...)
 	before, after := k.scratch[:k.at-1-k.begin], k.scratch[k.at-1-k.begin:]
 	center(before)
@@ -136,7 +136,7 @@ func (l *Live) best() {
 	k.noise = fitNoise(sides[:])
 }
 
-// rampUp returns the first block that comes near the level before the drop, or at which the longest ramp-up is over.
+// rampUp returns the first block near the level before the drop, or the block at which the longest ramp-up is over.
 func (l *Live) rampUp(at int) int {
 	values := l.look.values
 	level := mean(values[at/2:at]) - 3*spread(values[at/2:at]) - 0.005
@@ -167,8 +167,8 @@ func (l *Live) decide() {
 	l.fell(at, mean(k.values[k.begin:at]), mean(k.values[at:]))
 }
 
-// open searches for a burst that is short beside what came after it, and that an evaluation of all blocks takes for an
-// outlier.
+// open searches for a burst that is short compared with the time after it, which an evaluation of all blocks treats as
+// an outlier.
 func (l *Live) open() {
 	if l.state.Certain || len(l.blocks) < 2*leastSamples {
 		return
@@ -186,8 +186,8 @@ func (l *Live) open() {
 	l.fell(a.sampleAt(at), level(a.between(start, at)), level(a.between(at, l.last.EndSeconds)))
 }
 
-// fell records a drop near a block, between the logarithms of two rates, if it has lasted. It discards the blocks
-// before it.
+// fell records a drop near a block, between the logarithms of two rates, if the drop has lasted. It discards the blocks
+// before the drop.
 func (l *Live) fell(at int, before, after float64) {
 	// Cleaning may have removed the last blocks of the burst.
 	for at+1 < len(l.blocks) && l.blocks[at].Rate > math.Exp((before+after)/2) {
@@ -217,7 +217,7 @@ func (l *Live) stays(blocks []Sample, at int) bool {
 		return false
 	}
 	bottom, middle := lower*math.Pow(upper/lower, separation), math.Sqrt(upper*lower)
-	// Dips before the drop are not a level, so only longer times count. After it each moment counts.
+	// Dips before the drop are not a level, so only longer times count there. After the drop every moment counts.
 	low, _ := longRuns(before, l.pace.of(dipSeconds+8), func(rate float64) bool { return rate < bottom })
 	high, _ := longRuns(after, 0, func(rate float64) bool { return rate > middle })
 	lasted := after[len(after)-1].EndSeconds - after[0].StartSeconds

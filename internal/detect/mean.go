@@ -13,20 +13,21 @@ const (
 	// mostBatches is the number of batches that a series is cut into. More batches are more correlated with their
 	// neighbours; fewer make a wider interval.
 	mostBatches = 16
-	// leastBatches is the least number of batches. Fewer would make the interval so wide that a sweep's cells of 20 s
+	// leastBatches is the minimum number of batches. Fewer would make the interval so wide that a sweep's cells of 20 s
 	// would show nothing.
 	leastBatches = 8
-	// leastInBatch is the least number of samples in a batch, so that a batch is longer than the correlation of
+	// leastInBatch is the minimum number of samples in a batch, so that a batch is longer than the correlation of
 	// neighbours.
 	leastInBatch = 4
 )
 
-// MeanError returns half of the 95 % interval of the mean rate of samples: by how much chance may change the mean of a
-// level that varies as these samples do, each correlated with the one before. ok is false with fewer than three.
+// MeanError returns half of the 95 % interval of the mean rate of samples: the possible error of the mean due to chance
+// if the level varies as these samples do, each correlated with the one before. ok is false with fewer than three
+// samples.
 //
-// From eight samples on it is the wider of two estimates: that of a first-order autoregression, which is right if the
-// noise is autoregressive, and, from 32 samples on, that of the means of batches, which holds for any noise if batches
-// are longer than the correlation of neighbours. A trend, or a level that changes, makes the interval wide.
+// From eight samples on it is the wider of two estimates. One assumes a first-order autoregression, and is right for
+// such noise. The other, from 32 samples on, uses the means of batches, and holds for any noise if batches are longer
+// than the correlation of neighbours. A trend or a changing level makes the interval wide.
 func MeanError(samples []Sample) (half float64, ok bool) {
 	if len(samples) < leastForMean {
 		return 0, false
@@ -42,9 +43,8 @@ func MeanError(samples []Sample) (half float64, ok bool) {
 	return half, !math.IsNaN(half) && !math.IsInf(half, 0)
 }
 
-// shown widens the interval of a mean that excludes everything that the samples show: if it contains no sample and no
-// mean of a batch, for example because the level changed and came back, it is extended to the nearest batches on either
-// side.
+// shown widens an interval of a mean that excludes all samples and all means of batches, for example because the level
+// changed and returned: it extends the interval to the nearest batches on either side.
 func shown(mean Estimate, samples []Sample) Estimate {
 	below, above := math.Inf(-1), math.Inf(1)
 	see := func(rate float64) {

@@ -25,7 +25,7 @@ func (a *analysis) between(start, end float64) []Sample {
 	return cut
 }
 
-// sampleAt returns the index of the sample that contains a time, or that of the last one.
+// sampleAt returns the index of the sample that contains a time, or the index of the last sample.
 func (a *analysis) sampleAt(seconds float64) int {
 	i := sort.Search(len(a.samples), func(i int) bool { return a.samples[i].EndSeconds > seconds })
 	return min(i, len(a.samples)-1)
@@ -68,8 +68,8 @@ func (a *analysis) meanOff(start, end, mean float64) float64 {
 	return math.Abs(amount/seconds - mean)
 }
 
-// whole returns the samples between two times without those that the drop at either edge cuts, because these contain
-// both levels. If fewer than two remain, it returns all.
+// whole returns the samples between two times, except those in which the drop at either edge lies, because these
+// contain both levels. If fewer than two remain, it returns all.
 func (a *analysis) whole(start, end float64) []Sample {
 	cut := a.between(start, end)
 	inner := cut
@@ -119,8 +119,8 @@ func (a *analysis) measureStretch(start, end float64) measuredStretch {
 	return m
 }
 
-// extended returns the mean of the samples and of the partial samples at both edges that a drop cut, at the rates of
-// their neighbours. In turns between levels, those differ from the mean by more than noise.
+// extended returns the mean of the samples and of the partial samples that a drop cut at both edges, which it takes at
+// the rates of their neighbours. If the rate alternates between levels, those differ from the mean by more than noise.
 func extended(samples []Sample, mean, start, end float64) float64 {
 	first, last := samples[0], samples[len(samples)-1]
 	seconds := last.EndSeconds - first.StartSeconds
@@ -136,8 +136,8 @@ func lengths(stretches [][]float64) (sum float64) {
 }
 
 // residuals returns the deviations of samples from the mean of their segment, in stretches without dips and outliers,
-// and the number of segments. Dips, drift and turns count in a mean as they came; its uncertainty depends on the noise
-// alone.
+// and the number of segments. A mean includes dips, drift and alternation as measured; its uncertainty depends on the
+// noise alone.
 func (a *analysis) residuals(samples []Sample) (stretches [][]float64, means float64) {
 	if len(samples) < leastSamples || len(a.breaks) == 0 {
 		return nil, 0
@@ -153,7 +153,7 @@ func (a *analysis) residuals(samples []Sample) (stretches [][]float64, means flo
 		}
 	}
 	for k := 0; k+1 < len(a.breaks); k++ {
-		// A change of level cuts the samples beside it.
+		// A change of level lies in one of the samples beside it.
 		from, to := max(a.breaks[k]+a.blockSize, first), min(a.breaks[k+1]-a.blockSize, last)
 		if from >= to {
 			continue

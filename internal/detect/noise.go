@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// noise is the noise of a series about its levels, a first-order autoregression: each value keeps a share (correlation)
-// of the previous value's deviation and adds an innovation.
+// noise describes the noise of a series about its levels as a first-order autoregression: each value keeps a share
+// (correlation) of the previous value's deviation and adds an innovation.
 type noise struct {
 	correlation float64
 	// innovation is the variance of the innovations.
 	innovation float64
 }
 
-// maxCorrelation bounds the estimated correlation; closer to 1 a series has no mean.
+// maxCorrelation bounds the estimated correlation; a series whose correlation is closer to 1 has no mean.
 const maxCorrelation = 0.985
 
-// roughNoise estimates the noise of values whose levels are not known yet, from differences, in which the few changes
-// of level are outliers: the mean square of differences over k values grows as 1 - correlation^k.
+// roughNoise estimates the noise of values whose levels are not known yet. It uses differences, in which the few
+// changes of level are outliers: the mean square of differences over k values grows as 1 - correlation^k.
 func roughNoise(values []float64) noise {
 	variogram := func(lag int) float64 {
 		if len(values) <= lag+2 {
@@ -28,7 +28,7 @@ func roughNoise(values []float64) noise {
 			d := values[i+lag] - values[i]
 			squares[i] = d * d
 		}
-		// Of normal values, the lowest 95 % of the squares have this share of the mean of all.
+		// For normal values, the mean of the lowest 95 % of the squares is this share of the mean of all.
 		const kept, share = 0.95, 0.7588
 		count := max(int(kept*float64(len(squares))), 1)
 		selected(squares, count-1)
@@ -38,7 +38,7 @@ func roughNoise(values []float64) noise {
 	if one <= 0 {
 		return noise{innovation: tiny(values)}
 	}
-	const most = 0.97 // a higher correlation is more likely a level that changes
+	const most = 0.97 // a higher correlation more likely means a changing level
 	correlation := min(max(two/one-1, 0), most)
 	if two > 0 {
 		correlation = (correlation + math.Sqrt(min(max(four/two-1, 0), most*most))) / 2
@@ -47,7 +47,7 @@ func roughNoise(values []float64) noise {
 	return noise{correlation: correlation, innovation: max(one*(1+correlation), tiny(values))}
 }
 
-// tiny is a variance that stands for no noise: a series without noise is still measured in whole numbers.
+// tiny is a variance in place of zero: even a series without noise is measured in whole numbers.
 func tiny(values []float64) float64 {
 	largest := 0.0
 	for _, v := range values {
@@ -56,12 +56,11 @@ func tiny(values []float64) float64 {
 	return max(1e-10, largest*largest*1e-14)
 }
 
-// fitNoise estimates the noise from deviations in stretches, each about its own mean, and corrects the bias that the
-// estimated means cause.
+// fitNoise estimates the noise from deviations in stretches, each about its own mean, and corrects the bias due to the
+// estimated means.
 func fitNoise(stretches [][]float64) noise { return fitNoiseAbout(stretches, float64(len(stretches))) }
 
-// fitNoiseAbout is fitNoise for stretches that are parts of the given number of longer ones, each with a mean of its
-// own.
+// fitNoiseAbout is fitNoise for stretches that are parts of the given number of longer ones, each with its own mean.
 func fitNoiseAbout(stretches [][]float64, means float64) noise {
 	var products, squares, count, pairs float64
 	for _, deviations := range stretches {
@@ -116,8 +115,8 @@ func (n noise) freedom(values float64) float64 {
 }
 
 // student returns the 97.5 % quantile of Student's t distribution for at least two degrees of freedom, by the
-// Cornish-Fisher expansion (within 0.5 % from three degrees on). gonum's is exact, and makes detection three times as
-// slow.
+// Cornish-Fisher expansion (within 0.5 % from three degrees on). gonum's function is exact, but makes detection three
+// times as slow.
 func student(freedom float64) float64 {
 	switch {
 	case freedom < 2.5:

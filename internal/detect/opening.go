@@ -6,16 +6,16 @@ import "math"
 // scale, so each burst is searched for at two scales or more.
 const lengthen = 2
 
-// scaleExtra is how much more certain a drop at one of a dozen scales must be, in squares of the noise: twice the
+// scaleExtra is the additional certainty that a drop at one of a dozen scales needs, in squares of the noise: twice the
 // logarithm of their number.
 const scaleExtra = 5
 
-// findRegimes finds the lasting drops at all scales: in the whole series, and in its first samples, of which there are
-// leastSamples, twice as many, and so on.
+// findRegimes finds the lasting drops at all scales: in the whole series, and in its first leastSamples samples, the
+// first twice as many, and so on.
 //
-// A change that is short beside the whole series counts as a dip or an outlier. At the start of the series it may be a
-// burst: the cache of a disk, or a small bucket. So the first seconds alone decide whether there is a burst of some
-// seconds, and the rest can only show that the rate came back. A longer baseline changes neither.
+// A change that is short compared with the whole series counts as a dip or an outlier. At the start of the series it
+// may be a burst: the cache of a disk, or a small bucket. So the first seconds alone decide whether there is a burst of
+// a few seconds, and the rest can only show that the rate returned. A longer baseline changes neither decision.
 func (a *analysis) findRegimes() {
 	a.findLevels()
 	a.findOpenings()
@@ -43,9 +43,9 @@ func (a *analysis) findOpenings() {
 	}
 }
 
-// opens reports whether the drops of the first samples last. Up to the sample `first`, the rate must not lie above the
-// middle of both levels for most of a stretch that is half as long as the time on the upper level and at least three
-// samples. Nor may the rate fall by half of the drop while the burst continues: that is a decay.
+// opens reports whether the drops of the first samples last. Up to the sample `first`, the rate must not be above the
+// middle of both levels for most of a stretch that is half as long as the time on the upper level and has at least
+// three samples. Nor may the rate fall by half of the drop while the burst continues: that is a decay.
 func (a *analysis) opens(part *analysis, first int) bool {
 	const returned, leastReturn, leastThird = 0.5, 3, 2
 	for i, at := range part.times {
@@ -74,7 +74,7 @@ func (a *analysis) opens(part *analysis, first int) bool {
 	return len(part.times) > 0
 }
 
-// isBack reports whether the rate is above a level for most of some stretch of the given seconds.
+// isBack reports whether the rate is above a level for most of any stretch of the given seconds.
 func isBack(samples []Sample, level, seconds float64) bool {
 	const most = 0.75
 	window, above, from := 0.0, 0.0, 0
@@ -97,7 +97,8 @@ func isBack(samples []Sample, level, seconds float64) bool {
 	return false
 }
 
-// adopt adds the drops of the first samples to those of the series, and replaces what is not noise there.
+// adopt adds the drops of the first samples to those of the series, and replaces the dips, outliers and segments of the
+// series there.
 func (a *analysis) adopt(part *analysis) {
 	a.times = append(part.times, a.times...)
 	a.begin = part.begin
@@ -111,9 +112,8 @@ func (a *analysis) adopt(part *analysis) {
 	a.breaks = breaks
 }
 
-// fastStart returns for how long the first level was faster at its start than in all the rest, without that being a
-// burst for certain: it may be only a sample or two, or have a long dip in it. It returns 0 if the start was not
-// faster.
+// fastStart returns how long the first level was faster at its start than in all the rest, without certainly being a
+// burst: it may be only a sample or two, or contain a long dip. It returns 0 if the start was not faster.
 func (a *analysis) fastStart() (seconds float64) {
 	const leastFaster, standsOut, mostOfAll, first = 1.25, 5, 0.25, 3
 	samples := a.samples[a.begin:]

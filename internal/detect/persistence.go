@@ -2,8 +2,8 @@ package detect
 
 import "math"
 
-// A change is not lasting if the other level is seen in runs of at least returnSeconds that sum to more than
-// returnShare of the time that a level held.
+// A change is not lasting if the rate is at the other level in runs of at least returnSeconds that sum to more than
+// returnShare of the time on a level.
 const (
 	returnSeconds = 10
 	returnShare   = 0.3
@@ -16,8 +16,8 @@ func (a *analysis) lasts(start, at, end float64) bool {
 	if len(before) < 3 || len(after) < 3 || at-start < a.pace.of(returnSeconds) || end-at < a.pace.of(lastingSeconds) {
 		return false
 	}
-	// Dips and outliers count here: if cleaning changed much, the means must differ by more than the variation with
-	// them.
+	// Dips and outliers count here: if cleaning changed much, the difference of the means must exceed the variation
+	// that includes dips and outliers.
 	first, firstVariance, _, _ := meanOf(before)
 	second, secondVariance, _, _ := meanOf(after)
 	if second.Value >= first.Value {
@@ -41,7 +41,7 @@ func (a *analysis) lasts(start, at, end float64) bool {
 		low, high := medianRate(two.low), medianRate(two.high)
 		switch {
 		case low < lower-separation*(high-lower):
-			low = upper // the lower level before was even lower: these are dips, not this level
+			low = upper // the low level before is below the level after: it consists of dips
 		case math.Log(max(low/lower, 1)) < separation*math.Log(high/lower):
 			// This may be the lower of the two levels, unless it has lasted too long for that.
 			return end-at > outlast*two.longestLow
@@ -51,20 +51,20 @@ func (a *analysis) lasts(start, at, end float64) bool {
 	bottom, middle := lower*math.Pow(upper/lower, separation), math.Sqrt(upper*lower)
 	low, _ := longRuns(before, a.pace.of(returnSeconds), func(rate float64) bool { return rate < bottom })
 	high, last := longRuns(after, a.pace.of(returnSeconds), func(rate float64) bool { return rate > middle })
-	// If noise reaches across to the other level, that share of the time is not a return.
+	// If noise reaches across to the other level, the time that noise explains is not a return.
 	lowNoise := beyond((1-separation)*math.Log(upper/lower), a.spread(before))
 	highNoise := beyond(math.Log(upper/lower)/2, a.spread(after))
 	return low < returnShare*(end-at)+lowNoise*(at-start) && high < returnShare*min(at-start, end-at)+highNoise*(end-at) &&
 		(!last || highNoise > 0.001)
 }
 
-// beyond returns approximately the share of normal noise that exceeds a distance on one side.
+// beyond returns the approximate share of normal noise that exceeds a distance on one side.
 func beyond(distance, deviation float64) float64 {
 	return 0.6 * math.Erfc(distance/max(deviation, 1e-9)/math.Sqrt2)
 }
 
-// spread returns the standard deviation of the logarithms of rates, without dips and outliers, and without slow
-// changes, which are not noise.
+// spread returns the standard deviation of the logarithms of rates, without dips, outliers and slow changes, which are
+// not noise.
 func (a *analysis) spread(samples []Sample) float64 {
 	cleaned := clean(logarithms(samples), a.typical, a.pace.of(cleanSeconds))
 	return min(spread(cleaned), math.Sqrt(roughNoise(cleaned).variance()))
@@ -101,8 +101,8 @@ func medianRate(samples []Sample) float64 {
 	return median(rates)
 }
 
-// longRuns returns the time for which the condition holds, in runs that are too long to be noise, and whether the last
-// such run is at the end.
+// longRuns returns the total time for which the condition holds, in runs that are too long to be noise, and whether the
+// last such run is at the end.
 func longRuns(samples []Sample, least float64, is func(rate float64) bool) (sum float64, last bool) {
 	run, count := 0.0, 0
 	for i, s := range samples {

@@ -12,11 +12,11 @@ import (
 type RunMetric struct {
 	// Name identifies the figure, for example by its phase, target, operation and kind.
 	Name string
-	// Value is greater than 0. Its unit does not matter, because changes are shares.
+	// Value is greater than 0. Its unit does not matter, because changes are relative.
 	Value float64
 	// LowerIsBetter is true for latencies and times.
 	LowerIsBetter bool
-	// Condition identifies the circumstances of the measurement; only figures with the same one are compared. For
+	// Condition identifies the circumstances of the measurement; only figures with the same condition are compared. For
 	// credits and the time to the baseline it is the fill of the bucket at the start.
 	Condition string
 }
@@ -29,16 +29,16 @@ type HistoryRun struct {
 	Valid bool
 	// Key is equal for runs that can be compared: the hash of what was run and of the kind of store.
 	Key string
-	// Metrics are in the order of their importance. The first four are evaluated.
+	// Metrics are in order of importance. The first four are evaluated.
 	Metrics []RunMetric
 	// Facts are circumstances by name that may explain a change, such as the kernel.
 	Facts map[string]string
-	// Judged is the verdict recorded for the run when the policy's AcceptedSince was JudgedSince. It stands while the
-	// two are equal. If it is "", the verdict is computed again.
+	// Judged is the verdict recorded for the run when the policy's AcceptedSince was JudgedSince. It remains valid
+	// while the two are equal. If it is "", the verdict is computed again.
 	Judged      RegressionVerdict
 	JudgedSince time.Time
-	// Use is the run's recorded use after the last evaluation, which stands under the same condition. If it is "", the
-	// use is computed again. With it, a history may omit runs that are no longer needed.
+	// Use is the run's recorded use after the last evaluation, which remains valid under the same condition. If it is
+	// "", the use is computed again. With recorded uses, a history may omit runs that are no longer needed.
 	Use RunUse
 }
 
@@ -47,14 +47,14 @@ type RunUse string
 
 // The uses.
 const (
-	// UseBaseline: later runs are compared with it.
+	// UseBaseline: later runs are compared with this run.
 	UseBaseline RunUse = "Baseline"
-	// UsePending: it is one of the newest runs, and not part of the baseline yet. UseSuspected: it seems worse, but
-	// that is not certain. UseRegressed: it is worse.
+	// UsePending: the run is one of the newest, and not part of the baseline yet. UseSuspected: the run seems worse,
+	// but that is not certain. UseRegressed: the run is worse.
 	UsePending   RunUse = "Pending"
 	UseSuspected RunUse = "Suspected"
 	UseRegressed RunUse = "Regressed"
-	// UseNone: it is excluded for good.
+	// UseNone: the run is excluded permanently.
 	UseNone RunUse = "None"
 )
 
@@ -79,7 +79,7 @@ const (
 	mostPooledRuns        = 3
 )
 
-// falseAlarmRate is the greatest probability that a run is judged regressed without cause, over all its metrics.
+// falseAlarmRate is the highest probability that an unchanged run is judged regressed, over all its metrics.
 const falseAlarmRate = 0.01
 
 // RegressionPolicy defines which runs are compared and which change is tolerated. The zero value is usable.
@@ -88,8 +88,8 @@ type RegressionPolicy struct {
 	Against int
 	// Tolerance is the share by which a figure may change, such as 0.05; 0 means 0.05.
 	Tolerance float64
-	// AcceptedSince excludes runs that started before it, and makes later runs count that were judged regressed
-	// compared with those. Zero excludes none.
+	// AcceptedSince excludes runs that started before it. Later runs that were judged regressed compared with excluded
+	// runs count again. Zero excludes none.
 	AcceptedSince time.Time
 }
 
@@ -97,12 +97,12 @@ type RegressionPolicy struct {
 type MetricChange struct {
 	Name    string
 	Verdict RegressionVerdict
-	// Baseline is the geometric mean of the earlier runs, Newest that of the pooled newest runs.
+	// Baseline is the geometric mean of the earlier runs, Newest the geometric mean of the pooled newest runs.
 	Baseline, Newest float64
-	// Change is the relative change of the newest runs, with its 95 % interval: -0.1 is a tenth less.
+	// Change is the relative change of the newest runs, with its 95 % interval: -0.1 is 10 % less.
 	Change Estimate
-	// Spread is the standard deviation of the earlier runs, as a share. EffectSize is the change in such spreads; it is
-	// positive if the figure grew.
+	// Spread is the standard deviation of the earlier runs, as a share. EffectSize is the change divided by Spread; it
+	// is positive if the figure grew.
 	Spread, EffectSize float64
 	// Confidence is 1 minus the probability that chance explains a change in this direction, corrected for all figures
 	// and looks.
@@ -117,16 +117,17 @@ type RegressionReport struct {
 	Metrics []MetricChange
 	// Baseline and Pooled are the IDs of the runs on both sides, oldest first.
 	Baseline, Pooled []string
-	// Open is true if the newest runs are under suspicion. They stay out of the baseline until that is resolved.
+	// Open is true if the newest runs are under suspicion. They stay out of the baseline until the suspicion is
+	// resolved.
 	Open bool
 	// Uses holds the use of each run by ID.
 	Uses map[string]RunUse
 }
 
 // Regression compares the last run of a history, oldest first, with earlier runs. Earlier verdicts are taken from the
-// history if recorded there, and else computed again. Runs that are not valid or whose key differs from the newest
-// run's are ignored. It is an error if the history is empty or has more than 2,000 runs, if a figure is not positive
-// and finite, or if the policy is out of range.
+// history if they are recorded there, and are computed again otherwise. Runs that are not valid or whose key differs
+// from the newest run's are ignored. It is an error if the history is empty or has more than 2,000 runs, if a figure is
+// not positive and finite, or if the policy is out of range.
 func Regression(history []HistoryRun, policy RegressionPolicy) (RegressionReport, error) {
 	if err := checkHistory(history, &policy); err != nil {
 		return RegressionReport{}, fmt.Errorf("compare runs: %w", err)
@@ -176,13 +177,13 @@ func checkHistory(history []HistoryRun, policy *RegressionPolicy) error {
 	return nil
 }
 
-// regressionState is the state after the runs so far.
+// regressionState is the state of the evaluation after the runs so far.
 //
 //	run ----> pending: the two newest, pooled with the next one ----> baseline, the last 20
 //	             |
 //	             | one is judged regressed: nothing leaves pending
 //	             v
-//	          open, until a run is good again: the worse ones are dropped, the others go to the baseline
+//	          open, until a run is good again: then worse runs are dropped, and the others join the baseline
 type regressionState struct {
 	policy   RegressionPolicy
 	baseline []*HistoryRun
@@ -194,8 +195,8 @@ type pendingRun struct {
 	regressed, suspicious bool
 }
 
-// next judges a run and adds it to the state. A recorded verdict replaces that of an earlier run, never that of the
-// newest.
+// next judges a run and adds it to the state. A recorded verdict replaces the computed one for an earlier run, but
+// never for the newest.
 func (s *regressionState) next(run *HistoryRun, isNewest bool) RegressionReport {
 	report := RegressionReport{Verdict: RegressionUnknown}
 	report.Baseline = identities(s.baseline[max(0, len(s.baseline)-s.policy.Against):])
@@ -226,7 +227,7 @@ func identities(runs []*HistoryRun) []string {
 	return names
 }
 
-// place adds a run by its recorded use. It returns false if the use has to be computed.
+// place adds a run by its recorded use. It returns false if the use must be computed.
 func (s *regressionState) place(run *HistoryRun) bool {
 	if run.Use == "" || !run.JudgedSince.Equal(s.policy.AcceptedSince) {
 		return false
@@ -263,7 +264,7 @@ func (s *regressionState) uses(history []HistoryRun) map[string]RunUse {
 	return all
 }
 
-// pool returns the run after up to two pending runs before it, oldest first.
+// pool returns the run preceded by up to two pending runs, oldest first.
 func (s *regressionState) pool(run *HistoryRun) []*HistoryRun {
 	var pool []*HistoryRun
 	for _, one := range s.pending[max(0, len(s.pending)-mostPooledRuns+1):] {
@@ -272,7 +273,7 @@ func (s *regressionState) pool(run *HistoryRun) []*HistoryRun {
 	return append(pool, run)
 }
 
-// take adds a judged run to the pending runs, and moves those that are no longer pending.
+// take adds a judged run to the pending runs, and moves the runs that are no longer pending.
 func (s *regressionState) take(run *HistoryRun, regressed, suspicious bool) {
 	s.pending = append(s.pending, pendingRun{run: run, regressed: regressed, suspicious: suspicious})
 	if s.confirmed() {

@@ -7,24 +7,24 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// lookShares divides the error rate among looks at the newest one, two and three runs. The last has the most power, and
-// so the largest share.
+// lookShares divides the error rate among the comparisons (looks) of the newest one, two and three runs. The last look
+// has the most power, and so the largest share.
 var lookShares = [mostPooledRuns]float64{0.1, 0.2, 0.7}
 
 const (
-	// allottedRate is the part of falseAlarmRate for the looks. The rest covers repeated false alarms, because the next
-	// run is pooled with the one that caused the alarm, and runs that vary less than usual.
+	// allottedRate is the part of falseAlarmRate for the looks. The rest covers repeated false alarms, because the run
+	// after a false alarm is pooled with the run that caused it, and runs that vary less than usual.
 	allottedRate = 0.008
-	// suspicion is the probability of a difference without cause below which a run is under suspicion.
+	// suspicion is the probability of a chance difference below which a run is under suspicion.
 	suspicion = 0.05
 	// Successive runs on one system are slightly correlated. 20 runs are too few to estimate the correlation, so the
 	// estimate is combined with usualCorrelation, which has the weight of usualCorrelationFor runs.
 	usualCorrelation    = 0.2
 	usualCorrelationFor = 20.0
 	mostCorrelation     = 0.7
-	// leastLean is the least deviation of the newest run itself, in spreads.
+	// leastLean is the minimum deviation of the newest run itself, in spreads.
 	leastLean = 1.5
-	// leastSpread is the least spread, for figures that are rounded.
+	// leastSpread is the minimum spread, for figures that are rounded.
 	leastSpread = 0.0005
 )
 
@@ -48,7 +48,7 @@ func (s *regressionState) judge(metric *RunMetric, pool []*HistoryRun, metrics i
 	own := newest[len(newest)-1] - side.mean
 	for looked := 1; looked <= len(newest); looked++ {
 		look := side.look(newest[len(newest)-looked:], metrics)
-		// Earlier runs cannot make a run regressed that is good itself.
+		// A run that is good itself is not judged regressed because of the earlier runs pooled with it.
 		leans := math.Abs(own) >= max(math.Log1p(s.policy.Tolerance/2), leastLean*side.spread) && own*look.difference > 0
 		isWorse := look.difference*worse > 0
 		doubtful = doubtful || leans && isWorse && look.chance < suspicion
@@ -56,9 +56,9 @@ func (s *regressionState) judge(metric *RunMetric, pool []*HistoryRun, metrics i
 		if leans && look.corrected < allottedRate && math.Abs(math.Expm1(look.difference)) >= s.policy.Tolerance {
 			verdict = map[bool]RegressionVerdict{true: RegressionRegressed, false: RegressionImproved}[isWorse]
 		}
-		// Of the looks with a verdict, the most certain is shown, with preference for looks in which all runs have
-		// changed: other runs would make the change look smaller than it is. Without a verdict, the look with the most
-		// runs is shown.
+		// Of the looks with a verdict, the most certain is shown. Looks in which all runs have changed take precedence:
+		// other runs would make the change look smaller than it is. Without a verdict, the look with the most runs is
+		// shown.
 		if verdict != RegressionNoChange && allLean(newest[len(newest)-looked:], side.mean) {
 			look.shown = look.corrected * sureOfAll
 		}
@@ -78,8 +78,8 @@ func (s *regressionState) judge(metric *RunMetric, pool []*HistoryRun, metrics i
 type runsLook struct {
 	runs                  int
 	difference, deviation float64
-	// chance is the probability of a difference at least as large in this direction if there is no change; corrected is
-	// that corrected for all figures and looks.
+	// chance is the probability of a difference at least this large in this direction if nothing has changed; corrected
+	// is chance corrected for all figures and looks.
 	chance, corrected float64
 	// shown ranks the looks; the one with the smallest value is shown.
 	shown float64
@@ -103,7 +103,7 @@ func allLean(newer []float64, mean float64) bool {
 	return !slices.ContainsFunc(newer, func(value float64) bool { return (value-mean)/own < 0.5 })
 }
 
-// show writes a look into the report.
+// show copies a look into the report.
 func (c *MetricChange) show(side *runsSide, look *runsLook) {
 	half := side.student().Quantile(0.975) * look.deviation
 	c.Change = Estimate{Value: math.Expm1(look.difference), Low: math.Expm1(look.difference - half), High: math.Expm1(look.difference + half)}
@@ -112,7 +112,7 @@ func (c *MetricChange) show(side *runsSide, look *runsLook) {
 	c.Newest = math.Exp(side.mean + look.difference)
 }
 
-// values returns the logarithms of a figure, of the runs that have it under the same condition.
+// values returns the logarithms of a figure from the runs that have it under the same condition.
 func values(runs []*HistoryRun, metric *RunMetric) []float64 {
 	var found []float64
 	for _, run := range runs {
@@ -124,7 +124,7 @@ func values(runs []*HistoryRun, metric *RunMetric) []float64 {
 	return found
 }
 
-// runsSide holds the statistics of the earlier runs, of the logarithms of a figure.
+// runsSide holds the statistics of the earlier runs, over the logarithms of a figure.
 type runsSide struct {
 	mean, spread, correlation float64
 	// ofMean is the variance of the mean in squares of the spread.
@@ -149,7 +149,7 @@ func sideOf(x []float64) runsSide {
 	}
 	s.correlation = min(max((n*seen+usualCorrelationFor*usualCorrelation)/(n+usualCorrelationFor), 0), mostCorrelation)
 	s.ofMean = meanVariance(len(x), s.correlation)
-	// Correlated runs vary less among themselves than in the long run.
+	// Correlated runs vary less among themselves than over a long time.
 	s.spread = max(math.Sqrt(squares/n/(1-s.ofMean)), leastSpread)
 	r2 := s.correlation * s.correlation
 	s.freedom = max(n*(1-r2)/(1+r2)-1, 1)

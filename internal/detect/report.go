@@ -64,7 +64,7 @@ func (a *analysis) drop(i int, at Estimate) Drop {
 	return d
 }
 
-// within returns times in an interval: both ends and, if there are whole samples between, some of their edges. The
+// within returns times in an interval: both ends and, if there are whole samples between them, some of their edges. The
 // amount spent has its extremes at edges.
 func (a *analysis) within(at Estimate) []float64 {
 	const most = 40
@@ -76,8 +76,8 @@ func (a *analysis) within(at Estimate) []float64 {
 	return times
 }
 
-// refillAt returns the refill for another time of the drop. If the refill is assumed to be the level after the drop,
-// the samples between both times are part of that level or not.
+// refillAt returns the refill if the drop is at another time. If the refill is assumed to be the level after the drop,
+// the other time decides whether the samples between both times are part of that level.
 func (a *analysis) refillAt(i int, at float64, d Drop) float64 {
 	after := a.measured[i+1].segment
 	if d.RefillSource != RefillAssumed || at == after.StartSeconds {
@@ -98,7 +98,7 @@ func (a *analysis) refillAt(i int, at float64, d Drop) float64 {
 	return d.Refill + (amount+part)/(seconds+length) - amount/seconds
 }
 
-// prove sets the lower bound on the bucket that follows from a series without a drop.
+// prove sets the lower bound on the bucket size that follows from a series without a drop.
 func (a *analysis) prove() {
 	if a.result.Exhausted || a.options.Refill == nil {
 		return

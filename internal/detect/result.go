@@ -5,14 +5,14 @@ type Estimate struct {
 	Value, Low, High float64
 }
 
-// Options hold what is known about the store.
+// Options hold the known facts about the store.
 type Options struct {
 	// Refill is the rate at which credits return, if known: measured by a redrain, documented or given.
 	Refill *float64
 	// RefillSource is the source of Refill.
 	RefillSource RefillSource
-	// Earlier is the I/O before the series, in order and on the same time axis, so its seconds may be negative. It
-	// counts only for the amount spent. Between its samples there was no I/O.
+	// Earlier is the I/O before the series, in order and on the same time axis, so its times may be negative. It counts
+	// only for the amount spent. Between its samples there was no I/O.
 	Earlier []Sample
 }
 
@@ -60,8 +60,8 @@ type Segment struct {
 // Drop is a lasting drop after which the rate did not return.
 type Drop struct {
 	Seconds, Before, After Estimate
-	// Spent is the amount above the refill before the drop. It is a lower bound on the bucket if the fill at the start
-	// is unknown.
+	// Spent is the amount above the refill before the drop. It is a lower bound on the bucket size if the fill at the
+	// start is unknown.
 	Spent        Estimate
 	Refill       float64
 	RefillSource RefillSource
@@ -72,15 +72,15 @@ type WarningKind string
 
 // Warnings about a result.
 const (
-	// WarnNoDropSeen: there is no drop, and no refill from which a bound on the bucket would follow.
+	// WarnNoDropSeen: there is no drop, and no known refill that would give a bound on the bucket size.
 	WarnNoDropSeen WarningKind = "NoDropSeen"
 	// WarnTooShort: there are too few samples to find changes.
 	WarnTooShort WarningKind = "TooShort"
-	// WarnFastStart: the series was faster at its start, but that is not certain to be a burst.
+	// WarnFastStart: the series was faster at its start, but that is not certainly a burst.
 	WarnFastStart WarningKind = "FastStart"
-	// WarnGaps: there is time without samples, in which the rate is assumed to have continued.
+	// WarnGaps: some time has no samples; there the rate is assumed to have continued.
 	WarnGaps WarningKind = "Gaps"
-	// WarnFewIndependent: the noise is so correlated that the intervals are rough.
+	// WarnFewIndependent: the noise is so correlated that the intervals are only approximate.
 	WarnFewIndependent WarningKind = "FewIndependentSamples"
 )
 
@@ -92,21 +92,21 @@ type Warning struct {
 
 // Result is the analysis of a burst drain.
 type Result struct {
-	// Exhausted is true if the rate dropped for good.
+	// Exhausted is true if the rate dropped and did not return.
 	Exhausted bool
-	// Burst is the mean of the first settled segment, Baseline that of the last one.
+	// Burst is the mean of the first settled segment, Baseline the mean of the last one.
 	Burst, Baseline Estimate
 	// Sustained and Peak are the lower and the upper level of the first settled segment if it alternates; otherwise
 	// both equal Burst.
 	Sustained, Peak Estimate
-	// Peak5s is the highest mean of five seconds or, if samples are longer, of one sample. It is 0 if the burst was
-	// shorter: the mean would include time after the drop.
+	// Peak5s is the highest mean over five seconds or, if samples are longer, over one sample. It is 0 if the burst was
+	// shorter, because the mean would include time after the drop.
 	Peak5s float64
 	// SecondsToBaseline is the start of the last segment; nil if Exhausted is false.
 	SecondsToBaseline *Estimate
 	Drops             []Drop
 	Segments          []Segment
-	// BucketAtLeast is the lower bound on the bucket that follows from a series without a drop and a known refill.
+	// BucketAtLeast is the lower bound on the bucket size that follows from a series without a drop and a known refill.
 	BucketAtLeast *float64
 	Warnings      []Warning
 }

@@ -24,7 +24,7 @@ const (
 // errNoSamples is returned for an empty series.
 var errNoSamples = errors.New("the series has no samples")
 
-// SampleError reports which sample of a series cannot be used.
+// SampleError describes a sample of a series that cannot be used.
 type SampleError struct {
 	// Index is the index of the sample, from 0.
 	Index  int
@@ -65,7 +65,7 @@ func refuse(s Sample, before *Sample) string {
 	return ""
 }
 
-// typicalSeconds is the median length of the samples.
+// typicalSeconds returns the median length of the samples.
 func typicalSeconds(samples []Sample) float64 {
 	lengths := make([]float64, len(samples))
 	for i, s := range samples {
@@ -130,8 +130,8 @@ func total(samples []Sample, from, to int) (amount, seconds float64) {
 	return amount, seconds
 }
 
-// group joins each `size` neighbours to one and keeps their amounts. The rate is the mean over the samples, without the
-// gaps between them.
+// group joins each `size` neighbouring samples into one and keeps their amounts. The rate is the mean over the samples,
+// without the gaps between them.
 func group(samples []Sample, size int) []Sample {
 	if size <= 1 {
 		return samples

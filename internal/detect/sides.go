@@ -22,8 +22,8 @@ func (a *analysis) locate(from, guess, to int) Estimate {
 }
 
 // interruptions marks the samples below both levels that have such a neighbour: they carry no information about the
-// time of the drop. A single one may be an outlier. It also marks samples between the levels beside two of these,
-// because such a dip may cut them.
+// time of the drop. A single such sample may be an outlier. It also marks samples between the levels next to two marked
+// ones, because such a dip may extend into them.
 func (a *analysis) interruptions(from, to int, before, after side) []bool {
 	const far = 3 // standard deviations
 	top, bottom := math.Log(after.level)+far*after.deviation, math.Log(after.level)-far*after.deviation
@@ -42,7 +42,8 @@ func (a *analysis) interruptions(from, to int, before, after side) []bool {
 	return aside
 }
 
-// sidesOfTurns returns the lower and the upper level if the samples alternate between two, with the noise about both.
+// sidesOfTurns returns the lower and the upper level, with the noise about both, if the samples alternate between two
+// levels.
 func (a *analysis) sidesOfTurns(samples []Sample) ([2]noisySide, bool) {
 	two, ok := alternating(samples)
 	if !ok {
@@ -67,11 +68,12 @@ func (a *analysis) sidesOfTurns(samples []Sample) ([2]noisySide, bool) {
 type noisySide struct {
 	side
 	noise noise
-	// rough is the factor by which an interval must be wider, because the noise was estimated from few samples.
+	// rough is the factor by which an interval is widened because the noise was estimated from few samples.
 	rough float64
 }
 
-// set sets the noise of a side, which was estimated from the given number of samples. There is always some.
+// set sets the noise of a side, estimated from the given number of samples. A deviation below a minimum is raised to
+// it.
 func (s *noisySide) set(n noise, samples int) {
 	const least = 1e-4
 	s.noise, s.deviation = n, math.Sqrt(n.variance())
@@ -81,8 +83,8 @@ func (s *noisySide) set(n noise, samples int) {
 	}
 }
 
-// sideOf returns the level and the noise of samples, without their outliers and dips. Some samples at the start and at
-// the end only help to recognize dips and are left out.
+// sideOf returns the level and the noise of samples, without their outliers and dips. The first skipFirst and the last
+// skipLast samples only help to recognize dips and are left out.
 func (a *analysis) sideOf(samples []Sample, skipFirst, skipLast int) noisySide {
 	if len(samples) <= skipFirst+skipLast {
 		return noisySide{side: side{level: 1, deviation: 1}, rough: 1}
@@ -96,8 +98,8 @@ func (a *analysis) sideOf(samples []Sample, skipFirst, skipLast int) noisySide {
 	return s
 }
 
-// usual returns the stretches of deviations from a level without the strays, which cleaning leaves of dips that
-// overlap.
+// usual returns the stretches of deviations from a level without strays: the remains of overlapping dips after
+// cleaning.
 func usual(values []float64, level float64) [][]float64 {
 	off := make([]float64, len(values))
 	for i, v := range values {

@@ -33,7 +33,8 @@ func checkEarlier(earlier []Sample, start float64) error {
 	return nil
 }
 
-// withPauses returns what was done before the series, with the pauses as samples of rate 0: credits returned in them.
+// withPauses returns the I/O before the series, with the pauses as samples of rate 0, because credits return during
+// pauses.
 func withPauses(earlier []Sample, start float64) []Sample {
 	all := make([]Sample, 0, 2*len(earlier))
 	for i, s := range earlier {
@@ -49,7 +50,7 @@ func withPauses(earlier []Sample, start float64) []Sample {
 	return all
 }
 
-// around returns the mean rate of up to thirty samples, beginning at one and going in one direction.
+// around returns the mean rate of up to thirty samples, starting at one sample and going in one direction.
 func around(samples []Sample, from, step int) float64 {
 	var amount, seconds float64
 	for i, n := from, 0; i >= 0 && i < len(samples) && n < 30; i, n = i+step, n+1 {
@@ -62,8 +63,8 @@ func around(samples []Sample, from, step int) float64 {
 // levels are the rates before and after a drop.
 type levels struct{ before, after float64 }
 
-// done returns the amount of a sample up to a time. If the sample's rate lies between both levels, the drop is inside
-// it: its first part was done at the level before.
+// done returns the amount of a sample up to a time. If the sample's rate is between both levels, the drop lies inside
+// the sample: its first part ran at the level before the drop.
 func (l levels) done(s Sample, until float64) float64 {
 	passed := min(s.EndSeconds, until) - s.StartSeconds
 	if passed <= 0 {
@@ -90,8 +91,9 @@ func DoneBefore(samples []Sample, until, before, after float64) float64 {
 	return amount
 }
 
-// spent returns what a bucket must have supplied up to a time: the maximum over s of the integral of (rate - refill) dt
-// from s to that time. seconds is the duration of that integral, by which an error of the refill counts.
+// spent returns the amount that a bucket must have supplied up to a time: the maximum over s of the integral of (rate -
+// refill) dt from s to that time. seconds is the duration of that integral; an error of the refill counts times
+// seconds.
 func spent(filled []Sample, until, refill float64, l levels) (amount, seconds float64) {
 	since := 0.0
 	for i, s := range filled {
@@ -101,7 +103,7 @@ func spent(filled []Sample, until, refill float64, l levels) (amount, seconds fl
 		if i == 0 || amount <= 0 {
 			amount, since = 0, s.StartSeconds
 		}
-		// Inside a sample before the drop the rate is constant, so the maximum starts at a sample's edge.
+		// Inside a sample before the drop the rate is constant, so the maximum begins at an edge of a sample.
 		amount += l.done(s, until) - refill*(min(s.EndSeconds, until)-s.StartSeconds)
 		seconds = min(s.EndSeconds, until) - since
 	}

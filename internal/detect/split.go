@@ -2,7 +2,7 @@ package detect
 
 import "math"
 
-// whitened computes, in constant time each, how well one level or two explain a stretch of values under autoregressive
+// whitened computes, each in constant time, how well one level or two explain a stretch of values under autoregressive
 // noise: the sum of squares of the innovations, by generalised least squares.
 type whitened struct {
 	values      []float64

@@ -5,22 +5,23 @@ import (
 	"math"
 )
 
-// The steady-state rule of SNIA's Performance Test Specification 2.0.2 (2.1.24), on rounds of a minute: over a window
-// of five, the rounds differ by at most 20 % of their mean, and the best straight line through them by at most 10 %.
+// The steady-state rule of SNIA's Performance Test Specification 2.0.2 (2.1.24), on rounds of one minute: over a window
+// of five rounds, the rounds differ by at most 20 % of their mean, and the best straight line through them by at most
+// 10 %.
 const (
 	RoundSeconds  = 60
 	WindowRounds  = 5
 	mostExcursion = 0.20
 	mostSlope     = 0.10
-	// leastCovered is the least share of a round that samples must cover.
+	// leastCovered is the minimum share of a round that samples must cover.
 	leastCovered = 0.95
-	// mostRounds is ten weeks.
+	// mostRounds is the number of rounds in ten weeks.
 	mostRounds = 100_000
 )
 
-// SteadyOptions hold what is known about the store.
+// SteadyOptions hold the known facts about the store.
 type SteadyOptions struct {
-	// BucketEmpty is true if the store's burst credits are known to be spent, or it is known to have none.
+	// BucketEmpty is true if the store's burst credits are known to be spent, or if the store is known to have none.
 	BucketEmpty bool
 }
 
@@ -39,7 +40,7 @@ const (
 type Round struct {
 	StartSeconds, EndSeconds float64
 	Mean                     float64
-	// Whole is false if samples are missing.
+	// Whole is false if the round lacks samples.
 	Whole bool
 }
 
@@ -72,8 +73,8 @@ const (
 	WarnNotAssessed WarningKind = "NotAssessed"
 )
 
-// AssessSteady evaluates the rounds of a series, the sum over all clients. The samples must be in order; otherwise the
-// error wraps a *SampleError with the offending sample.
+// AssessSteady evaluates the rounds of a series, which is the sum over all clients. The samples must be in order;
+// otherwise the error wraps a *SampleError with the offending sample.
 func AssessSteady(samples []Sample, options SteadyOptions) (SteadyResult, error) {
 	if err := check(samples); err != nil {
 		return SteadyResult{}, fmt.Errorf("assess the steady state: %w", err)
@@ -117,7 +118,7 @@ func AssessSteady(samples []Sample, options SteadyOptions) (SteadyResult, error)
 // rounds cuts the series into whole minutes from its start.
 func rounds(samples []Sample) []Round {
 	start, end := samples[0].StartSeconds, samples[len(samples)-1].EndSeconds
-	// A last round that is short by a rounding error is whole.
+	// A last round that is too short only by a rounding error counts as whole.
 	count := int((end - start + 1e-6) / RoundSeconds)
 	result := make([]Round, 0, count)
 	next := 0

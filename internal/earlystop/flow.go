@@ -11,11 +11,11 @@ import (
 const cell = int64(time.Second)
 
 // flow adds up the samples of several clients, second by second, up to the time that all of them have reported. A
-// client that is inside an I/O reports late, and delays the flow until it does. What it did is then spread over the
-// time of its sample, as in results.
+// client that is inside an I/O reports late and delays the flow until then. Its work is then spread over the time of
+// its sample, as in results.
 type flow struct {
 	clients []stream
-	// start is when the client that began last began to measure; next is the start of the next cell.
+	// start is the time at which the last client began to measure; next is the start of the next cell.
 	start, next int64
 	begun       bool
 }
@@ -24,7 +24,7 @@ type flow struct {
 type stream struct {
 	// taken is the number of samples read so far.
 	taken int
-	// pending are the samples that end after the cells that are done.
+	// pending are the samples that end after the completed cells.
 	pending []measure.Sample
 	told    int64
 	over    bool
@@ -88,8 +88,8 @@ func (f *flow) begin() bool {
 	return f.begun
 }
 
-// ready reports whether the next cell is complete: each client has reported all of it or is over, and at least one
-// has reported all of it.
+// ready reports whether the next cell is complete: each client has reported all of it or has ended, and at least one
+// client has reported all of it.
 func (f *flow) ready() bool {
 	live := false
 	for i := range f.clients {

@@ -12,13 +12,13 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// judge returns, after each second of a series, why it has measured enough; empty while it has not.
+// judge returns, after each second of a series, the reason why the step has measured enough; "" while it has not.
 type judge interface {
 	add(sample detect.Sample) string
 }
 
-// judgeOf returns the judge of a step on a target. documented is the level on which the target settles once its
-// credits are gone, and baseline the level on which it was seen to settle, in bytes per second; 0 if unknown.
+// judgeOf returns the judge of a step on a target. documented is the documented rate of the target without credits, and
+// baseline the rate at which it was seen to settle, in bytes per second; 0 if unknown.
 func judgeOf(step plan.Step, documented, baseline float64) judge {
 	if baseline == 0 && step.Kind == v1alpha1.PhaseSweep {
 		// The drain before a sweep may find the bucket empty already.
@@ -33,13 +33,13 @@ func judgeOf(step plan.Step, documented, baseline float64) judge {
 	return &steadiness{}
 }
 
-// drain waits for a lasting drop, and then until the level after it is measured. The live detector is cheap: it sees
-// each sample and reports when there may be a drop. Whether there is one is decided by the analysis that also
-// evaluates the result, over the samples so far. So a drain ends on what its result will report.
+// drain waits for a lasting drop, and then until the level after it is measured. The live detector is cheap: it reads
+// each sample and reports possible drops. The analysis that also evaluates the result decides on the samples so far
+// whether the drop is real. So a drain ends on the same drop that its result reports.
 type drain struct {
 	live    *detect.Live
 	samples []detect.Sample
-	// next is the number of samples at which the analysis runs again, after it did not confirm a drop.
+	// next is the number of samples at which the analysis runs again after it did not confirm a drop.
 	next int
 	// highest is the highest level that can be the baseline; 0 if none is documented.
 	highest float64
@@ -48,8 +48,8 @@ type drain struct {
 }
 
 const (
-	// baselineSlack is how many times the documented baseline a level may be and still count as the baseline. A
-	// higher level has other credits to spend first.
+	// baselineSlack is the largest multiple of the documented baseline that a level may have to count as the baseline.
+	// A level above it has other credits to spend first.
 	baselineSlack = 1.25
 	// confirmShare: after a drop that was not confirmed, the analysis runs again after one more sample, plus one for
 	// each confirmShare samples since the drop.
@@ -86,8 +86,9 @@ func (d *drain) add(sample detect.Sample) string {
 	return d.why
 }
 
-// confirm returns what the analysis finds in the samples so far, if that is the drop that was seen live; else it is
-// empty. The analysis may take a level that is short compared with the series for a dip, until it has lasted.
+// confirm returns a message about the drop that the analysis finds in the samples so far, if that is the drop that was
+// seen live; otherwise "". The analysis may treat a level that is short compared with the series as a dip until it has
+// lasted longer.
 func (d *drain) confirm(seen detect.LiveState) string {
 	found, err := detect.Analyze(d.samples, detect.Options{})
 	if err != nil || !found.Exhausted || found.Baseline.Value > math.Sqrt(seen.Before*seen.After.Value) {
@@ -101,7 +102,7 @@ func (d *drain) confirm(seen detect.LiveState) string {
 		measure.FormatMegabytesPerSecond(drop.After.Low), measure.FormatMegabytesPerSecond(drop.After.High))
 }
 
-// steadiness waits for five steady rounds of detect.RoundSeconds each.
+// steadiness waits for five consecutive steady rounds of detect.RoundSeconds each.
 type steadiness struct {
 	samples []detect.Sample
 	why     string
@@ -123,13 +124,13 @@ func (s *steadiness) add(sample detect.Sample) string {
 // redrain waits until the rate is back on a known baseline. Its burst may last only a few seconds.
 type redrain struct {
 	baseline, seconds float64
-	// since is when the rate was last above the baseline.
+	// since is the time at which the rate was last above the baseline.
 	since float64
-	// sum and length are the bytes and the seconds after that.
+	// sum and length are the bytes and the seconds since then.
 	sum, length float64
 }
 
-// aboveBaseline is how many times the baseline the rate of a second may be and still count as on it.
+// aboveBaseline is the largest multiple of the baseline that the rate of a second may have to count as on the baseline.
 const aboveBaseline = 1.25
 
 func (r *redrain) add(sample detect.Sample) string {

@@ -13,10 +13,10 @@ type Source interface {
 	SamplesFrom(attempt decide.Attempt, key decide.ClientKey, index int) (samples []measure.Sample, over bool)
 }
 
-// Watcher follows the live step of a run, if that step ends by what it measures. It is not safe for concurrent use.
+// Watcher follows the live step of a run, if that step can end early. It is not safe for concurrent use.
 type Watcher struct {
 	source Source
-	// followed is the attempt that is followed, and targets holds what it shows of each target.
+	// followed is the live attempt, and targets holds the state of each of its targets.
 	followed decide.Attempt
 	targets  []*target
 }
@@ -24,12 +24,12 @@ type Watcher struct {
 // New returns a watcher of a run's clients.
 func New(source Source) *Watcher { return &Watcher{source: source} }
 
-// Look reads the samples since the last call, and returns why the live attempt may end; nil if it may not. A step
-// that loads several targets ends when each of them has shown enough: they compete for as long as they are loaded
-// together.
+// Look reads the samples since the last call, and returns the reason why the live attempt may end; nil if it may not. A
+// step that loads several targets ends when each of them has measured enough, because they compete while they are
+// loaded together.
 //
-// baselines are, by target, the levels in bytes per second on which earlier phases of the run have ended: a redrain
-// is over once it is back on that level, however short its burst was. documented is what is documented about each
+// baselines maps each target to the rate in bytes per second at which earlier phases of the run ended: a redrain is
+// over once it is back at that rate, however short its burst was. documented holds the documented limits of each
 // target.
 func (w *Watcher) Look(planned plan.Plan, snapshot decide.Snapshot, baselines map[string]float64, documented map[string]limits.Computed) map[decide.Attempt]string {
 	step, attempt, live := current(planned, snapshot)
@@ -85,17 +85,17 @@ func (w *Watcher) follow(step plan.Step, attempt decide.Attempt, clients []decid
 	}
 }
 
-// target is one target of the step that is followed.
+// target is the state of one target of the followed step.
 type target struct {
 	name  string
 	keys  []decide.ClientKey
 	flow  flow
 	judge judge
-	// why is the reason why it has shown enough, as of the newest sample.
+	// why is the reason why the target has measured enough, as of the newest sample; "" if it has not.
 	why string
 }
 
-// look reads the new samples of the target, and returns why it has shown enough; empty if it has not.
+// look reads the new samples of the target, and returns the reason why it has measured enough; "" if it has not.
 func (t *target) look(source Source, attempt decide.Attempt) string {
 	for i, key := range t.keys {
 		samples, over := source.SamplesFrom(attempt, key, t.flow.clients[i].taken)

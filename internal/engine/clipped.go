@@ -2,7 +2,7 @@ package engine
 
 import "strings"
 
-// ClippedHalf is how many bytes are kept of the head, and how many of the tail, of a long text.
+// ClippedHalf is the number of bytes kept from the head of a long text, and also from its tail.
 const ClippedHalf = 8 << 10
 
 // ClippedText keeps the head and the tail of a tool's output of any length. The zero value is empty.

@@ -1,5 +1,5 @@
-// Package engine says what an engine is: a tool that generates load, with the profile that it runs. Each engine is a
-// package below this one, and package engines is the table of all of them. No other package knows which engine it has.
+// Package engine defines an engine: a tool that generates load, with the profile that it runs. Each engine is a package
+// below this one, and package engines lists them all. No other package knows which engine it uses.
 //
 // # How to add an engine
 //
@@ -9,32 +9,32 @@
 //  3. Add a row to the table in package engines. Its test fails until the row is there.
 //  4. Let the agent run the tool: a message in agent.proto, its part of Render, and its runner in internal/agent.
 //  5. Convert command lines of the tool, if users have them: internal/convert.
-//  6. If the engine has a result of its own, show it: internal/report, and what the main figure of a phase is.
+//  6. If the engine has its own kind of result, show it in internal/report and define the main figure of a phase.
 //
-// An engine is pure: it starts no process, opens no file and reads no clock. The agent runs the tool; plan, conductor,
-// result and command line only ask the engine:
+// An engine is pure: it starts no process, opens no file and reads no clock. The agent runs the tool; the plan, the
+// conductor, the result and the command line only call the engine:
 //
 //	Validate   plan and the controller of profiles: is the profile valid?
-//	Suits      plan: does a phase ask for what the tool does not do?
-//	Describe   plan: what must be there, what is left, how long does it take; result: what may spoil the figures
-//	Render     conductor: what is one client asked to run? plan proves that it renders, long before it runs
+//	Suits      plan: does a phase ask for something that the tool does not support?
+//	Describe   plan: which files the load needs and leaves, how long it takes; result: what may distort the figures
+//	Render     conductor: the request for one client; plan renders it too, to find errors before the run
 //	Result     result: the tool's own figures, and what contradicts them
 //
 // Traits are data: whether the clients of a target run one job together, whether the load ends by itself, and so on. If
-// the code that asks needs something that no trait and no field of Description says, add that, not a question for the
-// kind. A linter refuses the fields of v1alpha1.Engine and v1alpha1.TargetResult that belong to engines, and the names
-// of the engines, outside the engines.
+// the calling code needs a fact that no trait and no field of Description holds, add one instead of comparing the kind.
+// A linter rejects the engine-specific fields of v1alpha1.Engine and v1alpha1.TargetResult, and the names of the
+// engines, outside the engines.
 //
 // An engine usually has three more parts, which only the agent and the engine itself use:
 //
 //   - Arguments, or a job file: the profile and the parameters of one step as the tool's input. It names no path
 //     outside the client's own dataset directory, which is the tool's working directory.
-//   - Parse turns the tool's output into a result. The output is hostile: it comes from a machine and a tool that are
+//   - Parse turns the tool's output into a result. The output is untrusted: it comes from a machine and a tool that are
 //     not ours, and may be truncated, duplicated, mixed with messages, or something else entirely. Only what can be
-//     proven is a result. Failures are typed, and their message holds the tool's own words.
+//     proven is a result. Failures are typed, and their message quotes the tool.
 //   - Sample turns what the tool prints while it runs into measure.Sample values, each with its own start and end. The
-//     heart of an engine is what the tool counts, when it counts it, and when it resets its counters: find out by
-//     experiments and document it.
+//     hardest part of an engine is to know what the tool counts, when it counts it, and when it resets its counters:
+//     find out by experiments and document it.
 //
 // # Rules
 //

@@ -19,26 +19,27 @@ const SampleInterval = time.Second
 
 // Engine is a tool together with the profile that it runs.
 type Engine interface {
-	// Validate returns everything that is wrong with the profile, each with its field, the value and the remedy.
+	// Validate returns all errors in the profile, each with its field, the value and the remedy.
 	Validate(path *field.Path) field.ErrorList
-	// Suits returns the settings of a phase that the engine does not support. The profile is valid.
+	// Suits returns the settings of a phase that the engine does not support. It assumes a valid profile.
 	Suits(use *Use) field.ErrorList
-	// Describe returns what the tool does in a step. The order of a run's steps does not change it.
+	// Describe returns what the tool does in a step. The result does not depend on the order of the run's steps.
 	Describe(step *Step) (Description, error)
 	// Render returns the request for one client's part of a step. The caller adds what does not depend on the engine:
 	// the space and the volumes, and the files that Describe lists.
 	Render(step *Step, client *Client) (*agentapi.LoadRequest, error)
-	// Result adds the tool's own figures to the result of a target and returns what it makes of the report.
+	// Result adds the tool's own figures to the result of a target and returns its findings about the report.
 	Result(step *Step, report *Report, into *v1alpha1.TargetResult) Findings
 }
 
-// Load is a profile with its engine and what is known of the engine whatever the profile. The zero value is no load.
+// Load combines an engine and its profile with the engine's traits, which do not depend on the profile. The zero value
+// means no load.
 type Load struct {
 	Traits
 	Engine
 }
 
-// Prove returns why no version of the tool can be told to do a step; nil if one can. The profile is valid.
+// Prove returns an error if no version of the tool supports a step. It assumes a valid profile.
 func (l Load) Prove(step *Step) error {
 	var first error
 	for _, version := range l.Versions {
@@ -57,39 +58,39 @@ const ToolMPI = "mpirun"
 // Traits are the properties of an engine that do not depend on a profile.
 type Traits struct {
 	Kind v1alpha1.EngineKind
-	// Tools are the programs that each client needs, known by name before the run.
+	// Tools are the names of the programs that each client needs, if known before the run.
 	Tools []string
-	// Versions of the tool that accept different input, newest first; "" is the newest. The version of the clients is
-	// not known until they run.
+	// Versions lists the versions of the tool that accept different input, newest first; "" stands for the newest. The
+	// version on the clients is not known until they run.
 	Versions []string
 	// SpansClients is true if the clients of a target run one MPI job together.
 	SpansClients bool
 	// WorkBound is true if the load ends when its work is done, whatever the phase's duration.
 	WorkBound bool
-	// Opaque is true if what the tool reads and writes is not known before it runs.
+	// Opaque is true if the tool's I/O is not known before it runs.
 	Opaque bool
 	// TimesOperations is true if the tool reports the latency of single operations.
 	TimesOperations bool
-	// HasJobs is true if each client has a number of jobs, which a phase can raise.
+	// HasJobs is true if the load has a number of jobs per client that a phase can raise.
 	HasJobs bool
 	// ManyVolumes is true if the load can spread over several volumes and use raw devices.
 	ManyVolumes bool
-	// ReusesFiles is true if a layout keeps files that are there already.
+	// ReusesFiles is true if a layout keeps files that already exist.
 	ReusesFiles bool
-	// SizeField is the field of a profile that makes its data larger.
+	// SizeField is the field of a profile to raise for a larger dataset.
 	SizeField string
-	// Layers names the layouts of the engine in the hash of a dataset.
+	// Layers is the name of the engine's layouts in the hash of a dataset.
 	Layers string
 }
 
-// Step is what an engine may know of a step on one target.
+// Step holds the facts about a step on one target that an engine may use.
 type Step struct {
 	Purpose v1alpha1.StepPurpose
-	// Clients is the number of clients of the target, Processes that of the ranks of each client; both at least 1.
+	// Clients is the number of clients of the target, Processes the number of ranks per client; both are at least 1.
 	Clients, Processes int
 	// Duration and WarmUp are as in a plan's step: Duration is 0 for a fixed amount of work.
 	Duration, WarmUp time.Duration
-	// Passes is how many times a precondition overwrites the data.
+	// Passes is the number of times that a precondition overwrites the data.
 	Passes    int
 	Overrides Overrides
 	// Volumes is the number of the target's volumes; 0 counts as 1. Devices is true if they are raw block devices.
@@ -102,10 +103,10 @@ func (s *Step) Layout() bool {
 	return s.Purpose == v1alpha1.StepPrepare || s.Purpose == v1alpha1.StepPrecondition
 }
 
-// Client is what an engine may know of one client of a target.
+// Client holds the facts about one client of a target that an engine may use.
 type Client struct {
 	Index int
-	// Seed is that of the run; StepSeed is that of the step, and differs from the seeds of all other steps.
+	// Seed is the run's seed. StepSeed is the step's seed, which differs from the seeds of all other steps.
 	Seed, StepSeed uint64
 	// Version of the tool on the clients; empty if unknown.
 	Version string
@@ -131,7 +132,7 @@ type Use struct {
 	OwnVolumes bool
 }
 
-// Description is what a load does in a step. Figures are of one client.
+// Description describes what a load does in a step. Its figures apply to one client.
 type Description struct {
 	// Reads, Writes and Trims are true for the operations that occur; Syncs is true if writes are flushed during the
 	// load, SyncsAtEnd if every writer flushes its files when it ends.
@@ -149,37 +150,36 @@ type Description struct {
 	Jobs int
 	// BlockBytes is the size of every operation; 0 if they differ.
 	BlockBytes uint64
-	// MaxOutstanding is the most operations that are outstanding at any time.
+	// MaxOutstanding is the maximum number of operations outstanding at any time.
 	MaxOutstanding uint64
 	// ClientBytes is the size of the client's files.
 	ClientBytes uint64
 	// LimitBytesPerSecond and LimitIOPS are the workload's rate limit; 0 if there is none.
 	LimitBytesPerSecond, LimitIOPS float64
-	// ClosedLoop is true if each operation starts when a previous one completes: the load has no rate limit and no
-	// pauses of its own, as far as its profile shows.
+	// ClosedLoop is true if each operation starts when a previous one completes: the profile sets neither a rate limit
+	// nor pauses.
 	ClosedLoop bool
-	// Files yields the names and the sizes of the client's files after a prepare, each once; nil if they are not
-	// known by name or are those of Ranks. Of the overrides only LayoutJobs changes them. There can be many.
+	// Files yields the names and the sizes of the client's files after a prepare step, each once; nil if the names are
+	// unknown or if Ranks describes the files. The only override that changes them is LayoutJobs. There can be many.
 	Files iter.Seq2[string, uint64]
 	// Ranks are the files of an MPI job.
 	Ranks RankFiles
-	// Reserved is space for files that are not known by name; it is taken once for all loads with the same key.
+	// Reserved is the space for files whose names are unknown; all loads with the same key share it.
 	Reserved Reserved
-	// JobFiles is set if the number of jobs decides how the dataset is divided into files.
+	// JobFiles is set if the number of jobs determines how the dataset is divided into files.
 	JobFiles JobFiles
 	// Setup identifies what a prepare step must do before the load can run; empty if nothing.
 	Setup string
-	// Layer returns everything that decides what a prepare step lays out on a target, except Files, for JSON; nil if
-	// it lays out nothing.
+	// Layer returns all settings except Files that determine what a prepare step lays out on a target, in a form that
+	// JSON can encode; nil if it lays out nothing.
 	Layer func(target string) any
-	// Cached is set if reads may be answered by the client's own memory.
+	// Cached is set if the client's own memory may serve reads.
 	Cached Cached
 	// Cautions are shown to the user before the run.
 	Cautions []string
 }
 
-// Cached holds the two ends of a warning: why what is read may come from the memory of a client's machine, and what to
-// change.
+// Cached holds the two parts of a warning: why the memory of a client's machine may serve reads, and what to change.
 type Cached struct{ Why, Remedy string }
 
 // RankFiles are the files of the ranks of an MPI job, over all clients.
@@ -196,7 +196,7 @@ type Reserved struct {
 	Bytes uint64
 }
 
-// JobFiles distinguishes datasets of jobs with files of their own.
+// JobFiles identifies a dataset in which each job has its own files.
 type JobFiles struct {
 	Bytes       int64
 	FilesPerJob int32

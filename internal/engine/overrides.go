@@ -22,7 +22,7 @@ type Overrides struct {
 // String lists the overrides, such as "jobs 4, readPercent 0".
 func (o Overrides) String() string { return strings.Join(o.Words(), ", ") }
 
-// Words returns the overrides, such as "jobs 4".
+// Words returns one text for each override, such as "jobs 4".
 func (o Overrides) Words() []string {
 	var words []string
 	add := func(name string, value any) { words = append(words, fmt.Sprintf("%s %v", name, value)) }

@@ -8,10 +8,10 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// MaxByteDifference is the greatest relative difference between two counts of the same bytes without a warning.
+// MaxByteDifference is the largest relative difference between two counts of the same bytes that causes no warning.
 const MaxByteDifference = 0.05
 
-// Report is what the clients of a target reported of a step, beside samples and totals.
+// Report holds what the clients of a target reported about a step, besides samples and totals.
 type Report struct {
 	Clients []ClientReport
 	// Measured is true if the profile's load ran and a client has a result.
@@ -20,11 +20,12 @@ type Report struct {
 	Version string
 	// Job is the report of an MPI job about itself; nil if there is none.
 	Job *Job
-	// Sampled returns the bytes of an operation up to an instant by the samples of all clients; nil if some are missing.
+	// Sampled returns the bytes that an operation moved until an instant, according to the samples of all clients; nil
+	// if samples are missing.
 	Sampled func(until time.Time, operation measure.Operation) uint64
 }
 
-// ClientReport is the part of a client in a Report.
+// ClientReport is one client's part of a Report.
 type ClientReport struct {
 	Index int
 	// Machine identifies the client's machine; empty if unknown.
@@ -35,17 +36,17 @@ type ClientReport struct {
 	Like    *DataSample
 }
 
-// Job is the report of ior or mdtest about itself, one for all clients of a target.
+// Job is the report of an ior or mdtest job, one for all clients of a target.
 type Job struct {
 	// CommandLine is the program and its arguments.
 	CommandLine []string
-	// Ranks is the number of ranks, Clients the number of clients in which they ran.
+	// Ranks is the number of ranks, Clients the number of clients on which they ran.
 	Ranks, Clients int
 	// MPIVersion is the version of Open MPI.
 	MPIVersion string
-	// Repetitions are those of ior, in the order in which they ended.
+	// Repetitions are the repetitions of ior, in the order in which they ended.
 	Repetitions []Repetition
-	// Rates are those of mdtest.
+	// Rates are the rates in mdtest's summary.
 	Rates []JobRate
 }
 
@@ -58,12 +59,11 @@ type Repetition struct {
 	// BytesExact is true if Bytes is not a product of rounded figures.
 	BytesExact                          bool
 	BytesPerSecond, OperationsPerSecond float64
-	// Open, Transfer and Close overlap between ranks. They and OperationsPerSecond are greater than 0 if IOR printed
-	// them.
+	// Open, Transfer and Close overlap between ranks. They and OperationsPerSecond are positive if IOR printed them.
 	Open, Transfer, Close time.Duration
-	// Total is from the first start to the last end.
+	// Total is the time from the first rank's start to the last rank's end.
 	Total time.Duration
-	// Ended is when its output line was read, in the conductor's time.
+	// Ended is the time at which its output line was read, on the conductor's clock.
 	Ended time.Time
 }
 
@@ -73,21 +73,22 @@ type JobRate struct {
 	Max, Min, Mean, StandardDeviation float64
 }
 
-// Program is how a user's program ran on one client.
+// Program describes how a user's program ran on one client.
 type Program struct {
 	// CommandLine is the program and its arguments.
 	CommandLine []string
 	// ExitCode is 128 plus the signal if the program was killed.
 	ExitCode int
-	// Duration is from the program's start to its end, Flush from there until everything was on the storage.
+	// Duration is the time from the program's start to its exit, Flush the time from then until all its data is on the
+	// storage.
 	Duration, Flush time.Duration
 	// CutShort is true if the program was stopped before it exited by itself.
 	CutShort bool
-	// Counts are those of all sources, the most trusted first.
+	// Counts holds the counts of all sources, the most trusted first.
 	Counts []Count
 }
 
-// Count is what one source counted of a program.
+// Count holds a program's I/O as one source counted it.
 type Count struct {
 	Source v1alpha1.CommandSource
 	// ReadBytes and WriteBytes are the bytes by direction.
@@ -114,11 +115,12 @@ type DataSample struct {
 	Percent    int
 }
 
-// Findings are what an engine makes of a report.
+// Findings are an engine's conclusions from a report.
 type Findings struct {
-	// Counted replaces the totals of clients, by their index. Their operations are kept where it counts bytes alone.
+	// Counted replaces the totals of clients, by client index. If it counts only bytes, the number of operations is
+	// kept.
 	Counted map[int]Count
-	// Warnings are those about the tool's own figures.
+	// Warnings are about the tool's own figures.
 	Warnings []Warning
 	// Pattern is the data that the tool wrote.
 	Pattern Pattern
@@ -129,23 +131,23 @@ func (f *Findings) Warn(kind v1alpha1.WarningType, format string, arguments ...a
 	f.Warnings = append(f.Warnings, Warning{Type: kind, Text: fmt.Sprintf(format, arguments...)})
 }
 
-// Warning is a warning about a target, or about clients that the text names.
+// Warning is a warning about a target, or about the clients that the text names.
 type Warning struct {
 	Type    v1alpha1.WarningType
 	Clients []int
 	Text    string
 }
 
-// Pattern is the data that a tool writes. It differs between tools and versions, and a store that compresses it becomes
-// faster.
+// Pattern describes the data that a tool writes. It differs between tools and versions, and a store that compresses
+// data is faster if the data compresses well.
 type Pattern struct {
 	Version, Name string
 	// RatioMilli is a thousand times the ratio by which lz4 compresses it; 0 if unknown.
 	RatioMilli int64
 	// Asked is true if the profile requested data like the user's own: its compression is then part of the result.
 	Asked bool
-	// Repeats is the reason why the data may be compressed although RatioMilli is unknown.
+	// Repeats explains why the data may be compressible although RatioMilli is unknown.
 	Repeats string
-	// Remedy says what to set for data that does not compress.
+	// Remedy names the setting for incompressible data.
 	Remedy string
 }

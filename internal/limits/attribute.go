@@ -10,24 +10,25 @@ import (
 
 // Thresholds of the attribution, from section 7 of the design where it sets them; see docs/design/0007-limits.md.
 const (
-	// reach is how far a rate may be from a limit that holds it back, as a share of the limit.
+	// reach is the largest distance of a rate from a limit that holds it back, as a share of the limit.
 	reach = 0.10
-	// idle is the use below which a limit cannot explain why operations wait.
+	// idle is the use of a limit below which the limit cannot explain why operations wait.
 	idle = 0.80
-	// apart is the difference in nearness, as a share, from which one limit ranks before another on its own.
+	// apart is the minimum difference in nearness, as a share, by which one limit alone ranks before another.
 	apart = 0.02
-	// busyCPU and throttled are the CPU use and the share of throttled periods from which a client's CPU holds it back.
+	// busyCPU and throttled are the CPU use and the share of throttled periods at which a client's CPU holds the rate
+	// back.
 	busyCPU   = 0.90
 	throttled = 0.05
-	// nearFloor is the latency, as a multiple of the floor, up to which operations do not queue; queued that from which
-	// they do.
+	// nearFloor is the latency, as a multiple of the floor, up to which operations do not queue. From queued on they
+	// do.
 	nearFloor = 1.25
 	queued    = 1.50
-	// gained is the factor by which more outstanding operations must raise the rate to show that there was room.
+	// gained is the factor by which more outstanding operations must raise the rate to show that the target had room.
 	gained = 1.10
 )
 
-// Suspect is one explanation of a rate.
+// Suspect is one possible explanation of a rate.
 type Suspect struct {
 	Cause Cause
 	// Limit is the suspected limit; nil for causes that are not a documented limit. Burst is true for its burst, false
@@ -50,8 +51,8 @@ type Suspect struct {
 // distance returns how far the rate is from what the suspect allows, as a share.
 func (s Suspect) distance() float64 { return math.Abs(1 - s.Share) }
 
-// order returns the distance by which suspects are sorted. A limit whose credits are known to be gone is certain to be
-// at its baseline, so it ranks before a limit whose state is unknown.
+// order returns the distance by which suspects are sorted. A limit whose credits are known to be gone is certainly at
+// its baseline, so it ranks before a limit whose state is unknown.
 func (s Suspect) order() float64 {
 	if s.drained {
 		return s.distance() - 1.5*apart
@@ -99,7 +100,7 @@ func (c Computed) Attribute(m Measured) Attribution {
 	return made
 }
 
-// judge collects the suspects.
+// judge collects and ranks the suspects.
 type judge struct {
 	computed Computed
 	measured Measured
@@ -109,7 +110,7 @@ type judge struct {
 	nearest *Suspect
 }
 
-// ranked sorts by evidence, then by nearness. Without a suspect it returns the reasons for that.
+// ranked sorts the suspects by evidence, then by nearness. Without a suspect it returns the reasons for that.
 func (j *judge) ranked() []Suspect {
 	if len(j.suspects) == 0 {
 		return []Suspect{j.nothing()}
@@ -120,7 +121,7 @@ func (j *judge) ranked() []Suspect {
 	return j.suspects
 }
 
-// nothing returns CauseUnknown as the suspect, with the reasons why no cause is named.
+// nothing returns CauseUnknown as the only suspect, with the reasons why no cause is named.
 func (j *judge) nothing() Suspect {
 	made := Suspect{Cause: CauseUnknown, rank: 3}
 	switch {
@@ -143,7 +144,7 @@ func (j *judge) nothing() Suspect {
 	return made
 }
 
-// atFloor reports whether operations do not queue: the latency is near that of a single operation.
+// atFloor reports whether operations do not queue: their latency is near that of a single operation.
 func (j *judge) atFloor() bool {
 	m := j.measured
 	return m.FloorSeconds > 0 && m.LatencySeconds > 0 && m.LatencySeconds <= nearFloor*m.FloorSeconds
@@ -155,7 +156,7 @@ func (j *judge) waits() bool {
 	return m.FloorSeconds > 0 && m.LatencySeconds >= queued*m.FloorSeconds
 }
 
-// hungry reports whether fewer operations were outstanding than the load asks for.
+// hungry reports whether fewer operations were outstanding than the load requests.
 func (j *judge) hungry() bool {
 	share, known := j.measured.little()
 	return known && share < measure.MinLittleShare

@@ -36,10 +36,10 @@ func (j *judge) generator() {
 	}
 }
 
-// busy returns the rank of a suspect of the load generation with that use.
+// busy returns the rank of a suspect in the load generation whose use is share.
 func (j *judge) busy(share float64) int { return choose(j.hungry() || share >= 1-reach/2, 0, 1) }
 
-// starved adds Little's law to the evidence if it supports a suspect of the load generation.
+// starved adds the evidence of Little's law if it supports a suspect in the load generation.
 func (j *judge) starved(s Suspect) Suspect {
 	if share, known := j.measured.little(); known && share < measure.MinLittleShare {
 		s.Evidence = append(s.Evidence, fmt.Sprintf("only %s of the configured queue depth was outstanding: the load generator did not keep up", measure.FormatShare(share)))
@@ -57,7 +57,7 @@ func (j *judge) has(cause Cause) bool {
 }
 
 // serverCache suspects the server's cache if reads are faster than the disks and the data fits into the server's
-// memory. The cache is at its own speed limit only if nothing else explains the rate.
+// memory. The cache's own speed is the limit only if nothing else explains the rate.
 func (j *judge) serverCache() {
 	m, share := j.measured, j.hits()
 	if share == 0 || share < 1 && !m.Random {
@@ -77,7 +77,7 @@ func (j *judge) serverCache() {
 	j.suspects = append(j.suspects, made)
 }
 
-// disks returns the lowest of the limits that cached reads do not reach: its burst, or its baseline if its credits are
+// disks returns the lowest of the limits that only uncached reads reach: its burst, or its baseline if its credits are
 // known to be gone.
 func (j *judge) disks() Bound {
 	var least Bound
@@ -102,8 +102,8 @@ func choice(b Bound) Dimension {
 }
 
 // queueDepth suspects the queue depth only if operations do not queue and a deeper queue raised the rate: Little's law
-// alone holds in every closed loop and proves nothing. It ranks first only if no limit is near either; otherwise it is
-// listed with the evidence against it, after all other suspects.
+// holds in every closed loop, so it proves nothing by itself. The queue depth ranks first only if no limit is near
+// either. Otherwise it is listed after all other suspects, with the evidence against it.
 func (j *judge) queueDepth() {
 	m := j.measured
 	if !j.atFloor() || m.DeeperGain < gained || j.hungry() || m.Outstanding <= 0 {

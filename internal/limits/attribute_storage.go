@@ -9,7 +9,7 @@ import (
 // causes maps each layer to its cause.
 var causes = map[Layer]Cause{LayerInstance: CauseInstance, LayerFlow: CauseFlow, LayerNetwork: CauseNetwork, LayerDisk: CauseDisk, LayerVolume: CauseDisk}
 
-// storage suspects every documented limit that applies.
+// storage suspects every documented limit that applies to the load.
 func (j *judge) storage() {
 	for index := range j.computed.Limits {
 		limit := &j.computed.Limits[index]
@@ -23,7 +23,7 @@ func (j *judge) storage() {
 	}
 }
 
-// outrun reports whether reads are faster than the documented disks, so that a cache must answer.
+// outrun reports whether reads are faster than the documented disks, so that a cache must serve them.
 func (j *judge) outrun() bool {
 	disks := j.disks()
 	return j.measured.Load.Operation == Read && disks.Limit != nil && j.measured.share(disks) > 1+reach
@@ -32,7 +32,7 @@ func (j *judge) outrun() bool {
 // consider suspects the baseline or the burst of a limit, whichever is in force and nearer to the rate.
 func (j *judge) consider(limit *Limit) {
 	fill := j.measured.fill(limit)
-	cold := limit.CachedReadsPass && j.hits() >= 1 // it counts only if the cache does not answer
+	cold := limit.CachedReadsPass && j.hits() >= 1 // it counts only if the cache does not serve the reads
 	best, found := Suspect{}, false
 	for _, burst := range []bool{false, true} {
 		switch {
@@ -95,7 +95,7 @@ func (j *judge) suspect(limit *Limit, burst bool, fill *Fill) Suspect {
 	return made
 }
 
-// weigh adds the evidence that the load itself gives for or against a limit of the storage.
+// weigh adds the evidence from the load itself for or against a limit of the storage.
 func (j *judge) weigh(s *Suspect) {
 	m := j.measured
 	s.rank = 1
@@ -117,8 +117,8 @@ func (j *judge) weigh(s *Suspect) {
 	}
 }
 
-// maybeCredits adds missing credits as a suspect if the rate is at a baseline and it is not known whether the credits
-// are gone.
+// maybeCredits adds spent credits as a suspect if the rate is at a baseline and it is not known whether the credits are
+// gone.
 func (j *judge) maybeCredits(at Suspect, fill *Fill) {
 	if at.Limit.Burst == 0 || at.Burst || at.Cause == CauseCredits || at.Limit.Billed {
 		return
@@ -133,7 +133,7 @@ func (j *judge) maybeCredits(at Suspect, fill *Fill) {
 	j.suspects = append(j.suspects, made)
 }
 
-// cached returns the load with the share of reads that a cache may answer, if the limit depends on it. If all data fits
+// cached returns the load with the share of reads that a cache may serve, if the limit depends on it. If all data fits
 // into the server's memory, disks are compared as if the cache were cold.
 func (j *judge) cached(limit *Limit) Load {
 	load := j.measured.Load
@@ -148,7 +148,7 @@ func (j *judge) cached(limit *Limit) Load {
 	return load
 }
 
-// hits returns the largest share of the reads that the server's cache can answer.
+// hits returns the largest share of the reads that the server's cache can serve.
 func (j *judge) hits() float64 {
 	m := j.measured
 	if m.Load.Operation != Read || m.WorkingSetBytes <= 0 || j.computed.Cache.Bytes <= 0 {

@@ -13,26 +13,26 @@ type Buckets struct {
 	all []followed
 }
 
-// followed is the account of one limit's credits.
+// followed is the estimated credit account of one limit.
 type followed struct {
 	limit   *Limit
 	account credits.Account
-	// matters is true if one of the loads empties the bucket, or if none empties any. Percent and SecondsTo ignore the
-	// other buckets.
+	// matters is true if one of the loads empties the bucket, or if no load empties any bucket. Percent and SecondsTo
+	// ignore the other buckets.
 	matters bool
 }
 
 // Spending is the I/O on a target in an interval.
 type Spending struct {
 	Bytes, Operations, Seconds float64
-	// Operation is the operation of the I/O; Both for a mixture.
+	// Operation is the operation of the I/O; Both for mixed I/O.
 	Operation Operation
-	// MaybeCached is true if the server's cache may have answered all of it.
+	// MaybeCached is true if the server's cache may have served all of it.
 	MaybeCached bool
 }
 
-// Open opens accounts for all limits with a published bucket, of unknown fill. Only buckets that one of the loads
-// empties count; all count if none does. Open returns nil if there is no bucket.
+// Open opens accounts for all limits with a published bucket; their fill is unknown at first. Only buckets that one of
+// the loads empties count; all count if no load empties any. Open returns nil if there is no bucket.
 func (c Computed) Open(loads ...Load) *Buckets {
 	made := &Buckets{}
 	for index := range c.Limits {
@@ -61,8 +61,8 @@ func (c Computed) Open(loads ...Load) *Buckets {
 	return made
 }
 
-// Refilled sets the measured refill for the limit of a dimension, if exactly one that counts has this dimension. It
-// opens the account anew, of unknown fill.
+// Refilled sets the measured refill for the limit of a dimension, if exactly one limit that counts has this dimension.
+// It opens the account anew, with unknown fill.
 func (b *Buckets) Refilled(of Dimension, refill float64) {
 	at := -1
 	for index := range b.all {
@@ -81,7 +81,7 @@ func (b *Buckets) Refilled(of Dimension, refill float64) {
 	b.all[at].account = credits.Open(bucket)
 }
 
-// Spend updates the accounts with I/O that was done.
+// Spend updates the accounts with the given I/O.
 func (b *Buckets) Spend(s Spending) {
 	if s.Seconds <= 0 {
 		return
@@ -98,7 +98,7 @@ func (b *Buckets) Spend(s Spending) {
 	}
 }
 
-// counts returns the part of the I/O that the limit counts, in bytes or operations.
+// counts returns the part of the I/O that counts toward the limit, in bytes or operations.
 func (l *Limit) counts(s Spending) float64 {
 	switch {
 	case l.Operation != Both && s.Operation != Both && l.Operation != s.Operation, l.CacheOnly:
@@ -118,7 +118,8 @@ func (b *Buckets) Idle(seconds float64) {
 	}
 }
 
-// Emptied records that credits were seen to be gone: of the named limits, or without names, of all that count.
+// Emptied records that the credits of the named limits were seen to be gone; without names, those of all limits that
+// count.
 func (b *Buckets) Emptied(names ...string) {
 	for index := range b.all {
 		if one := &b.all[index]; slices.Contains(names, one.limit.Name) || len(names) == 0 && one.matters {
@@ -127,12 +128,12 @@ func (b *Buckets) Emptied(names ...string) {
 	}
 }
 
-// Percent returns the fill of the emptiest bucket that counts, if all were full at first.
+// Percent returns the fill of the emptiest bucket that counts, assuming that all were full at first.
 func (b *Buckets) Percent() float64 {
 	return b.least(func(a credits.Account) float64 { return a.Percent() })
 }
 
-// LeastPercent is Percent if all buckets were empty at first.
+// LeastPercent is like Percent, but assumes that all buckets were empty at first.
 func (b *Buckets) LeastPercent() float64 {
 	return b.least(func(a credits.Account) float64 { return a.LeastPercent() })
 }
@@ -147,7 +148,7 @@ func (b *Buckets) least(of func(credits.Account) float64) float64 {
 	return least
 }
 
-// SecondsTo returns how long the target must idle until each bucket that counts is certain to hold percent.
+// SecondsTo returns the time that the target must idle until each bucket that counts certainly holds percent.
 func (b *Buckets) SecondsTo(percent float64) float64 {
 	seconds := 0.0
 	for _, one := range b.all {
@@ -167,7 +168,7 @@ func (b *Buckets) Fills() map[string]Fill {
 	return made
 }
 
-// OpenMeasured opens an account for a bucket that was measured, not documented.
+// OpenMeasured opens an account for a bucket whose size was measured instead of documented.
 func OpenMeasured(name string, bucket credits.Bucket) *Buckets {
 	limit := &Limit{Name: name, Layer: LayerVolume, Dimension: Bytes, Baseline: bucket.Baseline, Burst: bucket.Burst, Bucket: bucket.Size, Refill: bucket.Refill, Units: 1}
 	return &Buckets{all: []followed{{limit: limit, account: credits.Open(bucket), matters: true}}}

@@ -18,7 +18,7 @@ const (
 // Limit is one documented limit of a target, summed over its units: rates in bytes or operations per second, credits in
 // bytes or operations.
 type Limit struct {
-	// Name is what is limited, such as "server disk throughput".
+	// Name describes what is limited, such as "server disk throughput".
 	Name string
 	// Row is the key of the catalog's row; empty for a limit of the specification.
 	Row       string
@@ -32,8 +32,8 @@ type Limit struct {
 	// the burst is billed instead of paid with credits (Billed).
 	Bucket, Refill float64
 	Billed         bool
-	// OperationUnitBytes is the size up to which an operation counts as one; a larger one counts as several. 0 if every
-	// operation counts as one.
+	// OperationUnitBytes is the largest size of an operation that counts as one; a larger operation counts as several.
+	// 0 means that every operation counts as one.
 	OperationUnitBytes float64
 	// Units is the number of flows, nodes or disks that the figures sum up; at least 1.
 	Units int
@@ -42,13 +42,13 @@ type Limit struct {
 	Arithmetic, BurstArithmetic, BucketArithmetic string
 	// StoredBytes is true if the limit counts bytes after compression with an unknown ratio.
 	StoredBytes bool
-	// CachedReadsPass is true if reads that a cache answers do not reach the limit.
+	// CachedReadsPass is true if the limit does not apply to reads that a cache serves.
 	CachedReadsPass bool
-	// CacheOnly is true if only reads that the cache of the machine's host answers reach the limit.
+	// CacheOnly is true if the limit applies only to reads that the cache of the machine's host serves.
 	CacheOnly  bool
 	Sources    []Source
 	Overridden bool
-	// Given is true if the specification gives the limit, so that its layer is not known.
+	// Given is true if the specification sets the limit, so that its layer is not known.
 	Given bool
 	Note  string
 	// parts is the number of parts of the target, such as volumes, that the limit sums up.
@@ -68,17 +68,17 @@ type Computed struct {
 	Limits []Limit
 	// Cache is the memory of the storage server; Bytes is 0 if it is not known.
 	Cache Cache
-	// Missing lists the limits that are not known, and what to specify.
+	// Missing lists the limits that are not known, and what to specify for them.
 	Missing []Missing
-	// Notes list what the figures do not show.
+	// Notes lists caveats that the figures do not show.
 	Notes []string
 	// CatalogVersion is the version of the catalog that was used.
 	CatalogVersion string
 }
 
-// Compute returns every limit that applies to a target. Declared are the limits of its specification, which take
-// precedence over discovered ones; nil if there are none. Errors are mistakes in the specification, and name field,
-// value and remedy. Limits that are only unknown are in Missing.
+// Compute returns every limit that applies to a target. declared holds the limits of its specification, which take
+// precedence over discovered ones; nil if there are none. Errors are mistakes in the specification, and name the field,
+// the value and the remedy. Limits that are merely unknown are in Missing.
 func (c *Catalog) Compute(d Description, declared *v1alpha1.Limits) (Computed, error) {
 	made := Computed{CatalogVersion: c.version}
 	reached := traffic("")
@@ -109,8 +109,8 @@ func depth(layer Layer) int {
 	return slices.Index([]Layer{LayerInstance, LayerFlow, LayerNetwork, LayerDisk, LayerVolume}, layer)
 }
 
-// find resolves a volume by the preset, else by its driver. It does not look for rows if the specification contains the
-// limits.
+// find resolves a volume by the preset, or else by its driver. It does not look for rows if the specification contains
+// the limits.
 func (c *Catalog) find(v Volume, declared *v1alpha1.Limits) (resolved, error) {
 	switch {
 	case declared != nil && declared.Preset != "":
@@ -132,7 +132,7 @@ func (made *Computed) whole(parts int) {
 }
 
 // volume adds the limits of a volume's rows; the limits of volumes that are loaded together add up. It returns false if
-// the volume shares a server that was added before.
+// the volume shares a server that was already added.
 func (made *Computed) volume(c *Catalog, d Description, v Volume, found resolved) bool {
 	made.lack(found.missing...)
 	made.note(found.notes...)
@@ -189,12 +189,12 @@ func (made *Computed) adapt(computed *Limit, limit limitRow, found resolved) {
 // oneServer holds the drivers whose volumes are directories of an existing server.
 var oneServer = map[string]bool{"smb.csi.k8s.io": true, "fsx.openzfs.csi.aws.com": true, "efs.csi.aws.com": true}
 
-// has reports whether limits of any of the rows were added.
+// has reports whether limits of any of the rows were already added.
 func (made *Computed) has(rows []string) bool {
 	return slices.ContainsFunc(made.Limits, func(l Limit) bool { return slices.Contains(rows, l.Row) })
 }
 
-// add adds a limit. It sums limits of the same name, layer, operation and dimension, of several volumes or machines.
+// add adds a limit. Limits of several volumes or machines with the same name, layer, operation and dimension add up.
 func (made *Computed) add(l Limit) {
 	for index := range made.Limits {
 		have := &made.Limits[index]

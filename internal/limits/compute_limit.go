@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// units is the number of equal units that a limit has, and their region.
+// units describes the equal units that a limit sums up: their number, name and region.
 type units struct {
 	count  int
 	each   string // plural name of the units, such as "flows"; empty for volumes
@@ -41,7 +41,7 @@ func (l limitRow) compute(e environment, u units) (*Limit, *Missing) {
 	return made, nil
 }
 
-// bursting adds the burst, if it is above the baseline, and its bucket.
+// bursting adds the burst and its bucket if the burst is above the baseline.
 func (l limitRow) bursting(made *Limit, e environment, region string) *Missing {
 	figure := l.burst
 	if region != "" && slices.Contains(l.regions, region) {

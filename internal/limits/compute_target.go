@@ -57,7 +57,7 @@ func plain(of *resource.Quantity) float64 {
 	return max(0, of.AsApproximateFloat64())
 }
 
-// machineUse is how the machines access the storage.
+// machineUse describes how the machines access the storage.
 type machineUse struct {
 	traffic      traffic
 	flowsPerNode int
@@ -83,7 +83,8 @@ func (made *Computed) machines(c *Catalog, d Description, use machineUse) {
 		made.lack(Missing{"the instance type of the client nodes", "the limits of the clients' machines are unknown (no nodes yet, or nodes without the label node.kubernetes.io/instance-type)"})
 		return
 	}
-	// The limits of some machines are not those of all, so one unknown machine leaves out all.
+	// Machines of different types have different limits, so one unknown machine makes the limits of all machines
+	// unknown.
 	all := true
 	for _, machines := range d.Clients {
 		if _, known := c.machine(machines.Type); !known {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Description is what is known of a target: its volumes and the machines that use them.
+// Description holds the known facts about a target: its volumes and the machines that use them.
 type Description struct {
-	// Volumes that the target's clients load together.
+	// Volumes that the target's clients load at the same time.
 	Volumes []Volume
 	// Clients are the machines that run the load, by type; empty if they are not known.
 	Clients []Machines
@@ -20,8 +20,8 @@ type Description struct {
 type Volume struct {
 	// Driver is the name of the CSI driver, such as ebs.csi.aws.com; empty for a volume without one.
 	Driver string
-	// Parameters of the StorageClass. They are nil if the class does not exist or was deleted: absent parameters are
-	// unknown then. A class without parameters has an empty map: absent parameters have the driver's defaults then.
+	// Parameters of the StorageClass. They are nil if the class does not exist or was deleted; parameters are then
+	// unknown. A class without parameters has an empty map; absent parameters then have the driver's defaults.
 	Parameters map[string]string
 	// Attributes are the volumeAttributes of the PersistentVolume; nil if it has none.
 	Attributes map[string]string
@@ -31,8 +31,8 @@ type Volume struct {
 	CapacityBytes int64
 	// MountOptions in force, such as nconnect=4 and cache=none.
 	MountOptions []string
-	// Count is the number of such volumes that are loaded together, such as the disks of a stripe or one per client; 0
-	// means 1.
+	// Count is the number of such volumes that are loaded at the same time, such as the disks of a stripe or one per
+	// client; 0 means 1.
 	Count int
 }
 
@@ -52,8 +52,8 @@ type Missing struct {
 	What string
 }
 
-// parameter returns the first value of the names: as modified after creation, as created, or from the class, in this
-// order. Like the drivers, it ignores upper and lower case.
+// parameter returns the first value of the names: from the modified attributes, the volume's attributes or the class,
+// in this order. Like the drivers, it ignores case.
 func (v Volume) parameter(names ...string) (string, bool) {
 	for _, from := range []map[string]string{v.Modified, v.Attributes, v.Parameters} {
 		for _, name := range names {
@@ -70,7 +70,7 @@ func (v Volume) parameter(names ...string) (string, bool) {
 	return "", false
 }
 
-// given returns the parameter, or otherwise if it is absent.
+// given returns the value of the parameter. If the parameter is absent, it returns the argument otherwise.
 func (v Volume) given(otherwise string, names ...string) string {
 	if value, found := v.parameter(names...); found {
 		return value

@@ -1,5 +1,6 @@
-// Package limits holds the documented limits of storage systems and of the machines that use them, and ranks what held
-// a measured rate back. It is pure: it computes limits from descriptions, and suspects from measured figures.
+// Package limits holds the documented limits of storage systems and of the machines that use them, and ranks the
+// possible causes that held a measured rate back. It is pure: it computes limits from descriptions, and suspects from
+// measured figures.
 //
 //	catalog/*.yaml --Builtin--> Catalog --Override--> Catalog
 //	                            |
@@ -18,8 +19,8 @@
 //
 //	client CPU -> instance -> flow -> server network -> [server cache] -> server disk -> volume
 //
-// Requests that the server's cache answers do not reach the disk and the volume. A limit with a burst is a token
-// bucket, computed by package credits.
+// Requests that the server's cache serves do not reach the disk and the volume. A limit with a burst is a token bucket,
+// computed by package credits.
 //
 // # Unknown values are reported
 //

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// lustre resolves FSx for Lustre: the volume contains only the server's name, the class its type.
+// lustre resolves FSx for Lustre. The volume contains only the server's name; the class contains the deployment type.
 func lustre(v Volume, c *Catalog) resolved {
 	if v.Parameters == nil {
 		return lacking("the deployment type of the FSx for Lustre volume is unknown, because its StorageClass does not exist; set limits.preset, such as aws-fsx-lustre/persistent-2-ssd-250, and limits.capacity")
@@ -33,7 +33,7 @@ func lustre(v Volume, c *Catalog) resolved {
 	return found
 }
 
-// smb resolves nothing: a share shows only its address.
+// smb cannot resolve an SMB share, because the share shows only its address.
 func smb(Volume, *Catalog) resolved {
 	return lacking("the server behind an SMB share cannot be discovered; set limits.preset, such as aws-fsx-windows/hdd-32, and limits.capacity")
 }
@@ -51,8 +51,8 @@ func ebs(v Volume, c *Catalog) resolved {
 	return resolved{rows: []string{key}, complete: v.Parameters != nil}
 }
 
-// efs resolves nothing: neither the throughput mode nor the amount of stored data, on which the limits depend, can be
-// discovered.
+// efs cannot resolve an EFS file system: its limits depend on the throughput mode and on the amount of stored data, and
+// neither can be discovered.
 func efs(Volume, *Catalog) resolved {
 	return lacking("the throughput mode and the stored size of an EFS file system cannot be discovered; set limits.preset to aws-efs/bursting and limits.capacity to the stored size, or set limits.throughput")
 }

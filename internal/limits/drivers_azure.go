@@ -39,11 +39,11 @@ func azureDisk(v Volume, c *Catalog) resolved {
 	return found
 }
 
-// azureDisks is the driver whose disks the machine's host may cache.
+// azureDisks is the driver whose disks the host of the client's machine may cache.
 const azureDisks = "disk.csi.azure.com"
 
-// hostCache returns the cachingMode of an Azure disk, which defaults by the kind of disk, and whether the host caches
-// it.
+// hostCache returns the cachingMode of an Azure disk, whose default depends on the kind of disk, and whether the host
+// caches the disk.
 func (v Volume) hostCache() (mode string, on bool) {
 	mode = "ReadOnly" // the driver's default
 	kind, _, _ := strings.Cut(strings.ToLower(v.given("StandardSSD_LRS", "skuName", "storageAccountType")), "_")
@@ -54,8 +54,8 @@ func (v Volume) hostCache() (mode string, on bool) {
 	return mode, !strings.EqualFold(mode, "None")
 }
 
-// HostCache returns the mode in which the host of the client's machine caches a volume; false if it does not, or if
-// that is not known.
+// HostCache returns the mode in which the host of the client's machine caches a volume; false if the host does not
+// cache it, or if that is not known.
 func HostCache(recorded v1alpha1.VolumeDescription) (mode string, on bool) {
 	if recorded.Driver != azureDisks || recorded.StorageClassGone && len(recorded.Parameters) == 0 {
 		return "", false

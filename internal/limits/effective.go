@@ -2,18 +2,18 @@ package limits
 
 // Load is the part of a load that limits depend on.
 type Load struct {
-	// BlockBytes is the size of an operation; 0 if it is not known, and then limits of bytes and of operations cannot
-	// be compared.
+	// BlockBytes is the size of an operation; 0 if it is not known, in which case limits of bytes and of operations
+	// cannot be compared.
 	BlockBytes float64
-	// Operation of the load; Both for a mixture, to which limits of only reads or only writes do not apply.
+	// Operation of the load; Both for a mixed load, to which limits of only reads or only writes do not apply.
 	Operation Operation
-	// CachedShare is the share of the reads, 0 to 1, that the cache of the server or of the machine's host answers.
+	// CachedShare is the share of the reads, 0 to 1, that the cache of the server or of the machine's host serves.
 	CachedShare float64
 }
 
 // Bound is the lowest of several limits for a load.
 type Bound struct {
-	// BytesPerSecond and OperationsPerSecond that can pass; 0 if not known.
+	// BytesPerSecond and OperationsPerSecond are the rates that the limit allows; 0 if not known.
 	BytesPerSecond, OperationsPerSecond float64
 	// Limit is the lowest limit; nil if none is known. Burst is true if the bound is its burst.
 	Limit *Limit
@@ -22,13 +22,13 @@ type Bound struct {
 	Arithmetic string
 }
 
-// Effective is what a target lets through.
+// Effective holds the effective limits of a target.
 type Effective struct {
 	// Burst is the bound with credits in every bucket, Baseline the bound without any. They are equal if nothing
 	// bursts.
 	Burst, Baseline Bound
-	// BytesBurst and the others are the lowest limits of each dimension alone, with credits and without; Limit is nil
-	// if there is none.
+	// BytesBurst and the other three are the lowest limit of each dimension alone, with credits and without; their
+	// Limit is nil if there is none.
 	BytesBurst, BytesBaseline, OperationsBurst, OperationsBaseline Bound
 }
 
@@ -90,7 +90,7 @@ func (l *Limit) Rate(burst bool) float64 {
 	return l.Baseline
 }
 
-// bound returns how much of a load the limit lets through.
+// bound returns the rate that the limit allows for a load.
 func (l *Limit) bound(load Load, burst bool) Bound {
 	rate := l.Rate(burst)
 	text := l.Arithmetic

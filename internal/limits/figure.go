@@ -24,7 +24,7 @@ type figure struct {
 	kind                   kind
 }
 
-// environment is what figures depend on.
+// environment holds the inputs of figures.
 type environment struct {
 	// capacityBytes is 0 if it is not known.
 	capacityBytes float64
@@ -32,14 +32,14 @@ type environment struct {
 	terabytes float64
 	// parameter returns a provisioned parameter.
 	parameter func(name string) (string, bool)
-	// complete is true if an absent parameter has the driver's default, false if it is unknown.
+	// complete is true if an absent parameter has the driver's default, and false if it is unknown.
 	complete bool
 	// baseline is the value of the baseline, for figures that are multiples of it.
 	baseline float64
 }
 
 // value is the result of a figure, in bytes, operations or seconds (rates per second), with its arithmetic as text; or
-// what is missing.
+// a description of what is missing.
 type value struct {
 	amount  float64
 	text    string
@@ -127,7 +127,7 @@ func (f *figure) sum(e environment) value {
 	return value{amount: amount, text: text}
 }
 
-// size returns the capacity in the unit that a figure is per, GiB or TiB, and its text.
+// size returns the capacity in the unit (GiB or TiB) that a figure refers to, and its text.
 func (e environment) size(q quantity) (float64, string) {
 	if q.unit.perBytes == gibibyte {
 		return e.capacityBytes / gibibyte, number(e.capacityBytes/gibibyte) + " GiB"
@@ -139,7 +139,7 @@ func (e environment) size(q quantity) (float64, string) {
 	return terabytes, number(terabytes) + " TiB"
 }
 
-// bounded applies the bounds, and adds those that have an effect to the text.
+// bounded applies the bounds, and adds those that take effect to the text.
 func (f *figure) bounded(v value, e environment) value {
 	if f.mostEach != nil {
 		if e.capacityBytes <= 0 {

@@ -36,7 +36,7 @@ func (t *texts) UnmarshalYAML(node *yaml.Node) error {
 	return node.Decode((*[]string)(t))
 }
 
-// parseFigure parses a figure of one of the kinds.
+// parseFigure parses a figure that must be of one of the kinds.
 func parseFigure(node *yaml.Node, kinds ...kind) (*figure, error) {
 	if node.Kind == yaml.ScalarNode {
 		single, err := parseQuantity(node.Value, kinds...)
@@ -55,7 +55,7 @@ func parseFigure(node *yaml.Node, kinds ...kind) (*figure, error) {
 	return text.parse(kinds)
 }
 
-// part is one part of a figure: its text, the place of its value, and whether it is per capacity.
+// part is one part of a figure: its text, the variable that receives its value, and whether it is per capacity.
 type part struct {
 	field, text string
 	into        **quantity

@@ -2,7 +2,7 @@ package limits
 
 import "github.com/storagebench/storagebench/internal/credits"
 
-// Cause is what held a rate back.
+// Cause is a possible cause that held a rate back.
 type Cause string
 
 // The causes.
@@ -20,14 +20,14 @@ const (
 	CauseUnknown     Cause = "Unknown"
 )
 
-// Rate is what passes per second.
+// Rate is a throughput in bytes and in operations per second.
 type Rate struct {
 	BytesPerSecond, OperationsPerSecond float64
 }
 
-// Fill is what is known of the credits of a limit, in percent of a full bucket.
+// Fill is the known range of a limit's credits, in percent of a full bucket.
 type Fill struct {
-	// Most is the fill if the bucket was full at first, Least if it was empty.
+	// Most is the fill if the bucket was full at first, Least the fill if it was empty at first.
 	Most, Least float64
 	// Emptied is true if the rate was seen to fall to the baseline and stay there.
 	Emptied bool
@@ -38,15 +38,15 @@ func FillOf(account credits.Account, emptied bool) Fill {
 	return Fill{Most: account.Percent(), Least: account.LeastPercent(), Emptied: emptied}
 }
 
-// spent is the fill, in percent, up to which a bucket counts as empty.
+// spent is the highest fill, in percent, at which a bucket counts as empty.
 const spent = 2
 
-// gone reports whether the credits are certainly gone, left whether some are certainly left. Both are false for nil:
-// credits that are not followed.
+// gone reports whether the credits are certainly gone, left whether some are certainly left. Both are false for nil,
+// which means that the credits are not tracked.
 func (f *Fill) gone() bool { return f != nil && (f.Emptied || f.Most <= spent) }
 func (f *Fill) left() bool { return f != nil && !f.Emptied && f.Least > spent }
 
-// fill returns the fill of a limit, nil if its credits are not followed.
+// fill returns the fill of a limit; nil if its credits are not tracked.
 func (m Measured) fill(limit *Limit) *Fill {
 	if fill, followed := m.Credits[limit.Name]; followed {
 		return &fill
@@ -57,34 +57,33 @@ func (m Measured) fill(limit *Limit) *Fill {
 // Measured holds the figures of a phase, or of one level of it, over all clients. Values that were not measured are
 // zero.
 type Measured struct {
-	// Load is the load that was asked for. Its CachedShare counts only for the documented limits, if the load is meant
-	// to read from a cache; the attribution uses WorkingSetBytes instead.
+	// Load is the requested load. Its CachedShare counts only for the documented limits, if the load is meant to read
+	// from a cache; the attribution uses WorkingSetBytes instead.
 	Load Load
 	Rate
 	// LatencySeconds is the mean latency of an operation.
 	LatencySeconds float64
-	// Outstanding is the number of operations that the load asks for at a time: clients x jobs x queue depth.
+	// Outstanding is the number of operations that the load keeps outstanding: clients x jobs x queue depth.
 	Outstanding float64
 	// FloorSeconds is the mean latency of a step with one operation outstanding.
 	FloorSeconds float64
-	// DeeperGain is the rate of a step with more operations outstanding, as a multiple of this rate: 1.5 is half as
-	// much again.
+	// DeeperGain is the rate of a step with more operations outstanding, as a multiple of this rate: 1.5 is 50 % more.
 	DeeperGain float64
-	// CPUShare is the CPU use of the busiest client, as a share of what it may use, 0 to 1. ThrottledShare is the share
-	// of periods in which a client was throttled at its CPU limit.
+	// CPUShare is the CPU use of the busiest client, as a share of the CPU that it may use, 0 to 1. ThrottledShare is
+	// the share of periods in which a client was throttled at its CPU limit.
 	CPUShare, ThrottledShare float64
 	// WorkingSetBytes is the size of the data that is read, over all clients; Random is true if it is read in random
 	// order.
 	WorkingSetBytes float64
 	Random          bool
-	// Credits holds the fills of limits whose credits are followed, by the name of the limit.
+	// Credits holds the fills of limits whose credits are tracked, by the name of the limit.
 	Credits map[string]Fill
 	// Asked is the rate limit of the load.
 	Asked Rate
 }
 
-// AtLevel returns the phase at the rate and latency of one of its levels. The named buckets are empty: those that a
-// level after a lasting drop has emptied.
+// AtLevel returns the figures of the phase with the rate and latency of one of its levels. The named buckets count as
+// empty: a lasting drop before the level shows that they were emptied.
 func (m Measured) AtLevel(rate Rate, latencySeconds float64, emptied ...string) Measured {
 	m.Rate, m.LatencySeconds = rate, latencySeconds
 	fills := map[string]Fill{}
@@ -122,7 +121,7 @@ func (r Rate) shareOf(ceiling Rate) float64 {
 	return share
 }
 
-// little returns the share of the asked-for operations that were outstanding, by Little's law; false if it is not
+// little returns the share of the requested operations that were outstanding, by Little's law; false if it is not
 // known.
 func (m Measured) little() (float64, bool) {
 	if m.LatencySeconds <= 0 || m.Outstanding <= 0 || m.OperationsPerSecond <= 0 {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Overridden is one change by an override.
+// Overridden is one change that an override makes.
 type Overridden struct {
 	// File is the key in the ConfigMap's data, Key the row or the preset.
 	File, Key string
@@ -16,7 +16,7 @@ type Overridden struct {
 
 // Override returns a catalog with the rows and presets of a ConfigMap's data, which are added to those of c or replace
 // those with the same key. Each value of the data is a file in the catalog's format. Override checks it as strictly as
-// the catalog itself and uses nothing of it if anything is wrong; the error names the file, the key and the remedy. The
+// the catalog itself, and rejects all of it if anything is wrong; the error names the file, the key and the remedy. The
 // changes are sorted by file and key.
 func (c *Catalog) Override(data map[string]string) (*Catalog, []Overridden, error) {
 	made := &Catalog{version: c.version, rows: maps.Clone(c.rows), presets: maps.Clone(c.presets)}

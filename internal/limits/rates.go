@@ -7,19 +7,19 @@ import (
 	"github.com/storagebench/storagebench/internal/credits"
 )
 
-// Rates describes the limits that a load meets in one dimension, per second, as a single token bucket, as far as that
-// is possible. Values that are not known are 0.
+// Rates describes the limits of a load in one dimension, per second, as a single token bucket, if that is possible.
+// Values that are not known are 0.
 type Rates struct {
 	// Baseline and Burst are the lowest of the limits; Burst is 0 if nothing bursts.
 	Baseline, Burst float64
 	// Bucket and Refill are those of the limit whose credits the load spends first, if the rate then falls to the
-	// baseline. They are 0 otherwise: a single bucket cannot describe a second bucket that ends later, or an
+	// baseline. Otherwise they are 0: a single bucket cannot describe a second bucket that empties later, or an
 	// unpublished one.
 	Bucket, Refill float64
 }
 
-// Rates returns the limits of a dimension as a single bucket. Code that handles only one bucket uses it: for the end of
-// a drain, its refill, and whether it lasted long enough.
+// Rates returns the limits of a dimension as a single bucket, for code that handles only one bucket: the end of a
+// drain, its refill, and whether it lasted long enough.
 func (c Computed) Rates(load Load, of Dimension) Rates {
 	at := c.At(load)
 	baseline, burst := at.BytesBaseline, at.BytesBurst
@@ -49,15 +49,15 @@ func (b Bound) rate(of Dimension) float64 {
 	return b.BytesPerSecond
 }
 
-// Main is the bucket whose credits a load spends first, with its limit. The bucket's burst and baseline are what all
-// limits together let through before it is empty and after.
+// Main is the bucket whose credits a load spends first, with its limit. The bucket's burst and baseline are the rates
+// that all limits together allow before and after it is empty.
 type Main struct {
 	credits.Bucket
 
 	Limit *Limit
 }
 
-// Main returns the bucket that a load empties first: a drain measures it, and it must refill before another drain. It
+// Main returns the bucket that a load empties first: a drain measures it, and it must refill before another drain. Main
 // returns false if no bucket is published, or if several are and the load empties none.
 func (c Computed) Main(load Load) (Main, bool) {
 	if load.BlockBytes <= 0 {
@@ -75,7 +75,7 @@ func (c Computed) Main(load Load) (Main, bool) {
 	}
 	limit := first.Limit
 	made := Main{Limit: limit, Bucket: credits.Bucket{Baseline: limit.Baseline, Burst: limit.Burst, Size: limit.Bucket, Refill: limit.Refill}}
-	// The rates that the other limits let through, in the unit that this limit counts.
+	// The rates that the other limits allow, in the unit that this limit counts.
 	counted := limit.Burst / limit.bound(load, true).OperationsPerSecond
 	for _, level := range course.Levels {
 		if level.StartSeconds == 0 {
@@ -109,7 +109,7 @@ func (c Computed) Bursts() bool {
 	return false
 }
 
-// KnowsStorage reports whether a limit of the storage is known, not only limits of the machines that use it.
+// KnowsStorage reports whether any limit of the storage itself is known, not only limits of the machines that use it.
 func (c Computed) KnowsStorage() bool {
 	for index := range c.Limits {
 		switch c.Limits[index].Layer {
@@ -121,8 +121,8 @@ func (c Computed) KnowsStorage() bool {
 	return false
 }
 
-// Part returns the limits for a share of the clients: limits of machines and connections scale with the clients; all
-// limits do if each client has a volume of its own.
+// Part returns the limits for a share of the clients. Limits of machines and connections scale with the clients; all
+// limits do if each client has its own volume.
 func (c Computed) Part(share float64, ownVolumes bool) Computed {
 	if !(share > 0 && share < 1) {
 		return c
@@ -159,7 +159,7 @@ func (l Limit) part(share float64) Limit {
 	return l
 }
 
-// CreditBytes returns the bytes that one credit pays for at the block size of a load; 0 if that is not known.
+// CreditBytes returns the number of bytes that one credit pays for at the block size of a load; 0 if not known.
 func (l *Limit) CreditBytes(load Load) float64 {
 	switch {
 	case l.Dimension == Bytes:

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Limits of the API.
+// Maximum sizes in the API.
 const (
 	maxRecorded   = 16 // volumes, machines, missing facts, notes
 	maxLimits     = 48
@@ -27,9 +27,9 @@ const (
 	passStoredBytes = "StoredBytes"
 )
 
-// Record returns the description of a target and its documented limits as a run records them. Equal input gives equal
-// output, within the limits of the API. The record has the volumes of the description in the same order; the caller
-// adds their names, claims and handles, on which no limit depends.
+// Record returns the description of a target and its documented limits in the form that a run records. Equal input
+// gives equal output, within the limits of the API. The record lists the volumes in the order of the description; the
+// caller adds their names, claims and handles, which do not affect any limit.
 func Record(target string, d Description, computed Computed) v1alpha1.StorageDescription {
 	made := v1alpha1.StorageDescription{Target: target, CatalogVersion: v1alpha1.Truncate(computed.CatalogVersion, 64)}
 	for _, volume := range d.Volumes[:min(len(d.Volumes), maxRecorded)] {
@@ -157,8 +157,8 @@ func known(amount float64) *int64 {
 	return new(rounded(amount))
 }
 
-// FromRecord returns what a run recorded, so that results are compared with what was known then. It leaves out what a
-// record does not contain, such as the day on which a source was read.
+// FromRecord restores the limits that a run recorded, so that results are compared with the limits known at that time.
+// It omits what a record does not contain, such as the day on which a source was read.
 func FromRecord(recorded v1alpha1.StorageDescription) Computed {
 	made := Computed{CatalogVersion: recorded.CatalogVersion, Notes: slices.Clone(recorded.Notes)}
 	for index := range recorded.Limits {
@@ -196,8 +196,8 @@ func figureOf(amount *int64) float64 {
 	return float64(max(0, *amount))
 }
 
-// Describe computes the documented limits of a target and records both. Errors are mistakes in the target's limits, and
-// name field, value and remedy.
+// Describe computes the documented limits of a target and returns them with its description as a record. Errors are
+// mistakes in the target's limits, and name the field, the value and the remedy.
 func (c *Catalog) Describe(target *v1alpha1.Target, d Description) (v1alpha1.StorageDescription, error) {
 	computed, err := c.Compute(d, target.Limits)
 	if err != nil {

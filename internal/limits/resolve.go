@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// resolved is what a volume was identified as: the rows of the catalog, and how to evaluate them.
+// resolved is the result of identifying a volume: its rows of the catalog, and how to evaluate them.
 type resolved struct {
 	rows    []string
 	traffic traffic
-	// cached is true if the cache of the machine's host may answer reads.
+	// cached is true if the cache of the machine's host may serve reads.
 	cached bool
 	// compressed is true if the store compresses the data.
 	compressed bool
@@ -24,10 +24,10 @@ type resolved struct {
 	notes      []string
 }
 
-// lacking returns a volume that cannot be identified unless limits.preset names it.
+// lacking returns the result for a volume that cannot be identified unless limits.preset names it.
 func lacking(what string) resolved { return resolved{missing: []Missing{{presetField, what}}} }
 
-// driver is how volumes of a CSI driver are reached, and how to identify them.
+// driver says how machines reach the volumes of a CSI driver, and how to identify the volumes.
 type driver struct {
 	traffic traffic
 	find    func(Volume, *Catalog) resolved
@@ -44,7 +44,7 @@ var drivers = map[string]driver{
 	"fsx.openzfs.csi.aws.com": {fileTraffic, openZFS},
 }
 
-// presetField is the API field that names rows.
+// presetField is the API field that names a preset or a row.
 const presetField = "limits.preset"
 
 // resolve returns the rows of a volume by its driver.
@@ -73,8 +73,8 @@ func (c *Catalog) preset(name string, v Volume) (resolved, error) {
 	return resolved{rows: rows, traffic: c.reached(v, rows), flowsPerNode: flowsOf(v)}, nil
 }
 
-// reached returns how a machine reaches a volume: by its driver, else by its rows. A row with a network limit is
-// reached over the network. It returns anyTraffic if that is not known.
+// reached returns the kind of traffic by which a machine reaches a volume: by its driver, or else by its rows. A row
+// with a network limit is reached over the network. It returns anyTraffic if the kind is not known.
 func (c *Catalog) reached(v Volume, rows []string) traffic {
 	if by, known := drivers[v.Driver]; known {
 		return by.traffic
@@ -111,7 +111,7 @@ func (r resolved) environment(v Volume, of row) environment {
 		}
 		return v.parameter(name)
 	}}
-	// Vendors that sell steps of, say, 1,200 GiB call them 1.2 TiB.
+	// Vendors that sell capacity in steps of 1,200 GiB, for example, call such a step 1.2 TiB.
 	if of.soldIn > 0 && made.capacityBytes > 0 && math.Mod(made.capacityBytes, of.soldIn) == 0 {
 		made.terabytes = made.capacityBytes / gibibyte / 1000
 	}

@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Layer is where a limit applies.
+// Layer is the place where a limit applies.
 type Layer string
 
 // The layers, from the client to the disk.
@@ -23,7 +23,7 @@ const (
 // Operation is the operation that a limit applies to.
 type Operation string
 
-// The operations; empty is both.
+// The operations; empty means both.
 const (
 	Both  Operation = ""
 	Read  Operation = "Read"
@@ -40,7 +40,7 @@ const (
 	cachedTraffic traffic = "Cached" // reads from the cache of the machine's host
 )
 
-// Source is where a figure was published.
+// Source is the publication of a figure.
 type Source struct {
 	Title string `yaml:"title"`
 	URL   string `yaml:"url"`
@@ -86,7 +86,7 @@ type limitRow struct {
 	regions         []string
 	regionalBurst   *figure
 	raised          bool // compression raises the limit: it counts stored bytes
-	passed          bool // reads that a cache answers do not reach the limit
+	passed          bool // the limit does not apply to reads that a cache serves
 	note            string
 }
 

@@ -36,7 +36,7 @@ func strictBytes(text []byte, into any) error {
 	return nil
 }
 
-// plainly removes the names of Go types from a parser's message.
+// plainly removes the names of Go types from a parser's error message.
 func plainly(err error) error {
 	var typed *yaml.TypeError
 	if !errors.As(err, &typed) {

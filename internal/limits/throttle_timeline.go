@@ -6,19 +6,19 @@ import (
 	"github.com/storagebench/storagebench/internal/credits"
 )
 
-// Level is an interval in which a load gets one rate.
+// Level is an interval in which a load has one constant rate.
 type Level struct {
 	// StartSeconds and Seconds are the start and the length of the level; Seconds is infinite for the last one.
 	StartSeconds, Seconds float64
-	// BytesPerSecond and OperationsPerSecond that the load gets.
+	// BytesPerSecond and OperationsPerSecond are the rates of the load.
 	BytesPerSecond, OperationsPerSecond float64
-	// Limit is the limit that sets the rate; nil if the load does not ask for more. Burst is true if the rate is its
-	// burst.
+	// Limit is the limit that sets the rate; nil if the load does not request more. Burst is true if the rate is the
+	// limit's burst.
 	Limit *Limit
 	Burst bool
 }
 
-// Drain is how long the credits of one limit last under a load, and how long they take to refill.
+// Drain holds the time in which a load spends the credits of one limit, and the time of their refill.
 type Drain struct {
 	Limit *Limit
 	// Seconds until a full bucket is empty; infinite if the load does not empty it.
@@ -27,7 +27,7 @@ type Drain struct {
 	RefillSeconds float64
 }
 
-// Course is what a load gets over time from storage whose buckets are full at first, until nothing changes any more.
+// Course is the rate of a load over time, from full buckets until the rate no longer changes.
 type Course struct {
 	Levels []Level
 	// Drains of every limit with a published bucket.
@@ -37,7 +37,7 @@ type Course struct {
 	Unpublished []*Limit
 }
 
-// bucketOf is the account of a limit's credits.
+// bucketOf is the account of a limit's credits during a course.
 type bucketOf struct {
 	limit   *Limit
 	account credits.Account
@@ -136,7 +136,7 @@ func (b *bucketOf) spend(level Level, start float64) {
 	b.account.Load(level.OperationsPerSecond*b.counted, level.Seconds)
 }
 
-// finish adds the drains, and the bursts of unpublished length.
+// finish adds the drains, and the limits with bursts of unpublished length.
 func (c *Course) finish(of Computed, load Load, buckets []*bucketOf) {
 	for _, bucket := range buckets {
 		c.Drains = append(c.Drains, Drain{Limit: bucket.limit, Seconds: bucket.drained, RefillSeconds: bucket.account.Bucket().FillSeconds(100)})

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// kind is what a unit counts.
+// kind is the quantity that a unit measures.
 type kind string
 
 const (
@@ -20,7 +20,7 @@ const (
 	duration      kind = "seconds"
 )
 
-// Powers in use. In the whole project decimal units are powers of 1000, binary units powers of 1024.
+// Powers in use. Throughout the project decimal units are powers of 1000, binary units powers of 1024.
 const (
 	gibibyte = 1 << 30
 	tebibyte = 1 << 40

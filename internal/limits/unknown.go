@@ -13,7 +13,7 @@ import (
 type UnknownPresetError struct {
 	// Preset is the value of limits.preset.
 	Preset string
-	// Remedy names similar presets, and what else can be done.
+	// Remedy names similar presets, and what else the user can do.
 	Remedy string
 }
 
@@ -21,12 +21,12 @@ func (e *UnknownPresetError) Error() string {
 	return fmt.Sprintf("%s: %.128q %s", presetField, e.Preset, e.Remedy)
 }
 
-// maxAlike is the number of names in a message.
+// maxAlike is the maximum number of names in a message.
 const maxAlike = 4
 
 // alike lists the presets with the most similar names.
 func (c *Catalog) alike(name string) string {
-	// A longer text is no name, and takes long to compare.
+	// A longer text is not a name, and takes long to compare.
 	name = name[:min(len(name), 128)]
 	all := c.Presets()
 	far := map[string]int{}

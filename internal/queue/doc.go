@@ -1,7 +1,7 @@
 // Package queue decides whose turn it is among runs that must not overlap: runs of one queue, on one claim, or on one
-// volume. It is pure: it decides from what is recorded of each run.
+// volume. It is pure: it decides from the recorded state of each run.
 //
-// First come, first served: a run waits for every run that shares something with it and was created before it. Runs
+// First come, first served: a run waits for every run that shares something with it and was created earlier. Runs
 // created in the same second are ordered by namespace and name. A run also waits for runs that wait themselves, so no
 // run is overtaken.
 //
@@ -11,9 +11,9 @@
 //	                 ^           |
 //	                 +-- lowers -+   another run is Live, or Raised and before it
 //
-// Raised means: about to begin. The operator that raises a run lists all runs once more, after that write, and begins
-// the run only if no run that shares something with it is Raised or Live. Of two runs that are Raised at once, at least
-// one sees the other, in whatever order their writes and lists happen, even with two operators that both believe that
-// they lead, with one that died between the two writes, or with one whose write arrives late. The order of creation
-// alone could not ensure that: a run that sorts first may appear last.
+// A Raised run is about to begin. The operator that raises a run lists all runs again after that write, and begins the
+// run only if no run that shares something with it is Raised or Live. Of two runs that are Raised at once, at least one
+// sees the other, in whatever order their writes and lists happen, even with two operators that both believe that they
+// lead, with one that died between the two writes, or with one whose write arrives late. The order of creation alone
+// could not ensure that: a run that sorts first may appear last.
 package queue

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// State is how far a run has come.
+// State is the progress of a run.
 type State string
 
-// The states of a run. Runs that are over are not listed.
+// The states of a run. Runs that are over are not in the list.
 const (
 	// Waiting runs have not begun.
 	Waiting State = "Waiting"
@@ -39,15 +39,15 @@ type Run struct {
 // Named is something that runs share: ID identifies it, Text is its name in messages.
 type Named struct{ ID, Text string }
 
-// Verdict is what a run does now.
+// Verdict is the next transition of a run.
 type Verdict string
 
 const (
 	// Wait means that the run stays Waiting, or becomes Waiting again.
 	Wait Verdict = "Wait"
-	// Raise means that the run becomes Raised, and asks again with a list that was read after that.
+	// Raise means that the run becomes Raised and is decided again with a list that was read after that write.
 	Raise Verdict = "Raise"
-	// Stay means that the run stays Raised and asks again, because another Raised run is about to lower itself.
+	// Stay means that the run stays Raised and is decided again, because another Raised run is about to lower itself.
 	Stay Verdict = "Stay"
 	// Begin means that the run becomes Live.
 	Begin Verdict = "Begin"
@@ -56,17 +56,17 @@ const (
 // Turn is a verdict with its reason.
 type Turn struct {
 	Verdict Verdict
-	// For is the first run that it waits for; nil if it waits for none.
+	// For is the first run that this run waits for; nil if there is none.
 	For *Run
-	// Shares is what the two runs share. Volume is true if that is storage, not a queue.
+	// Shares is the queue, claim or volume that the two runs share. Volume is true if it is storage, not a queue.
 	Shares Named
 	Volume bool
-	// More is the number of further runs that it waits for.
+	// More is the number of further runs that this run waits for.
 	More int
 }
 
-// Of decides whether it is a run's turn. others holds all other runs that are not over, or at least those that may
-// matter (see Matters).
+// Of decides whether it is a run's turn. others holds all other runs that are not over, or at least those for which
+// Matters is true.
 func Of(run Run, others []Run) Turn {
 	var blocking []Run
 	later := false
@@ -101,7 +101,7 @@ func Of(run Run, others []Run) Turn {
 	return Turn{Verdict: Begin}
 }
 
-// Shared returns what two runs must not use at the same time. volume is true if that is storage, not a queue.
+// Shared returns what two runs share and must not use at the same time. volume is true if it is storage, not a queue.
 func Shared(a, b Run) (what Named, volume, shared bool) {
 	if a.Queue.ID != "" && a.Queue.ID == b.Queue.ID {
 		return a.Queue, false, true
@@ -126,13 +126,13 @@ func order(a, b Run) int {
 	return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(a.UID, b.UID))
 }
 
-// inTurn sorts runs in the order in which they will be over.
+// inTurn sorts runs in the order in which they are expected to end.
 func inTurn(a, b Run) int {
 	rank := map[State]int{Live: 0, Raised: 1, Waiting: 2}
 	return cmp.Or(rank[a.State]-rank[b.State], order(a, b))
 }
 
-// Message says which run this one waits for, for readers of the given namespace. It does not name runs of other
+// Message names the run that this one waits for, for readers of the given namespace. It does not name runs of other
 // namespaces, which such readers may not be allowed to see.
 func (t Turn) Message(namespace string) string {
 	if t.For == nil {

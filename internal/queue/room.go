@@ -2,28 +2,29 @@ package queue
 
 import "fmt"
 
-// Limits bounds the clients of live runs, for the sake of the memory of the operator that conducts them.
+// Limits bounds the number of clients of live runs, to protect the memory of the operator that conducts them.
 type Limits struct {
-	// Clients is the most in all namespaces, PerNamespace the most in each; 0 means no bound.
+	// Clients is the maximum in all namespaces, PerNamespace the maximum in each; 0 means no bound.
 	Clients, PerNamespace int
 }
 
-// Room is what a run finds of the clients that the limits allow.
+// Room is the result of checking a run against the limits on clients.
 type Room struct {
 	// Needs is the number of clients of the run.
 	Needs int
-	// Limit is the bound that the run does not keep at present, and Free what is left of it; Limit is 0 if there is
-	// room. All is true if it bounds the clients of all namespaces.
+	// Limit is the bound that the run would exceed now, and Free the number of clients left below it; Limit is 0 if the
+	// run fits. All is true if the bound applies to all namespaces together.
 	Limit, Free int
 	All         bool
-	// Before is the run of the same namespace that waits for room and comes first; nil if there is none.
+	// Before is the run of the same namespace that waits for room and is ahead; nil if there is none.
 	Before *Run
 }
 
-// RoomFor returns whether there is room for a run beside others: those that are Live, and those that wait for room.
+// RoomFor checks whether there is room for a run besides the other runs that are Live or wait for room.
 //
-// Among the runs of a namespace that wait for room it is first come, first served, or large runs would wait for ever.
-// Between namespaces it is not: a run that does not fit would keep all others from using the room that there is.
+// Runs of one namespace that wait for room are served first come, first served; otherwise large runs would wait
+// forever. Runs of other namespaces do not count: if they did, a run that does not fit would keep all others from using
+// the free room.
 func (l Limits) RoomFor(run Run, others []Run) Room {
 	room := Room{Needs: run.Clients}
 	all, here := 0, 0
@@ -52,10 +53,10 @@ func (l Limits) RoomFor(run Run, others []Run) Room {
 // Fits reports whether the run may begin.
 func (r Room) Fits() bool { return r.Limit == 0 && r.Before == nil }
 
-// Never reports whether there is no room even if no other run is live.
+// Never reports whether the run exceeds the limit even if no other run is live.
 func (r Room) Never() bool { return r.Limit > 0 && r.Needs > r.Limit }
 
-// Message says what the run waits for. It tells nothing of other namespaces.
+// Message says what the run waits for. It reveals nothing about other namespaces.
 func (r Room) Message() string {
 	where, flag := "in a namespace", "--max-clients-per-namespace"
 	if r.All {
@@ -70,7 +71,7 @@ func (r Room) Message() string {
 		return fmt.Sprintf("the run has %d clients, and the operator conducts at most %d at a time %s (%s): use fewer clients or targets, or raise that limit",
 			r.Needs, r.Limit, where, flag)
 	case r.All:
-		// How many others use is not for readers of this namespace.
+		// Readers of this namespace must not learn how many clients others use.
 		return fmt.Sprintf("waits for %d free clients: the operator conducts at most %d at a time %s (%s)", r.Needs, r.Limit, where, flag)
 	}
 	return fmt.Sprintf("waits for %d free clients: the operator conducts at most %d at a time %s (%s), and %d are free",

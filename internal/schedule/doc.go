@@ -9,7 +9,7 @@
 //	with a starting deadline, times before (now - deadline) are ignored, so an older time is not due
 //	at all
 //
-// When summer time begins, one hour does not exist: a time in it is not due on that day. When it ends, one hour occurs
-// twice: a time in it is due twice, an hour apart. CronJob does the same. To avoid both, choose a time outside these
-// hours, or UTC.
+// When daylight saving time begins, one hour does not exist: a time in it is not due on that day. When it ends, one
+// hour occurs twice: a time in it is due twice, an hour apart. CronJob does the same. To avoid both, choose a time
+// outside these hours, or UTC.
 package schedule

@@ -10,8 +10,8 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// ManyMissed is the number of missed times up to which they are counted. More are a sign of a wrong clock, or of a
-// missing deadline.
+// ManyMissed is the maximum number of missed times that are counted. More than that indicate a wrong clock or a missing
+// deadline.
 const ManyMissed = 100
 
 // Schedule is a cron schedule in a time zone. The zero value is not usable.
@@ -53,12 +53,12 @@ func (s Schedule) Next(after time.Time) time.Time {
 	return s.line.Next(after.In(s.location))
 }
 
-// Due is what a schedule requires at a moment.
+// Due holds what a schedule requires at a moment.
 type Due struct {
 	// At is the newest time that has come, was not handled, and may still start; zero if there is none.
 	At time.Time
-	// Missed is the number of such times, including At. TooMany is true if there are more than ManyMissed, of which not
-	// all were counted.
+	// Missed is the number of such times, including At. TooMany is true if there are more than ManyMissed, so that
+	// Missed does not count all of them.
 	Missed  int
 	TooMany bool
 	// Expired is the newest time that has come, was not handled, and may no longer start. It is zero if there is none,
@@ -69,7 +69,7 @@ type Due struct {
 }
 
 // Due returns what the schedule requires at the moment now. handled is the newest time that was handled before, or the
-// time when the schedule was created. deadline is how late a run may start; 0 means any delay.
+// time at which the schedule was created. deadline is the longest delay with which a run may start; 0 means any delay.
 func (s Schedule) Due(handled, now time.Time, deadline time.Duration) Due {
 	due := Due{Next: s.Next(now)}
 	first, last := handled, now
@@ -93,8 +93,8 @@ func (s Schedule) Due(handled, now time.Time, deadline time.Duration) Due {
 	return due
 }
 
-// newest returns the last time after earliest and up to now. It searches backwards in growing steps, so that years of
-// missed minutes cost no more than a few.
+// newest returns the last time after earliest and up to now. It searches backwards in growing intervals, so that the
+// cost hardly grows with the number of missed times.
 func (s Schedule) newest(earliest, now time.Time) time.Time {
 	var newest time.Time
 	for back := time.Minute; newest.IsZero(); back *= 2 {

@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// Traits are those of users' programs. They are looked up when their step is loaded.
+// Traits describe users' programs. The programs are looked up when their step is loaded.
 var Traits = engine.Traits{
 	Kind: v1alpha1.EngineCommand, Versions: []string{""}, WorkBound: true, Opaque: true, Layers: "Setups", SizeField: "datasetSize",
 }
@@ -83,8 +83,8 @@ func (e Engine) Describe(*engine.Step) (engine.Description, error) {
 	return made, nil
 }
 
-// Render implements engine.Engine. The agent replaces the $(NAME) references in its words, because only the agent has
-// their values.
+// Render implements engine.Engine. The agent replaces the $(NAME) references in the command line, because only the
+// agent knows their values.
 func (e Engine) Render(step *engine.Step, _ *engine.Client) (*agentapi.LoadRequest, error) {
 	tool := &agentapi.CommandTool{
 		Setup: e.Profile.Setup, WorkingDirectory: e.Profile.WorkingDirectory, SuccessExitCodes: e.Profile.SuccessExitCodes,

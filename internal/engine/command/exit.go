@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Exit is how a program ended.
+// Exit describes how a program ended.
 type Exit struct {
 	// Code is the exit code if Signal is 0.
 	Code   int
@@ -25,8 +25,8 @@ func (e Exit) ExitCode() int {
 	return e.Code
 }
 
-// Succeeded reports whether the run counts: its exit code is one of codes, or 0 if there are none. A program that was
-// killed by a signal never counts, even if codes contains a value such as 137.
+// Succeeded reports whether the program succeeded: its exit code is in codes, or is 0 if codes is empty. A program that
+// was killed by a signal never succeeds, even if codes contains a value such as 137.
 func (e Exit) Succeeded(codes []int32) bool {
 	if e.Signal != 0 {
 		return false
@@ -45,7 +45,7 @@ func (e Exit) String() string {
 	return fmt.Sprintf("ended with exit code %d", e.Code)
 }
 
-// causes maps messages of the C library about storage errors, which programs print, to reasons of a failure.
+// causes maps the C library's messages about storage errors, which programs print, to failure reasons.
 var causes = []struct{ said, reason string }{
 	{"no space left on device", "NoSpace"},
 	{"disk quota exceeded", "QuotaExceeded"},
@@ -57,7 +57,7 @@ var causes = []struct{ said, reason string }{
 	{"cannot allocate memory", "NoMemory"},
 }
 
-// Cause returns the reason of a failure that the program's own output names, or usual if it names none.
+// Cause returns the failure reason that the program's own output indicates, or usual if it indicates none.
 func Cause(said, usual string) string {
 	said = strings.ToLower(said)
 	for _, cause := range causes {

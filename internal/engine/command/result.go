@@ -126,14 +126,14 @@ var sourceWords = map[v1alpha1.CommandSource]string{
 	v1alpha1.SourceStorage: "what the kernel fetched and dirtied for the program", v1alpha1.SourceCalls: "the program's system calls",
 }
 
-// disagreement is the choice of a client between counts that may differ.
+// disagreement is a client's choice between counts that may differ.
 type disagreement struct {
 	client int
 	choice Choice
 }
 
-// judgeCounts warns if two sources that should count the same differ, and returns the largest difference in thousandths;
-// nil if there is nothing to compare.
+// judgeCounts warns if two sources that should count the same differ, and returns the largest difference in
+// thousandths; nil if there is nothing to compare.
 func judgeCounts(compared []disagreement, findings *engine.Findings) *int64 {
 	if len(compared) == 0 {
 		return nil
@@ -162,7 +162,7 @@ func judgeCounts(compared []disagreement, findings *engine.Findings) *int64 {
 	return &permille
 }
 
-// whyApart returns the usual cause of a difference.
+// whyApart returns the usual cause of a difference between two counts.
 func whyApart(choice Choice) string {
 	mine, other := choice.Bytes(choice.Direction), choice.Other.Bytes(choice.Direction)
 	switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// Count is what one source counted.
+// Count holds the I/O that one source counted.
 type Count = engine.Count
 
 // Order lists the sources in order of preference.
@@ -24,7 +24,7 @@ func Sort(counts []Count) {
 // Known reports whether a source is one of the four.
 func Known(source v1alpha1.CommandSource) bool { return slices.Contains(Order, source) }
 
-// Choice is the count that is used, and the largest difference of another count from it.
+// Choice is the count to use, with the largest difference of any other count from it.
 type Choice struct {
 	Count
 	// Other is the count that differs most; Direction is "read" or "written". Share is the difference over the larger
@@ -35,8 +35,8 @@ type Choice struct {
 	Compared  bool
 }
 
-// notableBytes and notableShare are the fewest bytes of a direction that are compared, absolutely and as a share of all
-// bytes: a program also reads its libraries, and writes a line when it is done.
+// notableBytes and notableShare are the minimum bytes of a direction for a comparison, absolute and as a share of all
+// bytes: every program also reads its libraries and may print a line at its end.
 const (
 	notableBytes = 1 << 20
 	notableShare = 0.02

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Validate returns everything that is wrong with a profile, each with its field, the value and the remedy.
+// Validate returns all errors in a profile, each with its field, the value and the remedy.
 func Validate(path *field.Path, profile *v1alpha1.CommandProfile) field.ErrorList {
 	problems := words(path.Child("command"), profile.Command)
 	if len(profile.Command) == 0 {

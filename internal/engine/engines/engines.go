@@ -1,4 +1,4 @@
-// Package engines is the table of all engines, and the only place that knows which field of the API belongs to which.
+// Package engines lists all engines. Only this package knows which field of the API belongs to which engine.
 package engines
 
 import (
@@ -56,15 +56,16 @@ func Resize(path *field.Path, spec *v1alpha1.Engine, size resource.Quantity) *fi
 	return fio.Resize(path, spec.Fio, size)
 }
 
-// KeepRun copies how the tool of a cell ran to the result of the phase: the command is the same for all cells except for
-// the ranks. The figures of each cell would be too much.
+// KeepRun copies how a cell's tool ran (its command, not its figures) to the result of the phase. The command is the
+// same for all cells except for the ranks. The figures of every cell would take too much space.
 func KeepRun(into, cell *v1alpha1.TargetResult) {
 	if cell.IOR != nil {
 		into.IOR = &v1alpha1.IORResult{MPIRun: cell.IOR.MPIRun, API: cell.IOR.API, DataPattern: cell.IOR.DataPattern}
 	}
 }
 
-// OmitRepetitions keeps at most the given number of repetitions of each operation, and the figures over all of them.
+// OmitRepetitions keeps at most the given number of repetitions of each operation. The figures over all repetitions
+// stay.
 func OmitRepetitions(target *v1alpha1.TargetResult, most int) {
 	if target.IOR == nil {
 		return

@@ -9,8 +9,8 @@ import (
 type complaint struct {
 	pattern *regexp.Regexp
 	failure Failure
-	// certain complaints are failures whatever the exit status is: fio counts a job that was killed, or never started,
-	// as one that ended normally.
+	// certain is true for complaints that mean failure whatever the exit status: fio counts a job that was killed, or
+	// never started, as one that ended normally.
 	certain bool
 }
 
@@ -53,7 +53,7 @@ func ofText(text string, certain bool) (failure Failure, line string, ok bool) {
 	return "", "", false
 }
 
-// ofErrno returns what an errno of a job means.
+// ofErrno returns the failure that a job's errno indicates.
 func ofErrno(number errno) Failure {
 	switch number {
 	case enospc:

@@ -17,8 +17,8 @@ var ErrNoResult = errors.New("fio printed no result")
 
 var versionPattern = regexp.MustCompile(`^fio-[3-9]\.[0-9]{1,4}([-.+][0-9A-Za-z.+-]{1,80})?$`)
 
-// Decode reads one JSON object of fio. A figure that is missing, out of range, given twice, or in disagreement with
-// what fio computed from it is an error.
+// Decode reads one JSON object of fio. A figure that is missing, out of range, duplicate, or inconsistent with the
+// figures that fio computed from it is an error.
 func Decode(raw []byte) (*Document, error) {
 	root, err := parse(raw)
 	if err != nil {
@@ -156,8 +156,8 @@ func decodeJob(item *value) (job Job, racy, err error) {
 	return job, racy, checkBinned(&job)
 }
 
-// countDataSyncs moves operations that fio counts in the wrong place. Its array of operations ends with syncs, so each
-// fdatasync increments what follows there, the short reads (tried with 3.33; 3.14 and others print the same). Without
+// countDataSyncs moves fdatasync operations to the syncs. fio's array of operation counts ends with syncs, so each
+// fdatasync increments the field behind it, the short reads (tested with 3.33; 3.14 and others print the same). Without
 // reads no read can be short; with reads, only as many are moved as were timed but not counted.
 func countDataSyncs(job *Job) {
 	read, sync := &job.Operations[measure.Read], &job.Operations[measure.Sync]
@@ -172,7 +172,7 @@ func countDataSyncs(job *Job) {
 	read.ShortOperations -= moved
 }
 
-// checkBinned finds a missing histogram: fio prints one for every direction, or for none.
+// checkBinned returns an error if a histogram is missing: fio prints one for every direction, or for none.
 func checkBinned(job *Job) error {
 	missing := func(latency *measure.Latency) bool { return latency.Count > 0 && latency.Histogram.Count() == 0 }
 	var total, completion bool

@@ -9,8 +9,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// decodeDirection decodes "read", "write", "trim" or "sync". racy is a disagreement that the dump of a running fio can
-// have.
+// decodeDirection decodes "read", "write", "trim" or "sync". racy is a disagreement between figures that occurs in
+// dumps of a running fio.
 func decodeDirection(object *value, operation measure.Operation) (result JobOperation, racy, err error) {
 	if object == nil || object.kind != '{' {
 		if operation == measure.Sync && object == nil {
@@ -82,7 +82,7 @@ func checkTotals(object *value, result *JobOperation) error {
 	return nil
 }
 
-// checkWork finds bytes that were moved in no time, and timed operations that moved nothing.
+// checkWork returns an error for bytes moved in zero time, and for timed operations that moved no bytes.
 func checkWork(result *JobOperation) error {
 	switch {
 	case result.Bytes > 0 && result.RuntimeMilliseconds == 0:

@@ -4,10 +4,10 @@
 // # Rendering
 //
 // Render returns the text of a job file, which is fed to `fio -` (see Arguments) with the client's dataset directory as
-// working directory. The text names files only relative to it: data.JOB.FILE, for every purpose, so that what prepare
-// wrote is what is measured. Several volumes and raw devices have other names (see spread). A user's own job file is
-// parsed more strictly than by fio, checked option by option against an allow-list, and rendered anew; not one byte of
-// it is passed through unread.
+// working directory. The text names files only relative to it: data.JOB.FILE, for every purpose, so that a measured
+// step uses the files that prepare wrote. Several volumes and raw devices have other names (see spread). A user's own
+// job file is parsed more strictly than by fio, checked option by option against an allow-list, and rendered anew; no
+// byte of it is passed through unchecked.
 //
 // # Reading
 //

@@ -2,8 +2,8 @@ package fio
 
 import "github.com/storagebench/storagebench/internal/measure"
 
-// Document is one JSON object of fio's output that was decoded and is consistent in itself. It does not show whether it
-// is the result of a run or a dump of a running one.
+// Document is one JSON object of fio's output, decoded and consistent in itself. It can be the result of a run or a
+// dump of a running one; the document does not show which.
 type Document struct {
 	// Version is fio's own, such as "fio-3.33".
 	Version string
@@ -17,8 +17,8 @@ type Document struct {
 	// Offset and Length are the document's place in the output, in bytes.
 	Offset int64
 	Length int
-	// Racy names figures that disagree slightly, as they do when fio goes on counting while it prints. It is nil in the
-	// last document of a run that ended normally.
+	// Racy names figures that disagree slightly because fio was still counting while it printed. It is nil in the last
+	// document of a run that ended normally.
 	Racy error
 }
 
@@ -28,22 +28,22 @@ type Job struct {
 	// Host is set in client/server mode.
 	Host  string
 	Group int64
-	// Errno is the job's error, 0 for none. For a group of jobs it is that of the first job with an error.
+	// Errno is the job's error; 0 for none. For a group of jobs it is the error of the first failed job.
 	Errno int
-	// Continued is true if the job was to go on after errors (continue_on_error). TotalErrors then counts them.
+	// Continued is true if the job was set to continue after errors (continue_on_error). TotalErrors then counts them.
 	Continued   bool
 	TotalErrors uint64
-	// JobRuntimeMilliseconds is the sum, over the jobs of the group, of the time since each
-	// began, or since its ramp ended.
+	// JobRuntimeMilliseconds is the sum of the runtimes of the group's jobs, each since the job began or since its ramp
+	// ended.
 	JobRuntimeMilliseconds uint64
 	ElapsedSeconds         uint64
 	Operations             [measure.NumOperations]JobOperation
 }
 
-// JobOperation is what a group did in one direction.
+// JobOperation holds the figures of a group in one direction.
 type JobOperation struct {
-	// Counter holds io_bytes and total_ios. fio counts total_ios when it issues an operation and bytes when it
-	// completes one, so the two can differ by a queue.
+	// Counter holds io_bytes and total_ios. fio counts total_ios when it issues an operation and bytes when an
+	// operation completes, so the two can differ by the operations in flight.
 	measure.Counter
 	// RuntimeMilliseconds is the longest runtime of the group's jobs.
 	RuntimeMilliseconds int64

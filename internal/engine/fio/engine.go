@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// Traits are those of fio.
+// Traits describe fio.
 var Traits = engine.Traits{
 	Kind: v1alpha1.EngineFio, Tools: []string{string(v1alpha1.EngineFio)}, Versions: []string{""},
 	TimesOperations: true, HasJobs: true, ManyVolumes: true, ReusesFiles: true, Layers: "Layers", SizeField: "datasetSize",
@@ -136,7 +136,7 @@ func overwritten(made *engine.Description) uint64 {
 	return sum
 }
 
-// parametersOf returns what a step adds to the profile of one client.
+// parametersOf returns the parameters that a step adds to the profile of one client.
 func parametersOf(step *engine.Step, client *engine.Client) Parameters {
 	o := &step.Overrides
 	parameters := Parameters{
@@ -157,8 +157,8 @@ func parametersOf(step *engine.Step, client *engine.Client) Parameters {
 	return parameters
 }
 
-// layer holds everything that decides the content that one prepare phase writes on one target, except the files. It
-// leaves out how fast they are read or written later.
+// layer holds all settings, except the files, that determine the content that one prepare phase writes on one target.
+// It omits settings that only affect how fast the files are read or written later.
 type layer struct {
 	Target          string
 	CompressPercent *int32

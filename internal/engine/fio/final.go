@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Exit is how the process of fio ended.
+// Exit describes how the process of fio ended.
 type Exit struct {
 	// Code is the exit code, meaningless if Signal is set.
 	Code int
@@ -19,37 +19,37 @@ type Exit struct {
 // stoppedCode is fio's exit code after SIGINT and SIGTERM (and after 128 failed jobs).
 const stoppedCode = 128
 
-// Expectation is what a complete run must have done. The zero value expects nothing.
+// Expectation holds what a complete run must have done. The zero value expects nothing.
 type Expectation struct {
 	// MeasuredMilliseconds is the runtime of a time-bound job after its warm-up.
 	MeasuredMilliseconds int64
 	WarmUpMilliseconds   int64
-	// Jobs is the number of jobs of a time-bound run, after numjobs. Each must have run for the whole time.
+	// Jobs is the number of jobs of a time-bound run, with numjobs applied. Each must have run for the whole time.
 	Jobs int
-	// MaxOutstanding is the most operations outstanding at any time.
+	// MaxOutstanding is the maximum number of operations outstanding at any time.
 	MaxOutstanding uint64
-	// WrittenBytes is what a job bound by work, such as that of prepare, must have written.
+	// WrittenBytes is the number of bytes that a work-bound job, such as that of prepare, must have written.
 	WrittenBytes uint64
 }
 
-// Result is how a step ended, and what it measured.
+// Result describes how a step ended and what it measured.
 type Result struct {
 	Outcome Outcome
 	// Failure is set if the outcome is Failed; Message then explains it, with fio's own reason. Message is also set for
 	// Stopped.
 	Failure Failure
 	Message string
-	// Snapshot is what was measured. For a failed step it holds the last readable document, for diagnosis only; it is
-	// nil if there was none.
+	// Snapshot holds the measured totals. For a failed step it holds the last readable document, for diagnosis only; it
+	// is nil if there was none.
 	Snapshot *Snapshot
 	Warnings []Warning
 	// ToolMessages are fio's own words from both outputs, clipped.
 	ToolMessages string
 }
 
-// Final evaluates a run by its output, by how the process ended, and by its standard error. None alone is enough: the
-// exit code counts failed jobs modulo 256 and misses killed ones, it is 128 after a stop that lost nothing, and a run
-// without a single document can exit with 0.
+// Final evaluates a run by its output, by how the process ended, and by its standard error. No single one is
+// sufficient: the exit code counts failed jobs modulo 256 and misses killed ones, it is 128 after a stop that lost
+// nothing, and a run without a single document can exit with 0.
 //
 // The outcome is Complete or Stopped only if the last document is the final one, is consistent, and nothing else
 // contradicts it.
@@ -115,8 +115,8 @@ func (j *judge) killed() bool {
 	return j.fail(FailureKilled, reason)
 }
 
-// jobErrors evaluates jobs[].error. An error after which fio went on (continue_on_error) is no failure if the exit code
-// is 0 or 128.
+// jobErrors evaluates jobs[].error. An error after which fio continued (continue_on_error) is not a failure if the exit
+// code is 0 or 128.
 func (j *judge) jobErrors() bool {
 	if j.result.Snapshot == nil {
 		return false
@@ -135,7 +135,7 @@ func (j *judge) jobErrors() bool {
 	return false
 }
 
-// complaints finds messages of fio that mean failure whatever the exit code is.
+// complaints finds messages of fio that mean failure whatever the exit code.
 func (j *judge) complaints() bool {
 	failure, line, ok := ofText(j.said, true)
 	return ok && j.fail(failure, line)
@@ -171,8 +171,8 @@ func (j *judge) notFinal() bool {
 	return false
 }
 
-// foreign reports whether the text holds anything that fio does not print after its result. It prints only its answer
-// to a second signal there.
+// foreign reports whether the text holds anything that fio does not print after its result. The only text that fio
+// prints there is its response to a second signal.
 func foreign(text string) bool {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, expectedMessages[0]) {
@@ -224,9 +224,9 @@ func (j *judge) incomplete() bool {
 	return false
 }
 
-// cutShort fails a layout that lacks bytes. A write to a file is cut short if there is no room for the rest of it. fio
-// then tries to write the rest and gets ENOSPC. But after the last write of all fio has issued every byte that it had
-// to, and ends normally (io_issue_bytes_exceeded in its backend.c, seen with 3.33 on two of 60 volumes that were full).
+// cutShort fails a layout that lacks bytes. A write is short if there is no room for the rest of it. fio then tries to
+// write the rest and gets ENOSPC. But after the very last write fio has issued all its bytes and ends normally
+// (io_issue_bytes_exceeded in its backend.c, seen with 3.33 on two of 60 volumes that were full).
 func (j *judge) cutShort(written uint64) bool {
 	lacks := fmt.Sprintf("it wrote %d of %d bytes", written, j.expected.WrittenBytes)
 	if cut := j.result.Snapshot.Operations[measure.Write].ShortOperations; cut > 0 {
@@ -236,7 +236,7 @@ func (j *judge) cutShort(written uint64) bool {
 	return j.fail(FailureTruncated, lacks)
 }
 
-// jobsRuntime returns the least sum of all jobs' runtimes in a complete run, in milliseconds.
+// jobsRuntime returns the minimum sum of all jobs' runtimes in a complete run, in milliseconds.
 func (j *judge) jobsRuntime() uint64 {
 	if j.expected.Jobs < 1 || j.expected.MeasuredMilliseconds < 1 {
 		return 0
@@ -245,7 +245,7 @@ func (j *judge) jobsRuntime() uint64 {
 	return uint64(j.expected.Jobs) * (each - min(each, tolerated(each)))
 }
 
-// tolerated returns by how much a complete run may fall short of its time: 2 % and 250 ms. fio starts the clock of its
-// deadline a moment before that of its figures; on a node without a free processor that moment was 141 ms. The figures
-// cover what was measured and remain valid.
+// tolerated returns the tolerated shortfall of a complete run's time: 2 % plus 250 ms. fio starts the clock of its
+// deadline shortly before the clock of its figures; on a node without a free processor the difference was 141 ms. The
+// figures cover the measured time and remain valid.
 func tolerated[T int64 | uint64](milliseconds T) T { return milliseconds/50 + 250 }

@@ -12,7 +12,7 @@ func (j *judge) add(kind WarningKind, message string) {
 	j.result.Warnings = append(j.result.Warnings, Warning{Kind: kind, Message: message})
 }
 
-// warn adds what a reader of a good result must know.
+// warn adds the warnings of a valid result.
 func (j *judge) warn() {
 	for _, failed := range j.result.Snapshot.Errors {
 		j.add(WarnToolErrors, failed.String())
@@ -46,7 +46,7 @@ func (j *judge) warnOf(operation measure.Operation, total *OperationTotal) {
 	}
 }
 
-// expectedMessages begin the lines that every fio prints when it is told to stop.
+// expectedMessages are the beginnings of the lines that every fio prints when it is told to stop.
 var expectedMessages = []string{"fio: terminating on signal ", "fio: terminating on timeout"}
 
 // unknownMessages returns the lines that are not expected, at most three.
@@ -68,7 +68,7 @@ func unknownMessages(text string) string {
 	return strings.Join(lines, "; ")
 }
 
-// firstComplaint returns the first message of fio that is not its answer to a signal, clipped.
+// firstComplaint returns the first message of fio other than its response to a signal, clipped.
 func firstComplaint(text string) string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)

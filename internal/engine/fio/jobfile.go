@@ -157,7 +157,8 @@ func (p *jobFileParser) finish() {
 	p.live, p.isGlobal = nil, false
 }
 
-// exclusive lists groups of options of which a section may set only one. It displaces those of [global] in its group.
+// exclusive lists groups of options of which a section may set only one. That one overrides the [global] options of its
+// group.
 var exclusive = [][]string{
 	{"bs", "bsrange", "bssplit"},
 	{"direct", "buffered"},
@@ -165,8 +166,8 @@ var exclusive = [][]string{
 	{"rate", "rate_iops"},
 }
 
-// overlaid returns the settings of below, overridden by those of above. An option displaces the others of its exclusive
-// group, because what fio does with two of them depends on its version.
+// overlaid returns the settings of below, overridden by those of above. An option also removes the others of its
+// exclusive group, because fio's behavior with two of them depends on its version.
 func overlaid(below, above []setting) []setting {
 	var result []setting
 	for _, old := range below {

@@ -99,8 +99,8 @@ func (p *parser) value(depth int) (*value, error) {
 	return &value{text: string(text)}, nil
 }
 
-// scalarPattern matches JSON's numbers and words, and what C prints for a division by zero, which is refused only where
-// it is read.
+// scalarPattern matches JSON's numbers and words, and also the nan and inf that C prints after a division by zero.
+// Those are rejected only where a figure is read.
 var scalarPattern = regexp.MustCompile(`^(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|true|false|null|-?nan|-?inf)$`)
 
 func (p *parser) object(depth int) (*value, error) {

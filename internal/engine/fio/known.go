@@ -6,7 +6,7 @@ type KnownOption struct {
 	Name string
 	// Value has the form that is written: sizes are plain numbers of bytes.
 	Value string
-	// Done is true if what the option asks for is always done.
+	// Done is true if storagebench always does what the option requests.
 	Done bool
 }
 

@@ -6,13 +6,13 @@ import (
 	"strconv"
 )
 
-// load is what a profile means, whether it has typed fields or a job file. Its sections run at the same time.
+// load is a parsed profile, whether it has typed fields or a job file. Its sections run at the same time.
 type load struct {
 	sections []loadSection
 	cautions []string
 }
 
-// loadSection is a number of identical jobs.
+// loadSection describes a number of identical jobs.
 type loadSection struct {
 	name string
 	jobs int
@@ -48,7 +48,7 @@ type loadSection struct {
 // diskless reports whether the engine touches no file.
 func (s *loadSection) diskless() bool { return s.engine == "null" }
 
-// outstanding returns how many operations the section keeps outstanding at most.
+// outstanding returns the maximum number of operations that the section keeps outstanding.
 func (s *loadSection) outstanding() uint64 {
 	depth := 1
 	if ioEngines[s.engine] {

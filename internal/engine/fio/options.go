@@ -1,6 +1,6 @@
 package fio
 
-// option is an option that users may set.
+// option describes an option of fio that users may set.
 type option struct {
 	rule valueRule
 	// field is the typed field of the profile that sets the option, so that there is only one way to set it. A job file
@@ -8,11 +8,11 @@ type option struct {
 	field string
 	// engines lists the engines that have the option; empty means all.
 	engines []string
-	// dropped options are accepted but not written: what they ask for is always done.
+	// dropped options are accepted but not written, because storagebench always does what they request.
 	dropped bool
 }
 
-// aliases maps fio's other names of options to those in the lists.
+// aliases maps fio's alternative option names to the names in the lists.
 var aliases = map[string]string{
 	"readwrite": "rw", "blocksize": "bs", "blocksize_range": "bsrange", "blockalign": "ba",
 	"blocksize_unaligned": "bs_unaligned", "iodepth_batch_submit": "iodepth_batch",
@@ -36,7 +36,7 @@ var ioEngines = map[string]bool{
 	"psync": false, "sync": false, "vsync": false, "pvsync": false, "pvsync2": false, "mmap": false, "splice": false,
 }
 
-// allowedOptions lists all options that users may set. Any other option is refused; refusedOptions only holds better
+// allowedOptions lists all options that users may set. Any other option is refused; refusedOptions only adds specific
 // reasons.
 var allowedOptions = map[string]option{
 	// Options that typed fields set.
@@ -129,7 +129,7 @@ var allowedOptions = map[string]option{
 	"flow_id":               {rule: integer(0, countMost)},
 	"flow_sleep":            {rule: integer(0, countMost)},
 
-	// Content of what is written.
+	// Content of the written data.
 	"zero_buffers":                  {rule: flag01},
 	"scramble_buffers":              {rule: bool01},
 	"buffer_pattern":                {rule: matching(`0x[0-9a-fA-F]{1,512}|[0-9]{1,10}`, "write a number, such as 0xdeadbeef: texts and files are not allowed")},
@@ -154,7 +154,7 @@ var allowedOptions = map[string]option{
 	"continue_on_error":   {rule: oneOf("none", "read", "write", "io", "all", "0", "1")},
 	"error_dump":          {rule: bool01},
 
-	// Always done.
+	// Always on: accepted but not written.
 	"group_reporting":  {dropped: true, rule: onlyOn},
 	"time_based":       {dropped: true, rule: onlyOn},
 	"lat_percentiles":  {dropped: true, rule: onlyOn},

@@ -2,16 +2,16 @@ package fio
 
 import "fmt"
 
-// Outcome is how a step ended.
+// Outcome describes how a step ended.
 type Outcome int
 
-// The outcomes. The zero value is none of them, so that an outcome that was never set is no success.
+// The outcomes. The zero value is none of them, so an outcome that was never set is not a success.
 const (
 	// Complete: fio did everything that its job asked for.
 	Complete Outcome = iota + 1
-	// Stopped: fio was told to stop, stopped, and its output covers what it did.
+	// Stopped: fio stopped when it was told to, and its output covers the work until then.
 	Stopped
-	// Failed: see Failure. What was measured, if anything, is no result.
+	// Failed: see Failure. Any figures are not a result.
 	Failed
 )
 
@@ -28,7 +28,7 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("Outcome(%d)", int(o))
 }
 
-// Failure is why a step failed: a short word that does not change.
+// Failure is the reason why a step failed: a stable identifier.
 type Failure string
 
 const (
@@ -78,23 +78,24 @@ const (
 	FailureOther Failure = "Other"
 )
 
-// Warning is something that the reader of a result must know.
+// Warning is a fact that affects how to read a result.
 type Warning struct {
 	Kind    WarningKind
 	Message string
 }
 
-// WarningKind is a short word that does not change.
+// WarningKind is the stable identifier of a kind of warning.
 type WarningKind string
 
 const (
-	// WarnToolErrors means that I/O errors after which fio went on (continue_on_error).
+	// WarnToolErrors means that fio continued after I/O errors (continue_on_error).
 	WarnToolErrors WarningKind = "ToolErrors"
-	// WarnToolMessages means that fio printed a message that is not known here.
+	// WarnToolMessages means that fio printed an unknown message.
 	WarnToolMessages WarningKind = "ToolMessages"
 	// WarnDamagedOutput means that parts of the output before the result are unreadable.
 	WarnDamagedOutput WarningKind = "DamagedOutput"
-	// WarnCountsDisagree means that operations issued and operations timed differ by more than the outstanding ones explain.
+	// WarnCountsDisagree means that the numbers of issued and of timed operations differ by more than the outstanding
+	// ones.
 	WarnCountsDisagree WarningKind = "CountsDisagree"
 	// WarnNoBins means that there is no histogram, so there are no percentiles.
 	WarnNoBins WarningKind = "NoBins"

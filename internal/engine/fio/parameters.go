@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Purpose is what a job is for.
+// Purpose is the kind of step that a job is for.
 type Purpose int
 
 const (
@@ -21,7 +21,7 @@ const (
 	Precondition
 )
 
-// Parameters are what a step adds to a profile.
+// Parameters are the settings that a step adds to a profile.
 type Parameters struct {
 	Purpose Purpose
 	// Duration is the measured time, after WarmUp. Only for Measure.
@@ -33,8 +33,8 @@ type Parameters struct {
 	QueueDepth     int32
 	BlockSizeBytes int64
 	ReadPercent    *int32
-	// LayoutJobs is the number of jobs that the files are laid out for, if it is not the profile's: the largest of a
-	// ramp. If each job has files of its own, fewer jobs then work on fewer of the files.
+	// LayoutJobs is the number of jobs that the files are laid out for, if it differs from the profile's: the largest
+	// of a ramp. If each job has its own files, steps with fewer jobs use only some of the files.
 	LayoutJobs int32
 	// Volumes is the number of the target's volumes; 0 counts as 1. Devices is true if they are raw block devices. See
 	// spread.

@@ -15,9 +15,9 @@ type limit struct {
 	reads, writes uint64
 }
 
-// rates reads rateLimit. fio has no limit over both directions, and does not take limits of bytes and of operations
-// together. With one block size both limits together mean the tighter of the two, and readPercent divides it between
-// reads and writes.
+// rates reads rateLimit. fio has no limit over both directions, and does not accept limits of bytes and of operations
+// together. With a single block size the tighter of the two limits applies, and readPercent divides it between reads
+// and writes.
 func (r *typedReader) rates() *limit {
 	given := r.profile.RateLimit
 	if given == nil {
@@ -60,7 +60,7 @@ func (r *typedReader) rates() *limit {
 	return &chosen
 }
 
-// share returns what job number gets of a total over all jobs. The shares add up exactly.
+// share returns one job's part of a total over all jobs. The parts add up exactly.
 func share(total uint64, jobs, number int) uint64 {
 	count, index := uint64(jobs), uint64(number) // #nosec G115 -- not negative
 	each := total / count

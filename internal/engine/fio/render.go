@@ -22,7 +22,7 @@ const (
 // ErrNothingToPrepare is returned for a load without files, such as that of the null engine.
 var ErrNothingToPrepare = errors.New("the workload touches no files, so there is nothing to prepare")
 
-// Validate returns everything that is wrong with a profile, by field, with the remedy.
+// Validate returns all errors in a profile, each with its field and the remedy.
 func Validate(path *field.Path, profile *v1alpha1.FioProfile) field.ErrorList {
 	_, problems := read(path, profile, &Parameters{})
 	return problems
@@ -75,7 +75,7 @@ func read(path *field.Path, profile *v1alpha1.FioProfile, parameters *Parameters
 	return result, problems
 }
 
-// flatten returns the single errors of joined ones.
+// flatten splits joined errors into single ones.
 func flatten(err error) []error {
 	if err == nil {
 		return nil
@@ -91,7 +91,7 @@ func flatten(err error) []error {
 	return all
 }
 
-// alone refuses the typed fields that are set beside a job file.
+// alone refuses typed fields that are set together with a job file.
 func alone(path *field.Path, p *v1alpha1.FioProfile) field.ErrorList {
 	var problems field.ErrorList
 	for _, other := range []struct {
@@ -172,7 +172,7 @@ func (w *writer) measure(what *load, parameters *Parameters) error {
 		w.files(s, s.jobs)
 		w.inTurn(s)
 		if s.reads && !s.diskless() {
-			// A missing file must fail the load; fio would write it first.
+			// A missing file must fail the load; by default fio would write it first.
 			w.set("allow_file_create", "0")
 		}
 		for _, one := range s.settings {
@@ -217,18 +217,19 @@ func (w *writer) files(s *loadSection, jobs int) {
 	}
 }
 
-// contentSettings are the options that decide what the files contain and where the load runs. A layout has them too.
+// contentSettings are the options that determine what the files contain and where the load runs. A layout sets them
+// too.
 var contentSettings = []string{
 	"buffer_compress_percentage", "buffer_compress_chunk", "refill_buffers", "zero_buffers", "scramble_buffers",
 	"buffer_pattern", "dedupe_percentage", "dedupe_mode", "dedupe_working_set_percentage", "dedupe_global",
 	"openfiles", "thread", "cpus_allowed", "cpus_allowed_policy", "numa_cpu_nodes", "numa_mem_policy", "iomem",
 }
 
-// blockSettings are the options that decide the size of operations. A precondition has them too.
+// blockSettings are the options that determine the size of operations. A precondition sets them too.
 var blockSettings = []string{"bs", "bsrange", "bssplit", "ba", "bs_unaligned"}
 
-// A layout writes large blocks, several at a time. layoutMemoryBytes bounds what all jobs of a client keep outstanding,
-// unless they exceed it with one block each: the blocks of a precondition are those of the profile.
+// A layout writes large blocks, several at a time. layoutMemoryBytes bounds the bytes that all jobs of a client keep
+// outstanding. A precondition uses the profile's block size, so one block per job may exceed the bound.
 const (
 	layoutDepth       = 16
 	layoutBlockBytes  = 1 << 20
@@ -294,7 +295,7 @@ func (w *writer) layout(what *load, parameters *Parameters) error {
 func (l *load) laidOut() []loadSection {
 	var all []loadSection
 	for i, s := range l.sections {
-		// The files of further sections that share theirs are those of the first.
+		// Further sections that share files use the files of the first section.
 		if !s.diskless() && (!s.shared || i == 0) {
 			all = append(all, s)
 		}
@@ -319,7 +320,7 @@ func (s *loadSection) largestBlock() uint64 {
 	return largest
 }
 
-// overwrite returns the direction that writes all of a section's files in its own pattern.
+// overwrite returns the value of rw that writes all of a section's files in the section's own pattern.
 func (s *loadSection) overwrite() string {
 	for _, one := range s.settings {
 		if one.name == "rw" && strings.HasPrefix(one.value, "rand") {
@@ -329,7 +330,7 @@ func (s *loadSection) overwrite() string {
 	return "write"
 }
 
-// layoutBlock returns the largest block that divides a file, because fio does not write what is left after the last
+// layoutBlock returns the largest block that divides a file, because fio does not write the remainder after the last
 // whole block. It is at most 1 MiB, and less with more than 128 jobs.
 func (s *loadSection) layoutBlock(jobs uint64) uint64 {
 	largest := min(layoutBlockBytes, layoutMemoryBytes/jobs)

@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// lateMilliseconds is the wait from which a dump counts as late: what fio counted when the dump was requested and what
-// it counted when the dump was written then belong to different instants.
+// lateMilliseconds is the wait at which a dump counts as late: figures counted when the dump was requested and figures
+// counted when it was written then belong to different instants.
 const lateMilliseconds = 100
 
 // ErrNoTimestamp is returned for a document without timestamp_ms, which cannot be sampled.
@@ -23,32 +23,32 @@ type SamplerOptions struct {
 	WarmUp time.Duration
 	// Jobs is the number of jobs after numjobs, over all sections; 0 counts as 1.
 	Jobs int
-	// Outstanding is how many operations the jobs may have in flight at once; 0 if unknown.
+	// Outstanding is the maximum number of operations in flight; 0 if unknown.
 	Outstanding uint64
-	// Duration is the time from the end of the ramp after which jobs issue nothing more; 0 if they end with their work.
-	// See loadEnd.
+	// Duration is the time from the end of the ramp after which jobs issue no more operations; 0 if they end with their
+	// work. See loadEnd.
 	Duration time.Duration
 	// ToClock translates nanoseconds of the wall clock of fio's machine to the clock of the samples. It is called when
 	// a sample is returned. nil leaves times unchanged.
 	ToClock func(wallNanoseconds int64) int64
 }
 
-// Delta is what happened between two dumps.
+// Delta holds the work done between two dumps.
 type Delta struct {
 	// Sample has its own start and end. Its WarmUp is true if it lies in the ramp. Between the last warm-up sample and
 	// the first measured one there is a gap, because fio drops the figures of that time.
 	Sample measure.Sample
 	// Histograms count the latencies of the completed operations; empty in the ramp, in which fio records none.
 	Histograms [measure.NumOperations]measure.Histogram
-	// LateMilliseconds is how long the dump at the sample's end waited for a job that was inside an I/O. Operations of
-	// a late dump are divided in proportion to time between this sample and the next; bytes are exact.
+	// LateMilliseconds is the time that the dump at the sample's end waited for a job that was inside an I/O.
+	// Operations of a late dump are divided in proportion to time between this sample and the next; bytes are exact.
 	LateMilliseconds int64
 }
 
 // Sampler turns the running totals of --status-interval into deltas.
 //
-// A sample is returned one dump late, because only the next dump shows how late the last one was. Close returns the
-// rest. The final document is added like the others.
+// A sample is returned one dump late, because only the next dump shows how late the previous one was. Close returns the
+// remaining samples. The final document is added like the others.
 type Sampler struct {
 	options SamplerOptions
 	live    *epoch
@@ -62,16 +62,16 @@ type Sampler struct {
 	// end and ended are the time and the totals at the end of the last returned sample.
 	end   int64
 	ended [measure.NumOperations]measure.Counter
-	// loaded is the newest dump that was written under load. stopped is when the load was stopped early, in
-	// milliseconds of the wall clock; see loadEnd.
+	// loaded is the newest dump that was written under load. stopped is the time at which the load was stopped early,
+	// in milliseconds of the wall clock; see loadEnd.
 	loaded  *point
 	stopped atomic.Int64
 }
 
-// epoch is a time in which fio counts without a reset: the ramp, or the measured part.
+// epoch is a period in which fio counts without a reset: the ramp, or the measured part.
 type epoch struct {
-	// origin is when its first job began: the least timestamp - runtime of any dump, because a late dump gives a later
-	// instant, never an earlier one.
+	// origin is the time at which its first job began: the smallest timestamp - runtime of any dump, because a late
+	// dump gives a later instant, never an earlier one.
 	origin int64
 	warm   bool
 }
@@ -83,7 +83,7 @@ type point struct {
 	runtime int64
 	// jobRuntime is the sum of the runtimes of all jobs, runtime the longest.
 	jobRuntime int64
-	// counters hold what was completed, issued the operations that were begun.
+	// counters hold the completed bytes and operations, issued the operations that were issued.
 	counters [measure.NumOperations]measure.Counter
 	issued   [measure.NumOperations]uint64
 	bins     [measure.NumOperations]measure.Histogram
@@ -102,9 +102,9 @@ func NewSampler(options SamplerOptions) *Sampler {
 
 // Add processes the next document and returns the samples that it completes, usually one.
 //
-// An error that wraps measure.ErrCounterReset means that a total went down that cannot (fio was replaced, or its
-// figures are wrong). After such an error, and after the wall clock went back, the time since the previous dump is in
-// no sample, and sampling resumes with this document.
+// An error that wraps measure.ErrCounterReset means that a total decreased (fio was replaced, or its figures are
+// wrong). After such an error, and after the wall clock was set back, no sample covers the time since the previous
+// dump, and sampling resumes with this document.
 func (s *Sampler) Add(document *Document) ([]Delta, error) {
 	if document.TimestampMilliseconds == 0 {
 		return nil, ErrNoTimestamp
@@ -142,10 +142,10 @@ func (s *Sampler) Add(document *Document) ([]Delta, error) {
 	return deltas, nil
 }
 
-// Close returns the samples that are left. Add must not be called after it.
+// Close returns the remaining samples. Add must not be called after it.
 func (s *Sampler) Close() []Delta { return s.release(true) }
 
-// restart returns what is complete and starts over with a dump.
+// restart returns the complete samples and starts over from a dump.
 func (s *Sampler) restart(next *point) []Delta {
 	deltas := s.release(true)
 	s.live = &epoch{origin: next.written - max(next.runtime, 0)}
@@ -166,8 +166,8 @@ func (s *Sampler) MeasuredSince() (nanoseconds int64, ok bool) {
 
 func (s *Sampler) clock(milliseconds int64) int64 { return s.options.ToClock(milliseconds * 1e6) }
 
-// release returns the sample that ends with the held dump, if it has any length. The last sample gets all operations
-// that are left.
+// release returns the sample that ends with the held dump, if it has any length. The last sample gets all remaining
+// operations.
 func (s *Sampler) release(last bool) []Delta {
 	held := s.held
 	if held == nil {
@@ -187,7 +187,7 @@ func (s *Sampler) release(last bool) []Delta {
 			// Too short for a sample: its figures go to the next one.
 			return nil
 		}
-		// There is no next one. A stop with a queue can end like this: the last dump waits for all operations in
+		// There is no next sample. A stop with a queue can end like this: the last dump waits for all operations in
 		// flight, has counted none of them, and fio ends in the millisecond in which the dump is written.
 		end = start + 1
 	}
@@ -208,7 +208,7 @@ func (s *Sampler) release(last bool) []Delta {
 	}
 	var deltas []Delta
 	if at := s.loadEnd(held.epoch); at > start && at < end {
-		// What was completed under load and what was in flight at its end become two samples.
+		// Work completed under load and work in flight at the load's end become two samples.
 		if loaded, known := s.atLoadEnd(held, counters); known {
 			first := Delta{Histograms: delta.Histograms, Sample: measure.Sample{
 				StartNanoseconds: s.clock(start), EndNanoseconds: s.clock(at), Counters: between(s.ended, loaded)}}

@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// placing is how a dump can be used.
+// placing says how a dump can be used.
 type placing int
 
 const (
@@ -16,7 +16,7 @@ const (
 	placeEnd placing = iota
 	// placeUnusable: the dump mixes figures of different epochs.
 	placeUnusable
-	// placeImpossible: a total went down that cannot.
+	// placeImpossible: a total decreased, which fio's totals never do within an epoch.
 	placeImpossible
 )
 
@@ -32,9 +32,9 @@ func pointOf(snapshot *Snapshot) *point {
 	return next
 }
 
-// completed returns the completed bytes and operations. fio's total_ios counts the operations that it has issued, which
-// are up to a queue ahead; each completed operation has a latency, so the latencies are counted instead. The ramp has
-// no latencies, so there issued operations count as soon as any bytes are complete.
+// completed returns the completed bytes and operations. fio's total_ios counts issued operations, which include those
+// in flight. Each completed operation has a latency, so the latencies are counted instead. The ramp has no latencies,
+// so there issued operations count as soon as any bytes are complete.
 func completed(total *OperationTotal, operation measure.Operation) measure.Counter {
 	counter := total.Counter
 	switch {
@@ -65,8 +65,8 @@ func countsWhenWritten(version string) bool {
 
 // place finds the epoch of a dump.
 //
-// A total that went down marks the end of the ramp. But with a ramp that is shorter than the interval between dumps no
-// total goes down. fio records no latency in the ramp, so the first latency marks its end as well.
+// A total that decreases marks the end of the ramp. If the ramp is shorter than the interval between dumps, no total
+// decreases. fio records no latency in the ramp, so the first latency marks its end as well.
 func (s *Sampler) place(next *point, snapshot *Snapshot) placing {
 	last := s.held
 	if last == nil {
@@ -97,8 +97,7 @@ func (s *Sampler) place(next *point, snapshot *Snapshot) placing {
 	return placeEnd
 }
 
-// placeAfterRamp handles the dumps from the first one that shows something of the measured part, until one shows
-// nothing else.
+// placeAfterRamp handles the dumps from the first one that includes measured figures until one contains nothing else.
 func (s *Sampler) placeAfterRamp(next *point) placing {
 	if next.runtime <= 0 {
 		// Requested in the ramp and written after it: its totals are those of neither.
@@ -117,10 +116,10 @@ func (s *Sampler) placeAfterRamp(next *point) placing {
 	return placeEnd
 }
 
-// dropMixed drops the dump that began the measured part if the next one shows that some jobs were still in their ramp
-// at that time, so that its totals mix both. Jobs begin some time apart, on a busy machine by a large part of a second,
-// and each resets its totals by itself. The runtime of a job that did so after the dump falls short of the time since
-// then by the length of the ramp.
+// dropMixed drops the dump that began the measured part if the next dump shows that some jobs were still in their ramp
+// at that time, so that its totals mix both parts. Jobs begin some time apart, on a busy machine by a large part of a
+// second, and each resets its own totals. If a job resets after that dump, its runtime grows until the next dump by
+// less than the elapsed time; the difference is the length of the ramp.
 func (s *Sampler) dropMixed(next *point) {
 	first := s.first
 	s.first = nil

@@ -46,7 +46,7 @@ type JobError struct {
 	Job   string
 	Group int64
 	Errno int
-	// Continued is true if the jobs went on (continue_on_error) after Total errors.
+	// Continued is true if the jobs continued after errors (continue_on_error); Total is the number of errors.
 	Continued bool
 	Total     uint64
 }
@@ -120,7 +120,7 @@ func (s *Snapshot) HasBins() bool {
 	return true
 }
 
-// did reports whether anything was issued or completed.
+// did reports whether any operation was issued or completed.
 func (s *Snapshot) did() bool {
 	for i := range s.Operations {
 		if s.Operations[i].Counter != (measure.Counter{}) {

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// DeviceOffsetBytes is where the data on a raw device begins. The bytes before it are reserved for the mark of the
-// device's owner.
+// DeviceOffsetBytes is the offset at which the data on a raw device begins. The bytes before it are reserved for the
+// mark of the device's owner.
 const DeviceOffsetBytes = 1 << 20
 
 // deviceFile is the name of a raw device's region in Description.Files.
@@ -73,8 +73,8 @@ func (l *load) spread(path *field.Path, parameters *Parameters) field.ErrorList 
 	return problems
 }
 
-// regions gives each section with data of its own a region of the devices. Sections that share their data have the same
-// prefix.
+// regions assigns a region of the devices to each section that has its own data. Sections that share their data have
+// the same prefix.
 func (l *load) regions() {
 	reach := map[string]uint64{}
 	var order []string
@@ -101,7 +101,7 @@ func (l *load) regions() {
 // jobRegion returns how many bytes of each device one job works on, or all jobs together if they share them.
 func (s *loadSection) jobRegion() uint64 { return s.fileBytes * uint64(s.files) } // #nosec G115 -- at least 1
 
-// reach returns where the section ends within its region, in bytes.
+// reach returns the offset of the section's end within its region, in bytes.
 func (s *loadSection) reach() uint64 {
 	if s.shared {
 		return s.jobRegion()
@@ -119,7 +119,7 @@ func (s *loadSection) serves() bool {
 	return false
 }
 
-// onDevices writes which part of the devices the section works on.
+// onDevices writes the settings that select the section's part of the devices.
 func (w *writer) onDevices(s *loadSection, jobs int) {
 	names := make([]string, s.volumes)
 	for i := range names {

@@ -20,7 +20,7 @@ type Damage struct {
 
 func (d Damage) String() string { return fmt.Sprintf("at byte %d: %v", d.Offset, d.Err) }
 
-// Output is what a Stream found.
+// Output holds everything that a Stream found.
 type Output struct {
 	// Documents is the number of documents, Last the last of them, nil if there was none.
 	Documents int
@@ -39,13 +39,13 @@ type Output struct {
 	Bytes int64
 }
 
-// Stream reads fio's standard output as it arrives and returns each document as soon as its last byte is there. It is
-// an io.Writer that never fails. Memory is bounded by the largest document, at most 64 MiB, and documents are found in
-// one pass. The zero value is ready to use.
+// Stream reads fio's standard output as it arrives and returns each document as soon as its last byte has arrived. It
+// is an io.Writer that never fails. Memory is bounded by the largest document, at most 64 MiB, and documents are found
+// in one pass. The zero value is ready to use.
 //
-// A document of fio begins with "{" and the key "fio version", and nothing else does: within a document these bytes
-// cannot occur, because quotes in strings are escaped. So a document begins wherever they occur, and what was read
-// before it was truncated.
+// A document of fio begins with "{" and the key "fio version". These bytes occur nowhere else: within a document they
+// cannot occur, because quotes in strings are escaped. So they always begin a document, and a document that was still
+// open before them is truncated.
 type Stream struct {
 	output    Output
 	found     []*Document

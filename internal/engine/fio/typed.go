@@ -21,7 +21,7 @@ const (
 	maxFilesPerJob = 10_000
 )
 
-// typedReader turns the typed fields into a load and collects what is wrong with them.
+// typedReader turns the typed fields into a load and collects errors in them.
 type typedReader struct {
 	profile  *v1alpha1.FioProfile
 	path     *field.Path
@@ -231,7 +231,7 @@ func (r *typedReader) base() {
 	}
 }
 
-// content reads how compressible the written data is.
+// content reads the settings for the compressibility of the written data.
 func (r *typedReader) content() {
 	if c := r.profile.Compressibility; c != nil {
 		path := r.path.Child("compressibility")

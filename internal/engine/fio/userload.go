@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// jobFileLoad reads a user's job file. datasetBytes must equal the sum of its files.
+// jobFileLoad reads a user's job file. datasetBytes must equal the total size of its files.
 func jobFileLoad(text string, datasetBytes uint64) (load, error) {
 	sections, err := parseJobFile(text)
 	if err != nil {
@@ -184,7 +184,7 @@ func (s *loadSection) fits() error {
 	return nil
 }
 
-// bytes returns the sum of all files; those of jobs that touch none count if diskless is true.
+// bytes returns the total size of all files. If diskless is true, it includes jobs whose I/O engine touches no file.
 func (l *load) bytes(diskless bool) uint64 {
 	var total uint64
 	for i := range l.sections {

@@ -16,8 +16,8 @@ import (
 const maxOpenRepetitions = 50_000
 
 // Arguments returns the arguments of IOR for one step, without the program's name. The file is relative to the working
-// directory, no argument names another path, and none is meant for a shell. Errors name the field of the profile, the
-// value and the remedy.
+// directory, no argument names another path, and none needs a shell. Errors name the field of the profile, the value
+// and the remedy.
 func Arguments(profile *v1alpha1.IORProfile, parameters Parameters) ([]string, error) {
 	w, problems := readProfile(field.NewPath("ior"), profile)
 	if len(problems) > 0 {
@@ -79,8 +79,8 @@ func SegmentsOf(arguments []string) int64 {
 	return segments
 }
 
-// ChecksWrites reports whether a list of Arguments makes IOR read back what each write has written. IOR prints no row
-// for that.
+// ChecksWrites reports whether a list of Arguments makes IOR read back the data of each write. IOR prints no row for
+// these reads.
 func ChecksWrites(arguments []string) bool { return slices.Contains(arguments, "-W") }
 
 var patternLetters = map[string]string{"Timestamp": "t", "Offset": "o", "Incompressible": "i", "Random": "r"}
@@ -111,7 +111,7 @@ func (w *workload) compatible(parameters *Parameters) error {
 	return nil
 }
 
-// pace is how long a step lasts, in IOR's terms.
+// pace is the duration of a step in IOR's options.
 type pace struct {
 	prepares, writes, reads bool
 	repetitions             int64
@@ -120,7 +120,7 @@ type pace struct {
 	limit                   time.Duration
 }
 
-// pace expresses the time of a step in IOR's terms. See the package documentation.
+// pace expresses the duration of a step in IOR's options. See the package documentation.
 func (w *workload) pace(parameters *Parameters) pace {
 	if parameters.Purpose == Prepare {
 		return pace{prepares: true, writes: true, repetitions: 1, keep: true}

@@ -62,7 +62,7 @@ var words = []struct {
 	{"parse_options.c", FailureBadOption},
 }
 
-// badSizes is part of IOR 3.3.0's refusal of a size, which it ends with the text of whatever errno is at that time.
+// badSizes is part of IOR 3.3.0's message about an invalid size, which ends with the text of an unrelated errno.
 const badSizes = " size must be "
 
 // classify returns the failure that the tool's lines show, and the line that shows it. MPI's lines about an abort come

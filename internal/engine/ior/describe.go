@@ -18,7 +18,7 @@ type Sizes struct {
 	// FileSizes maps the names of IOR's files, of all ranks and relative to the working directory, to their bytes. With
 	// a file per process it is empty for more than maxListed ranks. It is nil for mdtest.
 	FileSizes map[string]uint64
-	// Inodes is how many files and directories of mdtest exist at the same time, over all ranks; 0 if unknown.
+	// Inodes is the number of mdtest's files and directories that exist at the same time, over all ranks; 0 if unknown.
 	Inodes uint64
 }
 
@@ -82,7 +82,7 @@ func (w *workload) cautions(clients int) []string {
 	if w.reads && w.writes && w.reorder == v1alpha1.IORReorderNone && !w.direct {
 		all = append(all, "each rank reads what it has just written, from its client's cache: set reorderTasks to Constant, or direct")
 	}
-	// IOR shifts by the ranks of one node, so the ranks of a single client come back to their own files.
+	// IOR shifts ranks by the number of ranks per node, so with a single client each rank reads its own file.
 	if w.reads && clients == 1 && w.reorder == v1alpha1.IORReorderConstant && !w.direct {
 		all = append(all, "reorderTasks: there is only one client, which reads what it has written itself, from its cache: set direct, or more clients")
 	}

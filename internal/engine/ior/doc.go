@@ -7,23 +7,23 @@
 // only relative to the working directory (FileName, MdtestDirectory). Further options of the tools are checked against
 // an allow-list and rendered anew.
 //
-// IOR itself limits the time of a step, in whole seconds, by three means:
+// IOR itself limits the duration of a step, in whole seconds or minutes, by three options:
 //
 //	-D N                  the stonewall: each write and each read of a repetition ends after N seconds
 //	-O minTimeDuration=N  starts the file over until N seconds have passed (4.0.0 and later)
 //	-T M                  no repetition begins after M minutes
 //
-// A step that is bound by time (steady, a step of a ramp, a cell of a sweep: Parameters.Duration) has -D of the
-// profile's stonewall, or else of its whole time (half of it if it both writes and reads), and as many repetitions as
-// fill the time. A step that only writes or only reads has minTimeDuration of the same length as -D, so that a file
+// A time-bound step (steady, a step of a ramp, a cell of a sweep: Parameters.Duration) sets -D to the profile's
+// stonewall, or else to the whole duration (half of it if the step both writes and reads), and as many repetitions as
+// fill the duration. A step that only writes or only reads sets minTimeDuration to the same time as -D, so that a file
 // that is too small cannot end it early. A step that does both does not: IOR stops each read after the amount that was
-// written, and with minTimeDuration would wait for the rest of the time without a single read, and count that. 3.3.0
-// does not have the option: its files must be large enough.
+// written, and with minTimeDuration would wait for the rest of the time without a single read, and count that time.
+// 3.3.0 does not have the option: its files must be large enough.
 //
-// A step that is bound by its work (Duration 0) runs as the profile says: its repetitions of all its blocks, with -D
-// only if the profile sets stonewall. Limit becomes -T, rounded up to minutes. A burst drain is such a step, with so
-// many repetitions that it is ended from outside, unless the profile sets their number. Prepare writes everything once.
-// mdtest does not count the time of a step: it is always bound by its work.
+// A work-bound step (Duration 0) runs as the profile says: its repetitions of all its blocks, with -D only if the
+// profile sets stonewall. Limit becomes -T, rounded up to minutes. A burst drain is a work-bound step with more
+// repetitions than it can complete, unless the profile sets their number; it is stopped from outside. Prepare writes
+// everything once. mdtest has no option for the duration of a step: it is always work-bound.
 //
 // # Reading
 //
@@ -38,25 +38,25 @@
 // when IOR is killed.
 //
 // A row counts if every field is valid and its bandwidth, rate and times agree within rounding: lines that two ranks
-// wrote at once must not become a figure. The bytes of a repetition are those of the warning before its row, which IOR
-// prints whenever they differ from those of its parameters. Otherwise they are those of the parameters, if known: CSV
-// does not contain the segments, so the caller provides them (Stream.Segments). Otherwise they are the only multiple of
-// whole blocks that fits, or else a product of bandwidth and time (Repetition.BytesExact).
+// wrote at once must not become a figure. The bytes of a repetition come from the warning before its row, which IOR
+// prints whenever they differ from those that its parameters imply. Without a warning they follow from the parameters,
+// if known: CSV does not contain the segments, so the caller provides them (Stream.Segments). Otherwise they are the
+// only multiple of whole blocks that fits, or else the product of bandwidth and time (Repetition.BytesExact).
 //
-// Final and FinalMdtest evaluate a run by its output, exit status, standard error and what was expected:
+// Final and FinalMdtest evaluate a run by its output, exit status, standard error and expectation:
 //
 //	exit 0     3.3.0, also after an unknown option
 //	exit 255   MPI_Abort, after an error of IOR's own
 //	exit 1     SIGTERM to mpirun; rows that had been printed are whole and count
 //	exit N     N words of data were wrong, modulo 256
 //
-// # What these figures are not
+// # Limits of these figures
 //
 //   - Up to 4.0.0 IOR's latency is the time of a rank over the transfers of one block, not of all its segments: with
 //     12,000 segments of one transfer it is the time of the whole repetition. 4.1.0 divides by all transfers. Results
 //     do not contain it.
-//   - The bandwidth until the stonewall is printed per rank from 4.0.0 on, and for all ranks in 3.3.0 (measured with
-//     both). Summary has that of all ranks.
-//   - mdtest goes on when an operation fails, warns, and counts it as done. Such a run is a failure.
-//   - mdtest's lines of each iteration (-V 1) are of rank 0. Only its summary covers all ranks.
+//   - From 4.0.0 on IOR prints the bandwidth until the stonewall per rank, in 3.3.0 for all ranks (measured with both).
+//     Summary has the bandwidth of all ranks.
+//   - mdtest continues when an operation fails, warns, and counts it as done. Such a run is a failure.
+//   - mdtest's lines of each iteration (-V 1) cover rank 0 alone. Only its summary covers all ranks.
 package ior

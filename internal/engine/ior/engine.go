@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// Traits are those of IOR.
+// Traits describe IOR.
 var Traits = engine.Traits{
 	Kind: v1alpha1.EngineIOR, Tools: []string{string(v1alpha1.EngineIOR), engine.ToolMPI}, Versions: []string{"", "3.3.0"},
 	SpansClients: true, Layers: "Ranks", SizeField: "blockSize",
@@ -186,7 +186,8 @@ func rankFiles(sizes *Sizes, step *engine.Step, client *engine.Client) []*agenta
 	return all
 }
 
-// parametersOf returns what a step adds to a profile. The warm-up is part of the load, so IOR's duration includes it.
+// parametersOf returns the parameters that a step adds to a profile. IOR's duration includes the warm-up, which is part
+// of the load.
 func parametersOf(step *engine.Step, client *engine.Client) Parameters {
 	parameters := Parameters{Purpose: Measure, Version: client.Version, Seed: client.Seed}
 	switch {
@@ -200,7 +201,7 @@ func parametersOf(step *engine.Step, client *engine.Client) Parameters {
 	return parameters
 }
 
-// layer holds everything that decides the files that a prepare phase lays out.
+// layer holds everything that determines the files that a prepare phase lays out.
 type layer struct {
 	Target, Pattern                   string
 	Verify, FilePerProcess            bool

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// maxLineBytes bounds a line. IOR's own longest lines are some hundred bytes; a path has 4096.
+// maxLineBytes bounds a line. IOR's own longest lines have a few hundred bytes; a path has up to 4096.
 const maxLineBytes = 64 << 10
 
 // lineSplitter splits bytes into lines and passes each on, without its end, as soon as it is complete. A line that is

@@ -20,7 +20,7 @@ type mdtestWorkload struct {
 	args                                []argument
 }
 
-// ValidateMdtest returns everything that is wrong with a profile, each with the field, its value and the remedy.
+// ValidateMdtest returns all errors in a profile, each with its field, the value and the remedy.
 func ValidateMdtest(path *field.Path, profile *v1alpha1.MdtestProfile) field.ErrorList {
 	_, problems := readMdtest(path, profile)
 	return problems
@@ -73,7 +73,7 @@ func readMdtest(path *field.Path, profile *v1alpha1.MdtestProfile) (mdtestWorklo
 	return w, r.problems
 }
 
-// checkArguments refuses args that mdtest does not accept with each other or with the profile's fields.
+// checkArguments refuses args that conflict with each other or with the profile's fields.
 func (w *mdtestWorkload) checkArguments(r *reader) {
 	given := map[string]argument{}
 	for _, argument := range w.args {
@@ -166,8 +166,9 @@ func DescribeMdtest(profile *v1alpha1.MdtestProfile, clients, ranksPerClient int
 	return sizes, nil
 }
 
-// inodes returns how many files and directories exist at the same time: mdtest removes its directories before it
-// creates its files, and those of one iteration before the next. It returns 0 if arguments make mdtest create fewer.
+// inodes returns the number of files and directories that exist at the same time: mdtest removes its directories before
+// it creates its files, and the files of one iteration before the next. It returns 0 if arguments make mdtest create
+// fewer.
 func (w *mdtestWorkload) inodes(ranks uint64) uint64 {
 	for _, argument := range w.args {
 		if argument.name == "-S" || argument.name == "-W" {

@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// MdtestTraits are those of mdtest.
+// MdtestTraits describe mdtest.
 var MdtestTraits = engine.Traits{
 	Kind: v1alpha1.EngineMdtest, Tools: []string{string(v1alpha1.EngineMdtest), engine.ToolMPI}, Versions: Traits.Versions,
 	SpansClients: true, WorkBound: true, SizeField: "blockSize",

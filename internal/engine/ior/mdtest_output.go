@@ -20,15 +20,15 @@ type MdtestRate struct {
 type MdtestOutput struct {
 	Version, CommandLine     string
 	Tasks, Nodes, Iterations int
-	// Rates are those of the summary, which mdtest prints once, at its end. The lines of each iteration that -V 1 adds
-	// are those of rank 0 alone and no result.
+	// Rates are the rows of the summary, which mdtest prints once, at its end. The lines of each iteration that -V 1
+	// adds cover rank 0 alone and are not a result.
 	Rates []MdtestRate
 	// NotMeasured lists the rows whose phase did not run, or whose rate is not a number.
 	NotMeasured []string
-	// Times is true if a summary of times was printed, beside that of rates or in its place.
+	// Times is true if a summary of times was printed, in addition to the summary of rates or instead of it.
 	Times bool
-	// Warnings are mdtest's own, each once, without those about failed operations, which mdtest counts as done.
-	// FailedOperations is the number of the latter, FirstFailed the first.
+	// Warnings are mdtest's own, each once, except those about failed operations, which mdtest counts as done.
+	// FailedOperations is the number of warnings about failed operations, FirstFailed the first of them.
 	Warnings         []string
 	MoreWarnings     int
 	FailedOperations int64
@@ -233,8 +233,8 @@ func (s *MdtestStream) rate(line int, name string, figures []string) {
 	})
 }
 
-// notMeasured reports whether text stands for no figure: what C prints for nan and inf, NA, and 1e308, with which
-// mdtest begins its search for the lowest.
+// notMeasured reports whether text stands for a missing figure: the nan and inf that C prints, NA, and 1e308, the
+// initial value of mdtest's search for the minimum.
 func notMeasured(text string) bool {
 	text = strings.TrimPrefix(text, "-")
 	if text == "nan" || text == "inf" || text == "NA" {

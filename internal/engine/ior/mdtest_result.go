@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// MdtestExpectation is what a complete run of mdtest must have done. The zero value expects nothing.
+// MdtestExpectation holds what a complete run of mdtest must have done. The zero value expects nothing.
 type MdtestExpectation struct {
 	Iterations, Tasks int
 }
 
-// MdtestResult is how a step of mdtest ended. Its outcome is never CutShort, because mdtest prints its figures once, at
-// the end.
+// MdtestResult describes how a step of mdtest ended. Its outcome is never CutShort, because mdtest prints its figures
+// once, at the end.
 type MdtestResult struct {
 	Outcome Outcome
 	// Failure is set if the outcome is Failed; Message then explains it in mdtest's own words. Message is also set for

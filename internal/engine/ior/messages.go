@@ -54,8 +54,8 @@ func keep(lines []string, line string) []string {
 	return append(lines, line)
 }
 
-// Beginnings of warnings. All but wrongData come with a repetition that moved another number of bytes than its
-// parameters amount to; 3.3.0 ends them with a full stop.
+// Beginnings of warnings. All but wrongData belong to a repetition whose bytes differ from those that its parameters
+// imply; 3.3.0 ends them with a full stop.
 const (
 	expectedBytes = "Expected aggregate file size "
 	statBytes     = "Stat() of aggregate file size "

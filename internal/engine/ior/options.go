@@ -14,7 +14,7 @@ type option struct {
 	isSize bool
 	// words are the possible values, in place of a number.
 	words []string
-	// times is how often the option may be given; 0 counts as 1.
+	// times is the maximum number of times that the option may be given; 0 counts as 1.
 	times int
 	// directive is true if it is given as "-O name=value".
 	directive bool
@@ -168,7 +168,7 @@ func (r *reader) argument(field string, known options, name, value string, direc
 	*all = append(*all, argument{name: name, value: written, directive: directive, since4: allowed.since4})
 }
 
-// why returns the reason why an option is refused, with the remedy.
+// why returns the reason for refusing an option, with the remedy.
 func (o *options) why(name string, directive bool) string {
 	if set, ok := lookUp(o.fields, name, directive); ok {
 		return fmt.Sprintf("set %s of the profile instead", set)

@@ -14,7 +14,7 @@ const (
 	FormatTable Format = "Table"
 	FormatJSON  Format = "JSON"
 	FormatCSV   Format = "CSV"
-	// FormatEmptyCSV is what IOR 3.3.0 and older print for CSV: a header without line breaks, no rows.
+	// FormatEmptyCSV is the CSV of IOR 3.3.0 and older: a header without line breaks, and no rows.
 	FormatEmptyCSV Format = "EmptyCSV"
 )
 
@@ -38,7 +38,7 @@ type Repetition struct {
 	Tasks int
 	// Bytes is the number of bytes moved. BytesExact is true if IOR printed it, if the parameters (printed, or
 	// Stream.Segments) determine it, or if only one number of whole blocks fits the figures. Otherwise Bytes is
-	// bandwidth times time, as coarse as those are printed.
+	// bandwidth times time, only as precise as their printed digits.
 	Bytes      int64
 	BytesExact bool
 }
@@ -51,15 +51,15 @@ type Summary struct {
 	MeanNanoseconds                                                                int64
 	Tasks, Repetitions                                                             int
 	// StonewallNanoseconds and StonewallBytesPerSecond are the time and the bandwidth of all ranks until the stonewall,
-	// if the ranks then wore out the rest; otherwise 0. IOR prints the bandwidth of one rank from 4.0.0 on, and of all
-	// ranks before; here it is that of all.
+	// if the ranks then wore out the rest (stoneWallingWearOut); otherwise 0. IOR prints the bandwidth of one rank from
+	// 4.0.0 on, and of all ranks before; this field always holds that of all ranks.
 	StonewallNanoseconds, StonewallBytesPerSecond int64
 
 	// tolerance of the three bandwidths, in bytes per second, by the digits that were printed.
 	tolerance float64
 }
 
-// Stonewalled is what the ranks had done when the stonewall's time was over.
+// Stonewalled holds the ranks' progress when the stonewall expired.
 type Stonewalled struct {
 	MinTransfers, MaxTransfers int64
 	Nanoseconds                int64
@@ -94,25 +94,25 @@ type Output struct {
 	MoreWarnings int
 	// Errors are the first lines of IOR or MPI that report a failure.
 	Errors []string
-	// DataErrors is the number of wrong words that a check of the data found.
+	// DataErrors is the number of wrong words that IOR's check of the data found.
 	DataErrors int64
 	// Usage is true if IOR printed its help instead of a result.
 	Usage bool
-	// DryRun is true if the tool was told to do no I/O, so that its figures mean nothing.
+	// DryRun is true if the tool was told to do no I/O, which makes its figures meaningless.
 	DryRun bool
 	// Finished is true if the line that IOR prints last was seen. CSV has none.
 	Finished bool
 	// Partial is true if the output ends inside a line or an object.
 	Partial bool
 	Damaged []Damage
-	// MoreDamaged is the number of damages that were not kept.
+	// MoreDamaged is the number of damaged parts that were not kept.
 	MoreDamaged int
-	// Noise is text that was not recognized; only head and tail of it if it is long.
+	// Noise is text that was not recognized. Only the head and the tail of a long text are kept.
 	Noise string
 	Bytes int64
 }
 
-// Hear adds what another output contained besides figures: errors, warnings, and errors in the data.
+// Hear adds the errors, the warnings and the data errors of another output.
 func (o *Output) Hear(words Output) {
 	for _, line := range words.Errors {
 		o.Errors = keep(o.Errors, line)

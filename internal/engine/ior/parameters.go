@@ -11,7 +11,7 @@ const FileName = "ior.data"
 // MdtestDirectory is the directory in which mdtest works, relative to the working directory.
 const MdtestDirectory = "mdtest"
 
-// Purpose is what a step is for.
+// Purpose is the kind of a step.
 type Purpose int
 
 const (
@@ -21,16 +21,16 @@ const (
 	Prepare
 )
 
-// Parameters are what a step adds to a profile.
+// Parameters are the settings that a step adds to a profile.
 type Parameters struct {
 	Purpose Purpose
 	// Version of the tool, such as "4.0.0", from its output or its help. "" means 4.0.0 or later.
 	Version string
-	// Duration makes a step of Measure time-bound: repetitions go on for that long. 0 means that the step is bound by
-	// its work, as the profile says.
+	// Duration makes a step of Measure time-bound: repetitions continue for that time. 0 means that the step is
+	// work-bound, as the profile says.
 	Duration time.Duration
-	// Limit of a step that is bound by its work: no repetition begins after it, and if the profile does not set their
-	// number, repetitions go on until then. 0 means none.
+	// Limit is for a work-bound step: no repetition begins after this time. If the profile does not set the number of
+	// repetitions, they continue until then. 0 means no limit.
 	Limit time.Duration
 	// Seed of the run determines the signature of the data, so that a later step can verify it.
 	Seed uint64

@@ -36,7 +36,7 @@ type workload struct {
 // maxFileBytes bounds the sum of all blocks of a rank.
 const maxFileBytes = 1 << 60
 
-// Validate returns everything that is wrong with a profile, each with the field, its value and the remedy.
+// Validate returns all errors in a profile, each with its field, the value and the remedy.
 func Validate(path *field.Path, profile *v1alpha1.IORProfile) field.ErrorList {
 	_, problems := readProfile(path, profile)
 	return problems
@@ -156,7 +156,7 @@ func (w *workload) checkSizes(r *reader) {
 	}
 }
 
-// checkTogether refuses what IOR refuses, or silently treats as something else. It also sets the default of
+// checkTogether refuses combinations that IOR refuses or silently misinterprets. It also sets the default of
 // reorderTasks.
 func (w *workload) checkTogether(r *reader, profile *v1alpha1.IORProfile) {
 	if w.direct && w.api != "POSIX" {

@@ -12,16 +12,16 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Bounds of the API: maxListedRepetitions is the number of listed repetitions per operation, maxRates that of mdtest's
-// rates.
+// Bounds of the API: maxListedRepetitions is the maximum number of listed repetitions per operation, maxRates that of
+// mdtest's rates.
 const (
 	maxListedRepetitions = 32
 	maxRates             = 32
 )
 
-// ratios are the ratios by which lz4 -1 compresses a file of IOR with transfers of 1 MiB, in thousandths, measured
-// with IOR 3.3.0 and 4.0.0. IOR 3.3.0 treats an unknown letter as its default. The Incompressible of 4.0.0 restarts its
-// random numbers for each word, so that all words are equal.
+// ratios are the ratios by which lz4 -1 compresses a file of IOR with transfers of 1 MiB, in thousandths, measured with
+// IOR 3.3.0 and 4.0.0. IOR 3.3.0 uses its default for a pattern letter that it does not know. The Incompressible
+// pattern of 4.0.0 restarts its random numbers for each word, so all words are equal.
 var ratios = map[string]map[string]int64{
 	"3.3": {"Timestamp": 3990, "Offset": 3990, "Incompressible": 990, "Random": 3990},
 	"4":   {"Timestamp": 1990, "Offset": 1990, "Incompressible": 202_000, "Random": 990},
@@ -87,7 +87,7 @@ func (e Mdtest) Result(step *engine.Step, report *engine.Report, into *v1alpha1.
 	return findings
 }
 
-// runOf returns how a job ran; false if the job did not report that.
+// runOf returns the description of a job's run; false if the job did not report it.
 func runOf(kind v1alpha1.EngineKind, step *engine.Step, report *engine.Report, findings *engine.Findings) (v1alpha1.MPIRun, bool) {
 	job := report.Job
 	if job == nil {
@@ -109,13 +109,13 @@ func runOf(kind v1alpha1.EngineKind, step *engine.Step, report *engine.Report, f
 	return run, true
 }
 
-// leastFlushes is the number of flushes in a step from which its rate is that of the storage and not of the clients'
-// memory.
+// leastFlushes is the minimum number of flushes in a step for its rate to be that of the storage instead of the
+// clients' memory.
 const leastFlushes = 5
 
-// judgeFlushes warns of writes to the clients' own memory. IOR flushes, if at all, at the end of each repetition. A
-// time-bound IOR begins its file again and again within a repetition: data that is overwritten in memory never reaches
-// the storage.
+// judgeFlushes warns if writes may have gone only to the clients' own memory. IOR flushes, if at all, at the end of
+// each repetition. A time-bound IOR starts its file over again and again within a repetition, and data that is
+// overwritten in memory never reaches the storage.
 func (e Engine) judgeFlushes(step *engine.Step, report *engine.Report, findings *engine.Findings) {
 	made, err := Describe(e.Profile, step.Clients, step.Processes)
 	workBound := step.Purpose == v1alpha1.StepMeasure && step.Duration == 0
@@ -193,7 +193,7 @@ func iorRepetition(from *engine.Repetition) v1alpha1.IORRepetition {
 	return made
 }
 
-// told returns a time, or nil if IOR did not print it.
+// told returns the time, or nil if IOR did not print it.
 func told(length time.Duration) *int64 {
 	if length <= 0 {
 		return nil

@@ -9,16 +9,16 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Outcome is how a step ended.
+// Outcome describes how a step ended.
 type Outcome int
 
-// The outcomes. The zero value is none of them, so that an outcome that was never set is no success.
+// The outcomes. The zero value is none of them, so an outcome that was never set is not a success.
 const (
-	// Complete: the tool did everything that it was asked for.
+	// Complete: the tool did everything that was requested.
 	Complete Outcome = iota + 1
-	// Stopped: the tool was told to stop. What had finished by then counts.
+	// Stopped: the tool was told to stop. Repetitions that had finished by then count.
 	Stopped
-	// CutShort: it ended before its time, see Failure. The repetitions that had finished are valid.
+	// CutShort: the tool ended too early, see Failure. The repetitions that had finished are valid.
 	CutShort
 	// Failed: see Failure. There is no result.
 	Failed
@@ -39,7 +39,7 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("Outcome(%d)", int(o))
 }
 
-// Failure is why a step failed: a short word that does not change.
+// Failure is the reason why a step failed: a stable identifier.
 type Failure string
 
 // The failures.
@@ -59,7 +59,7 @@ const (
 	FailureKilled Failure = "Killed"
 	// FailureCrashed means that a rank crashed.
 	FailureCrashed Failure = "Crashed"
-	// FailureDataErrors means that what was read is not what was written.
+	// FailureDataErrors means that the data read differs from the data written.
 	FailureDataErrors Failure = "DataErrors"
 	// FailureOperations means that operations failed, and mdtest counted them as done.
 	FailureOperations Failure = "OperationsFailed"
@@ -73,13 +73,13 @@ const (
 	FailureOther Failure = "Other"
 )
 
-// Warning is something that the reader of a result must know.
+// Warning is a fact that affects how to read a result.
 type Warning struct {
 	Kind    WarningKind
 	Message string
 }
 
-// WarningKind is a short word that does not change.
+// WarningKind is the stable identifier of a kind of warning.
 type WarningKind string
 
 const (
@@ -101,7 +101,7 @@ const (
 	WarnTimes WarningKind = "Times"
 )
 
-// Exit is how the process of mpirun ended.
+// Exit describes how the process of mpirun ended.
 type Exit struct {
 	// Code is the exit code, meaningless if Signal is set.
 	Code int
@@ -111,18 +111,18 @@ type Exit struct {
 	Stopped bool
 }
 
-// Expectation is what a complete run of IOR must have done. The zero value expects nothing.
+// Expectation holds what a complete run of IOR must have done. The zero value expects nothing.
 type Expectation struct {
 	// Repetitions of each of Operations.
 	Repetitions int
 	Operations  []measure.Operation
-	// Limited is true if IOR was told to begin no repetition after a time (-T), so that there may be fewer.
+	// Limited is true if IOR was told to begin no repetition after a time (-T), so there may be fewer repetitions.
 	Limited bool
 	// Tasks is the number of ranks.
 	Tasks int
 }
 
-// Result is how a step of IOR ended, and what it measured.
+// Result describes how a step of IOR ended and what it measured.
 type Result struct {
 	Outcome Outcome
 	// Failure is set for CutShort and Failed; Message then explains it in the tool's own words. Message is also set for
@@ -137,8 +137,8 @@ type Result struct {
 }
 
 // Final evaluates a run of IOR by its output, its exit status and its standard error. Neither the exit code nor the
-// output is enough: IOR 3.3.0 exits with 0 after an unknown option, a check of data exits with the number of errors
-// modulo 256, and the rows of a killed run look like those of a good one.
+// output is sufficient: IOR 3.3.0 exits with 0 after an unknown option, a check of data exits with the number of errors
+// modulo 256, and the rows of a killed run look like those of a complete one.
 func Final(output Output, exit Exit, stderr string, expected Expectation) Result {
 	var said Stream
 	_, _ = said.Write([]byte(stderr + "\n"))
@@ -274,7 +274,7 @@ func (j *judge) missing() string {
 	return ""
 }
 
-// ownTimeLimit reports whether -T was given, which ends a run properly between two repetitions.
+// ownTimeLimit reports whether -T was given, which ends a run normally between two repetitions.
 func (j *judge) ownTimeLimit() bool {
 	if j.expected.Limited {
 		return true

@@ -13,7 +13,7 @@ const (
 	second   = 1e9
 )
 
-// figure is a figure of a repetition, whatever a format calls it.
+// figure identifies a figure of a repetition, independent of its name in each format.
 type figure int
 
 const (
@@ -29,7 +29,7 @@ const (
 	numFigures
 )
 
-// column is what a column of the table or the CSV holds.
+// column describes the content of a column of the table or the CSV.
 type column struct {
 	kind   columnKind
 	figure figure
@@ -132,7 +132,7 @@ func readRow(columns []column, fields []string) (row, error) {
 	return read, nil
 }
 
-// operationOf returns the operation that IOR's word means; false for "remove" and all others.
+// operationOf translates IOR's word for an operation; false for "remove" and all others.
 func operationOf(access string) (measure.Operation, bool) {
 	switch access {
 	case "write":
@@ -144,7 +144,7 @@ func operationOf(access string) (measure.Operation, bool) {
 }
 
 // repetition turns a row into a Repetition. moved is the number of bytes that IOR printed before the row, or that its
-// parameters amount to; 0 if unknown.
+// parameters imply; 0 if unknown.
 func (r *row) repetition(operation measure.Operation, moved int64) (Repetition, error) {
 	f := &r.figures
 	if f[figureBandwidth].absent || f[figureTotal].absent {
@@ -185,8 +185,8 @@ func (r *row) repetition(operation measure.Operation, moved int64) (Repetition, 
 	return result, nil
 }
 
-// blockBytes returns the size of a block if the printed figures leave no choice: sizes are multiples of 8, and a block
-// is a multiple of the transfer. The table prints whole KiB from 3,600 on.
+// blockBytes returns the size of a block if only one size fits the printed figures: sizes are multiples of 8, and a
+// block is a multiple of the transfer. The table prints whole KiB from 3,600 on.
 func (r *row) blockBytes() (int64, bool) {
 	transfer, ok := r.figures[figureTransfer].span().by(kibibyte).multiple(8)
 	if !ok || r.figures[figureTransfer].absent || r.figures[figureBlock].absent {

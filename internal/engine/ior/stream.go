@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Bounds of what is kept of an output.
+// Bounds on the parts of an output that are kept.
 const (
 	maxRepetitions = 1 << 16
 	maxSummaries   = 256
@@ -64,7 +64,7 @@ func (s *Stream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Repetitions returns those that ended since the last call. In the JSON format Close can add one.
+// Repetitions returns the repetitions that ended since the last call. In the JSON format Close can add one.
 func (s *Stream) Repetitions() []Repetition {
 	found := s.output.Repetitions[s.given:]
 	s.given = len(s.output.Repetitions)
@@ -97,7 +97,7 @@ func ReadOutput(r io.Reader) (Output, error) {
 	return stream.Close(), nil
 }
 
-// lastLine processes a last line without its end. What could be a truncated row is not used.
+// lastLine processes a last line that has no line break. A line that could be a truncated row is not used.
 func (s *Stream) lastLine(line textLine) {
 	if s.headless(line) || s.message(line) {
 		return
@@ -249,7 +249,7 @@ func (s *Stream) repetition(read *row, operation measure.Operation, line int) {
 	if segments == 0 {
 		segments = s.Segments
 	}
-	// Without a warning before its row, a repetition moved what its parameters amount to.
+	// Without a warning before its row, a repetition moved the bytes that its parameters imply.
 	if block, ok := read.blockBytes(); ok && moved == 0 && segments > 0 && read.tasks > 0 {
 		if whole := float64(block) * float64(segments) * float64(read.tasks); whole < maxNumber {
 			moved = rounded(whole)

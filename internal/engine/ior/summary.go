@@ -91,8 +91,8 @@ func (s *Stream) summarized(read *summaryFigures, line int) {
 	s.output.Summaries = append(s.output.Summaries, row)
 }
 
-// perRankStonewall reports whether the bandwidth until the stonewall is that of one rank: it is from 4.0.0 on; up to
-// 3.3.0 it is that of all ranks (both measured).
+// perRankStonewall reports whether the bandwidth until the stonewall is that of one rank. IOR prints it per rank from
+// 4.0.0 on, and for all ranks up to 3.3.0 (both measured).
 func (s *Stream) perRankStonewall() bool {
 	major, _, _ := strings.Cut(s.output.Version, ".")
 	return digits(major) && len(major) < 4 && (len(major) > 1 || major >= "4")
@@ -128,8 +128,8 @@ func checkSummaries(output *Output) error {
 	return nil
 }
 
-// Spread summarizes the bandwidths of repetitions of one operation, each with the same weight, as IOR does. For none it
-// returns the zero value.
+// Spread summarizes the bandwidths of repetitions of one operation, each with the same weight, as IOR does. Without
+// repetitions it returns the zero value.
 func Spread(repetitions []Repetition) Summary {
 	if len(repetitions) == 0 {
 		return Summary{}

@@ -27,7 +27,7 @@ type Job struct {
 	// Network and NIC select the interfaces that MPI uses: those in a network, or one by its name. Open MPI 5 uses NIC
 	// only.
 	Network, NIC string
-	// Program is what each rank runs, with Arguments.
+	// Program is the program that each rank runs, with Arguments.
 	Program   string
 	Arguments []string
 	// More holds MCA parameters, name and value, that replace the default ones. Only tests set it.
