@@ -42,7 +42,7 @@ func narrate(run *v1alpha1.BenchmarkRun, s *session, seen observation) {
 	}
 }
 
-// absentees counts the clients that are not connected, by why, and names the first of each reason.
+// absentees counts the clients that are not connected by reason, and names the first client of each reason.
 func absentees(clients []decide.Client) string {
 	const named = 2
 	var reasons []string

@@ -60,14 +60,14 @@ type Options struct {
 	Catalog func(context.Context) (*limits.Catalog, []string)
 	// SharedQueues names the queues that span all namespaces.
 	SharedQueues []string
-	// Namespaces are the watched namespaces; empty means all. Runs in other namespaces are not known, so nothing keeps
-	// runs from overlapping with them.
+	// Namespaces are the watched namespaces; empty means all. The operator does not know runs in other namespaces and
+	// cannot keep runs from overlapping with them.
 	Namespaces []string
-	// PriorityClass is the operator's own, which clients may not have; empty if it has none.
+	// PriorityClass is the operator's own priority class, which clients may not have; empty if it has none.
 	PriorityClass string
 	// LossTimeout is how long an agent that was ready may be unreachable; 0 means the default.
 	LossTimeout time.Duration
-	// ParallelRuns is how many runs are reconciled at a time; 0 means the default. Far more may be live.
+	// ParallelRuns is how many runs are reconciled at a time; 0 means the default. Far more runs may be live.
 	ParallelRuns int
 	// Limits bounds the clients of live runs.
 	Limits queue.Limits
@@ -78,7 +78,7 @@ type Options struct {
 // Reconciler conducts BenchmarkRuns.
 type Reconciler struct {
 	client client.Client
-	// direct reads from the API server what no cache holds.
+	// direct reads objects that no cache holds from the API server.
 	direct   client.Reader
 	events   events.EventRecorder
 	options  Options

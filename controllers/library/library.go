@@ -147,7 +147,7 @@ func (a *Applier) apply(ctx context.Context, profile *library.Profile, live *uns
 	if live != nil && contains(toAny(live.GetAnnotations()), toAny(annotations)) {
 		return nil
 	}
-	// Do not force: fields that someone else has set since the list was read are theirs.
+	// Do not force: a field that someone else has set since the list was read belongs to them.
 	if err := a.Writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(FieldManager)); err != nil {
 		return fmt.Errorf("apply profile %s: %w", profile.Name, err)
 	}

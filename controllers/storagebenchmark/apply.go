@@ -49,7 +49,7 @@ func (r *reconciler) create(ctx context.Context, obs observation) outcome {
 	case err == nil:
 		return outcome{created: run}
 	case apierrors.IsAlreadyExists(err):
-		// It may be ours, from before a crash, or not: the next observation determines which.
+		// An object of that name exists. It may be ours, from before a crash: the next observation decides.
 		return outcome{again: true}
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		// The benchmark is deleted too.

@@ -66,8 +66,8 @@ func handledUpTo(benchmark *v1alpha1.StorageBenchmark, now time.Time) time.Time 
 // asks reports whether the schedule requests a run, or has a problem that must be corrected.
 func (t timetable) asks() bool { return t.problem != nil || !t.due.At.IsZero() }
 
-// skips reports whether a time has come that is now too late. It is recorded only while there is no active run, because
-// the name of a recorded run follows from the times that were handled.
+// skips reports whether a scheduled time has come that is now too late to start a run. It is recorded only while there
+// is no active run, because the name of a recorded run follows from the times that were handled.
 func (t timetable) skips(obs observation) bool {
 	return !t.due.Expired.IsZero() && obs.active.state == noActive
 }
@@ -79,7 +79,7 @@ func (t timetable) note(status *v1alpha1.StorageBenchmarkStatus, obs observation
 	case !t.set:
 		status.NextScheduleTime = nil
 	case t.problem != nil:
-		// Keep the promised time, in case the edit is reverted.
+		// Keep the promised time, in case the edit of the schedule is reverted.
 	case act.do == intend && !t.due.At.IsZero():
 		handle(t.due.At)
 		status.NextScheduleTime = timeOrNil(t.due.Next)
@@ -89,7 +89,7 @@ func (t timetable) note(status *v1alpha1.StorageBenchmarkStatus, obs observation
 	case t.due.At.IsZero() && t.due.Expired.IsZero():
 		status.NextScheduleTime = timeOrNil(t.due.Next)
 	case status.NextScheduleTime == nil:
-		// The time is due and waits.
+		// The run is due and has to wait.
 		status.NextScheduleTime = timeOrNil(later(t.due.At, t.due.Expired))
 	}
 }

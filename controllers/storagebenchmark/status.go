@@ -17,7 +17,7 @@ type outcome struct {
 	again bool
 	// refused is why the run could not be created, for the status.
 	refused string
-	// err is the error after which to try again later.
+	// err is an error after which the reconcile is retried later.
 	err error
 }
 

@@ -49,7 +49,7 @@ func follow(streams Streams, planned *plan.Plan, hint string) *follower {
 	return f
 }
 
-// see shows the run as it is now. The caller must not change run afterwards.
+// see shows the current state of the run. The caller must not change run afterwards.
 func (f *follower) see(run *v1alpha1.BenchmarkRun) {
 	f.mu.Lock()
 	f.run = run

@@ -96,7 +96,7 @@ func (p *phaseMaker) setLayoutJobs(step *Step) bool {
 	return true
 }
 
-// part is the share of a client's data that some of the jobs work on.
+// part is the part of a client's data that a step's jobs work on if they are fewer than the layout's.
 type part struct {
 	jobs, all int32
 	bytes     int64

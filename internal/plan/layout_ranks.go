@@ -14,13 +14,13 @@ type rankFiles map[rankKey][]rankSet
 
 // rankKey distinguishes sets of files with different names or places.
 type rankKey struct {
-	// name is the name of the first file: of a file per rank, of the shared file, or of mdtest's directory.
+	// name is the name of the first file per rank, of the shared file, or of mdtest's directory.
 	name string
-	// processes is set if each client has its own volume: it decides which client holds the file of a rank.
+	// processes is set if each client has its own volume: it then determines which client holds the file of a rank.
 	processes int
 }
 
-// rankSet is the files of the ranks from 0, with their size.
+// rankSet is the files of a number of ranks, counted from 0, with their size.
 type rankSet struct {
 	ranks, bytes uint64
 }

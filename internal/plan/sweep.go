@@ -22,7 +22,7 @@ const (
 	// spareCredits is the share of credits that a cell in a burst starts with beyond its need: documented rates are
 	// rounded, and load does not start and end instantly.
 	spareCredits = 0.05
-	// knownShare is the tolerance of the credits of a bucket, as a share: waits are whole seconds.
+	// knownShare is the tolerance of the fill of a bucket, as a share: waits are whole seconds.
 	knownShare = 0.01
 )
 

@@ -159,7 +159,7 @@ func driftLegend(pair *compare.Pair) string {
 	return ""
 }
 
-// countText says in how many cells each target is faster.
+// countText states in how many cells each target is faster.
 func countText(pair *compare.Pair, what string) string {
 	count := pair.Compare().Cells
 	if count == nil || count.Compared == 0 {

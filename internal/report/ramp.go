@@ -46,7 +46,7 @@ func (p *page) ramp(where string, ramp *v1alpha1.RampPhase, target *v1alpha1.Tar
 	}
 }
 
-// rampName returns in words what a ramp raises.
+// rampName names the dimension that a ramp raises.
 func rampName(dimension v1alpha1.RampDimension) string {
 	if dimension == v1alpha1.RampQueueDepth {
 		return "queue depth"

@@ -49,7 +49,7 @@ func (p *Point) Short() *v1alpha1.StepAttribution {
 	return made
 }
 
-// silent reports whether there is no attribution to report.
+// silent reports whether there is nothing to say about the attribution.
 func (p *Point) silent(found *limits.Attribution) bool {
 	return p.BytesPerSecond <= 0 || len(found.Suspects) == 0 || len(p.Documented.Limits) == 0 && found.Suspects[0].Cause == limits.CauseUnknown
 }
@@ -98,8 +98,8 @@ func suspectOf(s *limits.Suspect) v1alpha1.Suspect {
 	return made
 }
 
-// DrainPoints returns the levels of a drain as points, or the whole drain as one point if the rate did not fall.
-// Emptied of the point after the drop lists the limits whose credits ran out.
+// DrainPoints returns the levels of a drain as points, or the whole drain as one point if the rate did not fall. In the
+// point after the drop, Emptied lists the limits whose credits ran out.
 func DrainPoints(whole *Point, burst *v1alpha1.BurstResult) (levels []v1alpha1.AttributionLevel, points []*Point) {
 	if burst == nil || !burst.Exhausted {
 		return []v1alpha1.AttributionLevel{""}, []*Point{whole}

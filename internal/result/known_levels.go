@@ -43,7 +43,7 @@ func onKnownLevels(samples []detect.Sample, levels *Spent, options detect.Option
 	}
 	level := levels.Burst
 	if inside := leading(samples, (levels.Burst+levels.Baseline)/2); inside > 1 {
-		level = rate(samples[:inside-1]) // the last of them may be cut
+		level = rate(samples[:inside-1]) // the last of them may include the drop
 	}
 	if level <= aboveBaseline*base {
 		return whole, false
@@ -117,7 +117,8 @@ func leading(samples []detect.Sample, above float64) int {
 	return len(samples)
 }
 
-// spreadOf returns the mean of samples with an interval from their spread: none for one sample, and 0 without samples.
+// spreadOf returns the mean of samples with an interval from their spread: no interval for one sample, and a mean of 0
+// without samples.
 func spreadOf(samples []detect.Sample) detect.Estimate {
 	if len(samples) == 0 {
 		return detect.Estimate{}

@@ -8,9 +8,9 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// OverTime returns what a target did over time in a step, from the same clients and by the same rules as [Target]. The
-// state of each point is measured, warm-up or transition, in which not all clients were running. If samples of a client
-// are missing there is no point, because its sum would be too low.
+// OverTime returns the load of a target over time in a step, from the same clients and by the same rules as [Target].
+// The state of each point is measured, warm-up or transition, in which not all clients were running. If samples of a
+// client are missing there is no point, because its sum would be too low.
 func OverTime(step plan.Step, target string, clients []Client, history History) series.Target {
 	b := newBuilder(step, target, clients, history)
 	b.judgeClients()

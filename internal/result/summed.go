@@ -138,7 +138,7 @@ func (b *builder) loadEnd(span measure.ClientSpan) int64 {
 	return end
 }
 
-// until returns a series without what was done from an instant on.
+// until returns a series without what was completed after an instant.
 func until(series *measure.Series, end int64) *measure.Series {
 	if last := series.Len() - 1; last < 0 || series.At(last).EndNanoseconds <= end {
 		return series
@@ -160,8 +160,7 @@ func until(series *measure.Series, end int64) *measure.Series {
 	return cut
 }
 
-// complete reports whether samples of every client cover all of its part of a window, but for the share 1 -
-// minCoverage.
+// complete reports whether samples of every client cover at least minCoverage of its part of a window.
 func complete(window measure.Window, all []*measure.Series, spans []measure.ClientSpan) bool {
 	for i, one := range all {
 		part := measure.Window{

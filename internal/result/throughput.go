@@ -120,7 +120,7 @@ func (b *builder) skew(nanoseconds int64) {
 
 func (b *builder) spread(rates []measure.Rates) {
 	if len(b.hosted) > 0 {
-		return // the ranks of several clients are counted at one of them
+		return // one client counts the ranks of several
 	}
 	b.each = rates
 	values := make([]float64, len(rates))

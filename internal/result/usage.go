@@ -49,7 +49,7 @@ type Usage struct {
 	// bytes had stopped changing.
 	HolesKnown, Settled bool
 	FileSystem          string
-	// Compression is the API's word for what the allocated bytes show of compression.
+	// Compression is the API value of what the allocated bytes show about compression.
 	Compression string
 }
 
@@ -59,7 +59,7 @@ type TypeUsage struct {
 	Space
 }
 
-// The API's words for what allocated bytes show of compression.
+// API values of what the allocated bytes show about compression.
 const (
 	compressionShown   = "Shown"
 	compressionHidden  = "Hidden"
