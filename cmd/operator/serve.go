@@ -88,8 +88,8 @@ func findCluster() (*rest.Config, error) {
 // errTakenOver ends an operator that stalled for so long that another one became the leader.
 var errTakenOver = errors.New("another operator became leader while this one was paused; restarting as a standby")
 
-// prepare does what must succeed before any controller starts, so that a faulty installation ends the operator with a
-// one-line error.
+// prepare does everything that must succeed before any controller starts, so that a faulty installation ends the
+// operator with a one-line error.
 func prepare(ctx context.Context, config *rest.Config, o *options) (parts, error) {
 	api, err := kubernetes.NewForConfig(config)
 	if err != nil {

@@ -133,7 +133,7 @@ func (a *Apt) fix() error {
 // Close unlocks the folder.
 func (a *Apt) Close() { a.unlock() }
 
-// newerLists returns the folder of the machine's own package lists, or of ours if they are newer.
+// newerLists returns the folder of the machine's own package lists, or our own folder if its lists are newer.
 func (a *Apt) newerLists() string {
 	ours := filepath.Join(a.folder, "lists")
 	if changed(ours).After(changed(systemLists)) {

@@ -34,7 +34,7 @@ type Subject struct {
 type Content struct {
 	// Programs holds the Go programs by path.
 	Programs map[string][]byte
-	// Others holds the programs that are neither in Go nor in a package, by path.
+	// Others holds the programs that are not written in Go and come from no package, by path.
 	Others map[string][]byte
 	// Packages of Debian. Debian is the version of Debian that they come from; empty if it is unknown.
 	Packages []debian.Package

@@ -152,7 +152,7 @@ func (p *Phase) takes() string {
 	return Short(p.Expected)
 }
 
-// now shows what the running step does.
+// now shows the activity of the running step.
 func (v *View) now(o Options) []line {
 	step := v.Now
 	if step == nil {

@@ -96,7 +96,7 @@ func (p *phaseMaker) setLayoutJobs(step *Step) bool {
 	return true
 }
 
-// part is the part of a client's data that a step's jobs work on if they are fewer than the layout's.
+// part describes how much of a client's data a step works on that has fewer jobs than the layout.
 type part struct {
 	jobs, all int32
 	bytes     int64

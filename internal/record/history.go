@@ -17,7 +17,7 @@ const (
 	longGap = 30 * time.Second
 )
 
-// historyOf returns the facts about a target before an attempt.
+// historyOf returns the facts about a target from before an attempt.
 func historyOf(
 	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, target string,
 ) result.History {

@@ -15,7 +15,7 @@ import (
 // maxPoints is the API's limit for status.live.points.
 const maxPoints = 48
 
-// Live records what the running step is doing.
+// Live records the current activity of the running step.
 func Live(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt, doing []result.Doing, now time.Time) {
 	live := &v1alpha1.LiveFigures{Step: planned.ID, Time: *micro(now)}
 	var done result.Doing

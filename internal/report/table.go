@@ -121,7 +121,7 @@ func rowsOf(d Document, names int) []row {
 	for _, phase := range d.Phases {
 		for _, target := range phase.Targets {
 			if ownTable(phase, target) || target.Mdtest != nil || drained(target) {
-				continue // mdtest's reads and writes are not what it measures; a mean over a burst and its baseline is no figure either
+				continue // mdtest does not measure its reads and writes; a mean of burst and baseline is no figure
 			}
 			named := []string{printable(phase.Name), printable(target.Target)}[:names]
 			for _, operation := range target.Operations {
