@@ -25,7 +25,7 @@ const (
 	// that a looping controller does not flood the server. The server's own priority and fairness applies as well.
 	requestsPerSecond = 100
 	requestsBurst     = 300
-	// shutdownTimeout is how long a stopping operator waits for reconciles in progress. The grace period of the
+	// shutdownTimeout is the time that a stopping operator waits for reconciles in progress. The grace period of the
 	// Deployment is longer.
 	shutdownTimeout = 20 * time.Second
 )

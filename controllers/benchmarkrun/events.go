@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/discover"
 )
 
-// news is an event about a run. It is sent once the status that it follows from is stored.
+// news is an event about a run. It is sent once the status change that it reports is stored.
 type news struct {
 	kind, reason string
 	// action is the machine-readable name of what the operator did.

@@ -23,8 +23,8 @@ import (
 const (
 	// askEvery is the interval at which the events of pods that do not start are read.
 	askEvery = 5 * time.Second
-	// maxAsks is the number of pods whose events are read at a time, so that a run of many clients leaves requests to
-	// others.
+	// maxAsks is the number of pods whose events are read at a time, so that a run of many clients leaves request quota
+	// for other runs.
 	maxAsks = 8
 )
 

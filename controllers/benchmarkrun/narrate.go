@@ -21,7 +21,7 @@ const (
 	maxMessage = 2048
 )
 
-// narrate sets the stage and the message, which tell people what the run is waiting for or how far its step is.
+// narrate sets the stage and the message, which show what the run is waiting for or how far its step is.
 func narrate(run *v1alpha1.BenchmarkRun, s *session, seen observation) {
 	if run.Status.Stage == v1alpha1.StageFinishing || seen.snapshot.Failure != nil || seen.snapshot.Cancel != nil {
 		return

@@ -24,9 +24,9 @@ import (
 )
 
 const (
-	// parallelCreates is how many clients are created at a time. Each takes two requests.
+	// parallelCreates is the number of clients that are created in parallel. Each takes two requests.
 	parallelCreates = 8
-	// maxCreates is how many objects one reconcile creates at most, so that the runs of others get their turn.
+	// maxCreates is the maximum number of objects that one reconcile creates, so that other runs get their turn.
 	maxCreates = 64
 )
 

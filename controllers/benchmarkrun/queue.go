@@ -25,14 +25,14 @@ import (
 )
 
 const (
-	// queueBeat is how often a waiting run checks whether it may begin if nothing triggers it. Usually the run that it
-	// waits for triggers it.
+	// queueBeat is the interval at which a waiting run checks whether it may begin if nothing triggers it. Usually the
+	// run that it waits for triggers it.
 	queueBeat = 5 * time.Second
-	// yieldBeat is how soon a raised run checks again while another raised run is about to lower itself (see package
-	// queue).
+	// yieldBeat is the delay before a Raised run checks again while a younger Raised run is about to return to Waiting
+	// (see package queue).
 	yieldBeat = 50 * time.Millisecond
-	// lingerTimeout is how long a pod of a run that is over keeps others waiting. A working kubelet ends the pod after
-	// its grace period; a kubelet that is gone may never do so.
+	// lingerTimeout is the maximum time for which a pod of an ended run keeps others waiting. A working kubelet ends
+	// the pod after its grace period; a kubelet that is gone may never do so.
 	lingerTimeout = 10 * time.Minute
 )
 
@@ -249,8 +249,8 @@ func lingers(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp == nil || time.Since(pod.DeletionTimestamp.Time) < lingerTimeout
 }
 
-// volumesOf returns the identities of the storage behind a run's claims, as far as the claims are bound and the volumes
-// may be read.
+// volumesOf returns the identities of the storage behind a run's claims, if the claims are bound and the operator may
+// read the volumes.
 func (r *Reconciler) volumesOf(ctx context.Context, run queue.Run) ([]queue.Named, error) {
 	var all []queue.Named
 	for _, one := range run.Claims {

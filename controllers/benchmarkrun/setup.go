@@ -39,14 +39,14 @@ import (
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;create;delete
 
 const (
-	// parallelRuns is how many runs are reconciled at a time by default. A reconcile waits only for the API server,
-	// never for an agent.
+	// parallelRuns is the default number of runs that are reconciled in parallel. A reconcile waits only for the API
+	// server, never for an agent.
 	parallelRuns = 8
-	// defaultLossTimeout is how long, by default, an agent may be unreachable while its pod appears to be running.
+	// defaultLossTimeout is the default time for which an agent may be unreachable while its pod appears to be running.
 	defaultLossTimeout = time.Minute
 )
 
-// Options are what the controller needs in addition to the manager.
+// Options configures the controller.
 type Options struct {
 	Settings objects.Settings
 	// Master is the key from which the identities of all runs are derived.
@@ -65,9 +65,10 @@ type Options struct {
 	Namespaces []string
 	// PriorityClass is the operator's own priority class, which clients may not have; empty if it has none.
 	PriorityClass string
-	// LossTimeout is how long an agent that was ready may be unreachable; 0 means the default.
+	// LossTimeout is the maximum time for which an agent that was ready may be unreachable; 0 means the default.
 	LossTimeout time.Duration
-	// ParallelRuns is how many runs are reconciled at a time; 0 means the default. Far more runs may be live.
+	// ParallelRuns is the number of runs that are reconciled in parallel; 0 means the default. Far more runs may be
+	// live.
 	ParallelRuns int
 	// Limits bounds the clients of live runs.
 	Limits queue.Limits

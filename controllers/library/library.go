@@ -74,7 +74,7 @@ func (a *Applier) Start(ctx context.Context) error {
 	}
 }
 
-// Apply changes the profiles in the cluster to those of the library, if they are ours.
+// Apply changes the profiles in the cluster to those of the library, if the operator owns them.
 func (a *Applier) Apply(ctx context.Context) error {
 	all, err := library.Profiles()
 	if err != nil {
@@ -158,7 +158,7 @@ func ours(profile *unstructured.Unstructured) bool {
 	return profile.GetLabels()[v1alpha1.LabelLibrary] == "true"
 }
 
-// owner returns why an existing profile is not ours to change, or "" if it is ours or does not exist.
+// owner returns why the operator must not change an existing profile, or "" if it may or the profile does not exist.
 func owner(live *unstructured.Unstructured) string {
 	switch {
 	case live == nil:

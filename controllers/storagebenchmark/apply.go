@@ -18,8 +18,8 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// ignoreUpdates lets Argo CD apply ignoreResourceUpdates to runs, which it does not track: their status changes every few
-// seconds (config/gitops/argocd/argocd-cm.yaml).
+// ignoreUpdates lets Argo CD apply ignoreResourceUpdates to runs, which it does not track: their status changes every
+// few seconds (config/gitops/argocd/argocd-cm.yaml).
 const ignoreUpdates = "argocd.argoproj.io/ignore-resource-updates"
 
 // apply carries out a decision, except for the status.

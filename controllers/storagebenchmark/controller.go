@@ -23,7 +23,7 @@ import (
 // catch up.
 const soon = 50 * time.Millisecond
 
-// reconciler reconciles StorageBenchmarks. It has no state of its own: all that it knows is in their status.
+// reconciler reconciles StorageBenchmarks. It is stateless: everything that it needs to remember is in their status.
 type reconciler struct {
 	client client.Client
 	// live bypasses the cache where a stale cache could start or stop the wrong run.

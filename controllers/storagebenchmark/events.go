@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// news is an event. It is sent once the status that it refers to is written.
+// news is an event. It is sent once the status change that it reports is stored.
 type news struct {
 	kind, reason string
 	// action is the machine-readable name of what the operator did.

@@ -86,8 +86,8 @@ func judged(status *v1alpha1.StorageBenchmarkStatus, hash string) bool {
 	return status.LastRun != nil && status.LastRun.Hash == hash
 }
 
-// wanted reports whether a run is requested that is not recorded yet: by a person, by the schedule, or by a spec.run
-// that was not judged, unless trigger.onChange is false, or absent beside a schedule.
+// wanted reports whether a run is requested that is not recorded yet: by a user, by the schedule, or by a spec.run that
+// was not judged. The latter does not count if trigger.onChange is false, or absent beside a schedule.
 func wanted(obs observation) bool {
 	return requestOf(obs.benchmark).any() || obs.times.asks() ||
 		obs.startsOnChange() && !judged(&obs.benchmark.Status, obs.hash)

@@ -24,7 +24,7 @@ type observation struct {
 	runs []v1alpha1.BenchmarkRun
 	// times holds what the schedule requests.
 	times timetable
-	// candidate is what would be frozen into a new run. It is determined only if a run may be created.
+	// candidate is the input of a new run. It is determined only if a run may be created.
 	candidate candidate
 	// review is the newest judged run, if it has to be judged again.
 	review review
@@ -85,7 +85,7 @@ func isIntended(benchmark *v1alpha1.StorageBenchmark, run *v1alpha1.BenchmarkRun
 		run.Spec.Seed == identityOf(benchmark, &benchmark.Status, hash).seed
 }
 
-// ended reports whether nothing happens in a run any more. A failed run ends when its data is removed.
+// ended reports whether a run is over. A failed run ends when its data is removed.
 func ended(run *v1alpha1.BenchmarkRun) bool {
 	return run.Status.EndTime != nil || isTrue(run.Status.Conditions, v1alpha1.ConditionComplete)
 }
@@ -94,7 +94,7 @@ func isTrue(conditions []metav1.Condition, kind string) bool {
 	return meta.IsStatusConditionTrue(conditions, kind)
 }
 
-// candidate is what would be frozen into a new run, or the reasons why no run can be created.
+// candidate is the input that a new run would freeze, or the reasons why no run can be created.
 type candidate struct {
 	// missing lists references to objects that do not exist. reason is the API's reason for the first one.
 	missing field.ErrorList

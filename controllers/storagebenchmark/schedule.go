@@ -10,14 +10,14 @@ import (
 	"github.com/storagebench/storagebench/internal/schedule"
 )
 
-// timetable is what spec.trigger.schedule requests at a moment. The zero value is that of a benchmark without a
+// timetable holds the requests of spec.trigger.schedule at a moment. The zero value is for a benchmark without a
 // schedule.
 type timetable struct {
 	// set is true if there is a schedule. problem is why it cannot be read.
 	set     bool
 	problem *field.Error
 	due     schedule.Due
-	// deadline is how late a run may start; 0 means no limit.
+	// deadline is the maximum delay with which a run may start; 0 means no limit.
 	deadline time.Duration
 }
 
@@ -108,7 +108,7 @@ func timeOrNil(at time.Time) *metav1.Time {
 	return new(wholeSeconds(at))
 }
 
-// wake returns how long until the schedule has to be evaluated again; 0 if nothing comes.
+// wake returns the time until the schedule has to be evaluated again; 0 if it requests no more runs.
 func (t timetable) wake(now time.Time) time.Duration {
 	if !t.set || t.problem != nil {
 		return 0

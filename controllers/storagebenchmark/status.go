@@ -21,7 +21,7 @@ type outcome struct {
 	err error
 }
 
-// report is what is known after an action: the whole new status, the events to send, and when to reconcile again if
+// report is the outcome of a reconcile: the whole new status, the events to send, and when to reconcile again if
 // nothing changes.
 type report struct {
 	status v1alpha1.StorageBenchmarkStatus

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// patience is how long a whole benchmark may take; normally it takes three minutes.
+// patience is the time limit for a whole benchmark; normally it takes three minutes.
 const patience = 12 * time.Minute
 
 // sample is a benchmark of config/samples, with its name and file.

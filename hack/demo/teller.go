@@ -19,7 +19,7 @@ const (
 	widest = 160
 )
 
-// teller prints the news in the objects that it gets, each once.
+// teller prints each change in the objects that it gets once.
 type teller struct {
 	say func(format string, arguments ...any)
 	now func() time.Time

@@ -1,4 +1,5 @@
-// Command sampletext prints a random sample of the product's comments or messages, for a reader who has not seen the code:
+// Command sampletext prints a random sample of the product's comments or messages, for a reader who has not seen the
+// code:
 //
 //	go run ./hack/sampletext -seed 1 -n 100 comments
 //	go run ./hack/sampletext -seed 1 -n 100 messages

@@ -18,7 +18,7 @@ import (
 	"github.com/storagebench/storagebench/images/debian"
 )
 
-// Subject is what a bill describes.
+// Subject is the object that a bill describes.
 type Subject struct {
 	// Name and Version, such as registry.example/fio and v1.2.3.
 	Name, Version string
@@ -30,7 +30,7 @@ type Subject struct {
 	PackageURL string
 }
 
-// Content is what the subject contains.
+// Content is the content of the subject.
 type Content struct {
 	// Programs holds the Go programs by path.
 	Programs map[string][]byte

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// completionTimeout is how long the shell waits for names from a cluster.
+// completionTimeout is the time for which the shell waits for names from a cluster.
 const completionTimeout = 2 * time.Second
 
 // completeRuns completes the names of the runs and benchmarks of the namespace.

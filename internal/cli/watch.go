@@ -175,7 +175,7 @@ func (c *cluster) followRun(ctx context.Context, streams Streams, name string, o
 	return c.showRun(ctx, streams, name, options)
 }
 
-// judgeTimeout is how long to wait for the operator to evaluate a run that has ended.
+// judgeTimeout is the time to wait for the operator to evaluate a run that has ended.
 const judgeTimeout = 20 * time.Second
 
 // showRun shows the result of a run that has ended. It waits for the operator to evaluate the run, because a regression

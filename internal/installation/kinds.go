@@ -13,7 +13,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// kindsPatience is how long to wait for CRDs that are applied together with the operator.
+// kindsPatience is the time to wait for CRDs that are applied together with the operator.
 const kindsPatience = 15 * time.Second
 
 // Kinds waits until the API server serves all kinds of the API, for at most kindsPatience. If a kind is still missing,

@@ -13,9 +13,9 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Reach is what an operator that watches selected namespaces may read. An informer for a kind that may not be read
+// Reach lists what an operator that watches selected namespaces may read. An informer for a kind that it may not read
 // never completes its first list, which would keep every controller from starting. The operator therefore leaves out
-// what it may not read, and reports it.
+// such kinds and namespaces, and reports them.
 type Reach struct {
 	// Namespaces are the watched namespaces. Left are the requested namespaces that the operator may not read.
 	Namespaces, Left []string

@@ -24,7 +24,7 @@ type Lines struct {
 	quiet time.Time
 	// waited is the last reported message of a run that does not load yet.
 	waited string
-	// failed is when the run was first observed to have failed.
+	// failed is the time at which the run was first observed to have failed.
 	failed time.Time
 }
 

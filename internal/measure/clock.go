@@ -14,13 +14,13 @@ type RoundTrip struct {
 	LocalReceiveNanoseconds int64
 }
 
-// ClockOffset is how far a remote clock is ahead of the local one. Whatever the network delays, the true offset lies
+// ClockOffset is the lead of a remote clock over the local one. Whatever the network delays, the true offset lies
 // within the uncertainty, because the remote clock was read at some time between sending and receiving.
 type ClockOffset struct {
 	OffsetNanoseconds int64 `json:"offsetNanoseconds"`
 	// UncertaintyNanoseconds is half of the round trip, rounded up.
 	UncertaintyNanoseconds int64 `json:"uncertaintyNanoseconds"`
-	// RemoteNanoseconds is when the offset was estimated, by the remote clock.
+	// RemoteNanoseconds is the time of the estimate by the remote clock.
 	RemoteNanoseconds int64 `json:"remoteNanoseconds"`
 }
 

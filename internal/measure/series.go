@@ -18,7 +18,7 @@ const MaxInstant = int64(1)<<62 - 1
 // The zero value is empty and ready to use. Do not append both to a copy and to its original.
 type Series struct {
 	samples []Sample
-	// before[i] is what was completed before samples[i]. It has one more element than samples: the total.
+	// before[i] holds what was completed before samples[i]. It has one more element than samples: the total.
 	before [][NumOperations]Counter
 }
 

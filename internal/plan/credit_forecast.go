@@ -17,8 +17,8 @@ import (
 const (
 	// nearlyFull and nearlyEmpty, in percent, are the fills from which a bucket counts as full or empty.
 	nearlyFull, nearlyEmpty = 99.5, 2
-	// unseen is how long credits must last for their end to be visible. A drain that begins with less shows no fall
-	// that could end it; a redrain uses the baseline of the drain before it instead.
+	// unseen is the least time for which credits must last to make their end visible. A drain that begins with less
+	// shows no drop that could end it; a redrain uses the baseline of the drain before it instead.
 	unseen = 10 * time.Second
 )
 
@@ -157,8 +157,8 @@ func (p *phaseMaker) expected(step *Step) (took time.Duration, known bool) {
 const sampled = time.Second
 
 const (
-	// usualLasting is how long a lower rate must last to count as a baseline. It is lastingPercent of minDuration if
-	// that is shorter, but not less than leastLasting.
+	// usualLasting is the time for which a lower rate must last to count as a baseline. It is lastingPercent of
+	// minDuration if that is shorter, but not less than leastLasting.
 	usualLasting   = 85 * time.Second
 	leastLasting   = 8 * time.Second
 	lastingPercent = 70

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// measuredSlack is how long a measured step may run beyond its own time: the tool must start, and operations in
+	// measuredSlack is the time that a measured step may take beyond its own: the tool must start, and operations in
 	// flight at the end must complete. The load itself ends by the tool's own clock.
 	measuredSlack = time.Minute
 	// defaultDeadline is the API's default, for a specification without defaults filled in.

@@ -19,7 +19,7 @@ type Option func(*maker)
 // WithCatalog plans with a catalog of documented limits; nil means the built-in one.
 func WithCatalog(catalog *limits.Catalog) Option { return func(m *maker) { m.catalog = catalog } }
 
-// Promise is what is documented for one kind of load on a target whose buckets are full at first.
+// Promise holds the documented rates for one kind of load on a target whose buckets are full at first.
 type Promise struct {
 	Target string `json:"target"`
 	// Phases with this load.
@@ -61,8 +61,8 @@ type PromisedLevel struct {
 	Burst bool   `json:"burst,omitempty"`
 }
 
-// PromisedDrain is how long the credits of a limit last (nil if the load does not empty them), and how long they take
-// to refill.
+// PromisedDrain is the time for which the credits of a limit last (nil if the load does not empty them), and the time
+// that they take to refill.
 type PromisedDrain struct {
 	Limit         string   `json:"limit"`
 	Seconds       *float64 `json:"seconds,omitempty"`

@@ -105,7 +105,7 @@ func fold(
 	result.Fold(&run.Spec.Run.Phases[planned.PhaseIndex], &phase.Targets[at], planned, history, made)
 }
 
-// part is what the clients of one target contribute to a step.
+// part is the contribution of one target's clients to a step.
 type part struct {
 	clients []result.Client
 	remarks []result.Remark

@@ -256,7 +256,8 @@ func summaryName(d Document, phase *v1alpha1.PhaseResult, f *phasekind.Figure) s
 	return strings.TrimSpace(operation + " " + words)
 }
 
-// toldBefore reports whether an earlier phase found the same compression ratio of the target's files.
+// toldBefore reports whether the summary already shows the same compression ratio of the target's files for an earlier
+// phase.
 func toldBefore(d Document, phase *v1alpha1.PhaseResult, target *v1alpha1.TargetResult) bool {
 	for i := range d.Phases {
 		if d.Phases[i].Name == phase.Name {

@@ -14,7 +14,7 @@ type Client struct {
 	Target string
 	Index  int
 
-	// Released is when the tool was released to start; zero if it never was.
+	// Released is the time at which the tool was released to start; zero if it never was.
 	Released time.Time
 	// IOStart and IOEnd bound the measured I/O; zero if there was none.
 	IOStart, IOEnd time.Time
@@ -31,7 +31,7 @@ type Client struct {
 	Failure, FailureMessage string
 	// Job is the report of ior or mdtest about itself; only client 0 has one.
 	Job *engine.Job
-	// Command is how a user's program ran; nil for other loads.
+	// Command describes the execution of a user's program; nil for other loads.
 	Command *engine.Program
 	// Usage is the space of the client's files at the end; nil if it was not requested or not found.
 	Usage *Usage
@@ -86,7 +86,7 @@ type CPU struct {
 	Throttled                 time.Duration
 }
 
-// History is what is known about a target before a step, in the conductor's time.
+// History holds the facts about a target from before a step, in the conductor's time.
 type History struct {
 	// Earlier is the run's I/O on the target before the step, one entry per step with any, in order.
 	Earlier []Span
@@ -98,7 +98,7 @@ type History struct {
 	Described *v1alpha1.StorageDescription
 	// SeesEnd is true if a phase of the run drains the target, so that the end of its burst is measured.
 	SeesEnd bool
-	// Expect is what the phase is expected to measure.
+	// Expect is the phase's expectation, such as measuring the server's cache.
 	Expect v1alpha1.Expectation
 	// MeasuredRefill and MeasuredRefillOperations are the refill of the bucket, in bytes and in operations per second,
 	// that an earlier redrain measured; nil if there was none.

@@ -11,7 +11,7 @@ const (
 	leastTail = 5
 	// aboveBaseline is the multiple of the baseline above which a sample belongs to the burst, or is cut by its end.
 	aboveBaseline = 1.25
-	// wholly is the share of the way from the baseline to the burst above which a sample lies wholly in the burst.
+	// wholly is the share of the way from the baseline to the burst above which a sample belongs entirely to the burst.
 	wholly = 0.9
 	// cutShare is the uncertainty of a drop inside a sample, as a share of the sample.
 	cutShare = 0.05

@@ -69,8 +69,8 @@ func (b *builder) points() []series.Point {
 type edges struct {
 	// first is the start of the first sample of any client, last the end of the last one.
 	first, last int64
-	// running is when the last client had started, measuring when the last client's warm-up was over, and ending when
-	// the first client's load ended.
+	// running is the start of the last client, measuring the end of the last client's warm-up, and ending the first end
+	// of a client's load.
 	running, measuring, ending int64
 	spans                      []measure.ClientSpan
 }
