@@ -13,7 +13,7 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// soon requests the next decision at once: facts have changed, and nothing outside has to happen first.
+// soon requests the next decision at once: facts have changed, and the run need not wait for anything outside.
 const soon = time.Millisecond
 
 // apply records the facts of an action in the run and returns what to do next.

@@ -47,7 +47,7 @@ type wanted struct {
 }
 
 // inspect checks the claims of a run once per session. If a claim does not allow what the run needs, the run fails
-// before any pod is created. After the first step, claims are not checked any more.
+// before any pod is created. After the first step, claims are not checked again.
 func (r *Reconciler) inspect(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session) error {
 	if s.claimed != nil || ending(run) || !run.DeletionTimestamp.IsZero() {
 		return nil

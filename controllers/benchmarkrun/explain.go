@@ -42,9 +42,9 @@ func (r *Reconciler) explain(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 		pod := pods[objects.PodName(run, m.pod)]
 		switch {
 		case pod == nil:
-			// m.why already holds why the pod could not be created.
+			// If the pod could not be created, m.why already holds the reason.
 		case pod.Status.Phase == corev1.PodRunning:
-			// The conductor's message is newer.
+			// The pod is running, so the conductor's message about its agent is newer.
 			m.why = ""
 		default:
 			why, enough := waiting(pod, run)

@@ -73,8 +73,8 @@ func (r *Reconciler) benchmarksThere(ctx context.Context) (map[string]bool, erro
 	return there, nil
 }
 
-// leftOf returns a function that tells which data of deleted benchmarks and earlier runs a client removes. If the
-// clients of a target share the volumes, only one of them does.
+// leftOf returns a function that returns the data of deleted benchmarks and earlier runs that a client removes. If the
+// clients of a target share the volumes, only one of them removes any.
 func (s *session) leftOf(target v1alpha1.Target) func(decide.ClientKey) conductor.Left {
 	return func(key decide.ClientKey) conductor.Left {
 		if key.Index != 0 && plan.Shared(&target) {

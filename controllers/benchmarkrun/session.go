@@ -28,7 +28,7 @@ type session struct {
 	// operator has looked them up.
 	gone      []string
 	goneAsked bool
-	// installation identifies this operator in what agents write to storage.
+	// installation identifies this operator in the files that agents write to storage.
 	installation string
 
 	uid       types.UID
@@ -73,7 +73,7 @@ type member struct {
 	// uid is the UID of the pod, once it was created or seen. served is true if its Secret exists too.
 	uid    types.UID
 	served bool
-	// noSecret is true while the pod certainly has no Secret yet: this process has just created the pod.
+	// noSecret is true while the pod certainly has no Secret: this process has just created the pod.
 	noSecret bool
 	// agent is the conductor's handle of this pod's agent. connected is true once the agent's address is known.
 	agent     *conductor.Agent
@@ -115,7 +115,7 @@ func (s *sessions) saw(pod *corev1.Pod, owner *metav1.OwnerReference) {
 	found := s.live[client.ObjectKey{Namespace: pod.Namespace, Name: owner.Name}]
 	s.mu.Unlock()
 	if found == nil || found.uid != owner.UID {
-		// The pod belongs to an earlier run. Calling get here would drop the session of the live one.
+		// The deleted pod belongs to an earlier run. Calling get here would drop the session of the live run.
 		return
 	}
 	found.mu.Lock()
@@ -143,7 +143,7 @@ func (s *session) calm() time.Duration {
 // sessions holds the live runs of this process.
 type sessions struct {
 	changed chan changed
-	// memory limits what is kept of the agents of all runs.
+	// memory limits the memory for what the agents of all runs report.
 	memory *conductor.Budget
 
 	mu      sync.Mutex
@@ -238,7 +238,7 @@ func (s *sessions) newest(cached *v1alpha1.BenchmarkRun) *v1alpha1.BenchmarkRun 
 	return cached
 }
 
-// wrote records what was written until the cache shows it.
+// wrote keeps the last written version of a run until the cache shows it.
 func (s *sessions) wrote(run *v1alpha1.BenchmarkRun) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

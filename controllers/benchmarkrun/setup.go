@@ -51,8 +51,8 @@ type Options struct {
 	Settings objects.Settings
 	// Master is the key from which the identities of all runs are derived.
 	Master identity.Master
-	// Installation identifies this operator in what agents write to storage. If it is empty because it is not known,
-	// data that deleted benchmarks have left is not removed.
+	// Installation identifies this operator in the files that agents write to storage. If it is unknown and therefore
+	// empty, data of deleted benchmarks is not removed.
 	Installation string
 	// Epoch returns the epoch of this leader, or an error if it no longer leads.
 	Epoch func(context.Context) (uint64, error)

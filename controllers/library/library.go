@@ -166,13 +166,13 @@ func owner(live *unstructured.Unstructured) string {
 	case !ours(live):
 		return "it has no label " + v1alpha1.LabelLibrary + ", so it does not belong to the library"
 	}
-	// Fields that others have added are known only by their manager: a default of a newer version has none.
+	// Only the managed fields reveal fields that others have added: a default of a newer version has no manager.
 	for _, entry := range live.GetManagedFields() {
 		if entry.Manager != FieldManager && entry.Subresource == "" && setsSpec(entry.FieldsV1) {
 			return entry.Manager + " modified it"
 		}
 	}
-	// Removed fields have no manager either.
+	// Removed fields have no manager either, so compare the spec with what was applied.
 	var applied any
 	if err := json.Unmarshal([]byte(live.GetAnnotations()[v1alpha1.AnnotationLibraryApplied]), &applied); err != nil || !contains(live.Object["spec"], applied) {
 		return "it was modified"

@@ -52,7 +52,7 @@ func (r *reconciler) create(ctx context.Context, obs observation) outcome {
 		// An object of that name exists. It may be ours, from before a crash: the next observation decides.
 		return outcome{again: true}
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		// The benchmark is deleted too.
+		// The namespace is being deleted, and the benchmark with it.
 		return outcome{}
 	}
 	return outcome{refused: err.Error(), err: fmt.Errorf("create run %s: %w", klog.KObj(run), err)}

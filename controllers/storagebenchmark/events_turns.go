@@ -35,7 +35,7 @@ func turnEvents(obs observation, status *v1alpha1.StorageBenchmarkStatus) []news
 	return all
 }
 
-// failing reports whether a verdict is bad. No verdict is neither good nor bad.
+// failing reports whether a verdict is bad. A missing verdict is neither good nor bad.
 func failing(reason string) bool {
 	return reason != v1alpha1.ReasonPassed && reason != v1alpha1.ReasonNotJudged
 }

@@ -23,7 +23,7 @@ const (
 	maxHeadlines = 64
 )
 
-// verdict is the verdict on a run, with what it is based on.
+// verdict is the verdict on a run, with its basis.
 type verdict struct {
 	run        v1alpha1.JudgedRun
 	objectives []v1alpha1.ObjectiveResult

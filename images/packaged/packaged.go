@@ -173,7 +173,7 @@ func (r Recipe) wanted(name string) bool {
 	case strings.HasPrefix(name, "usr/share/common-licenses/"):
 		return true
 	case strings.HasPrefix(name, "usr/share/doc/"):
-		// A package may have a link instead of its own folder.
+		// Instead of its own documentation folder, a package may have a link.
 		return strings.Count(name, "/") == 3 || path.Base(name) == "copyright"
 	}
 	return false

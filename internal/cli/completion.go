@@ -43,6 +43,6 @@ func (f *clusterFlags) completeRuns(command *cobra.Command, given []string, _ st
 
 // fixedValues makes the shell complete the values of a flag.
 func fixedValues(command *cobra.Command, flag string, values ...string) {
-	// It fails only for a flag that does not exist, which is a mistake in this package.
+	// An error means that the flag does not exist, which is a mistake in this package.
 	_ = command.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }

@@ -142,7 +142,7 @@ func MeasureWorkBound(series []*Series) (WorkBound, error) {
 	result := WorkBound{Window: window, StartSkewNanoseconds: StartSkewNanoseconds(spans)}
 	counters := make([][NumOperations]Counter, len(series))
 	for client, one := range series {
-		// Each client's own span, because its warm-up can lie in the window of all.
+		// Use each client's own span, because its warm-up can lie in the common window.
 		counters[client] = one.CountersIn(spans[client])
 		result.Clients = append(result.Clients, ratesOf(counters[client], spans[client]))
 	}

@@ -180,7 +180,7 @@ func (p *phaseMaker) redrainTimes(at *field.Path, phase *v1alpha1.CooldownPhase,
 	drained := p.earlierDrain()
 	if drained != nil {
 		var sound bool
-		// The problems of these times were reported for that phase.
+		// Problems with the drain's times were reported for its own phase.
 		if times, sound = (&maker{}).drainTimes(at, drained); !sound {
 			return times, false
 		}

@@ -20,7 +20,7 @@ type rankKey struct {
 	processes int
 }
 
-// rankSet is the files of a number of ranks, counted from 0, with their size.
+// rankSet is the files of the first ranks, from 0 on, with their size.
 type rankSet struct {
 	ranks, bytes uint64
 }
@@ -97,7 +97,7 @@ func (m *maker) layRanks(target string, step *Step, made *engine.Description) {
 		data.laidRanks.add(key, set)
 		data.brokenBy = ""
 	case made.Rewrites && len(data.laidRanks[key]) > 0:
-		// Files are removed before they are written again, and the job may be stopped in between.
+		// The job removes files before it writes them again, and may be stopped in between.
 		delete(data.laidRanks, key)
 		data.brokenBy = step.Phase
 	}

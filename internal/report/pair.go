@@ -134,7 +134,7 @@ func (p *page) beside(names [2]string, sides [2][][]string) bool {
 		return false
 	}
 	for i := range lines {
-		// A little more room between the two.
+		// Leave more room between the two tables.
 		lines[i][first] = strings.Repeat(" ", between) + fmt.Sprintf("%*s", widths[first], lines[i][first])
 	}
 	start := indent + widths[0] + gap

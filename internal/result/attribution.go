@@ -108,7 +108,7 @@ func DrainPoints(whole *Point, burst *v1alpha1.BurstResult) (levels []v1alpha1.A
 	first, last := levelRate(burst, func(s *v1alpha1.BurstSeries) *v1alpha1.Estimate { return s.Burst }),
 		levelRate(burst, func(s *v1alpha1.BurstSeries) *v1alpha1.Estimate { return s.Baseline })
 	before, after := whole.AtLevel(first), whole.AtLevel(last)
-	// Credits that ran out later were still there before the drop.
+	// Before the drop, credits that ran out later were not spent yet.
 	before.Credits = map[string]limits.Fill{}
 	for name, fill := range whole.Credits {
 		before.Credits[name] = fill

@@ -93,7 +93,7 @@ func (b *builder) repetitionRates() {
 		rate.Bytes = bytes[operation]
 		rate.BytesPerSecond = float64(bytes[operation]) / length[operation].Seconds()
 		if transfer := b.described.BlockBytes; transfer > 0 {
-			// The samples also count the ranks' communication as operations.
+			// The samples also count the ranks' communication as operations, so compute the operations from the bytes.
 			rate.Operations = bytes[operation] / transfer
 		}
 		rate.OperationsPerSecond = float64(rate.Operations) / length[operation].Seconds()

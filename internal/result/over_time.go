@@ -139,7 +139,7 @@ func (e *edges) together(part measure.Window, whole []*measure.Series) []series.
 	return points
 }
 
-// alone returns the samples of a single client as they are. It divides the sample in which the load ends.
+// alone returns the samples of a single client as they are. It splits the sample in which the load ends.
 func (e *edges) alone(one *measure.Series) []series.Point {
 	var points []series.Point
 	for i := range one.Len() {

@@ -69,8 +69,8 @@ func (d *drain) measureRefill(one dimension, idle float64) {
 	d.analyzeWith(one, earlier)
 }
 
-// sayFull reports that the bucket was full again, or may have been. It compares what both drains spent with the same
-// refill, that of the first.
+// sayFull adds to the message that the bucket was full again, or may have been. It compares the credits that both
+// drains spent, computed with the refill of the first drain.
 func (d *drain) sayFull(one dimension, at float64) {
 	name := [2]string{"bytes", "operations"}[one]
 	spentWith := func(refill float64) float64 { return d.letThrough(one, at) - refill*at }

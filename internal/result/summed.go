@@ -196,7 +196,7 @@ func (b *builder) inFlight() {
 		}
 		loaded, done = max(loaded, end), max(done, completed)
 	}
-	// An end of I/O that is hours off is wrong: even the whole step with its limit is shorter.
+	// An end of I/O hours after the load is wrong: even the whole step with its limit is shorter.
 	if nanoseconds := done - loaded; len(b.usable) > 0 && nanoseconds >= 0 && nanoseconds < int64(maxInFlight) {
 		b.result.InFlightNanoseconds = &nanoseconds
 	}

@@ -146,7 +146,7 @@ func (b *builder) sumUsage() *Usage {
 			types[of.Extension] = sum
 		}
 	}
-	// In an MPI job, one client may report the directory of all.
+	// In an MPI job, one client may report the directory for all clients.
 	if total == nil || missing > 0 && !b.load.SpansClients {
 		return nil
 	}
@@ -243,7 +243,7 @@ func whyNotSeen(made *v1alpha1.UsageResult) string {
 	return "holes cannot be told from what is saved"
 }
 
-// ratioMilli returns nil if there is nothing to divide.
+// ratioMilli returns the ratio of data to allocated bytes in thousandths; nil if either is 0.
 func ratioMilli(s Space) *int64 {
 	if s.AllocatedBytes == 0 || s.DataBytes == 0 {
 		return nil
