@@ -42,7 +42,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return r.begin(ctx, run)
 }
 
-// read returns the newest known version of the run: the last write may not be in the cache yet.
+// read returns the newest known version of the run, because the cache may not show the last write yet.
 func (r *Reconciler) read(ctx context.Context, key client.ObjectKey) (*v1alpha1.BenchmarkRun, error) {
 	run := &v1alpha1.BenchmarkRun{}
 	if err := r.client.Get(ctx, key, run); err != nil {

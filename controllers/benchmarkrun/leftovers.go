@@ -21,8 +21,8 @@ func finishing(run *v1alpha1.BenchmarkRun) bool {
 	return meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionDataRemoved) != nil
 }
 
-// finishOptions returns what the agents of a target remove: their own data and, if they share the volume, that of lost
-// clients.
+// finishOptions returns the data that the agents of a target remove: their own and, if the clients share the volume,
+// the data of lost clients.
 func (s *session) finishOptions(target v1alpha1.Target, remove bool) conductor.FinishOptions {
 	options := conductor.FinishOptions{RemoveData: remove, Left: s.leftOf(target)}
 	if !remove || !plan.Shared(&target) {

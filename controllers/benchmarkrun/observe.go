@@ -98,7 +98,7 @@ func (r *Reconciler) podsOf(ctx context.Context, run *v1alpha1.BenchmarkRun) ([]
 	return own, nil
 }
 
-// look updates a member from its pod: where its agent listens, or that the pod is gone.
+// look updates a member from its pod: the address of its agent, or that the pod is gone.
 func (r *Reconciler) look(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, m *member, pods map[string]*corev1.Pod) error {
 	if m.lost {
 		return nil

@@ -217,7 +217,7 @@ func whoUses(users []user) string {
 	return strings.Join(by, " and ")
 }
 
-// optional reads an object that may not exist, that the operator may have no right to read, or whose kind the cluster
+// optional reads an object that may not exist, that the operator may not be allowed to read, or whose kind the cluster
 // does not have. why is set in the latter two cases.
 func (r *Reconciler) optional(ctx context.Context, name string, into client.Object) (found bool, why string, err error) {
 	err = r.direct.Get(ctx, client.ObjectKey{Name: name}, into)

@@ -87,7 +87,7 @@ func judged(status *v1alpha1.StorageBenchmarkStatus, hash string) bool {
 }
 
 // wanted reports whether a run is requested that is not recorded yet: by a user, by the schedule, or by a spec.run that
-// was not judged. The latter does not count if trigger.onChange is false, or absent beside a schedule.
+// has no verdict. A new spec.run does not count if trigger.onChange is false, or absent beside a schedule.
 func wanted(obs observation) bool {
 	return requestOf(obs.benchmark).any() || obs.times.asks() ||
 		obs.startsOnChange() && !judged(&obs.benchmark.Status, obs.hash)

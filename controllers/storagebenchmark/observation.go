@@ -85,7 +85,7 @@ func isIntended(benchmark *v1alpha1.StorageBenchmark, run *v1alpha1.BenchmarkRun
 		run.Spec.Seed == identityOf(benchmark, &benchmark.Status, hash).seed
 }
 
-// ended reports whether a run is over. A failed run ends when its data is removed.
+// ended reports whether a run is over. A failed run is over once its data is removed.
 func ended(run *v1alpha1.BenchmarkRun) bool {
 	return run.Status.EndTime != nil || isTrue(run.Status.Conditions, v1alpha1.ConditionComplete)
 }

@@ -122,7 +122,7 @@ func (t timetable) wake(now time.Time) time.Duration {
 	return first
 }
 
-// expiry returns the moment just after the deadline for the due run; zero if there is no deadline.
+// expiry returns the moment just after the due run's deadline; zero if there is no deadline.
 func (t timetable) expiry() time.Time {
 	if t.due.At.IsZero() || t.deadline == 0 {
 		return time.Time{}

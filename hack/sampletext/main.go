@@ -24,7 +24,7 @@ import (
 	"strings"
 )
 
-// leastWords of a string literal that is a message, and not a name or a key.
+// leastWords is the least number of words in a string literal that counts as a message, and not as a name or a key.
 const leastWords = 5
 
 // text is a comment or a message, with its place.

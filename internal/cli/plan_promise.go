@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// promiseTexts returns what is documented, with one entry for all loads of a target that can expect the same rates, and
-// what is unknown.
+// promiseTexts returns the documented rates, with one entry for all loads of a target that can expect the same rates,
+// and the missing facts about the storage.
 func promiseTexts(d *planDocument) []string {
 	promises, documented := d.Promises, d.Documented
 	type group struct {

@@ -228,7 +228,7 @@ func (s *Step) rates(o Options) []line {
 	return append(lines, clients)
 }
 
-// credits shows the estimated fill of the buckets for which there is an estimate.
+// credits shows the estimated fill of the buckets that have an estimate.
 func (s *Step) credits(o Options) []line {
 	if s.Figures == nil {
 		return nil

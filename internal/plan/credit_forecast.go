@@ -164,8 +164,8 @@ const (
 	lastingPercent = 70
 )
 
-// Lasting returns how long a lower rate must last in a Drain to count as the baseline, and so how long the drain
-// continues after the credits are spent. Rates are known per second, so the time is in whole seconds.
+// Lasting returns the time for which a lower rate must last in a Drain to count as the baseline, and for which the
+// drain therefore continues after the credits are spent. Rates are known per second, so the time is in whole seconds.
 func (s Step) Lasting() time.Duration {
 	return wholeSeconds(min(usualLasting, max(leastLasting, s.MinDuration*lastingPercent/100)).Seconds())
 }

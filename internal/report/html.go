@@ -103,7 +103,8 @@ func HTML(w io.Writer, d Document) error {
 	return made.write(w)
 }
 
-// severityClass returns the CSS class of a list by its title: that of disqualifying remarks, that of warnings, or none.
+// severityClass returns the CSS class for a list with that title: one for disqualifying remarks, one for warnings, or
+// none.
 func severityClass(title string) string {
 	switch {
 	case strings.HasPrefix(title, "The figures do not measure"):

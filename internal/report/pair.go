@@ -150,8 +150,8 @@ func pairLegend(pair *compare.Pair) string {
 		countText(pair, what) + "."
 }
 
-// driftLegend explains that a difference no larger than that of a repeated cell counts as none; empty if no cell was
-// repeated.
+// driftLegend explains that a difference no larger than the drift of a repeated cell counts as none; empty if no cell
+// was repeated.
 func driftLegend(pair *compare.Pair) string {
 	if slices.ContainsFunc(bothSteps(pair), func(s v1alpha1.StepResult) bool { return s.DriftPermille != nil }) {
 		return ", or if it is not larger than that of the repeated cell"

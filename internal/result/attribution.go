@@ -15,7 +15,8 @@ const (
 	maxLimitName  = 128
 )
 
-// Attribution returns what limited the point's rate, in full, or nil if nothing is documented and nothing explains it.
+// Attribution returns the limits that may have held the point's rate back, with all details, or nil if nothing is
+// documented and nothing explains the rate.
 func (p *Point) Attribution(level v1alpha1.AttributionLevel) *v1alpha1.Attribution {
 	found := p.judged()
 	if p.silent(&found) {

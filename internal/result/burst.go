@@ -153,8 +153,8 @@ func (d *drain) earlier(one dimension) []detect.Sample {
 	return all
 }
 
-// warmUp returns what was completed in this step before the measured time. The tool discards what it did between its
-// last sample of the warm-up and its first measured one; the rate is assumed to have continued there.
+// warmUp returns the I/O of this step before the measured time. The tool discards its I/O between the last sample of
+// the warm-up and the first measured one; the rate is assumed to have continued there.
 func (d *drain) warmUp(one dimension) (detect.Sample, bool) {
 	var first int64
 	rate, found := 0.0, false
@@ -185,7 +185,7 @@ func (d *drain) warmUp(one dimension) (detect.Sample, bool) {
 	return detect.Sample{StartSeconds: start, Rate: rate}, found && start < 0 && rate > 0 && rate <= maxRate
 }
 
-// main returns the result of the dimension whose credits ran out, or else that of bytes if there is one.
+// main returns the result of the dimension whose credits ran out, or else the result for bytes if there is one.
 func (d *drain) main() *detect.Result {
 	if d.result.Dimension == dimensionOperations || !d.ok[inBytes] {
 		return &d.found[inOperations]

@@ -39,7 +39,7 @@ type Client struct {
 	Like *engine.DataSample
 	// ToolVersion is the version that the tool reported.
 	ToolVersion string
-	// ToolMessages is all output of the tool, for finding a cause; the relevant parts are in Failure and Notices.
+	// ToolMessages is all output of the tool, for troubleshooting; the relevant parts are in Failure and Notices.
 	ToolMessages string
 	// Notices are the agent's warnings during the step.
 	Notices []Notice

@@ -67,7 +67,7 @@ func (b *builder) points() []series.Point {
 
 // edges are the instants at which the state of a target's points changes.
 type edges struct {
-	// first is the start of the first sample of any client, last the end of the last one.
+	// first is the start of the first sample of any client, last the end of the last sample of any client.
 	first, last int64
 	// running is the start of the last client, measuring the end of the last client's warm-up, and ending the first end
 	// of a client's load.

@@ -48,7 +48,7 @@ func (d *drain) redrain() {
 	}
 }
 
-// measureRefill replaces the refill that was known before, and computes again what was spent.
+// measureRefill replaces the refill that was known before by the measured one, and computes the spent credits again.
 func (d *drain) measureRefill(one dimension, idle float64) {
 	earlier := d.earlier(one) // only the warm-up, because the bucket was empty
 	refillAt := func(seconds float64) float64 {
@@ -105,7 +105,7 @@ func (d *drain) firstIO() time.Time {
 	return time.Unix(0, first).UTC()
 }
 
-// letThrough returns what was completed in the series up to a time near its last drop.
+// letThrough returns the I/O of the series up to a time near its last drop.
 func (d *drain) letThrough(one dimension, until float64) float64 {
 	drops := d.found[one].Drops
 	last := drops[len(drops)-1]

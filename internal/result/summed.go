@@ -89,7 +89,7 @@ func (b *builder) sumUp() (s summed, ok bool) {
 }
 
 // joinShortEnd joins a short last sample to the one before it. The load ends at any instant, and the rest of the last
-// second may be some milliseconds, in which one operation more or less changes the rate a lot.
+// second may be only milliseconds long; one operation more or less then changes its rate a lot.
 func (s *summed) joinShortEnd() {
 	for _, samples := range []*[]detect.Sample{&s.bytes, &s.operations} {
 		count := len(*samples)
@@ -174,8 +174,8 @@ func complete(window measure.Window, all []*measure.Series, spans []measure.Clie
 	return true
 }
 
-// inFlight records how long it took from the planned end of the last client's load until the last operation was
-// complete. An agent's end of I/O is that of fio's own runtime, which lasts until everything in flight is complete.
+// inFlight records the time from the planned end of the last client's load to the completion of the last operation. An
+// agent reports the end of fio's own runtime as the end of I/O; that includes everything in flight.
 func (b *builder) inFlight() {
 	if b.step.WorkBound() || b.step.Duration <= 0 {
 		return

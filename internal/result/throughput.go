@@ -85,8 +85,8 @@ func (b *builder) syncRate() {
 	}
 }
 
-// workBound computes the rates from all that the tools report to have done, over the time from the first start to the
-// last end. Samples only provide the times.
+// workBound computes the rates from the tools' own totals, over the time from the first start to the last end. Samples
+// only provide the times.
 func (b *builder) workBound() error {
 	measured, err := measure.MeasureWorkBound(b.series)
 	if err != nil {

@@ -159,7 +159,7 @@ func (b *builder) sumUsage() *Usage {
 	return total
 }
 
-// otherTypes stands for all types beyond the number that is listed.
+// otherTypes stands for all types beyond the ones that are listed.
 const otherTypes = "*"
 
 func tellTypes(types map[string]Space) []TypeUsage {
