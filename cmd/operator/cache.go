@@ -15,8 +15,8 @@ import (
 	"github.com/storagebench/storagebench/controllers/storagebenchmark"
 )
 
-// cacheOptions limits what the operator caches: of the pods only those of runs, and of them and of runs that have ended
-// little more than their metadata.
+// cacheOptions limits what the operator caches: only the pods of runs, and little more than the metadata of these pods
+// and of ended runs.
 //
 // Reading a kind that no controller watches is an error. By default such a read would silently start a watch of the
 // kind in the whole cluster.
@@ -53,7 +53,7 @@ func having(label string) labels.Selector {
 //
 // A PersistentVolumeClaim that a user names does not carry the project's label, so a cache of labelled claims would
 // report it as missing, and a cache of all claims would hold those of the whole cluster for the few that are read.
-// Secrets are never kept in memory, except for the master key. The other kinds are read seldom.
+// Secrets are never kept in memory, except for the master key. The other kinds are rarely read.
 func readDirectly() []client.Object {
 	return []client.Object{
 		&corev1.PersistentVolumeClaim{},

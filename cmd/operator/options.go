@@ -42,14 +42,14 @@ type options struct {
 	health             string
 	// namespaces to watch; empty means all.
 	namespaces []string
-	// profileLibrary is true if the operator creates the library of ClusterWorkloadProfiles.
+	// profileLibrary is true if the operator installs the library of ClusterWorkloadProfiles.
 	profileLibrary bool
 	// sharedQueues names the queues that all namespaces share; every other queue belongs to one namespace.
 	sharedQueues []string
 	// pullSecrets and clientLabels are added to the pods of all runs.
 	pullSecrets  []objects.PullSecret
 	clientLabels map[string]string
-	// priorityClass is the operator's own; empty if it has none.
+	// priorityClass is the operator's own priority class; empty if it has none.
 	priorityClass string
 	lossTimeout   time.Duration
 	parallelRuns  int
@@ -57,7 +57,7 @@ type options struct {
 	maxClients, maxClientsPerNamespace int
 	logLevel                           slog.Level
 	showVersion                        bool
-	// check is true if the program tests an installed operator and exits, instead of running as one.
+	// check is true if the program only checks an installed operator and exits.
 	check bool
 }
 
@@ -213,12 +213,12 @@ func (o *options) addClientLabels(value string) error {
 	return nil
 }
 
-// imageRemedy says where images come from.
+// imageRemedy explains to users where to get an image.
 const imageRemedy = "name one that you have pushed (`make push REGISTRY=...` prints it), or leave it out for one that is loaded " +
 	"onto every node"
 
-// defaultImage returns the image that a variable of the environment names, or else the one of this version that is in
-// no registry.
+// defaultImage returns the image that an environment variable names, or else this version's image, which is in no
+// registry.
 func defaultImage(variable, name string) string {
 	return cmp.Or(os.Getenv(variable), version.Image(name, version.Version))
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/installation"
 )
 
-// reachEvery is how often the operator checks whether its permissions to read have changed since its start.
+// reachEvery is the interval at which the operator checks whether its read permissions have changed since its start.
 const reachEvery = time.Minute
 
 // errReachChanged ends an operator whose permissions have changed, because watches are set up only once, at the start.

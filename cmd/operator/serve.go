@@ -25,7 +25,7 @@ const (
 	// that a looping controller does not flood the server. The server's own priority and fairness applies as well.
 	requestsPerSecond = 100
 	requestsBurst     = 300
-	// shutdownTimeout is how long a stopping operator waits for reconciles in progress. The grace period of the
+	// shutdownTimeout is the time that a stopping operator waits for reconciles in progress. The grace period of the
 	// Deployment is longer.
 	shutdownTimeout = 20 * time.Second
 )
@@ -88,8 +88,8 @@ func findCluster() (*rest.Config, error) {
 // errTakenOver ends an operator that stalled for so long that another one became the leader.
 var errTakenOver = errors.New("another operator became leader while this one was paused; restarting as a standby")
 
-// prepare does what must succeed before any controller starts, so that a faulty installation ends the operator with a
-// one-line error.
+// prepare does everything that must succeed before any controller starts, so that a faulty installation ends the
+// operator with a one-line error.
 func prepare(ctx context.Context, config *rest.Config, o *options) (parts, error) {
 	api, err := kubernetes.NewForConfig(config)
 	if err != nil {

@@ -27,7 +27,7 @@ type parts struct {
 	master       identity.Master
 	installation string
 	candidate    *leader.Candidate
-	// reach is what the operator may read, as access reviews reported at the start. It is empty if all namespaces are
+	// reach lists what the operator may read, from access reviews at the start. It is empty if all namespaces are
 	// watched.
 	reach   installation.Reach
 	reviews authorizationclient.SelfSubjectAccessReviewsGetter

@@ -21,7 +21,8 @@ const entry = "default/kustomization.yaml"
 const (
 	// Default is everything that a cluster needs. Metrics is Default with metrics that Prometheus can reach. Monitoring
 	// is Metrics with the objects that the Prometheus operator and Grafana look for. Namespaced is Default with an
-	// operator that watches one namespace. Kueue is the right that is needed for Kueue, beside one of the others.
+	// operator that watches one namespace. Kueue is the additional permission for Kueue, installed beside one of the
+	// others.
 	Default    = "default"
 	Metrics    = "metrics"
 	Monitoring = "monitoring"
@@ -79,13 +80,13 @@ func build(memory filesys.FileSystem, folder string) ([]byte, error) {
 	return text, nil
 }
 
-// Images are the whole names of images, such as registry.example/storagebench/fio:v1@sha256:…; empty for none.
+// Images holds full image names, such as registry.example/storagebench/fio:v1@sha256:…; an empty name means no image.
 type Images struct{ Operator, Fio, IOR string }
 
 // ImageNames lists the images by the names that Of takes.
 var ImageNames = []string{"operator", "fio", "ior"}
 
-// Of returns where the name of an image is kept; the name is one of ImageNames.
+// Of returns a pointer to the name of an image; name is one of ImageNames.
 func (i *Images) Of(name string) *string {
 	return map[string]*string{"operator": &i.Operator, "fio": &i.Fio, "ior": &i.IOR}[name]
 }
@@ -114,7 +115,7 @@ spec:
 	return text
 }
 
-// Pinned returns all manifests of the given folder with other images.
+// Pinned returns all manifests of the given folder, with the given images in place of the default ones.
 func Pinned(config fs.FS, folder string, images Images) ([]byte, error) {
 	memory, err := read(config)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// soon requests the next decision at once: facts have changed, and nothing outside has to happen first.
+// soon requests the next decision at once: facts have changed, and the run need not wait for anything outside.
 const soon = time.Millisecond
 
 // apply records the facts of an action in the run and returns what to do next.
@@ -34,7 +34,7 @@ func (r *Reconciler) apply(run *v1alpha1.BenchmarkRun, s *session, seen observat
 		record.Warn(run, leftBehind(run, s)...)
 		record.Finished(run, leftovers(run, s), s.now())
 		out.Settled = false
-	default: // what the driver notes and does is all
+	default: // the driver has already recorded and done everything
 	}
 	return out, err
 }
@@ -58,8 +58,8 @@ type clients struct {
 	seen observation
 }
 
-// Replace implements drive.Clients. The pod of a replacement is created when the previous one is really gone, and
-// claims that are gone too are created again.
+// Replace implements drive.Clients. A replacement pod is created only after the previous pod is gone; deleted claims
+// are created again with it.
 func (c clients) Replace(keys []decide.ClientKey) error {
 	for _, key := range keys {
 		c.s.expect(c.run, key, c.s.members[key].pod.Attempt+1)
@@ -68,10 +68,10 @@ func (c clients) Replace(keys []decide.ClientKey) error {
 	return nil
 }
 
-// Finish implements drive.Clients: it tells agents to clean up and leave. Each process that conducts the run tells each
-// agent once, because the previous process may have died before it could. An agent that worked for the previous process
-// and has not connected to this one yet gets time to connect, because it has files to remove. A replacement that was
-// never reached has no files of its own; other agents remove those of the client before it.
+// Finish implements drive.Clients: it tells agents to clean up and exit. Each operator process that conducts the run
+// tells each agent once, because the previous process may have died before it could. An agent that worked for the
+// previous process but has not yet connected to this one gets time to connect, because it has files to remove. A
+// replacement that was never reached has no files of its own; other agents remove the files of its predecessor.
 func (c clients) Finish([]decide.ClientKey) {
 	late := c.s.now().After(leaving(c.run).LastTransitionTime.Add(c.options.LossTimeout))
 	told := map[string][]decide.ClientKey{}
@@ -93,7 +93,7 @@ func (c clients) Finish([]decide.ClientKey) {
 	}
 }
 
-// leaving returns the condition that says since when clients are to leave; nil if they are not.
+// leaving returns the condition that records when clients were told to exit; nil if they were not.
 func leaving(run *v1alpha1.BenchmarkRun) *metav1.Condition {
 	return meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionDataRemoved)
 }

@@ -19,16 +19,16 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// claimed is what was found out about a run's claims before it creates a pod.
+// claimed holds the findings about a run's claims from before it creates a pod.
 type claimed struct {
 	// storage holds, by target, the properties of the storage that its pods depend on.
 	storage map[string]objects.Storage
-	// refusal is why the run cannot proceed; nil if it can.
+	// refusal is the reason why the run cannot proceed; nil if it can.
 	refusal  *decide.Failure
 	warnings []v1alpha1.Warning
 }
 
-// asked is one existing claim and its uses by the run.
+// asked is an existing claim and the run's uses of it.
 type asked struct {
 	claim *corev1.PersistentVolumeClaim
 	// volume is nil if the claim is not bound, or the operator may not read the volume.
@@ -46,8 +46,8 @@ type wanted struct {
 	path   *field.Path
 }
 
-// inspect checks the claims of a run once per session. If the run needs what a claim does not allow, it ends before
-// there is a pod. After the first step this is not checked any more.
+// inspect checks the claims of a run once per session. If a claim does not allow what the run needs, the run fails
+// before any pod is created. After the first step, claims are not checked again.
 func (r *Reconciler) inspect(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session) error {
 	if s.claimed != nil || ending(run) || !run.DeletionTimestamp.IsZero() {
 		return nil
@@ -273,7 +273,7 @@ func (c *claimed) place(all []*asked, users map[*asked][]user) {
 		node := nodeOf(users[one])
 		var targets []string
 		for _, want := range one.wanted {
-			// Targets that were already together with one of these are now together with all of them.
+			// Targets that were already placed together with one of these now share a node with all of them.
 			targets = append(targets, want.target.Name)
 			targets = append(targets, c.storage[want.target.Name].Together...)
 		}

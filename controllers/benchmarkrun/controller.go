@@ -42,7 +42,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return r.begin(ctx, run)
 }
 
-// read returns the newest known version of the run: the last write may not be in the cache yet.
+// read returns the newest known version of the run, because the cache may not show the last write yet.
 func (r *Reconciler) read(ctx context.Context, key client.ObjectKey) (*v1alpha1.BenchmarkRun, error) {
 	run := &v1alpha1.BenchmarkRun{}
 	if err := r.client.Get(ctx, key, run); err != nil {
@@ -51,9 +51,9 @@ func (r *Reconciler) read(ctx context.Context, key client.ObjectKey) (*v1alpha1.
 	return r.sessions.newest(run), nil
 }
 
-// begin records that the run creates objects from now on, once its clients have room and it is its turn. The finalizer comes first, because what
-// is created has to be cleaned up. Each write uses the version of the one before, so that nothing can change between
-// the check of the other runs and the beginning.
+// begin records that the run creates objects from now on, once there is room for its clients and it is first in its
+// queue. It adds the finalizer first, because created objects have to be cleaned up. Each write uses the version of the
+// one before, so that nothing can change between the check of the other runs and the start.
 func (r *Reconciler) begin(ctx context.Context, run *v1alpha1.BenchmarkRun) (ctrl.Result, error) {
 	if why := replacedBy(run); why != nil {
 		return r.withdraw(ctx, run, *why)

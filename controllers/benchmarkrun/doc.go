@@ -7,6 +7,6 @@
 //	status    one patch; a fact that could not be stored has not happened
 //	act       pods, claims, commands to agents
 //
-// Everything that must be known after a crash is in the status before any agent is told. What a session holds in memory
-// (connections, samples of the live step) is rebuilt from the status, the pods and the agents' own logs.
+// Everything that must be known after a crash is in the status before any agent gets a command. What a session holds in
+// memory (connections, samples of the live step) is rebuilt from the status, the pods and the agents' own logs.
 package benchmarkrun

@@ -14,10 +14,10 @@ import (
 	"github.com/storagebench/storagebench/internal/discover"
 )
 
-// news is an event about a run. It is sent once the status that it follows from is stored.
+// news is an event about a run. It is sent once the status change that it reports is stored.
 type news struct {
 	kind, reason string
-	// action is what the operator did, for programs.
+	// action is the machine-readable name of what the operator did.
 	action, note string
 }
 
@@ -28,7 +28,7 @@ func (r *Reconciler) tell(run, before *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// newsOf returns events about the changes from one status to the next that people want to know about.
+// newsOf returns events about the changes from one status to the next that users want to see.
 func newsOf(run, before *v1alpha1.BenchmarkRun) []news {
 	var all []news
 	add := func(kind, reason, action, note string, arguments ...any) {
@@ -70,7 +70,7 @@ func newsOf(run, before *v1alpha1.BenchmarkRun) []news {
 
 type adder func(kind, reason, action, note string, arguments ...any)
 
-// turn adds an event if a run begins or ends its wait.
+// turn adds an event if a run starts or stops waiting.
 func turn(run, before *v1alpha1.BenchmarkRun, add adder) {
 	now := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionWaiting)
 	waited := isTrue(before, v1alpha1.ConditionWaiting) != nil

@@ -23,8 +23,8 @@ import (
 const (
 	// askEvery is the interval at which the events of pods that do not start are read.
 	askEvery = 5 * time.Second
-	// maxAsks is the number of pods whose events are read at a time, so that a run of many clients leaves requests to
-	// others.
+	// maxAsks is the number of pods whose events are read at a time, so that a run of many clients leaves request quota
+	// for other runs.
 	maxAsks = 8
 )
 
@@ -42,9 +42,9 @@ func (r *Reconciler) explain(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 		pod := pods[objects.PodName(run, m.pod)]
 		switch {
 		case pod == nil:
-			// m.why already holds why the pod could not be created.
+			// If the pod could not be created, m.why already holds the reason.
 		case pod.Status.Phase == corev1.PodRunning:
-			// The conductor's message is newer.
+			// The pod is running, so the conductor's message about its agent is newer.
 			m.why = ""
 		default:
 			why, enough := waiting(pod, run)
@@ -63,8 +63,8 @@ func (r *Reconciler) explain(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 	}
 }
 
-// waiting returns why a pod is not running, from its status. enough is true if that is a reason; otherwise it only
-// describes how far the pod is.
+// waiting returns why a pod is not running, from its status. enough is true if the status alone explains it; otherwise
+// why only describes how far the start of the pod is.
 func waiting(pod *corev1.Pod, run *v1alpha1.BenchmarkRun) (why string, enough bool) {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
@@ -100,9 +100,9 @@ func spreadHint(run *v1alpha1.BenchmarkRun, message string) string {
 		int(run.Spec.Run.Clients.Count)*len(run.Spec.Run.Targets))
 }
 
-// lastWarning returns what the cluster reports about an unbound claim of the pod, or else its newest warning about the
-// pod itself. The event of a claim says what is wrong with it; that of the pod only says that the claim is not bound.
-// It returns "" if there is nothing or the events cannot be read.
+// lastWarning returns the cluster's report about an unbound claim of the pod, or else the newest warning about the pod
+// itself. The event of a claim says what is wrong with it; that of the pod only says that the claim is not bound. It
+// returns "" if there is neither or the events cannot be read.
 func (r *Reconciler) lastWarning(ctx context.Context, run *v1alpha1.BenchmarkRun, pod *corev1.Pod) string {
 	for _, volume := range pod.Spec.Volumes {
 		if volume.PersistentVolumeClaim == nil {
@@ -140,7 +140,7 @@ func aboutClaim(claim *corev1.PersistentVolumeClaim, event *corev1.Event) string
 }
 
 // newestEvent returns the newest warning about an object, or its newest event if there is no warning. It returns nil if
-// there are no events or they cannot be read: the message is a help, not a fact to decide on.
+// there are no events or they cannot be read: the message only informs, and no decision depends on it.
 func (r *Reconciler) newestEvent(ctx context.Context, namespace string, uid types.UID) *corev1.Event {
 	var list corev1.EventList
 	err := r.direct.List(ctx, &list, client.InNamespace(namespace),

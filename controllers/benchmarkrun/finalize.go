@@ -23,7 +23,7 @@ func (r *Reconciler) finalize(ctx context.Context, run *v1alpha1.BenchmarkRun) (
 	finalized := controllerutil.RemoveFinalizer(run, v1alpha1.FinalizerRun)
 	marked := run.Status.EndTime != nil && markOver(run)
 	if !finalized && !marked {
-		// The cache may show a pod that was created just before the end only after all others were deleted.
+		// The cache may lag: a pod created just before the end may appear in it only after all others were deleted.
 		return ctrl.Result{}, r.clearPods(ctx, run)
 	}
 	if err := r.clear(ctx, run); err != nil {
@@ -70,7 +70,7 @@ func (r *Reconciler) endGroup(ctx context.Context, pod *corev1.Pod) error {
 	}
 	err := r.client.Patch(ctx, pod, client.MergeFrom(before))
 	if apierrors.IsForbidden(err) {
-		// The right was taken away after the run had begun. The rest of the run has to go all the same.
+		// The permission was revoked after the run had begun. The run's other objects must still be deleted.
 		ctrl.LoggerFrom(ctx).Error(err, "Leaving a group of pods to Kueue, which may keep its quota; kueue.enabled of the chart "+
 			"or config/kueue gives the right", "pod", pod.Name)
 		return nil

@@ -16,13 +16,13 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// finishing reports whether the agents were told, or are to be told, to clean up.
+// finishing reports whether the agents have been, or are about to be, told to clean up.
 func finishing(run *v1alpha1.BenchmarkRun) bool {
 	return meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionDataRemoved) != nil
 }
 
-// finishOptions returns what the agents of a target remove: their own data and, if they share the volume, that of lost
-// clients.
+// finishOptions returns the data that the agents of a target remove: their own and, if the clients share the volume,
+// the data of lost clients.
 func (s *session) finishOptions(target v1alpha1.Target, remove bool) conductor.FinishOptions {
 	options := conductor.FinishOptions{RemoveData: remove, Left: s.leftOf(target)}
 	if !remove || !plan.Shared(&target) {
@@ -93,9 +93,9 @@ func leftBy(s *session, key decide.ClientKey, byOthers bool) string {
 	return fmt.Sprintf("client %s was lost before it could say that its data is removed", key)
 }
 
-// unseen returns the directories of a run that could not be conducted to its end. Its agents are told to end and remove
-// their data, but the operator does not see whether they do. Agents create directories only for a step, and each step
-// is recorded before they load it.
+// unseen returns the directories of a run that could not be conducted to its end. Its agents are told to exit and
+// remove their data, but the operator does not see whether they do. Agents create directories only for a step, and each
+// step is recorded before they load it.
 func unseen(run *v1alpha1.BenchmarkRun) []v1alpha1.DataLeft {
 	if len(run.Status.Steps) == 0 {
 		return nil
@@ -114,13 +114,13 @@ func unseen(run *v1alpha1.BenchmarkRun) []v1alpha1.DataLeft {
 	return left
 }
 
-// goesWithRun reports whether all volumes of a target end with the run.
+// goesWithRun reports whether all volumes of a target are deleted with the run.
 func goesWithRun(target v1alpha1.Target) bool {
 	return !slices.ContainsFunc(target.Volumes, func(volume v1alpha1.Volume) bool { return !endsWithRun(volume) })
 }
 
-// endsWithRun reports whether a volume is deleted with the run, because its claim is. An existing volume may stay when its
-// claim is deleted.
+// endsWithRun reports whether a volume is deleted with the run, because its claim is. An existing volume may stay when
+// its claim is deleted.
 func endsWithRun(volume v1alpha1.Volume) bool {
 	template := volume.ClaimTemplate
 	return template != nil && template.Lifetime != v1alpha1.ClaimForBenchmark && !claims.AllowsExisting(template)

@@ -93,8 +93,8 @@ func (s *session) latencies() map[metrics.Load]metrics.Latency {
 	return all
 }
 
-// follows records for Live which step of a run is loading or loaded last. The last step is kept so that a periodic
-// reader sees all of it.
+// follows records, for Live, the step of a run that is loading or loaded last. It keeps the last step so that a
+// periodic reader sees all of it.
 func (s *session) follows(run *v1alpha1.BenchmarkRun) {
 	var live *decide.Attempt
 	for _, fact := range run.Status.Steps {

@@ -21,7 +21,7 @@ const (
 	maxMessage = 2048
 )
 
-// narrate sets the stage and the message, which tell people what the run is waiting for or how far its step is.
+// narrate sets the stage and the message, which show what the run is waiting for or how far its step is.
 func narrate(run *v1alpha1.BenchmarkRun, s *session, seen observation) {
 	if run.Status.Stage == v1alpha1.StageFinishing || seen.snapshot.Failure != nil || seen.snapshot.Cancel != nil {
 		return
@@ -42,7 +42,7 @@ func narrate(run *v1alpha1.BenchmarkRun, s *session, seen observation) {
 	}
 }
 
-// absentees counts the clients that are not connected, by why, and names the first of each reason.
+// absentees counts the clients that are not connected by reason, and names the first client of each reason.
 func absentees(clients []decide.Client) string {
 	const named = 2
 	var reasons []string

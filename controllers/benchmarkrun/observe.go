@@ -23,10 +23,10 @@ type observation struct {
 	snapshot decide.Snapshot
 	// pods are the pods of the run by name, including those of earlier attempts.
 	pods map[string]*corev1.Pod
-	// storage describes the targets as discovered, if that is to be recorded now. warnings are about the whole run.
+	// storage describes the discovered targets, if it is time to record them. warnings are about the whole run.
 	storage  []v1alpha1.StorageDescription
 	warnings []v1alpha1.Warning
-	// superseded is the message that another leader conducts the run; empty if none does.
+	// superseded is the message that another leader conducts the run; empty if there is none.
 	superseded string
 }
 
@@ -81,8 +81,8 @@ func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 	return seen, nil
 }
 
-// podsOf returns the pods that name the run as their controller. Whether the operator has made them is another question
-// (see proves): anyone who may create pods can write such a reference.
+// podsOf returns the pods that name the run as their controller. They need not be the operator's own (see proves):
+// anyone who may create pods can write such a reference.
 func (r *Reconciler) podsOf(ctx context.Context, run *v1alpha1.BenchmarkRun) ([]corev1.Pod, error) {
 	var list corev1.PodList
 	err := r.client.List(ctx, &list, client.InNamespace(run.Namespace), client.MatchingLabels{v1alpha1.LabelRun: run.Name})
@@ -98,7 +98,7 @@ func (r *Reconciler) podsOf(ctx context.Context, run *v1alpha1.BenchmarkRun) ([]
 	return own, nil
 }
 
-// look updates a member from its pod: where its agent listens, or that the pod is gone.
+// look updates a member from its pod: the address of its agent, or that the pod is gone.
 func (r *Reconciler) look(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, m *member, pods map[string]*corev1.Pod) error {
 	if m.lost {
 		return nil
@@ -106,7 +106,7 @@ func (r *Reconciler) look(ctx context.Context, run *v1alpha1.BenchmarkRun, s *se
 	name := objects.PodName(run, m.pod)
 	pod := pods[name]
 	if pod == nil && m.uid != "" {
-		// The cache may not show the pod yet. Another one may be created only when this one is certain to be gone.
+		// The cache may not show the pod yet. A replacement may be created only once this pod is certainly gone.
 		pod = &corev1.Pod{}
 		err := r.direct.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: name}, pod)
 		switch {

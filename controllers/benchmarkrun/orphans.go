@@ -17,8 +17,9 @@ import (
 )
 
 // lookForGone determines once which benchmarks with directories on the run's volumes no longer exist. The agents list
-// the directories before the API is asked, so that a benchmark which is created in between is not among them; and a
-// deleted benchmark never comes back under its UID. If it cannot be determined, no benchmark counts as deleted.
+// the directories before the operator queries the API, so that a benchmark created in between is not mistaken for a
+// deleted one; a deleted benchmark never returns under its UID. If this cannot be determined, no benchmark counts as
+// deleted.
 func (r *Reconciler) lookForGone(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, clients []decide.Client) {
 	if s.goneAsked || len(clients) == 0 || slices.ContainsFunc(clients, func(c decide.Client) bool { return c.Connection == decide.Connecting }) {
 		return
@@ -40,9 +41,9 @@ func (r *Reconciler) lookForGone(ctx context.Context, run *v1alpha1.BenchmarkRun
 	s.gone = slices.DeleteFunc(owners, func(uid string) bool { return there[uid] || uid == run.Spec.BenchmarkRef.UID })
 }
 
-// benchmarksThere returns the UIDs of all benchmarks in the cluster, and of those that a run still names: as its owner, or
-// as its benchmark if the benchmark was deleted and its runs were kept, which removes their owner references. The cache
-// is enough for the latter, because the operator takes every run that it conducts from there.
+// benchmarksThere returns the UIDs of all existing benchmarks, and of those that a run still names: as its owner, or as
+// its benchmark if the benchmark was deleted and its runs were kept, which removes their owner references. Reading runs
+// from the cache is enough, because the operator takes every run that it conducts from there.
 func (r *Reconciler) benchmarksThere(ctx context.Context) (map[string]bool, error) {
 	there := map[string]bool{}
 	var runs v1alpha1.BenchmarkRunList
@@ -55,7 +56,8 @@ func (r *Reconciler) benchmarksThere(ctx context.Context) (map[string]bool, erro
 	for _, kind := range []string{"StorageBenchmarkList", "BenchmarkRunList"} {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
-		// If the list begins again, objects that were deleted in between count too: another run removes their data.
+		// If the list restarts, objects deleted in the meantime still count as existing: a later run removes their
+		// data.
 		err := eachPage(ctx, r.direct, list, nil, func(page *metav1.PartialObjectMetadataList) {
 			for i := range page.Items {
 				there[string(page.Items[i].UID)] = true
@@ -71,8 +73,8 @@ func (r *Reconciler) benchmarksThere(ctx context.Context) (map[string]bool, erro
 	return there, nil
 }
 
-// leftOf returns, for each client, which data of deleted benchmarks and earlier runs it removes. If the clients of a
-// target share the volumes, only one of them does.
+// leftOf returns a function that returns the data of deleted benchmarks and earlier runs that a client removes. If the
+// clients of a target share the volumes, only one of them removes any.
 func (s *session) leftOf(target v1alpha1.Target) func(decide.ClientKey) conductor.Left {
 	return func(key decide.ClientKey) conductor.Left {
 		if key.Index != 0 && plan.Shared(&target) {
@@ -82,7 +84,7 @@ func (s *session) leftOf(target v1alpha1.Target) func(decide.ClientKey) conducto
 	}
 }
 
-// leftBehind returns warnings about what became of the data that deleted benchmarks and earlier runs had left.
+// leftBehind returns warnings about the data that deleted benchmarks and earlier runs had left, removed or not.
 func leftBehind(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.Warning {
 	var all []v1alpha1.Warning
 	for _, target := range run.Spec.Run.Targets {

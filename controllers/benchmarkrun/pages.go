@@ -11,9 +11,9 @@ import (
 // pageOf is the page size of lists.
 const pageOf = 500
 
-// eachPage lists objects past the cache, page by page, and calls show for each page. empty is a list without objects.
-// The API server forgets the state that a list continues after some minutes (410 Gone): the list then begins again.
-// begin is called at each beginning, to drop what earlier pages have shown; it may be nil.
+// eachPage lists objects page by page, bypassing the cache, and calls show for each page. empty is a list without
+// objects. The API server expires a continue token after some minutes (410 Gone); the list then restarts. begin is
+// called at each start, to drop what earlier pages have shown; it may be nil.
 func eachPage[L client.ObjectList](
 	ctx context.Context, reader client.Reader, empty L, begin func(), show func(L), options ...client.ListOption,
 ) error {

@@ -24,15 +24,15 @@ import (
 )
 
 const (
-	// parallelCreates is how many clients are created at a time. Each takes two requests.
+	// parallelCreates is the number of clients that are created in parallel. Each takes two requests.
 	parallelCreates = 8
-	// maxCreates is how many objects one reconcile creates at most, so that the runs of others get their turn.
+	// maxCreates is the maximum number of objects that one reconcile creates, so that other runs get their turn.
 	maxCreates = 64
 )
 
-// populate creates what the run needs and does not have yet, unless the run is ending, and reports whether there is more
-// to create at once. If an object cannot be created, the error is recorded as the reason why the client is not there,
-// and the creation is retried at the next beat.
+// populate creates the objects that the run needs and does not have yet, unless the run is ending, and reports whether
+// there are more to create at once. If an object cannot be created, the error is recorded as the reason for the missing
+// client, and the creation is retried at the next beat.
 func (r *Reconciler) populate(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, seen observation) (more bool, err error) {
 	if ending(run) || !run.DeletionTimestamp.IsZero() {
 		return false, nil
@@ -82,13 +82,13 @@ func (r *Reconciler) populate(ctx context.Context, run *v1alpha1.BenchmarkRun, s
 	return served == len(batch) && len(batch) < len(absent), errors.Join(problems...)
 }
 
-// ending reports whether the run creates nothing any more.
+// ending reports whether the run creates no more objects.
 func ending(run *v1alpha1.BenchmarkRun) bool {
 	return finishing(run) || run.Status.EndTime != nil ||
 		meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionFailed)
 }
 
-// unlessRefused drops errors that an immediate retry does not change: a quota, Pod Security, a namespace that is being
+// unlessRefused drops errors that an immediate retry cannot fix: a quota, Pod Security, a namespace that is being
 // deleted. They are reported in the status and retried at the next beat.
 func unlessRefused(err error) error {
 	if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsNotFound(err) || errors.Is(err, errNotOurs) {
@@ -97,10 +97,10 @@ func unlessRefused(err error) error {
 	return err
 }
 
-// errNotOurs is wrapped by the error for an object whose name is needed and that the operator has not made.
+// errNotOurs is wrapped by the error for a required name that is taken by an object which the operator did not create.
 var errNotOurs = errors.New("an object of that name exists that this operator has not made: delete it")
 
-// commonOf returns what all clients of a run share, in the order in which it is created.
+// commonOf returns the objects that all clients of a run share, in order of creation.
 func (r *Reconciler) commonOf(run *v1alpha1.BenchmarkRun) []client.Object {
 	all := []client.Object{objects.NetworkPolicy(r.options.Settings, run)}
 	for _, claim := range objects.Claims(run) {
@@ -109,7 +109,8 @@ func (r *Reconciler) commonOf(run *v1alpha1.BenchmarkRun) []client.Object {
 	return all
 }
 
-// makeCommon creates what all clients share, up to a number of objects, and returns how many of that number are left.
+// makeCommon creates at most that number of the objects that all clients share, and returns how many more may be
+// created.
 func (r *Reconciler) makeCommon(ctx context.Context, s *session, most int) (left int, err error) {
 	for left = most; left > 0 && len(s.common) > 0; left-- {
 		object := s.common[0]
@@ -179,7 +180,8 @@ func (r *Reconciler) makeClient(ctx context.Context, run *v1alpha1.BenchmarkRun,
 		return err
 	}
 	secret := objects.Secret(pod, config)
-	// Secrets are only created, never read. One that exists is that of an earlier try, or its agent cannot authenticate.
+	// The operator creates Secrets but never reads them. An existing Secret is from an earlier try; if it is from
+	// someone else, its agent cannot authenticate.
 	err = r.client.Create(ctx, secret)
 	switch {
 	case apierrors.IsAlreadyExists(err) && m.noSecret:
@@ -192,7 +194,7 @@ func (r *Reconciler) makeClient(ctx context.Context, run *v1alpha1.BenchmarkRun,
 	return nil
 }
 
-// formerPod returns a pod of the same client that has to be gone first, or nil.
+// formerPod returns a pod of the same client that must be gone before its replacement is created, or nil.
 func formerPod(run *v1alpha1.BenchmarkRun, m *member, pods map[string]*corev1.Pod) *corev1.Pod {
 	for attempt := m.pod.Attempt - 1; attempt > 0; attempt-- {
 		former := m.pod

@@ -12,13 +12,14 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// proofOf returns the value of AnnotationProof of an object that the operator creates for an owner. It derives from the
-// master key, the object's kind and name, and the owner's UID. The name of a pod contains the client and the attempt.
+// proofOf returns the value of AnnotationProof for an object that the operator creates for an owner. It derives from
+// the master key, the object's kind and name, and the owner's UID. The name of a pod contains the client and the
+// attempt.
 //
-// Before the operator has created an object of that name for that owner, no one else can know the value. Afterwards it
-// can be read: who deletes the object and creates another one with a copy of the annotation has an object that passes,
-// unless this process knows the UID of the first one. It takes the right to delete and to create pods in the namespace,
-// and gains a pod that the run could have had with any image.
+// The value is secret until the operator has created an object of that name for that owner; then it can be read. An
+// attacker who deletes the object and creates another one with a copy of the annotation passes the check, unless this
+// process knows the UID of the first object. That requires the right to delete and create pods in the namespace, and
+// gains only a pod that the run could have had with any image.
 func (r *Reconciler) proofOf(object client.Object, owner types.UID) (string, error) {
 	kind, err := apiutil.GVKForObject(object, r.client.Scheme())
 	if err != nil {

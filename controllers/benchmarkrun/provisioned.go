@@ -51,8 +51,8 @@ type templateReader struct {
 	storageReader
 	// made are the claims that the run's templates create.
 	made []*corev1.PersistentVolumeClaim
-	// free are the volumes of the cluster that no claim has. It is nil until they were listed, and unlisted is true if
-	// the operator may not list them.
+	// free lists the cluster's volumes without a claim. It is nil until they have been listed; unlisted is true if the
+	// operator may not list them.
 	free     []corev1.PersistentVolume
 	unlisted bool
 }

@@ -25,14 +25,14 @@ import (
 )
 
 const (
-	// queueBeat is how often a waiting run checks whether it may begin if nothing triggers it. Usually the run that it
-	// waits for triggers it.
+	// queueBeat is the interval at which a waiting run checks whether it may begin if nothing triggers it. Usually the
+	// run that it waits for triggers it.
 	queueBeat = 5 * time.Second
-	// yieldBeat is how soon a raised run checks again while another raised run is about to lower itself (see package
-	// queue).
+	// yieldBeat is the delay before a Raised run checks again while a younger Raised run is about to return to Waiting
+	// (see package queue).
 	yieldBeat = 50 * time.Millisecond
-	// lingerTimeout is how long a pod of a run that is over keeps others waiting. A working kubelet ends the pod after
-	// its grace period; a kubelet that is gone may never do so.
+	// lingerTimeout is the maximum time for which a pod of an ended run keeps others waiting. A working kubelet ends
+	// the pod after its grace period; a kubelet that is gone may never do so.
 	lingerTimeout = 10 * time.Minute
 )
 
@@ -47,7 +47,7 @@ func (r *Reconciler) takeTurn(ctx context.Context, run *v1alpha1.BenchmarkRun) (
 		if err != nil {
 			return false, ctrl.Result{}, err
 		}
-		// A run far back in the queue checks less often, because many such runs would read much.
+		// A run far back in the queue checks less often, to limit reads when many runs wait.
 		wait := ctrl.Result{RequeueAfter: min(time.Minute, queueBeat*time.Duration(1+turn.More))}
 		switch turn.Verdict {
 		case queue.Begin:
@@ -78,7 +78,7 @@ func (r *Reconciler) takeTurn(ctx context.Context, run *v1alpha1.BenchmarkRun) (
 func (r *Reconciler) turn(ctx context.Context, run *v1alpha1.BenchmarkRun) (queue.Turn, error) {
 	self := r.entry(run)
 	if self.Queue.ID == "" && len(self.Claims) == 0 {
-		return queue.Turn{Verdict: queue.Begin}, nil // everything that it uses is created for it
+		return queue.Turn{Verdict: queue.Begin}, nil // it uses only objects that are created for it
 	}
 	live, err := r.liveRuns(ctx, run.Namespace)
 	if err != nil {
@@ -96,7 +96,7 @@ func (r *Reconciler) turn(ctx context.Context, run *v1alpha1.BenchmarkRun) (queu
 		return queue.Turn{}, err
 	}
 	others = append(others, lingering...)
-	// The names of queues and claims are known already. What is behind the claims has to be read.
+	// The names of queues and claims are known already. The volumes behind the claims must be read.
 	if turn := queue.Of(self, others); turn.Verdict == queue.Wait || len(self.Claims) == 0 || len(others) == 0 {
 		return turn, nil
 	}
@@ -114,7 +114,7 @@ func (r *Reconciler) turn(ctx context.Context, run *v1alpha1.BenchmarkRun) (queu
 	return queue.Of(self, others), nil
 }
 
-// described describes a run to the queue by everything but what it shares with others.
+// described returns the queue's description of a run without its queue and storage, which it may share with other runs.
 func described(run *v1alpha1.BenchmarkRun) queue.Run {
 	made := queue.Run{Namespace: run.Namespace, Name: run.Name, UID: string(run.UID), Created: run.CreationTimestamp.Time, State: queue.Waiting,
 		Clients: len(run.Spec.Run.Targets) * clientsOf(run)}
@@ -127,7 +127,7 @@ func described(run *v1alpha1.BenchmarkRun) queue.Run {
 	return made
 }
 
-// entry describes a run to the queue, from the run object alone.
+// entry returns the queue's description of a run, from the run object alone.
 func (r *Reconciler) entry(run *v1alpha1.BenchmarkRun) queue.Run {
 	made := described(run)
 	made.Queue = r.queueNamed(run.Namespace, run.Labels[v1alpha1.LabelQueue])
@@ -135,7 +135,7 @@ func (r *Reconciler) entry(run *v1alpha1.BenchmarkRun) queue.Run {
 	for _, target := range run.Spec.Run.Targets {
 		for _, volume := range target.Volumes {
 			if endsWithRun(volume) {
-				continue // nothing else has the volume
+				continue // no other run can use this volume
 			}
 			for index := range claimsOf(run, &volume) {
 				if name := objects.ClaimName(run, target, volume, index); !seen[name] {
@@ -163,8 +163,8 @@ func claimNamed(namespace, name string) queue.Named {
 	return queue.Named{ID: namespace + "/" + name, Text: "claim " + name}
 }
 
-// liveRuns returns all runs in the watched namespaces that are not over, or those in the run's own namespace if others
-// may not be read.
+// liveRuns returns all unfinished runs in the watched namespaces, or those in the run's own namespace if the operator
+// may not read others.
 func (r *Reconciler) liveRuns(ctx context.Context, namespace string) ([]v1alpha1.BenchmarkRun, error) {
 	var all []v1alpha1.BenchmarkRun
 	for _, watched := range r.watched() {
@@ -204,8 +204,8 @@ func (r *Reconciler) liveRunsIn(ctx context.Context, namespace string) ([]v1alph
 	return live, err
 }
 
-// lingering returns runs that are over or deleted and still have pods. Their load may continue if the operator was cut
-// off from it.
+// lingering returns runs that are over or deleted and still have pods. Their load may continue if the operator lost its
+// connection to it.
 func (r *Reconciler) lingering(ctx context.Context, live []v1alpha1.BenchmarkRun) ([]queue.Run, error) {
 	var pods corev1.PodList
 	if err := r.client.List(ctx, &pods, client.HasLabels{v1alpha1.LabelRun}); err != nil {
@@ -241,7 +241,7 @@ func (r *Reconciler) lingering(ctx context.Context, live []v1alpha1.BenchmarkRun
 	return all, nil
 }
 
-// lingers reports whether a pod may still be doing something.
+// lingers reports whether a pod may still be running.
 func lingers(pod *corev1.Pod) bool {
 	if pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return false
@@ -249,8 +249,8 @@ func lingers(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp == nil || time.Since(pod.DeletionTimestamp.Time) < lingerTimeout
 }
 
-// volumesOf returns the identities of the storage behind a run's claims, as far as the claims are bound and the volumes
-// may be read.
+// volumesOf returns the identities of the storage behind a run's claims, if the claims are bound and the operator may
+// read the volumes.
 func (r *Reconciler) volumesOf(ctx context.Context, run queue.Run) ([]queue.Named, error) {
 	var all []queue.Named
 	for _, one := range run.Claims {

@@ -16,8 +16,8 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// mayUseKueue returns a *cannotConduct for a run with a LocalQueue if the operator has no right to patch its pods: their
-// group could not be ended, and would keep its quota after a failure.
+// mayUseKueue returns a *cannotConduct for a run with a LocalQueue if the operator may not patch its pods: their group
+// could not be ended, and would keep its quota after a failure.
 func (r *Reconciler) mayUseKueue(ctx context.Context, run *v1alpha1.BenchmarkRun) error {
 	queue := objects.KueueQueue(run)
 	if queue == "" || len(run.Status.Steps) > 0 {
@@ -92,7 +92,7 @@ func stepBefore(run *v1alpha1.BenchmarkRun, at time.Time) bool {
 	return false
 }
 
-// replacedBy returns why a run has to make way for another one, or nil.
+// replacedBy returns why a run has to stop for another one, or nil.
 func replacedBy(run *v1alpha1.BenchmarkRun) *decide.Failure {
 	if why := run.Annotations[v1alpha1.AnnotationReplaced]; why != "" {
 		return &decide.Failure{Reason: v1alpha1.ReasonReplaced, Message: v1alpha1.Truncate(why, 512)}

@@ -65,7 +65,7 @@ func (r *Reconciler) resume(ctx context.Context, run *v1alpha1.BenchmarkRun) (*s
 		done:    make(chan struct{}),
 	}
 	made.driver = drive.NewDriver(drive.Driver{Plan: planned, Conductor: made.conductor, Shared: shared(run),
-		// Its data is gone: its agent removed it when it was told to end, or its claim was deleted.
+		// The client's data is gone: its agent removed it when told to exit, or its claim was deleted.
 		DataGoes: true})
 	for _, step := range planned.Steps {
 		made.phases[step.ID] = step.Phase
@@ -81,7 +81,7 @@ func (r *Reconciler) resume(ctx context.Context, run *v1alpha1.BenchmarkRun) (*s
 	return made, nil
 }
 
-// shared returns whether all clients of a target of the run work in one directory.
+// shared returns a function that reports whether all clients of a target of the run work in one directory.
 func shared(run *v1alpha1.BenchmarkRun) func(target string) bool {
 	targets := run.Spec.Run.Targets
 	return func(name string) bool {
@@ -112,7 +112,7 @@ func (r *Reconciler) thaw(run *v1alpha1.BenchmarkRun) (plan.Plan, error) {
 }
 
 // abandon fails a run that this operator cannot conduct. Its pods are deleted; their agents remove the data when they
-// are told to end.
+// are terminated.
 func (r *Reconciler) abandon(ctx context.Context, before, run *v1alpha1.BenchmarkRun, why *cannotConduct) (ctrl.Result, error) {
 	record.Fail(run, decide.Failure{Reason: v1alpha1.ReasonInvalidWorkload, Message: why.Error()}, time.Now())
 	record.Finished(run, unseen(run), time.Now())

@@ -17,7 +17,7 @@ import (
 )
 
 // admitted holds the runs that this process has let begin and that have not ended. The cache may not show yet that they
-// have begun. The lock is held from the check for room until the run is among them.
+// have begun. The lock is held from the check for room until the run is added.
 type admitted struct {
 	mu   sync.Mutex
 	runs map[client.ObjectKey]queue.Run
@@ -72,7 +72,7 @@ func (r *Reconciler) takeRoom(ctx context.Context, run *v1alpha1.BenchmarkRun) (
 // room returns the room for the clients of a run. Callers hold admitted.mu.
 func (r *Reconciler) room(ctx context.Context, run *v1alpha1.BenchmarkRun) (queue.Room, error) {
 	var list v1alpha1.BenchmarkRunList
-	// Every run is looked at and none is changed.
+	// The runs are only read, so they need not be copied.
 	if err := r.client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return queue.Room{}, fmt.Errorf("list the runs: %w", err)
 	}

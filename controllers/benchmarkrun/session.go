@@ -24,11 +24,11 @@ import (
 // session is the state that this process holds for a live run. A run is reconciled by one worker at a time, so only
 // what the conductor's callbacks and the pod watch access needs the lock.
 type session struct {
-	// gone lists the UIDs of deleted benchmarks that have left data on the run's volumes. goneAsked is true once they
-	// were looked up.
+	// gone lists the UIDs of deleted benchmarks that have left data on the run's volumes. goneAsked is true once the
+	// operator has looked them up.
 	gone      []string
 	goneAsked bool
-	// installation identifies this operator in what agents write to storage.
+	// installation identifies this operator in the files that agents write to storage.
 	installation string
 
 	uid       types.UID
@@ -46,13 +46,13 @@ type session struct {
 	order []decide.ClientKey
 	// common lists the objects that all clients need and that were not created yet.
 	common []client.Object
-	// proven tells, of each pod that was last seen as one of the run, whether the operator has made it.
+	// proven records, by the UID of each pod last seen as one of the run, whether the operator created it.
 	proven map[types.UID]bool
-	// claimed is what was found out about the run's claims; nil until they were inspected.
+	// claimed holds the findings about the run's claims; nil until they are inspected.
 	claimed *claimed
-	// told is when the status last reported the progress of a step.
+	// told is the time of the last progress report in the status.
 	told time.Time
-	// asked is when the cluster was last asked why clients are missing.
+	// asked is the last time at which the operator looked up why clients are missing.
 	asked time.Time
 
 	// loading is the attempt that is loading or loaded last. counted is true once the work that clients did before this
@@ -73,22 +73,22 @@ type member struct {
 	// uid is the UID of the pod, once it was created or seen. served is true if its Secret exists too.
 	uid    types.UID
 	served bool
-	// noSecret is true while the pod certainly has no Secret yet: this process has just created the pod.
+	// noSecret is true while the pod certainly has no Secret: this process has just created the pod.
 	noSecret bool
-	// agent is what the conductor knows of this particular pod. connected is true once its address was known.
+	// agent is the conductor's handle of this pod's agent. connected is true once the agent's address is known.
 	agent     *conductor.Agent
 	connected bool
 	lost      bool
-	// why is why the client is not there yet, as the cluster reports it.
+	// why is the reason that the cluster gives for the missing client.
 	why string
-	// heldUntil is when the pod was last seen waiting for quota.
+	// heldUntil is the last time at which the pod was seen waiting for quota.
 	heldUntil time.Time
-	// worked is true if the previous process gave the agent of this particular pod something to do.
+	// worked is true if the previous operator process gave this pod's agent work.
 	worked bool
 	// met is true if the agent has answered at least once, and so may have created files. tidy is true if its pod
 	// succeeded, which means that the agent has removed them.
 	met, tidy bool
-	// reached is true if the agent of this particular pod has answered this process.
+	// reached is true if this pod's agent has answered this operator process.
 	reached bool
 	// finishing is true if this process has told the agent to finish.
 	finishing bool
@@ -115,7 +115,7 @@ func (s *sessions) saw(pod *corev1.Pod, owner *metav1.OwnerReference) {
 	found := s.live[client.ObjectKey{Namespace: pod.Namespace, Name: owner.Name}]
 	s.mu.Unlock()
 	if found == nil || found.uid != owner.UID {
-		// The pod belongs to an earlier run. Calling get here would drop the session of the live one.
+		// The deleted pod belongs to an earlier run. Calling get here would drop the session of the live run.
 		return
 	}
 	found.mu.Lock()
@@ -143,7 +143,7 @@ func (s *session) calm() time.Duration {
 // sessions holds the live runs of this process.
 type sessions struct {
 	changed chan changed
-	// memory limits what is kept of the agents of all runs.
+	// memory limits the memory for what the agents of all runs report.
 	memory *conductor.Budget
 
 	mu      sync.Mutex
@@ -194,7 +194,7 @@ func (s *sessions) add(run *v1alpha1.BenchmarkRun, added *session) {
 	go s.follow(key, added)
 }
 
-// follow requests a reconcile whenever the agents have news.
+// follow requests a reconcile whenever the agents report a change.
 func (s *sessions) follow(key client.ObjectKey, followed *session) {
 	asked := &v1alpha1.BenchmarkRun{}
 	asked.Namespace, asked.Name = key.Namespace, key.Name
@@ -213,7 +213,7 @@ func (s *sessions) follow(key client.ObjectKey, followed *session) {
 	}
 }
 
-// drop removes the session of a run and closes its connections. The agents continue by themselves.
+// drop removes the session of a run and closes its connections. The agents continue on their own.
 func (s *sessions) drop(key client.ObjectKey) {
 	s.mu.Lock()
 	dropped := s.live[key]
@@ -225,7 +225,7 @@ func (s *sessions) drop(key client.ObjectKey) {
 	}
 }
 
-// newest returns the newer of two versions of a run: the cached one and the one that this process wrote last.
+// newest returns the newer of two versions of a run: the cached one and the last one that this process wrote.
 func (s *sessions) newest(cached *v1alpha1.BenchmarkRun) *v1alpha1.BenchmarkRun {
 	key := client.ObjectKeyFromObject(cached)
 	s.mu.Lock()
@@ -238,7 +238,7 @@ func (s *sessions) newest(cached *v1alpha1.BenchmarkRun) *v1alpha1.BenchmarkRun 
 	return cached
 }
 
-// wrote records what was written until the cache shows it.
+// wrote keeps the last written version of a run until the cache shows it.
 func (s *sessions) wrote(run *v1alpha1.BenchmarkRun) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

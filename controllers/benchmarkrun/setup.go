@@ -39,20 +39,20 @@ import (
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;create;delete
 
 const (
-	// parallelRuns is how many runs are reconciled at a time by default. A reconcile waits only for the API server,
-	// never for an agent.
+	// parallelRuns is the default number of runs that are reconciled in parallel. A reconcile waits only for the API
+	// server, never for an agent.
 	parallelRuns = 8
-	// defaultLossTimeout is how long, by default, an agent may be unreachable while its pod appears to be running.
+	// defaultLossTimeout is the default time for which an agent may be unreachable while its pod appears to be running.
 	defaultLossTimeout = time.Minute
 )
 
-// Options are what the controller needs in addition to the manager.
+// Options configures the controller.
 type Options struct {
 	Settings objects.Settings
 	// Master is the key from which the identities of all runs are derived.
 	Master identity.Master
-	// Installation identifies this operator in what agents write to storage. If it is empty because it is not known,
-	// data that deleted benchmarks have left is not removed.
+	// Installation identifies this operator in the files that agents write to storage. If it is unknown and therefore
+	// empty, data of deleted benchmarks is not removed.
 	Installation string
 	// Epoch returns the epoch of this leader, or an error if it no longer leads.
 	Epoch func(context.Context) (uint64, error)
@@ -60,14 +60,15 @@ type Options struct {
 	Catalog func(context.Context) (*limits.Catalog, []string)
 	// SharedQueues names the queues that span all namespaces.
 	SharedQueues []string
-	// Namespaces are the watched namespaces; empty means all. Runs in other namespaces are not known, so nothing keeps
-	// runs from overlapping with them.
+	// Namespaces are the watched namespaces; empty means all. The operator does not know runs in other namespaces and
+	// cannot keep runs from overlapping with them.
 	Namespaces []string
-	// PriorityClass is the operator's own, which clients may not have; empty if it has none.
+	// PriorityClass is the operator's own priority class, which clients may not have; empty if it has none.
 	PriorityClass string
-	// LossTimeout is how long an agent that was ready may be unreachable; 0 means the default.
+	// LossTimeout is the maximum time for which an agent that was ready may be unreachable; 0 means the default.
 	LossTimeout time.Duration
-	// ParallelRuns is how many runs are reconciled at a time; 0 means the default. Far more may be live.
+	// ParallelRuns is the number of runs that are reconciled in parallel; 0 means the default. Far more runs may be
+	// live.
 	ParallelRuns int
 	// Limits bounds the clients of live runs.
 	Limits queue.Limits
@@ -78,7 +79,7 @@ type Options struct {
 // Reconciler conducts BenchmarkRuns.
 type Reconciler struct {
 	client client.Client
-	// direct reads from the API server what no cache holds.
+	// direct reads objects that no cache holds from the API server.
 	direct   client.Reader
 	events   events.EventRecorder
 	options  Options

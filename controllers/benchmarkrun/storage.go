@@ -21,15 +21,15 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// due reports whether the storage is to be described now: all clients are ready, so that their mounts and nodes are
-// known, and nothing was measured yet.
+// due reports whether it is time to describe the storage: all clients are ready, so that their mounts and nodes are
+// known, and nothing has been measured yet.
 func due(run *v1alpha1.BenchmarkRun, clients []decide.Client) bool {
 	return !record.StorageNoted(run) && len(run.Status.Steps) == 0 && !ending(run) && len(clients) > 0 &&
 		!slices.ContainsFunc(clients, func(c decide.Client) bool { return c.Connection != decide.Ready })
 }
 
-// describe determines what the storage of each target is and its documented limits. It returns a failure if the
-// specification is wrong.
+// describe identifies the storage of each target and its documented limits. It returns a failure if the specification
+// is wrong.
 func (r *Reconciler) describe(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, pods map[string]*corev1.Pod) ([]v1alpha1.StorageDescription, *decide.Failure, error) {
 	catalog, notes := r.options.Catalog(ctx)
 	reader := &storageReader{r: r, namespace: run.Namespace, denied: map[string]string{}}
@@ -76,7 +76,7 @@ func nodesOf(run *v1alpha1.BenchmarkRun, s *session, target string, pods map[str
 type storageReader struct {
 	r         *Reconciler
 	namespace string
-	// denied maps the kinds that may not be read to the reason.
+	// denied maps the kinds that the operator may not read to the reason.
 	denied map[string]string
 
 	claim      map[string]*corev1.PersistentVolumeClaim
@@ -90,8 +90,8 @@ type storageReader struct {
 // manyClaims is the number of claims above which they are listed: reading each one alone would take too many requests.
 const manyClaims = 24
 
-// claims returns the claims of a target with everything that they lead to. Claims that do not exist are left out: their
-// pods report them.
+// claims returns the claims of a target with the objects that they lead to. It leaves out missing claims: their pods
+// report them.
 func (s *storageReader) claims(ctx context.Context, run *v1alpha1.BenchmarkRun, target *v1alpha1.Target) ([]discover.Claim, error) {
 	var all []discover.Claim
 	var names []string
@@ -251,7 +251,7 @@ func (s *storageReader) readClaim(ctx context.Context, name string) (*corev1.Per
 	return claim, nil
 }
 
-// once returns an object, and reads it only the first time.
+// once returns an object, reading it only the first time.
 func once[T any](known *map[string]*T, name string, read func() (*T, error)) (*T, error) {
 	if found, is := (*known)[name]; is {
 		return found, nil

@@ -6,9 +6,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TrimPod is a cache transform. It reduces a pod to what this controller reads: metadata without managed fields, status,
-// and of the spec the node, the scheduling gates, the names of claims and the ports. The rest of their specs would be
-// most of the memory that hundreds of clients take.
+// TrimPod is a cache transform. It reduces a pod to what this controller reads: metadata without managed fields,
+// status, and from the spec the node, the scheduling gates, the names of claims and the ports. With hundreds of
+// clients, the rest of the specs would take most of the memory.
 func TrimPod(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {

@@ -73,8 +73,8 @@ func (r *Reconciler) users(ctx context.Context, run *v1alpha1.BenchmarkRun, all 
 	return found, nil
 }
 
-// eachPod calls show for every pod of a namespace, or for none if the pods may not be listed. begin is that of
-// eachPage.
+// eachPod calls show for every pod of a namespace, or for none if the operator may not list pods. begin has the same
+// meaning as for eachPage.
 func (r *Reconciler) eachPod(ctx context.Context, namespace string, begin func(), show func(*corev1.Pod)) error {
 	err := eachPage(ctx, r.direct, &corev1.PodList{}, begin, func(page *corev1.PodList) {
 		for i := range page.Items {
@@ -110,8 +110,8 @@ func uses(pod *corev1.Pod, claim string) bool {
 	})
 }
 
-// sameVolumes returns the other claims on the same storage, according to their volumes. It returns none if volumes may
-// not be listed.
+// sameVolumes returns the other claims on the same storage, according to their volumes. It returns none if the operator
+// may not list volumes.
 func (r *Reconciler) sameVolumes(ctx context.Context, all []*asked) (map[*asked][]client.ObjectKey, error) {
 	same := map[*asked][]client.ObjectKey{}
 	if !slices.ContainsFunc(all, func(one *asked) bool { return one.volume != nil }) {
@@ -131,8 +131,8 @@ func (r *Reconciler) sameVolumes(ctx context.Context, all []*asked) (map[*asked]
 	return same, err
 }
 
-// eachVolume calls show for every volume of the cluster. listed is false if the volumes may not be listed. begin is
-// that of eachPage.
+// eachVolume calls show for every volume of the cluster. listed is false if the operator may not list volumes. begin
+// has the same meaning as for eachPage.
 func (r *Reconciler) eachVolume(
 	ctx context.Context, begin func(), show func(*corev1.PersistentVolume),
 ) (listed bool, err error) {
@@ -187,7 +187,7 @@ func (c *claimed) busy(all []*asked, users map[*asked][]user) {
 // mostNamed is the maximum number of pods that a message names.
 const mostNamed = 3
 
-// whoUses names the pods of the run's namespace. Of other namespaces it only says that one uses the claim.
+// whoUses names the pods in the run's namespace. Of pods in other namespaces it only says that there is one.
 func whoUses(users []user) string {
 	var pods []string
 	elsewhere := 0
@@ -217,7 +217,7 @@ func whoUses(users []user) string {
 	return strings.Join(by, " and ")
 }
 
-// optional reads an object that may not exist, that the operator may have no right to read, or whose kind the cluster
+// optional reads an object that may not exist, that the operator may not be allowed to read, or whose kind the cluster
 // does not have. why is set in the latter two cases.
 func (r *Reconciler) optional(ctx context.Context, name string, into client.Object) (found bool, why string, err error) {
 	err = r.direct.Get(ctx, client.ObjectKey{Name: name}, into)

@@ -45,7 +45,7 @@ type Source struct {
 	mu      sync.Mutex
 	builtin *limits.Catalog
 	current *limits.Catalog
-	// version is the resource version of the ConfigMap that was read last; fault is what was wrong with it.
+	// version is the resource version of the ConfigMap that was read last; fault describes what was wrong with it.
 	version, fault string
 }
 

@@ -74,7 +74,7 @@ func (a *Applier) Start(ctx context.Context) error {
 	}
 }
 
-// Apply changes the profiles in the cluster to those of the library, if they are ours.
+// Apply changes the profiles in the cluster to those of the library, if the operator owns them.
 func (a *Applier) Apply(ctx context.Context) error {
 	all, err := library.Profiles()
 	if err != nil {
@@ -147,7 +147,7 @@ func (a *Applier) apply(ctx context.Context, profile *library.Profile, live *uns
 	if live != nil && contains(toAny(live.GetAnnotations()), toAny(annotations)) {
 		return nil
 	}
-	// Do not force: fields that someone else has set since the list was read are theirs.
+	// Do not force: a field that someone else has set since the list was read belongs to them.
 	if err := a.Writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(FieldManager)); err != nil {
 		return fmt.Errorf("apply profile %s: %w", profile.Name, err)
 	}
@@ -158,7 +158,7 @@ func ours(profile *unstructured.Unstructured) bool {
 	return profile.GetLabels()[v1alpha1.LabelLibrary] == "true"
 }
 
-// owner returns why an existing profile is not ours to change, or "" if it is ours or does not exist.
+// owner returns why the operator must not change an existing profile, or "" if it may or the profile does not exist.
 func owner(live *unstructured.Unstructured) string {
 	switch {
 	case live == nil:
@@ -166,13 +166,13 @@ func owner(live *unstructured.Unstructured) string {
 	case !ours(live):
 		return "it has no label " + v1alpha1.LabelLibrary + ", so it does not belong to the library"
 	}
-	// Fields that others have added are known only by their manager: a default of a newer version has none.
+	// Only the managed fields reveal fields that others have added: a default of a newer version has no manager.
 	for _, entry := range live.GetManagedFields() {
 		if entry.Manager != FieldManager && entry.Subresource == "" && setsSpec(entry.FieldsV1) {
 			return entry.Manager + " modified it"
 		}
 	}
-	// Removed fields have no manager either.
+	// Removed fields have no manager either, so compare the spec with what was applied.
 	var applied any
 	if err := json.Unmarshal([]byte(live.GetAnnotations()[v1alpha1.AnnotationLibraryApplied]), &applied); err != nil || !contains(live.Object["spec"], applied) {
 		return "it was modified"

@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/metrics"
 )
 
-// patience is how long a scrape waits for the cache. Once the cache is synchronized, it answers from memory.
+// patience is the time for which a scrape waits for the cache. Once the cache is synchronized, it answers from memory.
 const patience = 2 * time.Second
 
 // Facts returns a source for metrics.Collector: the benchmarks and runs in the manager's cache, once this process

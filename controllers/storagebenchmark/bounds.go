@@ -10,8 +10,8 @@ import (
 // maxStatusBytes is the maximum size of the status as JSON.
 const maxStatusBytes = 16 << 10
 
-// fit makes a status that is too large smaller. It shortens texts first, then drops figures, all of which the run
-// holds, and last the history that later runs are compared with.
+// fit shrinks a status that is too large. It first shortens texts, then drops figures, which the run still has, and
+// last drops history, with which later runs are compared.
 func fit(status *v1alpha1.StorageBenchmarkStatus) {
 	for _, less := range []func(*v1alpha1.StorageBenchmarkStatus){
 		shortenConditions, shortenObjectives(160), dropDifferences, shortenObjectives(60), dropHeadlines, shortenObjectives(0), dropHistory,

@@ -13,7 +13,7 @@ import (
 // defaultStartTimeout is the API's default.
 const defaultStartTimeout = 10 * time.Minute
 
-// claim is a condition as it should be, without its times.
+// claim is a desired condition without its times.
 type claim struct {
 	status          metav1.ConditionStatus
 	reason, message string
@@ -22,7 +22,7 @@ type claim struct {
 // picture holds the conditions; nil means absent.
 type picture struct {
 	ready, stalled, reconciling, running, regressed *claim
-	// since, if not zero, is the transition time of Ready, instead of the usual one.
+	// since, if not zero, overrides the transition time of Ready.
 	since time.Time
 	wake  time.Duration
 }
@@ -126,8 +126,8 @@ func liveMessage(status *v1alpha1.StorageBenchmarkStatus, obs observation) strin
 	return message
 }
 
-// notCreated is for a requested run that cannot be created at present. A verdict stays, because the cause may be gone
-// in a moment.
+// notCreated sets the conditions for a requested run that cannot be created at present. An existing verdict stays,
+// because the cause may be temporary.
 func (p *picture) notCreated(status *v1alpha1.StorageBenchmarkStatus, obs observation, why string) {
 	message := fmt.Sprintf("run %s cannot be created: %s", status.ActiveRun.Name, why)
 	p.running = &claim{metav1.ConditionFalse, v1alpha1.ReasonRunNotCreated, message}
@@ -160,7 +160,8 @@ func (p *picture) suspended(status *v1alpha1.StorageBenchmarkStatus, obs observa
 	}
 }
 
-// missing waits for references. After startTimeout it also sets Stalled, because the wait may be in vain.
+// missing sets the conditions while references are missing. After startTimeout it also sets Stalled, because the wait
+// may be in vain.
 func (p *picture) missing(obs observation) {
 	var lines []string
 	for _, one := range obs.candidate.missing {
@@ -195,7 +196,7 @@ func isMissing(reason string) bool {
 	return reason == v1alpha1.ReasonProfileNotFound || reason == v1alpha1.ReasonClaimNotFound
 }
 
-// impossible is for problems that only an edit resolves.
+// impossible sets the conditions for problems that only an edit resolves.
 func (p *picture) impossible(obs observation) {
 	var lines []string
 	for _, one := range obs.candidate.problems {

@@ -23,19 +23,19 @@ import (
 // catch up.
 const soon = 50 * time.Millisecond
 
-// reconciler reconciles StorageBenchmarks. It has no state of its own: all that it knows is in their status.
+// reconciler reconciles StorageBenchmarks. It is stateless: everything that it needs to remember is in their status.
 type reconciler struct {
 	client client.Client
-	// live reads past the cache where a stale cache could start or stop the wrong run.
+	// live bypasses the cache where a stale cache could start or stop the wrong run.
 	live   client.Reader
 	scheme *runtime.Scheme
 	clock  clock.PassiveClock
-	// catalog returns the catalog of documented limits; nil means the built-in one.
+	// catalog returns the catalog of documented limits; nil means the built-in catalog.
 	catalog func(context.Context) (*limits.Catalog, []string)
 	events  events.EventRecorder
-	// priorityClass is the operator's own.
+	// priorityClass is the operator's own priority class.
 	priorityClass string
-	// noClusterProfiles is true if ClusterWorkloadProfiles may not be read.
+	// noClusterProfiles is true if the operator may not read ClusterWorkloadProfiles.
 	noClusterProfiles bool
 }
 
@@ -54,7 +54,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	told := reportOn(*obs, act, out)
 	err = r.patch(ctx, obs.benchmark, told.status)
 	if apierrors.IsConflict(err) {
-		// A conflict is no error: the decision is repeated on the current object.
+		// A conflict is not an error: the decision is repeated on the current object.
 		return ctrl.Result{RequeueAfter: soon}, nil
 	}
 	if err != nil {

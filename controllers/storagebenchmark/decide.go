@@ -4,7 +4,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// verb is what to do with a benchmark.
+// verb is the action to take for a benchmark.
 type verb string
 
 const (
@@ -26,7 +26,7 @@ const (
 	create verb = "create"
 	// adopt records that the run exists.
 	adopt verb = "adopt"
-	// replace tells the live run to make way for another.
+	// replace tells the live run to stop for another one.
 	replace verb = "replace"
 	// judge records the result of the run that has ended.
 	judge verb = "judge"

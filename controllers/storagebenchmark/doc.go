@@ -14,7 +14,7 @@
 //	          -> activeRun {name, hash, uid}   created; from here on it is never created again
 //	          -> lastRun {..., reason}         ended, or deleted by a user, and judged
 //
-// So an operator may die at any line. The name of a run follows from what requested it, so that creating it again is
+// So an operator may crash at any point. The name of a run follows from what requested it, so that creating it again is
 // the same creation. A run that is gone once its UID is known was deleted, which is how users stop one, and is not
 // created again.
 package storagebenchmark

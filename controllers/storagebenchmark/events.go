@@ -8,10 +8,10 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// news is an event. It is sent once the status that it refers to is written.
+// news is an event. It is sent once the status change that it reports is stored.
 type news struct {
 	kind, reason string
-	// action is what the operator did, for programs.
+	// action is the machine-readable name of what the operator did.
 	action string
 	note   string
 	// related is the run that the event is about, if any.
@@ -29,7 +29,7 @@ const (
 	actionSuspend  = "LookAtSuspend"
 )
 
-// eventsOf returns the events that people want to know about. Each is sent once, with the patch that makes it known.
+// eventsOf returns the events that users want to see. Each is sent once, with the patch that makes its fact known.
 func eventsOf(obs observation, act action, out outcome, status *v1alpha1.StorageBenchmarkStatus) []news {
 	switch act.do {
 	case replace:
@@ -67,8 +67,8 @@ func eventsOf(obs observation, act action, out outcome, status *v1alpha1.Storage
 	return nil
 }
 
-// passedEvent returns the event about a run that ended without a verdict. There is none for a run that was told to make
-// way: an event reported that when it was told.
+// passedEvent returns the event about a run that ended without a verdict. There is none for a run that was stopped for
+// another one: that event was sent when the run was told to stop.
 func passedEvent(run *v1alpha1.BenchmarkRun) []news {
 	if !endedBy(run, v1alpha1.ReasonPreempted) {
 		return nil

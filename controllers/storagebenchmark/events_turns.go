@@ -9,8 +9,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// turnEvents returns events about changes from the status before to the status after, whatever the action was: a pause
-// begins or ends, or a problem is over. Because they follow from both, each is sent once.
+// turnEvents returns events about changes between two statuses, independent of the action: a pause begins or ends, or a
+// problem is resolved. Because they follow from both statuses, each is sent once.
 func turnEvents(obs observation, status *v1alpha1.StorageBenchmarkStatus) []news {
 	before := &obs.benchmark.Status
 	var all []news
@@ -35,7 +35,7 @@ func turnEvents(obs observation, status *v1alpha1.StorageBenchmarkStatus) []news
 	return all
 }
 
-// failing reports whether a verdict is bad. No verdict is neither good nor bad.
+// failing reports whether a verdict is bad. A missing verdict is neither good nor bad.
 func failing(reason string) bool {
 	return reason != v1alpha1.ReasonPassed && reason != v1alpha1.ReasonNotJudged
 }

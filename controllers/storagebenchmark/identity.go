@@ -17,9 +17,9 @@ type identity struct {
 	seed int64
 }
 
-// identityOf derives the identity from hash and from a status in which the run is recorded: what it was requested by,
-// including a time of the schedule, and the run before it, with a verdict or without. The run before it makes a value
-// that returns (v1, v2, v1) a new request.
+// identityOf derives the identity from hash and from a status that records the run: its request, including a scheduled
+// time, and the run before it, with or without a verdict. The run before it makes a value that returns (v1, v2, v1) a
+// new request.
 func identityOf(benchmark *v1alpha1.StorageBenchmark, status *v1alpha1.StorageBenchmarkStatus, hash string) identity {
 	previous := ""
 	if status.LastRun != nil {
@@ -86,8 +86,8 @@ func judged(status *v1alpha1.StorageBenchmarkStatus, hash string) bool {
 	return status.LastRun != nil && status.LastRun.Hash == hash
 }
 
-// wanted reports whether a run is requested that is not recorded yet: by a person, by the schedule, or by a spec.run
-// that was not judged, unless trigger.onChange is false, or absent beside a schedule.
+// wanted reports whether a run is requested that is not recorded yet: by a user, by the schedule, or by a spec.run that
+// has no verdict. A new spec.run does not count if trigger.onChange is false, or absent beside a schedule.
 func wanted(obs observation) bool {
 	return requestOf(obs.benchmark).any() || obs.times.asks() ||
 		obs.startsOnChange() && !judged(&obs.benchmark.Status, obs.hash)

@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// observation is what a decision is based on. Nothing modifies what it points to.
+// observation is the input of a decision. Nothing modifies what it points to.
 type observation struct {
 	benchmark *v1alpha1.StorageBenchmark
 	// hash is the hash of the current spec.run.
@@ -22,9 +22,9 @@ type observation struct {
 	// runs are the runs of this benchmark, including the active one. Runs that have ended may be trimmed (see
 	// TrimEndedRun).
 	runs []v1alpha1.BenchmarkRun
-	// times is what the schedule requests.
+	// times holds what the schedule requests.
 	times timetable
-	// candidate is what would be frozen into a new run. It is determined only if a run may be created.
+	// candidate is the input of a new run. It is determined only if a run may be created.
 	candidate candidate
 	// review is the newest judged run, if it has to be judged again.
 	review review
@@ -85,7 +85,7 @@ func isIntended(benchmark *v1alpha1.StorageBenchmark, run *v1alpha1.BenchmarkRun
 		run.Spec.Seed == identityOf(benchmark, &benchmark.Status, hash).seed
 }
 
-// ended reports whether nothing happens in a run any more. A failed run ends when its data is removed.
+// ended reports whether a run is over. A failed run is over once its data is removed.
 func ended(run *v1alpha1.BenchmarkRun) bool {
 	return run.Status.EndTime != nil || isTrue(run.Status.Conditions, v1alpha1.ConditionComplete)
 }
@@ -94,7 +94,7 @@ func isTrue(conditions []metav1.Condition, kind string) bool {
 	return meta.IsStatusConditionTrue(conditions, kind)
 }
 
-// candidate is what a new run would be created from, or why there can be none.
+// candidate is the input that a new run would freeze, or the reasons why no run can be created.
 type candidate struct {
 	// missing lists references to objects that do not exist. reason is the API's reason for the first one.
 	missing field.ErrorList
@@ -103,7 +103,7 @@ type candidate struct {
 	problems field.ErrorList
 
 	run *v1alpha1.RunSpec
-	// catalog and cluster are what plans are made with.
+	// catalog and cluster are inputs of the plan.
 	catalog *limits.Catalog
 	cluster plan.Cluster
 }

@@ -17,7 +17,7 @@ import (
 var errStale = errors.New("the cached benchmark is out of date")
 
 // observe reads everything that a decision needs. It returns nil if there is nothing to decide. The runs of a benchmark
-// that is being deleted are deleted through their owner reference.
+// that is being deleted are garbage-collected through their owner references.
 func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*observation, error) {
 	benchmark := &v1alpha1.StorageBenchmark{}
 	if err := r.client.Get(ctx, key, benchmark); err != nil {

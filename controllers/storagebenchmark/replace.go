@@ -14,8 +14,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// replaces reports whether the live run has to make way: another run is requested, and the policy is not to wait. The
-// request for the live run does not count.
+// replaces reports whether the live run has to stop for another one: another run is requested, and the policy is not to
+// wait. The request for the live run does not count.
 func replaces(obs observation) bool {
 	trigger := obs.benchmark.Spec.Trigger
 	return trigger != nil && trigger.ReplacePolicy == v1alpha1.ReplaceStop && !suspended(obs.benchmark) && another(obs)
@@ -27,12 +27,12 @@ func another(obs observation) bool {
 		obs.startsOnChange() && obs.benchmark.Status.ActiveRun.Hash != obs.hash
 }
 
-// told reports whether a run was already told to make way.
+// told reports whether a run was already told to stop for another one.
 func told(run *v1alpha1.BenchmarkRun) bool {
 	return run.Annotations[v1alpha1.AnnotationReplaced] != ""
 }
 
-// stop tells a run to make way. The run's controller ends it, with what it has measured so far.
+// stop tells a run to stop for another one. The run's controller ends it, with what it has measured so far.
 func (r *reconciler) stop(ctx context.Context, run *v1alpha1.BenchmarkRun) outcome {
 	why := "the benchmark's next run is due and spec.trigger.replacePolicy is Stop"
 	ctrl.LoggerFrom(ctx).Info("Stopping run because the next one is due", "run", run.Name)
@@ -64,8 +64,8 @@ func endedBy(run *v1alpha1.BenchmarkRun, reason string) bool {
 	return failed != nil && failed.Status == metav1.ConditionTrue && failed.Reason == reason
 }
 
-// pass records a run that ended without a verdict. For a preempted run it records another one at once: the request was
-// handled, and would not start one again.
+// pass records a run that ended without a verdict. If the run was preempted, pass records its successor at once: the
+// request counts as handled, and would not start another run.
 func pass(status *v1alpha1.StorageBenchmarkStatus, obs observation) {
 	run := obs.active.run
 	status.LastReplacedRun, status.ActiveRun = run.Name, nil

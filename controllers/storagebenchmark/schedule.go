@@ -10,14 +10,14 @@ import (
 	"github.com/storagebench/storagebench/internal/schedule"
 )
 
-// timetable is what spec.trigger.schedule requests at a moment. The zero value is that of a benchmark without a
+// timetable holds the requests of spec.trigger.schedule at a moment. The zero value is for a benchmark without a
 // schedule.
 type timetable struct {
 	// set is true if there is a schedule. problem is why it cannot be read.
 	set     bool
 	problem *field.Error
 	due     schedule.Due
-	// deadline is how late a run may start; 0 means no limit.
+	// deadline is the maximum delay with which a run may start; 0 means no limit.
 	deadline time.Duration
 }
 
@@ -66,8 +66,8 @@ func handledUpTo(benchmark *v1alpha1.StorageBenchmark, now time.Time) time.Time 
 // asks reports whether the schedule requests a run, or has a problem that must be corrected.
 func (t timetable) asks() bool { return t.problem != nil || !t.due.At.IsZero() }
 
-// skips reports whether a time has come that is now too late. It is recorded only while there is no active run, because
-// the name of a recorded run follows from the times that were handled.
+// skips reports whether a scheduled time has come that is now too late to start a run. It is recorded only while there
+// is no active run, because the name of a recorded run follows from the times that were handled.
 func (t timetable) skips(obs observation) bool {
 	return !t.due.Expired.IsZero() && obs.active.state == noActive
 }
@@ -79,7 +79,7 @@ func (t timetable) note(status *v1alpha1.StorageBenchmarkStatus, obs observation
 	case !t.set:
 		status.NextScheduleTime = nil
 	case t.problem != nil:
-		// Keep the promised time, in case the edit is reverted.
+		// Keep the promised time, in case the edit of the schedule is reverted.
 	case act.do == intend && !t.due.At.IsZero():
 		handle(t.due.At)
 		status.NextScheduleTime = timeOrNil(t.due.Next)
@@ -89,7 +89,7 @@ func (t timetable) note(status *v1alpha1.StorageBenchmarkStatus, obs observation
 	case t.due.At.IsZero() && t.due.Expired.IsZero():
 		status.NextScheduleTime = timeOrNil(t.due.Next)
 	case status.NextScheduleTime == nil:
-		// The time is due and waits.
+		// The run is due and has to wait.
 		status.NextScheduleTime = timeOrNil(later(t.due.At, t.due.Expired))
 	}
 }
@@ -108,7 +108,7 @@ func timeOrNil(at time.Time) *metav1.Time {
 	return new(wholeSeconds(at))
 }
 
-// wake returns how long until the schedule has to be evaluated again; 0 if nothing comes.
+// wake returns the time until the schedule has to be evaluated again; 0 if it requests no more runs.
 func (t timetable) wake(now time.Time) time.Duration {
 	if !t.set || t.problem != nil {
 		return 0
@@ -122,7 +122,7 @@ func (t timetable) wake(now time.Time) time.Duration {
 	return first
 }
 
-// expiry returns the moment just after the deadline for the due run; zero if there is no deadline.
+// expiry returns the moment just after the due run's deadline; zero if there is no deadline.
 func (t timetable) expiry() time.Time {
 	if t.due.At.IsZero() || t.deadline == 0 {
 		return time.Time{}

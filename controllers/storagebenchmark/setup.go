@@ -46,9 +46,9 @@ type Options struct {
 	Clock clock.PassiveClock
 	// Catalog returns the current catalog of documented limits, with notes about it; nil means the built-in catalog.
 	Catalog func(context.Context) (*limits.Catalog, []string)
-	// PriorityClass is the operator's own, which clients may not have; empty if it has none.
+	// PriorityClass is the operator's own priority class, which clients may not have; empty if it has none.
 	PriorityClass string
-	// NoClusterProfiles is true if ClusterWorkloadProfiles may not be read.
+	// NoClusterProfiles is true if the operator may not read ClusterWorkloadProfiles.
 	NoClusterProfiles bool
 }
 
@@ -134,7 +134,7 @@ func (r *reconciler) referrers(kind string) handler.EventHandler {
 	})
 }
 
-// runTellsMore reports whether an update of a run concerns its benchmark. Most updates do not.
+// runTellsMore reports whether an update of a run matters to its benchmark. Most updates do not.
 func runTellsMore(update event.UpdateEvent) bool {
 	before, ok := update.ObjectOld.(*v1alpha1.BenchmarkRun)
 	if !ok {

@@ -17,11 +17,11 @@ type outcome struct {
 	again bool
 	// refused is why the run could not be created, for the status.
 	refused string
-	// err is the error after which to try again later.
+	// err is an error after which the reconcile is retried later.
 	err error
 }
 
-// report is what is known after an action: the whole new status, the events to send, and when to reconcile again if
+// report is the outcome of a reconcile: the whole new status, the events to send, and when to reconcile again if
 // nothing changes.
 type report struct {
 	status v1alpha1.StorageBenchmarkStatus
@@ -29,7 +29,7 @@ type report struct {
 	wake   time.Duration
 }
 
-// reportOn derives the status from facts: those that were observed, and those that the action created.
+// reportOn derives the status from facts: the observed ones, and the ones that the action created.
 func reportOn(obs observation, act action, out outcome) report {
 	status := obs.benchmark.Status.DeepCopy()
 	status.ObservedGeneration = obs.benchmark.Generation
@@ -79,7 +79,7 @@ func remember(status *v1alpha1.StorageBenchmarkStatus, obs observation, act acti
 	}
 }
 
-// stageOf returns the stage: what is going on, in one word.
+// stageOf returns the stage: the current activity in one word.
 func stageOf(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action) string {
 	switch act.do {
 	case watch, adopt, replace:

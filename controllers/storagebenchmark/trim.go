@@ -7,9 +7,9 @@ import (
 )
 
 // TrimEndedRun is the transformer of BenchmarkRuns for the operator's cache. From a run that has ended and no longer
-// has its finalizer, it removes what no controller reads any more: steps, results and the frozen specification. That is
-// 64 KiB and more per run, and a benchmark keeps hundreds of runs. Read the run from the API server to get these, and
-// never write back a run from such a cache. Trimming only saves memory; the controller works without it.
+// has its finalizer, it removes the parts that no controller reads again: steps, results and the frozen specification.
+// That is 64 KiB and more per run, and a benchmark keeps hundreds of runs. To get these parts, read the run from the
+// API server; never write back a run from such a cache. Trimming only saves memory; the controller works without it.
 func TrimEndedRun(object any) (any, error) {
 	run, ok := object.(*v1alpha1.BenchmarkRun)
 	if !ok {

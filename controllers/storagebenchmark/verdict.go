@@ -23,7 +23,7 @@ const (
 	maxHeadlines = 64
 )
 
-// verdict is the verdict on a run, with what it is based on.
+// verdict is the verdict on a run, with its basis.
 type verdict struct {
 	run        v1alpha1.JudgedRun
 	objectives []v1alpha1.ObjectiveResult
@@ -95,7 +95,8 @@ func referenceTo(run *v1alpha1.BenchmarkRun) v1alpha1.RunReference {
 }
 
 // headlinesOf returns the main figures of a run, in the order of its phases. It leaves out layouts, because their
-// figures were not requested. If there are too many figures, it drops the first ones: the purpose of a run comes last.
+// figures were not requested. If there are too many figures, it drops the first ones, because the last phases are the
+// purpose of a run.
 func headlinesOf(run *v1alpha1.BenchmarkRun) []v1alpha1.Headline {
 	var headlines []v1alpha1.Headline
 	for _, phase := range run.Status.Phases {

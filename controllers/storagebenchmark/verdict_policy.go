@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/trend"
 )
 
-// policy is what runs are judged by, in addition to their own success and validity.
+// policy holds the criteria by which runs are judged, in addition to their own success and validity.
 type policy struct {
 	objectives []v1alpha1.Objective
 	regression *v1alpha1.RegressionPolicy
@@ -98,7 +98,7 @@ func (r *reconciler) review(ctx context.Context, benchmark *v1alpha1.StorageBenc
 	return review{due: true, run: run}, nil
 }
 
-// revise judges the newest judged run by the current policy, if that has changed. It starts nothing.
+// revise judges the newest judged run again if the policy has changed. It starts no run.
 func revise(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action) {
 	switch {
 	case !obs.review.due || act.do == judge || act.do == miss:

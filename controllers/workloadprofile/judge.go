@@ -14,7 +14,7 @@ import (
 // anyDuration stands in for the duration of the phase, which is not known for a profile.
 const anyDuration = time.Hour
 
-// judge returns why a workload cannot be run, or nil if it can.
+// judge returns the reason why a workload cannot be run, or nil if it can.
 func judge(spec *v1alpha1.WorkloadProfileSpec) error {
 	path, load := field.NewPath("spec"), engines.Of(&spec.Engine)
 	if load.Kind == "" {

@@ -1,4 +1,4 @@
-// Package command holds what the programs that build and release have in common.
+// Package command holds the code that the build and release programs share.
 package command
 
 import (
@@ -12,7 +12,7 @@ import (
 )
 
 // Main calls run with a context that an interrupt ends. If run fails, Main prints the error and exits with 1; asking
-// for help is no failure.
+// for help is not a failure.
 func Main(run func(context.Context) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx)

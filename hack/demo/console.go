@@ -16,7 +16,7 @@ import (
 type console struct {
 	out   io.Writer
 	began time.Time
-	// step is the number of the current step, steps that of all steps.
+	// step is the number of the current step, and steps the total.
 	step, steps int
 }
 

@@ -59,7 +59,7 @@ func (d *demo) restart(ctx context.Context) error {
 	return failure(err, "kubectl patch", string(out))
 }
 
-// look shows something that may help after a failure. It only prints its own failure.
+// look runs kubectl and shows its output, which may help after a failure. If kubectl fails, look only prints the error.
 func (d *demo) look(ctx context.Context, arguments ...string) {
 	if err := d.kubectlRun(ctx, arguments...); err != nil {
 		d.say("%v", err)

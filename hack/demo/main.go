@@ -54,7 +54,7 @@ type demo struct {
 	version string
 	// kubectl and kubeconfig are set once the cluster is up.
 	kubectl, kubeconfig string
-	// asked is the benchmark that was applied and has no verdict yet; empty if there is none.
+	// asked is the applied benchmark that has no verdict yet; empty if there is none.
 	asked string
 	// mounted is true while there is a store on the node.
 	mounted bool

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// patience is how long a whole benchmark may take; if nothing is wrong, it takes three minutes.
+// patience is the time limit for a whole benchmark; normally it takes three minutes.
 const patience = 12 * time.Minute
 
 // sample is a benchmark of config/samples, with its name and file.
@@ -104,7 +104,7 @@ func judged(b *v1alpha1.StorageBenchmark) bool {
 		!meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionRunning)
 }
 
-// explain prints what helps to find out why a benchmark makes no progress.
+// explain prints information that helps to find out why a benchmark makes no progress.
 func (d *demo) explain(ctx context.Context) {
 	d.look(ctx, "-n", namespace, "get", "benchmarkruns,pods,persistentvolumeclaims", "-o", "wide")
 	d.look(ctx, "-n", namespace, "get", "events", "--field-selector=type!=Normal", "--sort-by=.lastTimestamp")

@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// storeScenario is the store that the experiment is designed for. claim is the name of its claim, and of the store.
+	// storeScenario is the store that the experiment is designed for. claim is the name of both its claim and the
+	// store.
 	storeScenario = "fsx-windows-32-hdd"
 	claim         = "share"
 )
@@ -55,7 +56,7 @@ func (d *demo) unmount(ctx context.Context) error {
 
 func (d *demo) experiment(ctx context.Context) error { return d.benchmark(ctx, experiment) }
 
-// compare prints the results beside the store's own record.
+// compare prints the results beside the store's own records.
 func (d *demo) compare(ctx context.Context) error {
 	run, verdict := d.results(ctx, experiment)
 	if run == nil {

@@ -19,12 +19,12 @@ const (
 	widest = 160
 )
 
-// teller prints what is new in the objects that it gets, once each.
+// teller prints each change in the objects that it gets once.
 type teller struct {
 	say func(format string, arguments ...any)
 	now func() time.Time
-	// stage and last are the stage and the line last printed for the run, lastReady the line last printed for the
-	// benchmark.
+	// stage and last are the stage and the line last printed for the run, and lastReady is the line last printed for
+	// the benchmark.
 	stage, last, lastReady string
 	told                   time.Time
 	// steps holds the attempts whose end was printed.
@@ -62,7 +62,7 @@ func (t *teller) run(run *v1alpha1.BenchmarkRun) {
 	t.say("%s", line)
 }
 
-// underWay holds the stages whose message describes what is happening now.
+// underWay holds the stages whose message describes the current activity.
 var underWay = map[string]bool{v1alpha1.StagePending: true, v1alpha1.StageQueued: true, v1alpha1.StageDeploying: true,
 	v1alpha1.StageMeeting: true, v1alpha1.StageRunning: true}
 

@@ -93,7 +93,7 @@ func declared(file string) ([]reason, error) {
 	return all, nil
 }
 
-// told returns the kinds of objects on which each constant is used.
+// told maps each constant of a reason to the kinds of objects on which events with it are emitted.
 func told(root string) (map[string]map[string]bool, error) {
 	at := map[string]map[string]bool{}
 	for folder, object := range objects {

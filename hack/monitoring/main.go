@@ -1,5 +1,5 @@
-// Command monitoring writes the generated files of config/monitoring and docs/reference/metrics.md. Run it in the root of
-// the repository.
+// Command monitoring writes the generated files of config/monitoring and docs/reference/metrics.md. Run it in the root
+// of the repository.
 package main
 
 import (

@@ -1,10 +1,10 @@
-// Command mutate changes one thing of a package at a time and runs tests on it. A change that no test fails for
-// survives: either a test is missing, or the change makes no difference. equivalent.txt explains the latter, and they
-// are left out.
+// Command mutate changes one thing of a package at a time and runs tests on the result. A change survives if no test
+// fails: either a test is missing, or the change makes no difference. equivalent.txt explains changes that make no
+// difference; they are skipped.
 //
 //	go run ./hack/mutate [-sample 40] [-seed 1] [-timeout 2m] [PACKAGE...]
 //
-// It changes no file: the compiler reads the changed one by -overlay. A seed gives the same mutants each time.
+// It changes no file: the compiler reads the changed file through -overlay. The same seed gives the same mutants.
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 	"time"
 )
 
-// suites are the packages that are mutated by default, with those whose tests are to notice.
+// suites maps each package that is mutated by default to the packages whose tests should fail.
 var suites = map[string][]string{
 	"./internal/decide":  {"./internal/decide"},
 	"./internal/plan":    {"./internal/plan"},

@@ -10,19 +10,20 @@ import (
 	"strings"
 )
 
-// mutant is a file with one thing changed.
+// mutant is a source file with one change.
 type mutant struct {
 	file     string
 	line     int
 	function string
-	// was and is are the changed part before and after.
+	// was and is are the text of the changed part before and after.
 	was, is string
-	// nth tells mutants of a function apart that change the same text.
+	// nth distinguishes mutants of a function that change the same text.
 	nth  int
 	text []byte
 }
 
-// key names a mutant in equivalent.txt. It has no line, so that changes elsewhere in the file leave it as it is.
+// key names a mutant in equivalent.txt. It contains no line number, so that changes elsewhere in the file do not affect
+// it.
 func (m mutant) key() string {
 	return fmt.Sprintf("%s %s %d: %s => %s", m.file, m.function, m.nth, oneLine(m.was), oneLine(m.is))
 }
@@ -31,7 +32,7 @@ func (m mutant) String() string { return fmt.Sprintf("%s:%d: %s", m.file, m.line
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// swaps are the operators that are replaced.
+// swaps maps operators to their replacements.
 var swaps = map[token.Token]string{
 	token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">", token.EQL: "!=", token.NEQ: "==",
 	token.LAND: "||", token.LOR: "&&", token.ADD: "-", token.SUB: "+", token.MUL: "/", token.QUO: "*",
@@ -116,7 +117,7 @@ func (m *mutator) change(node ast.Node, is string) {
 	m.replace(m.offset(node.Pos()), m.offset(node.End()), is, m.source(node), is)
 }
 
-// replace adds the mutant that has with in place of the text between two offsets.
+// replace adds a mutant in which the text between two offsets is replaced by with.
 func (m *mutator) replace(from, to int, with, was, is string) {
 	one := mutant{
 		file: m.file, line: 1 + strings.Count(string(m.text[:from]), "\n"), function: m.function, was: was, is: is,

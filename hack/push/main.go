@@ -1,11 +1,11 @@
-// Command push uploads the container images to a registry, without a daemon, and prints their names by digest with what
-// to give to Helm or kustomize:
+// Command push uploads the container images to a registry, without a daemon, and prints their names by digest and the
+// values for Helm or kustomize:
 //
 //	go run ./hack/push -registry registry.example/storagebench -version VERSION
 //	go run ./hack/push -registry registry.example/storagebench -release bin/release
 //
-// The first makes the images for this machine's architecture from bin, as images/build does; the second takes those
-// that `make release` has made. It uses the credentials of `docker login` or `podman login`.
+// The first form builds the images for this machine's architecture from bin, as images/build does; the second uses the
+// images that `make release` has built. It uses the credentials of `docker login` or `podman login`.
 package main
 
 import (
@@ -33,7 +33,7 @@ func main() {
 	command.Main(func(ctx context.Context) error { return run(ctx, os.Args[1:], os.Stdout, os.Stderr) })
 }
 
-// options says what to push and where.
+// options holds the images to push and the registry.
 type options struct {
 	registry, release, ior, values string
 	build                          compose.Options

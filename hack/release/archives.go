@@ -25,7 +25,8 @@ func (r release) archiveOf(p platform) string {
 	return commandLine + "_" + r.version + "_" + p.os + "_" + p.arch + ".tar.gz"
 }
 
-// archives packs the command line for each platform, with its licence and those of everything linked into it.
+// archives packs the command line for each platform, with its own licence and the licences of everything linked into
+// it.
 func (r release) archives(ctx context.Context) error {
 	for _, p := range r.platforms {
 		built, err := r.program(ctx, p, commandLine)
@@ -94,7 +95,7 @@ func pack(name string, files, programs map[string][]byte) error {
 	})
 }
 
-// bill writes the bill of materials of a file of the release, beside it.
+// bill writes the bill of materials of a release file, beside that file.
 func (r release) bill(name string, subject sbom.Subject, content sbom.Content) error {
 	subject.Version = r.version
 	if subject.SHA256 == "" {

@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// krew fills in the manifest with which krew installs the plugin: the location and checksum of the archive for each
+// krew fills in the manifest from which krew installs the plugin: the location and checksum of the archive for each
 // platform.
 func (r release) krew(context.Context) error {
 	text, err := os.ReadFile("config/krew/storagebench.yaml")

@@ -1,4 +1,5 @@
-// Command sampletext prints a random sample of the product's comments or messages, for a reader who has not seen the code:
+// Command sampletext prints a random sample of the product's comments or messages, for a reader who has not seen the
+// code:
 //
 //	go run ./hack/sampletext -seed 1 -n 100 comments
 //	go run ./hack/sampletext -seed 1 -n 100 messages
@@ -23,7 +24,7 @@ import (
 	"strings"
 )
 
-// leastWords of a string literal that is a message, and not a name or a key.
+// leastWords is the least number of words in a string literal that counts as a message, and not as a name or a key.
 const leastWords = 5
 
 // text is a comment or a message, with its place.

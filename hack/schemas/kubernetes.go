@@ -14,7 +14,7 @@ import (
 // proxy, beginning with the oldest version that the chart allows.
 var releases = []string{"1.30.14", "1.31.14", "1.32.13", "1.33.13", "1.34.4", "1.35.4", "1.36.3"}
 
-// kinds lists those that the chart, config and the examples use. Add a kind here when you begin to use it there.
+// kinds lists the kinds that the chart, config and the examples use. Add a kind here when you begin to use it there.
 var kinds = []kind{
 	{"", "v1", "ConfigMap"}, {"", "v1", "Namespace"}, {"", "v1", "PersistentVolume"}, {"", "v1", "PersistentVolumeClaim"}, {"", "v1", "Pod"},
 	{"", "v1", "Secret"}, {"", "v1", "Service"}, {"", "v1", "ServiceAccount"},

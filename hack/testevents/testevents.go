@@ -1,4 +1,4 @@
-// Package testevents reads what `go test -json` prints.
+// Package testevents reads the output of `go test -json`.
 package testevents
 
 import (
@@ -19,7 +19,7 @@ type Event struct {
 // Ends reports whether the event is the verdict on a test, or on a package if Test is empty.
 func (e Event) Ends() bool { return e.Action == "pass" || e.Action == "fail" || e.Action == "skip" }
 
-// Read calls take with each event. It skips lines that are no events.
+// Read calls take with each event. It skips lines that are not events.
 func Read(from io.Reader, take func(Event)) error {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, 16<<20)

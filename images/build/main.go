@@ -7,8 +7,8 @@
 //	go run ./images/build lock                                  writes images/lock: the packages of released images
 //
 // FILE is an archive that docker, podman, containerd and kind load. The command prints the image's reference and ID,
-// and writes the ID beside the archive, to FILE with .id instead of .tar. -arch builds for another architecture, and
-// -locked from the packages in images/lock. hack/release builds images for several architectures under one name.
+// and writes the ID to a file beside the archive, with .id in place of .tar. -arch builds for another architecture, and
+// -locked uses the packages in images/lock. hack/release builds images for several architectures under one name.
 package main
 
 import (

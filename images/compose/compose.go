@@ -77,7 +77,7 @@ func ofIOR(ctx context.Context, o Options, options ior.Options) (image.Image, er
 	return ior.Make(ctx, options)
 }
 
-// Architectures lists those that released images are built for.
+// Architectures lists the architectures of released images.
 var Architectures = []string{"amd64", "arm64"}
 
 // wanted lists the packages of each image, without their dependencies.

@@ -133,7 +133,7 @@ func (a *Apt) fix() error {
 // Close unlocks the folder.
 func (a *Apt) Close() { a.unlock() }
 
-// newerLists returns the folder of the machine's own package lists, or of ours if they are newer.
+// newerLists returns the folder of the machine's own package lists, or our own folder if its lists are newer.
 func (a *Apt) newerLists() string {
 	ours := filepath.Join(a.folder, "lists")
 	if changed(ours).After(changed(systemLists)) {
@@ -243,9 +243,9 @@ func (a *Apt) run(ctx context.Context, folder string, arguments ...string) (stri
 		"-o", "Dir::Cache=" + filepath.Join(a.folder, "cache"),
 		// Debian's container images disable these caches, which makes every call take seconds.
 		"-o", "Dir::Cache::pkgcache=pkgcache.bin", "-o", "Dir::Cache::srcpkgcache=srcpkgcache.bin",
-		// We hold our own lock; the locks of the machine belong to root.
+		// No locking: we hold our own lock, and the machine's locks belong to root.
 		"-o", "Debug::NoLocking=true",
-		// The user _apt could not write to the folders of other users.
+		// Otherwise apt works as the user _apt, which cannot write to the folders of other users.
 		"-o", "APT::Sandbox::User=",
 		// Otherwise apt-get prints the MD5 digest if there is one.
 		"-o", "Acquire::ForceHash=SHA256",

@@ -101,7 +101,7 @@ func folders(file *elf.File, name string) ([]string, error) {
 
 // tripletOf returns the name of the folder in which Debian keeps the libraries of a machine.
 func tripletOf(machine elf.Machine) (string, error) {
-	switch machine { //nolint:exhaustive // those that Kubernetes runs on and we are built for
+	switch machine { //nolint:exhaustive // only the architectures that both Kubernetes and our images support
 	case elf.EM_X86_64:
 		return "x86_64-linux-gnu", nil
 	case elf.EM_AARCH64:

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// kept is how many versions of one name stay in the cache: the current one and the one before it, for switching back
-// and forth between two.
+// kept is the number of versions of one name that stay in the cache: the current one and the one before it, for
+// switching back and forth between two.
 const kept = 2
 
 // CacheFolder returns the folder for results that are slow to produce.

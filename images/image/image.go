@@ -31,7 +31,8 @@ const Source = "https://github.com/storagebench/storagebench"
 
 // Image is an image: its metadata and its files.
 type Image struct {
-	// Registry, Name and Version make up its reference: REGISTRY/NAME:VERSION. Without a registry it is version.Registry.
+	// Registry, Name and Version make up its reference: REGISTRY/NAME:VERSION. The default registry is
+	// version.Registry.
 	Registry, Name, Version string
 	// Architecture of the programs in it as a GOARCH; empty for that of this machine.
 	Architecture string
@@ -40,7 +41,7 @@ type Image struct {
 	// Licenses is an SPDX expression.
 	Licenses   string
 	Entrypoint []string
-	// Path is the PATH of the image's programs; empty if there is nothing but the entrypoint.
+	// Path is the PATH of the image's programs; empty if the image has only the entrypoint.
 	Path string
 	// Labels in addition to those of the fields above.
 	Labels map[string]string

@@ -17,7 +17,8 @@ import (
 // LabelPackage is the image label that holds the version of Debian's Open MPI package.
 const LabelPackage = "dev.storagebench.openmpi.package"
 
-// programs are those from packages. fio is one of them, so that a single image can run a benchmark of both.
+// programs lists the programs that come from packages. fio is one of them, so that a single image can run a benchmark
+// that uses both.
 var programs = []string{"usr/bin/orterun", "usr/bin/orted", "usr/bin/ompi_info", "usr/bin/fio"}
 
 // Packages are the packages of the image, without their dependencies.
@@ -76,7 +77,7 @@ func Make(ctx context.Context, o Options) (image.Image, error) {
 	}, nil
 }
 
-// left holds parts of the names of plugins that the image omits: those for networks other than TCP and shared memory,
+// left lists parts of the names of plugins that the image omits: those for networks other than TCP and shared memory,
 // and those of OpenSHMEM.
 var left = []string{"_ucx.", "_ofi.", "_openib.", "_psm.", "_psm2.", "mca_scoll_", "mca_spml_", "mca_sshmem_", "mca_memheap_", "mca_atomic_"}
 
@@ -90,7 +91,7 @@ func isPlugin(name string) bool {
 	return !slices.ContainsFunc(left, func(part string) bool { return strings.Contains(base, part) })
 }
 
-// isData reports whether a file contains configuration or the texts of errors.
+// isData reports whether a file contains configuration or error texts.
 func isData(name string) bool {
 	return strings.HasPrefix(name, "etc/openmpi/") || strings.HasPrefix(name, "usr/share/openmpi/help-") || strings.HasPrefix(name, "usr/share/pmix/") ||
 		strings.HasPrefix(name, "usr/lib/") && strings.Contains(name, "/pmix2/share/pmix")

@@ -24,13 +24,13 @@ const (
 // Packages are the packages that the image takes files from.
 var Packages = []string{authorities}
 
-// Only returns those of the given packages that the image takes files from. Their dependencies only serve to merge the
-// certificates into one file at installation time.
+// Only returns the packages, among those given, from which the image takes files. Their dependencies only serve to
+// merge the certificates into one file at installation time.
 func Only(packages []debian.Package) []debian.Package {
 	return slices.DeleteFunc(packages, func(p debian.Package) bool { return !slices.Contains(Packages, p.Name) })
 }
 
-// bundled is the CA certificates in one file, with the copyright and control data of the package that they come from.
+// bundled holds the CA certificates as one file, with the copyright and control data of their package.
 type bundled struct {
 	bundle, rights, control []byte
 	of                      debian.Package
@@ -76,8 +76,7 @@ func certificates(ctx context.Context, o packaged.Options, apt *debian.Apt) (bun
 	return found, err
 }
 
-// add adds the certificates where Go looks for them, and lists the package that they come from, as package packaged
-// does.
+// add adds the certificates where Go looks for them, and lists their package, as package packaged does.
 func (b bundled) add(tree *image.Tree) error {
 	for name, data := range map[string][]byte{
 		Certificates: b.bundle, authoritiesRights: b.rights, "var/lib/dpkg/status.d/" + b.of.Name: b.control,

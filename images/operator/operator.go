@@ -41,7 +41,7 @@ type Options struct {
 	Licence []byte
 	// Cache is the folder for results that are slow to produce.
 	Cache string
-	// Progress receives a message before each slow step, and about what is left out.
+	// Progress receives a message before each slow step, and about omitted content.
 	Progress io.Writer
 	// Created is the timestamp of all files.
 	Created time.Time

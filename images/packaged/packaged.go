@@ -36,7 +36,8 @@ type Recipe struct {
 	Packages []string
 	// Programs are added with everything that they load.
 	Programs []string
-	// Plugins reports whether programs load a file while they run. Plugins are added with everything that they load.
+	// Plugins reports whether a file is a plugin that programs load at run time. Plugins are added with everything that
+	// they load.
 	Plugins func(name string) bool
 	// Data reports whether to add another file.
 	Data func(name string) bool
@@ -172,7 +173,7 @@ func (r Recipe) wanted(name string) bool {
 	case strings.HasPrefix(name, "usr/share/common-licenses/"):
 		return true
 	case strings.HasPrefix(name, "usr/share/doc/"):
-		// A package may have a link instead of its own folder.
+		// Instead of its own documentation folder, a package may have a link.
 		return strings.Count(name, "/") == 3 || path.Base(name) == "copyright"
 	}
 	return false
@@ -231,7 +232,7 @@ func (r Recipe) compose(root debian.Root) (*image.Tree, map[string]bool, error) 
 		return nil, nil, err
 	}
 	for _, name := range licences {
-		used[root[name].Package] = true // a copyright file may be that of another package
+		used[root[name].Package] = true // a copyright file may belong to another package
 	}
 	tree := &image.Tree{}
 	if err := skeleton(tree); err != nil {
@@ -244,7 +245,7 @@ func (r Recipe) compose(root debian.Root) (*image.Tree, map[string]bool, error) 
 	}
 	for _, name := range append(names, licences...) {
 		if tree.Has(name) {
-			continue // programs may share libraries, and packages the text of a licence
+			continue // programs may share libraries, and packages may share a licence text
 		}
 		if err := add(tree, name, root[name]); err != nil {
 			return nil, nil, err

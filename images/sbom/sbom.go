@@ -18,7 +18,7 @@ import (
 	"github.com/storagebench/storagebench/images/debian"
 )
 
-// Subject is what a bill describes.
+// Subject is the object that a bill describes.
 type Subject struct {
 	// Name and Version, such as registry.example/fio and v1.2.3.
 	Name, Version string
@@ -30,11 +30,11 @@ type Subject struct {
 	PackageURL string
 }
 
-// Content is what the subject contains.
+// Content is the content of the subject.
 type Content struct {
 	// Programs holds the Go programs by path.
 	Programs map[string][]byte
-	// Others holds the programs that are neither in Go nor in a package, by path.
+	// Others holds the programs that are not written in Go and come from no package, by path.
 	Others map[string][]byte
 	// Packages of Debian. Debian is the version of Debian that they come from; empty if it is unknown.
 	Packages []debian.Package

@@ -27,20 +27,20 @@ type Problem struct {
 	Message string
 	// Missing is true if the fault is that the field is required and absent.
 	Missing bool
-	// Meant are fields whose faults follow from this one: those for which an unknown field probably stands, and a dataset
-	// that does not divide into the wrong blocks.
+	// Meant lists fields whose faults are only consequences of this one: the fields that the user probably meant by an
+	// unknown field, or the datasetSize that is not a multiple of a wrong blockSize.
 	Meant [2]string
 }
 
-// Check does to a new object what the API server does when kubectl creates it: it refuses unknown fields, removes null
+// Check processes a new object as the API server does when kubectl creates it: it refuses unknown fields, removes null
 // fields, sets defaults and validates. It changes object, a JSON document with whole numbers as int64, in place and
 // drops its status. It returns the faults; the error is set only if the rules themselves cannot be read.
 func Check(ctx context.Context, object map[string]any) ([]Problem, error) {
 	return check(ctx, object, false)
 }
 
-// check implements Check. With all it also reports broken rules that the API server would not evaluate after other
-// faults, unless they concern a faulty field.
+// check implements Check. If all is true, it also reports broken rules that the API server would not evaluate after
+// other faults, unless they concern a faulty field.
 func check(ctx context.Context, object map[string]any, all bool) ([]Problem, error) {
 	kind, rules, problem, err := rulesOf(object)
 	if err != nil || problem != nil {
@@ -58,7 +58,7 @@ func check(ctx context.Context, object map[string]any, all bool) ([]Problem, err
 		faults = append(faults, rules.broken(ctx, object, faults)...)
 	}
 	found := rules.toProblems(object, faults)
-	if all { // a field under a wrong name is one mistake, not one more for its absence
+	if all { // report a misnamed field once, and not also as missing
 		found = slices.DeleteFunc(found, func(p Problem) bool {
 			return p.Missing && slices.ContainsFunc(problems, func(unknown Problem) bool { return slices.Contains(unknown.Meant[:], p.Path) })
 		})
@@ -66,7 +66,7 @@ func check(ctx context.Context, object map[string]any, all bool) ([]Problem, err
 	return append(problems, found...), nil
 }
 
-// CheckUpdate does what the API server does to an object that replaces an older version of itself. Both must be
+// CheckUpdate validates an object that replaces an older version of itself, as the API server does. Both must be
 // complete, with their defaults.
 func CheckUpdate(ctx context.Context, object, old map[string]any) ([]Problem, error) {
 	kind, rules, problem, err := rulesOf(object)
@@ -188,7 +188,7 @@ func (r *rules) broken(ctx context.Context, object map[string]any, known field.E
 // blocksRules reports whether the API server skips the CEL rules after a fault, because they would be evaluated on data
 // of the wrong shape.
 func blocksRules(fault *field.Error) bool {
-	switch fault.Type { //nolint:exhaustive // every other type is no matter of shape
+	switch fault.Type { //nolint:exhaustive // other types do not concern the shape
 	case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong,
 		field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid:
 		return true

@@ -20,7 +20,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Limits of a file. They are far above what people write and prevent a hostile file from using up memory or time.
+// Limits of a file. They are far above the size of hand-written files, and keep a hostile file from using up memory or
+// time.
 const (
 	maxFileBytes = 4 << 20
 	maxDocuments = 1000
@@ -35,7 +36,7 @@ type Object struct {
 	Profile        *v1alpha1.WorkloadProfile
 	ClusterProfile *v1alpha1.ClusterWorkloadProfile
 
-	// Written is the object as in the file, without defaults.
+	// Written is the object as it is in the file, without defaults.
 	Written map[string]any
 
 	document document
@@ -69,8 +70,8 @@ type File struct {
 	Foreign []string
 }
 
-// Read is like Decode, for callers that check more than admission does: it also returns the objects if there are
-// faults, as far as they can be decoded. Their values are then unreliable. A file without objects is no fault. The
+// Read is like Decode, for callers that check more than admission does: if there are faults, it also returns the
+// objects, as far as they can be decoded. Their values are then unreliable. A file without objects is not a fault. The
 // error means that the rules cannot be read or that the file exceeds a limit.
 func Read(data []byte) (File, Errors, error) {
 	if len(data) > maxFileBytes {
@@ -258,8 +259,8 @@ func asNames(name string) []string {
 	return []string{name}
 }
 
-// foreignTitle returns kind and name of an object of another API; empty if the object is one of storagebench, or is
-// meant to be: one of its kinds or its group, or no complete type at all.
+// foreignTitle returns kind and name of an object of another API. It returns "" for an object of storagebench, or one
+// that is probably meant to be: it has one of storagebench's kinds or its API group, or lacks apiVersion or kind.
 func foreignTitle(fields map[string]any) (string, error) {
 	known, err := kinds()
 	if err != nil {
@@ -276,7 +277,7 @@ func foreignTitle(fields map[string]any) (string, error) {
 	return printable(kind) + "/" + printable(cmp.Or(text, "unnamed")), nil
 }
 
-// printable bounds a name of any object and drops characters that could control a terminal.
+// printable shortens the name of an object and drops characters that could control a terminal.
 func printable(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

@@ -1,4 +1,4 @@
-// Package admission checks files by the rules of the API server, without one.
+// Package admission checks files by the rules of the API server, without a server.
 //
 // run --local and plan read the same YAML as a cluster. A second set of rules in Go would drift from the first, so this
 // package evaluates the CustomResourceDefinitions that are applied to a cluster (package config/crd) with the API

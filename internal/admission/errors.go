@@ -70,7 +70,7 @@ func related(a, b string) bool {
 	return true
 }
 
-// Unwrap lets errors.As find the single faults.
+// Unwrap lets errors.As find the individual faults.
 func (e Errors) Unwrap() []error {
 	errs := make([]error, len(e))
 	for i, err := range e {

@@ -32,7 +32,7 @@ func (r *rules) toProblems(object map[string]any, faults field.ErrorList) []Prob
 			return isQuantityPattern(fault) || describeDecimal(fault.Field, value, other) != "" && describeDecimal(fault.Field, value, fault) == ""
 		}
 		if slices.ContainsFunc(faults, clearer) {
-			continue // the other fault says what to write
+			continue // the other fault explains what to write
 		}
 		if !slices.ContainsFunc(problems, func(p Problem) bool { return p == problem || isFormat(fault) && p.Path == problem.Path }) {
 			problems = append(problems, problem)
@@ -41,7 +41,7 @@ func (r *rules) toProblems(object map[string]any, faults field.ErrorList) []Prob
 	return problems
 }
 
-// isDecimalSize reports whether the fault is of a rule that refuses decimal sizes, such as 64k where 64Ki is meant.
+// isDecimalSize reports whether the fault comes from a rule that refuses decimal sizes, such as 64k instead of 64Ki.
 func isDecimalSize(fault *field.Error) bool {
 	return strings.Contains(fault.Detail, "did you mean") || strings.Contains(fault.Detail, "s decimal") || strings.Contains(fault.Detail, ": decimal")
 }
@@ -49,10 +49,10 @@ func isDecimalSize(fault *field.Error) bool {
 // decimal is a size with a decimal suffix.
 var decimal = regexp.MustCompile(`^[0-9.]+[kMGTPE]$`)
 
-// page is the size whose multiples a decimal size of data may be.
+// page is 4 KiB: a decimal data size that is a multiple of it is accepted.
 const page = 4096
 
-// describeDecimal asks for the binary size that is probably meant by a decimal one; empty if the fault is another.
+// describeDecimal suggests the binary size that was probably meant by a decimal one; empty for other faults.
 func describeDecimal(path string, value any, fault *field.Error) string {
 	text, is := value.(string)
 	if !is || !isDecimalSize(fault) || !decimal.MatchString(text) {
@@ -80,7 +80,7 @@ func describe(object map[string]any, fault *field.Error) string {
 	if isQuantityPattern(fault) {
 		detail = "write a quantity such as 512, 4Ki or 8Gi"
 	}
-	switch fault.Type { //nolint:exhaustive // the others need nothing of their own
+	switch fault.Type { //nolint:exhaustive // the other types need no text of their own
 	case field.ErrorTypeRequired:
 		if detail == "name or generateName is required" {
 			return "required; add it"
@@ -108,19 +108,19 @@ func describe(object map[string]any, fault *field.Error) string {
 	return detail
 }
 
-// wantedTypes are the types of the API in words.
+// wantedTypes maps the types of the API to words for messages.
 var wantedTypes = map[string]string{
 	"integer": "a whole number", "int32": "a whole number", "int64": "a whole number", "number": "a number", "boolean": "true or false",
 	"array": `a list, with "- " before each entry`, "object": "fields, each as name: value",
 }
 
-// wrongType finds the type in the API server's text, which gives its opposite as a type of Go.
+// wrongType matches the required type in the API server's message. The message gives the actual type only as a Go type.
 var wrongType = regexp.MustCompile(`must be of type (\w+)`)
 
-// formatted finds the path in a fault of a number that is not one of the field's format.
+// formatted matches the path in the API server's message about a number that does not have the field's format.
 var formatted = regexp.MustCompile(`^Checked value must be of type \w+ with format \w+ in ([^:]+)`)
 
-// mostInt32 is the largest number of most fields.
+// mostInt32 is the largest value of most numeric fields.
 const mostInt32 = 1<<31 - 1
 
 func isFormat(fault *field.Error) bool { return formatted.MatchString(fault.Detail) }
@@ -152,7 +152,7 @@ func describeType(object map[string]any, fault *field.Error, detail string) stri
 	return text
 }
 
-// notText describes a value where a text is needed.
+// notText describes a value that is not a string although a string is required.
 func notText(value any) string {
 	shown := show(value)
 	if shown == "" {
@@ -161,10 +161,10 @@ func notText(value any) string {
 	return shown + ": YAML reads this as no text; put it in quotes"
 }
 
-// goType finds the words of Go's decoders, which say nothing to somebody who writes YAML.
+// goType matches the terms of Go's decoders, which mean nothing to users who write YAML.
 var goType = regexp.MustCompile(`(?i)\bgo (value|struct)|unmarshal|\b(u?int(8|16|32|64)|float64|map\[string\]|interface ?\{\})`)
 
-// withoutGoTypes replaces a message about types of Go.
+// withoutGoTypes replaces a message that mentions Go types.
 func withoutGoTypes(message string) string {
 	if goType.MatchString(message) {
 		return "a value has the wrong type"
@@ -190,7 +190,7 @@ func (r *rules) place(object map[string]any, fault *field.Error) Problem {
 	value, _ := lookUp(object, path)
 	if meant := describeDecimal(path, value, fault); meant != "" {
 		problem.Message = meant
-		problem.Meant[0] = strings.TrimSuffix(path, "blockSize") + "datasetSize" // which has to be whole blocks
+		problem.Meant[0] = strings.TrimSuffix(path, "blockSize") + "datasetSize" // which must be a multiple of blockSize
 	} else if r.isDuration(path) {
 		if number := fmt.Sprint(value); digits.MatchString(number) {
 			problem.Message = show(value) + ": the unit is missing; write " + number + "s for seconds"
@@ -199,10 +199,10 @@ func (r *rules) place(object map[string]any, fault *field.Error) Problem {
 	return problem
 }
 
-// digits is a length of time without a unit.
+// digits matches a duration without a unit.
 var digits = regexp.MustCompile(`^[0-9]{1,8}$`)
 
-// isDuration reports whether a field holds a length of time.
+// isDuration reports whether a field holds a duration.
 func (r *rules) isDuration(path string) bool {
 	schema := schemaAt(r.structural, parsePath(path))
 	return schema != nil && slices.ContainsFunc(schema.XValidations, func(rule apiextensionsv1.ValidationRule) bool {
@@ -249,14 +249,15 @@ func lookUp(document any, path string) (any, bool) {
 	return document, true
 }
 
-// fioTerm is what an option of fio is here.
+// fioTerm is the API's counterpart of an option of fio.
 type fioTerm struct {
-	// fields are the fields beside the option that replace it; none if it is written elsewhere.
+	// fields are the API's fields, in the same place as the option, that replace it; none if the setting is in another
+	// place.
 	fields []string
 	remedy string
 }
 
-// fioTerms are the options of fio that people write where they know fio better than the API.
+// fioTerms maps options of fio to their counterparts, for users who know fio better than the API.
 var fioTerms = map[string]fioTerm{
 	"bs":        {[]string{"blockSize"}, "is blockSize here, such as 4Ki"},
 	"iodepth":   {[]string{"queueDepth"}, "is queueDepth here"},
@@ -275,14 +276,14 @@ var fioTerms = map[string]fioTerm{
 	"directory": {nil, "is the target here: name a claim in targets[].volumes, and remove this"},
 }
 
-// elsewhere are the options of fio that are fields of a phase.
+// elsewhere maps options of fio to advice about the field of a phase that replaces them.
 var elsewhere = map[string]string{
 	"runtime":   "is the duration of a phase here, such as steady: {duration: 60s}; move it there",
 	"ramp_time": "is the warmUp of a phase here, such as steady: {warmUp: 10s}; move it there",
 }
 
-// unknownField describes an unknown field and suggests a similar known one. meant lists the fields that the user probably
-// wants in its place.
+// unknownField describes an unknown field and suggests a similar known one. meant lists the fields that the user
+// probably wants in its place.
 func (r *rules) unknownField(path string) (message string, meant []string) {
 	steps := parsePath(path)
 	if len(steps) == 0 {

@@ -42,7 +42,7 @@ func Accepts(arguments []string) error {
 	return fixedValuesAreKnown(command)
 }
 
-// fixedValuesAreKnown checks the values of flags that allow only certain values.
+// fixedValuesAreKnown rejects values that a flag with a fixed set of values does not allow.
 func fixedValuesAreKnown(command *cobra.Command) error {
 	var problem error
 	command.Flags().Visit(func(flag *pflag.Flag) {

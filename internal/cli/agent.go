@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/filegen"
 )
 
-// newAgent returns the verb that runs the agent of a local run in this same program, so that one file is enough.
+// newAgent returns the verb that runs the agent of a local run in this same program, so that users need only one file.
 func newAgent(streams Streams) *cobra.Command {
 	var files agent.Files
 	command := &cobra.Command{
@@ -34,8 +34,8 @@ func newAgent(streams Streams) *cobra.Command {
 }
 
 // calledAsAgent runs the commands of the agent's program, which in a local run is this one. mpirun calls launch to
-// start a daemon on another client, and each MPI rank starts as rank; the agent calls tend to run a user's program,
-// which may call files to generate its data. The arguments after the command are not flags of this program.
+// start a daemon on another client, and each MPI rank starts as rank. The agent calls tend to run a user's program, and
+// that program may call files to generate its data. The arguments after the command are not flags of this program.
 func calledAsAgent(arguments []string, streams Streams) (code int, called bool) {
 	if len(arguments) == 0 {
 		return 0, false

@@ -24,8 +24,8 @@ type burstDocument struct {
 	// SecondsToBaseline is the time of the last drop, in the seconds of the file; null if there is no drop.
 	SecondsToBaseline *float64       `json:"secondsToBaseline"`
 	Intervals         burstIntervals `json:"intervals"`
-	// BucketAtLeastBytes is the lower bound of the bucket that a series without a drop proves if --refill is given;
-	// else null.
+	// BucketAtLeastBytes is the lower bound of the bucket that follows from a series without a drop if --refill is
+	// given; otherwise null.
 	BucketAtLeastBytes *int64         `json:"bucketAtLeastBytes"`
 	Drops              []burstDrop    `json:"drops"`
 	Segments           []burstSegment `json:"segments"`

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// Time between two tries to reach an API server that does not answer: the first and the longest.
+	// Delay between two attempts to reach an API server that does not answer: the first and the longest.
 	firstPatience, longestPatience = time.Second, 15 * time.Second
 	// watchSeconds is the timeout of one watch request.
 	watchSeconds = 300
@@ -28,9 +28,9 @@ var errDeleted = errors.New("it was deleted")
 // errDone is returned by a callback of each to end it without an error.
 var errDone = errors.New("done")
 
-// each calls seen with the object as it is and after every change, until seen returns an error or ctx ends. errDone
-// ends it without an error. Because a run may last for days, each waits for an API server that stops answering, and
-// writes so to problems.
+// each calls seen with the current object and after every change, until seen returns an error or ctx ends. errDone ends
+// it without an error. Because a run may last for days, each keeps trying if the API server stops answering, and
+// reports that to problems.
 func (c *cluster) each(ctx context.Context, resource schema.GroupVersionResource, name string, problems io.Writer, seen func(*unstructured.Unstructured) error) error {
 	patience, met := firstPatience, false
 	for {

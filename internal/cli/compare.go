@@ -117,8 +117,8 @@ func comparedOf(ctx context.Context, streams Streams, flags *clusterFlags, name 
 	return report.Compared{Name: document.Run, Target: target, Document: document}, nil
 }
 
-// named names each run by its own name, with the target if one was chosen. Runs that would share a name are named by
-// the last element of their argument's path.
+// named names each run by its own name, with the target if one was chosen. Runs with the same name are named by the
+// last element of their argument's path.
 func named(all []report.Compared, arguments []string) []report.Compared {
 	seen := map[string]int{}
 	for i := range all {

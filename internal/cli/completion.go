@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// completionTimeout is how long the shell waits for names from a cluster.
+// completionTimeout is the time for which the shell waits for names from a cluster.
 const completionTimeout = 2 * time.Second
 
 // completeRuns completes the names of the runs and benchmarks of the namespace.
@@ -43,6 +43,6 @@ func (f *clusterFlags) completeRuns(command *cobra.Command, given []string, _ st
 
 // fixedValues makes the shell complete the values of a flag.
 func fixedValues(command *cobra.Command, flag string, values ...string) {
-	// It fails only for a flag that does not exist, which is a mistake in this package.
+	// An error means that the flag does not exist, which is a mistake in this package.
 	_ = command.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }

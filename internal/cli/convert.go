@@ -114,7 +114,7 @@ func (f *convertFlags) convert(streams Streams, tool string, line []string) ([]c
 	return with.file(text, options)
 }
 
-// maxConvertBytes is far above what people write and bounds the memory.
+// maxConvertBytes is far larger than hand-written files and bounds the memory.
 const maxConvertBytes = 4 << 20
 
 // readWhole reads a file of up to maxConvertBytes.

@@ -25,7 +25,7 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// runPrefix marks a name as that of a run in the cluster, even if there is a file of that name.
+// runPrefix marks a name as that of a run in the cluster, even if a file of that name exists.
 const runPrefix = "run/"
 
 // documentOf reads a run from the file of that name, or from the cluster if there is no such file.
@@ -83,7 +83,7 @@ func (c *cluster) document(ctx context.Context, run *v1alpha1.BenchmarkRun) (rep
 	if err != nil {
 		return report.Document{}, err
 	}
-	// The operator and its agents have the same version.
+	// The agents have the same version as the operator.
 	var version string
 	for _, e := range run.Status.Environments {
 		version = cmp.Or(version, e.AgentVersion)
@@ -91,8 +91,8 @@ func (c *cluster) document(ctx context.Context, run *v1alpha1.BenchmarkRun) (rep
 	return report.NewDocument(run, version).With(over), nil
 }
 
-// series reads the series of a run, which the cluster keeps in one ConfigMap per step; nil if there is none, or if it
-// may not be read.
+// series reads the series of a run, which the cluster keeps in one ConfigMap per step; nil if there is none, or if the
+// user may not read it.
 func (c *cluster) series(ctx context.Context, run *v1alpha1.BenchmarkRun) (*series.Log, error) {
 	found, err := c.client.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace(c.namespace).List(ctx,
 		metav1.ListOptions{LabelSelector: labels.SelectorFromSet(labels.Set{v1alpha1.LabelRun: objects.RunLabels(run)[v1alpha1.LabelRun]}).String()})
@@ -148,8 +148,8 @@ func writeTo(streams Streams, name string, write func(io.Writer) error) error {
 	return nil
 }
 
-// replaceFile writes a file atomically, through a temporary file beside it. It writes directly to what is not a regular
-// file, such as a device.
+// replaceFile writes a file atomically, through a temporary file beside it. If name is not a regular file, such as a
+// device, it writes to it directly.
 func replaceFile(name string, text []byte) error {
 	if info, err := os.Stat(name); err == nil {
 		if !info.Mode().IsRegular() {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// runHere returns an error: only Linux lets a local run track processes and verify mounts.
+// runHere returns an error: a local run tracks processes and verifies mounts, which needs Linux.
 func runHere(context.Context, Streams, []string, runOptions) error {
 	return fmt.Errorf("--local needs Linux, and this is %s: run it in a cluster, or in a Linux container", runtime.GOOS)
 }

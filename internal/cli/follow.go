@@ -9,10 +9,10 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// redrawEvery is how often the view is redrawn even if the run has not changed, because it shows the time.
+// redrawEvery is the interval at which the view is redrawn even if the run has not changed, because it shows the time.
 const redrawEvery = time.Second
 
-// follower shows a run while it goes on: a live view on a terminal, lines in a pipe.
+// follower shows a run in progress: a live view on a terminal, lines in a pipe.
 type follower struct {
 	screen *live.Screen
 	lines  *live.Lines
@@ -22,7 +22,7 @@ type follower struct {
 
 	mu  sync.Mutex
 	run *v1alpha1.BenchmarkRun
-	// behind is how far this machine's clock is ahead of the clock of the run's times.
+	// behind is the lead of this machine's clock over the clock of the run's times.
 	behind time.Duration
 	known  bool
 }
@@ -49,7 +49,7 @@ func follow(streams Streams, planned *plan.Plan, hint string) *follower {
 	return f
 }
 
-// see shows the run as it is now. The caller must not change run afterwards.
+// see shows the current state of the run. The caller must not change run afterwards.
 func (f *follower) see(run *v1alpha1.BenchmarkRun) {
 	f.mu.Lock()
 	f.run = run

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// first is a first benchmark, as the flags describe it.
+// first is the user's first benchmark, as described by the flags of init.
 type first struct {
 	initOptions
 	name string

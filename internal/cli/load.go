@@ -31,8 +31,8 @@ type loaded struct {
 // loadOptions controls how files are read.
 type loadOptions struct {
 	seed int64
-	// profilesElsewhere is true if profiles that are missing in the files may exist in the cluster. What depends on them
-	// is not planned.
+	// profilesElsewhere is true if profiles that are missing in the files may exist in the cluster. Workloads that
+	// depend on them are not planned.
 	profilesElsewhere bool
 }
 
@@ -85,9 +85,9 @@ func upTo(most int, names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// understand reads files, checks them and plans their benchmarks. Every source gets its faults. Benchmarks with faults
-// are planned too, so that the user sees all faults at once, but without what the plan reports about a field that
-// already has a fault, because it may follow from that fault.
+// understand reads files, checks them and plans their benchmarks. It adds to each source its faults. It plans
+// benchmarks with faults too, so that the user sees all faults at once, but drops what the plan reports about a field
+// that already has a fault, because it may follow from that fault.
 func understand(sources []*source, options loadOptions) ([]loaded, error) {
 	var objects []admission.Object
 	for _, one := range sources {
@@ -109,7 +109,7 @@ func understand(sources []*source, options loadOptions) ([]loaded, error) {
 	return all, nil
 }
 
-// plan plans a benchmark of the source, and adds the faults that only the plan can see.
+// plan plans a benchmark of the source, and adds the faults that only planning finds.
 func (s *source) plan(object *admission.Object, objects []admission.Object, options loadOptions) loaded {
 	benchmark, known := object.Benchmark, len(s.faults)
 	add := func(problems field.ErrorList) {
@@ -162,8 +162,8 @@ func profilesOf(objects []admission.Object, namespace string) plan.Profiles {
 	}
 }
 
-// orLibrary also looks ClusterWorkloadProfiles up in the library that this program carries. A cluster may have other
-// profiles under these names, so the result does not show what would run there.
+// orLibrary also looks up ClusterWorkloadProfiles in the library that is built into this program. A cluster may have
+// other profiles with these names, so the result does not show what would run there.
 func orLibrary(inFile plan.Profiles) plan.Profiles {
 	return func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
 		if engine, found := inFile(ref); found || ref.Kind != v1alpha1.ClusterWorkloadProfileKind {
@@ -174,7 +174,7 @@ func orLibrary(inFile plan.Profiles) plan.Profiles {
 	}
 }
 
-// suggestProfiles adds to each reference to an unknown profile the profile that is probably meant.
+// suggestProfiles adds to each reference to an unknown profile the profile that was probably meant.
 func suggestProfiles(unresolved field.ErrorList, objects []admission.Object) {
 	var known []v1alpha1.ProfileRef
 	for _, object := range objects {

@@ -86,7 +86,7 @@ type fioResult struct {
 	interrupted bool
 }
 
-// readFio reads fio's output. If that is no result, the error has fio's own reason.
+// readFio reads fio's output. If the output is not a result, the error contains fio's own reason.
 func readFio(streams Streams, name string) (fioResult, error) {
 	file, err := openInput(streams, name)
 	if err != nil {

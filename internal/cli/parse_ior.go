@@ -48,7 +48,7 @@ type parseIORSummary struct {
 	parseSummary
 	StdDevBytesPerSecond int64 `json:"stdDevBytesPerSecond"`
 	MeanNanoseconds      int64 `json:"meanNanoseconds"`
-	// The stonewall figures are of all ranks, until the stonewall.
+	// The stonewall figures cover all ranks up to the stonewall.
 	StonewallNanoseconds    int64 `json:"stonewallNanoseconds,omitempty"`
 	StonewallBytesPerSecond int64 `json:"stonewallBytesPerSecond,omitempty"`
 }

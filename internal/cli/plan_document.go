@@ -31,8 +31,8 @@ type planDocument struct {
 	Steps           []planStep   `json:"steps"`
 	Targets         []planTarget `json:"targets"`
 	Warnings        []string     `json:"warnings,omitempty"`
-	// Documented is what is documented about the targets and known before the run. Promises is what loads can expect
-	// from it.
+	// Documented holds the documented limits of the targets that are known before the run. Promises is what loads can
+	// expect from them.
 	Documented []v1alpha1.StorageDescription `json:"documented,omitempty"`
 	Promises   []plan.Promise                `json:"promises,omitempty"`
 	// Run is spec.run as a run freezes it: with profiles and defaults filled in.
@@ -76,7 +76,7 @@ type planStep struct {
 	Cell *planCell `json:"cell,omitempty"`
 	// Credits is the expected fill of the credit bucket at the start and at the end, by target.
 	Credits map[string]planCredits `json:"credits,omitempty"`
-	// NewBytes is the most free space that the step takes, over all clients and targets.
+	// NewBytes is the maximum of free space that the step takes, over all clients and targets.
 	NewBytes uint64            `json:"newBytes"`
 	Jobs     map[string]string `json:"jobs"`
 
@@ -188,7 +188,7 @@ func quoted(words []string) string {
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:=,@%+$()-]+$`)
 
-// anyRequest returns the load request for client 0, for the newest version of its tool that can do it.
+// anyRequest returns the load request for client 0, for the newest version of its tool that supports the load.
 func anyRequest(step plan.Step, target string, seed int64) (*agentapi.LoadRequest, error) {
 	var problems []error
 	for _, version := range step.Load(target).Versions {

@@ -118,7 +118,7 @@ func row(step planStep, sure bool) string {
 		starts(step.OffsetSeconds, sure), takes(step), creditsOf([]planStep{step}), laid(step.NewBytes))
 }
 
-// does returns what a step does, and which values its cell sets.
+// does describes what a step does, and the values that its cell sets.
 func does(step planStep) string {
 	p := step.planned
 	switch p.Purpose {
@@ -164,7 +164,7 @@ func (s planStep) runsCommand() bool {
 	return len(s.Targets) > 0
 }
 
-// takes returns in words how long a step takes.
+// takes describes how long a step takes.
 func takes(step planStep) string {
 	p := step.planned
 	known := ""
@@ -331,7 +331,7 @@ func laid(bytes uint64) string {
 	return measure.FormatBytes(bytes)
 }
 
-// starts returns when a step begins; as a lower bound if sure is false.
+// starts formats the start of a step; as a lower bound if sure is false.
 func starts(seconds float64, sure bool) string {
 	if sure {
 		return about(seconds)
@@ -339,7 +339,7 @@ func starts(seconds float64, sure bool) string {
 	return "> " + about(seconds)
 }
 
-// about formats a duration, from 10 s on to the second.
+// about formats a duration, rounded to the second from 10 s on.
 func about(seconds float64) string {
 	length := time.Duration(seconds * float64(time.Second))
 	if length >= 10*time.Second {

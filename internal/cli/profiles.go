@@ -13,7 +13,7 @@ import (
 	"github.com/storagebench/storagebench/internal/version"
 )
 
-// profilesDocument is what `profiles -o json` writes.
+// profilesDocument is the output of `profiles -o json`.
 type profilesDocument struct {
 	SchemaVersion int                 `json:"schemaVersion"`
 	Version       string              `json:"storagebenchVersion"`

@@ -67,7 +67,7 @@ func outputFlag(command *cobra.Command, output *string) {
 	fixedValues(command, "output", outputs...)
 }
 
-// show writes a document to standard output in the format that was asked for.
+// show writes a document to standard output in the requested format.
 func show(streams Streams, output string, document report.Document) error {
 	return write(streams.Out, output, document)
 }

@@ -92,8 +92,8 @@ func formOf(name string) (string, error) {
 	return form, nil
 }
 
-// present shows a result and then writes it to files, so that a file that cannot be written does not prevent the result
-// from being shown.
+// present shows a result and then writes it to files, so that an unwritable file does not prevent the result from being
+// shown.
 func present(streams Streams, options runOptions, document report.Document) error {
 	if err := show(streams, options.output, document); err != nil {
 		return err

@@ -73,7 +73,7 @@ func runInCluster(ctx context.Context, streams Streams, options runOptions, flag
 	return left(ctx, streams, run, cluster.followRun(ctx, streams, run, options))
 }
 
-// apply applies an object as it is in the file.
+// apply applies an object exactly as it is in the file.
 func (c *cluster) apply(ctx context.Context, streams Streams, object *admission.Object, force bool) error {
 	written := &unstructured.Unstructured{Object: object.Written}
 	var to dynamic.ResourceInterface
@@ -103,9 +103,9 @@ func (c *cluster) namespaceOf(object *unstructured.Unstructured) string {
 	return c.namespace
 }
 
-// ask makes sure that there is a run to follow, or will be, and returns a function that finds its name in the status.
-// The operator itself runs a spec.run that differs from that of the last run, if spec.trigger starts runs on a change.
-// Otherwise ask requests one more run, unless one of the same specification is live.
+// ask makes sure that there is or will be a run to follow, and returns a function that finds its name in the status. If
+// spec.trigger starts runs on a change, the operator itself runs a spec.run that differs from that of the last run.
+// Otherwise ask requests another run, unless one of the same specification is live.
 func (c *cluster) ask(ctx context.Context, streams Streams, name string, before *v1alpha1.StorageBenchmark, existed bool) (func(*v1alpha1.StorageBenchmarkStatus) string, error) {
 	after := &v1alpha1.StorageBenchmark{}
 	if err := c.get(ctx, benchmarkResource, name, after); err != nil {
@@ -161,8 +161,8 @@ func (c *cluster) report(ctx context.Context, streams Streams, run *v1alpha1.Ben
 	return report.ExitCode(document), present(streams, options, document)
 }
 
-// codeOf returns the exit code of a run, or that of a regression if its benchmark found one: a single run cannot show
-// it.
+// codeOf returns the exit code of a run, or the code for a regression if its benchmark found one, because a single run
+// cannot show a regression.
 func codeOf(code int, run *v1alpha1.BenchmarkRun, judged *v1alpha1.StorageBenchmark) int {
 	if judged == nil || judged.Status.LastRun == nil || judged.Status.LastRun.UID != string(run.UID) {
 		return code

@@ -61,7 +61,7 @@ func targetDirectories(run *v1alpha1.RunSpec, flags []string) (map[string][]stri
 	return directories, nil
 }
 
-// fitsLocally returns an error for a target without a directory, or that only a cluster can load.
+// fitsLocally returns an error for a target that has no directory, or that only a cluster can load.
 func fitsLocally(target *v1alpha1.Target, given string) error {
 	raw := target.AllowRawDeviceWrites != nil && *target.AllowRawDeviceWrites
 	for _, volume := range target.Volumes {

@@ -21,8 +21,8 @@ import (
 	"github.com/storagebench/storagebench/internal/version"
 )
 
-// runHere runs the benchmark on this machine. The process that the user started is the guard, which starts this program
-// again as the runner. In the runner, runHere conducts the run.
+// runHere runs the benchmark on this machine. The process that the user started becomes the guard, which starts this
+// program again as the runner. In the runner, runHere conducts the run.
 func runHere(ctx context.Context, streams Streams, arguments []string, options runOptions) error {
 	runner, journal, stop, inRunner := local.InRunner(ctx)
 	defer stop()
@@ -53,7 +53,8 @@ func runHere(ctx context.Context, streams Streams, arguments []string, options r
 	return exit(code)
 }
 
-// stillborn returns the record of a run that ended before it began, made from its file; nil if the file cannot be read.
+// stillborn returns a record, made from the run's files, of a run that failed before it began; nil if the files cannot
+// be read.
 func stillborn(streams Streams, files []string) *v1alpha1.BenchmarkRun {
 	read, err := load(Streams{In: streams.In, Out: streams.Out, Err: io.Discard}, files, loadOptions{})
 	if err != nil {
@@ -64,7 +65,7 @@ func stillborn(streams Streams, files []string) *v1alpha1.BenchmarkRun {
 
 // runLocal conducts the run. It is called in the runner.
 func runLocal(ctx context.Context, streams Streams, options runOptions, journal *local.Journal) error {
-	loaded, err := load(streams, options.files, loadOptions{seed: rand.Int64()}) //nolint:gosec // It orders cells and fills files; nobody must not guess it.
+	loaded, err := load(streams, options.files, loadOptions{seed: rand.Int64()}) //nolint:gosec // It orders cells and fills files; it need not be unpredictable.
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ type source struct {
 	name string
 	text []byte
 	file admission.File
-	// faults are those that are known so far.
+	// faults are the faults that are known so far.
 	faults admission.Errors
 }
 
@@ -31,7 +31,8 @@ func filesFlag(command *cobra.Command, files *[]string, usage string) {
 	command.Flags().StringArrayVarP(files, "filename", "f", nil, usage)
 }
 
-// readSources reads the named files: - is standard input, and of a directory those that kubectl would read.
+// readSources reads the named files: "-" means standard input, and a directory means the files in it that kubectl would
+// read.
 func readSources(streams Streams, names []string) ([]*source, error) {
 	if len(names) == 0 {
 		return nil, errors.New("no file given: add -f FILE")
@@ -69,8 +70,8 @@ func readSource(streams Streams, name string) ([]byte, error) {
 	return text, nil
 }
 
-// filesOf returns the files of a directory, without those of its folders, or the name of a file itself. A
-// kustomization is no object: its output is.
+// filesOf returns the files of a directory, without those of its subdirectories, or the name of a file itself. It skips
+// kustomization files: they are not objects, only their output is.
 func filesOf(name string) ([]string, error) {
 	if !isDirectory(name) {
 		return []string{name}, nil
@@ -107,7 +108,7 @@ func (s *source) read() error {
 	return nil
 }
 
-// duplicates adds a fault for each object that an earlier source has as well.
+// duplicates adds a fault for each object that an earlier source also contains.
 func duplicates(sources []*source) {
 	first := map[string]string{}
 	for _, one := range sources {

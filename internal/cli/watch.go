@@ -19,10 +19,10 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// exitLeft is the exit code if the user leaves a run that goes on. Shells use the same for Ctrl-C.
+// exitLeft is the exit code if the user leaves a run that continues. Shells use the same code for Ctrl-C.
 const exitLeft = 130
 
-// leaveHint is the last line of the view of a run in a cluster.
+// leaveHint is the last line of the live view of a run in a cluster.
 const leaveHint = "Ctrl-C closes this view; the run continues in the cluster"
 
 func newWatch(streams Streams) *cobra.Command {
@@ -74,8 +74,8 @@ func left(ctx context.Context, streams Streams, name string, err error) error {
 	return exit(exitLeft)
 }
 
-// runToWatch returns the name of the run to watch. For a StorageBenchmark this is the live run, else the last one, else
-// the next one, for which it waits.
+// runToWatch returns the name of the run to watch. For a StorageBenchmark this is its live run, or else its last run.
+// If it has neither, runToWatch waits for one.
 func (c *cluster) runToWatch(ctx context.Context, streams Streams, name string) (string, error) {
 	run := &v1alpha1.BenchmarkRun{}
 	err := c.get(ctx, runResource, name, run)
@@ -104,7 +104,7 @@ func activeRunOf(status *v1alpha1.StorageBenchmarkStatus) string {
 	return status.ActiveRun.Name
 }
 
-// awaitRun waits until chosen returns the name of a run, and prints what it waits for.
+// awaitRun waits until chosen returns the name of a run, and prints why it waits.
 func (c *cluster) awaitRun(ctx context.Context, streams Streams, name string, chosen func(*v1alpha1.StorageBenchmarkStatus) string) (found string, err error) {
 	told := ""
 	err = c.each(ctx, benchmarkResource, name, streams.Err, func(object *unstructured.Unstructured) error {
@@ -175,11 +175,11 @@ func (c *cluster) followRun(ctx context.Context, streams Streams, name string, o
 	return c.showRun(ctx, streams, name, options)
 }
 
-// judgeTimeout is how long to wait for the operator to evaluate a run that has ended.
+// judgeTimeout is the time to wait for the operator to evaluate a run that has ended.
 const judgeTimeout = 20 * time.Second
 
-// showRun shows the result of a run that has ended. It waits for the operator to evaluate the run, because only then a
-// regression is known.
+// showRun shows the result of a run that has ended. It waits for the operator to evaluate the run, because a regression
+// is known only then.
 func (c *cluster) showRun(ctx context.Context, streams Streams, name string, options runOptions) error {
 	run := &v1alpha1.BenchmarkRun{}
 	if err := c.get(ctx, runResource, name, run); err != nil {
@@ -200,8 +200,8 @@ func (c *cluster) showRun(ctx context.Context, streams Streams, name string, opt
 	return exit(codeOf(code, run, judged))
 }
 
-// judgedWithin returns the benchmark when it has evaluated the run, has another or no active run, or patience is over;
-// nil if the benchmark does not exist or may not be read.
+// judgedWithin returns the benchmark once it has evaluated the run or no longer has it as its active run, or patience
+// is over; nil if the benchmark does not exist or the user may not read it.
 func (c *cluster) judgedWithin(ctx context.Context, run *v1alpha1.BenchmarkRun, patience time.Duration) (*v1alpha1.StorageBenchmark, error) {
 	until := time.Now().Add(patience)
 	for {
@@ -209,7 +209,7 @@ func (c *cluster) judgedWithin(ctx context.Context, run *v1alpha1.BenchmarkRun, 
 		err := c.get(ctx, benchmarkResource, run.Spec.BenchmarkRef.Name, benchmark)
 		switch last := benchmark.Status.LastRun; {
 		case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
-			return nil, nil // A run can outlive its benchmark, and is its own record.
+			return nil, nil // A run can outlive its benchmark; then the run is the only record.
 		case err != nil:
 			return nil, err
 		case last != nil && last.UID == string(run.UID), activeRunOf(&benchmark.Status) != run.Name, time.Now().After(until):

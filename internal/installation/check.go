@@ -20,12 +20,13 @@ import (
 	"github.com/storagebench/storagebench/internal/leader"
 )
 
-// CheckPatience is how long a newly installed operator may take to become ready and to be elected leader.
+// CheckPatience is the time that a newly installed operator may take to become ready and to be elected leader.
 const CheckPatience = 30 * time.Second
 
 // Check verifies that an installation works, as `helm test` does: the API server serves the kinds and applies their
 // rules, the operators are ready, and one of them leads. It waits up to patience for the kinds, for readiness and for a
-// leader. It writes a line for each check that passes, and returns an error for all that fail. It creates no objects.
+// leader. It writes a line for each check that passes, and returns an error that lists the failed checks. It creates no
+// objects.
 func Check(ctx context.Context, config *rest.Config, namespace string, out io.Writer, patience time.Duration) error {
 	types := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(types); err != nil {
@@ -97,7 +98,7 @@ func admitted(ctx context.Context, api client.Client, namespace string) error {
 	return nil
 }
 
-// upgradeKinds tells users how to bring the CRDs to the operator's version.
+// upgradeKinds explains to users how to upgrade the CRDs to the operator's version.
 const upgradeKinds = "`kubectl apply --server-side --force-conflicts -f charts/storagebench/crds` makes them so"
 
 func refused(ctx context.Context, api client.Client, namespace string) error {

@@ -19,7 +19,7 @@ const (
 )
 
 // Master reads the master key from its Secret, and creates both if there is no Secret. It never changes an existing
-// Secret: if that holds no valid key, the error says what to do.
+// Secret: if it holds no valid key, the error explains what to do.
 func Master(ctx context.Context, client coreclient.SecretsGetter, namespace string) (identity.Master, error) {
 	secrets := client.Secrets(namespace)
 	secret, err := secrets.Get(ctx, MasterSecret, metav1.GetOptions{})

@@ -13,13 +13,14 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Reach is what an operator that watches selected namespaces may read. An informer for a kind that may not be read
+// Reach lists what an operator that watches selected namespaces may read. An informer for a kind that it may not read
 // never completes its first list, which would keep every controller from starting. The operator therefore leaves out
-// what it may not read, and reports it.
+// such kinds and namespaces, and reports them.
 type Reach struct {
-	// Namespaces are the watched namespaces. Left are the requested ones that may not be read.
+	// Namespaces are the watched namespaces. Left are the requested namespaces that the operator may not read.
 	Namespaces, Left []string
-	// Denied lists the cluster-scoped kinds that may not be read, such as "nodes" or "storageclasses.storage.k8s.io".
+	// Denied lists the cluster-scoped kinds that the operator may not read, such as "nodes" or
+	// "storageclasses.storage.k8s.io".
 	Denied []string
 }
 
@@ -31,7 +32,7 @@ func (r Reach) Equal(other Reach) bool {
 	return slices.Equal(r.Namespaces, other.Namespaces) && slices.Equal(r.Left, other.Left) && slices.Equal(r.Denied, other.Denied)
 }
 
-// kind is a kind to read, with the verbs that this requires.
+// kind is a kind to read, with the verbs that reading it requires.
 type kind struct {
 	group, resource string
 	verbs           []string

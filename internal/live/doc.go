@@ -4,6 +4,6 @@
 //	BenchmarkRun, plan, time ──Of──> View ──Frame──> lines ──Screen──> terminal
 //	                                      └─Lines──> pipe
 //
-// Everything shown comes from the BenchmarkRun's status, so that local runs and runs in a cluster show the same;
+// Everything shown comes from the BenchmarkRun's status, so that local runs and runs in a cluster look the same;
 // status.live describes the running step. Of and Frame are pure.
 package live

@@ -152,7 +152,7 @@ func (p *Phase) takes() string {
 	return Short(p.Expected)
 }
 
-// now shows what the running step does.
+// now shows the activity of the running step.
 func (v *View) now(o Options) []line {
 	step := v.Now
 	if step == nil {
@@ -228,7 +228,7 @@ func (s *Step) rates(o Options) []line {
 	return append(lines, clients)
 }
 
-// credits shows the estimated fill of the buckets for which there is an estimate.
+// credits shows the estimated fill of the buckets that have an estimate.
 func (s *Step) credits(o Options) []line {
 	if s.Figures == nil {
 		return nil

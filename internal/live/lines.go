@@ -15,7 +15,7 @@ import (
 // quietInterval is the interval between progress lines in output that cannot be redrawn.
 const quietInterval = 10 * time.Second
 
-// Lines reports a run in lines that stay: one for each step that ends, and one every ten seconds about the running
+// Lines reports a run as permanent lines: one for each step that ends, and one every ten seconds about the running
 // step.
 type Lines struct {
 	w     io.Writer
@@ -24,7 +24,7 @@ type Lines struct {
 	quiet time.Time
 	// waited is the last reported message of a run that does not load yet.
 	waited string
-	// failed is when the run was first observed to have failed.
+	// failed is the time at which the run was first observed to have failed.
 	failed time.Time
 }
 
@@ -33,7 +33,7 @@ func NewLines(w io.Writer, planned *plan.Plan, now time.Time) *Lines {
 	return &Lines{w: w, plan: planned, done: map[string]bool{}, quiet: now}
 }
 
-// Tell writes what is new.
+// Tell writes everything new since the last call.
 func (l *Lines) Tell(run *v1alpha1.BenchmarkRun, now time.Time) {
 	for i := range run.Status.Steps {
 		step := &run.Status.Steps[i]
@@ -61,7 +61,7 @@ func (l *Lines) Tell(run *v1alpha1.BenchmarkRun, now time.Time) {
 	}
 }
 
-// wait reports what a run without a running step waits for, when that changes.
+// wait reports why a run has no running step, whenever the reason changes.
 func (l *Lines) wait(view *View, now time.Time) {
 	message := view.Stage
 	if view.Message != "" {
@@ -77,7 +77,7 @@ func (l *Lines) wait(view *View, now time.Time) {
 	l.line(message, now)
 }
 
-// ending reports that a run has failed and what it still waits for: at once, and then every ten seconds.
+// ending reports that a run has failed and why it has not ended yet: at once, and then every ten seconds.
 func (l *Lines) ending(view *View, now time.Time) {
 	first := l.failed.IsZero()
 	if first {

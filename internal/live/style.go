@@ -8,7 +8,7 @@ import (
 // Style is the appearance of a piece of text.
 type Style int
 
-// The styles. Colour is never the only signal: signs and words say the same.
+// The styles. Colour is never the only signal: signs and words carry the same information.
 const (
 	Plain Style = iota
 	Bold

@@ -49,7 +49,7 @@ type View struct {
 // Phase is one phase of the run.
 type Phase struct {
 	Name string
-	// Does describes its kind.
+	// Does describes what the phase does, by its kind.
 	Does  string
 	State State
 	// Steps is the number of steps of the phase; StepsDone of them have ended.
@@ -79,12 +79,12 @@ type Step struct {
 	Remaining time.Duration
 	// Idle is true if the step loads no target.
 	Idle bool
-	// Clients is the number of clients that load, Of the number of clients that should.
+	// Clients is the number of clients that load the target; Of is the number that should.
 	Clients, Of int
 	Figures     *v1alpha1.LiveFigures
 }
 
-// Warning is a warning and what it is about.
+// Warning is a warning with its subject.
 type Warning struct {
 	Type, Where, Message string
 	Disqualifying        bool

@@ -14,13 +14,13 @@ type RoundTrip struct {
 	LocalReceiveNanoseconds int64
 }
 
-// ClockOffset is how far a remote clock is ahead of the local one. Whatever the network did, the true offset lies
-// within the uncertainty: the remote clock was read at some time between sending and receiving.
+// ClockOffset is the lead of a remote clock over the local one. Whatever the network delays, the true offset lies
+// within the uncertainty, because the remote clock was read at some time between sending and receiving.
 type ClockOffset struct {
 	OffsetNanoseconds int64 `json:"offsetNanoseconds"`
 	// UncertaintyNanoseconds is half of the round trip, rounded up.
 	UncertaintyNanoseconds int64 `json:"uncertaintyNanoseconds"`
-	// RemoteNanoseconds is when the offset was estimated, by the remote clock.
+	// RemoteNanoseconds is the time of the estimate by the remote clock.
 	RemoteNanoseconds int64 `json:"remoteNanoseconds"`
 }
 
@@ -76,14 +76,14 @@ const maxDriftPPM = 500
 // RemoteClock translates instants of a remote clock whose offset was estimated at two instants.
 type RemoteClock struct {
 	first, last ClockOffset
-	// UncertaintyNanoseconds is how far a translated instant can be off.
+	// UncertaintyNanoseconds is the maximum error of a translated instant.
 	UncertaintyNanoseconds int64
 }
 
-// CombineClocks combines two estimates of a remote clock's offset, for example from the start and from the end of a step.
-// Clocks run at different speeds, so the offset changes linearly between the estimates, and is that of the nearer one
-// outside of them. A change that drift cannot explain is noise if one offset fits both estimates. If none does, a machine
-// stood still or its clock was set, and the uncertainty covers both.
+// CombineClocks combines two estimates of a remote clock's offset, for example from the start and from the end of a
+// step. Clocks run at different speeds, so the offset changes linearly between the estimates; before the first and
+// after the last it is that of the nearer estimate. A change that drift cannot explain is noise if one offset fits both
+// estimates. If none does, a machine was suspended or its clock was set, and the uncertainty covers both.
 func CombineClocks(first, last ClockOffset) RemoteClock {
 	var drift uint64 // 0 unless last is later
 	if last.RemoteNanoseconds > first.RemoteNanoseconds {
@@ -121,5 +121,5 @@ func (c ClockOffset) bounds() (low, high int64) {
 	return c.OffsetNanoseconds - c.UncertaintyNanoseconds, c.OffsetNanoseconds + c.UncertaintyNanoseconds
 }
 
-// apart returns the distance of two instants or offsets, which need not fit an int64.
+// apart returns the distance between two instants or offsets, which may exceed an int64.
 func apart(a, b int64) uint64 { return uint64(max(a, b)) - uint64(min(a, b)) } // #nosec G115 -- wraps to the right difference

@@ -7,8 +7,8 @@ import (
 	"math"
 )
 
-// ErrCounterReset is wrapped by errors about a counter that went down: the tool started counting anew (fio does so when
-// its ramp time ends), so the later state is a new start and must not be used for a difference.
+// ErrCounterReset is wrapped by errors about a counter that went down: the tool restarted its counters (fio does so
+// when its ramp time ends), so the later state is a new start and must not be used for a difference.
 var ErrCounterReset = errors.New("a counter went down")
 
 // page holds the counts of one group of buckets. A page that is reachable from a Histogram is never changed, only
@@ -165,7 +165,7 @@ func (h *Histogram) Sub(earlier *Histogram) (Histogram, error) {
 // Count returns the number of latencies counted.
 func (h *Histogram) Count() uint64 { return h.total }
 
-// Saturated reports whether more was counted than fits 64 bits, so that the counts are wrong.
+// Saturated reports whether the counts have exceeded 64 bits and are therefore wrong.
 func (h *Histogram) Saturated() bool { return h.saturated }
 
 // CountInLastBucket returns the number of latencies in fio's last bucket, of 17.05 s and more, whose true length is

@@ -80,7 +80,7 @@ func fioRank(p float64, total uint64) uint64 {
 	threshold.Mul(threshold, longDouble().SetUint64(total))
 	threshold.Mul(longDouble().SetFloat64(p), threshold)
 	rank, _ := threshold.Uint64()
-	// The accuracy that Uint64 returns cannot be used: in Go 1.26 it is Exact for fractions too.
+	// The accuracy that Uint64 returns is useless here: in Go 1.26 it is Exact for fractions too.
 	if !threshold.IsInt() {
 		rank++
 	}

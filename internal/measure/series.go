@@ -18,7 +18,7 @@ const MaxInstant = int64(1)<<62 - 1
 // The zero value is empty and ready to use. Do not append both to a copy and to its original.
 type Series struct {
 	samples []Sample
-	// before[i] is what was completed before samples[i]. It has one more element than samples: the total.
+	// before[i] holds what was completed before samples[i]. It has one more element than samples: the total.
 	before [][NumOperations]Counter
 }
 
@@ -123,8 +123,8 @@ func (s *Series) Span() (span ClientSpan, ok bool) {
 	return span, ok
 }
 
-// CoveredNanoseconds returns how much of the window lies inside samples. Samples for the rest are missing, and the
-// counters of the window are too low by what they held.
+// CoveredNanoseconds returns how much of the window lies inside samples. The rest has no samples, so the counters of
+// the window lack what was completed there.
 func (s *Series) CoveredNanoseconds(window Window) int64 {
 	var covered int64
 	first := sort.Search(len(s.samples), func(i int) bool { return s.samples[i].EndNanoseconds > window.StartNanoseconds })

@@ -80,7 +80,7 @@ type TimeBound struct {
 	// Coverage is the smallest share of the window, 0 to 1, that a client's samples cover. If it is less than 1,
 	// samples were lost and the rates are too low.
 	Coverage float64
-	// Clients holds each client's own rates in the window, in the order given.
+	// Clients holds each client's own rates in the window, in the order of the series.
 	Clients []Rates
 }
 
@@ -124,7 +124,7 @@ type WorkBound struct {
 	// TailNanoseconds is the time between the first and the last client's end, in which not all clients were running.
 	TailNanoseconds      int64
 	StartSkewNanoseconds int64
-	// Clients holds each client's own rates over its own time, in the order given.
+	// Clients holds each client's own rates over its own time, in the order of the series.
 	Clients []Rates
 }
 
@@ -142,7 +142,7 @@ func MeasureWorkBound(series []*Series) (WorkBound, error) {
 	result := WorkBound{Window: window, StartSkewNanoseconds: StartSkewNanoseconds(spans)}
 	counters := make([][NumOperations]Counter, len(series))
 	for client, one := range series {
-		// Each client's own span, because its warm-up can lie in the window of all.
+		// Use each client's own span, because its warm-up can lie in the common window.
 		counters[client] = one.CountersIn(spans[client])
 		result.Clients = append(result.Clients, ratesOf(counters[client], spans[client]))
 	}

@@ -65,7 +65,7 @@ func wholeWindow(spans []ClientSpan) (window Window, ok bool) {
 	return window, len(spans) > 0
 }
 
-// WindowVerdict is how well a common window represents what the clients did.
+// WindowVerdict grades how well a common window represents the activity of the clients.
 type WindowVerdict int
 
 // The verdicts, from good to bad.

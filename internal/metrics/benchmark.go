@@ -78,8 +78,8 @@ func (p *points) verdict(status *v1alpha1.StorageBenchmarkStatus) {
 	}
 }
 
-// Headlines returns the figures of the newest evaluated run from the benchmark's status, for when the run is gone. It
-// returns none if the run was incomplete or not valid.
+// Headlines returns the figures of the newest evaluated run from the benchmark's status, for use when the run is gone.
+// It returns none if the run was incomplete or not valid.
 func Headlines(benchmark *v1alpha1.StorageBenchmark) []Point {
 	last := benchmark.Status.LastRun
 	if last == nil || !good(last.Reason) {

@@ -16,7 +16,7 @@ type LiveRun struct {
 	Samples map[string]SampleCount
 	// Loads are the totals so far. They never decrease during the session.
 	Loads map[Load]measure.Counter
-	// Latencies are those of the running step.
+	// Latencies are the latencies of the running step.
 	Latencies map[Load]Latency
 }
 
@@ -26,7 +26,7 @@ type Load struct {
 	Operation     measure.Operation
 }
 
-// SampleCount is the number of samples received, and the number of seconds that are in no sample.
+// SampleCount is the number of samples received, and the number of seconds that no sample covers.
 type SampleCount struct{ Taken, Lost uint64 }
 
 // Latency is the latency of the running step: in total, and in the newest minute.
@@ -35,7 +35,7 @@ type Latency struct{ Whole, Newest measure.Histogram }
 // connections are the exported connection states, so that a state without clients is exported as 0.
 var connections = []string{"Connecting", "Ready", "Lost", "Unfit", "Finished"}
 
-// Live returns what the clients of a run do.
+// Live returns the metrics of a live run: its clients, samples, totals and latencies.
 func Live(run *LiveRun) []Point {
 	p := points{common: []string{run.Namespace, run.Benchmark, run.Name}}
 	for _, target := range slices.Sorted(maps.Keys(run.Clients)) {

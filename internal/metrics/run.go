@@ -40,8 +40,8 @@ func StateOf(run *v1alpha1.BenchmarkRun) RunState {
 	return RunWaiting
 }
 
-// Run returns the state of a run and of its phases. It returns nothing for a run that has ended: its results are those
-// of its benchmark, and its own series would accumulate forever.
+// Run returns the state of a run and of its phases. It returns nothing for a run that has ended: its results are
+// exported for its benchmark, and its own series would accumulate forever.
 func Run(run *v1alpha1.BenchmarkRun) []Point {
 	state := StateOf(run)
 	if state != RunWaiting && state != RunLive {
@@ -131,7 +131,7 @@ func Deadline(run *v1alpha1.BenchmarkRun) time.Time {
 	}
 	spec := &run.Spec.Run
 	if leaving := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionDataRemoved); leaving != nil {
-		// By then, agents end by themselves without the operator.
+		// By then, agents without a connection to the operator have exited.
 		return after(leaving.LastTransitionTime.Time, spec.OrphanTimeout)
 	}
 	deadline := after(start.Time, spec.ActiveDeadline)

@@ -86,7 +86,7 @@ func heaviest(axes *v1alpha1.SweepAxes) cell {
 }
 
 // refuseAxes reports values that admission refuses too, and duplicate values, because each cell is one figure of a
-// matrix.
+// matrix of results.
 func (p *phaseMaker) refuseAxes(at *field.Path, axes *v1alpha1.SweepAxes) {
 	refuseTwice(p.maker, at.Child("clients"), axes.Clients)
 	refuseTwice(p.maker, at.Child("jobs"), axes.Jobs)
@@ -133,7 +133,7 @@ func refuseTwice[T comparable](m *maker, at *field.Path, values []T) {
 }
 
 // shuffled returns a random order of count cells. The order depends only on the seed, in every version, because a later
-// build that takes up the run must find the same steps. The numbers are splitmix64 by Sebastiano Vigna, the shuffle is
+// build that resumes the run must find the same steps. The numbers are splitmix64 by Sebastiano Vigna, the shuffle is
 // Fisher-Yates.
 func shuffled(count int, seed uint64) []int {
 	order := make([]int, count)

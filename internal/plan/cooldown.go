@@ -133,7 +133,7 @@ func (p *phaseMaker) warnUnknown(at *field.Path, limit time.Duration, unknown []
 		"bucket, and no phase before it measures the refill (cooldown.redrain); %s", strings.Join(unknown, ", "), waits)
 }
 
-// discovered reports whether the limits of all these targets, not known now, may be discovered when the run begins.
+// discovered reports whether the limits of all these targets, unknown now, may be discovered when the run begins.
 func (m *maker) discovered(targets []string) bool {
 	for i := range m.run.Targets {
 		target := &m.run.Targets[i]
@@ -180,7 +180,7 @@ func (p *phaseMaker) redrainTimes(at *field.Path, phase *v1alpha1.CooldownPhase,
 	drained := p.earlierDrain()
 	if drained != nil {
 		var sound bool
-		// Its problems were reported for that phase.
+		// Problems with the drain's times were reported for its own phase.
 		if times, sound = (&maker{}).drainTimes(at, drained); !sound {
 			return times, false
 		}

@@ -17,8 +17,8 @@ import (
 const (
 	// nearlyFull and nearlyEmpty, in percent, are the fills from which a bucket counts as full or empty.
 	nearlyFull, nearlyEmpty = 99.5, 2
-	// unseen is how long credits must last for their end to be visible. A drain that begins with less shows no fall
-	// that could end it; a redrain uses the baseline of the drain before it instead.
+	// unseen is the least time for which credits must last to make their end visible. A drain that begins with less
+	// shows no drop that could end it; a redrain uses the baseline of the drain before it instead.
 	unseen = 10 * time.Second
 )
 
@@ -65,7 +65,7 @@ func (p *phaseMaker) charge(step *Step) {
 	}
 }
 
-// load advances one account over a step of length took.
+// load advances one tally over a step of length took.
 func (p *phaseMaker) load(step *Step, target string, one *tally, took time.Duration) {
 	account := &one.account
 	switch step.Purpose {
@@ -139,7 +139,7 @@ func (p *phaseMaker) expected(step *Step) (took time.Duration, known bool) {
 		default:
 			fall := wholeSeconds(one.account.SecondsToEmpty())
 			if !step.Redrain {
-				fall += sampled // the fall is dated to the end of its second
+				fall += sampled // the fall is detected only at the end of its second
 			}
 			took = max(took, fall+step.Lasting())
 		}
@@ -157,15 +157,15 @@ func (p *phaseMaker) expected(step *Step) (took time.Duration, known bool) {
 const sampled = time.Second
 
 const (
-	// usualLasting is how long a lower rate must last to count as a baseline. It is lastingPercent of minDuration if
-	// that is shorter, but not less than leastLasting.
+	// usualLasting is the time for which a lower rate must last to count as a baseline. It is lastingPercent of
+	// minDuration if that is shorter, but not less than leastLasting.
 	usualLasting   = 85 * time.Second
 	leastLasting   = 8 * time.Second
 	lastingPercent = 70
 )
 
-// Lasting returns how long a lower rate must last in a Drain to count as the baseline, and so how long the drain
-// continues after the credits are gone. The rate is known by the second, so the time is one of whole seconds.
+// Lasting returns the time for which a lower rate must last in a Drain to count as the baseline, and for which the
+// drain therefore continues after the credits are spent. Rates are known per second, so the time is in whole seconds.
 func (s Step) Lasting() time.Duration {
 	return wholeSeconds(min(usualLasting, max(leastLasting, s.MinDuration*lastingPercent/100)).Seconds())
 }
@@ -177,7 +177,7 @@ func (p *phaseMaker) demand(step *Step, target string) float64 {
 	switch {
 	case err != nil || made.NoStorage || made.Metadata:
 		return 0
-	// A rate limit is ignored in all cells of a sweep, so that only the order of the cells depends on the seed.
+	// A rate limit is ignored in all cells of a sweep, so that the seed changes only the order of the cells.
 	case made.LimitBytesPerSecond == 0 || step.Kind == v1alpha1.PhaseSweep:
 		return math.Inf(1)
 	}
@@ -239,8 +239,8 @@ func (p *phaseMaker) warnTooShort(at *field.Path, step *Step) {
 	}
 }
 
-// warnFull warns of a pause from which the refill cannot be measured: the bucket becomes full in it, or is not empty at
-// its start.
+// warnFull warns of a pause after which the refill cannot be measured: the bucket becomes full in it, or is not empty
+// at its start.
 func (p *phaseMaker) warnFull(at *field.Path, pause time.Duration) {
 	for _, target := range targetNames(p.run) {
 		one := p.tallies[target]

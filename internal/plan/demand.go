@@ -22,7 +22,7 @@ type Demand struct {
 	Random       bool
 	// Limit is the workload's rate limit.
 	Limit limits.Rate
-	// Metadata is true if the load works on names, not on data; no documented limits exist for that.
+	// Metadata is true if the load works on names, not on data; such loads have no documented limits.
 	Metadata bool
 }
 
@@ -129,7 +129,7 @@ func operation(reads, writes bool) limits.Operation {
 }
 
 // Loads returns the distinct loads that the phases of a run put on a target. The loads of phases with a drain come
-// first, because the run is about what they drain.
+// first, because the run is about the buckets that they drain.
 func (a *DemandModel) Loads(target string) []limits.Load {
 	var drains, others []limits.Load
 	for i := range a.run.Phases {

@@ -64,7 +64,7 @@ func (s Step) freeze() v1alpha1.ResolvedStep {
 	return frozen
 }
 
-// freezeOverrides returns nil if nothing is overridden.
+// freezeOverrides converts overrides to the form that a run stores; nil if nothing is overridden.
 func freezeOverrides(o Overrides) *v1alpha1.StepOverrides {
 	frozen := v1alpha1.StepOverrides{ReadPercent: o.ReadPercent, Jobs: unlessZero(o.Jobs), QueueDepth: unlessZero(o.QueueDepth), Processes: unlessZero(o.Processes)}
 	if o.BlockSizeBytes != 0 {

@@ -84,7 +84,7 @@ func (p *phaseMaker) measured(targets []string, warmUp, duration time.Duration) 
 	step.WarmUp, step.Duration = warmUp, duration
 	step.Limit = warmUp + duration + measuredSlack
 	if len(targets) > 0 && p.loads[targets[0]].WorkBound {
-		// All targets that are loaded together are bound by work, or none.
+		// Either all targets that are loaded together are bound by work, or none is.
 		step.Duration, step.Limit = 0, duration
 	}
 	return step

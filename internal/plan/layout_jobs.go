@@ -96,7 +96,7 @@ func (p *phaseMaker) setLayoutJobs(step *Step) bool {
 	return true
 }
 
-// part is the share of a client's data that some of the jobs work on.
+// part describes how much of a client's data a step works on that has fewer jobs than the layout.
 type part struct {
 	jobs, all int32
 	bytes     int64

@@ -14,13 +14,13 @@ type rankFiles map[rankKey][]rankSet
 
 // rankKey distinguishes sets of files with different names or places.
 type rankKey struct {
-	// name is the name of the first file: of a file per rank, of the shared file, or of mdtest's directory.
+	// name is the name of the first file per rank, of the shared file, or of mdtest's directory.
 	name string
-	// processes is set if each client has its own volume: it decides which client holds the file of a rank.
+	// processes is set if each client has its own volume: it then determines which client holds the file of a rank.
 	processes int
 }
 
-// rankSet is the files of the ranks from 0, with their size.
+// rankSet is the files of the first ranks, from 0 on, with their size.
 type rankSet struct {
 	ranks, bytes uint64
 }
@@ -97,7 +97,7 @@ func (m *maker) layRanks(target string, step *Step, made *engine.Description) {
 		data.laidRanks.add(key, set)
 		data.brokenBy = ""
 	case made.Rewrites && len(data.laidRanks[key]) > 0:
-		// Files are removed before they are written again, and the job may be stopped in between.
+		// The job removes files before it writes them again, and may be stopped in between.
 		delete(data.laidRanks, key)
 		data.brokenBy = step.Phase
 	}

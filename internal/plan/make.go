@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// measuredSlack is how long a measured step may run beyond its own time: the tool must start, and operations in
+	// measuredSlack is the time that a measured step may take beyond its own: the tool must start, and operations in
 	// flight at the end must complete. The load itself ends by the tool's own clock.
 	measuredSlack = time.Minute
 	// defaultDeadline is the API's default, for a specification without defaults filled in.
@@ -141,7 +141,7 @@ func (m *maker) lasting(path *field.Path, text v1alpha1.Duration) time.Duration 
 	return length
 }
 
-// addOnce reports a problem once, not for each phase that shares the workload.
+// addOnce reports a problem once, even if several phases share the workload.
 func (m *maker) addOnce(problems ...*field.Error) {
 	for _, problem := range problems {
 		if !slices.ContainsFunc(m.problems, func(known *field.Error) bool { return known.Error() == problem.Error() }) {

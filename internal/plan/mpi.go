@@ -74,7 +74,7 @@ func (p *phaseMaker) compatible() bool {
 	return len(p.problems) == before
 }
 
-// suitsTogether refuses to load targets together if some end after a time and others when their work is done.
+// suitsTogether refuses to load targets together if some are bound by time and others by work.
 func (p *phaseMaker) suitsTogether() {
 	if p.phase.Steady == nil || p.phase.Mode == v1alpha1.PhaseSequential {
 		return

@@ -30,8 +30,8 @@ type phaseMaker struct {
 	proven bool
 }
 
-// load is the workload of a target in a phase: its engine, its specification and the path of that. It is the zero value
-// if it cannot run.
+// load is the workload of a target in a phase: its engine, its specification and the path of the specification. It is
+// the zero value if it cannot run.
 type load struct {
 	engine.Load
 	spec *v1alpha1.Engine
@@ -151,7 +151,7 @@ func (p *phaseMaker) fits(step *Step, target string) bool {
 	return true
 }
 
-// renders proves that the tool's input can be rendered, so that no run fails for that hours later.
+// renders proves that the tool's input can be rendered, so that no run fails for that reason hours later.
 func (m *maker) renders(load engine.Load, spec *v1alpha1.Engine, use engine.Step) error {
 	key := useOf{spec, use}
 	if m.rendered[key] {
@@ -221,7 +221,7 @@ func (m *maker) workload(path *field.Path, phase *v1alpha1.Phase, target string)
 	return made
 }
 
-// workloadPath returns the path of what WorkloadOf returns.
+// workloadPath returns the path of the workload that WorkloadOf returns.
 func (m *maker) workloadPath(path *field.Path, phase *v1alpha1.Phase, target string) *field.Path {
 	switch m.run.WorkloadOf(phase, target) {
 	case m.run.Workload:

@@ -20,7 +20,7 @@ type Plan struct {
 	// loads can expect of them.
 	Documented []v1alpha1.StorageDescription
 	Promises   []Promise
-	// Warnings are for the reader of the plan; they stop nothing.
+	// Warnings are for the reader of the plan; they do not stop a run.
 	Warnings []string
 }
 
@@ -78,7 +78,7 @@ type Step struct {
 	// Duration is 0 for a fixed amount of work, such as mdtest's, and for an Idle step whose length depends on earlier
 	// measurements.
 	Duration, WarmUp time.Duration
-	// MinDuration is the time after the WarmUp before which a step that ends by what it measures does not end.
+	// MinDuration is the least time after the WarmUp before a step that ends early may end.
 	MinDuration time.Duration
 	// EndWhenSteady lets a Measure step end as soon as five consecutive rounds were steady.
 	EndWhenSteady bool
@@ -87,11 +87,11 @@ type Step struct {
 	UntilCreditsPercent int
 	// Redrain is true for the Drain after an Idle step that measures the refill.
 	Redrain bool
-	// Limit is the time after which the load is ended in any case. RunLimit is that of the whole run, its
+	// Limit is the time after which the load is ended in any case. RunLimit is the limit of the whole run, its
 	// activeDeadline, which bounds what precedes the load, such as a setup that runs again.
 	Limit, RunLimit time.Duration
-	// NewBytes is the most free space that each client of a target needs in the step, beyond what earlier steps may
-	// have used; by target.
+	// NewBytes is the maximum of free space that each client of a target needs in the step, beyond what earlier steps
+	// may have used; by target.
 	NewBytes map[string]uint64
 	// Striping of the files on Lustre, by target; none for the file system's default.
 	Striping map[string]Striping
@@ -127,7 +127,7 @@ func (s Step) Adaptive() bool { return s.Purpose == Drain || s.EndWhenSteady }
 // Load returns the workload of a target with its engine; the zero value if the step does not load the target.
 func (s Step) Load(target string) engine.Load { return engines.Of(s.Workloads[target]) }
 
-// For returns what the engine of a target may know of the step.
+// For returns the part of the step that the engine of a target may know.
 func (s Step) For(target string) engine.Step {
 	return engine.Step{
 		Purpose: s.Purpose, Clients: max(1, s.Clients), Processes: max(1, s.Processes), Duration: s.Duration, WarmUp: s.WarmUp,
@@ -135,8 +135,8 @@ func (s Step) For(target string) engine.Step {
 	}
 }
 
-// Client returns what an engine may know of a client in the step. No two steps share a StepSeed: a load that repeats
-// the offsets of an earlier one would find the store's caches warm.
+// Client returns the part of a client's step that an engine may know. No two steps share a StepSeed: a load that
+// repeats the offsets of an earlier one would find the store's caches warm.
 func (s Step) Client(seed int64, index int) engine.Client {
 	return engine.Client{
 		Index: index, Seed: uint64(seed), //nolint:gosec // Any bits are a seed.

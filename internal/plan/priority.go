@@ -10,15 +10,15 @@ import (
 // OperatorPriorityClass is the name of the PriorityClass that the operator is installed with.
 const OperatorPriorityClass = "storagebench-operator"
 
-// Cluster is what is known of where the clients of a run will be.
+// Cluster is what is known about the cluster in which the clients of a run will be.
 type Cluster struct {
 	// Namespace of the run; empty if it is not known.
 	Namespace string
-	// PriorityClass is the operator's own; empty if it has none.
+	// PriorityClass is the operator's own priority class; empty if it has none.
 	PriorityClass string
 }
 
-// InCluster plans for a cluster. Without it the operator's PriorityClass is taken to be OperatorPriorityClass.
+// InCluster plans for a cluster. Without it, the operator's PriorityClass is assumed to be OperatorPriorityClass.
 func InCluster(cluster Cluster) Option { return func(m *maker) { m.cluster = cluster } }
 
 const (
@@ -27,7 +27,7 @@ const (
 	systemNamespace = "kube-system"
 )
 
-// refusePriority reports a PriorityClass by which clients would take nodes from what the cluster or the operator needs.
+// refusePriority reports a PriorityClass with which clients could take nodes from the cluster's or the operator's pods.
 func (m *maker) refusePriority() {
 	template := m.run.Clients.Template
 	if template == nil || template.PriorityClassName == "" {

@@ -29,7 +29,7 @@ func (m *maker) refuseTargets() {
 	}
 }
 
-// refuseCrowds reports runs with more clients or claims than one operator can look after. Admission refuses them too.
+// refuseCrowds reports runs with more clients or claims than one operator can handle. Admission refuses them too.
 func (m *maker) refuseCrowds() {
 	targets, each := len(m.run.Targets), m.plan.ClientsPerTarget
 	if clients := targets * each; clients > v1alpha1.MaxRunClients {

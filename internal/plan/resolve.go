@@ -12,8 +12,8 @@ import (
 // Profiles returns the profile of a kind and name; false if there is none.
 type Profiles func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool)
 
-// Resolve returns a copy of the run as a run freezes it: with every profile reference replaced by the profile, and with
-// defaults filled in.
+// Resolve returns a copy of the specification as a run freezes it: every profile reference is replaced by the profile,
+// and defaults are filled in.
 func Resolve(run *v1alpha1.RunSpec, profiles Profiles) (*v1alpha1.RunSpec, field.ErrorList) {
 	resolved := run.DeepCopy()
 	root := field.NewPath("spec", "run")

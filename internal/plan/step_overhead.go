@@ -8,14 +8,14 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// handling is the time of a step beside its load: its tools start, their results are collected, the next step begins.
+// handling is the time of a step outside its load: its tools start, their results are collected, the next step begins.
 // TestDeadTime measured 0.3 to 0.7 s with one to eight clients on two processors; pods are no slower.
 const handling = 500 * time.Millisecond
 
 // launching is the additional time if mpirun starts the tools on all clients.
 const launching = time.Second
 
-// around returns the time of a step beside its load. The tallies must be at the end of the step.
+// around returns the time of a step outside its load. The tallies must be at the end of the step.
 func (p *phaseMaker) around(step *Step) time.Duration {
 	if step.Purpose == Idle {
 		return 0

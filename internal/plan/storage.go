@@ -19,7 +19,7 @@ type Option func(*maker)
 // WithCatalog plans with a catalog of documented limits; nil means the built-in one.
 func WithCatalog(catalog *limits.Catalog) Option { return func(m *maker) { m.catalog = catalog } }
 
-// Promise is what is documented for one kind of load on a target whose buckets are full at first.
+// Promise holds the documented rates for one kind of load on a target whose buckets are full at first.
 type Promise struct {
 	Target string `json:"target"`
 	// Phases with this load.
@@ -31,7 +31,7 @@ type Promise struct {
 	// Cached is true for reads that the server's cache is meant to answer, which do not meet the limits behind it.
 	Cached bool `json:"cached,omitempty"`
 	// Baseline and Burst are the lowest of all limits, without credits and with them. Baseline is nil if no rate is
-	// known, Burst if nothing bursts.
+	// known, Burst is nil if nothing bursts.
 	Baseline *PromisedRate `json:"baseline,omitempty"`
 	Burst    *PromisedRate `json:"burst,omitempty"`
 	// Levels in order of time; the last one has no end.
@@ -55,20 +55,21 @@ type PromisedLevel struct {
 	StartSeconds   float64  `json:"startSeconds"`
 	Seconds        *float64 `json:"seconds,omitempty"`
 	BytesPerSecond float64  `json:"bytesPerSecond"`
-	// Limit is the limit that sets the rate; Burst is true if its burst does, not its baseline.
+	// Limit is the name of the limit that sets the rate; Burst is true if the rate is the limit's burst, not its
+	// baseline.
 	Limit string `json:"limit,omitempty"`
 	Burst bool   `json:"burst,omitempty"`
 }
 
-// PromisedDrain is how long the credits of a limit last, nil if the load does not empty them, and how long they take to
-// refill.
+// PromisedDrain is the time for which the credits of a limit last (nil if the load does not empty them), and the time
+// that they take to refill.
 type PromisedDrain struct {
 	Limit         string   `json:"limit"`
 	Seconds       *float64 `json:"seconds,omitempty"`
 	RefillSeconds float64  `json:"refillSeconds"`
 }
 
-// ExpectedSeconds returns the start of the last level, up to which a drain must last at least; 0 if nothing drains.
+// ExpectedSeconds returns the start of the last level, which a drain must at least reach; 0 if nothing drains.
 func (p *Promise) ExpectedSeconds() float64 {
 	if len(p.Levels) == 0 {
 		return 0

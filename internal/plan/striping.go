@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Striping is how files are spread over the OSTs of Lustre.
+// Striping describes the distribution of files over the OSTs of Lustre.
 type Striping struct {
 	// Count is the number of OSTs: -1 for all, 0 for the file system's default.
 	Count int32

@@ -22,7 +22,7 @@ const (
 	// spareCredits is the share of credits that a cell in a burst starts with beyond its need: documented rates are
 	// rounded, and load does not start and end instantly.
 	spareCredits = 0.05
-	// knownShare is the tolerance of the credits of a bucket, as a share: waits are whole seconds.
+	// knownShare is the tolerance of the fill of a bucket, as a share: waits are whole seconds.
 	knownShare = 0.01
 )
 
@@ -154,7 +154,7 @@ func (p *phaseMaker) justDrained(targets []string) bool {
 	return last.Purpose == Drain && last.PhaseIndex != p.index && !slices.ContainsFunc(targets, func(name string) bool { return !slices.Contains(last.Targets, name) })
 }
 
-// refuseBurst reports targets whose credits are not known or do not last for a cell.
+// refuseBurst reports targets whose credits are unknown or too few for a whole cell.
 func (p *phaseMaker) refuseBurst(at *field.Path, phase *v1alpha1.SweepPhase, warmUp, duration time.Duration) {
 	var unknown []string
 	for _, target := range targetNames(p.run) {

@@ -53,7 +53,7 @@ func (m *maker) refuseVolumes() {
 			m.addOnce(field.Forbidden(path.Child("lustre"), "a raw device has no file system: leave it out"))
 		}
 		if target.AllowRawDeviceWrites != nil && !allowsRawWrites(target) || raw > 0 && !allowsRawWrites(target) {
-			// The device is read as it is; agents check how much of it is zero.
+			// The existing content of the device is read; agents check how much of it is zero.
 			m.dataset(target.Name).unknown = true
 		}
 	}

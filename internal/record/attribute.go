@@ -11,9 +11,9 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// attribute ranks, for everything that a run has measured on a target, what held the rate back. It computes all
-// attributions again with each result, from recorded facts only: a step with one operation outstanding, or a deeper
-// one, is evidence for steps that were measured before it.
+// attribute ranks, for everything that a run has measured on a target, the limits that may have held the rate back. It
+// computes all attributions again with each result, from recorded facts only: a step with one outstanding operation, or
+// with more than before, is evidence for steps that were measured before it.
 func attribute(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, target string) {
 	a := attributor{run: run, target: target, documented: promised(run, target), demands: demands}
 	a.follow()
@@ -38,7 +38,7 @@ type attributor struct {
 	documented limits.Computed
 	demands    *plan.DemandModel
 	// credits holds, by step ID, the bounds of each limit's credits during the whole step. emptied holds, by step ID,
-	// the limits whose credits were seen to be gone; it matters for limits whose credits are not followed.
+	// the limits whose credits were observed to be spent; it is used for limits whose credits are not tracked.
 	credits map[string]map[string]limits.Fill
 	emptied map[string][]string
 	// points are related to each other first; then the functions of set store their attributions.
@@ -59,8 +59,9 @@ func (a *attributor) follow() {
 			idle(buckets, end, one.span.Start)
 			before := buckets.Fills()
 			load(a.run, a.demands, buckets, one, a.target)
-			// During the whole step the fill was at most that at its start, and at least the lower of start and end. If
-			// the credits at the start end soon in the step, those at its end are the most.
+			// During the whole step the fill was at most its value at the start, and at least the lower of start and
+			// end. If the credits at the start last only for a brief part of the step, the fill at the end is the upper
+			// bound.
 			fills := map[string]limits.Fill{}
 			for name, after := range buckets.Fills() {
 				most := before[name].Most
@@ -97,7 +98,7 @@ func (a *attributor) brief(name string, percent float64, one *done) bool {
 	return lasts <= warmUp.Seconds()+share*max(seconds, 0)
 }
 
-// stillGone returns the limits whose credits are still gone when a load begins: they grow in a pause or under a slow
+// stillGone returns the limits whose credits are still spent when a load begins: they grow in a pause or under a slow
 // load.
 func (a *attributor) stillGone(gone []string, one done, end time.Time) []string {
 	seconds := one.span.End.Sub(one.span.Start).Seconds()

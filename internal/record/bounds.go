@@ -27,7 +27,7 @@ const (
 	longRun            = 64
 )
 
-// bound cuts what clients report of themselves to the limits of the API.
+// bound cuts what clients report about themselves to the limits of the API.
 func bound(e *v1alpha1.Environment) {
 	e.Target = v1alpha1.Truncate(e.Target, 40)
 	e.AgentVersion = v1alpha1.Truncate(e.AgentVersion, 128)

@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// account returns the estimated credits of a target after all I/O of the run except that of one attempt, and the end of
+// account returns the estimated credits of a target after all I/O of the run except the given attempt's, and the end of
 // that I/O. ok is false if neither the limits nor a redrain describe a bucket.
 func account(
 	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, target string, attempt decide.Attempt,
@@ -64,8 +64,8 @@ func noteEmptied(run *v1alpha1.BenchmarkRun, a *limits.Buckets, phase, target st
 	a.Emptied(result.EmptiedBy(promised(run, target), found.Burst)...)
 }
 
-// open opens the accounts of a target's buckets before a phase: of the documented limits, with the refill that a
-// redrain has measured; else of the one bucket that a drain and a redrain have measured. It returns nil if none is
+// open opens the accounts of a target's buckets before a phase. It uses the documented limits, with the refill that a
+// redrain has measured, or else the one bucket that a drain and a redrain have measured. It returns nil if no bucket is
 // known.
 func open(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, target string) *limits.Buckets {
 	bytes, operations := measuredRefill(run, phase, target)

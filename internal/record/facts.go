@@ -21,7 +21,8 @@ func Begin(run *v1alpha1.BenchmarkRun, now time.Time) {
 	set(run, v1alpha1.ConditionFailed, metav1.ConditionFalse, v1alpha1.ReasonInProgress, "", now)
 }
 
-// Intent records the planned start and end of a step, before any client is told. It does not change an existing intent.
+// Intent records the planned start and end of a step, before any client is notified. It does not change an existing
+// intent.
 func Intent(run *v1alpha1.BenchmarkRun, planned plan.Step, action decide.Action) {
 	fact := step(run, action.Attempt)
 	fact.State = v1alpha1.StepRunning

@@ -17,7 +17,7 @@ const (
 	longGap = 30 * time.Second
 )
 
-// historyOf returns the facts about a target before an attempt.
+// historyOf returns the facts about a target from before an attempt.
 func historyOf(
 	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, target string,
 ) result.History {
@@ -183,8 +183,8 @@ func drainSpent(run *v1alpha1.BenchmarkRun, phase, target string) (bytes, operat
 	return nil, nil
 }
 
-// spentOf returns what a series has spent at its last drop. scale applies to the rates only: amounts are in whole
-// units.
+// spentOf returns the credits that a series has spent at its last drop. scale applies to the rates only: amounts are in
+// whole units.
 func spentOf(series *v1alpha1.BurstSeries, scale float64) *result.Spent {
 	if series == nil || len(series.Drops) == 0 || series.Refill == nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 // maxPoints is the API's limit for status.live.points.
 const maxPoints = 48
 
-// Live records what the running step is doing.
+// Live records the current activity of the running step.
 func Live(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt, doing []result.Doing, now time.Time) {
 	live := &v1alpha1.LiveFigures{Step: planned.ID, Time: *micro(now)}
 	var done result.Doing
@@ -62,9 +62,9 @@ func Live(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt,
 	run.Status.Live = live
 }
 
-// withPoint appends what was done until now. The first point is the start of the I/O, with nothing done. If there are
-// too many points, every second one is dropped, so that they cover the whole step, however long it is. Points never go
-// back in time, although the estimate of an agent's clock may.
+// withPoint appends the totals so far. The first point is the start of the I/O, with totals of 0. If there are too many
+// points, every second one is dropped, so that they cover the whole step, however long it is. Points never go back in
+// time, although the estimate of an agent's clock may.
 func withPoint(points []v1alpha1.LivePoint, fact *v1alpha1.StepStatus, done *result.Doing) []v1alpha1.LivePoint {
 	if done.UntilNanoseconds == 0 || fact.StartTime == nil {
 		return points

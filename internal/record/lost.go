@@ -28,7 +28,7 @@ func Lost(run *v1alpha1.BenchmarkRun, client decide.Client, replaced bool, now t
 		if lost.Target != client.Key.Target || int(lost.Client) != client.Key.Index {
 			continue
 		}
-		// The first loss is of the first client with that index, the second of its replacement.
+		// The first loss is that of the first client with that index, the second that of its replacement.
 		if known++; known > client.Replacements {
 			lost.Replaced = lost.Replaced || replaced
 			return

@@ -33,7 +33,7 @@ func Result(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attemp
 	noteIO(step(run, attempt), planned.Targets, clients)
 	run.Status.Stage = v1alpha1.StageCollecting
 	if failed(run) == nil {
-		// It described the progress of the step.
+		// The message described the progress of the step, which is over.
 		run.Status.Message = ""
 	}
 	if step(run, attempt).FirstIOTime == nil && failed(run) != nil {
@@ -53,7 +53,7 @@ func Result(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attemp
 	fit(run)
 }
 
-// end records that an attempt has ended, and its problems.
+// end records the end of an attempt and its problems.
 func end(fact *v1alpha1.StepStatus, problems []string, now time.Time) {
 	fact.EndTime = micro(now)
 	fact.State = v1alpha1.StepSucceeded
@@ -105,7 +105,7 @@ func fold(
 	result.Fold(&run.Spec.Run.Phases[planned.PhaseIndex], &phase.Targets[at], planned, history, made)
 }
 
-// part is what the clients of one target contribute to a step.
+// part is the contribution of one target's clients to a step.
 type part struct {
 	clients []result.Client
 	remarks []result.Remark

@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// Identity identifies a run and its benchmark.
+// Identity identifies a run and its benchmark, and holds the settings that come from the benchmark.
 type Identity struct {
 	Name      string
 	Namespace string
@@ -21,7 +21,7 @@ type Identity struct {
 	// Hash of spec.run, and Seed of all random numbers.
 	Hash string
 	Seed int64
-	// Objectives that the run is evaluated by when it ends.
+	// Objectives by which the run is evaluated when it ends.
 	Objectives []v1alpha1.Objective
 	// Headline is the phase whose figure represents the run in lists; empty to choose one.
 	Headline string
@@ -55,8 +55,8 @@ func objectives(given []v1alpha1.Objective) []v1alpha1.Objective {
 	return frozen
 }
 
-// Snapshot returns what decisions are based on: the facts of the run, its plan, and the current state of its clients.
-// It fails only on a specification that admission would have refused.
+// Snapshot returns the input of a decision: the facts of the run, its plan, and the current state of its clients. It
+// fails only on a specification that admission would have refused.
 func Snapshot(run *v1alpha1.BenchmarkRun, planned plan.Plan, clients []decide.Client) (decide.Snapshot, error) {
 	snapshot := decide.Snapshot{
 		Clients: clients,
@@ -113,7 +113,7 @@ func Attempts(run *v1alpha1.BenchmarkRun, planned plan.Plan) map[string]decide.R
 	return records
 }
 
-// stepOf returns what decisions need of a step.
+// stepOf returns the parts of a step that decisions need.
 func stepOf(run *v1alpha1.BenchmarkRun, step plan.Step) decide.Step {
 	made := decide.Step{
 		ID:               step.ID,
@@ -137,8 +137,8 @@ func stepOf(run *v1alpha1.BenchmarkRun, step plan.Step) decide.Step {
 	return made
 }
 
-// StartLead returns how far ahead the common start instant is set: long enough to tell all clients. An agent that is
-// told too late reports that, and the step starts again with a longer lead.
+// StartLead returns how far ahead the common start instant is set: long enough to notify all clients. An agent that is
+// notified too late reports that, and the step starts again with a longer lead.
 func StartLead(clients int) time.Duration {
 	return min(leastLead+time.Duration(clients)*leadOfClient, mostLead)
 }

@@ -29,7 +29,7 @@ func Storage(run *v1alpha1.BenchmarkRun, found []v1alpha1.StorageDescription) {
 // StorageNoted reports whether Storage has recorded any target.
 func StorageNoted(run *v1alpha1.BenchmarkRun) bool { return len(run.Status.Storage) > 0 }
 
-// boundStorage cuts what clusters and agents report of volumes to the limits of the API. Package limits bounds the
+// boundStorage cuts what clusters and agents report about volumes to the limits of the API. Package limits bounds the
 // rest.
 func boundStorage(d *v1alpha1.StorageDescription) {
 	d.Volumes = d.Volumes[:min(len(d.Volumes), 16)]

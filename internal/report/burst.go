@@ -106,7 +106,7 @@ func burstTitle(burst *v1alpha1.BurstResult) string {
 	return title
 }
 
-// conclusionOf returns why the phase's last step that ended early did so; empty if none did.
+// conclusionOf returns why the phase's last early-ended step was stopped; empty if no step ended early.
 func conclusionOf(d Document, phase string) string {
 	why := ""
 	for _, fact := range d.Steps {
@@ -175,7 +175,7 @@ func written(e *v1alpha1.Estimate, format func(int64) string) (figure, interval 
 	return format(e.Value), interval
 }
 
-// between joins the ends of an interval and writes their unit once if it is the same.
+// between formats the ends of an interval, with one unit if both have the same.
 func between(lower, upper string) string {
 	number, unit, found := strings.Cut(lower, " ")
 	if found && strings.HasSuffix(upper, " "+unit) {
@@ -184,7 +184,7 @@ func between(lower, upper string) string {
 	return lower + " to " + upper
 }
 
-// dropTexts describes each drop of the series whose credits ran out.
+// dropTexts describes each drop in the series of the dimension whose credits ran out.
 func dropTexts(burst *v1alpha1.BurstResult) []string {
 	series, operation := phasekind.MainSeries(burst)
 	if series == nil {

@@ -16,7 +16,7 @@ var sourceNames = map[v1alpha1.CommandSource]string{
 	v1alpha1.SourceCalls:        "system calls of the processes",
 }
 
-// commands writes how users' programs ran.
+// commands writes the results of users' programs.
 func (p *page) commands(d Document) {
 	said := false
 	for _, phase := range d.Phases {

@@ -280,7 +280,7 @@ func (p *page) comparedWith(c Comparison, one *RunsComparison, baseline Document
 	}
 }
 
-// answer says in words whether two sides are the same, and which figures differ.
+// answer states whether two sides are the same, and which figures differ.
 func (p *page) answer(c Comparison, one *RunsComparison) string {
 	switch {
 	case one.Equivalent == nil:

@@ -20,7 +20,7 @@ var ErrNoSeries = errors.New("the record of a run has no data over time. " +
 // CSVTable names a table that CSV can write.
 type CSVTable string
 
-// The tables.
+// Tables that CSV can write.
 const (
 	// CSVSeries has a row per interval and operation: rates over time.
 	CSVSeries CSVTable = "series"
@@ -58,7 +58,7 @@ var csvTables = map[CSVTable]func(*csv.Writer, Document) error{
 	CSVSeries: seriesCSV, CSVLatency: latencyCSV, CSVDistribution: distributionCSV, CSVClients: clientsCSV,
 }
 
-// placed names the columns with which every row begins.
+// placed lists the columns with which every row begins.
 var placed = []string{"phase", "step", "target"}
 
 func place(step *v1alpha1.ResolvedStep, target *series.Target) []string {

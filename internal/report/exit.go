@@ -15,7 +15,7 @@ const (
 	ExitFailed = 1
 	// ExitMissed means that the run missed an objective or regressed.
 	ExitMissed = 2
-	// ExitInvalid means that the result does not measure what was asked for.
+	// ExitInvalid means that the result does not measure what was requested.
 	ExitInvalid = 3
 )
 

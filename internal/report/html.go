@@ -18,7 +18,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// The page is one file without links, made from these files. Its Content-Security-Policy forbids every request.
+// These files are embedded in the page, which has no links. Its Content-Security-Policy forbids every request.
 var (
 	//go:embed page/report.html
 	pageTemplate string
@@ -48,7 +48,7 @@ type htmlPage struct {
 // badge is a verdict; Class is good, bad or open.
 type badge struct{ Text, Class string }
 
-// tile is one of the figures that the run was made for, at the top of the page.
+// tile is one of the run's main figures, at the top of the page.
 type tile struct{ Name, Value, Note string }
 
 type section struct {
@@ -103,7 +103,8 @@ func HTML(w io.Writer, d Document) error {
 	return made.write(w)
 }
 
-// severityClass returns the CSS class of a list by its title: that of disqualifying remarks, that of warnings, or none.
+// severityClass returns the CSS class for a list with that title: one for disqualifying remarks, one for warnings, or
+// none.
 func severityClass(title string) string {
 	switch {
 	case strings.HasPrefix(title, "The figures do not measure"):
@@ -201,7 +202,7 @@ func tiles(d Document) []tile {
 	return all
 }
 
-// tileName returns the figure's name after the phase's, or alone if it begins with the phase's name.
+// tileName returns the phase's and the figure's name, or only the figure's if it begins with the phase's name.
 func tileName(phase, figure string) string {
 	if strings.HasPrefix(figure, phase) {
 		return figure

@@ -111,7 +111,7 @@ func readObject(text []byte, kind metav1.TypeMeta) (Document, error) {
 	if run.Name == "" || run.Spec.BenchmarkRef.Name == "" {
 		return Document{}, noResult("it has no run or benchmark name")
 	}
-	// The operator and its agents have the same version.
+	// The agents have the same version as the operator.
 	var version string
 	for _, e := range run.Status.Environments {
 		version = cmp.Or(version, e.AgentVersion)

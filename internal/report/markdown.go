@@ -37,7 +37,7 @@ func headlineParts(d Document) []part {
 	})...)
 }
 
-// doubts returns when the run was, why it failed, and the reasons to doubt its figures.
+// doubts returns the time of the run, the reason if it failed, and the reasons to doubt its figures.
 func doubts(d Document) []part {
 	return partsOf(func(p *page) {
 		p.headlineDetails(d)
@@ -112,7 +112,7 @@ func (m *markdown) table(t partTable) {
 	m.WriteString("\n")
 }
 
-// unlinked is a space of no width, which keeps what is around it from becoming a link or a mention. An entity of the
+// unlinked is a zero-width space, which keeps the text around it from becoming a link or a mention. An entity of the
 // character itself would not: GitHub and GitLab look for both in the rendered text.
 const unlinked = "&#8203;"
 

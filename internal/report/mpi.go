@@ -13,7 +13,7 @@ import (
 // maxShown is the number of repetitions of an operation in the text, the first and the last ones; JSON has more.
 const maxShown = 10
 
-// jobs writes the figures that ior and mdtest report themselves.
+// jobs writes the figures that ior and mdtest themselves report.
 func (p *page) jobs(d Document) {
 	repetitions, rates := false, false
 	for _, phase := range d.Phases {

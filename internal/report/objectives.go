@@ -33,7 +33,7 @@ func objectiveValue(one *v1alpha1.ObjectiveResult, value *int64) string {
 	return objective.Written(one, *value)
 }
 
-// wanted returns the bound with its direction, which is in the objective of the run's specification.
+// wanted returns the bound with its direction, which only the objective in the run's specification has.
 func wanted(d Document, one *v1alpha1.ObjectiveResult) string {
 	text := objectiveValue(one, one.Required)
 	for i := range d.Spec.Objectives {

@@ -102,7 +102,7 @@ func most(lines []chart.Line) float64 {
 	return highest
 }
 
-// usual returns the value that the lines do not exceed for 99.5 % of their time. An axis up to it is not flattened by a
+// usual returns the value that the lines stay below for 99.5 % of their time. An axis up to it is not flattened by a
 // spike.
 func usual(lines []chart.Line) float64 {
 	type weighted struct{ y, length float64 }
@@ -125,7 +125,7 @@ func usual(lines []chart.Line) float64 {
 }
 
 // height returns the top of an axis: the highest value, or 1.5 times usual if the highest value is a spike of more than
-// 3 times usual. Then told says so.
+// 3 times usual. In that case told is a sentence about the spike.
 func height(lines []chart.Line) (top float64, told string) {
 	highest, common := most(lines), usual(lines)
 	if common > 0 && highest > 3*common {
@@ -292,7 +292,7 @@ func allNamed(bands []chart.Band, x chart.Axis) bool {
 	return !slices.ContainsFunc(bands, func(b chart.Band) bool { return !b.Named(x) })
 }
 
-// phaseNames lists the phases in the order of the numbers that replace names for which there is no room.
+// phaseNames lists the phases in the order of the numbers that stand for names that do not fit into the chart.
 func phaseNames(bands []chart.Band) []string {
 	var names []string
 	for _, b := range bands {

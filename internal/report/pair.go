@@ -134,7 +134,7 @@ func (p *page) beside(names [2]string, sides [2][][]string) bool {
 		return false
 	}
 	for i := range lines {
-		// A little more room between the two.
+		// Leave more room between the two tables.
 		lines[i][first] = strings.Repeat(" ", between) + fmt.Sprintf("%*s", widths[first], lines[i][first])
 	}
 	start := indent + widths[0] + gap
@@ -150,8 +150,8 @@ func pairLegend(pair *compare.Pair) string {
 		countText(pair, what) + "."
 }
 
-// driftLegend explains that a difference no larger than that of a repeated cell counts as none; empty if no cell was
-// repeated.
+// driftLegend explains that a difference no larger than the drift of a repeated cell counts as none; empty if no cell
+// was repeated.
 func driftLegend(pair *compare.Pair) string {
 	if slices.ContainsFunc(bothSteps(pair), func(s v1alpha1.StepResult) bool { return s.DriftPermille != nil }) {
 		return ", or if it is not larger than that of the repeated cell"
@@ -159,7 +159,7 @@ func driftLegend(pair *compare.Pair) string {
 	return ""
 }
 
-// countText says in how many cells each target is faster.
+// countText states in how many cells each target is faster.
 func countText(pair *compare.Pair, what string) string {
 	count := pair.Compare().Cells
 	if count == nil || count.Compared == 0 {

@@ -90,7 +90,7 @@ func bothSteps(pair *compare.Pair) []v1alpha1.StepResult {
 	return slices.Concat(pair.Baseline.Steps, pair.Target.Steps)
 }
 
-// someIn reports whether a matrix has any figure.
+// someIn reports whether a matrix has any figures.
 func someIn(pair *compare.Pair, rows []string, columns []pairColumn) bool {
 	for row := range rows {
 		for _, column := range columns {

@@ -19,7 +19,7 @@ const (
 // baseline, above farAbove as a burst.
 const onBaseline, farAbove = 1050, 1250
 
-// promises writes what is documented about the targets, how much of it was reached, and what limited the rates.
+// promises writes the documented limits of the targets, how much of them was reached, and what limited the rates.
 func (p *page) promises(d Document) {
 	var about, rates []string
 	for i := range d.Storage {
@@ -45,7 +45,7 @@ func (p *page) promises(d Document) {
 	p.list("Rates relative to them, and what limited them:", rates)
 }
 
-// documentedTexts returns the documented limits of a target, and which of its facts are not known.
+// documentedTexts returns the documented limits of a target, and its facts that are unknown.
 func documentedTexts(s *v1alpha1.StorageDescription) []string {
 	var all []string
 	var limits []string
@@ -87,7 +87,7 @@ func documentedTexts(s *v1alpha1.StorageDescription) []string {
 	return all
 }
 
-// reachedText compares a rate with what is documented.
+// reachedText compares a rate with the documented rates.
 func reachedText(a *v1alpha1.Attribution) string {
 	rate := rateText(a.BytesPerSecond)
 	compared := func(name string, of *v1alpha1.DocumentedRate) string {
@@ -115,7 +115,7 @@ func reachedText(a *v1alpha1.Attribution) string {
 		parts = []string{compared("burst of ", a.Burst)}
 	case a.Level == v1alpha1.LevelBaseline:
 		parts = []string{compared("baseline of ", a.Baseline)}
-	default: // a rate that is clearly one of the two is not compared with the other
+	default: // a rate clearly at one of the two is not compared with the other
 		if a.Baseline.PermilleReached <= farAbove {
 			parts = append(parts, compared("baseline of ", a.Baseline))
 		}
@@ -130,7 +130,7 @@ func reachedText(a *v1alpha1.Attribution) string {
 	return rate + ", " + text
 }
 
-// heldText names the causes that limited a rate, the likeliest first, and the evidence for that one.
+// heldText names the causes that limited a rate, the likeliest first, and the evidence for the likeliest one.
 func heldText(a *v1alpha1.Attribution) string {
 	if len(a.Suspects) == 0 {
 		return "unknown limit"
@@ -152,7 +152,7 @@ func heldText(a *v1alpha1.Attribution) string {
 	}
 	skipped := 0
 	if first.Limit != "" {
-		skipped = 1 // the first reason is the share, which the text has already
+		skipped = 1 // the first reason is the share, which is already in the text
 	}
 	if why := reasons(first, skipped); len(why) > 0 {
 		text += "; " + strings.Join(why, "; ")
@@ -160,7 +160,7 @@ func heldText(a *v1alpha1.Attribution) string {
 	return text
 }
 
-// others lists the suspects after the first: those that are tied with it, or those that are not.
+// others lists the suspects after the first: the ones that are tied with it, or the ones that are not.
 func others(a *v1alpha1.Attribution, tied bool) string {
 	var texts []string
 	for i := range a.Suspects[1:] {
@@ -208,7 +208,7 @@ func suspectText(s *v1alpha1.Suspect, told bool) string {
 // specified ends the arithmetic of a limit whose figure is given in the specification.
 const specified = ", as the specification says"
 
-// sums returns the arithmetic of a limit; empty if that is only a figure, which the text has already.
+// sums returns the arithmetic of a limit; empty if it is only a figure, which is already in the text.
 func sums(arithmetic string) string {
 	arithmetic = strings.TrimSuffix(arithmetic, specified)
 	if !strings.ContainsAny(arithmetic, "=x;") {

@@ -46,7 +46,7 @@ func (p *page) ramp(where string, ramp *v1alpha1.RampPhase, target *v1alpha1.Tar
 	}
 }
 
-// rampName returns in words what a ramp raises.
+// rampName names the dimension that a ramp raises.
 func rampName(dimension v1alpha1.RampDimension) string {
 	if dimension == v1alpha1.RampQueueDepth {
 		return "queue depth"
@@ -54,7 +54,7 @@ func rampName(dimension v1alpha1.RampDimension) string {
 	return printable(strings.ToLower(string(dimension)))
 }
 
-// leftLast pads the cells of the last column to one width, so that they appear left-aligned: they are text, but columns
+// leftLast pads the cells of the last column to one width, so that they appear left-aligned. They are text, but columns
 // aligns the last column to the right.
 func leftLast(lines [][]string) [][]string {
 	widest := 0

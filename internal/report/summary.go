@@ -22,15 +22,14 @@ type summaryFigure struct {
 	value     string
 	figure    v1alpha1.FigureName
 	operation string
-	// documented is the vendor's value for it, and percent the share of that value that was reached; empty if not
-	// known.
+	// documented is the vendor's value of the figure, and percent the share of it that was reached; empty if unknown.
 	documented, percent string
 	// heldBack is the likeliest cause that limited the rate.
 	heldBack string
 }
 
 // summary writes, at the top, the few figures that each phase was run for, by its kind. It is left out if there is only
-// one, because the table below has it too.
+// one figure, because the table below shows it too.
 func (p *page) summary(d Document) {
 	if len(d.Phases) == 0 {
 		return
@@ -124,7 +123,7 @@ func summaryOfSeveral(d Document) [][]string {
 	return dropEmptyColumns(lines)
 }
 
-// cellsLeft says in how many cells neither target is shown to be faster.
+// cellsLeft states in how many cells neither target is shown to be faster.
 func cellsLeft(cells *v1alpha1.CellComparison) string {
 	var parts []string
 	if cells.NoDifference > 0 || cells.NotJudged == 0 {
@@ -149,8 +148,8 @@ func summaryMark(verdict v1alpha1.FigureVerdict, place int, value string) string
 	return " "
 }
 
-// dropEmptyColumns removes the columns that are empty below the heading, and names the others that have no name: they
-// are shares of documented values.
+// dropEmptyColumns removes the columns that are empty below the heading. It names remaining columns without a heading:
+// they are shares of documented values.
 func dropEmptyColumns(lines [][]string) [][]string {
 	for column := len(lines[0]) - 1; column >= 0; column-- {
 		if slices.ContainsFunc(lines[1:], func(line []string) bool { return line[column] != "" }) {
@@ -257,7 +256,8 @@ func summaryName(d Document, phase *v1alpha1.PhaseResult, f *phasekind.Figure) s
 	return strings.TrimSpace(operation + " " + words)
 }
 
-// toldBefore reports whether an earlier phase found the same compression ratio of the target's files.
+// toldBefore reports whether the summary already shows the same compression ratio of the target's files for an earlier
+// phase.
 func toldBefore(d Document, phase *v1alpha1.PhaseResult, target *v1alpha1.TargetResult) bool {
 	for i := range d.Phases {
 		if d.Phases[i].Name == phase.Name {

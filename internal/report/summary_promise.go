@@ -53,8 +53,8 @@ func (f *summaryFigure) promise(target *v1alpha1.TargetResult, value int64) {
 	f.documented = iopsText(*promised)
 }
 
-// attributionOf returns the attribution of a level of a drain, or of an operation; if the target did only one
-// operation, also an attribution of reads and writes together. nil if there is none.
+// attributionOf returns the attribution of a level of a drain, or of an operation; nil if there is none. If the target
+// did only one operation, the attribution of reads and writes together counts too.
 func attributionOf(target *v1alpha1.TargetResult, level v1alpha1.AttributionLevel, operation string) *v1alpha1.Attribution {
 	for i := range target.Attributions {
 		one := &target.Attributions[i]

@@ -17,7 +17,7 @@ import (
 type axis struct {
 	name   string
 	values []string
-	// stride is the distance of two neighbours on this axis in the index of cells.
+	// stride is the distance between neighbours on this axis, in cell indexes.
 	stride int
 }
 
@@ -77,7 +77,7 @@ func (p *page) sweeps(d Document) {
 // maxCells is the API's limit for the cells of a sweep.
 const maxCells = 256
 
-// cells returns the number of combinations, or any number over maxCells if there are more than that.
+// cells returns the number of combinations, or some number over maxCells if there are more than maxCells.
 func cells(axes []axis) int {
 	product := 1
 	for _, a := range axes {
@@ -257,8 +257,8 @@ func cellText(steps []v1alpha1.StepResult, cell int, figure figureOf) string {
 	return text
 }
 
-// figuresIn lists the matrices for which the cells have figures. Rates are of all operations together. Latencies are of
-// each operation alone, because the mean and percentiles of several cannot be computed from those of each.
+// figuresIn lists the matrices for which the cells have figures. Rates cover all operations together. Latencies are per
+// operation, because the mean and percentiles of several operations cannot be computed from those of each.
 func figuresIn(steps []v1alpha1.StepResult) []figureOf {
 	all := []figureOf{
 		{title: "MB/s", judge: (*compare.Pair).CellThroughput, cell: func(s v1alpha1.StepResult) string {
@@ -310,7 +310,7 @@ func known(text string, ok bool) string {
 	return text
 }
 
-// megabytes formats MB/s, of 10^6 bytes, without the unit, which is in the title.
+// megabytes formats a rate in MB/s (10^6 bytes) without the unit, which is in the title.
 func megabytes(bytesPerSecond float64) string {
 	return strings.TrimSuffix(measure.FormatMegabytesPerSecond(bytesPerSecond), " MB/s")
 }

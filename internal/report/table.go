@@ -55,7 +55,7 @@ func (p *page) figures(d Document) {
 	p.comparisons(d)
 }
 
-// operations writes the table of operations, and a sentence per target on how its figures were measured.
+// operations writes the table of operations, and a sentence per target about how its figures were measured.
 func (p *page) operations(d Document) {
 	names := []string{"PHASE"}
 	if manyTargets(d) {
@@ -87,7 +87,7 @@ func (p *page) operations(d Document) {
 // drained reports whether the target's credits ran out, so that means over the whole phase mix two levels.
 func drained(target v1alpha1.TargetResult) bool { return target.Burst != nil && target.Burst.Exhausted }
 
-// ofDrains says where the figures of burst drains are; empty if there are none.
+// ofDrains states where the figures of burst drains are; empty if there are none.
 func ofDrains(d Document) string {
 	for _, phase := range d.Phases {
 		for _, target := range phase.Targets {
@@ -121,7 +121,7 @@ func rowsOf(d Document, names int) []row {
 	for _, phase := range d.Phases {
 		for _, target := range phase.Targets {
 			if ownTable(phase, target) || target.Mdtest != nil || drained(target) {
-				continue // what mdtest reads and writes is not what it measures, nor is the mean of a burst and its baseline
+				continue // mdtest does not measure its reads and writes; a mean of burst and baseline is no figure
 			}
 			named := []string{printable(phase.Name), printable(target.Target)}[:names]
 			for _, operation := range target.Operations {
@@ -223,7 +223,7 @@ func figures(o v1alpha1.OperationResult) []string {
 	return cells
 }
 
-// detail returns a sentence on how the figures of a target were measured.
+// detail returns a sentence about how the figures of a target were measured.
 func detail(phase v1alpha1.PhaseResult, target v1alpha1.TargetResult, named bool) string {
 	where := phase.Name
 	if named {
@@ -261,7 +261,7 @@ func detail(phase v1alpha1.PhaseResult, target v1alpha1.TargetResult, named bool
 func steadyText(s *v1alpha1.SteadyStateResult) string {
 	switch {
 	case s == nil, !s.Assessed || s.Steady == nil:
-		return "" // a warning says so
+		return "" // a warning reports it
 	}
 	text := "not steady"
 	if *s.Steady {

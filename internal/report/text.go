@@ -53,7 +53,7 @@ func (p *page) headlineDetails(d Document) {
 	p.line("  ", text)
 }
 
-// verdict returns in a few words how far the run can be trusted.
+// verdict summarizes in a few words how far the run can be trusted.
 func verdict(d Document) string {
 	var words []string
 	switch {
@@ -80,7 +80,7 @@ func verdict(d Document) string {
 	return strings.Join(words, ", ")
 }
 
-// disqualified writes why the figures must not be used. It stands before all figures.
+// disqualified writes why the figures must not be used, above all figures.
 func (p *page) disqualified(d Document) {
 	remarks := remarksOf(d, v1alpha1.SeverityDisqualifying)
 	if valid := meta.FindStatusCondition(d.Conditions, v1alpha1.ConditionValid); len(remarks) == 0 && valid != nil && valid.Status == metav1.ConditionFalse {
@@ -157,8 +157,8 @@ func (p *page) losses(d Document) {
 	p.list("Data that could not be removed:", left)
 }
 
-// remarksOf returns the warnings of one severity, each once with all phases that have it. It leaves out a note that is
-// also a warning of a phase.
+// remarksOf returns the warnings of one severity, each once with all phases that have it. It leaves out a note of the
+// run that repeats a warning of a phase.
 func remarksOf(d Document, severity v1alpha1.Severity) []string {
 	type remark struct {
 		text  string

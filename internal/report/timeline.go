@@ -19,7 +19,7 @@ type span struct {
 	inFlight                         *int64
 }
 
-// timeline writes when each phase was planned to begin and end, and when it did, counted from the start of the run.
+// timeline writes the planned and the actual start and end of each phase, counted from the start of the run.
 func (p *page) timeline(d Document) {
 	spans := spansOf(d)
 	if d.StartTime == nil || len(spans) == 0 {

@@ -10,7 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// spaces writes how much storage the files take after the phases that wrote. Phases with equal results share an entry.
+// spaces writes how much storage the files take after the phases that wrote data. Phases with equal results share an
+// entry.
 func (p *page) spaces(d Document) {
 	type said struct {
 		text  string

@@ -15,7 +15,8 @@ const (
 	maxLimitName  = 128
 )
 
-// Attribution returns what limited the point's rate, in full, or nil if nothing is documented and nothing explains it.
+// Attribution returns the limits that may have held the point's rate back, with all details, or nil if nothing is
+// documented and nothing explains the rate.
 func (p *Point) Attribution(level v1alpha1.AttributionLevel) *v1alpha1.Attribution {
 	found := p.judged()
 	if p.silent(&found) {
@@ -49,7 +50,7 @@ func (p *Point) Short() *v1alpha1.StepAttribution {
 	return made
 }
 
-// silent reports whether there is no attribution to report.
+// silent reports whether there is nothing to say about the attribution.
 func (p *Point) silent(found *limits.Attribution) bool {
 	return p.BytesPerSecond <= 0 || len(found.Suspects) == 0 || len(p.Documented.Limits) == 0 && found.Suspects[0].Cause == limits.CauseUnknown
 }
@@ -98,8 +99,8 @@ func suspectOf(s *limits.Suspect) v1alpha1.Suspect {
 	return made
 }
 
-// DrainPoints returns the levels of a drain as points, or the whole drain as one point if the rate did not fall.
-// Emptied of the point after the drop lists the limits whose credits ran out.
+// DrainPoints returns the levels of a drain as points, or the whole drain as one point if the rate did not fall. In the
+// point after the drop, Emptied lists the limits whose credits ran out.
 func DrainPoints(whole *Point, burst *v1alpha1.BurstResult) (levels []v1alpha1.AttributionLevel, points []*Point) {
 	if burst == nil || !burst.Exhausted {
 		return []v1alpha1.AttributionLevel{""}, []*Point{whole}
@@ -108,7 +109,7 @@ func DrainPoints(whole *Point, burst *v1alpha1.BurstResult) (levels []v1alpha1.A
 	first, last := levelRate(burst, func(s *v1alpha1.BurstSeries) *v1alpha1.Estimate { return s.Burst }),
 		levelRate(burst, func(s *v1alpha1.BurstSeries) *v1alpha1.Estimate { return s.Baseline })
 	before, after := whole.AtLevel(first), whole.AtLevel(last)
-	// Credits that ran out later were still there before the drop.
+	// Before the drop, credits that ran out later were not spent yet.
 	before.Credits = map[string]limits.Fill{}
 	for name, fill := range whole.Credits {
 		before.Credits[name] = fill

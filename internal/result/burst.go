@@ -22,7 +22,7 @@ const (
 	maxBurstMessage = 512
 )
 
-// The API's words for the dimension of credits.
+// API values of the credits' dimension.
 const (
 	dimensionBytes      = "Bytes"
 	dimensionOperations = "Operations"
@@ -106,7 +106,7 @@ func (d *drain) analyzeWith(one dimension, earlier []detect.Sample) {
 	d.found[one], d.ok[one] = found, true
 }
 
-// knownRefill returns the refill that an earlier redrain measured, or else the documented one.
+// knownRefill returns the refill measured by an earlier redrain, or else the documented one.
 func (d *drain) knownRefill(one dimension) knownRefill {
 	measured := d.b.history.MeasuredRefill
 	if one == inOperations {
@@ -121,9 +121,9 @@ func (d *drain) knownRefill(one dimension) knownRefill {
 	return knownRefill{}
 }
 
-// earlier returns the I/O before the series that may have spent credits, on its time axis: that of the steps before,
-// and the warm-up. If the bucket is known to have been empty at the start, the earlier steps do not matter: nothing
-// that they spent is still missing, and a store without credits may even have completed more than was refilled.
+// earlier returns the I/O before the series that may have spent credits, on the series' time axis: the I/O of earlier
+// steps and of the warm-up. If the bucket is known to have been empty at the start, it leaves out the earlier steps:
+// their spending no longer matters, and a store without credits may even have completed more than was refilled.
 func (d *drain) earlier(one dimension) []detect.Sample {
 	var all []detect.Sample
 	warmUp, warm := d.warmUp(one)
@@ -153,8 +153,8 @@ func (d *drain) earlier(one dimension) []detect.Sample {
 	return all
 }
 
-// warmUp returns what was completed in this step before the measured time. The tool discards what it did between its
-// last sample of the warm-up and its first measured one; the rate is assumed to have continued there.
+// warmUp returns the I/O of this step before the measured time. The tool discards its I/O between the last sample of
+// the warm-up and the first measured one; the rate is assumed to have continued there.
 func (d *drain) warmUp(one dimension) (detect.Sample, bool) {
 	var first int64
 	rate, found := 0.0, false
@@ -185,7 +185,7 @@ func (d *drain) warmUp(one dimension) (detect.Sample, bool) {
 	return detect.Sample{StartSeconds: start, Rate: rate}, found && start < 0 && rate > 0 && rate <= maxRate
 }
 
-// main returns the result of the dimension whose credits ran out, or else that of bytes if there is one.
+// main returns the result of the dimension whose credits ran out, or else the result for bytes if there is one.
 func (d *drain) main() *detect.Result {
 	if d.result.Dimension == dimensionOperations || !d.ok[inBytes] {
 		return &d.found[inOperations]

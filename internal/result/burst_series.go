@@ -14,14 +14,14 @@ const (
 	maxDrops    = 16
 )
 
-// The API's words for the source of a refill.
+// API values of a refill's source.
 const (
 	refillMeasured   = "Measured"
 	refillDocumented = "Documented"
 	refillAssumed    = "Assumed"
 )
 
-// The API's words for the cause of a drop.
+// API values of a drop's cause.
 const (
 	causeVolume  = "Volume"
 	causeUnknown = "Unknown"
@@ -94,7 +94,7 @@ func (d *drain) series(one dimension) *v1alpha1.BurstSeries {
 	return &made
 }
 
-// spentOf returns nil if the amount does not fit the API.
+// spentOf converts spent credits for the API; it returns nil if the amount does not fit.
 func spentOf(from detect.Estimate) *v1alpha1.Estimate {
 	if !(from.High < math.MaxInt64) {
 		return nil

@@ -13,8 +13,8 @@ import (
 // maxCellsNamed bounds the cells that one message names.
 const maxCellsNamed = 8
 
-// cellNames returns the name of steps of a ramp or cells of a sweep for a sentence: "at queue depth 8, 16", "cell 3 (4
-// jobs, block size 64Ki)", "cells 0, 1, 2, 3, 4, 5, 6, 7 and 8 more".
+// cellNames names steps of a ramp or cells of a sweep within a sentence: "at queue depth 8, 16", "cell 3 (4 jobs, block
+// size 64Ki)", "cells 0, 1, 2, 3, 4, 5, 6, 7 and 8 more".
 func cellNames(phase *v1alpha1.Phase, cells []int32) string {
 	if len(cells) == 0 {
 		return ""

@@ -14,7 +14,7 @@ type Client struct {
 	Target string
 	Index  int
 
-	// Released is when the tool was released to start; zero if it never was.
+	// Released is the time at which the tool was released to start; zero if it never was.
 	Released time.Time
 	// IOStart and IOEnd bound the measured I/O; zero if there was none.
 	IOStart, IOEnd time.Time
@@ -31,15 +31,15 @@ type Client struct {
 	Failure, FailureMessage string
 	// Job is the report of ior or mdtest about itself; only client 0 has one.
 	Job *engine.Job
-	// Command is how a user's program ran; nil for other loads.
+	// Command describes the execution of a user's program; nil for other loads.
 	Command *engine.Program
 	// Usage is the space of the client's files at the end; nil if it was not requested or not found.
 	Usage *Usage
-	// Like describes the user's data that the client's data imitates; nil if it imitates none.
+	// Like describes the user's data that the client's data imitates; nil if there is none.
 	Like *engine.DataSample
 	// ToolVersion is the version that the tool reported.
 	ToolVersion string
-	// ToolMessages is all output of the tool, for finding a cause; the relevant parts are in Failure and Notices.
+	// ToolMessages is all output of the tool, for troubleshooting; the relevant parts are in Failure and Notices.
 	ToolMessages string
 	// Notices are the agent's warnings during the step.
 	Notices []Notice
@@ -60,17 +60,17 @@ type Operation struct {
 	measure.Counter
 	// Latency is from submission to completion; Completion is the part after submission.
 	Latency, Completion measure.Latency
-	// SubmissionMeanNanoseconds is the mean of the part before.
+	// SubmissionMeanNanoseconds is the mean time of submission (fio's slat).
 	SubmissionMeanNanoseconds int64
 }
 
-// Notice is a warning by the agent where the tool ran. Warning is the agent's word and must be checked.
+// Notice is a warning by the agent where the tool ran. Warning is the name that the agent gave; it must be checked.
 type Notice struct {
 	Warning string
 	Message string
 }
 
-// Remark is a warning about one client that only the history of the run yields, such as its loss.
+// Remark is a warning about one client that is known only from the run's history, such as its loss.
 type Remark struct {
 	Warning v1alpha1.WarningType
 	Client  int
@@ -86,7 +86,7 @@ type CPU struct {
 	Throttled                 time.Duration
 }
 
-// History is what is known about a target from before a step, in the conductor's time.
+// History holds the facts about a target from before a step, in the conductor's time.
 type History struct {
 	// Earlier is the run's I/O on the target before the step, one entry per step with any, in order.
 	Earlier []Span
@@ -98,7 +98,7 @@ type History struct {
 	Described *v1alpha1.StorageDescription
 	// SeesEnd is true if a phase of the run drains the target, so that the end of its burst is measured.
 	SeesEnd bool
-	// Expect is what the phase is expected to measure.
+	// Expect is the phase's expectation, such as measuring the server's cache.
 	Expect v1alpha1.Expectation
 	// MeasuredRefill and MeasuredRefillOperations are the refill of the bucket, in bytes and in operations per second,
 	// that an earlier redrain measured; nil if there was none.
@@ -114,7 +114,7 @@ type History struct {
 	// Fills are the estimated fills of the target's buckets at the start of the step, by the name of their limit; nil if
 	// unknown.
 	Fills map[string]limits.Fill
-	// Concluded is when the step was ended because enough was measured; zero if it was not.
+	// Concluded is the time at which the step was ended because enough was measured; zero if it was not.
 	Concluded time.Time
 }
 

@@ -137,7 +137,7 @@ func foldCell(into *v1alpha1.TargetResult, step plan.Step, history History, made
 	cell.CreditPercentAtStart, cell.CreditPercentAtEnd = history.CreditPercentAtStart, history.CreditPercentAtEnd
 }
 
-// tellingCPU is the CPU use of a client, in thousandths, from which a step reports it.
+// tellingCPU is the least CPU use of a client, in thousandths, that a step reports.
 const tellingCPU = 500
 
 // maxCells is the API's bound on cells.
@@ -177,7 +177,7 @@ func stepOperations(made v1alpha1.TargetResult) []v1alpha1.StepOperation {
 // maxStepWarnings is the API's bound on the warnings of a cell.
 const maxStepWarnings = 8
 
-// addType adds a warning type to a cell and keeps the worst, in an order that does not depend on that of the calls.
+// addType adds a warning type to a cell and keeps the worst, independent of the order of calls.
 func addType(cell *v1alpha1.StepResult, kind v1alpha1.WarningType, phase v1alpha1.PhaseKind) {
 	if slices.Contains(cell.Warnings, kind) {
 		return

@@ -109,7 +109,7 @@ func split(phase *v1alpha1.Phase, before *v1alpha1.TargetResult, merged v1alpha1
 	return sources{cells: cells}, merged.Message
 }
 
-// dropLeast replaces the least warning of a full list, if it is less severe than the new one.
+// dropLeast replaces the least severe warning of a full list if the new one is more severe.
 func dropLeast(into *v1alpha1.TargetResult, warning v1alpha1.Warning, kind v1alpha1.PhaseKind) {
 	worst := slices.MaxFunc(into.Warnings, func(a, b v1alpha1.Warning) int { return rank(a.Type, kind) - rank(b.Type, kind) })
 	if rank(worst.Type, kind) <= rank(warning.Type, kind) {

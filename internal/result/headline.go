@@ -10,10 +10,10 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// Headline returns the figure that represents a run in a list of runs, and says what it is. It is of the phase that
-// spec.headline names, else of the one with the highest rank, of several the last, and there of the first target. Without
-// a name it is never of a phase that expects the server's cache, whose rate says nothing of the storage. It is nil if there
-// is no such figure.
+// Headline returns the figure that represents a run in a list of runs, and its name. The figure is from the phase that
+// spec.headline names, or else from the last phase with the highest rank, and there from the first target. Without
+// spec.headline, phases that expect the server's cache are skipped, because their rate says nothing about the storage.
+// Headline returns nil if there is no such figure.
 func Headline(run *v1alpha1.BenchmarkRun) *v1alpha1.HeadlineDisplay {
 	var shown *v1alpha1.HeadlineDisplay
 	best := 0

@@ -11,8 +11,8 @@ import (
 // minMeasuredShare is the least share of the requested time for which a result represents it.
 const minMeasuredShare = 0.8
 
-// hostedBy reports whether a client has no ranks of its own. The ranks of all clients with one address are started
-// together by one of them, so the others have nothing to sample.
+// hostedBy reports whether a client has no ranks of its own. One client starts the ranks of all clients with its
+// address, so the others have nothing to sample.
 func (b *builder) hostedBy(client *Client) bool {
 	if !b.load.SpansClients || client.Machine == "" || len(client.Samples) > 0 || client.total() > 0 {
 		return false
@@ -40,8 +40,8 @@ func (b *builder) judgeShort() {
 	}
 }
 
-// lasted reports whether a step was ended because it had lasted as long as allowed, and not because of its figures.
-// Steps with an MPI job on any of their targets are ended that way.
+// lasted reports whether a step was ended at its maximum duration rather than because of its figures. Steps with an MPI
+// job on any of their targets are ended that way.
 func (b *builder) lasted() bool {
 	if !b.step.SpansAnyClients() || b.step.Duration <= 0 {
 		return false
@@ -93,7 +93,7 @@ func (b *builder) repetitionRates() {
 		rate.Bytes = bytes[operation]
 		rate.BytesPerSecond = float64(bytes[operation]) / length[operation].Seconds()
 		if transfer := b.described.BlockBytes; transfer > 0 {
-			// The samples also count the ranks' communication as operations.
+			// The samples also count the ranks' communication as operations, so compute the operations from the bytes.
 			rate.Operations = bytes[operation] / transfer
 		}
 		rate.OperationsPerSecond = float64(rate.Operations) / length[operation].Seconds()

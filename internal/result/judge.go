@@ -20,7 +20,8 @@ const (
 	maxSubmissionShare = 0.10
 )
 
-// judgeLatency warns of the limits of a latency distribution.
+// judgeLatency warns of a latency distribution with too few samples, without a histogram or with clipped operations,
+// and of a large share of submission.
 func (b *builder) judgeLatency(operation measure.Operation, lat *measure.Latency, submissionNanoseconds float64) {
 	summary := lat.Summary()
 	if len(summary.TooFewSamples) > 0 {
@@ -105,7 +106,7 @@ func versionList(versions map[string]int) string {
 // judgeBytes compares the live samples with the tool's own total.
 func (b *builder) judgeBytes() {
 	if b.load.Opaque {
-		return // samples and totals are of different sources; the engine compares them
+		return // samples and totals come from different sources; the engine compares them
 	}
 	var apart worst
 	var message string

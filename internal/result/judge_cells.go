@@ -16,7 +16,7 @@ import (
 // maxDriftPermille is the greatest difference of a repeated cell without a warning.
 const maxDriftPermille = 100
 
-// judgeDrift warns of cells with a different result when they were measured again.
+// judgeDrift warns of cells whose repetition gave a different result.
 func judgeDrift(phase *v1alpha1.Phase, into *v1alpha1.TargetResult) {
 	into.Warnings = slices.DeleteFunc(into.Warnings, func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningSweepDrift })
 	var most *v1alpha1.StepResult

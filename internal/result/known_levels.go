@@ -11,7 +11,7 @@ const (
 	leastTail = 5
 	// aboveBaseline is the multiple of the baseline above which a sample belongs to the burst, or is cut by its end.
 	aboveBaseline = 1.25
-	// wholly is the share of the way from the baseline to the burst above which a sample lies wholly in the burst.
+	// wholly is the share of the way from the baseline to the burst above which a sample belongs entirely to the burst.
 	wholly = 0.9
 	// cutShare is the uncertainty of a drop inside a sample, as a share of the sample.
 	cutShare = 0.05
@@ -43,7 +43,7 @@ func onKnownLevels(samples []detect.Sample, levels *Spent, options detect.Option
 	}
 	level := levels.Burst
 	if inside := leading(samples, (levels.Burst+levels.Baseline)/2); inside > 1 {
-		level = rate(samples[:inside-1]) // the last of them may be cut
+		level = rate(samples[:inside-1]) // the last of them may include the drop
 	}
 	if level <= aboveBaseline*base {
 		return whole, false
@@ -117,7 +117,8 @@ func leading(samples []detect.Sample, above float64) int {
 	return len(samples)
 }
 
-// spreadOf returns the mean of samples with an interval from their spread: none for one sample, and 0 without samples.
+// spreadOf returns the mean of samples with an interval from their spread: no interval for one sample, and a mean of 0
+// without samples.
 func spreadOf(samples []detect.Sample) detect.Estimate {
 	if len(samples) == 0 {
 		return detect.Estimate{}

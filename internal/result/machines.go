@@ -19,8 +19,8 @@ type machine struct {
 	cpuMilli    int64
 }
 
-// machines groups the clients by machine. A client that does not report its machine counts as alone, so that nothing
-// unknown is claimed.
+// machines groups the clients by machine. A client that does not report its machine counts as alone on it, so that no
+// sharing is claimed without evidence.
 func (b *builder) machines() []*machine {
 	known := map[string]*machine{}
 	var all []*machine

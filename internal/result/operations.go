@@ -57,7 +57,7 @@ func (b *builder) addOperation(operation measure.Operation, total *Operation) {
 	b.result.Operations = append(b.result.Operations, added)
 }
 
-// latency returns nil if nothing was timed.
+// latency converts a latency distribution for the API; it returns nil if no operation was timed.
 func latency(from *measure.Latency) *v1alpha1.LatencyResult {
 	if from.Count == 0 {
 		return nil

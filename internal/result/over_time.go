@@ -8,9 +8,9 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// OverTime returns what a target did over time in a step, from the same clients and by the same rules as [Target]. The
-// state of each point is measured, warm-up or transition, in which not all clients were running. If samples of a client
-// are missing there is no point, because its sum would be too low.
+// OverTime returns the load of a target over time in a step, from the same clients and by the same rules as [Target].
+// The state of each point is measured, warm-up or transition, in which not all clients were running. If samples of a
+// client are missing there is no point, because its sum would be too low.
 func OverTime(step plan.Step, target string, clients []Client, history History) series.Target {
 	b := newBuilder(step, target, clients, history)
 	b.judgeClients()
@@ -67,10 +67,10 @@ func (b *builder) points() []series.Point {
 
 // edges are the instants at which the state of a target's points changes.
 type edges struct {
-	// first is the start of the first sample of any client, last the end of the last one.
+	// first is the start of the first sample of any client, last the end of the last sample of any client.
 	first, last int64
-	// running is when the last client had started, measuring when the last client's warm-up was over, and ending when
-	// the first client's load ended.
+	// running is the start of the last client, measuring the end of the last client's warm-up, and ending the first end
+	// of a client's load.
 	running, measuring, ending int64
 	spans                      []measure.ClientSpan
 }
@@ -139,7 +139,7 @@ func (e *edges) together(part measure.Window, whole []*measure.Series) []series.
 	return points
 }
 
-// alone returns the samples of a single client as they are. It divides the sample in which the load ends.
+// alone returns the samples of a single client as they are. It splits the sample in which the load ends.
 func (e *edges) alone(one *measure.Series) []series.Point {
 	var points []series.Point
 	for i := range one.Len() {

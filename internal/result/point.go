@@ -149,7 +149,7 @@ func (p *Point) judged() limits.Attribution {
 		if limit.Dimension == limits.Operations {
 			above = p.OperationsPerSecond
 		}
-		// A rate well above the baseline shows that there are credits, so an account that is not full is ignored.
+		// A rate well above the baseline shows that there are credits, so an estimated fill below full is ignored.
 		if followed && !(above > exceeded*limit.Baseline && fill.Most < partEmpty) {
 			fills[limit.Name] = fill
 		}

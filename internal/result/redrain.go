@@ -48,7 +48,7 @@ func (d *drain) redrain() {
 	}
 }
 
-// measureRefill replaces the refill that was known before, and computes again what was spent.
+// measureRefill replaces the refill that was known before by the measured one, and computes the spent credits again.
 func (d *drain) measureRefill(one dimension, idle float64) {
 	earlier := d.earlier(one) // only the warm-up, because the bucket was empty
 	refillAt := func(seconds float64) float64 {
@@ -69,8 +69,8 @@ func (d *drain) measureRefill(one dimension, idle float64) {
 	d.analyzeWith(one, earlier)
 }
 
-// sayFull reports that the bucket was full again, or may have been. It compares what both drains spent with the same
-// refill, that of the first.
+// sayFull adds to the message that the bucket was full again, or may have been. It compares the credits that both
+// drains spent, computed with the refill of the first drain.
 func (d *drain) sayFull(one dimension, at float64) {
 	name := [2]string{"bytes", "operations"}[one]
 	spentWith := func(refill float64) float64 { return d.letThrough(one, at) - refill*at }
@@ -105,7 +105,7 @@ func (d *drain) firstIO() time.Time {
 	return time.Unix(0, first).UTC()
 }
 
-// letThrough returns what was completed in the series up to a time near its last drop.
+// letThrough returns the I/O of the series up to a time near its last drop.
 func (d *drain) letThrough(one dimension, until float64) float64 {
 	drops := d.found[one].Drops
 	last := drops[len(drops)-1]

@@ -31,7 +31,8 @@ func seriesOf(samples []measure.Sample) (series *measure.Series, refused int, er
 		case sample.EndNanoseconds >= sample.StartNanoseconds:
 			mended = append(mended, sample)
 		case sample.WarmUp == previous.WarmUp:
-			// The sample lies in a period that was counted already, but its I/O did happen.
+			// The sample lies in a period that is already covered, but its I/O did happen: add it to the previous
+			// sample.
 			for i, counter := range sample.Counters {
 				previous.Counters[i].Bytes = measure.Sum(previous.Counters[i].Bytes, counter.Bytes)
 				previous.Counters[i].Operations = measure.Sum(previous.Counters[i].Operations, counter.Operations)

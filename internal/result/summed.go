@@ -89,7 +89,7 @@ func (b *builder) sumUp() (s summed, ok bool) {
 }
 
 // joinShortEnd joins a short last sample to the one before it. The load ends at any instant, and the rest of the last
-// second may be some milliseconds, in which one operation more or less changes the rate a lot.
+// second may be only milliseconds long; one operation more or less then changes its rate a lot.
 func (s *summed) joinShortEnd() {
 	for _, samples := range []*[]detect.Sample{&s.bytes, &s.operations} {
 		count := len(*samples)
@@ -138,7 +138,7 @@ func (b *builder) loadEnd(span measure.ClientSpan) int64 {
 	return end
 }
 
-// until returns a series without what was done from an instant on.
+// until returns a series without what was completed after an instant.
 func until(series *measure.Series, end int64) *measure.Series {
 	if last := series.Len() - 1; last < 0 || series.At(last).EndNanoseconds <= end {
 		return series
@@ -160,8 +160,7 @@ func until(series *measure.Series, end int64) *measure.Series {
 	return cut
 }
 
-// complete reports whether samples of every client cover all of its part of a window, but for the share 1 -
-// minCoverage.
+// complete reports whether samples of every client cover at least minCoverage of its part of a window.
 func complete(window measure.Window, all []*measure.Series, spans []measure.ClientSpan) bool {
 	for i, one := range all {
 		part := measure.Window{
@@ -175,8 +174,8 @@ func complete(window measure.Window, all []*measure.Series, spans []measure.Clie
 	return true
 }
 
-// inFlight records how long it took from the planned end of the last client's load until the last operation was
-// complete. An agent's end of I/O is that of fio's own runtime, which lasts until everything in flight is complete.
+// inFlight records the time from the planned end of the last client's load to the completion of the last operation. An
+// agent reports the end of fio's own runtime as the end of I/O; that includes everything in flight.
 func (b *builder) inFlight() {
 	if b.step.WorkBound() || b.step.Duration <= 0 {
 		return
@@ -197,7 +196,7 @@ func (b *builder) inFlight() {
 		}
 		loaded, done = max(loaded, end), max(done, completed)
 	}
-	// An end of I/O that is hours off is wrong: even the whole step with its limit is shorter.
+	// An end of I/O hours after the load is wrong: even the whole step with its limit is shorter.
 	if nanoseconds := done - loaded; len(b.usable) > 0 && nanoseconds >= 0 && nanoseconds < int64(maxInFlight) {
 		b.result.InFlightNanoseconds = &nanoseconds
 	}

@@ -43,15 +43,15 @@ type builder struct {
 	step    plan.Step
 	clients []Client
 	history History
-	// load is the workload, described what it does. measured is true if it is the workload itself that runs: not during
-	// a layout.
+	// load is the workload, and described its description. measured is true if the workload itself runs, and not its
+	// layout.
 	load      engine.Load
 	described engine.Description
 	measured  bool
 	// job is the report of an MPI job about itself, nil if there is none, and jobVersion the version of the tool.
 	job        *engine.Job
 	jobVersion string
-	// findings are what the engine makes of the clients' reports.
+	// findings are the engine's conclusions from the clients' reports.
 	findings engine.Findings
 	// hosted are clients without ranks of their own.
 	hosted []Client
@@ -127,7 +127,7 @@ func newBuilder(step plan.Step, target string, clients []Client, history History
 	return b
 }
 
-// judgeClients separates the clients with a result from those without.
+// judgeClients separates clients with a result from clients without one.
 func (b *builder) judgeClients() {
 	if len(b.clients) == 0 {
 		b.warnings.add(v1alpha1.WarningResultIncomplete, nil, "no client reported anything")
@@ -163,7 +163,7 @@ func (b *builder) judgeClients() {
 	b.result.Clients = int32(len(b.usable) + len(b.hosted)) //nolint:gosec // The API allows far fewer clients.
 }
 
-// consult lets the engine read what its tool reported.
+// consult passes the clients' reports to the engine and applies its findings.
 func (b *builder) consult() {
 	if b.load.Kind == "" {
 		return
@@ -192,7 +192,7 @@ func (b *builder) consult() {
 		if !counted {
 			continue
 		}
-		// A source that counts bytes alone leaves the operations that the program requested.
+		// If the source counts only bytes, keep the operations that the program requested.
 		read, write := &b.usable[i].Operations[measure.Read].Counter, &b.usable[i].Operations[measure.Write].Counter
 		reads, writes := read.Operations, write.Operations
 		if count.HasOperations {
@@ -238,7 +238,7 @@ func (b *builder) judgeEnd(client *Client) bool {
 	case client.Failure != "":
 		b.warnings.addClient(v1alpha1.WarningToolError, client.Index, "%s: %s", client.Failure, client.FailureMessage)
 	default:
-		// A client that was stopped because enough was measured has done all that was wanted.
+		// A client that was stopped because enough was measured is complete.
 		if client.Stopped && b.history.Concluded.IsZero() {
 			b.warnings.addClient(v1alpha1.WarningResultIncomplete, client.Index, "stopped before its time: %s", client.StopMessage)
 		}

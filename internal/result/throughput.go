@@ -85,8 +85,8 @@ func (b *builder) syncRate() {
 	}
 }
 
-// workBound computes the rates from all that the tools report to have done, over the time from the first start to the
-// last end. Samples only provide the times.
+// workBound computes the rates from the tools' own totals, over the time from the first start to the last end. Samples
+// only provide the times.
 func (b *builder) workBound() error {
 	measured, err := measure.MeasureWorkBound(b.series)
 	if err != nil {
@@ -120,7 +120,7 @@ func (b *builder) skew(nanoseconds int64) {
 
 func (b *builder) spread(rates []measure.Rates) {
 	if len(b.hosted) > 0 {
-		return // the ranks of several clients are counted at one of them
+		return // one client counts the ranks of several
 	}
 	b.each = rates
 	values := make([]float64, len(rates))

@@ -49,7 +49,7 @@ type Usage struct {
 	// bytes had stopped changing.
 	HolesKnown, Settled bool
 	FileSystem          string
-	// Compression is the API's word for what the allocated bytes show of compression.
+	// Compression is the API value of what the allocated bytes show about compression.
 	Compression string
 }
 
@@ -59,7 +59,7 @@ type TypeUsage struct {
 	Space
 }
 
-// The API's words for what allocated bytes show of compression.
+// API values of what the allocated bytes show about compression.
 const (
 	compressionShown   = "Shown"
 	compressionHidden  = "Hidden"
@@ -146,7 +146,7 @@ func (b *builder) sumUsage() *Usage {
 			types[of.Extension] = sum
 		}
 	}
-	// In an MPI job, one client may report the directory of all.
+	// In an MPI job, one client may report the directory for all clients.
 	if total == nil || missing > 0 && !b.load.SpansClients {
 		return nil
 	}
@@ -159,7 +159,7 @@ func (b *builder) sumUsage() *Usage {
 	return total
 }
 
-// otherTypes stands for all types beyond the number that is listed.
+// otherTypes stands for all types beyond the ones that are listed.
 const otherTypes = "*"
 
 func tellTypes(types map[string]Space) []TypeUsage {
@@ -243,7 +243,7 @@ func whyNotSeen(made *v1alpha1.UsageResult) string {
 	return "holes cannot be told from what is saved"
 }
 
-// ratioMilli returns nil if there is nothing to divide.
+// ratioMilli returns the ratio of data to allocated bytes in thousandths; nil if either is 0.
 func ratioMilli(s Space) *int64 {
 	if s.AllocatedBytes == 0 || s.DataBytes == 0 {
 		return nil

@@ -28,11 +28,12 @@ func encode(definition map[string]any) ([]byte, error) {
 	return finished.Bytes(), nil
 }
 
-// maxFlowLength is the length up to which a map or list goes on one line even if it contains other maps or lists.
+// maxFlowLength is the maximum line length of a map or list that goes on one line although it contains other maps or
+// lists.
 const maxFlowLength = 240
 
-// flatten puts every map and list of nothing but scalars on one line, and those around them while the line stays short.
-// It returns the length of the line, or -1 if the node does not fit on one.
+// flatten puts every map and list that contains only scalars on one line, and their parents too while the line stays
+// short. It returns the length of the line, or -1 if the node does not fit on one.
 func flatten(node *yaml.Node) int {
 	if node.Kind == yaml.ScalarNode {
 		if node.Style == yaml.LiteralStyle {

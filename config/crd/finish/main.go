@@ -1,15 +1,15 @@
 // Command finish completes the output of controller-gen, in place:
 //
 //   - It limits the length of every quantity. Without that limit the API server assumes that a quantity can be as long
-//     as a whole request, and refuses the rules that read one as too costly. controller-gen has no marker for it.
+//     as a whole request, and rejects the rules that read one as too costly. controller-gen has no marker for it.
 //   - It removes descriptions that can be read elsewhere: those of Kubernetes' own types, and those of the second and
 //     third copy of a type in a file. A file must stay well below the size limit of annotations (256 KiB), because
 //     kubectl apply puts the whole object into one.
-//   - It removes the one default inside a list that comes with a type of Kubernetes. Such a default would be a difference
-//     between a file and the live object (api/v1alpha1/defaults.go).
+//   - It removes the only default inside a list that comes from a type of Kubernetes. Such a default would be a
+//     difference between a file and the live object (api/v1alpha1/defaults.go).
 //   - It removes the rules within the frozen copies of a benchmark's spec.run and spec.objectives in a BenchmarkRun,
-//     for the same reason. They were checked when the benchmark was admitted, and the plan, which is made again to
-//     conduct the run, refuses what they refuse.
+//     for the same reason. They were checked when the benchmark was admitted, and the operator validates the
+//     specification again before the first step.
 //
 // Usage: go run ./config/crd/finish DIRECTORY
 package main

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// maxQuantityLength is enough for every quantity that a person writes.
+// maxQuantityLength is enough for every quantity that users write.
 const maxQuantityLength = 32
 
 // quantityPattern is controller-gen's pattern of quantities. shortPattern accepts the same texts; it is shorter,
@@ -28,7 +28,7 @@ var toldElsewhere = []string{
 	"securityContext.seLinuxOptions",
 	"claimTemplate.spec",
 	"status.conditions",
-	// What the operator writes for itself.
+	// Status fields that the operator writes.
 	"status.history",
 	// Copies of run.workload.
 	"phases.workload",

@@ -183,8 +183,8 @@ func (l *layout) states(title, description string, queries ...query) {
 		Options:     map[string]any{"mergeValues": true, "showValue": "auto", "rowHeight": 0.8}}, columns/2, 7)
 }
 
-// variables returns the selections of a dashboard: the data source, and then labels, each with the values that the
-// selections before it leave.
+// variables returns the selections of a dashboard: the data source, and then labels. Each label offers the values that
+// remain after the selections before it.
 func variables(metric string, names ...string) Templating {
 	list := []Variable{{Name: "datasource", Label: "Data source", Type: "datasource", Query: "prometheus"}}
 	matchers := ""

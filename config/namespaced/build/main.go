@@ -1,6 +1,6 @@
 // Command build derives the roles of an operator that watches selected namespaces from the one role that controller-gen
-// generates from the markers in the code, so that what the operator needs is listed only once. Run it in the root of
-// the repository.
+// generates from the markers in the code, so that the operator's permissions are listed only once. Run it in the root
+// of the repository.
 package main
 
 import (

@@ -11,8 +11,8 @@ import (
 
 // Break is an incompatible change.
 type Break struct {
-	// Path is the changed field after the name of its definition, such as v1alpha1 .spec.run.clients.count. What says
-	// what it was and what it is.
+	// Path is the changed field after the name of its definition, such as v1alpha1 .spec.run.clients.count. What
+	// describes the change, with the old and the new value.
 	Path, What string
 }
 
@@ -153,7 +153,7 @@ func text(value *apiextensionsv1.JSON) string {
 
 func sameDefault(old, next *apiextensionsv1.JSON) bool { return text(old) == text(next) }
 
-// values compares which values are allowed.
+// values compares the allowed values.
 func (b *breaks) values(path string, old, next *apiextensionsv1.JSONSchemaProps) {
 	if len(next.Enum) > 0 {
 		if len(old.Enum) == 0 {

@@ -7,8 +7,8 @@ import (
 // Schema is a JSON schema as read from a file.
 type Schema = map[string]any
 
-// keywords are those that restrict what is valid. Descriptions, defaults and extensions are left out: they are most of
-// the text and forbid nothing. Formats are left out too, because each validator supports only some of them.
+// keywords lists the keywords that restrict what is valid. Descriptions, defaults and extensions are left out: they are
+// most of the text and forbid nothing. Formats are left out too, because each validator supports only some of them.
 var keywords = map[string]bool{
 	"type": true, "enum": true, "required": true, "pattern": true, "minimum": true, "maximum": true, "exclusiveMinimum": true,
 	"exclusiveMaximum": true, "minLength": true, "maxLength": true, "minItems": true, "maxItems": true, "minProperties": true,

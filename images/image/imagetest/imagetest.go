@@ -1,5 +1,5 @@
-// Package imagetest handles images as a container runtime does: it unpacks them and runs their programs in them, as the
-// image's user.
+// Package imagetest handles images as a container runtime does: it unpacks them and runs their programs as the image's
+// user.
 package imagetest
 
 import (
@@ -22,7 +22,7 @@ import (
 
 // Opened is an image that was written to a file and read back, as a runtime gets it.
 type Opened struct {
-	// ID is what Write returned.
+	// ID is the image ID that Write returned.
 	ID     string
 	Config *v1.ConfigFile
 	Files  []Entry
@@ -80,7 +80,7 @@ func Open(t *testing.T, made image.Image) Opened {
 	}
 }
 
-// CheckFiles checks what holds for every image: everything belongs to root, and only root may write to it, except for
+// CheckFiles checks the rules for every image: everything belongs to root, and only root may write to it, except for
 // /tmp; nothing is setuid, setgid or a device; all times are equal; and no file contains the path of the repository on
 // this machine.
 func (o Opened) CheckFiles(t *testing.T) {

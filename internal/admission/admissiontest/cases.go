@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Case is an object to be checked.
+// Case is an object to check.
 type Case struct {
 	// Name of the case; unique in its list.
 	Name string
