@@ -56,6 +56,9 @@ func TestGivenLimit(t *testing.T) {
 	given := compute(t, Description{Volumes: []Volume{{}}}, &v1alpha1.Limits{Throughput: &v1alpha1.RateLimits{Baseline: new(resource.MustParse("32M")), Burst: new(resource.MustParse("260M")), Bucket: new(resource.MustParse("400G"))}})
 	measured := Measured{Load: Load{BlockBytes: 1 << 20, Operation: Write}, Rate: Rate{259e6, 247}}
 	first(t, given.Attribute(measured), CauseLimit, "limits.throughput")
+	// A run reads the limits back from its status.
+	given = FromRecord(Record("data", Description{}, given))
+	first(t, given.Attribute(measured), CauseLimit, "limits.throughput")
 	measured.Rate = Rate{31.9e6, 30.4}
 	measured.Credits = map[string]Fill{"limits.throughput": {Emptied: true}}
 	first(t, given.Attribute(measured), CauseCredits, "limits.throughput")

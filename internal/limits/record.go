@@ -180,6 +180,7 @@ func fromLimit(l *v1alpha1.DocumentedLimit) Limit {
 		OperationUnitBytes: figureOf(l.OperationUnitBytes), Units: max(1, int(l.Units)),
 		Arithmetic: l.Arithmetic, BurstArithmetic: l.BurstArithmetic, BucketArithmetic: l.BucketArithmetic,
 		Row: l.Row, Overridden: l.Overridden, parts: 1,
+		Given:           l.Row == "",
 		CachedReadsPass: slices.Contains(l.Passes, passCachedReads), CacheOnly: slices.Contains(l.Passes, passCacheOnly),
 		StoredBytes: slices.Contains(l.Passes, passStoredBytes),
 	}

@@ -70,7 +70,7 @@ func newScenario(seed uint64) *scenario {
 
 // limit adds one that is documented, and the store's own.
 func (s *scenario) limit(name string, layer limits.Layer, dimension limits.Dimension, operations float64, bursts bool) {
-	limit := limits.Limit{Name: name, Layer: layer, Dimension: dimension, Units: 1, CachedReadsPass: layer == limits.LayerDisk, Baseline: math.Round(operations)}
+	limit := limits.Limit{Name: name, Layer: layer, Dimension: dimension, Units: 1, Row: "simulated/row", CachedReadsPass: layer == limits.LayerDisk, Baseline: math.Round(operations)}
 	bucket := model.Bucket{Name: name, Counts: model.CountsOperations, ServesCache: layer != limits.LayerDisk}
 	if dimension == limits.Bytes {
 		limit.Baseline, bucket.Counts = math.Round(operations*float64(s.load.Bytes)), model.CountsBytes

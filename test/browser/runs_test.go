@@ -38,7 +38,7 @@ func carryOut(t *testing.T, benchmark *builders.BenchmarkBuilder, reported func(
 	if len(found) == 1 {
 		burst := int64(260e6)
 		record.Storage(run, []v1alpha1.StorageDescription{{Target: spec.Targets[0].Name, Limits: []v1alpha1.DocumentedLimit{
-			{Name: "server disk throughput", Layer: "Disk", Dimension: "Bytes", Baseline: 32e6, Burst: &burst}}}})
+			{Name: "server disk throughput", Row: "simulated/row", Layer: "Disk", Dimension: "Bytes", Baseline: 32e6, Burst: &burst}}}})
 	}
 	over := &series.Log{}
 	at := builders.Start
