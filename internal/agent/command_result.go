@@ -92,7 +92,7 @@ func (r *commandRun) remark(ended *agentapi.Ended, end *commandEnd) {
 	}
 }
 
-// maxLastWords is how many bytes of a program's last line a message contains.
+// maxLastWords is the maximum number of bytes of a program's last line in a message.
 const maxLastWords = 200
 
 // lastWords returns the last line that a program printed, for a message; empty if it printed nothing.

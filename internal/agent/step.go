@@ -77,7 +77,7 @@ func stepName(key *agentapi.StepKey) string {
 	return fmt.Sprintf("%s#%d", key.GetId(), key.GetAttempt())
 }
 
-// tool is what a step runs: fio, a user's program, or the launcher or a member of an MPI job.
+// tool runs the load of a step: fio, a user's program, or the launcher or a member of an MPI job.
 type tool interface {
 	// exitedEarly returns a channel that is closed when the tool exits; it is read only before the start. It is nil
 	// for a tool that has no process before the start.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
-	"github.com/storagebench/storagebench/internal/conductor"
 	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/record"
@@ -22,14 +21,9 @@ const (
 
 // Options configures a Loop.
 type Options struct {
-	Run       *v1alpha1.BenchmarkRun
-	Plan      plan.Plan
-	Conductor *conductor.Conductor
-	Clients   Clients
-	// Shared reports whether all clients of a target work in one directory.
-	Shared func(target string) bool
-	// DataGoes is true if a lost client's data is lost with it, so that its successor must lay it out again.
-	DataGoes bool
+	*Driver
+	Run     *v1alpha1.BenchmarkRun
+	Clients Clients
 	// Storage records the documented properties of the run's storage in the run, before the first start. May be
 	// nil.
 	Storage func() error
@@ -60,7 +54,6 @@ type Live struct {
 // Loop conducts one run.
 type Loop struct {
 	Options
-	driver    *Driver
 	cancelled *decide.Failure
 	// shown is when the live figures were last written to the status.
 	shown time.Time
@@ -68,11 +61,8 @@ type Loop struct {
 
 // New returns a Loop for a run that was begun by record.Begin, now or for an earlier Loop.
 func New(options Options) *Loop {
-	return &Loop{Options: options, driver: NewDriver(Driver{
-		Plan: options.Plan, Conductor: options.Conductor, Shared: options.Shared, DataGoes: options.DataGoes})}
+	return &Loop{Options: options}
 }
-
-func (l *Loop) now() time.Time { return l.Conductor.Reference.Now() }
 
 // Until decides and acts until nothing is left to do. If the context ends, the load stops and the run fails, with
 // the results so far.
@@ -81,18 +71,18 @@ func (l *Loop) Until(ctx context.Context) error {
 		if ctx.Err() != nil && l.cancelled == nil {
 			l.cancelled = &decide.Failure{Reason: v1alpha1.ReasonStopped, Message: context.Cause(ctx).Error()}
 		}
-		snapshot, err := l.driver.Snapshot(l.Run, l.Conductor.Clients())
+		snapshot, err := l.Snapshot(l.Run, l.Conductor.Clients())
 		if err != nil {
 			return err
 		}
 		snapshot.Cancel = l.cancelled
-		action := l.driver.Next(snapshot)
+		action := l.Next(snapshot)
 		if action.Kind == decide.Start && l.Storage != nil {
 			if err := l.Storage(); err != nil {
 				return fmt.Errorf("record what is documented of the storage: %w", err)
 			}
 		}
-		out, err := l.driver.Note(l.Run, l.Clients, snapshot, action)
+		out, err := l.Note(l.Run, l.Clients, snapshot, action)
 		if err != nil {
 			return err
 		}

@@ -102,9 +102,9 @@ func (r *runner) identify() error {
 // conduct drives the run until nothing is left to do.
 func (r *runner) conduct(ctx context.Context) error {
 	return drive.New(drive.Options{
-		Run: r.run, Plan: r.options.Plan, Conductor: r.conductor, Clients: r,
 		// Regardless of the claims' specification, all clients of a target share one directory here.
-		Shared:  func(string) bool { return true },
+		Driver: drive.NewDriver(drive.Driver{Plan: r.options.Plan, Conductor: r.conductor, Shared: func(string) bool { return true }}),
+		Run:    r.run, Clients: r,
 		Storage: r.noteStorage,
 		Store:   r.store,
 		Observe: r.options.Observe,

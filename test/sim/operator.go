@@ -141,8 +141,8 @@ func (w *World) operate(ctx context.Context) error {
 			}
 		}
 	}
-	loop := drive.New(drive.Options{Run: run, Plan: w.Plan, Conductor: o.conductor, Clients: o,
-		Shared: func(string) bool { return run.Spec.Run.UsesMPI() }, DataGoes: w.DataGoes, Store: o.store})
+	loop := drive.New(drive.Options{Run: run, Clients: o, Store: o.store, Driver: drive.NewDriver(drive.Driver{Plan: w.Plan, Conductor: o.conductor,
+		Shared: func(string) bool { return run.Spec.Run.UsesMPI() }, DataGoes: w.DataGoes})})
 	if err := loop.Until(ctx); err != nil {
 		return err
 	}
