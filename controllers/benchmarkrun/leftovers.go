@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/claims"
 	"github.com/storagebench/storagebench/internal/conductor"
@@ -18,7 +16,7 @@ import (
 
 // finishing reports whether the agents have been, or are about to be, told to clean up.
 func finishing(run *v1alpha1.BenchmarkRun) bool {
-	return meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionDataRemoved) != nil
+	return leaving(run) != nil
 }
 
 // finishOptions returns the data that the agents of a target remove: their own and, if the clients share the volume,

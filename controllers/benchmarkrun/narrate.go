@@ -9,6 +9,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/record"
 )
@@ -62,12 +63,7 @@ func absentees(clients []decide.Client) string {
 	}
 	slices.SortStableFunc(reasons, func(a, b string) int { return cmp.Compare(len(waiting[b]), len(waiting[a])) })
 	for i, reason := range reasons {
-		keys := waiting[reason]
-		text := strings.Join(keys[:min(named, len(keys))], ", ")
-		if more := len(keys) - named; more > 0 {
-			text += fmt.Sprintf(" and %d more", more)
-		}
-		reasons[i] = fmt.Sprintf("%s (%s)", reason, text)
+		reasons[i] = fmt.Sprintf("%s (%s)", reason, measure.FormatList(waiting[reason], named))
 	}
 	return fmt.Sprintf("waiting for %d of %d clients: %s", absent, len(clients), strings.Join(reasons, "; "))
 }

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/process"
 )
 
@@ -149,10 +150,7 @@ func endLeft() string {
 	for _, one := range below {
 		names = append(names, one.Command)
 	}
-	text := strings.Join(names[:min(len(names), maxLeftNamed)], ", ")
-	if more := len(names) - maxLeftNamed; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
+	text := measure.FormatList(names, maxLeftNamed)
 	ctx, cancel := context.WithTimeout(context.Background(), tendTimeout)
 	defer cancel()
 	if err := process.KillDescendants(ctx, os.Getpid()); err != nil {

@@ -65,7 +65,7 @@ func loadAll(streams Streams, names []string, options loadOptions) ([]loaded, er
 			broken = append(broken, fmt.Sprintf("%s has %s:\n%s", one.name, measure.FormatCount(len(one.faults), "mistake"), indent(one.faults.Error())))
 		}
 		if len(one.file.Foreign) > 0 {
-			_, _ = fmt.Fprintf(streams.Err, "%s: passed over, because not of storagebench: %s\n", one.name, upTo(5, one.file.Foreign))
+			_, _ = fmt.Fprintf(streams.Err, "%s: passed over, because not of storagebench: %s\n", one.name, measure.FormatList(one.file.Foreign, 5))
 		}
 	}
 	switch {
@@ -75,14 +75,6 @@ func loadAll(streams Streams, names []string, options loadOptions) ([]loaded, er
 		return nil, fmt.Errorf("%s: no StorageBenchmark found", strings.Join(names, ", "))
 	}
 	return all, nil
-}
-
-// upTo joins the first names and counts the others.
-func upTo(most int, names []string) string {
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
 // understand reads files, checks them and plans their benchmarks. It adds to each source its faults. It plans

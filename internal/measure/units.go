@@ -149,6 +149,14 @@ func group(number string) string {
 	return sign + integer
 }
 
+// FormatList joins the first names, at most so many, and counts the others: "a, b and 3 more".
+func FormatList(names []string, most int) string {
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
 // FormatCount formats a number of things, such as "1 client" and "3 clients".
 func FormatCount(count int, what string) string {
 	if count == 1 {

@@ -35,3 +35,12 @@ func TestFormatsGolden(t *testing.T) {
 	}
 	golden.Check(t, "units", got.String())
 }
+
+func TestFormatList(t *testing.T) {
+	t.Parallel()
+	for want, names := range map[string][]string{"": nil, "a": {"a"}, "a, b": {"a", "b"}, "a, b and 1 more": {"a", "b", "c"}} {
+		if got := FormatList(names, 2); got != want {
+			t.Errorf("%v: %q, want %q", names, got, want)
+		}
+	}
+}

@@ -151,14 +151,10 @@ func clientNames(clients []int) string {
 		return "client " + strconv.Itoa(clients[0])
 	}
 	var names []string
-	for _, client := range clients[:min(len(clients), maxClientsNamed)] {
+	for _, client := range clients {
 		names = append(names, strconv.Itoa(client))
 	}
-	text := "clients " + strings.Join(names, ", ")
-	if more := len(clients) - len(names); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
+	return "clients " + measure.FormatList(names, maxClientsNamed)
 }
 
 var warningName = regexp.MustCompile(`^[A-Z][A-Za-z]{0,39}$`)
