@@ -36,7 +36,7 @@ func writePage(now time.Time) error {
 			time.Duration(r.Seconds*float64(time.Second)).Round(time.Second), r.LoadBefore, r.LoadAfter, last)
 		describe(&details, r)
 	}
-	return os.WriteFile("docs/soak.md", []byte(text.String()+details.String()), 0o644)
+	return os.WriteFile(page, []byte(text.String()+details.String()), 0o644)
 }
 
 // describe writes the section of a part: where it ran, what did not pass, and what it found.

@@ -31,6 +31,9 @@ const (
 // recordFolder holds one file a part.
 const recordFolder = "docs/soak"
 
+// page is made from the records.
+const page = "docs/soak.md"
+
 // record is the last run of a part, as docs/soak/PART.json keeps it.
 type record struct {
 	Part    string  `json:"part"`
@@ -68,10 +71,23 @@ type test struct {
 }
 
 func newRecord(name string, seed uint64) *record {
-	commit, _ := exec.Command("git", "describe", "--always", "--abbrev=12", "--exclude=*", "--dirty").Output() // none outside of a repository
 	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease")
-	return &record{Part: name, Commit: strings.TrimSpace(string(commit)), StartedAt: time.Now().UTC().Truncate(time.Second), Seed: seed,
+	return &record{Part: name, Commit: commit(), StartedAt: time.Now().UTC().Truncate(time.Second), Seed: seed,
 		CPUs: runtime.NumCPU(), Kernel: strings.TrimSpace(string(kernel)), Go: runtime.Version(), LoadBefore: load()}
+}
+
+// commit names what is checked out; empty outside of a repository. The records of other parts, which a run of several parts
+// writes, are no change of what is tested.
+func commit() string {
+	name, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
+	if err != nil {
+		return ""
+	}
+	changed, err := exec.Command("git", "status", "--porcelain", "--", ".", ":!"+recordFolder, ":!"+page).Output()
+	if err != nil || len(changed) > 0 {
+		return strings.TrimSpace(string(name)) + "-dirty"
+	}
+	return strings.TrimSpace(string(name))
 }
 
 func load() string {

@@ -3,6 +3,7 @@ package main
 import (
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -77,6 +78,43 @@ func TestNothingRanIsNoPass(t *testing.T) {
 	var r record
 	if got := r.judge(); got != inconclusive {
 		t.Errorf("the verdict is %s, want inconclusive", got)
+	}
+}
+
+// The records that a run writes must not make the next part's commit a dirty one.
+func TestCommit(t *testing.T) {
+	t.Chdir(t.TempDir())
+	git := func(arguments ...string) string {
+		t.Helper()
+		output, err := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, arguments...)...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %s: %v: %s", arguments[0], err, output)
+		}
+		return strings.TrimSpace(string(output))
+	}
+	write := func(name string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte("text"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	git("init", "--quiet")
+	if got := commit(); got != "" {
+		t.Errorf("commit is %q before the first one, want none", got)
+	}
+	git("commit", "--quiet", "--allow-empty", "--message", "first")
+	head := git("rev-parse", "--short=12", "HEAD")
+	write(filepath.Join(recordFolder, "detect.json"))
+	write(page)
+	if got := commit(); got != head {
+		t.Errorf("commit is %q beside new records, want %q", got, head)
+	}
+	write("code.go")
+	if got := commit(); got != head+"-dirty" {
+		t.Errorf("commit is %q beside a new file, want %q", got, head+"-dirty")
 	}
 }
 
