@@ -20,6 +20,8 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/storagebench/storagebench/test/hang"
 )
 
 var screenshots = flag.String("screenshots", "", "a folder for pictures of the pages, to be looked at")
@@ -143,9 +145,7 @@ func get[T any](t *testing.T, p *tab, action chromedp.Action[T]) T {
 func (p *tab) quiet(t *testing.T) {
 	t.Helper()
 	// The request for the page itself is told beside the answer to the navigation.
-	for deadline := time.Now().Add(20 * time.Second); !p.heardAny() && time.Now().Before(deadline); {
-		time.Sleep(20 * time.Millisecond)
-	}
+	hang.Until(t, "the browser reports its request for the page", p.heardAny)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.requests) != 1 || !strings.HasPrefix(p.requests[0], "file://") {
@@ -177,15 +177,9 @@ func (p *tab) picture(t *testing.T, name string) {
 // hears waits for so many complaints: the test would otherwise not know that it is deaf.
 func (p *tab) hears(t *testing.T, least int) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	hang.Until(t, fmt.Sprintf("the browser reports %d complaints", least), func() bool {
 		p.mu.Lock()
-		heard := len(p.complaints)
-		p.mu.Unlock()
-		if heard >= least {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the test hears %d complaints of the browser, want %d", heard, least)
-		}
-	}
+		defer p.mu.Unlock()
+		return len(p.complaints) >= least
+	})
 }

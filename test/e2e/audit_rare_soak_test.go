@@ -16,6 +16,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
@@ -222,7 +223,7 @@ func TestOlderAPIServers(t *testing.T) {
 }
 
 // TestAlikeEvents: an event that is like one of the same object a moment ago is counted there, which changes that
-// one. A run of a newer format is given up, with such an event for each of its volumes.
+// one. A run of a newer format is given up, with such an event for each volume that it has loaded.
 func TestAlikeEvents(t *testing.T) {
 	soak.Only(t)
 	t.Parallel()
@@ -231,6 +232,12 @@ func TestAlikeEvents(t *testing.T) {
 
 func (s *space) alikeEvents() {
 	s.Helper()
+	s.claim("data", "1Gi")
+	s.claim("more", "1Gi")
+	holder := small(600).Target("more").Obj()
+	holder.Name = "holder"
+	s.apply(holder)
+	s.until("a run has the volumes", wholeRun, func() bool { run := s.run(); return run != nil && run.Status.StartTime != nil })
 	benchmark := small(1).Target("more").Obj()
 	benchmark.Spec.Suspend = new(true)
 	s.apply(benchmark)
@@ -242,6 +249,14 @@ func (s *space) alikeEvents() {
 	run.Spec.Format = new(plan.Format + 1)
 	must(s.T, controllerutil.SetControllerReference(benchmark, run, s.api.Scheme()))
 	s.create(run)
+	s.until("the next one waits for them", wholeRun, func() bool {
+		return s.get(run.Name, run) && meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionWaiting)
+	})
+	// It looks as if a newer operator had begun it.
+	before := run.DeepCopy()
+	run.Status.Steps = []v1alpha1.StepStatus{{ID: planned.Steps[0].ID, Attempt: 1, State: v1alpha1.StepRunning}}
+	must(s.T, s.api.Status().Patch(s.Context(), run, client.MergeFrom(before)))
+	must(s.T, s.api.Delete(s.Context(), holder))
 	if ended := s.ended(wholeRun); len(ended.Status.DataLeft) != 2 {
 		s.Fatalf("data left: %+v", ended.Status.DataLeft)
 	}

@@ -192,15 +192,12 @@ func (s *space) noRanks(what string, pods []corev1.Pod) {
 	if alive := slices.DeleteFunc(slices.Clone(left), isDead); len(alive) > 0 {
 		s.Errorf("%s, and these are left: %+v", what, left)
 	}
-	for deadline := time.Now().Add(30 * time.Second); len(left) > 0; time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			s.Errorf("%s, and half a minute later these are there still: %+v", what, left)
-			return
-		}
+	s.until(what+", and the agents have waited for the ranks that ended", hang, func() bool {
 		// Of the same job: the next one may have begun.
 		now := processesOf(s.T, pods)
 		left = slices.DeleteFunc(left, func(one podProcess) bool {
 			return !slices.ContainsFunc(now, func(other podProcess) bool { return other.pid == one.pid })
 		})
-	}
+		return len(left) == 0
+	})
 }
