@@ -43,8 +43,7 @@ func replay(t *testing.T, dumps []dump, offset func(i int) int64) ([]*agentapi.R
 	}
 	must(t, writer.Close())
 	<-done
-	records, err := a.log.After(0).Next()
-	must(t, err)
+	records := rest(t, a.log.After(0))
 	return records, f
 }
 
@@ -98,8 +97,7 @@ func TestRecordsHoldAnyBytes(t *testing.T) {
 	s.notice("ToolMessages", "%s", "\xff\xfe")
 	s.write(&agentapi.Record{Entry: &agentapi.Record_Ended{Ended: &agentapi.Ended{
 		Message: "\xc3", ToolMessages: "a\x80b", ToolVersion: "\xff", Notices: []*agentapi.Notice{{Message: "\xff"}}}}})
-	records, err := s.agent.log.After(0).Next()
-	must(t, err)
+	records := rest(t, s.agent.log.After(0))
 	if len(records) != 2 || records[1].GetEnded().GetToolMessages() != "a\uFFFDb" {
 		t.Errorf("got %v", records)
 	}

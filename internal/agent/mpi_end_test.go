@@ -36,8 +36,7 @@ func (j *job) sample(client int, wanted func(*agentapi.Sample) bool) {
 	j.t.Helper()
 	r := j.clients[client]
 	eventually(j.t, fmt.Sprintf("client %d has no such samples", client), func() bool {
-		records, err := r.agent.log.After(0).Next()
-		must(j.t, err)
+		records := rest(j.t, r.agent.log.After(0))
 		return slices.ContainsFunc(records, func(record *agentapi.Record) bool {
 			return record.GetStep().GetId() == j.begun && record.GetSample() != nil && wanted(record.GetSample())
 		})

@@ -33,8 +33,7 @@ var twoJobs = strings.Replace(endlessWrite, "[job]", "numjobs=2\n[job]", 1)
 func (r *rig) says(warning string) {
 	r.t.Helper()
 	eventually(r.t, "it does not tell of "+warning, func() bool {
-		records, err := r.agent.log.After(0).Next()
-		must(r.t, err)
+		records := rest(r.t, r.agent.log.After(0))
 		return slices.ContainsFunc(records, func(record *agentapi.Record) bool { return record.GetNotice().GetWarning() == warning })
 	})
 }
