@@ -94,9 +94,10 @@ generate: ## Regenerate deepcopy code, CRDs, RBAC, the protocol's code, monitori
 	go run ./hack/profiles
 
 .PHONY: pictures
-pictures: ## Render the pictures of docs/architecture.md from their text
+pictures: browser-packages ## Render the pictures of docs/architecture.md, and the report of README.md in Chromium
 	hack/ensure-packages graphviz
 	for picture in architecture run; do dot -Tsvg docs/pictures/$$picture.dot -o docs/pictures/$$picture.svg; done
+	go test -count 1 -run '^TestPicture$$' ./test/browser -args -screenshots '$(CURDIR)/docs/pictures'
 
 .PHONY: manifests
 manifests: ## Write everything that a cluster needs, with images of VERSION, to bin/install.yaml

@@ -1,7 +1,7 @@
 // Package detect analyzes series of throughput: where a burst ended and at what level the rate continued, whether a
 // load was steady, and the load beyond which throughput gains little.
 //
-// All of this mathematics is in this package, pure, and tested against series with known results. docs/detection.md
+// All of this mathematics is in this package, pure, and tested against series with known results. docs/design/0034-detection.md
 // describes how it works and how accurate it is, with the results of those tests.
 //
 // A burst that ends looks as follows, with the reported figures:

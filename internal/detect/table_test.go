@@ -359,7 +359,7 @@ func firstSeed() uint64 {
 
 func TestTable(t *testing.T) { tryFamilies(t, seedsOf(5)) }
 
-// tryFamilies makes the table of docs/detection.md from so many series a family.
+// tryFamilies makes the table of docs/design/0034-detection.md from so many series a family.
 func tryFamilies(t *testing.T, seeds int) {
 	t.Helper()
 	var scores []*score
@@ -405,7 +405,7 @@ func tryFamilies(t *testing.T, seeds int) {
 	judgeScores(t, scores)
 }
 
-// judgeScores fails when it is worse than docs/detection.md says. The seeds are always the same.
+// judgeScores fails when it is worse than docs/design/0034-detection.md says. The seeds are always the same.
 func judgeScores(t *testing.T, scores []*score) {
 	t.Helper()
 	const leastFound, lowest, highest, few = 0.985, 0.90, 0.985, 100

@@ -26,7 +26,7 @@ func carryOut(t *testing.T, benchmark *builders.BenchmarkBuilder, reported func(
 	if len(problems) > 0 {
 		t.Fatal(problems.ToAggregate())
 	}
-	run := record.New(record.Identity{Name: "run-3f2a91", Namespace: "default", UID: "0-1", Benchmark: v1alpha1.BenchmarkReference{Name: "bench", UID: "0-0"},
+	run := record.New(record.Identity{Name: "run-3f2a91", Namespace: "default", UID: "0-1", Benchmark: v1alpha1.BenchmarkReference{Name: benchmark.Obj().Name, UID: "0-0"},
 		Hash: "abc", Seed: 7}, spec, planned)
 	record.Begin(run, builders.Start)
 	var found []v1alpha1.Environment

@@ -9,10 +9,6 @@ var unchecked = []struct{ page, first, reason string }{
 	{"docs/report.md", "NAME          READY", "an example of a list; TestPrintColumns of config/crd has its columns"},
 	{"docs/schedule.md", "$ kubectl get sbrun", "what a cluster with a queue answers; TestPrintColumns and the tests of the queue hold its words"},
 	{"docs/space.md", "written by fio", "a part of a line of a report with data of a user's own"},
-	{"docs/targets.md", "PHASE     FIGURE              MEASURED", "measured by the twin of FSx for Windows; another run measures other figures"},
-	{"docs/targets.md", "phase            figure     measured", "measured by the twin of FSx for Windows"},
-	{"docs/targets.md", "PHASE   FIGURE                   none", "measured by the twin of FSx for Lustre"},
-	{"docs/targets.md", "target none", "measured by the twin of FSx for Lustre"},
-	{"docs/targets.md", "MB/s (100 % reads)", "measured by the twin of the Azure disks"},
+	{"docs/guides/smb.md", "PHASE     FIGURE              MEASURED", "measured by the twin of FSx for Windows; another run measures other figures"},
 	{"docs/volumes.md", "waiting for 1 of 1 clients", "the words of a cluster's own event"},
 }
