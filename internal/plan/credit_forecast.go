@@ -211,8 +211,8 @@ func (p *phaseMaker) warnPartEmpty(step *Step) {
 		// If two phases spent the same, the first by name counts, so that the result does not depend on the map order.
 		phases := slices.Sorted(maps.Keys(one.spentBy))
 		spender := slices.MaxFunc(phases, func(a, b string) int { return cmp.Compare(one.spentBy[a], one.spentBy[b]) })
-		p.warn(p.path, "the bucket of target %s is expected to hold %.0f %% when the drain starts, which then measures no more than that: "+
-			"phase %s has spent %s. A phase with cooldown: {untilCredits: {percent: 100}} before it takes %s",
+		p.warn(p.path, "the bucket of target %s is expected to hold only %.0f %% when the drain starts, and the drain measures no more than that: "+
+			"phase %s spends %s. To start with a full bucket, add a phase with cooldown: {untilCredits: {percent: 100}} before it, which takes %s",
 			target, one.account.Percent(), spender, amount(one.spentBy[spender]), length(wholeSeconds(one.account.SecondsTo(100))))
 	}
 }
@@ -226,15 +226,15 @@ func (p *phaseMaker) warnTooShort(at *field.Path, step *Step) {
 		}
 		bucket := one.account.Bucket()
 		if !bucket.Drains() {
-			p.warn(at, "%s: by the limits of target %s its credits never end: they grow by %s and are spent at %s at most",
+			p.warn(at, "%s: the credits of target %s never run out, because its limits refill them at %s and spend them at %s at most",
 				v1alpha1.WarningRunTooShort, target, measure.FormatBytesPerSecond(bucket.Refill), measure.FormatBytesPerSecond(bucket.Burst))
 			continue
 		}
 		if need := wholeSeconds(one.account.SecondsToEmpty()); need > step.Duration {
-			p.warn(at, "%s: target %s is expected to hold %s of credits, which (burst %s - refill %s) spends in %s; the drain ends after %s. "+
-				"Raise it to %s or more", v1alpha1.WarningRunTooShort, target, amount(one.account.Fill()),
-				measure.FormatBytesPerSecond(bucket.Burst), measure.FormatBytesPerSecond(bucket.Refill),
-				length(need), length(step.Duration), length(need+step.Lasting()))
+			p.warn(at, "%s: target %s is expected to hold %s of credits, which last %s at burst - refill (%s - %s), but the drain ends after %s. "+
+				"Raise it to at least %s", v1alpha1.WarningRunTooShort, target, amount(one.account.Fill()),
+				length(need), measure.FormatBytesPerSecond(bucket.Burst), measure.FormatBytesPerSecond(bucket.Refill),
+				length(step.Duration), length(need+step.Lasting()))
 		}
 	}
 }
@@ -250,10 +250,10 @@ func (p *phaseMaker) warnFull(at *field.Path, pause time.Duration) {
 		full := (one.account.Bucket().Size - one.account.Fill()) / one.account.Bucket().Refill
 		switch {
 		case one.account.Percent() > nearlyEmpty:
-			p.warn(p.path, "the bucket of target %s is expected to hold %.0f %% when the pause begins, and a refill is measured on one that was empty: "+
-				"put a burstDrain phase right before it", target, one.account.Percent())
+			p.warn(p.path, "the bucket of target %s is expected to hold %.0f %% when the pause starts, but the refill is measured on an empty bucket: "+
+				"put a burstDrain phase directly before this one", target, one.account.Percent())
 		case full < pause.Seconds():
-			p.warn(at, "the bucket of target %s is expected to be full after %s of it: the refill then comes out too low. Shorten it",
+			p.warn(at, "the bucket of target %s is expected to be full after %s, so the measured refill would be too low: shorten the pause",
 				target, length(wholeSeconds(full)))
 		}
 	}

@@ -83,7 +83,7 @@ func freezeOverrides(o Overrides) *v1alpha1.StepOverrides {
 // Thaw fails on a newer Format, and on steps that do not match the run's specification.
 func Thaw(run *v1alpha1.BenchmarkRunSpec) (Plan, error) {
 	if format := valueOf(run.Format); format > Format {
-		return Plan{}, fmt.Errorf("its steps have format %d, and this version of the operator reads formats up to %d: run the version that made it, or a newer one", format, Format)
+		return Plan{}, fmt.Errorf("spec.format is %d, but this operator reads formats up to %d: use the version that created the run, or a newer one", format, Format)
 	}
 	steps, hash := run.Steps, run.DatasetHash
 	if valueOf(run.Format) < 2 {

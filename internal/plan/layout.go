@@ -77,8 +77,8 @@ func (p *phaseMaker) lackingFile(target string, step *Step, made *engine.Descrip
 		}
 	}
 	if first != "" {
-		return fmt.Sprintf("it reads %d bytes of each client's file %s on target %s, of which earlier phases lay out %d: "+
-			"reads of bytes that nobody wrote measure nothing. Put a phase with `prepare: {}` and the same "+
+		return fmt.Sprintf("the phase reads %d bytes of each client's file %s on target %s, but earlier phases lay out only %d: "+
+			"reading unwritten space measures nothing. Put a phase with `prepare: {}` and the same "+
 			"workload before it", bytes, first, target, data.laidOut[first])
 	}
 	data.readableBy[key] = true

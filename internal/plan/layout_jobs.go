@@ -87,8 +87,8 @@ func (p *phaseMaker) setLayoutJobs(step *Step) bool {
 		}
 		if first != "" && jobs != step.Overrides.LayoutJobs {
 			p.addOnce(field.Invalid(p.path.Child("mode"), p.phase.Mode, fmt.Sprintf(
-				"other phases raise the jobs on the data of one of the targets %s and %s, or to another number, so that one step cannot "+
-					"work on both: use mode Sequential, or fileSharing: Shared in the workloads", first, target)))
+				"targets %s and %s need layouts for different numbers of jobs, because other phases vary the jobs of one of them. One step cannot "+
+					"load both: use mode Sequential, or fileSharing: Shared in the workloads", first, target)))
 			return false
 		}
 		first, step.Overrides.LayoutJobs = target, jobs
@@ -138,8 +138,8 @@ func (m *maker) warnParts() {
 		}
 	}
 	for _, one := range order {
-		m.warn(m.root.Child("phases"), "each job has files of its own, and they are laid out for %d jobs: with %s a step of %s on %s works on "+
-			"%s of each client's data. With fileSharing: Shared in the workload any number of jobs works on all of it",
+		m.warn(m.root.Child("phases"), "each job has its own files, which are laid out for %d jobs: with %s, a step of %s on %s uses only "+
+			"%s of each client's data. Set fileSharing: Shared in the workload to use all of it with any number of jobs",
 			one.all, measure.FormatCount(int(one.jobs), "job"), strings.Join(phases[one], ", "), strings.Join(targets[one], ", "),
 			measure.FormatBinaryBytes(uint64(one.bytes))) //nolint:gosec // Sizes are positive.
 	}

@@ -72,13 +72,13 @@ func (m *maker) lackingRanks(target string, step *Step, made *engine.Description
 	remedy := "Put a phase with `prepare: {}` and the same workload before it"
 	switch {
 	case data.brokenBy != "":
-		why = fmt.Sprintf("phase %s makes them anew and can leave them shorter", data.brokenBy)
+		why = fmt.Sprintf("phase %s rewrites them and may leave them shorter", data.brokenBy)
 		remedy += fmt.Sprintf(", or set useExistingFiles in the workload of %s", data.brokenBy)
 	case len(data.laidRanks[key]) > 0:
-		why = "earlier phases lay out fewer or smaller ones"
-		remedy += ", and set clients.processesPerClient to the most that any phase raises it to"
+		why = "earlier phases lay out fewer or smaller files"
+		remedy += ", and set clients.processesPerClient to the maximum of all phases"
 	}
-	return fmt.Sprintf("it reads the files of %d ranks on target %s, and %s: reads of bytes that nobody wrote measure nothing. %s",
+	return fmt.Sprintf("the phase reads the files of %d ranks on target %s, but %s: reading unwritten space measures nothing. %s",
 		step.Clients*step.Processes, target, why, remedy)
 }
 

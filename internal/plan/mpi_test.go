@@ -88,7 +88,7 @@ var mpiRefusals = map[string]refusal{
 	"read of more ranks": {mpi().Prepare("layout").Ramp("ramp", v1alpha1.RampProcesses, "30s", 1, 4).WithLoad(builders.IOR().Reads().Engine()),
 		"spec.run.phases[1]", "set clients.processesPerClient to the most"},
 	"read of what was written anew": {mpi().Prepare("layout").Steady("write", "1m").Steady("read", "1m").WithLoad(builders.IOR().Reads().Engine()),
-		"spec.run.phases[2]", "phase write makes them anew and can leave them shorter: reads of bytes that nobody wrote measure nothing. " +
+		"spec.run.phases[2]", "phase write rewrites them and may leave them shorter: reads of bytes that nobody wrote measure nothing. " +
 			"Put a phase with `prepare: {}` and the same workload before it, or set useExistingFiles in the workload of write"},
 	"read of other ranks' files": {mpi().PerClient().Prepare("layout").Ramp("ramp", v1alpha1.RampProcesses, "30s", 1, 2).
 		WithLoad(builders.IOR().Reads().Mutate(reorderNone).Engine()), "spec.run.phases[1]", "no earlier phase lays them out"},

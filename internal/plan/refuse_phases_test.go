@@ -22,7 +22,7 @@ var phaseRefusals = map[string]refusal{
 	// drains
 	"drain without an end": {on().BurstDrain("x", "", ""), "spec.run.phases[0].burstDrain.maxDuration", "at least 1s"},
 	"drain that ends before it begins": {on().BurstDrain("x", "5m", "4m"),
-		"spec.run.phases[0].burstDrain.maxDuration", "cannot be shorter than minDuration, 5m: raise it or lower minDuration"},
+		"spec.run.phases[0].burstDrain.maxDuration", "must be at least minDuration, 5m: raise it, or lower minDuration"},
 	"drain shorter than the default": {on().BurstDrain("x", "", "1m"),
 		"spec.run.phases[0].burstDrain.maxDuration", "minDuration, 2m"},
 	"drain of text": {on().BurstDrain("x", "soon", "1h"), "spec.run.phases[0].burstDrain.minDuration", "such as 1h30m or 90s"},
@@ -66,13 +66,13 @@ var phaseRefusals = map[string]refusal{
 	"ramp from nothing":  {on().Ramp("x", v1alpha1.RampJobs, "30s", 0, 2), "spec.run.phases[0].ramp.steps[0]", "at least 1"},
 	"ramp of an instant": {on().Ramp("x", v1alpha1.RampJobs, "500ms", 1), "spec.run.phases[0].ramp.stepDuration", "at least 1s"},
 	"ramp above the clients": {on().Ramp("x", v1alpha1.RampClients, "30s", 1, 5),
-		"spec.run.phases[0].ramp.steps[1]", "there are 4 at most: lower it, or raise clients.count"},
+		"spec.run.phases[0].ramp.steps[1]", "must be at most 4: lower it, or raise clients.count"},
 	"ramp of clients that ends in its warm-up": {on().Ramp("x", v1alpha1.RampClients, "5s", 1, 2).With(slow()).Mutate(func(r *v1alpha1.RunSpec) {
 		r.Phases[0].Ramp.WarmUp = "5s"
 	}), "spec.run.phases[0]", "would end in its warm-up with spec.run.phases[0].workload.fio: change the phase or the workload"},
 	"ramp of too many jobs": {on().Ramp("x", v1alpha1.RampJobs, "30s", 1, 2048), "spec.run.phases[0]", "must be from 1 to 1024"},
 	"ramp of too many for a number": {on().Ramp("x", v1alpha1.RampQueueDepth, "30s", 1, 1<<40),
-		"spec.run.phases[0].ramp.steps[1]", "there are 2147483647 at most: lower it"},
+		"spec.run.phases[0].ramp.steps[1]", "must be at most 2147483647: lower it"},
 	"ramp of too deep a queue": {on().Ramp("x", v1alpha1.RampQueueDepth, "30s", 1, 5000), "spec.run.phases[0]", "must be from 1 to 4096"},
 	"ramp of a queue that is none": {on().Workload(builders.Fio().Buffered()).Ramp("x", v1alpha1.RampQueueDepth, "30s", 1, 8),
 		"spec.run.phases[0]", "the engine psync does one operation at a time"},
@@ -107,12 +107,12 @@ var phaseRefusals = map[string]refusal{
 	"block larger than a file": {on().Sweep("x", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{Jobs: []int32{1, 64}, BlockSize: builders.BlockSizes("4Ki", "2Mi")}),
 		"spec.run.phases[0]", "each of the 64 files must hold a block of 2097152 bytes"},
 	"sweep in a burst of what nobody knows": {on().Sweep("x", v1alpha1.RegimeBurst, "20s", depths(1, 8)),
-		"spec.run.phases[0].sweep.regime", "needs limits.throughput with baseline, burst and bucket of every target, and there are none of a: give them, or use regime Any"},
+		"spec.run.phases[0].sweep.regime", "needs limits.throughput with baseline, burst and bucket of every target, and there are none of a: set them, or use regime Any"},
 	"sweep in a burst of what is known by half": {on().Throughput("32M", "64M", "", "").Target("c").Throughput("1M", "2M", "1G", "").
 		Sweep("x", v1alpha1.RegimeBurst, "20s", depths(1, 8)), "spec.run.phases[0].sweep.regime", "there are none of a:"},
 	"sweep in a burst that does not last": {on().Throughput("60M", "600M", "30G", "").Sweep("x", v1alpha1.RegimeBurst, "1m", depths(1, 8)).Mutate(func(r *v1alpha1.RunSpec) {
 		r.Phases[0].Sweep.WarmUp = "5s"
-	}), "spec.run.phases[0].sweep.regime", "a cell in a burst needs (warmUp 5s + stepDuration 1m) x (burst 600.0 MB/s - refill 60.00 MB/s) = 35.10 GB of credits, " +
+	}), "spec.run.phases[0].sweep.regime", "a cell in the burst needs (warmUp 5s + stepDuration 1m) x (burst 600.0 MB/s - refill 60.00 MB/s) = 35.10 GB of credits, " +
 		"and a full bucket of target a holds 30.00 GB: shorten stepDuration to 50s at most, or use regime Any"},
 	"sweep in a burst of a second": {on().Throughput("60M", "600M", "100M", "").Sweep("x", v1alpha1.RegimeBurst, "1m", depths(1, 8)),
 		"spec.run.phases[0].sweep.regime", "holds 100.0 MB: use regime Any"},
@@ -149,8 +149,8 @@ func TestWarnings(t *testing.T) {
 	}{
 		"a full bucket": {fsx().BurstDrain("burst", "2m", "1h"), nil},
 		"a bucket that a layout was paid from": {fsx().Prepare("layout").BurstDrain("burst", "2m", "1h"),
-			[]string{"phases[1]: the bucket of target share is expected to hold 93 % when the drain starts, which then measures no more than that: " +
-				"phase layout has spent 32.25 GB. A phase with cooldown: {untilCredits: {percent: 100}} before it takes 8h7m30s"}},
+			[]string{"phases[1]: the bucket of target share is expected to hold only 93 % when the drain starts, and the drain measures no more than that: " +
+				"phase layout spends 32.25 GB. To start with a full bucket, add a phase with cooldown: {untilCredits: {percent: 100}} before it, which takes 8h7m30s"}},
 		"a bucket that is full again":  {fsx().Prepare("layout").UntilCredits("wait", 100).BurstDrain("burst", "2m", "1h"), nil},
 		"a bucket that filled by time": {fsx().Prepare("layout").Cooldown("wait", "1h").BurstDrain("burst", "2m", "1h"), nil},
 		"the one who spent the most": {fsx().Prepare("layout").Steady("load", "10m").Steady("more", "1m").BurstDrain("burst", "2m", "1h"),
@@ -163,29 +163,29 @@ func TestWarnings(t *testing.T) {
 		"credits that never end": {on().Throughput("10M", "10M", "1G", "").BurstDrain("burst", "2m", "1h"),
 			[]string{"its credits never end: they grow by 10.00 MB/s and are spent at 10.00 MB/s at most"}},
 		"a pause that fills the bucket": {fsx().BurstDrain("burst", "2m", "1h").Redrain("refill", "9h"),
-			[]string{"phases[1].cooldown.redrain.idle: the bucket of target share is expected to be full after 8h7m30s of it: the refill then comes out too low. Shorten it"}},
+			[]string{"phases[1].cooldown.redrain.idle: the bucket of target share is expected to be full after 8h7m30s, so the measured refill would be too low: shorten the pause"}},
 		"a pause on a bucket that is not empty": {fsx().BurstDrain("burst", "2m", "1h").Cooldown("wait", "1h").Redrain("refill", "1h"),
 			[]string{"phases[2]: the bucket of target share is expected to hold 12 % when the pause begins"}},
 		"a wait that ends too soon": {fsx().BurstDrain("burst", "2m", "1h").UntilCredits("wait", 50).AtMost("1h"),
 			[]string{"phases[1].cooldown.maxDuration: it ends the pause after 1h; until the bucket of every target holds 50 % for certain it takes 4h3m45s"}},
 		"a wait for what nobody knows": {on().UntilCredits("wait", 50),
-			[]string{"the limits of target a are not given, and are looked for when the run begins", "it waits for nothing, without a maxDuration"}},
+			[]string{"the limits of target a are not given, and are looked for when the run begins", "the phase does not wait, because maxDuration is not set"}},
 		"a wait for a bucket that is not documented": {on().Throughput("10M", "20M", "", "").UntilCredits("wait", 50),
-			[]string{"the credits of target a will be Unknown", "it waits for nothing, without a maxDuration"}},
+			[]string{"the credits of target a will be Unknown", "the phase does not wait, because maxDuration is not set"}},
 		"a wait for what a redrain measures": {on().BurstDrain("burst", "2m", "1h").Redrain("refill", "10m").UntilCredits("wait", 50), nil},
 		"a workload without a load":          {on().Cooldown("wait", "1m").With(builders.Fio()), []string{"phases[0]: its workload is not used"}},
 		"a drain of no known length": {on().Sweep("x", v1alpha1.RegimeBaseline, "1s", depths(1)),
-			[]string{"phases[0].sweep.regime: limits.throughput of target a does not give baseline, burst and bucket: the drain before the cells may end after 1h"}},
+			[]string{"phases[0].sweep.regime: limits.throughput of target a does not set baseline, burst and bucket: the drain before the cells may end after 1h"}},
 		"cells in a burst of what is only assumed": {fsx().Sweep("x", v1alpha1.RegimeBurst, "1m", depths(1, 8)),
 			[]string{"phases[0].sweep.regime: that the bucket of target share holds the 14.64 GB of a cell at first is only assumed, since nobody knows " +
-				"how full it is when the run starts: a phase with cooldown: {untilCredits: {percent: 4}} before it makes sure, and takes 19m30s"}},
+				"how full is unknown. To be sure, add a phase with cooldown: {untilCredits: {percent: 4}} before this one, which takes 19m30s"}},
 		"cells in a burst that is certain": {fsx().UntilCredits("wait", 4).Sweep("x", v1alpha1.RegimeBurst, "1m", depths(1, 8)), nil},
 		"drained right before":             {on().BurstDrain("burst", "2m", "1h").Sweep("x", v1alpha1.RegimeBaseline, "1s", depths(1)), nil},
 		"redrained right before":           {on().Redrain("refill", "2m").AtMost("1h").Sweep("x", v1alpha1.RegimeBaseline, "1s", depths(1)), nil},
 		"longer than expected":             {fsx().BurstDrain("burst", "2m", "6h").ActiveDeadline("30m"), []string{"spec.run.activeDeadline: the phases are expected to take 33m26s, and the run ends as failed after 30m"}},
 		"a rate that spends less":          {fsx().Steady("slow", "10h").With(slow()).BurstDrain("burst", "2m", "1h"), nil},
 		"fewer jobs than files": {on().Ramp("x", v1alpha1.RampJobs, "1s", 2, 4),
-			[]string{"spec.run.phases: each job has files of its own, and they are laid out for 4 jobs: with 2 jobs a step of x on a works on 32.00 MiB of each client's data"}},
+			[]string{"spec.run.phases: each job has its own files, which are laid out for 4 jobs: with 2 jobs, a step of x on a uses only 32.00 MiB of each client's data"}},
 		"files of all jobs": {on().Workload(builders.Fio().Mutate(func(p *v1alpha1.FioProfile) { p.FileSharing = v1alpha1.FilesShared })).
 			Ramp("x", v1alpha1.RampJobs, "1s", 2, 4), nil},
 	} {

@@ -97,13 +97,13 @@ var refusals = map[string]refusal{
 		"spec.run.activeDeadline", "such as 1h30m or 90s"},
 	"longer than the run may be": {builders.Benchmark("b").Target("a").Steady("one", "30m").WarmUp("1m").Steady("two", "30m").ActiveDeadline("1h"),
 		"spec.run.activeDeadline", "take 1h1m: raise it"},
-	"too many clients": {crowd(16, 63), "spec.run.clients.count", "16 targets make 1008 clients in all, and a run has at most 1000: use fewer clients or fewer targets"},
+	"too many clients": {crowd(16, 63), "spec.run.clients.count", "16 targets have 1008 clients in total, the limit is 1000: use fewer clients or fewer targets"},
 	"too many claims": {crowd(2, 400).Mutate(func(r *v1alpha1.RunSpec) {
 		claims := &v1alpha1.ClaimTemplate{Scope: v1alpha1.ClaimPerClient, Spec: builders.ClaimSpec(corev1.ReadWriteOnce, "1Gi")}
 		r.Targets[0].Volumes = []v1alpha1.Volume{{Name: "a", ClaimTemplate: claims}, {Name: "b", ClaimTemplate: claims}}
 		r.Targets[1].Volumes = []v1alpha1.Volume{{Name: "a", ClaimTemplate: claims}}
-	}), "spec.run.targets", "the claim templates make 1200 claims, and a run makes at most 1000: use fewer clients, fewer volumes, or claimTemplate.scope Shared"},
-	"no target": {builders.Benchmark("b").Steady("write", "1m"), "spec.run.targets", "give at least one target"},
+	}), "spec.run.targets", "the claim templates create 1200 claims, the limit is 1000: use fewer clients, fewer volumes, or claimTemplate.scope Shared"},
+	"no target": {builders.Benchmark("b").Steady("write", "1m"), "spec.run.targets", "at least one target is required"},
 	"no phase":  {builders.Benchmark("b").Target("a"), "spec.run.phases", "give at least one phase"},
 	"two targets of one name": {builders.Benchmark("b").Target("a").Target("a").Steady("write", "1m"),
 		"spec.run.targets[1].name", "Duplicate"},
@@ -113,7 +113,7 @@ var refusals = map[string]refusal{
 	}), "spec.run.targets[1].path", "spec.run.targets[1].volumes[0].claimName is claim a, which spec.run.targets[0] loads in the same folder"},
 	"two targets in one volume's root": {builders.Benchmark("b").Target("a").Target("b").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Targets[1].Volumes[0].ClaimName = "a"
-	}), "spec.run.targets[1].path", "Give each target a path of its own, such as bench/b"},
+	}), "spec.run.targets[1].path", "Give each target its own path, such as bench/b"},
 	"target of a long name": {builders.Benchmark("b").Target(strings.Repeat("a", 41)).Steady("write", "1m"),
 		"spec.run.targets[0].name", "at most 40 lower-case letters"},
 	"volume of a bad name": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {

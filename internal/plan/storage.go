@@ -271,8 +271,8 @@ func (p *phaseMaker) warnInBurst(at *field.Path, step *Step) {
 		}
 		bucket.Burst = min(bucket.Burst, demand)
 		if need := wholeSeconds(bucket.DrainSeconds(one.account.Fill())); need > step.WarmUp+step.Duration {
-			p.warn(at, "%s: the credits of target %s are expected to last %s, and no phase of the run loads it for so long: what is measured is the burst. "+
-				"A burstDrain phase before it measures both", v1alpha1.WarningRunTooShort, target, length(need))
+			p.warn(at, "%s: the credits of target %s are expected to last %s, longer than any phase loads it: the run measures only the burst. "+
+				"Add a burstDrain phase to measure both", v1alpha1.WarningRunTooShort, target, length(need))
 		}
 	}
 }
@@ -286,7 +286,7 @@ func (p *phaseMaker) warnLaterDrops(at *field.Path, step *Step) {
 		}
 		last := time.Duration(min(promise.ExpectedSeconds(), 1e9)) * time.Second
 		if last > step.Duration {
-			p.warn(at, "%s: by its documented limits the last level of target %s begins after %s, and the drain ends after %s",
+			p.warn(at, "%s: by its documented limits, target %s reaches its last level after %s, but the drain ends after %s",
 				v1alpha1.WarningRunTooShort, promise.Target, length(last), length(step.Duration))
 		}
 	}

@@ -38,17 +38,17 @@ func (m *maker) strips() map[string]Striping {
 		if count := target.Lustre.StripeCount; count != nil {
 			if *count < -1 || *count == 0 || *count > maxStripes {
 				m.addOnce(field.Invalid(path.Child("stripeCount"), *count, fmt.Sprintf(
-					"a number of object targets from 1 to %d, or -1 for all; remove it for the file system's own", maxStripes)))
+					"must be from 1 to %d, or -1 for all object storage targets; remove it to use the file system's default", maxStripes)))
 			}
 		}
 		if size := target.Lustre.StripeSize; size != nil {
 			bytes := size.Value()
 			if bytes < stripeUnit || bytes > maxStripeBytes || bytes%stripeUnit != 0 {
-				m.addOnce(field.Invalid(path.Child("stripeSize"), size.String(), "a multiple of 64Ki below 4Gi, such as 1Mi"))
+				m.addOnce(field.Invalid(path.Child("stripeSize"), size.String(), "must be a multiple of 64Ki below 4Gi, such as 1Mi"))
 			}
 		}
 		if striping == (Striping{}) {
-			m.addOnce(field.Required(path, "give stripeCount, stripeSize or both, or remove lustre"))
+			m.addOnce(field.Required(path, "set stripeCount, stripeSize or both, or remove lustre"))
 		}
 		found[target.Name] = striping
 	}
