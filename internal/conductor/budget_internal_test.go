@@ -34,7 +34,7 @@ func TestBudgetLosesTheLargest(t *testing.T) {
 		}
 	}
 	step("within all", a, 10)
-	step("one client", b, 25, "b: its agent sent more than 24 MiB, the most that is kept of one client")
+	step("one client", b, 25, "b: its agent sent more than 24 MiB, the memory limit of one client")
 	step("it cannot be lost twice", b, 25)
 	b.add(-25 * mebibyte)
 	step("of another run", d, 20)

@@ -60,7 +60,7 @@ func newClient(owner *Conductor, key decide.ClientKey, replacements int) *client
 		replacements: replacements,
 		begun:        owner.Reference.Now(),
 		connection:   decide.Connecting,
-		message:      "not reached yet",
+		message:      "not yet reached",
 		attempts:     map[decide.Attempt]*part{},
 	}
 	c.budget = owner.budget.ofClient(c.shed)
@@ -105,7 +105,7 @@ func (c *client) service() (agentapi.AgentClient, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.api == nil {
-		return nil, status.Error(codes.Unavailable, "the agent was not reached yet")
+		return nil, status.Error(codes.Unavailable, "the agent has not been reached yet")
 	}
 	return c.api, nil
 }
@@ -117,7 +117,7 @@ func (c *client) over(err error, good bool) bool {
 	if c.connection == decide.Connecting {
 		c.message = clean(plainly(err), maxMessageLength)
 		if status.Code(err) == codes.Unavailable {
-			c.message = clean("its agent does not answer yet: "+plainly(err), maxMessageLength)
+			c.message = clean("its agent does not answer: "+plainly(err), maxMessageLength)
 		}
 	}
 	if good || c.broken.IsZero() {
@@ -132,7 +132,7 @@ func (c *client) over(err error, good bool) bool {
 		c.unfit(agentapi.ReasonSuperseded, status.Convert(err).Message())
 		return true
 	case connection == decide.Ready && broken > c.owner.options.LossTimeout:
-		c.lose(fmt.Sprintf("out of reach for %s: %s", broken.Round(time.Second/10), plainly(err)))
+		c.lose(fmt.Sprintf("unreachable for %s: %s", broken.Round(time.Second/10), plainly(err)))
 		return true
 	}
 	c.owner.notify()
@@ -165,8 +165,8 @@ func (c *client) meet(description *agentapi.DescribeResponse) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if description.GetLastSequence() < c.seen {
-		return fmt.Errorf("its log has %d records and had %d: it is another agent, and what it did is forgotten",
-			description.GetLastSequence(), c.seen)
+		return fmt.Errorf("its log shrank from %d to %d records: the agent was restarted and lost its results",
+			c.seen, description.GetLastSequence())
 	}
 	first := c.description == nil
 	c.description = description
@@ -206,7 +206,7 @@ func (c *client) receive(bytes int) error {
 	if !over {
 		return nil
 	}
-	err := fmt.Errorf("its agent sent more than %s, %d times what is kept of one client", mebibytes(most), resent)
+	err := fmt.Errorf("its agent sent more than %s, %d times the memory limit of one client", mebibytes(most), resent)
 	c.budget.lose(err.Error())
 	return err
 }
@@ -217,7 +217,7 @@ func (c *client) readyWhenRead() {
 		return
 	}
 	if c.seen < c.replay {
-		c.message = fmt.Sprintf("reading its log, %d of %d records", c.seen, c.replay)
+		c.message = fmt.Sprintf("reading its log: %d of %d records", c.seen, c.replay)
 		return
 	}
 	c.connection, c.reason, c.message = decide.Ready, "", ""

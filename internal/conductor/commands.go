@@ -129,7 +129,7 @@ func (c *Conductor) Start(attempt decide.Attempt, keys []decide.ClientKey, start
 			client.progress(attempt, decide.Running)
 		case status.Code(err) == codes.NotFound:
 			// The agent has reported the step as loaded, so an agent that does not know the step is another one.
-			client.lose("its agent does not know a step any more that it had loaded: " + status.Convert(err).Message())
+			client.lose("its agent no longer knows a step that it had loaded: " + status.Convert(err).Message())
 		}
 	})
 }

@@ -36,7 +36,7 @@ func TestLossTimeout(t *testing.T) {
 		breaks(false, false)
 		time.Sleep(time.Millisecond)
 		breaks(false, true)
-		if facts := c.facts(); facts.Connection != decide.Lost || facts.Reason != "ClientLost" || facts.Message != "out of reach for 8s: connection refused" {
+		if facts := c.facts(); facts.Connection != decide.Lost || facts.Reason != "ClientLost" || facts.Message != "unreachable for 8s: connection refused" {
 			t.Errorf("got %+v", facts)
 		}
 		breaks(true, true)

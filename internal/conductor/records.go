@@ -124,7 +124,7 @@ func (c *client) read(record *agentapi.Record) error {
 	case sequence <= c.seen:
 		return nil
 	case sequence != c.seen+1:
-		return fmt.Errorf("its log goes from record %d to %d", c.seen, sequence)
+		return fmt.Errorf("its log skips from record %d to %d", c.seen, sequence)
 	}
 	c.seen = record.GetSequence()
 	attempt := attemptOf(record.GetStep())
@@ -175,7 +175,7 @@ func (c *client) plausible(what string, start, end int64) error {
 	now := c.owner.Reference.Now()
 	first, last := now.Add(-time.Duration(maxMinutes)*time.Minute).UnixNano(), now.Add(maxAhead).UnixNano()
 	if c.offset.ToLocal(start) < first || c.offset.ToLocal(end) > last {
-		return fmt.Errorf("%s from %d to %d ns, which is not in the time of the run", what, start, end)
+		return fmt.Errorf("%s: from %d to %d ns is outside the run", what, start, end)
 	}
 	return nil
 }
@@ -183,7 +183,7 @@ func (c *client) plausible(what string, start, end int64) error {
 func (c *client) takeSample(attempt decide.Attempt, p *part, from *agentapi.Sample, keep bool) error {
 	sample, err := sampleOf(from)
 	if err == nil {
-		err = c.plausible("a sample lasts", sample.StartNanoseconds, sample.EndNanoseconds)
+		err = c.plausible("invalid sample", sample.StartNanoseconds, sample.EndNanoseconds)
 	}
 	if err != nil {
 		return err
@@ -210,7 +210,7 @@ func (c *client) takeLatencies(attempt decide.Attempt, p *part, from *agentapi.L
 	}
 	minute, err := minuteOf(p.released, from)
 	if err == nil {
-		err = c.plausible("latencies", from.GetStartNanoseconds(), from.GetEndNanoseconds())
+		err = c.plausible("invalid latencies", from.GetStartNanoseconds(), from.GetEndNanoseconds())
 	}
 	if err != nil {
 		return err
@@ -246,7 +246,7 @@ func (c *client) takeNotice(p *part, notice *agentapi.Notice) {
 // takeEnded stores the first end record; a part ends only once.
 func (c *client) takeEnded(attempt decide.Attempt, p *part, ended *agentapi.Ended) {
 	if p.ended != nil {
-		p.damage(errors.New("it ended twice"))
+		p.damage(errors.New("its agent reported two ends of the step"))
 		return
 	}
 	for _, notice := range ended.GetNotices() {
@@ -289,7 +289,7 @@ func (c *client) takeEnded(attempt decide.Attempt, p *part, ended *agentapi.Ende
 		p.failed = &decide.Failure{Reason: p.ended.GetReason(), Message: p.ended.GetMessage()}
 		p.failedSince = c.owner.Reference.Now()
 	default:
-		p.damage(fmt.Errorf("it ended with outcome %d", p.ended.GetOutcome()))
+		p.damage(fmt.Errorf("its agent reported the unknown outcome %d", p.ended.GetOutcome()))
 	}
 	c.advance(attempt, decide.Ended)
 }
@@ -308,15 +308,15 @@ func sampleOf(from *agentapi.Sample) (measure.Sample, error) {
 	sample := measure.Sample{
 		StartNanoseconds: from.GetStartNanoseconds(), EndNanoseconds: from.GetEndNanoseconds(), WarmUp: from.GetWarmUp()}
 	if sample.StartNanoseconds < -maxInstant || sample.EndNanoseconds > maxInstant || sample.EndNanoseconds < sample.StartNanoseconds {
-		return sample, fmt.Errorf("a sample lasts from %d to %d ns", sample.StartNanoseconds, sample.EndNanoseconds)
+		return sample, fmt.Errorf("invalid sample: from %d to %d ns", sample.StartNanoseconds, sample.EndNanoseconds)
 	}
 	for _, count := range from.GetCounts() {
 		if count.GetOperation() >= measure.NumOperations {
-			return sample, fmt.Errorf("a sample counts operation %d, and there are %d", count.GetOperation(), measure.NumOperations)
+			return sample, fmt.Errorf("invalid sample: operation %d of %d", count.GetOperation(), measure.NumOperations)
 		}
 		counter := &sample.Counters[count.GetOperation()]
 		if *counter != (measure.Counter{}) {
-			return sample, fmt.Errorf("a sample counts operation %d twice", count.GetOperation())
+			return sample, fmt.Errorf("invalid sample: duplicate operation %d", count.GetOperation())
 		}
 		*counter = measure.Counter{Bytes: count.GetBytes(), Operations: count.GetOperations()}
 	}

@@ -39,7 +39,7 @@ const (
 
 var (
 	plainType      = regexp.MustCompile(`^([a-z0-9_-]{1,16}|[*])?$`)
-	errUsageOfMany = fmt.Errorf("it tells the space of more than %d types of files", maxUsageTypes)
+	errUsageOfMany = fmt.Errorf("it reports the disk usage of more than %d file types", maxUsageTypes)
 	errUsage       = errors.New("reported disk usage is implausible")
 )
 

@@ -79,10 +79,10 @@ func (t *totals) addLatency(attempt decide.Attempt, target string, clock measure
 	var told [measure.NumOperations]measure.Histogram
 	for _, one := range from.GetHistograms() {
 		if one.GetOperation() >= measure.NumOperations {
-			return fmt.Errorf("latencies of operation %d, and there are %d", one.GetOperation(), measure.NumOperations)
+			return fmt.Errorf("invalid latencies: operation %d of %d", one.GetOperation(), measure.NumOperations)
 		}
 		if err := told[one.GetOperation()].UnmarshalBinary(one.GetHistogram()); err != nil {
-			return fmt.Errorf("latencies of %v: %w", measure.Operation(one.GetOperation()), err)
+			return fmt.Errorf("invalid latencies of %v: %w", measure.Operation(one.GetOperation()), err)
 		}
 	}
 	end := clock.ToLocal(from.GetEndNanoseconds())

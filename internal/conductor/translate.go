@@ -78,7 +78,7 @@ func (p *part) end(to *result.Client, clock measure.RemoteClock) {
 		to.StopMessage = ended.GetMessage()
 	}
 	if from, until := ended.GetIoStartNanoseconds(), ended.GetIoEndNanoseconds(); from < -maxInstant || until > maxInstant || until < from {
-		p.damage(fmt.Errorf("its I/O lasted from %d to %d ns", from, until))
+		p.damage(fmt.Errorf("invalid result: I/O from %d to %d ns", from, until))
 	} else {
 		to.IOStart, to.IOEnd = instant(clock, from), instant(clock, until)
 	}
@@ -110,7 +110,7 @@ func (p *part) end(to *result.Client, clock measure.RemoteClock) {
 // when needed, because encoded histograms take less memory.
 func checkOperations(reported []*agentapi.OperationResult) error {
 	if len(reported) > measure.NumOperations {
-		return fmt.Errorf("it reports %d operations, and there are %d", len(reported), measure.NumOperations)
+		return fmt.Errorf("invalid result: %d operations, the limit is %d", len(reported), measure.NumOperations)
 	}
 	var scratch result.Client
 	for _, one := range reported {
@@ -124,15 +124,15 @@ func checkOperations(reported []*agentapi.OperationResult) error {
 // addOperation checks and decodes one operation of a result.
 func addOperation(to *result.Client, reported *agentapi.OperationResult) error {
 	if reported.GetOperation() >= measure.NumOperations {
-		return fmt.Errorf("it reports operation %d, and there are %d", reported.GetOperation(), measure.NumOperations)
+		return fmt.Errorf("invalid result: operation %d of %d", reported.GetOperation(), measure.NumOperations)
 	}
 	name := measure.Operation(reported.GetOperation())
 	operation := &to.Operations[name]
 	if operation.Counter != (measure.Counter{}) || operation.Latency.Count > 0 {
-		return fmt.Errorf("it reports %v twice", name)
+		return fmt.Errorf("invalid result: duplicate %v", name)
 	}
 	if reported.GetSubmissionMeanNanoseconds() < 0 {
-		return fmt.Errorf("%v: submitting took %d ns", name, reported.GetSubmissionMeanNanoseconds())
+		return fmt.Errorf("invalid result: submission latency of %v is %d ns", name, reported.GetSubmissionMeanNanoseconds())
 	}
 	var latency, completion measure.Latency
 	if err := errors.Join(latency.UnmarshalBinary(reported.GetLatency()), completion.UnmarshalBinary(reported.GetCompletionLatency())); err != nil {

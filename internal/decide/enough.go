@@ -15,7 +15,7 @@ func (s Snapshot) running(step Step, record Record, attempt Attempt, counts coun
 		// Repeat the stop: no fact shows whether all clients received it.
 		return Action{Kind: Stop, Attempt: attempt, Clients: counts.running, Until: last}
 	case step.Latest > 0 && !now.Before(record.Start.Add(step.Latest)):
-		reason = fmt.Sprintf("it has lasted for %s, the longest that it may", step.Latest)
+		reason = fmt.Sprintf("maxDuration (%s) reached", step.Latest)
 	case reason == "" || !counts.allRun():
 		if step.Latest > 0 {
 			last = earlier(last, record.Start.Add(step.Latest))

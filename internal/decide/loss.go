@@ -37,7 +37,7 @@ func (s Snapshot) lose(lost []Client, step Step, record Record) (Action, bool) {
 	first := lost[0]
 	message := fmt.Sprintf("client %s was lost: %s", first.Key, orUnknown(first.Message))
 	if s.Policy.OnLoss == RestartStep {
-		message += fmt.Sprintf("; it had been replaced %d times, the most that maxRestarts allows", first.Replacements)
+		message += fmt.Sprintf("; maxRestarts (%d) is reached", first.Replacements)
 	}
 	return Action{Kind: Fail, Failure: &Failure{Reason: ReasonClientLost, Message: message}}, true
 }

@@ -34,7 +34,7 @@ func (s Snapshot) next(now time.Time) Action {
 		return s.finish(now)
 	case !s.activeEnd().IsZero() && !now.Before(s.activeEnd()):
 		return Action{Kind: Fail, Failure: &Failure{Reason: ReasonDeadline,
-			Message: fmt.Sprintf("the run was still going %s after its start, which is its activeDeadline", s.Policy.ActiveDeadline)}}
+			Message: fmt.Sprintf("the run did not finish within its activeDeadline (%s)", s.Policy.ActiveDeadline)}}
 	}
 	if action, hangs := s.overdue(*step, begun, now); hangs {
 		return action
@@ -109,7 +109,7 @@ func (s Snapshot) reach(now time.Time) (Action, bool) {
 		return Action{Kind: Wait, Until: first}, true
 	}
 	return Action{Kind: Fail, Failure: &Failure{Reason: ReasonStartTimeout,
-		Message: fmt.Sprintf("after %s these clients were not ready: %s",
+		Message: fmt.Sprintf("clients not ready after %s: %s",
 			s.Policy.StartTimeout, strings.Join(why, ", "))}}, true
 }
 
@@ -172,7 +172,7 @@ func (s Snapshot) overdue(step Step, record Record, now time.Time) (Action, bool
 	}
 	end := "the step's deadline"
 	if !record.Concluded.IsZero() {
-		end = "it was told that enough was measured"
+		end = "it was told to stop"
 	}
 	return Action{Kind: Fail, Failure: &Failure{Reason: ReasonUnresponsive,
 		Message: fmt.Sprintf("step %s: client %s is still running %s after %s",
@@ -249,7 +249,7 @@ func (s Snapshot) finish(now time.Time) Action {
 
 func orUnknown(message string) string {
 	if message == "" {
-		return "no reason is known"
+		return "unknown reason"
 	}
 	return message
 }

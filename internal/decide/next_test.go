@@ -120,7 +120,7 @@ func TestStartTimeoutNamesThoseThatHadIt(t *testing.T) {
 		t.Errorf("before the timeout: %+v", got)
 	}
 	got := decide.Next(w.snapshot, w.now.Add(timeout))
-	if got.Kind != decide.Fail || got.Failure.Message != "after 1m0s these clients were not ready: a/1 (starting)" {
+	if got.Kind != decide.Fail || got.Failure.Message != "clients not ready after 1m0s: a/1 (starting)" {
 		t.Errorf("after it: %+v", got.Failure)
 	}
 }
@@ -228,17 +228,17 @@ func TestWhyStopped(t *testing.T) {
 		},
 		"the run is over":     func(s *decide.Snapshot, _ *decide.ClientStep, _ *decide.Record) { s.Steps = nil },
 		"enough was measured": func(s *decide.Snapshot, _ *decide.ClientStep, r *decide.Record) { r.Concluded = s.Begun },
-		"another client was told too late, and the step is to be repeated": func(_ *decide.Snapshot, p *decide.ClientStep, _ *decide.Record) {
+		"another client received the start too late; the step is repeated": func(_ *decide.Snapshot, p *decide.ClientStep, _ *decide.Record) {
 			*p = ended(decide.ReasonStartMissed)
 		},
 		"another client failed": func(_ *decide.Snapshot, p *decide.ClientStep, _ *decide.Record) { *p = ended("NoSpace") },
-		"another client says that one was lost": func(s *decide.Snapshot, p *decide.ClientStep, _ *decide.Record) {
+		"another client lost a peer": func(s *decide.Snapshot, p *decide.ClientStep, _ *decide.Record) {
 			s.Steps[0].Coupled, *p = true, ended(decide.ReasonClientLost)
 		},
-		"another client was lost, and the step cannot be repeated": func(s *decide.Snapshot, _ *decide.ClientStep, _ *decide.Record) {
+		"another client was lost; the step cannot be repeated": func(s *decide.Snapshot, _ *decide.ClientStep, _ *decide.Record) {
 			s.Steps[0].NonRepeatable = true
 		},
-		"the step is to be repeated": func(*decide.Snapshot, *decide.ClientStep, *decide.Record) {},
+		"the step is repeated": func(*decide.Snapshot, *decide.ClientStep, *decide.Record) {},
 	} {
 		w := newWorld(1, 2, steps()...)
 		part, record := decide.ClientStep{Progress: decide.Running}, decide.Record{Attempt: 1, Start: w.now}

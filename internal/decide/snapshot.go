@@ -46,15 +46,15 @@ func (s Snapshot) WhyStopped() string {
 	case !record.Concluded.IsZero():
 		return "enough was measured"
 	case len(counts.failed) > 0 && counts.missedStart(record):
-		return "another client was told too late, and the step is to be repeated"
+		return "another client received the start too late; the step is repeated"
 	case len(counts.failed) > 0:
 		return "another client failed"
 	case len(counts.parted) > 0:
-		return "another client says that one was lost"
+		return "another client lost a peer"
 	case step.NonRepeatable && !record.Start.IsZero():
-		return "another client was lost, and the step cannot be repeated"
+		return "another client was lost; the step cannot be repeated"
 	}
-	return "the step is to be repeated"
+	return "the step is repeated"
 }
 
 // Step is the part of a plan's step that decisions need.

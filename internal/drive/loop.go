@@ -79,7 +79,7 @@ func (l *Loop) Until(ctx context.Context) error {
 		action := l.Next(snapshot)
 		if action.Kind == decide.Start && l.Storage != nil {
 			if err := l.Storage(); err != nil {
-				return fmt.Errorf("record what is documented of the storage: %w", err)
+				return fmt.Errorf("record the documented limits of the storage: %w", err)
 			}
 		}
 		out, err := l.Note(l.Run, l.Clients, snapshot, action)

@@ -97,7 +97,7 @@ func (d *drain) confirm(seen detect.LiveState) string {
 		return ""
 	}
 	drop := found.Drops[len(found.Drops)-1]
-	return fmt.Sprintf("fell for good after %.0f s, from %s to %s (95 %% interval %s to %s)", drop.Seconds.Value,
+	return fmt.Sprintf("rate dropped after %.0f s, from %s to %s (95 %% interval %s to %s)", drop.Seconds.Value,
 		measure.FormatMegabytesPerSecond(drop.Before.Value), measure.FormatMegabytesPerSecond(drop.After.Value),
 		measure.FormatMegabytesPerSecond(drop.After.Low), measure.FormatMegabytesPerSecond(drop.After.High))
 }
@@ -115,7 +115,7 @@ func (s *steadiness) add(sample detect.Sample) string {
 	}
 	result, err := detect.AssessSteady(s.samples, detect.SteadyOptions{})
 	if err == nil && result.State == detect.Steady {
-		s.why = fmt.Sprintf("steady over five rounds from %.0f to %.0f s, at %s", result.First.StartSeconds,
+		s.why = fmt.Sprintf("steady state over five windows from %.0f to %.0f s, at %s", result.First.StartSeconds,
 			result.First.EndSeconds, measure.FormatMegabytesPerSecond(result.First.Mean.Value))
 	}
 	return s.why

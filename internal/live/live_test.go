@@ -163,7 +163,7 @@ func TestLinesAfterTheDeadline(t *testing.T) {
 	var told bytes.Buffer
 	run, planned := world(t, 1, func(run *v1alpha1.BenchmarkRun) {
 		run.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionFailed, Status: metav1.ConditionTrue,
-			Reason: v1alpha1.ReasonDeadlineExceeded, Message: "the run was still going 40s after its start, which is its activeDeadline"}}
+			Reason: v1alpha1.ReasonDeadlineExceeded, Message: "the run did not finish within its activeDeadline (40s)"}}
 	})
 	lines := NewLines(&told, planned, start)
 	for seconds := range 25 {

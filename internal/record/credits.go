@@ -92,7 +92,7 @@ func open(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, target s
 			continue
 		}
 		if bucket, ok := shown(found.Burst.Bytes, *bytes); ok {
-			return limits.OpenMeasured("what a drain has spent", bucket)
+			return limits.OpenMeasured("credits spent in a drain", bucket)
 		}
 	}
 	return nil

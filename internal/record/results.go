@@ -134,9 +134,9 @@ func partOf(run *v1alpha1.BenchmarkRun, planned plan.Step, target string, client
 		case client.Failure != "":
 			p.problems = append(p.problems, name+": "+client.Failure+": "+client.FailureMessage)
 		case !client.Ended:
-			p.problems = append(p.problems, name+" reported no end")
+			p.problems = append(p.problems, name+" did not report its end")
 		case client.Stopped:
-			p.stopped = append(p.stopped, name+" was stopped before its time: "+client.StopMessage)
+			p.stopped = append(p.stopped, name+" was stopped early: "+client.StopMessage)
 		}
 	}
 	for index := range planned.Clients {
@@ -161,7 +161,7 @@ func partOf(run *v1alpha1.BenchmarkRun, planned plan.Step, target string, client
 
 func (p *part) missing(index int, reason string) {
 	p.remarks = append(p.remarks, result.Remark{Warning: v1alpha1.WarningClientsMissing, Client: index,
-		Message: "was lost (" + reason + "); the run went on without it, as onLoss asks"})
+		Message: "was lost (" + reason + "); the run continued without it because of onLoss"})
 }
 
 func phaseResult(run *v1alpha1.BenchmarkRun, planned plan.Step) *v1alpha1.PhaseResult {
