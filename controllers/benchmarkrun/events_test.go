@@ -53,8 +53,8 @@ func TestNews(t *testing.T) {
 		}), []string{"VolumeInUse pod x"}},
 		"knows little": {plain, live(func(s *v1alpha1.BenchmarkRunStatus) {
 			s.Storage = []v1alpha1.StorageDescription{
-				{Missing: []v1alpha1.MissingFact{{Field: "the right to read nodes"}, {Field: "limits.preset"}}},
-				{Missing: []v1alpha1.MissingFact{{Field: "the right to read nodes"}, {Field: "the right to read persistentvolumes"}}}}
+				{Missing: []v1alpha1.MissingFact{{Field: "permission to read nodes"}, {Field: "limits.preset"}}},
+				{Missing: []v1alpha1.MissingFact{{Field: "permission to read nodes"}, {Field: "permission to read persistentvolumes"}}}}
 		}), []string{"DiscoveryDenied no right to read nodes, persistentvolumes:"}},
 		"stops": {plain, live(func(s *v1alpha1.BenchmarkRunStatus) {
 			s.Conditions = []metav1.Condition{condition(v1alpha1.ConditionFailed, metav1.ConditionTrue)}

@@ -109,7 +109,7 @@ func TestLoadRefusesBeforeAnyHarm(t *testing.T) {
 			reason: ReasonTool, words: []string{"permission denied"}},
 		"foreign owner": {prepare: func(r *rig) {
 			must(r.t, os.MkdirAll(filepath.Join(r.directory, ".storagebench/benchmark-1/mine"), 0o700))
-		}, reason: ReasonVolume, words: []string{"belongs to somebody else"}},
+		}, reason: ReasonVolume, words: []string{"belongs to another owner"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -15,7 +15,7 @@ func AllowsExisting(template *v1alpha1.ClaimTemplate) bool {
 }
 
 // ExistingRemedy ends the error for a template whose claims would bind, or are bound, to existing volumes.
-const ExistingRemedy = "name a claim of your own by claimName, or set claimTemplate.allowExistingVolumes to true"
+const ExistingRemedy = "use an existing claim with claimName, or set claimTemplate.allowExistingVolumes to true"
 
 // existing returns an error for each field of a template by which its claims bind to existing volumes, unless the
 // template allows that. A volume has only one claim, so that clients cannot have a claim each on it.
@@ -24,15 +24,15 @@ func existing(at *field.Path, template *v1alpha1.ClaimTemplate, clients int) fie
 	if AllowsExisting(template) {
 		if spec.VolumeName != "" && template.Scope == v1alpha1.ClaimPerClient && clients > 1 {
 			return field.ErrorList{field.Invalid(at.Child("volumeName"), spec.VolumeName, fmt.Sprintf(
-				"scope is PerClient, and only one of the claims of %d clients can bind to a volume: set scope to Shared, or select the "+
-					"volumes by their labels with selector", clients))}
+				"scope is PerClient, but only one of %d claims can bind to a volume: set scope to Shared, or select the "+
+					"volumes by label with selector", clients))}
 		}
 		return nil
 	}
 	var problems field.ErrorList
 	refuse := func(name, value, why string) {
 		problems = append(problems, field.Invalid(at.Child(name), value, fmt.Sprintf(
-			"%s an existing volume, with the data on it, and the claim is deleted at the end: leave it out to have a new volume provisioned, %s",
+			"%s an existing volume with its data, and the claim is deleted at the end of the run: remove it to provision a new volume, %s",
 			why, ExistingRemedy)))
 	}
 	if spec.VolumeName != "" {
@@ -42,7 +42,7 @@ func existing(at *field.Path, template *v1alpha1.ClaimTemplate, clients int) fie
 		refuse("selector", metav1.FormatLabelSelector(spec.Selector), "it binds the claim to")
 	}
 	if spec.StorageClassName != nil && *spec.StorageClassName == "" {
-		refuse("storageClassName", "", "no StorageClass provisions a volume, so that the claim binds to")
+		refuse("storageClassName", "", "without a StorageClass no volume is provisioned, so the claim binds to")
 	}
 	return problems
 }

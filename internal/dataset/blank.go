@@ -45,7 +45,7 @@ func firstNonzero(device io.ReaderAt, at, length int64) (int64, error) {
 	for end := at + length; at < end; at += int64(len(buffer)) {
 		part := buffer[:min(int64(len(buffer)), end-at)]
 		if _, err := device.ReadAt(part, at); err != nil {
-			return 0, fmt.Errorf("read %d bytes at %d: %w", len(part), at, err)
+			return 0, fmt.Errorf("read %d bytes at offset %d: %w", len(part), at, err)
 		}
 		for i, one := range part {
 			if one != 0 {

@@ -95,9 +95,9 @@ func (d *Dataset) Differs(ctx context.Context, files LaidOut, zeros bool) (strin
 			switch {
 			case why != "":
 			case at < len(sums) && sums[at] != sumOf(block):
-				why = fmt.Sprintf("file %s holds something else at %d than when it was left", name, offset)
+				why = fmt.Sprintf("file %s was modified at offset %d since the previous run", name, offset)
 			case len(sums) == 0 && !zeros && allZero(block):
-				why = fmt.Sprintf("file %s holds zeros at %d, which the workload does not write", name, offset)
+				why = fmt.Sprintf("file %s contains zeros at offset %d, which the workload does not write", name, offset)
 			}
 			at++
 		})

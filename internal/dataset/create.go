@@ -21,7 +21,7 @@ const (
 )
 
 // errLostRace means that another client removed a parent directory in the meantime. The caller retries from the top.
-var errLostRace = errors.New("a parent directory was removed meanwhile")
+var errLostRace = errors.New("a parent directory was removed in the meantime")
 
 // isTransient reports whether a concurrent change by another client can cause the error, so that a retry may
 // succeed.

@@ -161,8 +161,8 @@ func (d *Dataset) removeClient(ctx context.Context, top *directory) error {
 	defer client.close()
 	if client.id != d.client.id {
 		return &Problem{
-			Reason: ErrChanged, Path: client.path, Detail: "it was exchanged for another directory during the run",
-			Remedy: "look at it and remove it by hand",
+			Reason: ErrChanged, Path: client.path, Detail: "it was replaced by another directory during the run",
+			Remedy: "inspect it, and remove it manually",
 		}
 	}
 	ours := func() error {
@@ -300,7 +300,7 @@ var ErrBadName = errors.New("is not a name inside the dataset")
 // walk opens the directory that contains a file of the dataset. The caller closes it unless it is the client's own.
 func (d *Dataset) walk(file string) (holder *directory, base string, err error) {
 	if !filepath.IsLocal(file) || file == "." || filepath.Clean(file) != file {
-		return nil, "", &Problem{Reason: ErrBadName, Path: file, Remedy: "name files relative to the dataset's directory"}
+		return nil, "", &Problem{Reason: ErrBadName, Path: file, Remedy: "use a path relative to the dataset's directory"}
 	}
 	parts := strings.Split(file, "/")
 	holder = d.client

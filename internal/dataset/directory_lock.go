@@ -37,9 +37,9 @@ type Holder struct {
 
 func (h Holder) String() string {
 	if h.Instance == "" {
-		return "an agent whose name cannot be read (yet, or while its lock keeps readers out, as on SMB)"
+		return "an unknown agent: its name is not readable yet, or blocked by its lock, as on SMB"
 	}
-	return fmt.Sprintf("the agent on %q of run %q, UID %s", h.Host, h.Run, h.RunUID)
+	return fmt.Sprintf("the agent on %q of run %q (UID %s)", h.Host, h.Run, h.RunUID)
 }
 
 // Hold is one agent's lock on a client's directory. It ends when the agent and the tools that inherited the file have
@@ -73,7 +73,7 @@ func (e *heldError) Error() string { return e.path + " is held by " + e.holder.S
 func (e *heldError) problem() error {
 	return &Problem{
 		Reason: ErrHeld, Path: e.path, Detail: e.holder.String(),
-		Remedy: "wait until it is gone; where it is and its file system does not know, remove " + filepath.Base(e.path) + " by hand",
+		Remedy: "wait until it has exited; if it has and its lock remains, remove " + filepath.Base(e.path) + " manually",
 	}
 }
 
@@ -278,7 +278,7 @@ func (d *Dataset) ConfirmMark(hold *Hold) error {
 		return d.withHash(func(hash *directory) error { return hold.checkMark(hash, d.location.holderName()) })
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		return &Problem{Reason: ErrMissing, Path: d.client.path, Detail: "the mark of who uses it is gone"}
+		return &Problem{Reason: ErrMissing, Path: d.client.path, Detail: "its lock file was removed"}
 	}
 	if err == nil {
 		d.held = hold

@@ -150,9 +150,9 @@ func RemoveLeft(ctx context.Context, mount Mount, behind Behind) (LeftResult, er
 func (b *Behind) refuses(uid *directory, owner Owner) string {
 	switch {
 	case !b.Own && (owner.Installation == "" || owner.Installation != b.Installation):
-		return "another installation has made it, or one that did not say which it is"
+		return "it was created by another or an unnamed installation"
 	case !hasLocks(uid):
-		return "its file system has no locks, so that nobody can know whether it is in use"
+		return "its file system has no locks, so use by others cannot be ruled out"
 	}
 	return ""
 }
@@ -161,11 +161,11 @@ func (b *Behind) refuses(uid *directory, owner Owner) string {
 func runIsOver(uid *directory) (lock *os.File, why string) {
 	file, err := uid.file(lockFile, os.O_RDWR)
 	if err != nil {
-		return nil, "it has no lock that would tell whether its run is over"
+		return nil, "it has no lock that shows whether its run has ended"
 	}
 	if locked, err := tryFlock(file); err != nil || !locked {
 		_ = file.Close()
-		return nil, "its run is not over"
+		return nil, "its run has not ended"
 	}
 	return file, ""
 }
@@ -199,7 +199,7 @@ func (b *Behind) removeHash(ctx context.Context, mount Mount, uid *directory, ha
 	}
 	if owner.Keep && !b.Kept {
 		if !b.Own {
-			result.Stays = append(result.Stays, child.path+": it was kept on purpose, by dataPolicy: Retain")
+			result.Stays = append(result.Stays, child.path+": it is kept because of dataPolicy: Retain")
 		}
 		return false, nil
 	}

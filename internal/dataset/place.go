@@ -32,7 +32,7 @@ func CheckFolder(folder string) error {
 	if folder == "" || filepath.IsLocal(folder) && folder != "." && filepath.Clean(folder) == folder {
 		return nil
 	}
-	return fmt.Errorf("folder %q: must be a relative path inside the volume, without '.' and '..', such as bench/a", folder)
+	return fmt.Errorf("path %q: must be a relative path inside the volume, without '.' and '..', such as bench/a", folder)
 }
 
 // Look verifies the volume and inspects the folder without changing anything. For a missing folder it inspects the
@@ -142,7 +142,7 @@ func access(path string) string {
 			}
 		}
 	}
-	return fmt.Sprintf("%s owner %d, group %d and mode %04o; we are user %d, %s",
+	return fmt.Sprintf("%s owner %d, group %d and mode %04o; this process has user %d, %s",
 		whose, stat.Uid, stat.Gid, stat.Mode&0o7777, os.Geteuid(), named(groups))
 }
 

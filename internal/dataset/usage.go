@@ -56,7 +56,7 @@ const (
 )
 
 // ErrTooMuch means that the usage was not counted completely. A partial sum would not be a valid figure.
-var ErrTooMuch = errors.New("has more in it than is counted")
+var ErrTooMuch = errors.New("exceeds the limits of counting")
 
 // Usage counts the disk usage of the directory's files now, even if the file system's figures are not final (see
 // SettledUsage). It returns the context's error when the context ends, and ErrTooMuch if there are more than
@@ -99,7 +99,7 @@ type usageLook struct {
 
 func (l *usageLook) directory(at *directory, name string, depth int) error {
 	if depth > maxDepth {
-		return &Problem{Reason: ErrTooMuch, Path: at.path, Detail: fmt.Sprintf("over %d levels", maxDepth), Remedy: "its space is not told"}
+		return &Problem{Reason: ErrTooMuch, Path: at.path, Detail: fmt.Sprintf("more than %d levels of directories", maxDepth), Remedy: "its disk usage is not reported"}
 	}
 	self, err := at.root.Open(".")
 	if err != nil {
@@ -108,10 +108,10 @@ func (l *usageLook) directory(at *directory, name string, depth int) error {
 	defer func() { _ = self.Close() }()
 	return at.each(func(entry fs.DirEntry) (bool, error) {
 		if err := l.ctx.Err(); err != nil {
-			return true, fmt.Errorf("count what the files in %s take: %w", at.path, err)
+			return true, fmt.Errorf("count the disk usage of %s: %w", at.path, err)
 		}
 		if l.left--; l.left < 0 {
-			return true, &Problem{Reason: ErrTooMuch, Path: at.path, Detail: "too many files", Remedy: "its space is not told"}
+			return true, &Problem{Reason: ErrTooMuch, Path: at.path, Detail: "too many files", Remedy: "its disk usage is not reported"}
 		}
 		return false, ignoreMissing(l.entry(at, self, entry.Name(), filepath.Join(name, entry.Name()), depth))
 	})
@@ -184,7 +184,7 @@ func (l *usageLook) data(at *directory, base string) (uint64, error) {
 	}
 	magic, err := magicOf(file)
 	if err != nil {
-		return 0, fmt.Errorf("look for holes in %s: %w", filepath.Join(at.path, base), err)
+		return 0, fmt.Errorf("search for holes in %s: %w", filepath.Join(at.path, base), err)
 	}
 	lists := listsHoles(magic)
 	data, err := dataBytes(l.ctx, file, info.Size())
@@ -192,7 +192,7 @@ func (l *usageLook) data(at *directory, base string) (uint64, error) {
 	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.EOPNOTSUPP):
 		lists, data = false, uint64(max(info.Size(), 0))
 	case err != nil:
-		return 0, fmt.Errorf("look for holes in %s: %w", filepath.Join(at.path, base), err)
+		return 0, fmt.Errorf("search for holes in %s: %w", filepath.Join(at.path, base), err)
 	}
 	if lists || data < uint64(max(info.Size(), 0)) {
 		l.listed = true

@@ -56,7 +56,7 @@ func (d *Dataset) Written(name string) (Coverage, error) {
 func (d *Dataset) coverage(name string, file *os.File) (Coverage, error) {
 	coverage, err := d.measureCoverage(file)
 	if err != nil {
-		return Coverage{}, fmt.Errorf("measure what is written of %s: %w", filepath.Join(d.client.path, name), err)
+		return Coverage{}, fmt.Errorf("count the written bytes of %s: %w", filepath.Join(d.client.path, name), err)
 	}
 	return coverage, nil
 }
@@ -132,7 +132,7 @@ func dataBytes(ctx context.Context, file *os.File, size int64) (uint64, error) {
 			return 0, fmt.Errorf("seek the next hole: %w", err)
 		}
 		if end <= start || start < at {
-			return 0, fmt.Errorf("the file system answers that data at %d ends at %d", start, end)
+			return 0, fmt.Errorf("the file system reports data at offset %d that ends at %d", start, end)
 		}
 		sum += uint64(max(0, min(end, size)-min(start, size)))
 		at = end

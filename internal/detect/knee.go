@@ -57,19 +57,19 @@ const (
 	WarnPlateauNotSeen WarningKind = "PlateauNotSeen"
 )
 
-var errNoPoints = errors.New("a knee needs at least five different loads")
+var errNoPoints = errors.New("at least five different loads are required")
 
 // FindKnee finds the knee of a ramp. Loads must be positive, rates must not be negative, and there must be at least
 // five different loads.
 func FindKnee(points []Point) (KneeResult, error) {
 	for i, p := range points {
 		if !(p.Load > 0) || p.Load > 1e9 || !(p.Rate >= 0) || p.Rate > maxRate {
-			return KneeResult{}, fmt.Errorf("find the knee: point %d has load %g and rate %g: loads are over 0, rates not under it", i, p.Load, p.Rate)
+			return KneeResult{}, fmt.Errorf("find the knee: point %d has load %g and rate %g: loads must be above 0, rates at least 0", i, p.Load, p.Rate)
 		}
 	}
 	steps := merged(points)
 	if len(steps) > mostKneePoints {
-		return KneeResult{}, fmt.Errorf("find the knee: %d loads are over %d: leave some out", len(steps), mostKneePoints)
+		return KneeResult{}, fmt.Errorf("find the knee: %d loads, the limit is %d: use fewer", len(steps), mostKneePoints)
 	}
 	if len(steps) < LeastKneePoints {
 		return KneeResult{}, fmt.Errorf("find the knee: %d loads: %w", len(steps), errNoPoints)
@@ -81,19 +81,19 @@ func FindKnee(points []Point) (KneeResult, error) {
 		e := exactly(knee)
 		r.Knee = &e
 	} else {
-		says := "the curve bends nowhere: more load may give more"
+		says := "throughput does not level off: a higher load may give more"
 		if enough == steps[0].Load {
-			says = "the first step already reaches 95 % of the plateau: more load gained nothing"
+			says = "the first step already reaches 95 % of the plateau: a higher load gains nothing"
 		}
 		r.Warnings = append(r.Warnings, Warning{WarnNoKnee, says})
 	}
 	if enough == steps[len(steps)-1].Load {
-		r.Warnings = append(r.Warnings, Warning{WarnPlateauNotSeen, "only the last step reaches 95 % of the highest rate: the plateau may lie further on"})
+		r.Warnings = append(r.Warnings, Warning{WarnPlateauNotSeen, "only the last step reaches 95 % of the highest rate: the plateau may be beyond it"})
 	}
 	fit, ok := scale(steps)
 	if len(steps) < LeastScalePoints || !ok {
 		r.Warnings = append(r.Warnings, Warning{WarnNoScalabilityFit,
-			fmt.Sprintf("the scalability law needs %d loads with rates over 0 that it can explain; without it there are no intervals", LeastScalePoints)})
+			fmt.Sprintf("no scalability law fits: it needs %d loads with rates above 0; without it there are no confidence intervals", LeastScalePoints)})
 		return r, nil
 	}
 	r.resample(fit)

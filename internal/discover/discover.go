@@ -161,7 +161,7 @@ func (f *Found) class(c Claim, volume *limits.Volume, names *v1alpha1.VolumeDesc
 		return
 	}
 	if c.PV != nil && c.PV.Annotations[annotationProvisionedBy] == "" {
-		f.note("PersistentVolume %s was made by hand: the parameters of its StorageClass %s say nothing about it", c.PV.Name, names.StorageClass)
+		f.note("PersistentVolume %s was created manually: the parameters of its StorageClass %s do not describe it", c.PV.Name, names.StorageClass)
 		return
 	}
 	switch {
@@ -169,7 +169,7 @@ func (f *Found) class(c Claim, volume *limits.Volume, names *v1alpha1.VolumeDesc
 		names.StorageClassGone = denied[KindClass] == ""
 	case c.PV != nil && c.PV.CreationTimestamp.Before(&c.Class.CreationTimestamp):
 		names.StorageClassGone = true
-		f.note("StorageClass %s is younger than PersistentVolume %s: it is not the one that the volume was made with", c.Class.Name, c.PV.Name)
+		f.note("StorageClass %s is newer than PersistentVolume %s, so the volume was created with an earlier one", c.Class.Name, c.PV.Name)
 	case c.PV == nil && c.Claim != nil && volume.Driver != c.Class.Provisioner:
 	default:
 		if volume.Parameters = plain(c.Class.Parameters); volume.Parameters == nil {
@@ -216,12 +216,12 @@ func (f *Found) modified(c Claim, volume *limits.Volume, names *v1alpha1.VolumeD
 		volume.Modified = plain(c.Attributes.Parameters)
 	default:
 		volume.Parameters, volume.Attributes = nil, nil
-		why := "is not there"
+		why := "does not exist"
 		if denied[KindAttributesClass] != "" {
 			why = "could not be read"
 		}
 		f.lack("the VolumeAttributesClass of the volume", fmt.Sprintf(
-			"VolumeAttributesClass %s %s, so that it is not known what was changed of claim %s; write limits.preset, or the limits themselves",
+			"VolumeAttributesClass %s %s, so the modified parameters of claim %s are unknown; set limits.preset, or limits.throughput and limits.iops",
 			names.VolumeAttributesClass, why, names.ClaimName))
 	}
 }
@@ -288,7 +288,7 @@ func (f *Found) mounts(t Target) {
 		}
 		for _, mount := range t.Environments[i].Volumes {
 			if first := mountOf(t, mount.Name); first != nil && first.Options != mount.Options {
-				f.note("clients have volume %s mounted with different options: those of the first are shown; the others are in status.environments", mount.Name)
+				f.note("clients mount volume %s with different options: the first client's are shown, the others are in status.environments", mount.Name)
 				return
 			}
 		}
@@ -337,7 +337,7 @@ func (f *Found) lack(what, message string) {
 }
 
 // rightToRead is the prefix of MissingFact.Field for a kind that could not be read.
-const rightToRead = "the right to read "
+const rightToRead = "permission to read "
 
 // Unread returns the kinds that could not be read, from what was recorded as missing, without duplicates.
 func Unread(all []v1alpha1.StorageDescription) []string {
@@ -356,7 +356,7 @@ func Unread(all []v1alpha1.StorageDescription) []string {
 func (f *Found) denied(kinds map[string]string) {
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		f.lack(rightToRead+kind, fmt.Sprintf(
-			"the operator could not read %s (%s), so that what they tell of the storage is not known; give it the rights of config/rbac, or write limits.preset or the limits themselves",
-			kind, cmp.Or(kinds[kind], "no reason given")))
+			"the operator cannot read %s (%s), so part of the storage is unknown; grant it the roles of config/rbac, or set limits.preset, or limits.throughput and limits.iops",
+			kind, cmp.Or(kinds[kind], "unknown reason")))
 	}
 }

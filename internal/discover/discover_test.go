@@ -230,7 +230,7 @@ var cases = map[string]struct {
 			return c
 		}()},
 		denied: map[string]string{"persistentvolumes": "the operator has no right to"}, rows: "aws-ebs/gp2",
-		says: []string{"driver ebs.csi.aws.com", "size 107374182400"}, missing: []string{"the right to read persistentvolumes: the operator could not read persistentvolumes"},
+		says: []string{"driver ebs.csi.aws.com", "size 107374182400"}, missing: []string{"permission to read persistentvolumes: the operator could not read persistentvolumes"},
 	},
 	"nobody may read anything": {
 		claims: []discover.Claim{func() discover.Claim {
@@ -239,7 +239,7 @@ var cases = map[string]struct {
 			return c
 		}()}, nodes: []discover.Node{{Name: "a"}},
 		denied:  map[string]string{"persistentvolumes": "x", "storageclasses": "x", "nodes": "x"},
-		missing: []string{"the right to read nodes", "the right to read storageclasses", "limits.preset: the type of the EBS volume is unknown", "without the label node.kubernetes.io/instance-type"},
+		missing: []string{"permission to read nodes", "permission to read storageclasses", "limits.preset: the type of the EBS volume is unknown", "without the label node.kubernetes.io/instance-type"},
 		says:    []string{"class gp2 ", "1 x (no type)"},
 	},
 	"a node without a type among others": {

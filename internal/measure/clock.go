@@ -30,7 +30,7 @@ type ClockOffset struct {
 // instants, or subtracted from them, then fit an int64.
 func EstimateClock(trips []RoundTrip) (ClockOffset, error) {
 	if len(trips) == 0 {
-		return ClockOffset{}, errors.New("estimate clock: there was no round trip")
+		return ClockOffset{}, errors.New("estimate clock: no round trips")
 	}
 	var best RoundTrip
 	for i, trip := range trips {
@@ -42,7 +42,7 @@ func EstimateClock(trips []RoundTrip) (ClockOffset, error) {
 			{trip.LocalSendNanoseconds, MaxInstant}, {trip.RemoteNanoseconds, MaxInstant / 2}, {trip.LocalReceiveNanoseconds, MaxInstant},
 		} {
 			if instant.at < -instant.most || instant.at > instant.most {
-				return ClockOffset{}, fmt.Errorf("estimate clock: round trip %d has the time %d ns, which is out of range", i, instant.at)
+				return ClockOffset{}, fmt.Errorf("estimate clock: the time %d ns of round trip %d is out of range", instant.at, i)
 			}
 		}
 		if i == 0 || trip.length() < best.length() {
