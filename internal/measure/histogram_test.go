@@ -185,7 +185,7 @@ func TestHistogramJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(encoded(t, &back), encoded(t, &h)) {
-		t.Error("what was read is not what was written")
+		t.Error("data that was read differs from data that was written")
 	}
 	if err := back.UnmarshalJSON([]byte("null")); err != nil || back.Count() != 4 {
 		t.Errorf("null: error %v, count %d", err, back.Count())

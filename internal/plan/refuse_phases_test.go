@@ -79,7 +79,7 @@ var phaseRefusals = map[string]refusal{
 	"ramp of a job file": {on().Workload(builders.JobFile(jobFile, "32Mi")).Ramp("x", v1alpha1.RampJobs, "30s", 1, 8),
 		"spec.run.phases[0]", "use the typed fields in a ramp or sweep"},
 	"ramp that the data does not divide by": {on().Ramp("x", v1alpha1.RampJobs, "30s", 1, 3),
-		"spec.run.phases[0]", "does not divide into 3 files of whole blocks of 65536 bytes: use 67043328 or 67239936"},
+		"spec.run.phases[0]", "cannot be divided into 3 files of whole blocks of 65536 bytes: use 67043328 or 67239936"},
 	"ramp of reads without a layout": {on().Ramp("x", v1alpha1.RampJobs, "30s", 1, 4).With(builders.Fio().Reads()),
 		"spec.run.phases[0]", "reads 16777216 bytes of each client's file data.0.0 on target a, of which earlier phases lay out 0"},
 	"ramp of reads on another layout": {on().Prepare("layout").Ramp("x", v1alpha1.RampJobs, "30s", 1, 4).With(builders.Fio().Reads().Dataset("128Mi")),

@@ -74,10 +74,10 @@ func Final(output Output, exit Exit, stderr string, expected Expectation) Result
 	result.Outcome = Complete
 	if exit.Code == stoppedCode {
 		result.Outcome = Stopped
-		result.Message = "fio was stopped; what it had measured counts"
+		result.Message = "fio was stopped early; its measurements so far are used"
 		if expected.WarmUpMilliseconds > 0 && !result.Snapshot.measured() {
 			// fio prints the figures of the ramp, which it would reset at the ramp's end.
-			result.Message = "fio was stopped in its warm-up: nothing was measured"
+			result.Message = "fio was stopped during the warm-up: nothing was measured"
 			result.Snapshot.Operations = [measure.NumOperations]OperationTotal{}
 		}
 	}
@@ -146,7 +146,7 @@ func (j *judge) noDocument() bool {
 	case j.output.Last != nil:
 		return false
 	case j.output.Partial:
-		return j.fail(FailureTruncated, fmt.Sprintf("it ends inside of a document after %d bytes, exit code %d", j.output.Bytes, j.exit.Code))
+		return j.fail(FailureTruncated, fmt.Sprintf("it ends within a JSON document after %d bytes, exit code %d", j.output.Bytes, j.exit.Code))
 	case len(j.output.Damaged) > 0:
 		return j.fail(FailureInvalidOutput, j.output.Damaged[0].String())
 	}
@@ -158,13 +158,13 @@ func (j *judge) noDocument() bool {
 func (j *judge) notFinal() bool {
 	switch {
 	case j.output.Partial:
-		return j.fail(FailureTruncated, "it ends inside of a document")
+		return j.fail(FailureTruncated, "it ends within a JSON document")
 	case j.output.DamagedAfterLast:
 		last := j.output.Damaged[len(j.output.Damaged)-1]
-		return j.fail(FailureInvalidOutput, "after the last readable document there is an unreadable one, "+last.String())
+		return j.fail(FailureInvalidOutput, "the last JSON document is unreadable, "+last.String())
 	case j.output.Documents > 1 && foreign(j.output.NoiseAfterLast):
 		// Only the last of several documents is the result, and what follows may be a damaged later one.
-		return j.fail(FailureInvalidOutput, "something else follows the last document: "+clip(j.output.NoiseAfterLast))
+		return j.fail(FailureInvalidOutput, "unexpected output after the last JSON document: "+clip(j.output.NoiseAfterLast))
 	case j.output.Last.Racy != nil:
 		return j.fail(FailureInvalidOutput, j.output.Last.Racy.Error())
 	}
@@ -206,17 +206,17 @@ func (j *judge) incomplete() bool {
 		return false
 	}
 	if j.expected.MeasuredMilliseconds > 0 && !j.result.Snapshot.measured() {
-		return j.fail(FailureTruncated, "it ended in its warm-up, so nothing was measured")
+		return j.fail(FailureTruncated, "it ended during the warm-up: nothing was measured")
 	}
 	var longest int64
 	for i := range j.result.Snapshot.Operations {
 		longest = max(longest, j.result.Snapshot.Operations[i].RuntimeMilliseconds)
 	}
 	if wanted := j.expected.MeasuredMilliseconds; longest < wanted-tolerated(wanted) {
-		return j.fail(FailureTruncated, fmt.Sprintf("it ran for %d ms of %d ms", longest, wanted))
+		return j.fail(FailureTruncated, fmt.Sprintf("it ran for only %d of %d ms", longest, wanted))
 	}
 	if ran, wanted := j.result.Snapshot.JobRuntimeMilliseconds, j.jobsRuntime(); ran < wanted {
-		return j.fail(FailureTruncated, fmt.Sprintf("its %d jobs ran for %d ms in all, not for %d ms: at least one ended early", j.expected.Jobs, ran, wanted))
+		return j.fail(FailureTruncated, fmt.Sprintf("its %d jobs ran for %d ms in total, want %d ms: at least one ended early", j.expected.Jobs, ran, wanted))
 	}
 	if written := j.result.Snapshot.Operations[measure.Write].Bytes; written < j.expected.WrittenBytes {
 		return j.cutShort(written)
@@ -228,10 +228,10 @@ func (j *judge) incomplete() bool {
 // write the rest and gets ENOSPC. But after the very last write fio has issued all its bytes and ends normally
 // (io_issue_bytes_exceeded in its backend.c, seen with 3.33 on two of 60 volumes that were full).
 func (j *judge) cutShort(written uint64) bool {
-	lacks := fmt.Sprintf("it wrote %d of %d bytes", written, j.expected.WrittenBytes)
+	lacks := fmt.Sprintf("it wrote only %d of %d bytes", written, j.expected.WrittenBytes)
 	if cut := j.result.Snapshot.Operations[measure.Write].ShortOperations; cut > 0 {
-		return j.fail(FailureNoSpace, fmt.Sprintf("No space left on device, or a quota is used up: %d writes were cut short, the last of "+
-			"them without an error; %s", cut, lacks))
+		return j.fail(FailureNoSpace, fmt.Sprintf("No space left on device, or a quota is exceeded: %d writes were short, the last one "+
+			"without an error; %s", cut, lacks))
 	}
 	return j.fail(FailureTruncated, lacks)
 }

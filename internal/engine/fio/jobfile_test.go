@@ -31,7 +31,7 @@ func TestParseJobFileRefuses(t *testing.T) {
 		{"empty", "", "has no job"},
 		{"only global", "[global]\nbs=4k\n", "has no job"},
 		{"before a section", "bs=4k\n[a]\n", "line 1: option \"bs=4k\" comes before"},
-		{"file name", "[a]\nrw=read\nfilename=/dev/sda\n", "option filename (section [a], line 3) is refused: it names a file"},
+		{"file name", "[a]\nrw=read\nfilename=/dev/sda\n", "option filename (section [a], line 3) is not allowed: it names a file"},
 		{"file name of our own", "[a]\nfilename=data.0.0\n", "names a file"},
 		{"directory", "[global]\ndirectory=/mnt\n[a]\n", "option directory (section [global], line 2)"},
 		{"format of names", "[a]\nfilename_format=../x\n", "names a file"},

@@ -7,20 +7,20 @@ import (
 )
 
 // errFixed is returned for a value that would change a setting that storagebench depends on.
-var errFixed = errors.New("this is always on: leave the line out")
+var errFixed = errors.New("it is always on: remove it")
 
 const (
-	whyFiles   = "it names a file or directory. Files are storagebench's own, below the target's path: say with size, nrfiles and numjobs how many and how large they are. Sections do not share files"
-	whyCommand = "it runs a command, which a benchmark may not do on a node: leave it out"
-	whyPhase   = "the phase sets the duration: set duration and warmUp of the phase"
-	whyLatency = "storagebench measures latency and sets it"
-	whySteps   = "it orders jobs one after the other, but a phase runs its jobs at the same time: use a phase for each"
-	whyEnds    = "it ends the load before the phase does"
-	whySame    = "it changes which bytes are touched, and then the layout no longer fits: use datasetSize, or size in a job file"
-	whyVerify  = "checking of data is a phase of its own, which is not built yet"
-	whyPlace   = "it changes the user, group or control group of fio, which are those of the pod"
-	whyTrace   = "it reads or writes a file of traces or logs"
-	whySpill   = "it writes more than the dataset"
+	whyFiles   = "storagebench names the files, below the target's path: set size, nrfiles and numjobs instead; sections do not share files"
+	whyCommand = "benchmarks may not run commands on nodes: remove it"
+	whyPhase   = "the phase sets the duration: set its duration and warmUp"
+	whyLatency = "storagebench sets it to measure latency"
+	whySteps   = "all jobs of a phase run at the same time: use a phase for each"
+	whyEnds    = "it ends the load before the end of the phase"
+	whySame    = "it changes which bytes are used, so they may not be laid out: use datasetSize, or size in a job file"
+	whyVerify  = "data verification with fio is not supported"
+	whyPlace   = "fio runs with the pod's user, group and control group"
+	whyTrace   = "it reads or writes trace or log files"
+	whySpill   = "it writes beyond the dataset"
 	whyErrors  = "it hides errors"
 	whyOurs    = "storagebench sets it"
 )
@@ -48,10 +48,10 @@ var refusedOptions = map[string]string{
 	"write_iolog": whyTrace, "read_iolog": whyTrace, "merge_blktrace_file": whyTrace, "replay_redirect": whyTrace, "per_job_logs": whyTrace,
 	"ignore_error": whyErrors, "gtod_reduce": whyLatency, "disable_lat": whyLatency, "disable_clat": whyLatency,
 	"disable_slat": whyLatency, "slat_percentiles": whyLatency, "percentile_list": whyLatency, "stats": whyLatency,
-	"unified_rw_reporting": "reads and writes are always reported apart",
-	"kb_base":              "it changes what the sizes mean", "unit_base": "it changes what the figures mean",
+	"unified_rw_reporting": "reads and writes are always reported separately",
+	"kb_base":              "it changes the meaning of sizes", "unit_base": "it changes the meaning of the figures",
 	"randseed": whyOurs + " from the seed of the run", "name": "the section's name is the job's name",
-	"latency_target": whyEnds + " or changes its depth", "latency_window": whyEnds, "latency_percentile": whyEnds, "latency_run": whyEnds,
+	"latency_target": whyEnds + " or changes the queue depth", "latency_window": whyEnds, "latency_percentile": whyEnds, "latency_run": whyEnds,
 }
 
 // place is the position of an option in a job file, for messages.
@@ -78,18 +78,18 @@ func checkOption(name, value string, where place, typed bool) (canonical, writte
 	if !ok {
 		why, known := refusedOptions[canonical]
 		if !known {
-			why = "it is not on the list of options that are known to be safe"
+			why = "it is not on the list of allowed options"
 		}
-		return "", "", fmt.Errorf("option %s%s is refused: %s", clip(name), where, why)
+		return "", "", fmt.Errorf("option %s%s is not allowed: %s", clip(name), where, why)
 	}
 	if typed && allowed.field != "" {
-		return "", "", fmt.Errorf("option %s is refused: set %s of the profile", name, allowed.field)
+		return "", "", fmt.Errorf("option %s is not allowed: set %s in the profile", name, allowed.field)
 	}
 	if i := strings.IndexFunc(value, func(r rune) bool { return r < ' ' || r > '~' }); i >= 0 {
-		return "", "", fmt.Errorf("option %s%s: its value has a character that is not plain ASCII", name, where)
+		return "", "", fmt.Errorf("option %s%s: the value has a non-ASCII character", name, where)
 	}
 	if written, err = allowed.rule(value); err != nil {
-		return "", "", fmt.Errorf("option %s=%s%s is refused: %w", name, clip(value), where, err)
+		return "", "", fmt.Errorf("option %s=%s%s is not allowed: %w", name, clip(value), where, err)
 	}
 	return canonical, written, nil
 }
@@ -102,7 +102,7 @@ func checkEngineOption(name, engine string, where place) error {
 		}
 	}
 	if engines := allowedOptions[name].engines; len(engines) > 0 {
-		return fmt.Errorf("option %s%s is refused: the engine %s does not have it, only %s", name, where, engine, strings.Join(engines, ", "))
+		return fmt.Errorf("option %s%s is not allowed: the I/O engine %s does not have it, only %s", name, where, engine, strings.Join(engines, ", "))
 	}
 	return nil
 }

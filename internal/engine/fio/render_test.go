@@ -239,7 +239,7 @@ func TestRenderRefuses(t *testing.T) {
 		{"rate in a long warm-up", profileWith(withRate("", 100)), Parameters{Purpose: Measure, Duration: time.Second, WarmUp: time.Second}, "would end in its warm-up"},
 		{"more jobs than files", profileWith(withJobs(2)), Parameters{Purpose: Measure, Duration: time.Second, Jobs: 4}, "only 2 jobs have files"},
 		{"sweep of a job file", profileWith(withJobFile(userJobFile, "2560Ki")), Parameters{Purpose: Measure, Duration: time.Second, Jobs: 4}, "use the typed fields"},
-		{"no profile", nil, measure, "give a fio profile"},
+		{"no profile", nil, measure, "a fio profile is required"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := Render(test.profile, test.parameters)

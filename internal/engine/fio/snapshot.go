@@ -62,7 +62,7 @@ func (e JobError) Name() string {
 func (e JobError) String() string {
 	text := fmt.Sprintf("job %s: %v (%s)", e.Job, errno(e.Errno), e.Name())
 	if e.Continued {
-		text += fmt.Sprintf(", went on after %d errors", e.Total)
+		text += fmt.Sprintf(", continued after %d errors", e.Total)
 	}
 	return text
 }

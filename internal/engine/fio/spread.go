@@ -34,7 +34,7 @@ func (l *load) spread(path *field.Path, parameters *Parameters) field.ErrorList 
 		}
 		if s.serves() {
 			problems = append(problems, field.Forbidden(path, fmt.Sprintf(
-				"file_service_type is set, and with several volumes or raw devices a job goes from one file to the next in turn: leave it out (section [%s])", s.name)))
+				"file_service_type is not supported with several volumes or raw devices, where jobs use their files in turn: remove it (section [%s])", s.name)))
 		}
 		per := s.fileBytes / uint64(volumes)                                                                              // #nosec G115 -- at least 1
 		whole := per*uint64(volumes) == s.fileBytes && per >= max(s.blockBytes, 1) && (!s.direct || per%sectorBytes == 0) // #nosec G115
@@ -44,7 +44,7 @@ func (l *load) spread(path *field.Path, parameters *Parameters) field.ErrorList 
 		if !whole {
 			unit := uint64(volumes) * max(s.blockBytes, sectorBytes) // #nosec G115 -- at least 1
 			problems = append(problems, field.Invalid(path.Child("datasetSize"), s.fileBytes, fmt.Sprintf(
-				"each file is spread over %d volumes, and its %d bytes are no multiple of %d: choose datasetSize so that they are", volumes, s.fileBytes, unit)))
+				"each file is spread over %d volumes, but its %d bytes are not a multiple of %d: change datasetSize", volumes, s.fileBytes, unit)))
 			continue
 		}
 		s.fileBytes = per
@@ -64,7 +64,7 @@ func (l *load) spread(path *field.Path, parameters *Parameters) field.ErrorList 
 		}
 		s.files *= volumes
 		if files += s.fileSets() * s.files; files > maxFiles {
-			problems = append(problems, field.Forbidden(path, fmt.Sprintf("that makes %d files a client on %d volumes, at most %d are allowed", files, volumes, maxFiles)))
+			problems = append(problems, field.Forbidden(path, fmt.Sprintf("results in %d files per client on %d volumes, the limit is %d", files, volumes, maxFiles)))
 		}
 	}
 	if parameters.Devices {

@@ -63,7 +63,7 @@ func typedLoad(path *field.Path, profile *v1alpha1.FioProfile, layoutJobs int, e
 func (r *typedReader) bytes(name string, quantity *resource.Quantity) uint64 {
 	value, ok := whole(quantity)
 	if !ok || value <= 0 {
-		r.invalid(name, quantity.String(), "must be a whole number of bytes, more than 0, such as 4Ki or 1Gi")
+		r.invalid(name, quantity.String(), "must be a whole number of bytes above 0, such as 4Ki or 1Gi")
 		return 0
 	}
 	return uint64(value)
@@ -77,14 +77,14 @@ func (r *typedReader) shape() {
 	case v1alpha1.FioRandom:
 		r.random = true
 	case "":
-		r.problems = append(r.problems, field.Required(r.path.Child("pattern"), "set Sequential or Random, or give a jobFile"))
+		r.problems = append(r.problems, field.Required(r.path.Child("pattern"), "set Sequential or Random, or use jobFile"))
 	default:
 		r.problems = append(r.problems, field.NotSupported(r.path.Child("pattern"), p.Pattern,
 			[]v1alpha1.FioPattern{v1alpha1.FioSequential, v1alpha1.FioRandom}))
 	}
 	switch {
 	case p.ReadPercent == nil:
-		r.problems = append(r.problems, field.Required(r.path.Child("readPercent"), "set 100 for reads, 0 for writes, or a mix, or give a jobFile"))
+		r.problems = append(r.problems, field.Required(r.path.Child("readPercent"), "set 100 for reads, 0 for writes, or a mix, or use jobFile"))
 	case *p.ReadPercent < 0 || *p.ReadPercent > 100:
 		r.invalid("readPercent", *p.ReadPercent, "must be from 0 to 100")
 	default:
@@ -92,7 +92,7 @@ func (r *typedReader) shape() {
 		r.section.reads, r.section.writes = r.readPercent > 0, r.readPercent < 100
 	}
 	if p.BlockSize == nil {
-		r.problems = append(r.problems, field.Required(r.path.Child("blockSize"), "set the size of each operation, such as 4Ki, or give a jobFile"))
+		r.problems = append(r.problems, field.Required(r.path.Child("blockSize"), "set the size of each operation, such as 4Ki, or use jobFile"))
 		return
 	}
 	if r.section.blockBytes = r.bytes("blockSize", p.BlockSize); r.section.blockBytes > maxBlockBytes {
@@ -115,12 +115,12 @@ func (r *typedReader) engine() {
 	s.direct = p.Direct == nil || *p.Direct
 	if s.engine == string(v1alpha1.FioMmap) {
 		if p.Direct != nil && *p.Direct {
-			r.invalid("direct", true, "mmap works on the page cache and can not be direct: set direct to false or another ioEngine")
+			r.invalid("direct", true, "mmap uses the page cache and cannot be direct: set direct to false, or use another ioEngine")
 		}
 		s.direct = false
 	}
 	if s.direct && !s.diskless() && s.blockBytes%sectorBytes != 0 {
-		r.invalid("blockSize", p.BlockSize.String(), "must be a multiple of 512 with direct I/O: change it, or set direct to false")
+		r.invalid("blockSize", p.BlockSize.String(), "must be a multiple of 512 for direct I/O: change it, or set direct to false")
 	}
 	s.depth = 1
 	if p.QueueDepth != nil {
@@ -130,7 +130,7 @@ func (r *typedReader) engine() {
 	case s.depth < 1 || s.depth > depthMost:
 		r.invalid("queueDepth", s.depth, fmt.Sprintf("must be from 1 to %d", depthMost))
 	case s.depth > 1 && !asynchronous:
-		r.invalid("queueDepth", s.depth, fmt.Sprintf("the engine %s does one operation at a time: use libaio, or more jobs", s.engine))
+		r.invalid("queueDepth", s.depth, fmt.Sprintf("the I/O engine %s does one operation at a time: use libaio, or more jobs", s.engine))
 	}
 }
 
@@ -162,10 +162,10 @@ func (r *typedReader) counts(layoutJobs int) {
 		s.layoutJobs = s.jobs
 	}
 	if !s.shared && s.jobs > s.layoutJobs {
-		r.invalid("jobs", s.jobs, fmt.Sprintf("only %d jobs have files: lay out the files for the largest number of jobs, or set fileSharing to Shared", s.layoutJobs))
+		r.invalid("jobs", s.jobs, fmt.Sprintf("files are laid out for only %d jobs: lay them out for the largest number of jobs, or set fileSharing to Shared", s.layoutJobs))
 	}
 	if files := s.fileSets() * s.files; files > maxFiles {
-		r.invalid("filesPerJob", s.files, fmt.Sprintf("that makes %d files a client, at most %d are allowed", files, maxFiles))
+		r.invalid("filesPerJob", s.files, fmt.Sprintf("results in %d files per client, the limit is %d", files, maxFiles))
 	}
 	r.dataset = r.bytes("datasetSize", &p.DatasetSize)
 }
@@ -179,10 +179,10 @@ func (r *typedReader) layout() {
 	switch whole := r.dataset / unit * unit; {
 	case whole == 0:
 		r.invalid("datasetSize", r.profile.DatasetSize.String(), fmt.Sprintf(
-			"is too small: each of the %d files must hold a block of %d bytes, so %d at least", files, s.blockBytes, unit))
+			"is too small: each of the %d files must hold a block of %d bytes, so use at least %d", files, s.blockBytes, unit))
 	case r.exact && whole != r.dataset, r.dataset%files != 0:
 		r.invalid("datasetSize", r.profile.DatasetSize.String(), fmt.Sprintf(
-			"does not divide into %d files of whole blocks of %d bytes: use %d or %d", files, s.blockBytes, whole, whole+unit))
+			"cannot be divided into %d files of whole blocks of %d bytes: use %d or %d", files, s.blockBytes, whole, whole+unit))
 	}
 	if !s.shared || r.random || s.jobs == 1 || len(r.problems) > 0 {
 		return
@@ -191,7 +191,7 @@ func (r *typedReader) layout() {
 	s.part = s.fileBytes / uint64(s.jobs) / s.blockBytes * s.blockBytes // #nosec G115 -- at least 1
 	if s.part == 0 {
 		r.invalid("datasetSize", r.profile.DatasetSize.String(), fmt.Sprintf(
-			"is too small: each of the %d jobs needs a part of %d bytes of every shared file", s.jobs, s.blockBytes))
+			"is too small: each of the %d jobs needs %d bytes of every shared file", s.jobs, s.blockBytes))
 	}
 }
 
@@ -225,7 +225,7 @@ func (r *typedReader) base() {
 		case err != nil:
 			r.invalid("randomDistribution", text, err.Error())
 		case !r.random:
-			r.invalid("randomDistribution", text, "is only for the pattern Random")
+			r.invalid("randomDistribution", text, "applies only to the pattern Random")
 		}
 		r.set("random_distribution", written)
 	}
@@ -251,7 +251,7 @@ func (r *typedReader) content() {
 	}
 	if r.profile.CompressLike != "" {
 		if r.profile.Compressibility != nil {
-			r.invalid("compressLike", r.profile.CompressLike, "says how far data can be compressed, and so does compressibility: remove one")
+			r.invalid("compressLike", r.profile.CompressLike, "conflicts with compressibility: remove one")
 		}
 		r.set(compressPercentage, undecidedPercentage)
 		r.set("buffer_compress_chunk", strconv.Itoa(defaultChunk))
@@ -281,7 +281,7 @@ func (r *typedReader) flushes() {
 	path := r.path.Child("fsync")
 	data := f.Data != nil && *f.Data
 	if f.EveryWrites == nil && data {
-		r.problems = append(r.problems, field.Required(path.Child("everyWrites"), "data needs it: set after how many writes to flush"))
+		r.problems = append(r.problems, field.Required(path.Child("everyWrites"), "data requires it: set the number of writes between flushes"))
 	}
 	if f.EveryWrites != nil {
 		if *f.EveryWrites < 1 {
@@ -325,7 +325,7 @@ func (r *typedReader) options() {
 func (r *typedReader) cautions() []string {
 	s := &r.section
 	if !s.direct && !s.diskless() && s.engine == string(v1alpha1.FioLibaio) && s.depth > 1 {
-		return []string{"libaio without direct I/O does one operation at a time, whatever queueDepth says: use io_uring or more jobs"}
+		return []string{"libaio without direct I/O does one operation at a time, regardless of queueDepth: use io_uring or more jobs"}
 	}
 	return nil
 }

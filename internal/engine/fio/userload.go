@@ -26,20 +26,20 @@ func jobFileLoad(text string, datasetBytes uint64) (load, error) {
 		files += read.jobs * read.files
 		result.sections = append(result.sections, read)
 		if !read.direct && !read.diskless() {
-			result.cautions = append(result.cautions, fmt.Sprintf("section [%s] is not direct: the page cache of the client takes part", read.name))
+			result.cautions = append(result.cautions, fmt.Sprintf("section [%s] is not direct: it uses the client's page cache", read.name))
 		}
 	}
 	if jobs > 4*maxJobs {
-		problems = append(problems, fmt.Errorf("the job file has %d jobs, at most %d are allowed", jobs, 4*maxJobs))
+		problems = append(problems, fmt.Errorf("the job file has %d jobs, the limit is %d", jobs, 4*maxJobs))
 	}
 	if files > maxFiles {
-		problems = append(problems, fmt.Errorf("the job file has %d files, at most %d are allowed", files, maxFiles))
+		problems = append(problems, fmt.Errorf("the job file has %d files, the limit is %d", files, maxFiles))
 	}
 	if len(problems) > 0 {
 		return load{}, errors.Join(problems...)
 	}
 	if total := result.bytes(true); total != datasetBytes {
-		return load{}, fmt.Errorf("the files of the job file add up to %d bytes a client but datasetSize is %d: set datasetSize to %d",
+		return load{}, fmt.Errorf("the files of the job file add up to %d bytes per client, but datasetSize is %d: set datasetSize to %d",
 			total, datasetBytes, total)
 	}
 	return result, nil
@@ -153,17 +153,17 @@ func (s *loadSection) files1(r *sectionReader) error {
 	case each > 0:
 		s.fileBytes = each
 		if size > 0 && size != each*count {
-			return fmt.Errorf("%s: size %d is not nrfiles x filesize (%d x %d): leave size out", where, size, count, each)
+			return fmt.Errorf("%s: size %d is not nrfiles x filesize (%d x %d): remove size", where, size, count, each)
 		}
 	case size == 0:
-		return fmt.Errorf("%s has no size: without it the layout can not be known. Set size in bytes, for each of the %d jobs", where, s.jobs)
+		return fmt.Errorf("%s has no size, which the layout needs: set size in bytes, for each of the %d jobs", where, s.jobs)
 	case size%count != 0:
-		return fmt.Errorf("%s: size %d does not divide into %d files: use %d", where, size, count, (size/count+1)*count)
+		return fmt.Errorf("%s: size %d cannot be divided into %d files: use %d", where, size, count, (size/count+1)*count)
 	default:
 		s.fileBytes = size / count
 	}
 	if s.blockBytes > 0 && s.fileBytes < s.blockBytes {
-		return fmt.Errorf("%s: files of %d bytes are smaller than a block of %d", where, s.fileBytes, s.blockBytes)
+		return fmt.Errorf("%s: files of %d bytes are smaller than a block of %d bytes", where, s.fileBytes, s.blockBytes)
 	}
 	return nil
 }
@@ -172,14 +172,14 @@ func (s *loadSection) files1(r *sectionReader) error {
 func (s *loadSection) fits() error {
 	switch {
 	case s.trims && !s.diskless():
-		return fmt.Errorf("section [%s]: trim works on block devices only, not on the files of a volume", s.name)
+		return fmt.Errorf("section [%s]: trim works only on block devices, not on files", s.name)
 	case s.engine == "mmap" && s.direct:
-		return fmt.Errorf("section [%s]: mmap works on the page cache and can not be direct", s.name)
+		return fmt.Errorf("section [%s]: mmap uses the page cache and cannot be direct: remove direct", s.name)
 	case s.depth > 1 && !ioEngines[s.engine]:
-		return fmt.Errorf("section [%s]: iodepth is %d but the engine %s does one operation at a time: set ioengine=libaio, or leave iodepth out",
+		return fmt.Errorf("section [%s]: iodepth is %d, but the I/O engine %s does one operation at a time: set ioengine=libaio, or remove iodepth",
 			s.name, s.depth, s.engine)
 	case s.direct && !s.diskless() && s.blockBytes%sectorBytes != 0:
-		return fmt.Errorf("section [%s]: bs %d is not a multiple of 512, which direct I/O needs", s.name, s.blockBytes)
+		return fmt.Errorf("section [%s]: bs %d is not a multiple of 512, which direct I/O requires", s.name, s.blockBytes)
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func jsonField(text string) (string, string, bool) {
 
 func (s *Stream) beginObject(isSummary bool, access string, line int) {
 	if s.json.open {
-		s.damaged(line, "an object begins inside of another")
+		s.damaged(line, "an object starts within another one")
 	}
 	s.json = jsonObject{open: true, isSummary: isSummary, row: newRow(), seen: map[string]bool{}}
 	s.json.row.access, s.json.summary.access = access, access
@@ -147,7 +147,7 @@ func (s *Stream) endObject(line int) {
 		s.summarized(&object.summary, line)
 	case object.row.access == "remove":
 	case object.damaged:
-		s.damaged(line, "a %s has something in it that is none of its figures: %q", object.row.access, object.bad)
+		s.damaged(line, "a %s has an unexpected value: %q", object.row.access, object.bad)
 	default:
 		for _, name := range slices.Sorted(maps.Keys(jsonFigures)) {
 			if !object.seen[name] {

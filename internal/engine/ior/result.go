@@ -172,7 +172,7 @@ func (j *judge) decide() {
 		return
 	}
 	if j.output.DryRun {
-		j.end(Failed, FailureNoOutput, "it was a dry run: no I/O was done, and the figures mean nothing")
+		j.end(Failed, FailureNoOutput, "it was a dry run without I/O, so its figures are meaningless")
 		return
 	}
 	if err := checkSummaries(j.output); err != nil {
@@ -185,15 +185,15 @@ func (j *judge) decide() {
 		j.result.Outcome = Complete
 	case j.exit.Stopped && (failure == "" || stoppable(failure)):
 		j.result.Outcome = Stopped
-		j.result.Message = "it was stopped; the repetitions that had ended count"
+		j.result.Message = "it was stopped early; complete repetitions are used"
 		if !finished {
-			j.result.Message = "it was stopped before a repetition had ended"
+			j.result.Message = "it was stopped before a repetition was complete"
 		}
 	case finished:
 		j.end(CutShort, failure, reason)
 	default:
 		if failure == "" {
-			failure, reason = FailureNoOutput, "there is no repetition in it"
+			failure, reason = FailureNoOutput, "no repetition"
 		}
 		j.end(Failed, failure, reason)
 	}
@@ -231,13 +231,13 @@ func (j *judge) flaw() (Failure, string) {
 	case len(output.Damaged) > 0:
 		return FailureInvalidOutput, fmt.Sprintf("line %d: %s", output.Damaged[0].Line, output.Damaged[0].Reason)
 	case output.Partial:
-		return FailureTruncated, "it ends inside of a line or an object"
+		return FailureTruncated, "it ends within a line or object"
 	case output.Format == "" && len(output.Repetitions) == 0:
 		return FailureNoOutput, firstLine(output.Noise)
 	case j.exit.Code != 0:
 		return FailureOther, fmt.Sprintf("exit code %d", j.exit.Code)
 	case output.Format != FormatCSV && !output.Finished:
-		return FailureTruncated, "the line that tells its end is missing"
+		return FailureTruncated, "its last line is missing"
 	}
 	if missing := j.missing(); missing != "" {
 		return FailureTruncated, missing
@@ -253,12 +253,12 @@ func (j *judge) missing() string {
 			counts[repetition.Operation]++
 		}
 		if j.expected.Tasks > 0 && repetition.Tasks > 0 && repetition.Tasks != j.expected.Tasks {
-			return fmt.Sprintf("%d of %d ranks took part", repetition.Tasks, j.expected.Tasks)
+			return fmt.Sprintf("only %d of %d ranks took part", repetition.Tasks, j.expected.Tasks)
 		}
 	}
 	for _, operation := range j.expected.Operations {
 		if got := counts[operation]; got < j.expected.Repetitions && !j.ownTimeLimit() {
-			return fmt.Sprintf("%d of %d repetitions of %v", got, j.expected.Repetitions, operation)
+			return fmt.Sprintf("only %d of %d repetitions of %v", got, j.expected.Repetitions, operation)
 		}
 	}
 	if j.ownTimeLimit() {
@@ -266,10 +266,10 @@ func (j *judge) missing() string {
 	}
 	writes, reads := counts[measure.Write], counts[measure.Read]
 	if writes > 0 && reads > 0 && writes != reads {
-		return fmt.Sprintf("%d repetitions of Write and %d of Read", writes, reads)
+		return fmt.Sprintf("%d repetitions of Write, but %d of Read", writes, reads)
 	}
 	if declared := output.DeclaredRepetitions; max(writes, reads) < declared {
-		return fmt.Sprintf("%d of %d repetitions", max(writes, reads), declared)
+		return fmt.Sprintf("only %d of %d repetitions", max(writes, reads), declared)
 	}
 	return ""
 }
@@ -291,29 +291,29 @@ func (j *judge) warn() {
 		j.result.Warnings = append(j.result.Warnings, Warning{Kind: kind, Message: fmt.Sprintf(format, arguments...)})
 	}
 	if output.StonewallHit > 0 {
-		add(WarnStonewalled, "%d repetitions were ended by the stonewall's time, before all of their work was done", output.StonewallHit)
+		add(WarnStonewalled, "the stonewall ended %d repetitions before their work was done", output.StonewallHit)
 	}
 	if declared := output.DeclaredRepetitions; j.result.Outcome == Complete && declared > 0 && output.Tests == 1 {
 		for _, summary := range j.result.Summary {
 			if summary.Repetitions < declared {
-				add(WarnFewerRepetitions, "%d of %d repetitions of %v: the time limit of -T was over", summary.Repetitions, declared, summary.Operation)
+				add(WarnFewerRepetitions, "only %d of %d repetitions of %v: the time limit of -T was reached", summary.Repetitions, declared, summary.Operation)
 			}
 		}
 	}
 	if output.Tests > 1 {
-		add(WarnSeveralTests, "the output holds %d tests; their repetitions are in one summary", output.Tests)
+		add(WarnSeveralTests, "the output has %d tests, which share one summary", output.Tests)
 	}
 	if output.Format == FormatCSV && j.expected.Repetitions == 0 && !j.expected.Limited && j.result.Outcome == Complete {
-		add(WarnEndUnknown, "the CSV does not tell how many repetitions were asked for: a run that was killed between two looks the same")
+		add(WarnEndUnknown, "the CSV does not show the requested number of repetitions: a run killed between two repetitions looks the same")
 	}
 	if output.Version == "" {
-		add(WarnVersionUnknown, "the CSV does not tell the version of IOR, nor its data pattern")
+		add(WarnVersionUnknown, "the CSV does not show the version of IOR and the data pattern")
 	}
 	for _, text := range output.Warnings {
 		add(WarnToolMessages, "%s", text)
 	}
 	if output.MoreWarnings > 0 {
-		add(WarnToolMessages, "%d more of IOR's own warnings", output.MoreWarnings)
+		add(WarnToolMessages, "%d more warnings of IOR", output.MoreWarnings)
 	}
 }
 

@@ -113,7 +113,7 @@ func (s *Stream) lastLine(line textLine) {
 func (s *Stream) line(line textLine) {
 	switch {
 	case line.long:
-		s.damaged(line.number, "a line is longer than %d bytes", maxLineBytes)
+		s.damaged(line.number, "a line exceeds %d bytes", maxLineBytes)
 	case line.text == "", s.headless(line), s.message(line), s.heading(line):
 	case s.output.Format == FormatJSON:
 		s.jsonLine(line)
@@ -155,7 +155,7 @@ func (s *Stream) heading(line textLine) bool {
 		s.section, s.columns = sectionSummary, nil
 		if !slices.Equal(strings.Fields(text), summaryHeading) {
 			s.section = sectionHead
-			s.warn("the summary of this version of IOR is not known here, it is left out")
+			s.warn("the summary format of this IOR version is unknown and ignored")
 		}
 	case strings.HasPrefix(text, "IOR-") && s.output.Version == "":
 		version, rest, _ := strings.Cut(strings.TrimPrefix(text, "IOR-"), ":")
@@ -177,7 +177,7 @@ func (s *Stream) heading(line textLine) bool {
 // begin starts the rows of a test.
 func (s *Stream) begin(format Format, columns []column, line int) {
 	if columns == nil {
-		s.damaged(line, "the headings of the %s are not those of IOR", format)
+		s.damaged(line, "unknown headings of the %s", format)
 		s.section = sectionHead
 		return
 	}
@@ -207,7 +207,7 @@ func (s *Stream) row(line textLine) bool {
 			return true
 		}
 		if at, ok := embedded(line.text); ok && s.output.Format == FormatCSV {
-			s.damaged(line.number, "a row begins inside of a line: %q", clip(line.text[at:]))
+			s.damaged(line.number, "a row starts within a line: %q", clip(line.text[at:]))
 			return true
 		}
 		return false
@@ -261,7 +261,7 @@ func (s *Stream) repetition(read *row, operation measure.Operation, line int) {
 		s.damaged(line, "%v", err)
 		return
 	case read.index < s.next[operation]:
-		s.damaged(line, "repetition %d of %s is there twice", read.index, read.access)
+		s.damaged(line, "duplicate repetition %d of %s", read.index, read.access)
 		return
 	case read.index > s.next[operation]:
 		s.damaged(line, "repetition %d of %s is followed by %d", s.next[operation]-1, read.access, read.index)
@@ -272,7 +272,7 @@ func (s *Stream) repetition(read *row, operation measure.Operation, line int) {
 		s.output.Tasks = read.tasks
 	}
 	if len(s.output.Repetitions) >= maxRepetitions {
-		s.damaged(line, "more than %d repetitions: the rest is left out", maxRepetitions)
+		s.damaged(line, "more than %d repetitions: the rest is ignored", maxRepetitions)
 		return
 	}
 	result.Test = s.output.Tests

@@ -74,7 +74,7 @@ func TestEveryCut(t *testing.T) {
 			}
 			result := Final(output, Exit{}, "", Expectation{Repetitions: len(whole.Repetitions), Operations: []measure.Operation{measure.Write}})
 			if result.Outcome == Complete && len(output.Repetitions) < len(whole.Repetitions) {
-				t.Fatalf("%s cut at %d of %d is complete with %d repetitions", name, cut, len(text), len(output.Repetitions))
+				t.Fatalf("only %s cut at %d of %d is complete with %d repetitions", name, cut, len(text), len(output.Repetitions))
 			}
 		}
 	}
