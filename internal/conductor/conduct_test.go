@@ -181,8 +181,8 @@ func TestClientIsReplaced(t *testing.T) {
 	c := conduct(t, 1, time.Hour)
 	lose := c.Connect(endpoint(t, 0, agentAt(t, 0)))
 	await(t, c, 0, "ready", is(decide.Ready))
-	lose("its process ended")
-	if facts := await(t, c, 0, "lost", is(decide.Lost)); facts.Message != "its process ended" {
+	lose("its process exited")
+	if facts := await(t, c, 0, "lost", is(decide.Lost)); facts.Message != "its process exited" {
 		t.Errorf("lost: %s", facts.Message)
 	}
 	c.Connect(endpoint(t, 0, agentAt(t, 0)))
@@ -190,7 +190,7 @@ func TestClientIsReplaced(t *testing.T) {
 	if facts.Replacements != 1 {
 		t.Errorf("it was replaced %d times", facts.Replacements)
 	}
-	lose("its process ended, this time really")
+	lose("its process exited, this time really")
 	begin(t, c, first, 0)
 	grows(t, c, first, 0, 5)
 	end(t, c, first, 0)

@@ -433,7 +433,7 @@ func (w *world) lose(key decide.ClientKey) func(*world) {
 // gone is the end of a client. What it had done is not known to a conductor that has not met it.
 func (w *world) gone(client *decide.Client) {
 	w.breakJob(client.Key, peerLost(client.Key))
-	client.Connection, client.Message = decide.Lost, "its process ended: signal: killed"
+	client.Connection, client.Message = decide.Lost, "its process exited: signal: killed"
 	if w.unmet[client.Key] {
 		client.Attempts = map[decide.Attempt]decide.ClientStep{}
 	}

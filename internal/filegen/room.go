@@ -17,7 +17,7 @@ func (m *maker) checkRoom() error {
 	defer func() { _ = folder.Close() }()
 	var space unix.Statfs_t
 	if err := unix.Fstatfs(int(folder.Fd()), &space); err != nil {
-		return fmt.Errorf("look how much room there is: %w", err)
+		return fmt.Errorf("get the free space: %w", err)
 	}
 	files, bytes := left(m.root.FS(), m.options.Directory)
 	unit := max(space.Frsize, space.Bsize, 1)
@@ -28,10 +28,10 @@ func (m *maker) checkRoom() error {
 	count, total := uint64(m.options.Count), uint64(m.options.TotalBytes) //nolint:gosec // They were checked.
 	// Many file systems do not report a number of inodes.
 	if want := count - min(count, files) + 2; space.Files > 0 && space.Ffree < want {
-		return fmt.Errorf("no room for so many files: %d are to be made, and %d can still be: remove some, or make fewer and larger ones", want, space.Ffree)
+		return fmt.Errorf("too few free inodes: %d files are needed, only %d more can be created: remove some, or create fewer and larger ones", want, space.Ffree)
 	}
 	if want := total - min(total, bytes); free < want {
-		return fmt.Errorf("no space left for the files: they need %d bytes more, and %d are free: make the volume larger, or --total-bytes smaller", want, free)
+		return fmt.Errorf("too little free space: %d bytes are needed, only %d are free: enlarge the volume, or lower --total-bytes", want, free)
 	}
 	return nil
 }

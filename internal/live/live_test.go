@@ -111,7 +111,7 @@ var worlds = map[string]struct {
 	"idle":  {3, 13 * time.Minute, func(run *v1alpha1.BenchmarkRun) { run.Status.Live.Operations = nil }},
 	"failed": {2, 10 * time.Minute, func(run *v1alpha1.BenchmarkRun) {
 		run.Status.EndTime, run.Status.Stage, run.Status.Live = at(9*time.Minute), v1alpha1.StageFailed, nil
-		run.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionFailed, Status: metav1.ConditionTrue, Reason: "Stopped", Message: "the command got the signal: interrupt"}}
+		run.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionFailed, Status: metav1.ConditionTrue, Reason: "Stopped", Message: "the command received the signal: interrupt"}}
 	}},
 }
 

@@ -49,7 +49,7 @@ func InRunner(parent context.Context) (ctx context.Context, journal *Journal, st
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
-		cancel(fmt.Errorf("the command got the signal: %s", <-signals))
+		cancel(fmt.Errorf("the command received the signal: %s", <-signals))
 	}()
 	return ctx, NewJournal(os.NewFile(fdJournal, "journal")), func() { signal.Stop(signals) }, true
 }
@@ -59,19 +59,19 @@ func InRunner(parent context.Context) (ctx context.Context, journal *Journal, st
 // series, and returns dead's exit code.
 func Guard(arguments []string, dead func(*v1alpha1.BenchmarkRun, *series.Log, error) int) (int, error) {
 	if err := process.SetSubreaper(); err != nil {
-		return 0, fmt.Errorf("become the parent of orphans: %w", err)
+		return 0, fmt.Errorf("become the subreaper of orphaned processes: %w", err)
 	}
 	program, err := os.Executable()
 	if err != nil {
-		return 0, fmt.Errorf("find this program: %w", err)
+		return 0, fmt.Errorf("find the path of this program: %w", err)
 	}
 	journal, journalWriter, err := os.Pipe()
 	if err != nil {
-		return 0, fmt.Errorf("make a pipe to the runner: %w", err)
+		return 0, fmt.Errorf("create a pipe to the runner: %w", err)
 	}
 	lifelineReader, lifeline, err := os.Pipe()
 	if err != nil {
-		return 0, fmt.Errorf("make a pipe to the runner: %w", err)
+		return 0, fmt.Errorf("create a pipe to the runner: %w", err)
 	}
 	defer func() { _ = lifeline.Close() }()
 	runner := exec.Command(program, arguments...)

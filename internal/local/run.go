@@ -42,7 +42,7 @@ type runner struct {
 // An error means that no run was created.
 func Run(ctx context.Context, options Options) (*v1alpha1.BenchmarkRun, error) {
 	if err := process.SetSubreaper(); err != nil {
-		return nil, fmt.Errorf("become the parent of orphans: %w", err)
+		return nil, fmt.Errorf("become the subreaper of orphaned processes: %w", err)
 	}
 	if err := checkTools(options.Plan, options.Run); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (r *runner) now() time.Time { return r.conductor.Reference.Now() }
 func (r *runner) identify() error {
 	master, err := identity.NewMaster()
 	if err != nil {
-		return fmt.Errorf("make the run's identities: %w", err)
+		return fmt.Errorf("create the run's identities: %w", err)
 	}
 	deadline, err := r.options.Run.ActiveDeadline.Parse()
 	if err != nil {
@@ -94,7 +94,7 @@ func (r *runner) identify() error {
 	}
 	r.authority, err = identity.ForRun(master, string(r.run.UID), identity.ValidityOf(time.Now(), deadline, time.Hour))
 	if err != nil {
-		return fmt.Errorf("make the run's identities: %w", err)
+		return fmt.Errorf("create the run's identities: %w", err)
 	}
 	return nil
 }

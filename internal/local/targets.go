@@ -85,7 +85,7 @@ func (r *runner) proveTarget(spec *v1alpha1.Target) error {
 		}
 		for _, other := range added.volumes {
 			if other.mount.Device == mount.Device && other.mount.Inode == mount.Inode {
-				return fmt.Errorf("%s and %s are one directory: give each volume one of its own", other.mount.Path, mount.Path)
+				return fmt.Errorf("%s and %s are the same directory: use a separate directory for each volume", other.mount.Path, mount.Path)
 			}
 		}
 		readOnly = append(readOnly, only)
@@ -130,8 +130,8 @@ func (r *runner) proveDirectory(spec *v1alpha1.Target, directory string) (mount 
 		return mount, false, err
 	}
 	if first := r.options.Plan.FirstChange(spec); first != "" {
-		return mount, false, fmt.Errorf("phase %s writes to it, and %w. With dataPolicy: Retain, phases of fio can read there what an earlier run has "+
-			"laid out under the same prepare phases", first, err)
+		return mount, false, fmt.Errorf("phase %s writes to it, but %w. With dataPolicy: Retain, fio phases can read data that an earlier run with "+
+			"the same prepare phases has laid out", first, err)
 	}
 	mount, err = dataset.ProveMount(directory, dataset.Expectation{ReadOnly: true})
 	return mount, true, err
@@ -229,9 +229,9 @@ func (t *target) clearLeft(run *v1alpha1.BenchmarkRun) {
 	if removed == 0 {
 		return // other runs are active there or have kept their data: nothing to report
 	}
-	message := fmt.Sprintf("target %s: %d directories of clients were removed that runs on this machine had left", t.name, removed)
+	message := fmt.Sprintf("target %s: removed %d client directories left by earlier runs on this machine", t.name, removed)
 	if len(stays) > 0 {
-		message += "; some stay: " + strings.Join(stays, "; ")
+		message += "; others remain: " + strings.Join(stays, "; ")
 	}
 	record.Warn(run, v1alpha1.Warning{Type: v1alpha1.WarningDataLeftBehind, Severity: v1alpha1.SeverityInfo, Message: v1alpha1.Truncate(message, 512)})
 }

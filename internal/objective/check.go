@@ -38,20 +38,20 @@ func unfit(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) 
 	switch {
 	case o.Burst != nil, o.TimeToBaseline != nil, o.Credits != nil, o.Baseline != nil, o.Refill != nil:
 		if !drains {
-			return fmt.Sprintf("it is a %s phase, and %s is measured by a burstDrain, or a cooldown with redrain: name one", phasekind.Name(kind), strings.SplitN(Figure(o), " of ", 2)[0])
+			return fmt.Sprintf("it is a %s phase, but only burstDrain phases and cooldowns with redrain measure %s: name one", phasekind.Name(kind), strings.SplitN(Figure(o), " of ", 2)[0])
 		}
 		return ""
 	case o.Ratio != nil && o.Ratio.Of == "Compression":
 		return ""
 	case kind == v1alpha1.PhaseCooldown && !redrains:
-		return "it is a cooldown, which loads nothing: name another phase"
+		return "it is a cooldown without load: name another phase"
 	case inCells && o.Cell == nil:
-		return fmt.Sprintf("it is a %s, which has a result for each cell: add cell, such as {jobs: 8}", phasekind.Name(kind))
+		return fmt.Sprintf("it is a %s phase, which has a result for each cell: add cell, such as {jobs: 8}", phasekind.Name(kind))
 	case !inCells && o.Cell != nil:
 		return fmt.Sprintf("it is a %s phase, which has no cells: remove cell", phasekind.Name(kind))
 	}
 	if o.Latency != nil && !timesOperations(o, run, phase) {
-		return "its program is not fio, and only fio times single operations: ask for throughput or iops"
+		return "only fio measures latency, but its workload is another engine: use throughput or iops"
 	}
 	return ""
 }

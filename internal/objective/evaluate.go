@@ -214,12 +214,12 @@ func (j *judged) say(unit string, others int) string {
 	if j.atMost {
 		bound = "at most"
 	}
-	text := fmt.Sprintf("%s: %s, %s %s is wanted", j.figure.where, written(unit, j.figure.value), bound, written(unit, *j.required))
+	text := fmt.Sprintf("%s: %s, want %s %s", j.figure.where, written(unit, j.figure.value), bound, written(unit, *j.required))
 	if j.figure.lower != nil && j.figure.upper != nil && *j.figure.lower <= *j.required && *j.required <= *j.figure.upper {
-		text += fmt.Sprintf("; by its 95 %% interval, %s to %s, it might be on either side", written(unit, *j.figure.lower), written(unit, *j.figure.upper))
+		text += fmt.Sprintf("; its 95 %% interval, %s to %s, includes the bound", written(unit, *j.figure.lower), written(unit, *j.figure.upper))
 	}
 	if others > 0 {
-		text += fmt.Sprintf("; of %d that are judged this one decides", others+1)
+		text += fmt.Sprintf("; it is the worst of %d figures", others+1)
 	}
 	return text
 }

@@ -66,14 +66,14 @@ func (r Room) Message() string {
 	case r.Limit == 0 && r.Before == nil:
 		return ""
 	case r.Limit == 0:
-		return fmt.Sprintf("waits for run %s, which is ahead of it and waits for free clients", r.Before.Name)
+		return fmt.Sprintf("waits for run %s, which is ahead of it and also waits for free clients", r.Before.Name)
 	case r.Never():
-		return fmt.Sprintf("the run has %d clients, and the operator conducts at most %d at a time %s (%s): use fewer clients or targets, or raise that limit",
+		return fmt.Sprintf("the run has %d clients, but the operator allows at most %d at a time %s (%s): use fewer clients or targets, or raise the limit",
 			r.Needs, r.Limit, where, flag)
 	case r.All:
 		// Readers of this namespace must not learn how many clients others use.
-		return fmt.Sprintf("waits for %d free clients: the operator conducts at most %d at a time %s (%s)", r.Needs, r.Limit, where, flag)
+		return fmt.Sprintf("waits for %d free clients: the operator allows at most %d at a time %s (%s)", r.Needs, r.Limit, where, flag)
 	}
-	return fmt.Sprintf("waits for %d free clients: the operator conducts at most %d at a time %s (%s), and %d are free",
+	return fmt.Sprintf("waits for %d free clients: the operator allows at most %d at a time %s (%s), %d are free",
 		r.Needs, r.Limit, where, flag, r.Free)
 }

@@ -57,9 +57,9 @@ func Judge(history *v1alpha1.ComparedHistory, stored []Run, run Run, policy *v1a
 func notComparable(run *Run) string {
 	switch {
 	case !run.Valid:
-		return fmt.Sprintf("run %s is not valid and is compared with none", run.Name)
+		return fmt.Sprintf("run %s is not valid, so it is not compared", run.Name)
 	case run.By == nil || len(run.By.Figures) == 0:
-		return fmt.Sprintf("run %s has no figure that runs are compared by: give it a phase steady, ramp, sweep or burstDrain", run.Name)
+		return fmt.Sprintf("run %s has no figure to compare: add a steady, ramp, sweep or burstDrain phase", run.Name)
 	}
 	return ""
 }
@@ -212,9 +212,9 @@ func difference(fact detect.FactChange) string {
 	case digests:
 		return v1alpha1.Truncate("specification: "+name+" is another", 256)
 	case fact.Before == "":
-		return v1alpha1.Truncate(fmt.Sprintf("%s: %s, not known before", fact.Name, fact.After), 256)
+		return v1alpha1.Truncate(fmt.Sprintf("%s: %s, unknown before", fact.Name, fact.After), 256)
 	case fact.After == "":
-		return v1alpha1.Truncate(fmt.Sprintf("%s: %s before, not known now", fact.Name, fact.Before), 256)
+		return v1alpha1.Truncate(fmt.Sprintf("%s: %s before, unknown now", fact.Name, fact.Before), 256)
 	}
 	return v1alpha1.Truncate(fmt.Sprintf("%s: %s before, %s now", fact.Name, fact.Before, fact.After), 256)
 }
@@ -225,7 +225,7 @@ func message(report *detect.RegressionReport, result *v1alpha1.RegressionResult,
 	for i := range result.Figures {
 		one := &result.Figures[i]
 		if one.Verdict == result.Verdict && (one.Verdict == v1alpha1.RegressionRegressed || one.Verdict == v1alpha1.RegressionImproved) {
-			told = append(told, fmt.Sprintf("%s is %s, %s (95 %%: %s to %s), where %s was usual, with a spread of %s; confidence %.1f %%",
+			told = append(told, fmt.Sprintf("%s is %s, %s (95 %%: %s to %s), from a usual %s with a spread of %s; confidence %.1f %%",
 				one.Figure, Written(one.Unit, one.Newest), signed(one.ChangePermille), signed(one.LowerPermille), signed(one.UpperPermille),
 				Written(one.Unit, one.Baseline), share(one.SpreadPermille), float64(one.ConfidencePermille)/10))
 		}
@@ -235,25 +235,25 @@ func message(report *detect.RegressionReport, result *v1alpha1.RegressionResult,
 		text := strings.Join(told, "; ") + fmt.Sprintf("; %s against %d earlier ones", named(result.PooledRuns), result.ComparedRuns)
 		if report.Verdict == detect.RegressionRegressed {
 			first := slices.IndexFunc(all, func(e entry) bool { return e.name == result.PooledRuns[0] })
-			text += "; where this is the new normal, set spec.regression.acceptedSince to " + all[first].started.Format(time.RFC3339)
+			text += "; to accept it as the new normal, set spec.regression.acceptedSince to " + all[first].started.Format(time.RFC3339)
 		}
 		return text
 	case detect.RegressionNoChange:
-		text := fmt.Sprintf("no figure of run %s is worse than those of %d earlier runs", run.Name, result.ComparedRuns)
+		text := fmt.Sprintf("no figure of run %s is worse than in %d earlier runs", run.Name, result.ComparedRuns)
 		if report.Open {
-			text += "; it looks worse, without being sure: the next runs decide"
+			text += "; it may be worse: the next runs will show"
 		}
 		return text
 	case detect.RegressionUnknown:
 	}
-	text := fmt.Sprintf("earlier runs to compare with: %d; %d are needed", result.ComparedRuns, detect.LeastBaselineRuns)
+	text := fmt.Sprintf("%d earlier runs to compare with, needs %d", result.ComparedRuns, detect.LeastBaselineRuns)
 	switch {
 	case history != nil && history.Hash != run.Hash:
-		text += "; spec.run has changed since the runs before"
+		text += "; spec.run has changed since earlier runs"
 	case history != nil && history.Store != run.By.Store:
-		text += "; the runs before were on another kind of storage"
+		text += "; earlier runs were on different storage"
 	case !accepted.IsZero():
-		text += "; those before " + accepted.Format(time.RFC3339) + " do not count (acceptedSince)"
+		text += "; runs before " + accepted.Format(time.RFC3339) + " do not count (acceptedSince)"
 	}
 	return text
 }

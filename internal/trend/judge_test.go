@@ -152,7 +152,7 @@ func TestVerdictsAndMessages(t *testing.T) {
 			"set spec.regression.acceptedSince to 2026-01-21T03:00:00Z"},
 		"better":         {earlier(20), last(20, asItIs, 150, 100, 100, 100), standard(), v1alpha1.ReasonImproved, "run bench-0020 against 1"},
 		"as ever":        {earlier(20), last(20, asItIs, 100, 100, 100, 100), standard(), v1alpha1.ReasonNoChange, "no figure of run bench-0020 is worse"},
-		"three runs":     {earlier(3), last(3, asItIs, 70, 100, 100, 100), standard(), v1alpha1.ReasonTooFewRuns, "earlier runs to compare with: 3; 4 are needed"},
+		"three runs":     {earlier(3), last(3, asItIs, 70, 100, 100, 100), standard(), v1alpha1.ReasonTooFewRuns, "3 earlier runs to compare with, needs 4"},
 		"not valid":      {earlier(20), last(20, func(r *Run) { r.Valid = false }, 70), standard(), v1alpha1.ReasonNotComparable, "is not valid"},
 		"no figure":      {earlier(20), last(20, asItIs), standard(), v1alpha1.ReasonNotComparable, "has no figure that runs are compared by"},
 		"nothing known":  {earlier(20), last(20, func(r *Run) { r.By = nil }), standard(), v1alpha1.ReasonNotComparable, "has no figure"},
@@ -185,7 +185,7 @@ func TestChangesAreExplained(t *testing.T) {
 	if change.Run != "bench-0015" || !change.Time.Equal(&metav1.Time{Time: all[15].Started}) || change.Figure != "throughput of p1 on t" || change.ChangePermille > -200 || change.ChangePermille < -300 {
 		t.Errorf("%+v", change)
 	}
-	want := "kernel: 6.1.0 before, 6.12.0 now; node type: m5.large, not known before; specification: the workload of read is another"
+	want := "kernel: 6.1.0 before, 6.12.0 now; node type: m5.large, unknown before; specification: the workload of read is another"
 	if got := strings.Join(change.Differences, "; "); got != want {
 		t.Errorf("the differences are %q, want %q", got, want)
 	}
