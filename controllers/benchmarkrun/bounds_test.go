@@ -209,7 +209,7 @@ func TestEventsAreReadOfSomePods(t *testing.T) {
 		t.Errorf("events were read %d times", lists)
 	}
 	for _, one := range clients {
-		if one.Message != "its pod is Pending on node (none yet)" {
+		if one.Message != "pod is Pending on node (none yet)" {
 			t.Errorf("client %s: %q", one.Key, one.Message)
 		}
 	}

@@ -302,7 +302,7 @@ func TestWithoutRights(t *testing.T) {
 	w.until(run, "described", func() bool { return len(run.Status.Storage) > 0 })
 	missing := fmt.Sprint(run.Status.Storage[0].Missing)
 	for _, kind := range []string{"persistentvolumes", "storageclasses", "nodes"} {
-		if !strings.Contains(missing, "the operator could not read "+kind+" (the operator has no right to)") {
+		if !strings.Contains(missing, "the operator could not read "+kind+" (permission denied)") {
 			t.Errorf("nothing of %s in %s", kind, missing)
 		}
 	}

@@ -69,7 +69,7 @@ func (r *Reconciler) begin(ctx context.Context, run *v1alpha1.BenchmarkRun) (ctr
 	}
 	if err := r.noteBeginning(ctx, run); err != nil {
 		r.admitted.forget(client.ObjectKeyFromObject(run))
-		return again(err, "note the beginning of the run")
+		return again(err, "record the start of the run")
 	}
 	return r.conduct(ctx, run)
 }
@@ -123,7 +123,7 @@ func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (c
 		r.keepSeries(ctx, run, *out.Series)
 	}
 	if err := r.store(ctx, before, run); err != nil {
-		return again(err, "note what happened")
+		return again(err, "update the status")
 	}
 	session.follows(run)
 	r.tell(run, before)

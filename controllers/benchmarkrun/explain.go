@@ -77,7 +77,7 @@ func waiting(pod *corev1.Pod, run *v1alpha1.BenchmarkRun) (why string, enough bo
 			return strings.TrimSuffix(fmt.Sprintf("%s: %s", state.Reason, state.Message), ": ") + imageHint(state.Message), true
 		}
 	}
-	return fmt.Sprintf("its pod is %s on node %s", pod.Status.Phase, cmp.Or(pod.Spec.NodeName, "(none yet)")), false
+	return fmt.Sprintf("pod is %s on node %s", pod.Status.Phase, cmp.Or(pod.Spec.NodeName, "(none yet)")), false
 }
 
 // imageHint returns advice for a pull of an image that is in no registry.
@@ -85,8 +85,8 @@ func imageHint(message string) string {
 	if !strings.Contains(message, version.Registry+"/") {
 		return ""
 	}
-	return fmt.Sprintf(" (images of %s are in no registry: load them onto every node, or push them with `make push "+
-		"REGISTRY=...` and install with the values that it prints)", version.Registry)
+	return fmt.Sprintf(" (images of %s are not in a registry: load them onto every node, or push them with `make push "+
+		"REGISTRY=...` and install with the printed values)", version.Registry)
 }
 
 func aboutClaims(message string) bool { return strings.Contains(message, "PersistentVolumeClaims") }
@@ -134,7 +134,7 @@ func aboutClaim(claim *corev1.PersistentVolumeClaim, event *corev1.Event) string
 	case event != nil:
 		return fmt.Sprintf("%s: %s: %s", subject, event.Reason, event.Message)
 	case claim.Status.Phase == corev1.ClaimLost:
-		return subject + ": its volume is gone"
+		return subject + ": its volume is lost"
 	}
 	return ""
 }

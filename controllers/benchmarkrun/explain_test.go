@@ -42,8 +42,8 @@ func TestWaitingNamesTheCause(t *testing.T) {
 			"(images of storagebench.invalid are in no registry: load them onto every node, or push them with `make push REGISTRY=...` " +
 			"and install with the values that it prints)", true},
 		"no message":       {held("CreateContainerConfigError", ""), "CreateContainerConfigError", true},
-		"still being made": {held("PodInitializing", ""), "its pod is Pending on node a", false},
-		"nothing known":    {&corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending}}, "its pod is Pending on node (none yet)", false},
+		"still being made": {held("PodInitializing", ""), "pod is Pending on node a", false},
+		"nothing known":    {&corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending}}, "pod is Pending on node (none yet)", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if why, enough := waiting(c.pod, run); why != c.want || enough != c.enough {

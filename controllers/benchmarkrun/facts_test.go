@@ -86,12 +86,12 @@ func TestLeftovers(t *testing.T) {
 		"both have said so":                        {answers: [2]*agentapi.FinishResponse{removed, removed}, members: [2]member{{met: true}, {met: true}}},
 		"one could not":                            {answers: [2]*agentapi.FinishResponse{removed, {Problem: "read-only"}}, members: [2]member{{met: true}, {met: true}}, want: []string{"read-only"}},
 		"one was lost, the other tidied":           {answers: [2]*agentapi.FinishResponse{removed, nil}, members: [2]member{{met: true}, {met: true, lost: true}}},
-		"lost with a volume of its own":            {volume: v1alpha1.Volume{ClaimTemplate: perClient}, answers: [2]*agentapi.FinishResponse{removed, nil}, members: [2]member{{met: true}, {met: true, lost: true}}, want: []string{"client data/1 was lost before it could say that its data is removed"}},
+		"lost with a volume of its own":            {volume: v1alpha1.Volume{ClaimTemplate: perClient}, answers: [2]*agentapi.FinishResponse{removed, nil}, members: [2]member{{met: true}, {met: true, lost: true}}, want: []string{"client data/1 was lost before it confirmed that its data was removed"}},
 		"its claim goes with the run":              {volume: v1alpha1.Volume{ClaimTemplate: &v1alpha1.ClaimTemplate{}}, members: [2]member{{met: true, lost: true}, {met: true, lost: true}}},
-		"its claim goes, an existing volume stays": {volume: v1alpha1.Volume{ClaimTemplate: &v1alpha1.ClaimTemplate{AllowExistingVolumes: new(true)}}, members: [2]member{{met: true, lost: true}, {}}, want: []string{"client data/0 was lost before it could say that its data is removed"}},
+		"its claim goes, an existing volume stays": {volume: v1alpha1.Volume{ClaimTemplate: &v1alpha1.ClaimTemplate{AllowExistingVolumes: new(true)}}, members: [2]member{{met: true, lost: true}, {}}, want: []string{"client data/0 was lost before it confirmed that its data was removed"}},
 		"never there":                              {},
 		"gone, and its pod had succeeded":          {members: [2]member{{met: true, lost: true, tidy: true}, {met: true, lost: true, tidy: true}}},
-		"both silent":                              {members: [2]member{{met: true}, {met: true, lost: true}}, want: []string{"client data/0 was lost before it could say that its data is removed", "client data/1 was lost before it could say that its data is removed"}},
+		"both silent":                              {members: [2]member{{met: true}, {met: true, lost: true}}, want: []string{"client data/0 was lost before it confirmed that its data was removed", "client data/1 was lost before it confirmed that its data was removed"}},
 		"to be kept":                               {policy: v1alpha1.DataRetain, members: [2]member{{met: true}, {met: true}}},
 	} {
 		t.Run(name, func(t *testing.T) {

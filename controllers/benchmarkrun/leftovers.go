@@ -88,7 +88,7 @@ func leftBy(s *session, key decide.ClientKey, byOthers bool) string {
 	case m.lost && byOthers:
 		return ""
 	}
-	return fmt.Sprintf("client %s was lost before it could say that its data is removed", key)
+	return fmt.Sprintf("client %s was lost before it confirmed that its data was removed", key)
 }
 
 // unseen returns the directories of a run that could not be conducted to its end. Its agents are told to exit and
@@ -106,7 +106,7 @@ func unseen(run *v1alpha1.BenchmarkRun) []v1alpha1.DataLeft {
 		left = append(left, eachVolume(target, objects.Storage{}, v1alpha1.DataLeft{
 			Target: target.Name,
 			Path:   path.Join("/", target.Path, v1alpha1.DataDirectory, run.Spec.BenchmarkRef.UID),
-			Reason: "its agents were told to remove it when their pods were deleted; the operator did not see whether they did",
+			Reason: "its agents were to remove it when their pods were deleted; the operator has no confirmation",
 		})...)
 	}
 	return left

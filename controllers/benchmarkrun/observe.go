@@ -64,7 +64,7 @@ func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 	r.quota(run, s, seen.pods, clients)
 	snapshot, err := s.driver.Snapshot(run, clients)
 	if err != nil {
-		return observation{}, fmt.Errorf("read the run's facts: %w", err)
+		return observation{}, fmt.Errorf("read the run's status: %w", err)
 	}
 	snapshot.Begun = begun(run, snapshot.Begun, s.now())
 	snapshot.Cancel = cancelled(run, pods)
@@ -126,7 +126,7 @@ func (r *Reconciler) look(ctx context.Context, run *v1alpha1.BenchmarkRun, s *se
 	case pod == nil:
 		return nil
 	case m.uid != "" && pod.UID != m.uid:
-		m.gone("its pod " + name + " was deleted, and another one of that name was made by somebody")
+		m.gone("its pod " + name + " was deleted and recreated by another client of the API")
 	case pod.Status.Phase == corev1.PodFailed, pod.Status.Phase == corev1.PodSucceeded:
 		m.uid = pod.UID
 		// An agent that leaves data behind exits with an error.

@@ -30,12 +30,12 @@ func (r *Reconciler) lookForGone(ctx context.Context, run *v1alpha1.BenchmarkRun
 		return
 	}
 	if len(r.options.Namespaces) > 0 {
-		log.FromContext(ctx).Info("Leaving data of other benchmarks alone: they may be of namespaces that are not watched")
+		log.FromContext(ctx).Info("Keeping data of other benchmarks, because they may be in namespaces that are not watched")
 		return
 	}
 	there, err := r.benchmarksThere(ctx)
 	if err != nil {
-		log.FromContext(ctx).Info("Leaving data of other benchmarks alone, since it is not known which are gone", "error", err.Error())
+		log.FromContext(ctx).Info("Keeping data of other benchmarks, because the existing benchmarks cannot be listed", "error", err.Error())
 		return
 	}
 	s.gone = slices.DeleteFunc(owners, func(uid string) bool { return there[uid] || uid == run.Spec.BenchmarkRef.UID })
@@ -67,7 +67,7 @@ func (r *Reconciler) benchmarksThere(ctx context.Context) (map[string]bool, erro
 			}
 		})
 		if err != nil {
-			return nil, fmt.Errorf("list what there is of %s: %w", kind, err)
+			return nil, fmt.Errorf("list %s: %w", kind, err)
 		}
 	}
 	return there, nil
@@ -97,10 +97,10 @@ func leftBehind(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.Warning {
 		}
 		var says []string
 		if removed > 0 {
-			says = append(says, fmt.Sprintf("%d directories of clients were removed that earlier runs of this benchmark, or benchmarks that are gone, had left", removed))
+			says = append(says, fmt.Sprintf("removed %d client directories left by earlier runs or deleted benchmarks", removed))
 		}
 		if len(stays) > 0 {
-			says = append(says, fmt.Sprintf("%d stay, the first: %s", len(stays), stays[0]))
+			says = append(says, fmt.Sprintf("%d remain, first %s", len(stays), stays[0]))
 		}
 		if len(says) > 0 {
 			all = append(all, v1alpha1.Warning{Type: v1alpha1.WarningDataLeftBehind, Severity: v1alpha1.SeverityInfo,

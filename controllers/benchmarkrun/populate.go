@@ -98,7 +98,7 @@ func unlessRefused(err error) error {
 }
 
 // errNotOurs is wrapped by the error for a required name that is taken by an object which the operator did not create.
-var errNotOurs = errors.New("an object of that name exists that this operator has not made: delete it")
+var errNotOurs = errors.New("an object with this name exists that this operator did not create: delete it")
 
 // commonOf returns the objects that all clients of a run share, in order of creation.
 func (r *Reconciler) commonOf(run *v1alpha1.BenchmarkRun) []client.Object {
@@ -116,7 +116,7 @@ func (r *Reconciler) makeCommon(ctx context.Context, s *session, most int) (left
 		object := s.common[0]
 		kind := object.GetObjectKind().GroupVersionKind().Kind
 		if _, err := r.ensure(ctx, object); err != nil {
-			return 0, fmt.Errorf("make %s %s: %w", kind, object.GetName(), err)
+			return 0, fmt.Errorf("create %s %s: %w", kind, object.GetName(), err)
 		}
 		s.common = slices.Delete(s.common, 0, 1)
 	}
@@ -132,7 +132,7 @@ func (r *Reconciler) ensure(ctx context.Context, object client.Object) (created 
 	}
 	there, ok := object.DeepCopyObject().(client.Object)
 	if !ok {
-		return false, fmt.Errorf("%T is no object", object)
+		return false, fmt.Errorf("%T is not an object", object)
 	}
 	err = r.client.Create(ctx, object)
 	if !apierrors.IsAlreadyExists(err) {
@@ -165,13 +165,13 @@ func (r *Reconciler) makeClient(ctx context.Context, run *v1alpha1.BenchmarkRun,
 			return nil
 		}
 		if before := formerPod(run, m, pods); before != nil {
-			m.why = fmt.Sprintf("pod %s, which it replaces, is not gone yet (node %s)", before.Name, before.Spec.NodeName)
+			m.why = fmt.Sprintf("waiting for deletion of the previous pod %s (node %s)", before.Name, before.Spec.NodeName)
 			return r.remove(ctx, before)
 		}
 		pod = objects.Pod(r.options.Settings, run, m.pod, s.storage(m.pod.Target))
 		created, err := r.ensure(ctx, pod)
 		if err != nil {
-			return fmt.Errorf("make pod %s: %w", pod.Name, err)
+			return fmt.Errorf("create pod %s: %w", pod.Name, err)
 		}
 		m.uid, m.noSecret = pod.UID, created
 	}
@@ -185,10 +185,10 @@ func (r *Reconciler) makeClient(ctx context.Context, run *v1alpha1.BenchmarkRun,
 	err = r.client.Create(ctx, secret)
 	switch {
 	case apierrors.IsAlreadyExists(err) && m.noSecret:
-		return fmt.Errorf("make Secret %s: %w", secret.Name, errNotOurs)
+		return fmt.Errorf("create Secret %s: %w", secret.Name, errNotOurs)
 	case err != nil && !apierrors.IsAlreadyExists(err):
 		m.noSecret = m.noSecret && unlessRefused(err) == nil
-		return fmt.Errorf("make Secret %s: %w", secret.Name, err)
+		return fmt.Errorf("create Secret %s: %w", secret.Name, err)
 	}
 	m.served = true
 	return nil
@@ -226,7 +226,7 @@ func (r *Reconciler) remove(ctx context.Context, object client.Object) error {
 func agentConfig(run *v1alpha1.BenchmarkRun, s *session, client objects.Client) ([]byte, error) {
 	bundle, err := s.authority.Client(client.Target, client.Index)
 	if err != nil {
-		return nil, fmt.Errorf("make the identity of client %s/%d: %w", client.Target, client.Index, err)
+		return nil, fmt.Errorf("create the identity of client %s/%d: %w", client.Target, client.Index, err)
 	}
 	config := configOf(run, s.plan.DatasetHash, client, bundle, s.storage(client.Target))
 	config.Installation = s.installation

@@ -64,7 +64,7 @@ func (r *Reconciler) takeTurn(ctx context.Context, run *v1alpha1.BenchmarkRun) (
 			record.Waiting(run, true, reason, turn.Message(run.Namespace), time.Now())
 		}
 		if err := r.store(ctx, before, run); err != nil {
-			result, err := again(err, "note whose turn it is")
+			result, err := again(err, "record the position in the queue")
 			return false, result, err
 		}
 		r.tell(run, before)
@@ -281,7 +281,7 @@ func (r *Reconciler) withdraw(ctx context.Context, run *v1alpha1.BenchmarkRun, w
 	record.Fail(run, why, time.Now())
 	record.Finished(run, nil, time.Now())
 	if err := r.store(ctx, before, run); err != nil {
-		return again(err, "note that the run does not begin")
+		return again(err, "record that the run does not start")
 	}
 	r.tell(run, before)
 	return ctrl.Result{RequeueAfter: soon}, nil
@@ -291,7 +291,7 @@ func (r *Reconciler) withdraw(ctx context.Context, run *v1alpha1.BenchmarkRun, w
 func (r *Reconciler) waiters(ctx context.Context, _ client.Object) []ctrl.Request {
 	var list v1alpha1.BenchmarkRunList
 	if err := r.client.List(ctx, &list); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Finding the runs that wait")
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list waiting runs")
 		return nil
 	}
 	runs := slices.DeleteFunc(list.Items, func(run v1alpha1.BenchmarkRun) bool {

@@ -90,7 +90,7 @@ func (w *world) evict(run *v1alpha1.BenchmarkRun, reason string) {
 	}
 }
 
-const quotaMessage = "2 of 2 clients wait for quota in the LocalQueue team of Kueue"
+const quotaMessage = "2 of 2 clients wait for quota in Kueue's LocalQueue team"
 
 // longAgo makes a run that waits for quota one that has waited for an hour, longer than all its timeouts, and has its message be
 // another one, so that the next look at it can be seen.

@@ -36,17 +36,17 @@ func (r *Reconciler) resume(ctx context.Context, run *v1alpha1.BenchmarkRun) (*s
 	}
 	epoch, err := r.options.Epoch(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("learn this leader's epoch: %w", err)
+		return nil, fmt.Errorf("read this leader's epoch: %w", err)
 	}
 	// Valid from the start of the run, not from its creation: it may have waited long in between.
 	authority, err := identity.ForRun(r.options.Master, string(run.UID), identity.ValidityOf(run.Status.StartTime.Time,
 		atMost(run.Spec.Run.ActiveDeadline), atMost(run.Spec.Run.OrphanTimeout)))
 	if err != nil {
-		return nil, fmt.Errorf("make the run's identities: %w", err)
+		return nil, fmt.Errorf("create the run's identities: %w", err)
 	}
 	operator, err := authority.Operator()
 	if err != nil {
-		return nil, fmt.Errorf("make the operator's identity: %w", err)
+		return nil, fmt.Errorf("create the operator's identity: %w", err)
 	}
 	made := &session{
 		installation: r.options.Installation,
@@ -117,7 +117,7 @@ func (r *Reconciler) abandon(ctx context.Context, before, run *v1alpha1.Benchmar
 	record.Fail(run, decide.Failure{Reason: v1alpha1.ReasonInvalidWorkload, Message: why.Error()}, time.Now())
 	record.Finished(run, unseen(run), time.Now())
 	if err := r.store(ctx, before, run); err != nil {
-		return again(err, "note that the run cannot go on")
+		return again(err, "record that the run cannot continue")
 	}
 	r.tell(run, before)
 	return ctrl.Result{RequeueAfter: time.Millisecond}, nil

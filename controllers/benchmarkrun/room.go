@@ -47,7 +47,7 @@ func (r *Reconciler) awaitRoom(ctx context.Context, run *v1alpha1.BenchmarkRun) 
 	before := run.DeepCopy()
 	record.Waiting(run, true, v1alpha1.ReasonWaitsForClients, room.Message(), time.Now())
 	if err := r.store(ctx, before, run); err != nil {
-		result, err := again(err, "note that the run waits for free clients")
+		result, err := again(err, "record that the run waits for free clients")
 		return false, result, err
 	}
 	r.tell(run, before)

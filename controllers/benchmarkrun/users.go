@@ -175,10 +175,10 @@ func (c *claimed) busy(all []*asked, users map[*asked][]user) {
 		for _, want := range one.wanted {
 			message := fmt.Sprintf("claim %s (target %s, volume %s) is in use by %s", one.claim.Name, want.target.Name, want.volume.Name, by)
 			c.warnings = append(c.warnings, v1alpha1.NewWarning(v1alpha1.WarningVolumeInUse, v1alpha1.PhaseSteady,
-				message+": what that does to the storage is in the figures too"))
+				message+": its load affects the results"))
 			if idle := want.target.RequireIdle; idle != nil && *idle && c.refusal == nil {
 				c.refusal = &decide.Failure{Reason: v1alpha1.ReasonVolumeInUse, Message: message +
-					", and requireIdle is true: end it and ask for another run, or set requireIdle to false"}
+					", but requireIdle is true: stop it and request another run, or set requireIdle to false"}
 			}
 		}
 	}
@@ -225,9 +225,9 @@ func (r *Reconciler) optional(ctx context.Context, name string, into client.Obje
 	case err == nil:
 		return true, "", nil
 	case apierrors.IsForbidden(err):
-		return false, "the operator has no right to", nil
+		return false, "permission denied", nil
 	case meta.IsNoMatchError(err):
-		return false, "the cluster has no such kind", nil
+		return false, "kind not available in this cluster", nil
 	case apierrors.IsNotFound(err):
 		return false, "", nil
 	}

@@ -43,7 +43,7 @@ func Setup(mgr ctrl.Manager) (*Keeper, error) {
 		For(&v1alpha1.StorageBenchmark{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: judgedAnother})).
 		Complete(k)
 	if err != nil {
-		return nil, fmt.Errorf("set up the keeper of the results of newest runs: %w", err)
+		return nil, fmt.Errorf("set up the controller of newest runs: %w", err)
 	}
 	return k, nil
 }

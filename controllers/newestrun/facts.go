@@ -33,7 +33,7 @@ func (k *Keeper) Facts(mgr ctrl.Manager, version string, live func() []metrics.L
 		for _, list := range []client.ObjectList{&benchmarks, &runs} {
 			// The objects are only read, so they need not be copied.
 			if err := mgr.GetCache().List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-				klog.FromContext(ctx).Error(err, "Cannot list for metrics")
+				klog.FromContext(ctx).Error(err, "Failed to list objects for metrics")
 				return facts
 			}
 		}

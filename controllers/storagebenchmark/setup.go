@@ -122,7 +122,7 @@ func (r *reconciler) referrers(kind string) handler.EventHandler {
 		err := r.client.List(ctx, benchmarks, client.InNamespace(object.GetNamespace()),
 			client.MatchingFields{indexReferences: referenceKey(kind, object.GetName())})
 		if err != nil {
-			ctrl.LoggerFrom(ctx).Error(err, "Finding benchmarks that refer to an object", "kind", kind, "name", object.GetName())
+			ctrl.LoggerFrom(ctx).Error(err, "Failed to list benchmarks that refer to an object", "kind", kind, "name", object.GetName())
 			return nil
 		}
 		var requests []reconcile.Request

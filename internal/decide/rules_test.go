@@ -225,7 +225,7 @@ func recordsOnce(w *world, a decide.Action) string {
 	case a.Kind != decide.RecordResult:
 		return ""
 	case record.Done:
-		return fmt.Sprintf("%s of a step that has its result", a)
+		return fmt.Sprintf("%s of a step that completed", a)
 	case step.Idle && record.Start.IsZero(), w.ending() && !step.Idle && !w.received(a.Attempt), !w.ending() && record.Start.IsZero():
 		return fmt.Sprintf("%s of what was never begun", a)
 	case w.ending():

@@ -229,7 +229,7 @@ var cases = map[string]struct {
 			c.PV = nil
 			return c
 		}()},
-		denied: map[string]string{"persistentvolumes": "the operator has no right to"}, rows: "aws-ebs/gp2",
+		denied: map[string]string{"persistentvolumes": "permission denied"}, rows: "aws-ebs/gp2",
 		says: []string{"driver ebs.csi.aws.com", "size 107374182400"}, missing: []string{"permission to read persistentvolumes: the operator could not read persistentvolumes"},
 	},
 	"nobody may read anything": {
