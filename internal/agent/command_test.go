@@ -323,7 +323,7 @@ func TestCommandRefused(t *testing.T) {
 	r := serve(t, nil)
 	for want, load := range map[string]*agentapi.LoadRequest{
 		"no-such-program is in no folder of PATH": commandRequest("missing", "no-such-program"),
-		"$(HOST) is not defined":              commandRequest("word", "echo", "$(HOST)"),
+		"$(HOST) is not defined":                  commandRequest("word", "echo", "$(HOST)"),
 		"no command":                              commandRequest("empty"),
 	} {
 		_, err := r.Load(t.Context(), load)

@@ -200,7 +200,7 @@ func TestRefusals(t *testing.T) {
 		`ior.args: Invalid value: "-N": ranks are clients times processesPerClient`:                   arg("-N", "4"),
 		`ior.args: Invalid value: "--dryRun": it does no I/O`:                                         arg("--dryRun"),
 		`ior.args: Invalid value: "-d x; rm": write a whole number from 0 to 86400`:                   arg("-d", "x; rm"),
-		`ior.args: Invalid value: "-v": use it at most 2 times`:                                      arg("-v", "-v", "-v"),
+		`ior.args: Invalid value: "-v": use it at most 2 times`:                                       arg("-v", "-v", "-v"),
 		`ior.args: Invalid value: "--hdfs.user": it is not on the list of IOR's options`:              arg("--hdfs.user=root"),
 		`ior.args: Invalid value: "-vvv": it is not on the list of IOR's options`:                     arg("-vvv"),
 		`ior.args: Invalid value: "/etc/passwd": it is not on the list of IOR's options`:              arg("/etc/passwd"),
@@ -221,13 +221,13 @@ func TestRefusals(t *testing.T) {
 		`mdtest.fileSize: Invalid value: "1Ki": directories have none`: func(p *v1alpha1.MdtestProfile) {
 			p.DirectoriesOnly, p.FileSize = new(true), new(resource.MustParse("1Ki"))
 		},
-		`mdtest.args: Invalid value: "--run-cmd-before-phase": it runs a command`:          mdarg("--run-cmd-before-phase=/bin/sh"),
-		`mdtest.args: Invalid value: "-d": it names a file or directory`:                   mdarg("-d", "/"),
-		`mdtest.args: Invalid value: "-C": a step runs all of mdtest's phases`:             mdarg("-C"),
-		`mdtest.args: Invalid value: "-Z": it changes the format of the results`:             mdarg("-Z"),
-		`mdtest.args: Invalid value: "-S": a shared file and a directory for each rank`:    mdarg("-S"),
-		`mdtest.args: Invalid value: "-N": mdtest looks for its neighbour's files`:         func(p *v1alpha1.MdtestProfile) { p.Depth, p.Args = new(int32(2)), []string{"-N", "1"} },
-		`mdtest.args: Invalid value: "-I": must divide filesPerProcess (200) evenly`: mdarg("-I", "3"),
+		`mdtest.args: Invalid value: "--run-cmd-before-phase": it runs a command`:       mdarg("--run-cmd-before-phase=/bin/sh"),
+		`mdtest.args: Invalid value: "-d": it names a file or directory`:                mdarg("-d", "/"),
+		`mdtest.args: Invalid value: "-C": a step runs all of mdtest's phases`:          mdarg("-C"),
+		`mdtest.args: Invalid value: "-Z": it changes the format of the results`:        mdarg("-Z"),
+		`mdtest.args: Invalid value: "-S": a shared file and a directory for each rank`: mdarg("-S"),
+		`mdtest.args: Invalid value: "-N": mdtest looks for its neighbour's files`:      func(p *v1alpha1.MdtestProfile) { p.Depth, p.Args = new(int32(2)), []string{"-N", "1"} },
+		`mdtest.args: Invalid value: "-I": must divide filesPerProcess (200) evenly`:    mdarg("-I", "3"),
 	} {
 		checkRefusal(t, wanted, ValidateMdtest(field.NewPath("mdtest"), mdtestProfile(change)))
 	}
