@@ -139,7 +139,7 @@ func TestClaimOfAnotherTemplate(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "b-data-data", Labels: map[string]string{v1alpha1.LabelBenchmark: "b"}, OwnerReferences: []metav1.OwnerReference{owner}},
 		Spec:       builders.ClaimSpec(corev1.ReadWriteMany, "50Gi"),
 	}
-	must(t, (&Reconciler{client: api, options: Options{Master: master}}).prove(made, owner.UID))
+	must(t, (&Reconciler{client: api, options: Options{Master: master}}).addProof(made, owner.UID))
 	must(t, api.Create(t.Context(), made))
 	run := w.start(small().Template(v1alpha1.ClaimShared, v1alpha1.ClaimForBenchmark, spec))
 	w.refused(run, v1alpha1.ReasonClaimUnfit, "claimTemplate.spec.resources.requests.storage", `"100Gi"`, "the claim b-data-data", "has 50Gi: write that, or delete the claim")

@@ -14,25 +14,25 @@ import (
 	"github.com/storagebench/storagebench/internal/discover"
 )
 
-// news is an event about a run. It is sent once the status change that it reports is stored.
-type news struct {
+// runEvent is an event about a run. It is sent once the status change that it reports is stored.
+type runEvent struct {
 	kind, reason string
 	// action is the machine-readable name of what the operator did.
 	action, note string
 }
 
-// tell sends events about what is new in a status that was stored.
-func (r *Reconciler) tell(run, before *v1alpha1.BenchmarkRun) {
-	for _, one := range newsOf(run, before) {
-		r.say(run, one.kind, one.reason, one.action, "%s", one.note)
+// sendEvents sends events about what is new in a status that was stored.
+func (r *Reconciler) sendEvents(run, before *v1alpha1.BenchmarkRun) {
+	for _, one := range runEventsOf(run, before) {
+		r.sendEvent(run, one.kind, one.reason, one.action, "%s", one.note)
 	}
 }
 
-// newsOf returns events about the changes from one status to the next that users want to see.
-func newsOf(run, before *v1alpha1.BenchmarkRun) []news {
-	var all []news
+// runEventsOf returns events about the changes from one status to the next that users want to see.
+func runEventsOf(run, before *v1alpha1.BenchmarkRun) []runEvent {
+	var all []runEvent
 	add := func(kind, reason, action, note string, arguments ...any) {
-		all = append(all, news{kind, reason, action, fmt.Sprintf(note, arguments...)})
+		all = append(all, runEvent{kind, reason, action, fmt.Sprintf(note, arguments...)})
 	}
 	turn(run, before, add)
 	if before.Status.StartTime == nil && run.Status.StartTime != nil {
@@ -134,7 +134,7 @@ func isTrue(run *v1alpha1.BenchmarkRun, kind string) *metav1.Condition {
 	return nil
 }
 
-func (r *Reconciler) say(run runtime.Object, kind, reason, action, note string, arguments ...any) {
+func (r *Reconciler) sendEvent(run runtime.Object, kind, reason, action, note string, arguments ...any) {
 	r.events.Eventf(run, nil, kind, reason, action, "%s", v1alpha1.EventNote(note, arguments...))
 }
 

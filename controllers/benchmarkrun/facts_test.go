@@ -108,7 +108,7 @@ func TestLeftovers(t *testing.T) {
 					s.answers[key] = c.answers[i]
 				}
 			}
-			left := leftovers(run, s)
+			left := remainingData(run, s)
 			if len(left) != len(c.want) {
 				t.Fatalf("%+v, want %q", left, c.want)
 			}
@@ -129,11 +129,11 @@ func TestLeftovers(t *testing.T) {
 func TestUnseenDirectories(t *testing.T) {
 	run := &v1alpha1.BenchmarkRun{}
 	run.Spec.Run.Targets = []v1alpha1.Target{{Name: "data", Volumes: []v1alpha1.Volume{{Name: "disk"}}}}
-	if left := unseen(run); len(left) != 0 {
+	if left := unconfirmedData(run); len(left) != 0 {
 		t.Errorf("before the first step: %+v", left)
 	}
 	run.Status.Steps = []v1alpha1.StepStatus{{ID: "00-layout", Attempt: 1}}
-	if left := unseen(run); len(left) != 1 || left[0].Target != "data" || left[0].Volume != "disk" {
+	if left := unconfirmedData(run); len(left) != 1 || left[0].Target != "data" || left[0].Volume != "disk" {
 		t.Errorf("in the first step: %+v", left)
 	}
 }

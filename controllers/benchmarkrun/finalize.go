@@ -30,7 +30,7 @@ func (r *Reconciler) finalize(ctx context.Context, run *v1alpha1.BenchmarkRun) (
 		return ctrl.Result{}, err
 	}
 	if err := r.client.Patch(ctx, run, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-		return again(err, "remove the finalizer")
+		return retryConflict(err, "remove the finalizer")
 	}
 	return ctrl.Result{}, nil
 }

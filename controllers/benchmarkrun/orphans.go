@@ -16,15 +16,15 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// lookForGone determines once which benchmarks with directories on the run's volumes no longer exist. The agents list
+// findDeletedBenchmarks determines once which benchmarks with directories on the run's volumes no longer exist. The agents list
 // the directories before the operator queries the API, so that a benchmark created in between is not mistaken for a
 // deleted one; a deleted benchmark never returns under its UID. If this cannot be determined, no benchmark counts as
 // deleted.
-func (r *Reconciler) lookForGone(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, clients []decide.Client) {
-	if s.goneAsked || len(clients) == 0 || slices.ContainsFunc(clients, func(c decide.Client) bool { return c.Connection == decide.Connecting }) {
+func (r *Reconciler) findDeletedBenchmarks(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, clients []decide.Client) {
+	if s.goneRead || len(clients) == 0 || slices.ContainsFunc(clients, func(c decide.Client) bool { return c.Connection == decide.Connecting }) {
 		return
 	}
-	s.goneAsked = true
+	s.goneRead = true
 	owners := s.conductor.Owners()
 	if len(owners) == 0 {
 		return
@@ -84,8 +84,8 @@ func (s *session) leftOf(target v1alpha1.Target) func(decide.ClientKey) conducto
 	}
 }
 
-// leftBehind returns warnings about the data that deleted benchmarks and earlier runs had left, removed or not.
-func leftBehind(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.Warning {
+// orphanWarnings returns warnings about the data that deleted benchmarks and earlier runs had left, removed or not.
+func orphanWarnings(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.Warning {
 	var all []v1alpha1.Warning
 	for _, target := range run.Spec.Run.Targets {
 		removed := 0

@@ -117,7 +117,7 @@ func claimsOf(run *v1alpha1.BenchmarkRun, volume *v1alpha1.Volume) int {
 func (t *templateReader) defaultClass(ctx context.Context, claim *corev1.PersistentVolumeClaim) (*string, error) {
 	tried := claim.DeepCopy()
 	if err := t.r.client.Create(ctx, tried, client.DryRunAll); err != nil {
-		return nil, unlessRefused(err)
+		return nil, ignoreRefusal(err)
 	}
 	return tried.Spec.StorageClassName, nil
 }

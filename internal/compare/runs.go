@@ -112,7 +112,7 @@ func of(side Side, phase *v1alpha1.PhaseResult) []*v1alpha1.TargetResult {
 func targets(baseline, other Side, a, b *v1alpha1.PhaseResult, one, two *v1alpha1.TargetResult, margin float64) RunPhase {
 	made := RunPhase{Phase: a.Name, Kind: a.Kind, BaselineTarget: one.Target, Target: two.Target}
 	specs := [2]*v1alpha1.Phase{baseline.Run.Phase(a.Name), other.Run.Phase(b.Name)}
-	if made.Refused = unlike(a, b, specs); made.Refused != "" {
+	if made.Refused = incomparable(a, b, specs); made.Refused != "" {
 		return made
 	}
 	left, right := *one, *two
@@ -135,8 +135,8 @@ func targets(baseline, other Side, a, b *v1alpha1.PhaseResult, one, two *v1alpha
 	return made
 }
 
-// unlike returns why two phases of the same name cannot be compared; empty if they can.
-func unlike(a, b *v1alpha1.PhaseResult, specs [2]*v1alpha1.Phase) string {
+// incomparable returns why two phases of the same name cannot be compared; empty if they can.
+func incomparable(a, b *v1alpha1.PhaseResult, specs [2]*v1alpha1.Phase) string {
 	if a.Kind != b.Kind {
 		return fmt.Sprintf("it is a %s phase in one run and a %s phase in the other", a.Kind, b.Kind)
 	}

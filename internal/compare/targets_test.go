@@ -127,10 +127,10 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-func cell(index int32, drift int64, rates ...int64) v1alpha1.StepResult {
+func cell(index int32, repeatDeviation int64, rates ...int64) v1alpha1.StepResult {
 	made := v1alpha1.StepResult{Cell: index}
-	if drift > 0 {
-		made.DriftPermille = &drift
+	if repeatDeviation > 0 {
+		made.DriftPermille = &repeatDeviation
 	}
 	for i, rate := range rates {
 		made.Operations = append(made.Operations, v1alpha1.StepOperation{Operation: []v1alpha1.Operation{v1alpha1.OperationRead, v1alpha1.OperationWrite}[i],

@@ -41,7 +41,7 @@ type client struct {
 	seen, replay uint64
 	// broken is the start of the time without a good session; zero during one.
 	broken   time.Time
-	attempts map[decide.Attempt]*part
+	attempts map[decide.Attempt]*clientAttempt
 	// sent is the size of all that the agent has sent, including dropped reports.
 	sent int64
 	// budget counts the memory kept for the agent: its parts, its description (descriptionBytes), and its share of
@@ -61,7 +61,7 @@ func newClient(owner *Conductor, key decide.ClientKey, replacements int) *client
 		begun:        owner.Reference.Now(),
 		connection:   decide.Connecting,
 		message:      "not yet reached",
-		attempts:     map[decide.Attempt]*part{},
+		attempts:     map[decide.Attempt]*clientAttempt{},
 	}
 	c.budget = owner.budget.ofClient(c.shed)
 	return c
@@ -110,9 +110,9 @@ func (c *client) service() (agentapi.AgentClient, error) {
 	return c.api, nil
 }
 
-// over records why a session ended, and reports whether to stop opening sessions. good is true if the session
+// sessionEnded records why a session ended, and reports whether to stop opening sessions. good is true if the session
 // worked before it broke.
-func (c *client) over(err error, good bool) bool {
+func (c *client) sessionEnded(err error, good bool) bool {
 	c.mu.Lock()
 	if c.connection == decide.Connecting {
 		c.message = clean(plainly(err), maxMessageLength)
@@ -159,9 +159,9 @@ func reasonOf(err error) string {
 	return ""
 }
 
-// meet stores an agent's description of itself and of the steps that an earlier conductor sent. It fails if the
+// storeDescription stores an agent's description of itself and of the steps that an earlier conductor sent. It fails if the
 // agent's log has become shorter, because that means another agent.
-func (c *client) meet(description *agentapi.DescribeResponse) error {
+func (c *client) storeDescription(description *agentapi.DescribeResponse) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if description.GetLastSequence() < c.seen {
@@ -175,7 +175,7 @@ func (c *client) meet(description *agentapi.DescribeResponse) error {
 	}
 	for _, known := range description.GetSteps() {
 		attempt := attemptOf(known.GetStep())
-		if c.owner.asked.of(c.key, attempt) == unasked {
+		if c.owner.requested.of(c.key, attempt) == unrequested {
 			continue
 		}
 		switch known.GetState() {

@@ -38,9 +38,9 @@ func (c *Conductor) each(timeout time.Duration, keys []decide.ClientKey, command
 
 // ask records that an attempt is asked for now, and reduces earlier attempts of the same step.
 func (c *Conductor) ask(attempt decide.Attempt) {
-	c.asked.ask(attempt)
+	c.requested.ask(attempt)
 	for _, client := range c.all() {
-		client.outdate(attempt)
+		client.reduceEarlier(attempt)
 	}
 	c.latencies.forget(decide.Attempt{Step: attempt.Step, Number: attempt.Number - 1})
 }
@@ -96,7 +96,7 @@ func (c *client) loaded(ctx context.Context, attempt decide.Attempt, err error) 
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p := c.part(attempt)
+	p := c.clientAttempt(attempt)
 	p.failed = &decide.Failure{Reason: reason, Message: clean(status.Convert(err).Message(), maxMessageLength)}
 	p.failedSince = c.owner.Reference.Now()
 	c.advance(attempt, decide.Refused)

@@ -159,7 +159,7 @@ func TestFlood(t *testing.T) {
 		if grown := heap() - before; grown > memory.Limit()+margin {
 			t.Errorf("epoch %d: the heap has grown by %d bytes", epoch, grown)
 		}
-		got := part(t, c, first, honest)
+		got := clientAttempt(t, c, first, honest)
 		if got.Failure != "" || !got.Ended || len(got.Samples) != 300 || got.Operations[measure.Write].Bytes != 300<<20 || got.Operations[measure.Write].Latency.Count != 7 {
 			t.Errorf("the honest client: %q (%s), ended %t, %d samples, %+v", got.Failure, got.FailureMessage, got.Ended, len(got.Samples), got.Operations[measure.Write].Counter)
 		}

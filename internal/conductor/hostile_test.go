@@ -214,7 +214,7 @@ func TestHostileRecords(t *testing.T) {
 			described.LastSequence = uint64(len(test.records))
 			c.Connect(endpoint(t, 0, serve(t, 0, &fake{describe: described, watch: sends(test.records)})))
 			await(t, c, 0, "ready", is(decide.Ready))
-			got := part(t, c, first, 0)
+			got := clientAttempt(t, c, first, 0)
 			if got.Failure != "BadResult" || !strings.Contains(got.FailureMessage, test.words) {
 				t.Errorf("got %q: %q", got.Failure, got.FailureMessage)
 			}
@@ -238,7 +238,7 @@ func TestHostileWords(t *testing.T) {
 	described.LastSequence = 3
 	c.Connect(endpoint(t, 0, serve(t, 0, &fake{describe: described, watch: sends(records)})))
 	await(t, c, 0, "ready", is(decide.Ready))
-	got := part(t, c, first, 0)
+	got := clientAttempt(t, c, first, 0)
 	if got.Failure != "ToolFailed" || len(got.FailureMessage) > 1024 || strings.Contains(got.FailureMessage, "\x07") {
 		t.Errorf("failure %q, %d characters", got.Failure, len(got.FailureMessage))
 	}
@@ -308,7 +308,7 @@ func TestManyNotices(t *testing.T) {
 	if grown := heap() - before; grown > 16<<20 {
 		t.Errorf("%d notices take %d bytes", count, grown)
 	}
-	if got := part(t, c, first, 0).Notices; len(got) != 65 || got[64].Message != "and 299936 more warnings" {
+	if got := clientAttempt(t, c, first, 0).Notices; len(got) != 65 || got[64].Message != "and 299936 more warnings" {
 		t.Errorf("%d notices are kept, the last says %v", len(got), got[len(got)-1])
 	}
 }

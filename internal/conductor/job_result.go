@@ -69,7 +69,7 @@ func addJob(to *result.Client, from *agentapi.MpiResult, clock measure.RemoteClo
 			Operation: reported.GetOperation(), Max: reported.GetMaxOperationsPerSecond(), Min: reported.GetMinOperationsPerSecond(),
 			Mean: reported.GetMeanOperationsPerSecond(), StandardDeviation: reported.GetStandardDeviationOperationsPerSecond(),
 		}
-		if !sound(rate.Max, rate.Min, rate.Mean, rate.StandardDeviation) || rate.Operation == "" {
+		if !allPlausible(rate.Max, rate.Min, rate.Mean, rate.StandardDeviation) || rate.Operation == "" {
 			return fmt.Errorf("invalid result: %q with %v operations/s", rate.Operation, rate.Mean)
 		}
 		job.Rates = append(job.Rates, rate)
@@ -82,7 +82,7 @@ func repetitionOf(from *agentapi.Repetition, clock measure.RemoteClock) (engine.
 	if from.GetOperation() >= measure.NumOperations {
 		return engine.Repetition{}, fmt.Errorf("invalid repetition: operation %d of %d", from.GetOperation(), measure.NumOperations)
 	}
-	if !sound(from.GetBytesPerSecond(), max(from.GetOperationsPerSecond(), 0)) || from.GetTotalNanoseconds() <= 0 ||
+	if !allPlausible(from.GetBytesPerSecond(), max(from.GetOperationsPerSecond(), 0)) || from.GetTotalNanoseconds() <= 0 ||
 		from.GetTotalNanoseconds() > maxInstant || from.GetIndex() < 0 {
 		return engine.Repetition{}, errors.New("invalid repetition: its rate, duration or index is out of range")
 	}
@@ -98,8 +98,8 @@ func repetitionOf(from *agentapi.Repetition, clock measure.RemoteClock) (engine.
 	}, nil
 }
 
-// sound reports whether all figures are plausible: numbers from 0 to maxRate.
-func sound(figures ...float64) bool {
+// allPlausible reports whether all figures are plausible: numbers from 0 to maxRate.
+func allPlausible(figures ...float64) bool {
 	for _, figure := range figures {
 		if math.IsNaN(figure) || figure < 0 || figure > maxRate {
 			return false

@@ -231,8 +231,8 @@ func jobEnded(change func(*agentapi.MpiResult)) []*agentapi.Record {
 func TestJobResults(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		change func(*agentapi.MpiResult)
-		flaw   string
+		change      func(*agentapi.MpiResult)
+		implausible string
 	}{
 		"good":             {change: func(*agentapi.MpiResult) {}},
 		"no rate":          {func(m *agentapi.MpiResult) { m.Repetitions[0].BytesPerSecond = math.NaN() }, "figures that cannot be"},
@@ -251,9 +251,9 @@ func TestJobResults(t *testing.T) {
 			c := conduct(t, 1, time.Hour)
 			c.Connect(endpoint(t, 0, serve(t, 0, &fake{describe: good(), watch: sends(jobEnded(test.change))})))
 			await(t, c, 0, "ended", has(first, decide.Ended))
-			got := part(t, c, first, 0)
-			if test.flaw != "" {
-				if got.Failure != "BadResult" || !strings.Contains(got.FailureMessage, test.flaw) || got.Job != nil {
+			got := clientAttempt(t, c, first, 0)
+			if test.implausible != "" {
+				if got.Failure != "BadResult" || !strings.Contains(got.FailureMessage, test.implausible) || got.Job != nil {
 					t.Errorf("failure %s: %s, job %+v", got.Failure, got.FailureMessage, got.Job)
 				}
 				return

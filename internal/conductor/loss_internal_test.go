@@ -23,7 +23,7 @@ func TestLossTimeout(t *testing.T) {
 		gone := status.Error(codes.Unavailable, "connection refused")
 		breaks := func(good, over bool) {
 			t.Helper()
-			if got := c.over(gone, good); got != over {
+			if got := c.sessionEnded(gone, good); got != over {
 				t.Fatalf("after a session that was good: %t, it is over: %t, and is %s", good, got, c.facts().Connection)
 			}
 		}

@@ -49,7 +49,7 @@ func (c *client) follow(endpoint Endpoint) {
 			BaseDelay: retryInterval, Multiplier: 1.6, Jitter: 0.2, MaxDelay: maxDialPause}}),
 		grpc.WithMaxHeaderListSize(maxHeaderBytes),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(c.maxMessage()),
-			grpc.ForceCodec(codec{maxBytes: c.maxMessage(), received: c.receive, unreadable: c.garbled})),
+			grpc.ForceCodec(codec{maxBytes: c.maxMessage(), received: c.receive, unreadable: c.loseUnreadable})),
 	}
 	if dial := endpoint.Dial; dial != nil {
 		options = append(options, grpc.WithContextDialer(dial))
@@ -68,7 +68,7 @@ func (c *client) follow(endpoint Endpoint) {
 		if status.Code(err) == codes.ResourceExhausted {
 			c.lose("its agent sent a message above the size limit: " + plainly(err))
 		}
-		if c.ctx.Err() != nil || c.over(err, good) {
+		if c.ctx.Err() != nil || c.sessionEnded(err, good) {
 			return
 		}
 		select {
@@ -129,7 +129,7 @@ func (c *client) introduce(ctx context.Context, api agentapi.AgentClient) error 
 	if err := c.estimateClock(ctx); err != nil {
 		return err
 	}
-	if err := c.meet(description); err != nil {
+	if err := c.storeDescription(description); err != nil {
 		c.lose(err.Error())
 		return err
 	}
@@ -149,8 +149,8 @@ func (c *client) maxMessage() int {
 	return maxMessageBytes
 }
 
-// garbled loses a client whose agent sent an unreadable message.
-func (c *client) garbled(err error) {
+// loseUnreadable loses a client whose agent sent an unreadable message.
+func (c *client) loseUnreadable(err error) {
 	c.lose("its agent sent an unreadable message: " + err.Error())
 }
 
@@ -166,7 +166,7 @@ func (c *client) mismatch(d *agentapi.DescribeResponse) *decide.Failure {
 		return &decide.Failure{Reason: "WrongAgent", Message: fmt.Sprintf(
 			"wrong agent: client %s/%d of run %s answered", d.GetTarget(), d.GetClient(), d.GetRunUid())}
 	}
-	if problem := tooMuch(d); problem != "" {
+	if problem := excessive(d); problem != "" {
 		return &decide.Failure{Reason: "BadRecord", Message: problem}
 	}
 	for _, volume := range d.GetVolumes() {
@@ -188,8 +188,8 @@ func (c *client) lacks(d *agentapi.DescribeResponse) *decide.Failure {
 		problems[tool.GetName()] = tool.GetProblem()
 	}
 	for _, name := range c.owner.options.tools(c.key.Target) {
-		switch problem, told := problems[name]; {
-		case !told && c.owner.options.Tools != nil:
+		switch problem, reported := problems[name]; {
+		case !reported && c.owner.options.Tools != nil:
 			return missing(name, "not in the client's image: use an image that has it")
 		case problem != "":
 			return missing(name, problem)

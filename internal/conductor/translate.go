@@ -44,13 +44,13 @@ func (c *client) result(attempt decide.Attempt) (result.Client, bool) {
 	} else if translated.Failure == "" {
 		translated.Failure, translated.FailureMessage = c.reason, c.message
 	}
-	if p.flaw != nil && translated.Failure == "" {
-		translated.Failure, translated.FailureMessage = reasonBadResult, clean(p.flaw.Error(), maxMessageLength)
+	if p.implausible != nil && translated.Failure == "" {
+		translated.Failure, translated.FailureMessage = reasonBadResult, clean(p.implausible.Error(), maxMessageLength)
 	}
 	return translated, true
 }
 
-func (p *part) warnings() []result.Notice {
+func (p *clientAttempt) warnings() []result.Notice {
 	var all []result.Notice
 	for _, notice := range p.notices {
 		kind, message := warning(notice)
@@ -71,21 +71,21 @@ func instant(clock measure.RemoteClock, remote int64) time.Time {
 }
 
 // end adds the client's end record.
-func (p *part) end(to *result.Client, clock measure.RemoteClock) {
+func (p *clientAttempt) end(to *result.Client, clock measure.RemoteClock) {
 	ended := p.ended
 	to.Ended = true
 	if to.Stopped = ended.GetOutcome() == agentapi.Outcome_OUTCOME_STOPPED; to.Stopped {
 		to.StopMessage = ended.GetMessage()
 	}
 	if from, until := ended.GetIoStartNanoseconds(), ended.GetIoEndNanoseconds(); from < -maxInstant || until > maxInstant || until < from {
-		p.damage(fmt.Errorf("invalid result: I/O from %d to %d ns", from, until))
+		p.noteImplausible(fmt.Errorf("invalid result: I/O from %d to %d ns", from, until))
 	} else {
 		to.IOStart, to.IOEnd = instant(clock, from), instant(clock, until)
 	}
 	to.ToolVersion, to.ToolMessages = ended.GetToolVersion(), ended.GetToolMessages()
 	to.UnwrittenBytes = ended.GetUnwrittenBytes()
 	to.Usage = p.usage
-	to.Like = likeOf(ended.GetLike())
+	to.Like = dataSampleOf(ended.GetLike())
 	cpu := ended.GetCpu()
 	to.CPU = result.CPU{
 		Busy:             time.Duration(max(cpu.GetBusyNanoseconds(), 0)),
@@ -97,11 +97,11 @@ func (p *part) end(to *result.Client, clock measure.RemoteClock) {
 	}
 	for _, reported := range ended.GetOperations() {
 		if err := addOperation(to, reported); err != nil {
-			p.damage(err)
+			p.noteImplausible(err)
 		}
 	}
 	if err := addJob(to, ended.GetMpi(), clock); err != nil {
-		p.damage(err)
+		p.noteImplausible(err)
 	}
 	to.Command = commandOf(ended.GetCommand())
 }

@@ -77,9 +77,9 @@ func warning(from *agentapi.Notice) (kind v1alpha1.WarningType, message string) 
 	return kind, message
 }
 
-// tooMuch describes contents of a description that no correct agent would send; empty if there are none. It cleans
+// excessive describes contents of a description that no correct agent would send; empty if there are none. It cleans
 // the description's texts in place.
-func tooMuch(d *agentapi.DescribeResponse) string {
+func excessive(d *agentapi.DescribeResponse) string {
 	if len(d.GetVolumes()) > maxVolumes || len(d.GetTools()) > maxTools || len(d.GetSteps()) > maxSteps {
 		return fmt.Sprintf("its agent reports too much: %d volumes, %d tools, %d steps", len(d.GetVolumes()), len(d.GetTools()), len(d.GetSteps()))
 	}

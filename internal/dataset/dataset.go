@@ -24,7 +24,7 @@ type Dataset struct {
 	// not be taken from an agent that may still run.
 	held       *Hold
 	unusedOnly bool
-	// holesShow caches the result of showsHoles.
+	// holesShow caches the result of probeHoles.
 	holes     sync.Once
 	holesShow bool
 }
@@ -39,7 +39,7 @@ func Create(mount Mount, location Location, owner Owner) (*Dataset, error) {
 		return nil, fmt.Errorf("create %s: the owner has benchmark UID %q", location.Path(), owner.BenchmarkUID)
 	}
 	var client *directory
-	err := settle(func() (err error) {
+	err := retryChanged(func() (err error) {
 		client, err = makeClient(mount, location, owner)
 		return err
 	})
@@ -60,7 +60,7 @@ func Open(mount Mount, location Location) (*Dataset, error) {
 	}
 	defer top.close()
 	var client *directory
-	err = settle(func() (err error) {
+	err = retryChanged(func() (err error) {
 		client, err = openClient(top, location)
 		return err
 	})
@@ -135,7 +135,7 @@ func (d *Dataset) Remove(ctx context.Context) error {
 	}
 	defer top.close()
 	removed := false
-	return settle(func() error {
+	return retryChanged(func() error {
 		if !removed {
 			if err := ignoreMissing(d.removeClient(ctx, top)); err != nil {
 				return err
@@ -169,7 +169,7 @@ func (d *Dataset) removeClient(ctx context.Context, top *directory) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return d.stillOurs(hash)
+		return d.confirmHeld(hash)
 	}
 	if err := ours(); err != nil {
 		return err
@@ -189,7 +189,7 @@ func (d *Dataset) removeClient(ctx context.Context, top *directory) error {
 	if err := classify(client.path, "remove", hash.root.Remove(d.location.clientName())); err != nil {
 		return err
 	}
-	return d.unhold(hash)
+	return d.releaseHold(hash)
 }
 
 // Sweep removes all clients' data of one benchmark below a target's path, including partial directories of killed
@@ -208,7 +208,7 @@ func Sweep(ctx context.Context, path, benchmarkUID string) error {
 		return err
 	}
 	defer top.close()
-	return settle(func() error {
+	return retryChanged(func() error {
 		hashes, err := sweepBenchmark(ctx, top, benchmarkUID)
 		// A directory without an ownership file is removed only if it is empty; otherwise removeParents returns the
 		// error.

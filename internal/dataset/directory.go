@@ -99,18 +99,18 @@ func (d *directory) child(name string) (*directory, error) {
 	}
 	if !os.SameFile(before, after) {
 		child.close()
-		return nil, exchanged(path)
+		return nil, replacedProblem(path)
 	}
 	return child, nil
 }
 
-// errExchanged is ErrChanged for a directory that was replaced while it was opened. Another client that removes and
+// errReplaced is ErrChanged for a directory that was replaced while it was opened. Another client that removes and
 // creates it can be the cause, so the caller retries.
-var errExchanged = fmt.Errorf("%w", ErrChanged)
+var errReplaced = fmt.Errorf("%w", ErrChanged)
 
-func exchanged(path string) error {
+func replacedProblem(path string) error {
 	return &Problem{
-		Reason: errExchanged, Path: path, Detail: "it was replaced while it was being opened",
+		Reason: errReplaced, Path: path, Detail: "it was replaced while it was being opened",
 		Remedy: "keep other programs out of " + baseName,
 	}
 }
@@ -132,7 +132,7 @@ func (d *directory) file(name string, flags int) (*os.File, error) {
 	}
 	after, err := file.Stat()
 	if err == nil && !os.SameFile(before, after) {
-		err = exchanged(path)
+		err = replacedProblem(path)
 	}
 	if err == nil && flags&os.O_RDWR != 0 && links(after) > 1 {
 		err = &Problem{Reason: ErrForeign, Path: path, Detail: "it has other hard links, whose content a write would change",

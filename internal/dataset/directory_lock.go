@@ -106,7 +106,7 @@ func TakeUnused(ctx context.Context, mount Mount, location Location, holder Hold
 }
 
 func take(ctx context.Context, open func() (*Dataset, error), holder Holder, waiting func(Holder)) (*Dataset, *Hold, error) {
-	for told := false; ; {
+	for reported := false; ; {
 		directory, err := open()
 		if err != nil {
 			return nil, nil, err
@@ -120,8 +120,8 @@ func take(ctx context.Context, open func() (*Dataset, error), holder Holder, wai
 		switch {
 		case errors.As(err, &held):
 			err = held.problem()
-			if !told {
-				told = true
+			if !reported {
+				reported = true
 				waiting(held.holder)
 			}
 		case !isTransient(err):
@@ -262,7 +262,7 @@ func readHolder(file *os.File) Holder {
 // which can happen on a file system without locks; errors.Is(err, ErrMissing) if the holder record is gone, so that
 // no agent owns the directory.
 func (d *Dataset) Confirm(hold *Hold) error {
-	if hold.locked && d.leadsTo(d.location.holderName(), hold.file) {
+	if hold.locked && d.refersTo(d.location.holderName(), hold.file) {
 		// The lock suffices. Do not read the mark: on storage without credits each read would wait.
 		d.held = hold
 		return nil
@@ -274,7 +274,7 @@ func (d *Dataset) Confirm(hold *Hold) error {
 // lock to another machine during a network partition.
 func (d *Dataset) ConfirmMark(hold *Hold) error {
 	// Another exiting client may briefly remove the ownership file.
-	err := settle(func() error {
+	err := retryChanged(func() error {
 		return d.withHash(func(hash *directory) error { return hold.checkMark(hash, d.location.holderName()) })
 	})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -313,18 +313,18 @@ func (h *Hold) checkMark(hash *directory, name string) error {
 	return nil
 }
 
-// stillOurs returns a Problem (ErrHeld) if another agent has taken the directory since this one did. Call it before
+// confirmHeld returns a Problem (ErrHeld) if another agent has taken the directory since this one did. Call it before
 // each change on the storage, because locks do not exclude agents of other machines on every file system. A missing
 // mark means that no other agent has taken the directory, because an agent writes its mark first.
-func (d *Dataset) stillOurs(hash *directory) error {
+func (d *Dataset) confirmHeld(hash *directory) error {
 	if d.held == nil {
 		return nil
 	}
 	return ignoreMissing(d.held.checkMark(hash, d.location.holderName()))
 }
 
-// leadsTo reports whether a name beside the client's directory refers to the open file.
-func (d *Dataset) leadsTo(name string, file *os.File) bool {
+// refersTo reports whether a name beside the client's directory refers to the open file.
+func (d *Dataset) refersTo(name string, file *os.File) bool {
 	named, err := os.Lstat(filepath.Join(filepath.Dir(d.client.path), name))
 	if err != nil {
 		return false
@@ -348,10 +348,10 @@ func (d *Dataset) withHash(do func(hash *directory) error) error {
 	return do(hash)
 }
 
-// unhold removes the holder record and then releases the lock, in this order: a waiting agent then finds no record
+// releaseHold removes the holder record and then releases the lock, in this order: a waiting agent then finds no record
 // and creates the directory again. The file must be closed before the parent is removed: on NFS an open file
 // prevents the removal of its directory.
-func (d *Dataset) unhold(hash *directory) error {
+func (d *Dataset) releaseHold(hash *directory) error {
 	if d.held == nil {
 		return nil
 	}

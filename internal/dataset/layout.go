@@ -43,7 +43,7 @@ type layoutText struct {
 // LaidOut reads the record. It is empty if there is no record, or none that this version can read.
 func (d *Dataset) LaidOut() (LaidOut, error) {
 	var text []byte
-	err := d.beside(func(hash *directory) error {
+	err := d.withParent(func(hash *directory) error {
 		file, err := hash.file(d.location.layoutName(), os.O_RDONLY)
 		if err != nil {
 			return err
@@ -79,8 +79,8 @@ func (d *Dataset) SetLaidOut(files LaidOut) error {
 		return fmt.Errorf("write the layout record: %d files need %d bytes, the limit is %d: "+
 			"lower filesPerJob or jobs, or let the workloads use the same files", len(files), len(text), layoutMaxBytes)
 	}
-	err = d.beside(func(hash *directory) error {
-		if err := d.stillOurs(hash); err != nil {
+	err = d.withParent(func(hash *directory) error {
+		if err := d.confirmHeld(hash); err != nil {
 			return err
 		}
 		if len(files) == 0 {
@@ -100,14 +100,14 @@ func (d *Dataset) SetLaidOut(files LaidOut) error {
 
 func (l Location) layoutName() string { return fmt.Sprintf("layout-%d.json", l.Client) }
 
-// beside calls do with the parent of the client's directory, if the parent still contains the opened directory.
-func (d *Dataset) beside(do func(hash *directory) error) error {
+// withParent calls do with the parent of the client's directory, if the parent still contains the opened directory.
+func (d *Dataset) withParent(do func(hash *directory) error) error {
 	top, err := openTop(d.mount)
 	if err != nil {
 		return err
 	}
 	defer top.close()
-	return settle(func() error {
+	return retryChanged(func() error {
 		hash, err := openHash(top, d.location)
 		if err != nil {
 			return err

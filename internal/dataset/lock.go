@@ -29,7 +29,7 @@ func AcquireLock(mount Mount, owner Owner) (*Lock, error) {
 		return nil, err
 	}
 	var lock *Lock
-	err := settle(func() (err error) {
+	err := retryChanged(func() (err error) {
 		lock, err = tryLock(mount, owner)
 		return err
 	})

@@ -143,7 +143,7 @@ func RemoveLeft(ctx context.Context, mount Mount, behind Behind) (LeftResult, er
 	if err := errors.Join(failed, err); err != nil {
 		return result, err
 	}
-	return result, settle(func() error { return removeParents(top, behind.BenchmarkUID, hashes...) })
+	return result, retryChanged(func() error { return removeParents(top, behind.BenchmarkUID, hashes...) })
 }
 
 // refuses returns why a benchmark's directory must not be touched; empty if its data may be removed.
@@ -241,12 +241,12 @@ func (b *Behind) removeClient(ctx context.Context, mount Mount, location Locatio
 
 // Keep records in the ownership file that the data stays on purpose, so that cleanups of orphaned data skip it.
 func (d *Dataset) Keep() error {
-	return d.beside(func(hash *directory) error {
+	return d.withParent(func(hash *directory) error {
 		owner, err := readOwner(hash)
 		if err != nil || owner.Keep {
 			return err
 		}
-		if err := d.stillOurs(hash); err != nil {
+		if err := d.confirmHeld(hash); err != nil {
 			return err
 		}
 		owner.Keep = true

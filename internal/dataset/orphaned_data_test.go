@@ -189,7 +189,7 @@ func TestKeep(t *testing.T) {
 }
 
 func ownerOfHash(d *Dataset) (owner Owner, err error) {
-	err = d.beside(func(hash *directory) error {
+	err = d.withParent(func(hash *directory) error {
 		owner, err = readOwner(hash)
 		return err
 	})

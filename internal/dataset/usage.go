@@ -73,7 +73,7 @@ func (d *Dataset) usage(ctx context.Context, maxFiles int) (found Usage, short [
 	if err := look.directory(d.client, "", 0); err != nil {
 		return Usage{}, nil, err
 	}
-	found = Usage{Types: tell(look.types), HolesKnown: look.listed || !look.unlisted,
+	found = Usage{Types: sortedTypes(look.types), HolesKnown: look.listed || !look.unlisted,
 		Settled: allocatesAtOnce(d.mount.FilesystemType) || len(look.short) == 0}
 	for _, of := range found.Types {
 		found.add(of.Space)

@@ -86,9 +86,9 @@ func (d *Dataset) measureCoverage(file *os.File) (Coverage, error) {
 	if err != nil && seeks {
 		return Coverage{}, err
 	}
-	believed := d.mount.tellsHoles(magic)
+	believed := d.mount.reportsHoles(magic)
 	if !believed && seeks && !listsHoles(magic) && data >= apparent && blocks < apparent {
-		believed = d.showsHoles()
+		believed = d.probeHoles()
 	}
 	coverage := coverageOf(magic, seeks, believed, apparent, blocks, data)
 	coverage.Doubtful = coverage.Source == SourceBlocks && !coverage.Complete() && !d.mount.OnThisMachine()
@@ -155,9 +155,9 @@ func magicOf(file *os.File) (uint32, error) {
 	return uint32(fs.Type), nil //nolint:gosec // magic numbers are 32 bits; the field is wider on some machines
 }
 
-// tellsHoles reports whether a file system usually reports holes, but may show less allocated space than was
+// reportsHoles reports whether a file system usually reports holes, but may show less allocated space than was
 // written because it compresses or updates late: Lustre since 2.14, NFS 4.2.
-func (m Mount) tellsHoles(magic uint32) bool {
+func (m Mount) reportsHoles(magic uint32) bool {
 	return magic == lustreMagic || magic == unix.NFS_SUPER_MAGIC && slices.Contains(m.Options, "vers=4.2")
 }
 

@@ -11,8 +11,8 @@ type counts struct {
 	// left lists the ended clients that did not complete their part and will soon be reported lost.
 	left   []ClientKey
 	failed []failedClient
-	// parted lists the clients whose failure may be a consequence of another client's loss.
-	parted []failedClient
+	// peerLost lists the clients whose failure may be a consequence of another client's loss.
+	peerLost []failedClient
 	// coupled is true if the clients form one job.
 	coupled bool
 }
@@ -36,8 +36,8 @@ func (s Snapshot) count(step Step, attempt Attempt) counts {
 		}
 		switch {
 		case part.Failed == nil:
-		case step.parted(part.Failed):
-			c.parted = append(c.parted, failedClient{client.Key, *part.Failed, part.Since})
+		case step.peerLost(part.Failed):
+			c.peerLost = append(c.peerLost, failedClient{client.Key, *part.Failed, part.Since})
 		default:
 			c.failed = append(c.failed, failedClient{client.Key, *part.Failed, part.Since})
 		}
@@ -64,15 +64,15 @@ func (s Snapshot) live(step Step, attempt Attempt) []ClientKey {
 	return slices.Concat(c.loaded, c.running)
 }
 
-// touched reports whether any client, including lost ones, has received the attempt.
-func (s Snapshot) touched(step Step, attempt Attempt) bool {
+// attemptReceived reports whether any client, including lost ones, has received the attempt.
+func (s Snapshot) attemptReceived(step Step, attempt Attempt) bool {
 	return slices.ContainsFunc(s.Clients, func(c Client) bool {
 		_, known := c.Attempts[attempt]
 		return known && step.Takes(c.Key)
 	})
 }
 
-func (s Snapshot) having(connection Connection) []Client {
+func (s Snapshot) withConnection(connection Connection) []Client {
 	var found []Client
 	for _, c := range s.Clients {
 		if c.Connection == connection {

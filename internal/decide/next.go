@@ -39,10 +39,10 @@ func (s Snapshot) next(now time.Time) Action {
 	if action, hangs := s.overdue(*step, begun, now); hangs {
 		return action
 	}
-	if action, ends := s.once(*step, begun, now); ends {
+	if action, ends := s.endNonRepeatable(*step, begun, now); ends {
 		return action
 	}
-	action, pending := s.meet(*step, begun, now)
+	action, pending := s.awaitClients(*step, begun, now)
 	if old, live := s.left(*step, begun); len(live) > 0 && (!pending || action.Kind == Wait) {
 		// Stop the load now, not once all clients are ready: a replacement can take minutes, and no step needs this
 		// load any more.
@@ -67,25 +67,25 @@ func (s Snapshot) current() (*Step, Record) {
 	return nil, Record{}
 }
 
-// meet waits until every client is ready, replaces lost ones by policy, and fails the run if it must.
-func (s Snapshot) meet(step Step, record Record, now time.Time) (Action, bool) {
-	if lost := s.missed(step, record); len(lost) > 0 {
-		if action, pending := s.lose(lost, step, record); pending {
+// awaitClients waits until every client is ready, replaces lost ones by policy, and fails the run if it must.
+func (s Snapshot) awaitClients(step Step, record Record, now time.Time) (Action, bool) {
+	if lost := s.lostParticipants(step, record); len(lost) > 0 {
+		if action, pending := s.applyLossPolicy(lost, step, record); pending {
 			return action, true
 		}
 	}
-	return s.reach(now)
+	return s.awaitReady(now)
 }
 
-// reach waits for clients that are not ready yet, and fails the run if one cannot take part or does not become ready in
+// awaitReady waits for clients that are not ready yet, and fails the run if one cannot take part or does not become ready in
 // time.
-func (s Snapshot) reach(now time.Time) (Action, bool) {
-	if unfit := s.having(Unfit); len(unfit) > 0 {
+func (s Snapshot) awaitReady(now time.Time) (Action, bool) {
+	if unfit := s.withConnection(Unfit); len(unfit) > 0 {
 		first := unfit[0]
 		return Action{Kind: Fail, Failure: &Failure{Reason: first.Reason,
 			Message: fmt.Sprintf("client %s cannot take part: %s", first.Key, first.Message)}}, true
 	}
-	connecting := s.having(Connecting)
+	connecting := s.withConnection(Connecting)
 	if len(connecting) == 0 {
 		return Action{}, false
 	}
@@ -120,8 +120,8 @@ func (s Snapshot) run(step Step, record Record, now time.Time) Action {
 	switch {
 	case len(counts.failed) > 0:
 		return s.abandon(step, record, attempt, counts)
-	case len(counts.parted) > 0:
-		return s.part(step, record, attempt, counts, now)
+	case len(counts.peerLost) > 0:
+		return s.awaitPeerLoss(step, record, attempt, counts, now)
 	case record.Start.IsZero() && len(counts.ended) > 0:
 		return s.unstartable(step, record, attempt, counts)
 	case len(counts.absent) > 0:
@@ -209,7 +209,7 @@ func (s Snapshot) windUp(step *Step, record Record, now time.Time) Action {
 		if len(live) > 0 && now.Before(patience) {
 			return Action{Kind: Stop, Attempt: working, Clients: live, Until: patience}
 		}
-		if s.touched(*step, attempt) || step.Idle && !record.Start.IsZero() {
+		if s.attemptReceived(*step, attempt) || step.Idle && !record.Start.IsZero() {
 			return Action{Kind: RecordResult, Attempt: attempt}
 		}
 	}

@@ -49,7 +49,7 @@ func (s Snapshot) WhyStopped() string {
 		return "another client received the start too late; the step is repeated"
 	case len(counts.failed) > 0:
 		return "another client failed"
-	case len(counts.parted) > 0:
+	case len(counts.peerLost) > 0:
 		return "another client lost a peer"
 	case step.NonRepeatable && !record.Start.IsZero():
 		return "another client was lost; the step cannot be repeated"

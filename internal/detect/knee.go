@@ -172,15 +172,15 @@ func kneedle(steps []Point) (float64, bool) {
 	return 0, false
 }
 
-// law is the scalability law as N/rate = a + b(N-1) + cN(N-1), which is linear in the coefficients.
-type law struct{ a, b, c float64 }
+// scalabilityLaw is the scalability law as N/rate = a + b(N-1) + cN(N-1), which is linear in the coefficients.
+type scalabilityLaw struct{ a, b, c float64 }
 
-func (l law) rate(load float64) float64 {
+func (l scalabilityLaw) rate(load float64) float64 {
 	return load / (l.a + l.b*(load-1) + l.c*load*(load-1))
 }
 
 // most returns the load of the highest rate, or infinity if the rate only grows or only falls.
-func (l law) most() float64 {
+func (l scalabilityLaw) most() float64 {
 	if l.c <= 0 || l.b >= l.a {
 		return math.Inf(1)
 	}
@@ -188,14 +188,14 @@ func (l law) most() float64 {
 }
 
 // scale fits the law by least squares of relative errors, with nonnegative contention and coherency.
-func scale(steps []Point) (law, bool) {
-	best, least, found := law{}, math.Inf(1), false
+func scale(steps []Point) (scalabilityLaw, bool) {
+	best, least, found := scalabilityLaw{}, math.Inf(1), false
 	for _, use := range [][3]bool{{true, true, true}, {true, true, false}, {true, false, true}, {true, false, false}} {
 		coefficients, ok := leastSquares(steps, use)
 		if !ok || coefficients[0] <= 0 || coefficients[1] < 0 || coefficients[2] < 0 {
 			continue
 		}
-		l := law{coefficients[0], coefficients[1], coefficients[2]}
+		l := scalabilityLaw{coefficients[0], coefficients[1], coefficients[2]}
 		squares := 0.0
 		for _, p := range steps {
 			e := l.rate(p.Load)/p.Rate - 1
@@ -256,7 +256,7 @@ func leastSquares(steps []Point, use [3]bool) (coefficients [3]float64, ok bool)
 
 // resample sets the intervals by a bootstrap: it repeats the analysis on curves of the fitted law with errors drawn
 // from the errors of the fit. The random numbers are the same each time.
-func (r *KneeResult) resample(fit law) {
+func (r *KneeResult) resample(fit scalabilityLaw) {
 	errors := make([]float64, len(r.Steps))
 	squares := 0.0
 	for i, p := range r.Steps {

@@ -140,7 +140,7 @@ func (l *Live) work() {
 	case 0:
 		l.prepare()
 	case 1:
-		l.guess()
+		l.likeliestDrop()
 	case 2:
 		l.refine()
 	case 3:

@@ -92,8 +92,8 @@ func (k *look) insert(v float64) {
 	k.window = slices.Insert(k.window, at, v)
 }
 
-// guess finds the most likely drop, assuming white noise.
-func (l *Live) guess() {
+// likeliestDrop finds the most likely drop, assuming white noise.
+func (l *Live) likeliestDrop() {
 	if len(l.look.values) < 3*leastBlocks {
 		return
 	}
@@ -161,10 +161,10 @@ func (l *Live) decide() {
 	blocks := l.blocks[k.begin:n]
 	elapsed := blocks[len(blocks)-1].EndSeconds - blocks[0].StartSeconds
 	lasted := blocks[len(blocks)-1].EndSeconds - l.blocks[at].StartSeconds
-	if lasted < max(l.options.LastingSeconds, liveShare*elapsed) || c.margin(k.begin, at, n) < 0 || !l.stays(blocks, at-k.begin) {
+	if lasted < max(l.options.LastingSeconds, liveShare*elapsed) || c.margin(k.begin, at, n) < 0 || !l.staysApart(blocks, at-k.begin) {
 		return
 	}
-	l.fell(at, mean(k.values[k.begin:at]), mean(k.values[at:]))
+	l.recordDrop(at, mean(k.values[k.begin:at]), mean(k.values[at:]))
 }
 
 // open searches for a burst that is short compared with the time after it, which an evaluation of all blocks treats as
@@ -183,12 +183,12 @@ func (l *Live) open() {
 		start = a.times[len(a.times)-2].Value
 	}
 	level := func(samples []Sample) float64 { return math.Log(max(medianRate(samples), math.SmallestNonzeroFloat32)) }
-	l.fell(a.sampleAt(at), level(a.between(start, at)), level(a.between(at, l.last.EndSeconds)))
+	l.recordDrop(a.sampleAt(at), level(a.between(start, at)), level(a.between(at, l.last.EndSeconds)))
 }
 
-// fell records a drop near a block, between the logarithms of two rates, if the drop has lasted. It discards the blocks
+// recordDrop records a drop near a block, between the logarithms of two rates, if the drop has lasted. It discards the blocks
 // before the drop.
-func (l *Live) fell(at int, before, after float64) {
+func (l *Live) recordDrop(at int, before, after float64) {
 	// Cleaning may have removed the last blocks of the burst.
 	for at+1 < len(l.blocks) && l.blocks[at].Rate > math.Exp((before+after)/2) {
 		at++
@@ -208,8 +208,8 @@ func (l *Live) fell(at int, before, after float64) {
 	l.look.reset()
 }
 
-// stays reports whether the levels before and after are apart: neither side spent long beyond the other level.
-func (l *Live) stays(blocks []Sample, at int) bool {
+// staysApart reports whether the levels before and after are apart: neither side spent long beyond the other level.
+func (l *Live) staysApart(blocks []Sample, at int) bool {
 	before, after := blocks[:at], blocks[at:]
 	upper, lower := l.middleRate(before), l.middleRate(after)
 	lower = max(lower, upper*1e-3)

@@ -207,7 +207,7 @@ func (s *regressionState) next(run *HistoryRun, isNewest bool) RegressionReport 
 		change, doubtful := s.judge(&metrics[i], pool, len(metrics))
 		suspicious = suspicious || doubtful
 		report.Metrics = append(report.Metrics, change)
-		report.Verdict = graver(report.Verdict, change.Verdict)
+		report.Verdict = moreSevere(report.Verdict, change.Verdict)
 	}
 	if !isNewest && run.Judged != "" && run.JudgedSince.Equal(s.policy.AcceptedSince) {
 		report.Verdict = run.Judged
@@ -302,7 +302,7 @@ func (s *regressionState) confirmed() bool {
 
 var verdictGravity = map[RegressionVerdict]int{RegressionUnknown: 0, RegressionNoChange: 1, RegressionImproved: 2, RegressionRegressed: 3}
 
-func graver(a, b RegressionVerdict) RegressionVerdict {
+func moreSevere(a, b RegressionVerdict) RegressionVerdict {
 	if verdictGravity[b] > verdictGravity[a] {
 		return b
 	}

@@ -59,7 +59,7 @@ func (s *regressionState) judge(metric *RunMetric, pool []*HistoryRun, metrics i
 		// Of the looks with a verdict, the most certain is shown. Looks in which all runs have changed take precedence:
 		// other runs would make the change look smaller than it is. Without a verdict, the look with the most runs is
 		// shown.
-		if verdict != RegressionNoChange && allLean(newest[len(newest)-looked:], side.mean) {
+		if verdict != RegressionNoChange && allDiffer(newest[len(newest)-looked:], side.mean) {
 			look.shown = look.corrected * sureOfAll
 		}
 		switch {
@@ -97,8 +97,8 @@ func (s *runsSide) look(newer []float64, metrics int) runsLook {
 // sureOfAll scales the rank of looks in which all runs have changed, so that they come first.
 const sureOfAll = 1e-30
 
-// allLean reports whether each of the runs differs from the mean by at least half of the newest run's difference.
-func allLean(newer []float64, mean float64) bool {
+// allDiffer reports whether each of the runs differs from the mean by at least half of the newest run's difference.
+func allDiffer(newer []float64, mean float64) bool {
 	own := newer[len(newer)-1] - mean
 	return !slices.ContainsFunc(newer, func(value float64) bool { return (value-mean)/own < 0.5 })
 }

@@ -91,7 +91,7 @@ func Make(ctx context.Context, o Options) (kept bool, err error) {
 		if err := m.isNew(); err != nil {
 			return false, err
 		}
-	case known.equals(o) && known.Complete && m.whole():
+	case known.equals(o) && known.Complete && m.complete():
 		return true, nil
 	case !known.equals(o):
 		// The files were made by this command, with other arguments.
@@ -180,8 +180,8 @@ func (m *maker) isNew() error {
 	return nil
 }
 
-// whole reports whether all files exist with their expected sizes.
-func (m *maker) whole() bool {
+// complete reports whether all files exist with their expected sizes.
+func (m *maker) complete() bool {
 	for i, size := range m.sizes {
 		info, err := m.root.Lstat(m.name(i))
 		if err != nil || !info.Mode().IsRegular() || info.Size() != size {

@@ -46,13 +46,13 @@ func Check(ctx context.Context, config *rest.Config, namespace string, out io.Wr
 		ask  func() error
 	}{
 		{"the API server serves all kinds of " + v1alpha1.GroupVersion.String(), func() error { return kinds(ctx, api.Discovery(), patience) }},
-		{"a valid benchmark is accepted", func() error { return admitted(ctx, ours, namespace) }},
-		{"an invalid benchmark is rejected", func() error { return refused(ctx, ours, namespace) }},
+		{"a valid benchmark is accepted", func() error { return checkAccepted(ctx, ours, namespace) }},
+		{"an invalid benchmark is rejected", func() error { return checkRejected(ctx, ours, namespace) }},
 		{"all operator replicas are ready", func() error {
-			return within(ctx, patience, func() error { return ready(ctx, api, namespace) })
+			return retryFor(ctx, patience, func() error { return checkReplicas(ctx, api, namespace) })
 		}},
 		{"an operator is leading", func() error {
-			return within(ctx, patience, func() error { return leads(ctx, api, namespace) })
+			return retryFor(ctx, patience, func() error { return checkLeader(ctx, api, namespace) })
 		}},
 	} {
 		if err := one.ask(); err != nil {
@@ -64,8 +64,8 @@ func Check(ctx context.Context, config *rest.Config, namespace string, out io.Wr
 	return errors.Join(problems...)
 }
 
-// within calls ask until it succeeds or patience has passed, and returns its last error.
-func within(ctx context.Context, patience time.Duration, ask func() error) error {
+// retryFor calls ask until it succeeds or patience has passed, and returns its last error.
+func retryFor(ctx context.Context, patience time.Duration, ask func() error) error {
 	for deadline := time.Now().Add(patience); ; {
 		err := ask()
 		if err == nil || time.Now().After(deadline) {
@@ -79,8 +79,8 @@ func within(ctx context.Context, patience time.Duration, ask func() error) error
 	}
 }
 
-// tiny returns a minimal benchmark that is sent to the API server as a dry run only.
-func tiny(namespace string) *v1alpha1.StorageBenchmark {
+// minimalBenchmark returns a minimal benchmark that is sent to the API server as a dry run only.
+func minimalBenchmark(namespace string) *v1alpha1.StorageBenchmark {
 	made := &v1alpha1.StorageBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "storagebench-check"}}
 	made.Spec.Run.Targets = []v1alpha1.Target{{Name: "data", Volumes: []v1alpha1.Volume{{Name: "data", ClaimName: "data"}}}}
 	made.Spec.Run.Clients.Count = 1
@@ -91,8 +91,8 @@ func tiny(namespace string) *v1alpha1.StorageBenchmark {
 	return made
 }
 
-func admitted(ctx context.Context, api client.Client, namespace string) error {
-	if err := api.Create(ctx, tiny(namespace), client.DryRunAll); err != nil {
+func checkAccepted(ctx context.Context, api client.Client, namespace string) error {
+	if err := api.Create(ctx, minimalBenchmark(namespace), client.DryRunAll); err != nil {
 		return fmt.Errorf("create one as a dry run: %w; the installed CRDs may be of another version: %s", err, upgradeKinds)
 	}
 	return nil
@@ -101,8 +101,8 @@ func admitted(ctx context.Context, api client.Client, namespace string) error {
 // upgradeKinds explains to users how to upgrade the CRDs to the operator's version.
 const upgradeKinds = "upgrade them with `kubectl apply --server-side --force-conflicts -f charts/storagebench/crds`"
 
-func refused(ctx context.Context, api client.Client, namespace string) error {
-	faulty := tiny(namespace)
+func checkRejected(ctx context.Context, api client.Client, namespace string) error {
+	faulty := minimalBenchmark(namespace)
 	faulty.Spec.Run.Clients.Count = -1
 	err := api.Create(ctx, faulty, client.DryRunAll)
 	switch {
@@ -114,7 +114,7 @@ func refused(ctx context.Context, api client.Client, namespace string) error {
 	return fmt.Errorf("create one as a dry run: %w", err)
 }
 
-func ready(ctx context.Context, api kubernetes.Interface, namespace string) error {
+func checkReplicas(ctx context.Context, api kubernetes.Interface, namespace string) error {
 	found, err := api.AppsV1().Deployments(namespace).Get(ctx, deploymentName, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("get the Deployment: %w", err)
@@ -137,7 +137,7 @@ func ready(ctx context.Context, api kubernetes.Interface, namespace string) erro
 // deploymentName is the name of the operator's Deployment in the chart and in config.
 const deploymentName = "storagebench-operator"
 
-func leads(ctx context.Context, api kubernetes.Interface, namespace string) error {
+func checkLeader(ctx context.Context, api kubernetes.Interface, namespace string) error {
 	found, err := api.CoordinationV1().Leases(namespace).Get(ctx, leader.LeaseName, metav1.GetOptions{})
 	switch {
 	case err != nil:

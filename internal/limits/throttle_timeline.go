@@ -73,7 +73,7 @@ func (c Computed) Course(load Load, demandBytesPerSecond float64) Course {
 		}
 		level.BytesPerSecond = level.OperationsPerSecond * load.BlockBytes
 		for _, bucket := range buckets {
-			level.Seconds = min(level.Seconds, bucket.lasts(level.OperationsPerSecond))
+			level.Seconds = min(level.Seconds, bucket.secondsLeft(level.OperationsPerSecond))
 		}
 		made.Levels = append(made.Levels, level)
 		if math.IsInf(level.Seconds, 1) {
@@ -113,8 +113,8 @@ func (c Computed) buckets(load Load) (with []*bucketOf, fixed []Bound) {
 	return with, fixed
 }
 
-// lasts returns how long the credits last at a rate of operations per second.
-func (b *bucketOf) lasts(operations float64) float64 {
+// secondsLeft returns how long the credits last at a rate of operations per second.
+func (b *bucketOf) secondsLeft(operations float64) float64 {
 	if b.empty {
 		return math.Inf(1)
 	}
@@ -128,7 +128,7 @@ func (b *bucketOf) spend(level Level, start float64) {
 	if b.empty {
 		return
 	}
-	if b.lasts(level.OperationsPerSecond) <= level.Seconds*(1+1e-9) {
+	if b.secondsLeft(level.OperationsPerSecond) <= level.Seconds*(1+1e-9) {
 		b.account.Emptied()
 		b.empty, b.drained = true, start+level.Seconds
 		return

@@ -97,7 +97,7 @@ func Guard(arguments []string, dead func(*v1alpha1.BenchmarkRun, *series.Log, er
 		return max(code, 0), nil
 	}
 	left := clean(entry.Entry)
-	return dead(epitaph(entry.Entry, runner.ProcessState.String(), left), &entry.series, errors.Join(journalErr, left)), nil
+	return dead(interruptedRun(entry.Entry, runner.ProcessState.String(), left), &entry.series, errors.Join(journalErr, left)), nil
 }
 
 // clean waits for the agents of a dead runner, kills those that do not exit, and removes their data.
@@ -105,7 +105,7 @@ func clean(entry Entry) error {
 	deadline := time.Now().Add(abandonTimeout)
 	for time.Now().Before(deadline) {
 		below, err := process.Descendants(os.Getpid())
-		if err == nil && len(living(below)) == 0 {
+		if err == nil && len(running(below)) == 0 {
 			break
 		}
 		time.Sleep(50 * time.Millisecond)
@@ -119,7 +119,7 @@ func clean(entry Entry) error {
 	return errors.Join(problems...)
 }
 
-func living(processes []process.Process) []process.Process {
+func running(processes []process.Process) []process.Process {
 	var found []process.Process
 	for _, p := range processes {
 		if p.State != 'Z' {
@@ -135,11 +135,11 @@ func Stillborn(options Options) *v1alpha1.BenchmarkRun {
 	if err != nil {
 		return nil
 	}
-	return epitaph(Entry{Run: run}, "before the run began", nil)
+	return interruptedRun(Entry{Run: run}, "before the run began", nil)
 }
 
-// epitaph returns the record of a run whose runner died; nil if the runner reported no run.
-func epitaph(entry Entry, state string, left error) *v1alpha1.BenchmarkRun {
+// interruptedRun returns the record of a run whose runner died; nil if the runner reported no run.
+func interruptedRun(entry Entry, state string, left error) *v1alpha1.BenchmarkRun {
 	if entry.Run == nil {
 		return nil
 	}

@@ -56,7 +56,7 @@ func Run(ctx context.Context, options Options) (*v1alpha1.BenchmarkRun, error) {
 	if err := r.prove(); err != nil {
 		return nil, err
 	}
-	if err := r.identify(); err != nil {
+	if err := r.createIdentities(); err != nil {
 		return nil, err
 	}
 	r.conductor = conductor.New(conductor.Options{RunUID: string(run.UID), Epoch: 1, LossTimeout: lossTimeout,
@@ -83,7 +83,7 @@ func Run(ctx context.Context, options Options) (*v1alpha1.BenchmarkRun, error) {
 
 func (r *runner) now() time.Time { return r.conductor.Reference.Now() }
 
-func (r *runner) identify() error {
+func (r *runner) createIdentities() error {
 	master, err := identity.NewMaster()
 	if err != nil {
 		return fmt.Errorf("create the run's identities: %w", err)
@@ -146,7 +146,7 @@ func (r *runner) clear() error {
 		r.left = append(r.left, t.sweep()...)
 	}
 	for _, t := range r.targets {
-		t.clearLeft(r.run)
+		t.removeOrphans(r.run)
 	}
 	return err
 }

@@ -200,10 +200,10 @@ func (t *target) sweep() []v1alpha1.DataLeft {
 	return left
 }
 
-// clearLeft removes the data of other local runs that ended without removing it, for example because all their
+// removeOrphans removes the data of other local runs that ended without removing it, for example because all their
 // processes were killed, except data that was to be kept. Their free locks prove that they have ended, which is
 // reliable only on local file systems.
-func (t *target) clearLeft(run *v1alpha1.BenchmarkRun) {
+func (t *target) removeOrphans(run *v1alpha1.BenchmarkRun) {
 	ctx, cancel := context.WithTimeout(context.Background(), leftTimeout)
 	defer cancel()
 	removed := 0

@@ -105,7 +105,7 @@ func (s *Series) CountersAt(nanoseconds int64) [NumOperations]Counter {
 
 // CountersIn returns what was completed inside a window, interpolated at its edges.
 func (s *Series) CountersIn(window Window) [NumOperations]Counter {
-	return minus(s.CountersAt(window.EndNanoseconds), s.CountersAt(window.StartNanoseconds))
+	return subtract(s.CountersAt(window.EndNanoseconds), s.CountersAt(window.StartNanoseconds))
 }
 
 // Span returns the time from the start to the end of the client's measured I/O, without the warm-up. ok is false if
@@ -142,8 +142,8 @@ func scaled(value, part, whole uint64) uint64 {
 	return quotient
 }
 
-// minus subtracts an earlier state of growing counters from a later one.
-func minus(later, earlier [NumOperations]Counter) [NumOperations]Counter {
+// subtract subtracts an earlier state of growing counters from a later one.
+func subtract(later, earlier [NumOperations]Counter) [NumOperations]Counter {
 	for i := range later {
 		later[i].Bytes -= earlier[i].Bytes
 		later[i].Operations -= earlier[i].Operations

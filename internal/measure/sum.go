@@ -65,7 +65,7 @@ func newGrid(stepNanoseconds int64, window Window, series []*Series) (Grid, erro
 func (g *Grid) add(one *Series, before [NumOperations]Counter) {
 	for i := range g.Cells {
 		now := one.CountersAt(g.CellWindow(i).EndNanoseconds)
-		for operation, c := range minus(now, before) {
+		for operation, c := range subtract(now, before) {
 			g.Cells[i][operation].Bytes += c.Bytes
 			g.Cells[i][operation].Operations += c.Operations
 		}

@@ -17,7 +17,7 @@ func cells(o *v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, target *v1alp
 	for i := range spec.Steps {
 		step := &spec.Steps[i]
 		repeated := step.Repeat != nil && *step.Repeat
-		if step.Phase != o.Phase || step.Cell == nil || repeated || !slices.Contains(step.Targets, target.Target) || !picks(o.Cell, step) {
+		if step.Phase != o.Phase || step.Cell == nil || repeated || !slices.Contains(step.Targets, target.Target) || !matches(o.Cell, step) {
 			continue
 		}
 		cell := fmt.Sprintf("%s, cell %d", where, *step.Cell)
@@ -34,9 +34,9 @@ func cells(o *v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, target *v1alp
 	return found
 }
 
-// picks reports whether a step has the values of a selector. A step records only the values of the sweep's axes, so a
+// matches reports whether a step has the values of a selector. A step records only the values of the sweep's axes, so a
 // selector with another value matches none.
-func picks(selector *v1alpha1.CellSelector, step *v1alpha1.ResolvedStep) bool {
+func matches(selector *v1alpha1.CellSelector, step *v1alpha1.ResolvedStep) bool {
 	if selector.Clients != nil && *selector.Clients != step.Clients {
 		return false
 	}

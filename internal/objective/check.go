@@ -20,7 +20,7 @@ func Check(objectives []v1alpha1.Objective, run *v1alpha1.RunSpec) field.ErrorLi
 		path := field.NewPath("spec", "objectives").Index(i)
 		for j := range run.Phases {
 			if run.Phases[j].Name == objectives[i].Phase {
-				if why := unfit(&objectives[i], run, &run.Phases[j]); why != "" {
+				if why := unsuitable(&objectives[i], run, &run.Phases[j]); why != "" {
 					problems = append(problems, field.Invalid(path.Child("phase"), objectives[i].Phase, why))
 				}
 			}
@@ -29,8 +29,8 @@ func Check(objectives []v1alpha1.Objective, run *v1alpha1.RunSpec) field.ErrorLi
 	return problems
 }
 
-// unfit returns why a phase cannot have the objective's figure; empty if it can.
-func unfit(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) string {
+// unsuitable returns why a phase cannot have the objective's figure; empty if it can.
+func unsuitable(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) string {
 	kind := phase.Kind()
 	inCells := phasekind.Of(kind).InCells()
 	redrains := kind == v1alpha1.PhaseCooldown && phase.Cooldown.Redrain != nil

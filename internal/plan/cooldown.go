@@ -108,7 +108,7 @@ func (p *phaseMaker) untilCredits(at *field.Path, phase *v1alpha1.CooldownPhase)
 // takes from empty buckets, the longest possible. unknown lists the targets whose bucket is not known.
 func (m *maker) wait(targets []string, percent float64) (wait, longest time.Duration, unknown []string) {
 	for _, target := range targets {
-		known := m.tallies[target]
+		known := m.forecasts[target]
 		if known == nil {
 			unknown = append(unknown, target)
 			continue

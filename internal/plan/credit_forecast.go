@@ -17,13 +17,13 @@ import (
 const (
 	// nearlyFull and nearlyEmpty, in percent, are the fills from which a bucket counts as full or empty.
 	nearlyFull, nearlyEmpty = 99.5, 2
-	// unseen is the least time for which credits must last to make their end visible. A drain that begins with less
+	// minVisible is the least time for which credits must last to make their end visible. A drain that begins with less
 	// shows no drop that could end it; a redrain uses the baseline of the drain before it instead.
-	unseen = 10 * time.Second
+	minVisible = 10 * time.Second
 )
 
-// tally is the expected state of a target's bucket while the plan is created, in bytes.
-type tally struct {
+// creditForecast is the expected state of a target's bucket while the plan is created, in bytes.
+type creditForecast struct {
 	account credits.Account
 	// spentBy is the credits that each phase has spent since the bucket was last full.
 	spentBy map[string]float64
@@ -32,7 +32,7 @@ type tally struct {
 	ceiling float64
 }
 
-// charge advances the tallies over a step and stores the expected length and credits in the step.
+// charge advances the forecasts over a step and stores the expected length and credits in the step.
 func (p *phaseMaker) charge(step *Step) {
 	took, known := p.expected(step)
 	if known {
@@ -40,7 +40,7 @@ func (p *phaseMaker) charge(step *Step) {
 		step.Longer = step.Purpose == Drain && p.coarse(step)
 	}
 	step.Credits = map[string]Credits{}
-	for name, one := range p.tallies {
+	for name, one := range p.forecasts {
 		one.bound(step, slices.Contains(step.Targets, name), took, known)
 		if !slices.Contains(step.Targets, name) {
 			if !known {
@@ -61,12 +61,12 @@ func (p *phaseMaker) charge(step *Step) {
 		}
 	}
 	if known {
-		step.Expected += p.around(step)
+		step.Expected += p.overhead(step)
 	}
 }
 
-// load advances one tally over a step of length took.
-func (p *phaseMaker) load(step *Step, target string, one *tally, took time.Duration) {
+// load advances one forecast over a step of length took.
+func (p *phaseMaker) load(step *Step, target string, one *creditForecast, took time.Duration) {
 	account := &one.account
 	switch step.Purpose {
 	case Idle:
@@ -86,7 +86,7 @@ func (p *phaseMaker) load(step *Step, target string, one *tally, took time.Durat
 }
 
 // bound advances the ceiling over a step of length took; took is only a lower bound if known is false.
-func (t *tally) bound(step *Step, takesPart bool, took time.Duration, known bool) {
+func (t *creditForecast) bound(step *Step, takesPart bool, took time.Duration, known bool) {
 	bucket := t.account.Bucket()
 	switch {
 	case takesPart && step.Purpose == Drain:
@@ -100,7 +100,7 @@ func (t *tally) bound(step *Step, takesPart bool, took time.Duration, known bool
 	}
 }
 
-func (t *tally) idle(took time.Duration) {
+func (t *creditForecast) idle(took time.Duration) {
 	t.account.Idle(took.Seconds())
 	if t.account.Percent() >= nearlyFull {
 		clear(t.spentBy)
@@ -124,7 +124,7 @@ func (p *phaseMaker) expected(step *Step) (took time.Duration, known bool) {
 	}
 	took = step.MinDuration
 	for _, target := range step.Targets {
-		one := p.tallies[target]
+		one := p.forecasts[target]
 		switch {
 		case p.loads[target].Opaque:
 			known = false
@@ -134,7 +134,7 @@ func (p *phaseMaker) expected(step *Step) (took time.Duration, known bool) {
 		case step.WorkBound():
 			account := one.account
 			took = max(took, time.Duration(account.Work(p.demand(step, target), p.work(step, target))*float64(time.Second)))
-		case one.account.SecondsToEmpty() < unseen.Seconds() && !step.Redrain:
+		case one.account.SecondsToEmpty() < minVisible.Seconds() && !step.Redrain:
 			took = step.Duration
 		default:
 			fall := wholeSeconds(one.account.SecondsToEmpty())
@@ -204,7 +204,7 @@ func (p *phaseMaker) work(step *Step, target string) float64 {
 // bucket.
 func (p *phaseMaker) warnPartEmpty(step *Step) {
 	for _, target := range step.Targets {
-		one := p.tallies[target]
+		one := p.forecasts[target]
 		if one == nil || one.account.Percent() >= nearlyFull {
 			continue
 		}
@@ -220,7 +220,7 @@ func (p *phaseMaker) warnPartEmpty(step *Step) {
 // warnTooShort warns of a drain that is expected to end before the credits do.
 func (p *phaseMaker) warnTooShort(at *field.Path, step *Step) {
 	for _, target := range step.Targets {
-		one := p.tallies[target]
+		one := p.forecasts[target]
 		if one == nil {
 			continue
 		}
@@ -243,7 +243,7 @@ func (p *phaseMaker) warnTooShort(at *field.Path, step *Step) {
 // at its start.
 func (p *phaseMaker) warnFull(at *field.Path, pause time.Duration) {
 	for _, target := range targetNames(p.run) {
-		one := p.tallies[target]
+		one := p.forecasts[target]
 		if one == nil {
 			continue
 		}

@@ -15,8 +15,8 @@ func (s Step) Least() time.Duration {
 	return s.WarmUp + s.Duration
 }
 
-// judgeLength reports a plan that cannot finish before the run's deadline, and warns of one that probably cannot.
-func (m *maker) judgeLength() {
+// checkDeadline reports a plan that cannot finish before the run's deadline, and warns of one that probably cannot.
+func (m *maker) checkDeadline() {
 	var least, expected time.Duration
 	for _, step := range m.plan.Steps {
 		least += step.Least()

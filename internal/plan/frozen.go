@@ -237,7 +237,7 @@ func (m *maker) complete(phase *v1alpha1.Phase, step *v1alpha1.ResolvedStep) {
 				step.Processes = step.Overrides.Processes
 			}
 		default:
-			if one, _, own := m.shapeOf(target, &chosen.Engine); own {
+			if one, _, own := m.jobDatasetOf(target, &chosen.Engine); own {
 				step.LayoutJobs = unlessZero(m.layoutJobs[one])
 			}
 		}

@@ -61,8 +61,8 @@ func (m *maker) ranksOf(target string, step *Step, made *engine.Description) (ra
 	return key, set
 }
 
-// lackingRanks returns why an MPI job must not read its files; empty if it may.
-func (m *maker) lackingRanks(target string, step *Step, made *engine.Description) string {
+// missingRanks returns why an MPI job must not read its files; empty if it may.
+func (m *maker) missingRanks(target string, step *Step, made *engine.Description) string {
 	data := m.dataset(target)
 	key, set := m.ranksOf(target, step, made)
 	if data.laidRanks.has(key, set) {
@@ -82,8 +82,8 @@ func (m *maker) lackingRanks(target string, step *Step, made *engine.Description
 		step.Clients*step.Processes, target, why, remedy)
 }
 
-// layRanks updates the data in the files of an MPI job, and the space that each client needs for it.
-func (m *maker) layRanks(target string, step *Step, made *engine.Description) {
+// planRanks updates the data in the files of an MPI job, and the space that each client needs for it.
+func (m *maker) planRanks(target string, step *Step, made *engine.Description) {
 	data := m.dataset(target)
 	key, set := m.ranksOf(target, step, made)
 	before := data.reservedRanks.total(key)

@@ -33,8 +33,8 @@ func Shared(target *v1alpha1.Target) bool {
 // processes returns the ranks of each client if no ramp raises them.
 func (m *maker) processes() int { return max(1, int(m.run.Clients.ProcessesPerClient)) }
 
-// judgeProcesses reports processesPerClient if no workload, or not every workload, has ranks.
-func (m *maker) judgeProcesses() {
+// checkProcesses reports processesPerClient if no workload, or not every workload, has ranks.
+func (m *maker) checkProcesses() {
 	count := m.run.Clients.ProcessesPerClient
 	if count <= 1 {
 		return
@@ -70,12 +70,12 @@ func (p *phaseMaker) compatible() bool {
 				"an MPI job cannot continue without all of its ranks: use RestartStep or FailRun"))
 		}
 	}
-	p.suitsTogether()
+	p.compatibleTogether()
 	return len(p.problems) == before
 }
 
-// suitsTogether refuses to load targets together if some are bound by time and others by work.
-func (p *phaseMaker) suitsTogether() {
+// compatibleTogether refuses to load targets together if some are bound by time and others by work.
+func (p *phaseMaker) compatibleTogether() {
 	if p.phase.Steady == nil || p.phase.Mode == v1alpha1.PhaseSequential {
 		return
 	}

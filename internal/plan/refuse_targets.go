@@ -29,8 +29,8 @@ func (m *maker) refuseTargets() {
 	}
 }
 
-// refuseCrowds reports runs with more clients or claims than one operator can handle. Admission refuses them too.
-func (m *maker) refuseCrowds() {
+// refuseTooManyClients reports runs with more clients or claims than one operator can handle. Admission refuses them too.
+func (m *maker) refuseTooManyClients() {
 	targets, each := len(m.run.Targets), m.plan.ClientsPerTarget
 	if clients := targets * each; clients > v1alpha1.MaxRunClients {
 		m.problems = append(m.problems, field.Invalid(m.root.Child("clients", "count"), each, fmt.Sprintf(

@@ -23,10 +23,10 @@ const (
 	maxStripeBytes = math.MaxUint32
 )
 
-// strips returns the striping of each target that sets one. Striping is part of a layout's identity, because files keep
+// stripingByTarget returns the striping of each target that sets one. Striping is part of a layout's identity, because files keep
 // the striping that they were created with: a run with another striping must not reuse them. Admission refuses most of
-// what strips refuses; a plan must not depend on admission.
-func (m *maker) strips() map[string]Striping {
+// what stripingByTarget refuses; a plan must not depend on admission.
+func (m *maker) stripingByTarget() map[string]Striping {
 	found := map[string]Striping{}
 	for i := range m.run.Targets {
 		target := &m.run.Targets[i]
@@ -57,11 +57,11 @@ func (m *maker) strips() map[string]Striping {
 
 // stripe sets the striping in each step that loads a target with one.
 func (m *maker) stripe() {
-	strips := m.strips()
+	stripingByTarget := m.stripingByTarget()
 	for i := range m.plan.Steps {
 		step := &m.plan.Steps[i]
 		for _, target := range step.Targets {
-			if striping, asked := strips[target]; asked && step.Clients > 0 {
+			if striping, asked := stripingByTarget[target]; asked && step.Clients > 0 {
 				step.stripe(target, striping)
 			}
 		}

@@ -124,7 +124,7 @@ func (p *phaseMaker) drainFirst(at *field.Path, targets []string, c cell) bool {
 	}
 	most := leastDrain
 	for _, target := range targets {
-		known := p.tallies[target]
+		known := p.forecasts[target]
 		if known == nil {
 			most = max(most, unknownDrain)
 			p.warn(at.Child("regime"), "limits.throughput of target %s does not set baseline, burst and bucket: "+
@@ -158,7 +158,7 @@ func (p *phaseMaker) justDrained(targets []string) bool {
 func (p *phaseMaker) refuseBurst(at *field.Path, phase *v1alpha1.SweepPhase, warmUp, duration time.Duration) {
 	var unknown []string
 	for _, target := range targetNames(p.run) {
-		known := p.tallies[target]
+		known := p.forecasts[target]
 		if known == nil {
 			unknown = append(unknown, target)
 			continue
@@ -189,7 +189,7 @@ func (p *phaseMaker) refuseBurst(at *field.Path, phase *v1alpha1.SweepPhase, war
 func (p *phaseMaker) pauseFor(targets []string, burst time.Duration) time.Duration {
 	var pause time.Duration
 	for _, target := range targets {
-		account := p.tallies[target].account
+		account := p.forecasts[target].account
 		bucket := account.Bucket()
 		need := min(bucket.Size, bucket.Needs(burst.Seconds())*(1+spareCredits))
 		if lacking := need - account.Fill(); lacking > 0 {
@@ -202,7 +202,7 @@ func (p *phaseMaker) pauseFor(targets []string, burst time.Duration) time.Durati
 // warnAssumed warns of buckets that hold the credits of a cell only if they were full when the run starts.
 func (p *phaseMaker) warnAssumed(at *field.Path, burst time.Duration) {
 	for _, target := range targetNames(p.run) {
-		account := p.tallies[target].account
+		account := p.forecasts[target].account
 		bucket := account.Bucket()
 		need := bucket.Needs(burst.Seconds())
 		if account.LeastPercent()/100*bucket.Size >= need*(1-knownShare) {

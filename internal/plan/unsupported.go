@@ -44,9 +44,9 @@ func (m *maker) refuseAmbiguous() {
 	}
 }
 
-// refuseUnbuilt reports the parts of the API that this version would otherwise ignore. Admission reports most of them
+// refuseUnavailable reports the parts of the API that this version would otherwise ignore. Admission reports most of them
 // first; a plan must not depend on admission.
-func (m *maker) refuseUnbuilt() {
+func (m *maker) refuseUnavailable() {
 	for i := range m.run.Phases {
 		phase := &m.run.Phases[i]
 		path := m.root.Child("phases").Index(i)
@@ -60,9 +60,9 @@ func (m *maker) refuseUnbuilt() {
 }
 
 func (m *maker) refuse(path *field.Path, what, remedy string) {
-	m.problems = append(m.problems, notBuilt(path, what, remedy))
+	m.problems = append(m.problems, unavailable(path, what, remedy))
 }
 
-func notBuilt(path *field.Path, what, remedy string) *field.Error {
+func unavailable(path *field.Path, what, remedy string) *field.Error {
 	return field.Forbidden(path, what+" is not available in this version: "+remedy)
 }

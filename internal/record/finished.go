@@ -102,7 +102,7 @@ func judge(run *v1alpha1.BenchmarkRun, now time.Time) {
 	}
 	for _, fact := range run.Status.Steps {
 		// A step without a result has no warnings, but must not count as valid.
-		if fact.State == v1alpha1.StepFailed && !triedAgain(run, fact) && failed(run) == nil {
+		if fact.State == v1alpha1.StepFailed && !repeated(run, fact) && failed(run) == nil {
 			set(run, v1alpha1.ConditionValid, metav1.ConditionFalse, string(v1alpha1.WarningResultIncomplete),
 				fmt.Sprintf("step %s: %s", fact.ID, fact.Message), now)
 			return
@@ -111,7 +111,7 @@ func judge(run *v1alpha1.BenchmarkRun, now time.Time) {
 	set(run, v1alpha1.ConditionValid, metav1.ConditionTrue, v1alpha1.ReasonNoDisqualifyingWarning, "", now)
 }
 
-func triedAgain(run *v1alpha1.BenchmarkRun, fact v1alpha1.StepStatus) bool {
+func repeated(run *v1alpha1.BenchmarkRun, fact v1alpha1.StepStatus) bool {
 	return slices.ContainsFunc(run.Status.Steps, func(other v1alpha1.StepStatus) bool {
 		return other.ID == fact.ID && other.Attempt > fact.Attempt
 	})

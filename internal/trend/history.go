@@ -157,9 +157,9 @@ func Trim(history *v1alpha1.ComparedHistory, runs int) *v1alpha1.ComparedHistory
 	return pack(history.Hash, history.Store, all[max(0, len(all)-runs):])
 }
 
-// gather returns the history, extended by the comparable stored runs that started after its newest and before the
+// mergeHistory returns the history, extended by the comparable stored runs that started after its newest and before the
 // evaluated one, and the evaluated run as the last. Older stored runs were left out of the history before.
-func gather(history *v1alpha1.ComparedHistory, stored []Run, judged *Run) []entry {
+func mergeHistory(history *v1alpha1.ComparedHistory, stored []Run, judged *Run) []entry {
 	var all []entry
 	if history != nil && history.Hash == judged.Hash && history.Store == judged.By.Store {
 		all = unpack(history)

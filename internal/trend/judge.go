@@ -29,11 +29,11 @@ func Judge(history *v1alpha1.ComparedHistory, stored []Run, run Run, policy *v1a
 	if why := notComparable(&run); why != "" {
 		return Judgement{Reason: v1alpha1.ReasonNotComparable, History: history, Result: v1alpha1.RegressionResult{Verdict: v1alpha1.RegressionUnknown, Message: why}}
 	}
-	all := gather(history, stored, &run)
+	all := mergeHistory(history, stored, &run)
 	rules := rulesOf(policy)
 	runs := make([]detect.HistoryRun, len(all))
 	for i := range all {
-		runs[i] = all[i].detectable()
+		runs[i] = all[i].historyRun()
 	}
 	report, err := detect.Regression(runs, rules)
 	if err != nil {
@@ -50,7 +50,7 @@ func Judge(history *v1alpha1.ComparedHistory, stored []Run, run Run, policy *v1a
 	made := Judgement{Reason: reasonOf(report.Verdict), Result: resultOfReport(&report, &run)}
 	made.Result.Changes = changes(runs, &run, rules)
 	made.Result.Message = clip(message(&report, &made.Result, all, &run, history, rules.AcceptedSince))
-	made.History = pack(run.Hash, run.By.Store, kept(all, rules))
+	made.History = pack(run.Hash, run.By.Store, runsToKeep(all, rules))
 	return made
 }
 
@@ -78,7 +78,7 @@ func rulesOf(policy *v1alpha1.RegressionPolicy) detect.RegressionPolicy {
 	return rules
 }
 
-func (e *entry) detectable() detect.HistoryRun {
+func (e *entry) historyRun() detect.HistoryRun {
 	made := detect.HistoryRun{ID: e.name, Started: e.started, Valid: true, Judged: detect.RegressionVerdict(e.verdict), JudgedSince: e.accepted, Use: detect.RunUse(e.use), Facts: e.facts}
 	for i := range e.figures {
 		one := &e.figures[i]
@@ -87,9 +87,9 @@ func (e *entry) detectable() detect.HistoryRun {
 	return made
 }
 
-// kept returns the runs to keep in the history: the newest ones, the baseline runs with which the next run may be
+// runsToKeep returns the runs to keep in the history: the newest ones, the baseline runs with which the next run may be
 // compared, and the newest run that still counts as regressed.
-func kept(all []entry, rules detect.RegressionPolicy) []entry {
+func runsToKeep(all []entry, rules detect.RegressionPolicy) []entry {
 	against := rules.Against
 	if against == 0 {
 		against = newestKept
@@ -129,7 +129,7 @@ func reasonOf(verdict detect.RegressionVerdict) string {
 }
 
 func resultOfReport(report *detect.RegressionReport, run *Run) v1alpha1.RegressionResult {
-	made := v1alpha1.RegressionResult{Verdict: v1alpha1.RegressionVerdict(report.Verdict), PooledRuns: report.Pooled[len(report.Pooled)-pooled(report):], Suspicion: report.Open}
+	made := v1alpha1.RegressionResult{Verdict: v1alpha1.RegressionVerdict(report.Verdict), PooledRuns: report.Pooled[len(report.Pooled)-pooledRuns(report):], Suspicion: report.Open}
 	for i := range report.Metrics {
 		from := &report.Metrics[i]
 		made.ComparedRuns = max(made.ComparedRuns, int32(from.BaselineRuns)) //nolint:gosec // The API allows far fewer.
@@ -145,8 +145,8 @@ func resultOfReport(report *detect.RegressionReport, run *Run) v1alpha1.Regressi
 	return made
 }
 
-// pooled returns how many of the newest runs the verdict covers.
-func pooled(report *detect.RegressionReport) int {
+// pooledRuns returns how many of the newest runs the verdict covers.
+func pooledRuns(report *detect.RegressionReport) int {
 	most := 0
 	for i := range report.Metrics {
 		if report.Metrics[i].Verdict == report.Verdict {
@@ -221,18 +221,18 @@ func difference(fact detect.FactChange) string {
 
 // message describes the verdict in a sentence.
 func message(report *detect.RegressionReport, result *v1alpha1.RegressionResult, all []entry, run *Run, history *v1alpha1.ComparedHistory, accepted time.Time) string {
-	var told []string
+	var reported []string
 	for i := range result.Figures {
 		one := &result.Figures[i]
 		if one.Verdict == result.Verdict && (one.Verdict == v1alpha1.RegressionRegressed || one.Verdict == v1alpha1.RegressionImproved) {
-			told = append(told, fmt.Sprintf("%s is %s, %s (95 %%: %s to %s), from a usual %s with a spread of %s; confidence %.1f %%",
+			reported = append(reported, fmt.Sprintf("%s is %s, %s (95 %%: %s to %s), from a usual %s with a spread of %s; confidence %.1f %%",
 				one.Figure, Written(one.Unit, one.Newest), signed(one.ChangePermille), signed(one.LowerPermille), signed(one.UpperPermille),
 				Written(one.Unit, one.Baseline), share(one.SpreadPermille), float64(one.ConfidencePermille)/10))
 		}
 	}
 	switch report.Verdict {
 	case detect.RegressionRegressed, detect.RegressionImproved:
-		text := strings.Join(told, "; ") + fmt.Sprintf("; %s against %d earlier ones", named(result.PooledRuns), result.ComparedRuns)
+		text := strings.Join(reported, "; ") + fmt.Sprintf("; %s against %d earlier ones", named(result.PooledRuns), result.ComparedRuns)
 		if report.Verdict == detect.RegressionRegressed {
 			first := slices.IndexFunc(all, func(e entry) bool { return e.name == result.PooledRuns[0] })
 			text += "; to accept it as the new normal, set spec.regression.acceptedSince to " + all[first].started.Format(time.RFC3339)

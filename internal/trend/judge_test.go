@@ -54,20 +54,20 @@ func TestStatusIsEnough(t *testing.T) {
 	differ, judged, found, foundWhole := 0, 0, 0, 0
 	for seed := range uint64(6) {
 		all := nights(rand.New(rand.NewPCG(seed, 1)), 90, 50)
-		var kept *v1alpha1.ComparedHistory
+		var runsToKeep *v1alpha1.ComparedHistory
 		var whole []detect.HistoryRun
 		for n := range all {
-			made := Judge(kept, nil, all[n], standard())
-			kept = made.History
-			encoded, err := json.Marshal(kept)
+			made := Judge(runsToKeep, nil, all[n], standard())
+			runsToKeep = made.History
+			encoded, err := json.Marshal(runsToKeep)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(encoded) > 8<<10 || len(kept.Runs) > 50 {
-				t.Fatalf("night %d: %d bytes, %d runs", n, len(encoded), len(kept.Runs))
+			if len(encoded) > 8<<10 || len(runsToKeep.Runs) > 50 {
+				t.Fatalf("night %d: %d bytes, %d runs", n, len(encoded), len(runsToKeep.Runs))
 			}
 			run := entryOf(&all[n])
-			whole = append(whole, run.detectable())
+			whole = append(whole, run.historyRun())
 			report, err := detect.Regression(whole, rulesOf(standard()))
 			if err != nil {
 				t.Fatal(err)

@@ -83,8 +83,8 @@ func ofErrno(number errno) Failure {
 	return FailureOther
 }
 
-// inWords explains each failure to users who have never read fio's source.
-var inWords = map[Failure]string{
+// failureText explains each failure to users who have never read fio's source.
+var failureText = map[Failure]string{
 	FailureNoSpace:       "the volume is full: enlarge it, or lower datasetSize",
 	FailureQuota:         "a quota on the volume is exceeded: raise it, or lower datasetSize",
 	FailureReadOnly:      "the volume is mounted read-only",

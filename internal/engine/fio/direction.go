@@ -159,8 +159,8 @@ func checkBins(name string, latency *measure.Latency, mean float64) error {
 	var extremes measure.Histogram
 	extremes.AddNanoseconds(latency.MinNanoseconds, 1)
 	extremes.AddNanoseconds(latency.MaxNanoseconds, 1)
-	wantFirst, wantLast, _ := outermost(&extremes)
-	first, last, sum := outermost(&latency.Histogram)
+	wantFirst, wantLast, _ := firstAndLastBin(&extremes)
+	first, last, sum := firstAndLastBin(&latency.Histogram)
 	if first != wantFirst || last != wantLast {
 		return fmt.Errorf("%s: min %d and max %d ns are not in the first and last bins, %d and %d ns",
 			name, latency.MinNanoseconds, latency.MaxNanoseconds, first, last)
@@ -173,8 +173,8 @@ func checkBins(name string, latency *measure.Latency, mean float64) error {
 	return nil
 }
 
-// outermost returns the first and last bins that are not empty, and the sum over all bins.
-func outermost(bins *measure.Histogram) (first, last uint64, sum float64) {
+// firstAndLastBin returns the first and last bins that are not empty, and the sum over all bins.
+func firstAndLastBin(bins *measure.Histogram) (first, last uint64, sum float64) {
 	seen := false
 	for nanoseconds, n := range bins.Bins() {
 		if !seen {

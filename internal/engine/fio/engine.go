@@ -58,7 +58,7 @@ func (e Engine) Describe(step *engine.Step) (engine.Description, error) {
 	if made.Reads && made.Buffered {
 		made.Cached = engine.Cached{Why: "the reads are not direct, and the data on", Remedy: "set direct to true, or raise datasetSize"}
 	}
-	made.ClosedLoop = p.JobFile == "" && p.RateLimit == nil && !e.paces()
+	made.ClosedLoop = p.JobFile == "" && p.RateLimit == nil && !e.hasThinkTime()
 	if limit := p.RateLimit; limit != nil {
 		if limit.BytesPerSecond != nil {
 			made.LimitBytesPerSecond = limit.BytesPerSecond.AsApproximateFloat64()
@@ -70,8 +70,8 @@ func (e Engine) Describe(step *engine.Step) (engine.Description, error) {
 	return made, nil
 }
 
-// paces reports whether an option makes the load wait between operations.
-func (e Engine) paces() bool {
+// hasThinkTime reports whether an option makes the load wait between operations.
+func (e Engine) hasThinkTime() bool {
 	for name := range e.Profile.Options {
 		if strings.HasPrefix(name, "think") || strings.HasPrefix(name, "rate") {
 			return true

@@ -55,7 +55,7 @@ type Result struct {
 // contradicts it.
 func Final(output Output, exit Exit, stderr string, expected Expectation) Result {
 	result := Result{ToolMessages: joinLines(clipLines(stderr), output.Noise)}
-	j := judge{output: output, exit: exit, said: joinLines(stderr, output.Noise), expected: expected, result: &result}
+	j := judge{output: output, exit: exit, stderrText: joinLines(stderr, output.Noise), expected: expected, result: &result}
 	if output.Last != nil {
 		snapshot, err := output.Last.Snapshot()
 		if err != nil {
@@ -87,16 +87,16 @@ func Final(output Output, exit Exit, stderr string, expected Expectation) Result
 
 // judge holds the evidence while it is evaluated. Each check returns true if it decided the outcome.
 type judge struct {
-	output   Output
-	exit     Exit
-	said     string
-	expected Expectation
-	result   *Result
+	output     Output
+	exit       Exit
+	stderrText string
+	expected   Expectation
+	result     *Result
 }
 
 func (j *judge) fail(failure Failure, reason string) bool {
 	j.result.Outcome, j.result.Failure = Failed, failure
-	j.result.Message = "fio: " + inWords[failure]
+	j.result.Message = "fio: " + failureText[failure]
 	if reason = strings.TrimPrefix(strings.TrimSpace(reason), "fio: "); reason != "" {
 		j.result.Message += " (" + reason + ")"
 	}
@@ -125,10 +125,10 @@ func (j *judge) jobErrors() bool {
 		if failed.Continued && (j.exit.Code == 0 || j.exit.Code == stoppedCode) {
 			continue
 		}
-		failure, line, known := ofText(j.said, false)
+		failure, line, known := ofText(j.stderrText, false)
 		byErrno := ofErrno(errno(failed.Errno))
 		if !known || byErrno != FailureOther && failed.Errno != int(eperm) && failed.Errno != int(enosys) {
-			failure, line = byErrno, firstComplaint(j.said)
+			failure, line = byErrno, firstComplaint(j.stderrText)
 		}
 		return j.fail(failure, joinReasons(failed.String(), strings.TrimPrefix(line, "fio: ")))
 	}
@@ -137,7 +137,7 @@ func (j *judge) jobErrors() bool {
 
 // complaints finds messages of fio that mean failure whatever the exit code.
 func (j *judge) complaints() bool {
-	failure, line, ok := ofText(j.said, true)
+	failure, line, ok := ofText(j.stderrText, true)
 	return ok && j.fail(failure, line)
 }
 
@@ -151,7 +151,7 @@ func (j *judge) noDocument() bool {
 		return j.fail(FailureInvalidOutput, j.output.Damaged[0].String())
 	}
 	reason := fmt.Sprintf("exit code %d", j.exit.Code)
-	return j.fail(FailureNoOutput, joinReasons(firstComplaint(j.said), reason))
+	return j.fail(FailureNoOutput, joinReasons(firstComplaint(j.stderrText), reason))
 }
 
 // notFinal fails a run whose last readable document may be only a dump.
@@ -162,7 +162,7 @@ func (j *judge) notFinal() bool {
 	case j.output.DamagedAfterLast:
 		last := j.output.Damaged[len(j.output.Damaged)-1]
 		return j.fail(FailureInvalidOutput, "the last JSON document is unreadable, "+last.String())
-	case j.output.Documents > 1 && foreign(j.output.NoiseAfterLast):
+	case j.output.Documents > 1 && hasUnexpectedOutput(j.output.NoiseAfterLast):
 		// Only the last of several documents is the result, and what follows may be a damaged later one.
 		return j.fail(FailureInvalidOutput, "unexpected output after the last JSON document: "+clip(j.output.NoiseAfterLast))
 	case j.output.Last.Racy != nil:
@@ -171,9 +171,9 @@ func (j *judge) notFinal() bool {
 	return false
 }
 
-// foreign reports whether the text holds anything that fio does not print after its result. The only text that fio
+// hasUnexpectedOutput reports whether the text holds anything that fio does not print after its result. The only text that fio
 // prints there is its response to a second signal.
-func foreign(text string) bool {
+func hasUnexpectedOutput(text string) bool {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, expectedMessages[0]) {
 			return true
@@ -186,18 +186,18 @@ func (j *judge) exitCode() bool {
 	if j.exit.Code == 0 || j.exit.Code == stoppedCode {
 		return false
 	}
-	failure, line, ok := ofText(j.said, false)
+	failure, line, ok := ofText(j.stderrText, false)
 	if !ok {
-		failure, line = FailureOther, firstComplaint(j.said)
+		failure, line = FailureOther, firstComplaint(j.stderrText)
 	}
 	return j.fail(failure, joinReasons(line, fmt.Sprintf("exit code %d", j.exit.Code)))
 }
 
 func (j *judge) nothingDone() bool {
-	if j.result.Snapshot.did() || j.exit.Code == stoppedCode {
+	if j.result.Snapshot.hasOperations() || j.exit.Code == stoppedCode {
 		return false
 	}
-	return j.fail(FailureNoIO, firstComplaint(j.said))
+	return j.fail(FailureNoIO, firstComplaint(j.stderrText))
 }
 
 // incomplete fails a run that ended normally but too early.

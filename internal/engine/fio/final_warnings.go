@@ -23,7 +23,7 @@ func (j *judge) warn() {
 	for i := range j.result.Snapshot.Operations {
 		j.warnOf(measure.Operation(i), &j.result.Snapshot.Operations[i])
 	}
-	if message := unknownMessages(j.said); message != "" {
+	if message := unknownMessages(j.stderrText); message != "" {
 		j.add(WarnToolMessages, message)
 	}
 }

@@ -149,9 +149,9 @@ func (p *jobFileParser) finish() {
 	case p.live == nil:
 		return
 	case p.isGlobal:
-		p.global = overlaid(p.global, p.live.settings)
+		p.global = mergeSettings(p.global, p.live.settings)
 	default:
-		p.live.settings = overlaid(p.global, p.live.settings)
+		p.live.settings = mergeSettings(p.global, p.live.settings)
 		p.sections = append(p.sections, *p.live)
 	}
 	p.live, p.isGlobal = nil, false
@@ -166,9 +166,9 @@ var exclusive = [][]string{
 	{"rate", "rate_iops"},
 }
 
-// overlaid returns the settings of below, overridden by those of above. An option also removes the others of its
+// mergeSettings returns the settings of below, overridden by those of above. An option also removes the others of its
 // exclusive group, because fio's behavior with two of them depends on its version.
-func overlaid(below, above []setting) []setting {
+func mergeSettings(below, above []setting) []setting {
 	var result []setting
 	for _, old := range below {
 		displaced := slices.ContainsFunc(above, func(now setting) bool {

@@ -180,9 +180,9 @@ func readShownCommand(t *testing.T, printed string) []section {
 		switch last := len(sections) - 1; {
 		case allowedOptions[canonical].dropped:
 		case last < 0:
-			global = overlaid(global, one)
+			global = mergeSettings(global, one)
 		default:
-			sections[last].settings = overlaid(sections[last].settings, one)
+			sections[last].settings = mergeSettings(sections[last].settings, one)
 		}
 	}
 	return sections

@@ -57,7 +57,7 @@ func read(path *field.Path, profile *v1alpha1.FioProfile, parameters *Parameters
 		}
 		return result, problems
 	}
-	problems := alone(path, applied)
+	problems := refuseBesideJobFile(path, applied)
 	dataset, ok := whole(&applied.DatasetSize)
 	if !ok || dataset <= 0 {
 		problems = append(problems, field.Invalid(path.Child("datasetSize"), applied.DatasetSize.String(), "must be a whole number of bytes above 0"))
@@ -91,8 +91,8 @@ func flatten(err error) []error {
 	return all
 }
 
-// alone refuses typed fields that are set together with a job file.
-func alone(path *field.Path, p *v1alpha1.FioProfile) field.ErrorList {
+// refuseBesideJobFile refuses typed fields that are set together with a job file.
+func refuseBesideJobFile(path *field.Path, p *v1alpha1.FioProfile) field.ErrorList {
 	var problems field.ErrorList
 	for _, other := range []struct {
 		name string
@@ -205,15 +205,15 @@ func (w *writer) files(s *loadSection, jobs int) {
 	}
 	w.set("filename_format", named.fileFormat())
 	size := s.fileBytes
-	if s.part > 0 {
-		size = s.part
+	if s.bytesPerJob > 0 {
+		size = s.bytesPerJob
 	}
 	count := uint64(s.files) // #nosec G115 -- at least 1
 	w.count("size", size*count)
 	w.count("nrfiles", count)
 	w.count("numjobs", uint64(jobs)) // #nosec G115 -- at least 1
-	if s.part > 0 {
-		w.count("offset", s.part*uint64(s.firstJob)) // #nosec G115 -- not negative
+	if s.bytesPerJob > 0 {
+		w.count("offset", s.bytesPerJob*uint64(s.firstJob)) // #nosec G115 -- not negative
 	}
 }
 
@@ -253,7 +253,7 @@ func (w *writer) layout(what *load, parameters *Parameters) error {
 		jobs += uint64(sections[i].fileSets()) // #nosec G115 -- at least 1
 	}
 	for _, s := range sections {
-		s.part = 0
+		s.bytesPerJob = 0
 		w.files(&s, s.fileSets())
 		engine := s.engine
 		if !ioEngines[engine] {

@@ -120,8 +120,8 @@ func (s *Snapshot) HasBins() bool {
 	return true
 }
 
-// did reports whether any operation was issued or completed.
-func (s *Snapshot) did() bool {
+// hasOperations reports whether any operation was issued or completed.
+func (s *Snapshot) hasOperations() bool {
 	for i := range s.Operations {
 		if s.Operations[i].Counter != (measure.Counter{}) {
 			return true

@@ -2,7 +2,7 @@ package ior
 
 import "strings"
 
-var inWords = map[Failure]string{
+var failureText = map[Failure]string{
 	FailureNoSpace:       "the volume is full",
 	FailureQuota:         "a quota on the volume is exceeded",
 	FailureReadOnly:      "the volume is mounted read-only",

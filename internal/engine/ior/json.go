@@ -21,7 +21,7 @@ type jsonObject struct {
 	bad     string
 }
 
-func (o *jsonObject) spoil(by string) {
+func (o *jsonObject) invalidate(by string) {
 	if !o.damaged {
 		o.damaged, o.bad = true, clip(by)
 	}
@@ -38,7 +38,7 @@ func (s *Stream) jsonLine(line textLine) {
 	if !ok {
 		if strings.Trim(text, "[]{}, ") != "" {
 			s.foreign(line)
-			s.json.spoil(text)
+			s.json.invalidate(text)
 		}
 		return
 	}
@@ -56,7 +56,7 @@ func (s *Stream) jsonLine(line textLine) {
 			s.output.Version = value
 		}
 	default:
-		s.know(name, value)
+		s.recordParameter(name, value)
 	}
 }
 
@@ -105,13 +105,13 @@ func (s *Stream) jsonValue(name, value string) {
 		return
 	}
 	if !isFigure || object.seen[name] {
-		object.spoil(name)
+		object.invalidate(name)
 		return
 	}
 	object.seen[name] = true
 	figure, ok := parseNumber(value)
 	if !ok {
-		object.spoil(name + ": " + value)
+		object.invalidate(name + ": " + value)
 		return
 	}
 	object.row.figures[known] = figure

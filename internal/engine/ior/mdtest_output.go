@@ -99,7 +99,7 @@ func (s *MdtestStream) line(line textLine) {
 		return
 	}
 	if failed, ok := failureLine(text); ok {
-		s.output.Errors = keep(s.output.Errors, failed)
+		s.output.Errors = appendOnce(s.output.Errors, failed)
 		return
 	}
 	switch {
@@ -258,7 +258,7 @@ func (s *MdtestStream) warning(text string) {
 		return
 	}
 	before := len(s.output.Warnings)
-	if s.output.Warnings = keep(s.output.Warnings, text); len(s.output.Warnings) == before && before >= maxKept {
+	if s.output.Warnings = appendOnce(s.output.Warnings, text); len(s.output.Warnings) == before && before >= maxKept {
 		s.output.MoreWarnings++
 	}
 }

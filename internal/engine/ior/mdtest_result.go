@@ -31,7 +31,7 @@ func FinalMdtest(output MdtestOutput, exit Exit, stderr string, expected MdtestE
 	_, _ = said.Write([]byte(stderr + "\n"))
 	output.Errors = append(slices.Clone(output.Errors), said.Close().Errors...)
 	result := MdtestResult{Output: output}
-	failure, reason := mdtestFlaw(&output, exit, expected)
+	failure, reason := mdtestDefect(&output, exit, expected)
 	switch {
 	case failure == "":
 		result.Outcome = Complete
@@ -40,7 +40,7 @@ func FinalMdtest(output MdtestOutput, exit Exit, stderr string, expected MdtestE
 		result.Output.Rates = nil
 	default:
 		result.Outcome, result.Failure = Failed, failure
-		result.Message = "mdtest: " + inWords[failure]
+		result.Message = "mdtest: " + failureText[failure]
 		if reason != "" {
 			result.Message += " (" + clip(reason) + ")"
 		}
@@ -50,7 +50,7 @@ func FinalMdtest(output MdtestOutput, exit Exit, stderr string, expected MdtestE
 	return result
 }
 
-func mdtestFlaw(output *MdtestOutput, exit Exit, expected MdtestExpectation) (Failure, string) {
+func mdtestDefect(output *MdtestOutput, exit Exit, expected MdtestExpectation) (Failure, string) {
 	switch {
 	case output.Usage:
 		return FailureBadOption, first(output.Errors, "it printed its help")

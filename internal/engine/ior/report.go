@@ -184,7 +184,7 @@ func iorRepetition(from *engine.Repetition) v1alpha1.IORRepetition {
 	made := v1alpha1.IORRepetition{
 		Index: int32(from.Index), Bytes: measure.Clamp(from.Bytes), BytesEstimated: !from.BytesExact, //nolint:gosec // The conductor has bounded them.
 		BytesPerSecond: measure.Round(from.BytesPerSecond), TotalNanoseconds: int64(from.Total),
-		OpenNanoseconds: told(from.Open), TransferNanoseconds: told(from.Transfer), CloseNanoseconds: told(from.Close),
+		OpenNanoseconds: reported(from.Open), TransferNanoseconds: reported(from.Transfer), CloseNanoseconds: reported(from.Close),
 	}
 	if from.OperationsPerSecond > 0 {
 		iopsMilli := measure.Round(from.OperationsPerSecond * 1000)
@@ -193,8 +193,8 @@ func iorRepetition(from *engine.Repetition) v1alpha1.IORRepetition {
 	return made
 }
 
-// told returns the time, or nil if IOR did not print it.
-func told(length time.Duration) *int64 {
+// reported returns the time, or nil if IOR did not print it.
+func reported(length time.Duration) *int64 {
 	if length <= 0 {
 		return nil
 	}
@@ -211,18 +211,18 @@ func (e Engine) judgeRepetitions(report *engine.Report, findings *engine.Finding
 	if report.Sampled == nil {
 		return // another warning reports that
 	}
-	var told [measure.NumOperations]uint64
+	var reported [measure.NumOperations]uint64
 	var worst float64
 	var message string
 	for i := range report.Job.Repetitions {
 		repetition := &report.Job.Repetitions[i]
-		told[repetition.Operation] = measure.Sum(told[repetition.Operation], repetition.Bytes)
+		reported[repetition.Operation] = measure.Sum(reported[repetition.Operation], repetition.Bytes)
 		if repetition.Ended.IsZero() {
 			continue
 		}
 		least := float64(report.Sampled(repetition.Ended.Add(-sampleEdge), repetition.Operation))
 		most := float64(report.Sampled(repetition.Ended.Add(sampleEdge), repetition.Operation))
-		all := float64(told[repetition.Operation])
+		all := float64(reported[repetition.Operation])
 		sampled := least
 		if all > most {
 			sampled = most
@@ -233,7 +233,7 @@ func (e Engine) judgeRepetitions(report *engine.Report, findings *engine.Finding
 		}
 		worst = apart
 		message = fmt.Sprintf("at the end of repetition %d of %s, the samples add up to %s, but IOR reports %s", repetition.Index,
-			repetition.Operation, measure.FormatBytes(uint64(sampled)), measure.FormatBytes(told[repetition.Operation]))
+			repetition.Operation, measure.FormatBytes(uint64(sampled)), measure.FormatBytes(reported[repetition.Operation]))
 	}
 	if message == "" {
 		return

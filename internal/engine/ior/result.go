@@ -144,7 +144,7 @@ func Final(output Output, exit Exit, stderr string, expected Expectation) Result
 	_, _ = said.Write([]byte(stderr + "\n"))
 	output.Errors = slices.Clone(output.Errors)
 	for _, line := range said.Close().Errors {
-		output.Errors = keep(output.Errors, line)
+		output.Errors = appendOnce(output.Errors, line)
 	}
 	j := judge{output: &output, exit: exit, expected: expected, result: Result{Output: output}}
 	j.decide()
@@ -179,7 +179,7 @@ func (j *judge) decide() {
 		j.end(Failed, FailureInvalidOutput, err.Error())
 		return
 	}
-	failure, reason := j.flaw()
+	failure, reason := j.defect()
 	switch finished := len(j.output.Repetitions) > 0; {
 	case failure == "" && finished:
 		j.result.Outcome = Complete
@@ -210,14 +210,14 @@ func stoppable(failure Failure) bool {
 
 func (j *judge) end(outcome Outcome, failure Failure, reason string) {
 	j.result.Outcome, j.result.Failure = outcome, failure
-	j.result.Message = "IOR: " + inWords[failure]
+	j.result.Message = "IOR: " + failureText[failure]
 	if reason != "" {
 		j.result.Message += " (" + clip(reason) + ")"
 	}
 }
 
-// flaw returns the first evidence against a complete run, the most significant first.
-func (j *judge) flaw() (Failure, string) {
+// defect returns the first evidence against a complete run, the most significant first.
+func (j *judge) defect() (Failure, string) {
 	output := j.output
 	switch {
 	case output.Usage:

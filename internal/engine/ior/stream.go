@@ -99,7 +99,7 @@ func ReadOutput(r io.Reader) (Output, error) {
 
 // lastLine processes a last line that has no line break. A line that could be a truncated row is not used.
 func (s *Stream) lastLine(line textLine) {
-	if s.headless(line) || s.message(line) {
+	if s.isVersion33CSV(line) || s.message(line) {
 		return
 	}
 	name, _, isFact := splitFact(line.text)
@@ -114,7 +114,7 @@ func (s *Stream) line(line textLine) {
 	switch {
 	case line.long:
 		s.damaged(line.number, "a line exceeds %d bytes", maxLineBytes)
-	case line.text == "", s.headless(line), s.message(line), s.heading(line):
+	case line.text == "", s.isVersion33CSV(line), s.message(line), s.heading(line):
 	case s.output.Format == FormatJSON:
 		s.jsonLine(line)
 	case s.section == sectionRows && s.row(line):
@@ -125,8 +125,8 @@ func (s *Stream) line(line textLine) {
 	}
 }
 
-// headless detects the CSV of IOR 3.3.0: its version, dates and parameters in one line, and no rows.
-func (s *Stream) headless(line textLine) bool {
+// isVersion33CSV detects the CSV of IOR 3.3.0: its version, dates and parameters in one line, and no rows.
+func (s *Stream) isVersion33CSV(line textLine) bool {
 	if s.output.Format != "" || line.number > 8 {
 		return false
 	}
@@ -206,7 +206,7 @@ func (s *Stream) row(line textLine) bool {
 		if fields[0] == "remove" || fields[0] == "------" {
 			return true
 		}
-		if at, ok := embedded(line.text); ok && s.output.Format == FormatCSV {
+		if at, ok := embeddedRow(line.text); ok && s.output.Format == FormatCSV {
 			s.damaged(line.number, "a row starts within a line: %q", clip(line.text[at:]))
 			return true
 		}
@@ -224,8 +224,8 @@ func (s *Stream) row(line textLine) bool {
 	return true
 }
 
-// embedded finds a row of the CSV that follows something else on its line.
-func embedded(text string) (int, bool) {
+// embeddedRow finds a row of the CSV that follows something else on its line.
+func embeddedRow(text string) (int, bool) {
 	for _, word := range []string{"write,", "read,"} {
 		at := strings.Index(text, word)
 		if at > 0 && len(text) > at+len(word) && digits(text[at+len(word):at+len(word)+1]) {

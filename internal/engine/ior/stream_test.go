@@ -149,7 +149,7 @@ func TestOtherRanks(t *testing.T) {
 		"ior ERROR: open64(\"x\") failed, errno 28, No space left on device (aiori-POSIX.c:433)\n": FailureNoSpace,
 	} {
 		output := read(t, rows)
-		output.Hear(read(t, told))
+		output.AddMessages(read(t, told))
 		result := Final(output, Exit{}, told, Expectation{})
 		if result.Failure != want || len(result.Output.Errors) > 1 {
 			t.Errorf("%q: %s: %s, errors %q", told, result.Failure, result.Message, result.Output.Errors)

@@ -188,8 +188,8 @@ func (r *typedReader) layout() {
 		return
 	}
 	// Jobs in sequential order on one file would all touch the same blocks, so each gets its own part.
-	s.part = s.fileBytes / uint64(s.jobs) / s.blockBytes * s.blockBytes // #nosec G115 -- at least 1
-	if s.part == 0 {
+	s.bytesPerJob = s.fileBytes / uint64(s.jobs) / s.blockBytes * s.blockBytes // #nosec G115 -- at least 1
+	if s.bytesPerJob == 0 {
 		r.invalid("datasetSize", r.profile.DatasetSize.String(), fmt.Sprintf(
 			"is too small: each of the %d jobs needs %d bytes of every shared file", s.jobs, s.blockBytes))
 	}

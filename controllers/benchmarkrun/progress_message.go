@@ -15,36 +15,36 @@ import (
 )
 
 const (
-	// tellEvery is the interval at which the status reports the progress of a step. Each report is a write to the API
+	// progressInterval is the interval at which the status reports the progress of a step. Each report is a write to the API
 	// server.
-	tellEvery = 3 * time.Second
+	progressInterval = 3 * time.Second
 	// maxMessage is the API's limit of status.message.
 	maxMessage = 2048
 )
 
-// narrate sets the stage and the message, which show what the run is waiting for or how far its step is.
-func narrate(run *v1alpha1.BenchmarkRun, s *session, seen observation) {
+// updateProgress sets the stage and the message, which show what the run is waiting for or how far its step is.
+func updateProgress(run *v1alpha1.BenchmarkRun, s *session, seen observation) {
 	if run.Status.Stage == v1alpha1.StageFinishing || seen.snapshot.Failure != nil || seen.snapshot.Cancel != nil {
 		return
 	}
-	if absent := absentees(seen.snapshot.Clients); absent != "" {
+	if absent := unconnectedClients(seen.snapshot.Clients); absent != "" {
 		if run.Status.Stage != v1alpha1.StageRunning && run.Status.Stage != v1alpha1.StageQueued {
 			run.Status.Stage = v1alpha1.StageMeeting
 		}
 		run.Status.Message = v1alpha1.Truncate(absent, maxMessage)
 		return
 	}
-	if time.Since(s.told) < tellEvery {
+	if time.Since(s.progressReportedAt) < progressInterval {
 		return
 	}
 	if message := progress(run, s); message != "" {
-		s.told = time.Now()
+		s.progressReportedAt = time.Now()
 		run.Status.Message = message
 	}
 }
 
-// absentees counts the clients that are not connected by reason, and names the first client of each reason.
-func absentees(clients []decide.Client) string {
+// unconnectedClients counts the clients that are not connected by reason, and names the first client of each reason.
+func unconnectedClients(clients []decide.Client) string {
 	const named = 2
 	var reasons []string
 	waiting, absent := map[string][]string{}, 0

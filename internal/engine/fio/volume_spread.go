@@ -32,7 +32,7 @@ func (l *load) spread(path *field.Path, parameters *Parameters) field.ErrorList 
 		if s.diskless() {
 			continue
 		}
-		if s.serves() {
+		if s.setsFileOrder() {
 			problems = append(problems, field.Forbidden(path, fmt.Sprintf(
 				"file_service_type is not supported with several volumes or raw devices, where jobs use their files in turn: remove it (section [%s])", s.name)))
 		}
@@ -49,14 +49,14 @@ func (l *load) spread(path *field.Path, parameters *Parameters) field.ErrorList 
 		}
 		s.fileBytes = per
 		s.volumes, s.device = volumes, parameters.Devices
-		if s.part > 0 {
+		if s.bytesPerJob > 0 {
 			// The part of a job shrinks with the file. It must still hold a block.
-			s.part = s.part / uint64(volumes) // #nosec G115 -- at least 1
-			if block := max(s.blockBytes, 1); s.part/block == 0 {
+			s.bytesPerJob = s.bytesPerJob / uint64(volumes) // #nosec G115 -- at least 1
+			if block := max(s.blockBytes, 1); s.bytesPerJob/block == 0 {
 				problems = append(problems, field.Invalid(path.Child("datasetSize"), s.fileBytes, fmt.Sprintf(
 					"is too small for %d jobs on %d volumes", s.jobs, volumes)))
 			} else {
-				s.part = s.part / block * block
+				s.bytesPerJob = s.bytesPerJob / block * block
 			}
 		}
 		if s.device {
@@ -76,22 +76,22 @@ func (l *load) spread(path *field.Path, parameters *Parameters) field.ErrorList 
 // regions assigns a region of the devices to each section that has its own data. Sections that share their data have
 // the same prefix.
 func (l *load) regions() {
-	reach := map[string]uint64{}
+	endOffset := map[string]uint64{}
 	var order []string
 	for i := range l.sections {
 		s := &l.sections[i]
 		if s.diskless() {
 			continue
 		}
-		if _, known := reach[s.prefix]; !known {
+		if _, known := endOffset[s.prefix]; !known {
 			order = append(order, s.prefix)
 		}
-		reach[s.prefix] = max(reach[s.prefix], s.reach())
+		endOffset[s.prefix] = max(endOffset[s.prefix], s.endOffset())
 	}
 	begin, next := map[string]uint64{}, uint64(DeviceOffsetBytes)
 	for _, prefix := range order {
 		begin[prefix] = next
-		next += reach[prefix]
+		next += endOffset[prefix]
 	}
 	for i := range l.sections {
 		l.sections[i].region = begin[l.sections[i].prefix]
@@ -101,16 +101,16 @@ func (l *load) regions() {
 // jobRegion returns how many bytes of each device one job works on, or all jobs together if they share them.
 func (s *loadSection) jobRegion() uint64 { return s.fileBytes * uint64(s.files) } // #nosec G115 -- at least 1
 
-// reach returns the offset of the section's end within its region, in bytes.
-func (s *loadSection) reach() uint64 {
+// endOffset returns the offset of the section's end within its region, in bytes.
+func (s *loadSection) endOffset() uint64 {
 	if s.shared {
 		return s.jobRegion()
 	}
 	return uint64(s.firstJob+s.fileSets()) * s.jobRegion() // #nosec G115 -- at least 1
 }
 
-// serves reports whether the section itself sets the order in which its files are used.
-func (s *loadSection) serves() bool {
+// setsFileOrder reports whether the section itself sets the order in which its files are used.
+func (s *loadSection) setsFileOrder() bool {
 	for _, one := range s.settings {
 		if one.name == "file_service_type" {
 			return true
@@ -127,10 +127,10 @@ func (w *writer) onDevices(s *loadSection, jobs int) {
 	}
 	w.set("filename", strings.Join(names, ":"))
 	own, offset := s.jobRegion(), s.region
-	if s.part > 0 {
-		own = s.part * uint64(s.files) // #nosec G115 -- at least 1
+	if s.bytesPerJob > 0 {
+		own = s.bytesPerJob * uint64(s.files) // #nosec G115 -- at least 1
 	}
-	if s.part > 0 || !s.shared {
+	if s.bytesPerJob > 0 || !s.shared {
 		offset += own * uint64(s.firstJob) // #nosec G115 -- not negative
 	}
 	w.count("size", own*uint64(s.volumes)) // #nosec G115 -- at least 1

@@ -105,7 +105,7 @@ func TestLastWords(t *testing.T) {
 		"Evicted: The node was low on resource: memory.":          evicted,
 		"phase Failed": {Status: corev1.PodStatus{Phase: corev1.PodFailed}},
 	} {
-		if got := lastWords(pod); got != want {
+		if got := exitReason(pod); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

@@ -55,10 +55,10 @@ func TestLeftBesideAnUnreadableDirectory(t *testing.T) {
 	root := unreadable{directory: "data/a", MapFS: fstest.MapFS{
 		"data/a/1": {Data: []byte("unseen")}, "data/b/1": {Data: []byte("four")}, "data/c": {Data: []byte("three")},
 	}}
-	if files, bytes := left(root, "data"); files != 2 || bytes != 9 {
+	if files, bytes := leftoverSize(root, "data"); files != 2 || bytes != 9 {
 		t.Errorf("%d files, %d bytes", files, bytes)
 	}
-	if files, bytes := left(root, "none"); files != 0 || bytes != 0 {
+	if files, bytes := leftoverSize(root, "none"); files != 0 || bytes != 0 {
 		t.Errorf("nothing has %d files, %d bytes", files, bytes)
 	}
 }

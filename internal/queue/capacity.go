@@ -8,25 +8,25 @@ type Limits struct {
 	Clients, PerNamespace int
 }
 
-// Room is the result of checking a run against the limits on clients.
-type Room struct {
+// Capacity is the result of checking a run against the limits on clients.
+type Capacity struct {
 	// Needs is the number of clients of the run.
 	Needs int
 	// Limit is the bound that the run would exceed now, and Free the number of clients left below it; Limit is 0 if the
 	// run fits. All is true if the bound applies to all namespaces together.
 	Limit, Free int
 	All         bool
-	// Before is the run of the same namespace that waits for room and is ahead; nil if there is none.
+	// Before is the run of the same namespace that waits for capacity and is ahead; nil if there is none.
 	Before *Run
 }
 
-// RoomFor checks whether there is room for a run besides the other runs that are Live or wait for room.
+// CapacityFor checks whether there is capacity for a run besides the other runs that are Live or wait for capacity.
 //
-// Runs of one namespace that wait for room are served first come, first served; otherwise large runs would wait
+// Runs of one namespace that wait for capacity are served first come, first served; otherwise large runs would wait
 // forever. Runs of other namespaces do not count: if they did, a run that does not fit would keep all others from using
-// the free room.
-func (l Limits) RoomFor(run Run, others []Run) Room {
-	room := Room{Needs: run.Clients}
+// the free capacity.
+func (l Limits) CapacityFor(run Run, others []Run) Capacity {
+	capacity := Capacity{Needs: run.Clients}
 	all, here := 0, 0
 	for i := range others {
 		other := &others[i]
@@ -37,27 +37,27 @@ func (l Limits) RoomFor(run Run, others []Run) Room {
 			if other.Namespace == run.Namespace {
 				here += other.Clients
 			}
-		case other.Namespace == run.Namespace && before(*other, run) && (room.Before == nil || before(*other, *room.Before)):
-			room.Before = other
+		case other.Namespace == run.Namespace && before(*other, run) && (capacity.Before == nil || before(*other, *capacity.Before)):
+			capacity.Before = other
 		}
 	}
 	switch {
 	case l.PerNamespace > 0 && here+run.Clients > l.PerNamespace:
-		room.Limit, room.Free = l.PerNamespace, max(0, l.PerNamespace-here)
+		capacity.Limit, capacity.Free = l.PerNamespace, max(0, l.PerNamespace-here)
 	case l.Clients > 0 && all+run.Clients > l.Clients:
-		room.Limit, room.Free, room.All = l.Clients, max(0, l.Clients-all), true
+		capacity.Limit, capacity.Free, capacity.All = l.Clients, max(0, l.Clients-all), true
 	}
-	return room
+	return capacity
 }
 
 // Fits reports whether the run may begin.
-func (r Room) Fits() bool { return r.Limit == 0 && r.Before == nil }
+func (r Capacity) Fits() bool { return r.Limit == 0 && r.Before == nil }
 
-// Never reports whether the run exceeds the limit even if no other run is live.
-func (r Room) Never() bool { return r.Limit > 0 && r.Needs > r.Limit }
+// NeverFits reports whether the run exceeds the limit even if no other run is live.
+func (r Capacity) NeverFits() bool { return r.Limit > 0 && r.Needs > r.Limit }
 
 // Message says what the run waits for. It reveals nothing about other namespaces.
-func (r Room) Message() string {
+func (r Capacity) Message() string {
 	where, flag := "in a namespace", "--max-clients-per-namespace"
 	if r.All {
 		where, flag = "in all namespaces", "--max-clients"
@@ -67,7 +67,7 @@ func (r Room) Message() string {
 		return ""
 	case r.Limit == 0:
 		return fmt.Sprintf("waits for run %s, which is ahead of it and also waits for free clients", r.Before.Name)
-	case r.Never():
+	case r.NeverFits():
 		return fmt.Sprintf("the run has %d clients, but the operator allows at most %d at a time %s (%s): use fewer clients or targets, or raise the limit",
 			r.Needs, r.Limit, where, flag)
 	case r.All:

@@ -90,7 +90,7 @@ func TestChosen(t *testing.T) {
 		for i := range count {
 			files[fmt.Sprintf("data.%05d", i)] = LaidOutFile{Bytes: 1 << 30}
 		}
-		names, each := chosen(files)
+		names, each := chooseFiles(files)
 		if len(names) != min(count, layoutBlocks) || len(names)*each > layoutBlocks || each < 1 {
 			t.Errorf("of %d files %d blocks each of %d", count, each, len(names))
 		}

@@ -9,16 +9,16 @@ import (
 func (a *analysis) locate(from, guess, to int) Estimate {
 	gap := min(2+int(a.pace.of(30)/a.typical), (guess-from)/2, (to-guess)/2)
 	after := a.sideOf(a.samples[guess:to], gap, 0)
-	t := timing{samples: a.samples[from:to], after: after.side}
+	t := dropPosterior{samples: a.samples[from:to], after: after.side}
 	if before, ok := a.sidesOfTurns(a.samples[from:guess]); ok {
 		t.before = []side{before[0].side, before[1].side}
 		t.correlation, t.rough = min(before[0].noise.correlation, after.noise.correlation), max(before[0].rough, after.rough)
-		return t.when()
+		return t.dropTime()
 	}
 	before := a.sideOf(a.samples[from:guess], 0, gap)
 	t.before, t.aside = []side{before.side}, a.interruptions(from, to, before.side, after.side)
 	t.correlation, t.rough = min(before.noise.correlation, after.noise.correlation), max(before.rough, after.rough)
-	return t.when()
+	return t.dropTime()
 }
 
 // interruptions marks the samples below both levels that have such a neighbour: they carry no information about the
@@ -92,20 +92,20 @@ func (a *analysis) sideOf(samples []Sample, skipFirst, skipLast int) noisySide {
 	cleaned := clean(logarithms(samples), typicalSeconds(samples), a.pace.of(cleanSeconds))
 	cleaned = cleaned[skipFirst : len(cleaned)-skipLast]
 	level := midmean(slices.Clone(cleaned))
-	n := fitNoiseAbout(usual(cleaned, level), 1)
+	n := fitNoiseAbout(withoutStrays(cleaned, level), 1)
 	s := noisySide{side: side{level: math.Exp(level)}}
 	s.set(n, len(cleaned))
 	return s
 }
 
-// usual returns the stretches of deviations from a level without strays: the remains of overlapping dips after
+// withoutStrays returns the stretches of deviations from a level without strays: the remains of overlapping dips after
 // cleaning.
-func usual(values []float64, level float64) [][]float64 {
+func withoutStrays(values []float64, level float64) [][]float64 {
 	off := make([]float64, len(values))
 	for i, v := range values {
 		off[i] = math.Abs(v - level)
 	}
-	far := strays(off, standsOut*median(slices.Clone(off)), len(values))
+	far := isStray(off, standsOut*median(slices.Clone(off)), len(values))
 	all := make([]float64, 0, len(values)) // holds the stretches one after the other
 	var stretches [][]float64
 	begun := 0

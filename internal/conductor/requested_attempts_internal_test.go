@@ -15,7 +15,7 @@ func TestAsked(t *testing.T) {
 		{ID: "1", Targets: []string{"data"}, Clients: 2},
 		{ID: "2", Targets: []string{"data"}},
 	}
-	a := newAsked(steps, map[string]decide.Record{"0": {Attempt: 2, Done: true}, "1": {Attempt: 3}, "2": {Attempt: 1}})
+	a := newRequested(steps, map[string]decide.Record{"0": {Attempt: 2, Done: true}, "1": {Attempt: 3}, "2": {Attempt: 1}})
 	check := func(target string, index int, step string, number int, want interest) {
 		t.Helper()
 		if got := a.of(decide.ClientKey{Target: target, Index: index}, decide.Attempt{Step: step, Number: number}); got != want {
@@ -25,18 +25,18 @@ func TestAsked(t *testing.T) {
 	check("data", 0, "0", 1, past)
 	check("data", 0, "0", 2, past)
 	check("data", 0, "0", 3, current) // The records may be one write old.
-	check("data", 0, "0", 4, unasked)
-	check("data", 0, "0", 0, unasked)
+	check("data", 0, "0", 4, unrequested)
+	check("data", 0, "0", 0, unrequested)
 	check("data", 1, "1", 2, past)
 	check("data", 1, "1", 3, current)
-	check("data", 2, "1", 3, unasked)
-	check("other", 0, "1", 3, unasked)
-	check("data", 0, "2", 1, unasked)
-	check("data", 0, "3", 1, unasked)
+	check("data", 2, "1", 3, unrequested)
+	check("other", 0, "1", 3, unrequested)
+	check("data", 0, "2", 1, unrequested)
+	check("data", 0, "3", 1, unrequested)
 	a.ask(decide.Attempt{Step: "1", Number: 5})
 	check("data", 0, "1", 4, past)
 	check("data", 0, "1", 5, current)
-	check("data", 0, "1", 6, unasked)
+	check("data", 0, "1", 6, unrequested)
 	a.record(decide.Attempt{Step: "1", Number: 5})
 	check("data", 0, "1", 5, past)
 	a.ask(decide.Attempt{Step: "mine", Number: 1})

@@ -106,7 +106,7 @@ func readSection(from *section, ordinal int) (loadSection, error) {
 			s.blockBytes = 0
 		}
 	}
-	if err := errors.Join(r.err, s.files1(r), s.fits()); err != nil {
+	if err := errors.Join(r.err, s.readFileSizes(r), s.fits()); err != nil {
 		return loadSection{}, err
 	}
 	s.settings = []setting{{name: "ioengine", value: s.engine}, {name: "direct", value: zeroOne(s.direct)}, {name: "rw", value: r.text("rw", "read")}}
@@ -144,8 +144,8 @@ func (s *loadSection) direction(rw string, r *sectionReader) {
 	}
 }
 
-// files1 computes the size of each file.
-func (s *loadSection) files1(r *sectionReader) error {
+// readFileSizes computes the size of each file.
+func (s *loadSection) readFileSizes(r *sectionReader) error {
 	size, each := r.number("size", 0), r.number("filesize", 0)
 	count := uint64(s.files) // #nosec G115 -- at least 1
 	where := fmt.Sprintf("section [%s] (line %d)", s.name, r.from.line)

@@ -8,9 +8,9 @@ import (
 
 func clients(count int) func(*queue.Run) { return func(r *queue.Run) { r.Clients = count } }
 
-// TestRoom: a run begins when its clients fit beside those that are live; one of another namespace is not kept waiting by
+// TestCapacity: a run begins when its clients fit beside those that are live; one of another namespace is not kept waiting by
 // one that does not fit.
-func TestRoom(t *testing.T) {
+func TestCapacity(t *testing.T) {
 	const waiting, live = queue.Waiting, queue.Live
 	limits := queue.Limits{Clients: 100, PerNamespace: 60}
 	for _, test := range []struct {
@@ -39,9 +39,9 @@ func TestRoom(t *testing.T) {
 			"the run has 61 clients, but the operator allows at most 60 at a time in all namespaces (--max-clients): use fewer clients or targets, or raise the limit", true},
 		{"no limits", run("x", 5, waiting, clients(1<<20)), []queue.Run{run("y", 0, live, clients(1<<20))}, queue.Limits{}, "", false},
 	} {
-		room := test.limits.RoomFor(test.run, test.others)
-		if room.Message() != test.message || room.Fits() != (test.message == "") || room.Never() != test.never {
-			t.Errorf("%s: %q, fits %t, never %t; want %q, never %t", test.name, room.Message(), room.Fits(), room.Never(), test.message, test.never)
+		capacity := test.limits.CapacityFor(test.run, test.others)
+		if capacity.Message() != test.message || capacity.Fits() != (test.message == "") || capacity.NeverFits() != test.never {
+			t.Errorf("%s: %q, fits %t, never %t; want %q, never %t", test.name, capacity.Message(), capacity.Fits(), capacity.NeverFits(), test.message, test.never)
 		}
 	}
 }

@@ -36,12 +36,12 @@ func (s *session) finishOptions(target v1alpha1.Target, remove bool) conductor.F
 	return options
 }
 
-// leftovers returns the directories that no agent has confirmed as removed. A client whose agent never answered has
+// remainingData returns the directories that no agent has confirmed as removed. A client whose agent never answered has
 // created none, and a claim that is deleted with the run takes its data with it.
-func leftovers(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.DataLeft {
+func remainingData(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.DataLeft {
 	var left []v1alpha1.DataLeft
 	for _, target := range run.Spec.Run.Targets {
-		if target.DataPolicy == v1alpha1.DataRetain || goesWithRun(target) {
+		if target.DataPolicy == v1alpha1.DataRetain || deletedWithRun(target) {
 			continue
 		}
 		tidied := false
@@ -50,7 +50,7 @@ func leftovers(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.DataLeft {
 			tidied = tidied || answer.GetDataRemoved()
 		}
 		for _, key := range s.of(target.Name) {
-			if why := leftBy(s, key, tidied && plan.Shared(&target)); why != "" {
+			if why := whyLeft(s, key, tidied && plan.Shared(&target)); why != "" {
 				left = append(left, eachVolume(target, s.storage(target.Name), v1alpha1.DataLeft{
 					Target: target.Name,
 					Path:   dataPath(run, target, s.plan.DatasetHash, key.Index),
@@ -67,7 +67,7 @@ func leftovers(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.DataLeft {
 func eachVolume(target v1alpha1.Target, on objects.Storage, left v1alpha1.DataLeft) []v1alpha1.DataLeft {
 	var all []v1alpha1.DataLeft
 	for _, volume := range target.Volumes {
-		if endsWithRun(volume) || slices.Contains(on.Devices, volume.Name) || slices.Contains(on.ReadOnly, volume.Name) {
+		if claimDeletedWithRun(volume) || slices.Contains(on.Devices, volume.Name) || slices.Contains(on.ReadOnly, volume.Name) {
 			continue
 		}
 		left.Volume = volume.Name
@@ -76,9 +76,9 @@ func eachVolume(target v1alpha1.Target, on objects.Storage, left v1alpha1.DataLe
 	return all
 }
 
-// leftBy returns why a client's data may still exist, or "" if it does not. byOthers is true if another client on the
+// whyLeft returns why a client's data may still exist, or "" if it does not. byOthers is true if another client on the
 // same volume has removed what lost clients left.
-func leftBy(s *session, key decide.ClientKey, byOthers bool) string {
+func whyLeft(s *session, key decide.ClientKey, byOthers bool) string {
 	m, answer := s.members[key], s.answer(key)
 	switch {
 	case answer.GetProblem() != "":
@@ -91,16 +91,16 @@ func leftBy(s *session, key decide.ClientKey, byOthers bool) string {
 	return fmt.Sprintf("client %s was lost before it confirmed that its data was removed", key)
 }
 
-// unseen returns the directories of a run that could not be conducted to its end. Its agents are told to exit and
+// unconfirmedData returns the directories of a run that could not be conducted to its end. Its agents are told to exit and
 // remove their data, but the operator does not see whether they do. Agents create directories only for a step, and each
 // step is recorded before they load it.
-func unseen(run *v1alpha1.BenchmarkRun) []v1alpha1.DataLeft {
+func unconfirmedData(run *v1alpha1.BenchmarkRun) []v1alpha1.DataLeft {
 	if len(run.Status.Steps) == 0 {
 		return nil
 	}
 	var left []v1alpha1.DataLeft
 	for _, target := range run.Spec.Run.Targets {
-		if target.DataPolicy == v1alpha1.DataRetain || goesWithRun(target) {
+		if target.DataPolicy == v1alpha1.DataRetain || deletedWithRun(target) {
 			continue
 		}
 		left = append(left, eachVolume(target, objects.Storage{}, v1alpha1.DataLeft{
@@ -112,14 +112,14 @@ func unseen(run *v1alpha1.BenchmarkRun) []v1alpha1.DataLeft {
 	return left
 }
 
-// goesWithRun reports whether all volumes of a target are deleted with the run.
-func goesWithRun(target v1alpha1.Target) bool {
-	return !slices.ContainsFunc(target.Volumes, func(volume v1alpha1.Volume) bool { return !endsWithRun(volume) })
+// deletedWithRun reports whether all volumes of a target are deleted with the run.
+func deletedWithRun(target v1alpha1.Target) bool {
+	return !slices.ContainsFunc(target.Volumes, func(volume v1alpha1.Volume) bool { return !claimDeletedWithRun(volume) })
 }
 
-// endsWithRun reports whether a volume is deleted with the run, because its claim is. An existing volume may stay when
+// claimDeletedWithRun reports whether a volume is deleted with the run, because its claim is. An existing volume may stay when
 // its claim is deleted.
-func endsWithRun(volume v1alpha1.Volume) bool {
+func claimDeletedWithRun(volume v1alpha1.Volume) bool {
 	template := volume.ClaimTemplate
 	return template != nil && template.Lifetime != v1alpha1.ClaimForBenchmark && !claims.AllowsExisting(template)
 }

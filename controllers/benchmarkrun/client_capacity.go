@@ -17,7 +17,7 @@ import (
 )
 
 // admitted holds the runs that this process has let begin and that have not ended. The cache may not show yet that they
-// have begun. The lock is held from the check for room until the run is added.
+// have begun. The lock is held from the check for capacity until the run is added.
 type admitted struct {
 	mu   sync.Mutex
 	runs map[client.ObjectKey]queue.Run
@@ -29,38 +29,38 @@ func (a *admitted) forget(key client.ObjectKey) {
 	delete(a.runs, key)
 }
 
-// awaitRoom reports whether there is room for the clients of a run. If not, the run's status says what it waits for, or
-// the run fails because there can never be room.
-func (r *Reconciler) awaitRoom(ctx context.Context, run *v1alpha1.BenchmarkRun) (bool, ctrl.Result, error) {
+// awaitCapacity reports whether there is capacity for the clients of a run. If not, the run's status says what it waits for, or
+// the run fails because there can never be capacity.
+func (r *Reconciler) awaitCapacity(ctx context.Context, run *v1alpha1.BenchmarkRun) (bool, ctrl.Result, error) {
 	r.admitted.mu.Lock()
-	room, err := r.room(ctx, run)
+	capacity, err := r.capacity(ctx, run)
 	r.admitted.mu.Unlock()
 	switch {
 	case err != nil:
 		return false, ctrl.Result{}, err
-	case room.Fits():
+	case capacity.Fits():
 		return true, ctrl.Result{}, nil
-	case room.Never():
-		result, err := r.withdraw(ctx, run, decide.Failure{Reason: v1alpha1.ReasonInvalidWorkload, Message: room.Message()})
+	case capacity.NeverFits():
+		result, err := r.withdraw(ctx, run, decide.Failure{Reason: v1alpha1.ReasonInvalidWorkload, Message: capacity.Message()})
 		return false, result, err
 	}
 	before := run.DeepCopy()
-	record.Waiting(run, true, v1alpha1.ReasonWaitsForClients, room.Message(), time.Now())
+	record.Waiting(run, true, v1alpha1.ReasonWaitsForClients, capacity.Message(), time.Now())
 	if err := r.store(ctx, before, run); err != nil {
-		result, err := again(err, "record that the run waits for free clients")
+		result, err := retryConflict(err, "record that the run waits for free clients")
 		return false, result, err
 	}
-	r.tell(run, before)
+	r.sendEvents(run, before)
 	return false, ctrl.Result{RequeueAfter: queueBeat}, nil
 }
 
-// takeRoom reports whether there is still room for the clients of a run that is to begin, and takes it. admitted.forget
+// takeCapacity reports whether there is still capacity for the clients of a run that is to begin, and takes it. admitted.forget
 // gives it back.
-func (r *Reconciler) takeRoom(ctx context.Context, run *v1alpha1.BenchmarkRun) (bool, error) {
+func (r *Reconciler) takeCapacity(ctx context.Context, run *v1alpha1.BenchmarkRun) (bool, error) {
 	r.admitted.mu.Lock()
 	defer r.admitted.mu.Unlock()
-	room, err := r.room(ctx, run)
-	if err != nil || !room.Fits() {
+	capacity, err := r.capacity(ctx, run)
+	if err != nil || !capacity.Fits() {
 		return false, err
 	}
 	taken := described(run)
@@ -69,12 +69,12 @@ func (r *Reconciler) takeRoom(ctx context.Context, run *v1alpha1.BenchmarkRun) (
 	return true, nil
 }
 
-// room returns the room for the clients of a run. Callers hold admitted.mu.
-func (r *Reconciler) room(ctx context.Context, run *v1alpha1.BenchmarkRun) (queue.Room, error) {
+// capacity returns the capacity for the clients of a run. Callers hold admitted.mu.
+func (r *Reconciler) capacity(ctx context.Context, run *v1alpha1.BenchmarkRun) (queue.Capacity, error) {
 	var list v1alpha1.BenchmarkRunList
 	// The runs are only read, so they need not be copied.
 	if err := r.client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
-		return queue.Room{}, fmt.Errorf("list the runs: %w", err)
+		return queue.Capacity{}, fmt.Errorf("list the runs: %w", err)
 	}
 	var others []queue.Run
 	for i := range list.Items {
@@ -91,5 +91,5 @@ func (r *Reconciler) room(ctx context.Context, run *v1alpha1.BenchmarkRun) (queu
 	for _, other := range r.admitted.runs {
 		others = append(others, other)
 	}
-	return r.options.Limits.RoomFor(described(run), others), nil
+	return r.options.Limits.CapacityFor(described(run), others), nil
 }

@@ -22,12 +22,12 @@ const maxUnlike = 64
 // Differences lists the fields in which two values differ, by their JSON names, in order.
 func Differences(a, b any) []Unlike {
 	var all []Unlike
-	walk("", generic(a), generic(b), &all)
+	walk("", toJSON(a), toJSON(b), &all)
 	return all[:min(len(all), maxUnlike)]
 }
 
-// generic converts a value to its JSON representation; nil if it has none.
-func generic(value any) any {
+// toJSON converts a value to its JSON representation; nil if it has none.
+func toJSON(value any) any {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return nil

@@ -5,8 +5,8 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// likeOf translates the agent's report on the user data that the load imitates (compressLike); nil if implausible.
-func likeOf(reported *agentapi.DataSample) *engine.DataSample {
+// dataSampleOf translates the agent's report on the user data that the load imitates (compressLike); nil if implausible.
+func dataSampleOf(reported *agentapi.DataSample) *engine.DataSample {
 	const most = 1 << 40
 	if reported == nil || reported.GetFiles() > most || reported.GetBytes() > most || reported.GetRatioMilli() < 500 || reported.GetRatioMilli() > 1_000_000 ||
 		reported.GetPercent() < 0 || reported.GetPercent() > 100 {

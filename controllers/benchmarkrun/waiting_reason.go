@@ -21,18 +21,18 @@ import (
 )
 
 const (
-	// askEvery is the interval at which the events of pods that do not start are read.
-	askEvery = 5 * time.Second
-	// maxAsks is the number of pods whose events are read at a time, so that a run of many clients leaves request quota
+	// eventReadInterval is the interval at which the events of pods that do not start are read.
+	eventReadInterval = 5 * time.Second
+	// maxEventReads is the number of pods whose events are read at a time, so that a run of many clients leaves request quota
 	// for other runs.
-	maxAsks = 8
+	maxEventReads = 8
 )
 
 // explain sets the message of clients that are not connected yet to the reason that the cluster gives.
 func (r *Reconciler) explain(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, pods map[string]*corev1.Pod, clients []decide.Client) {
 	asks := 0
-	if time.Since(s.asked) > askEvery {
-		asks = maxAsks
+	if time.Since(s.eventsReadAt) > eventReadInterval {
+		asks = maxEventReads
 	}
 	for i := range clients {
 		if clients[i].Connection != decide.Connecting {
@@ -50,7 +50,7 @@ func (r *Reconciler) explain(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 			why, enough := waiting(pod, run)
 			if !enough && asks > 0 {
 				asks--
-				s.asked = time.Now()
+				s.eventsReadAt = time.Now()
 				why = cmp.Or(r.lastWarning(ctx, run, pod), why)
 			} else if !enough {
 				why = cmp.Or(m.why, why)
@@ -171,8 +171,8 @@ func eventTime(event *corev1.Event) time.Time {
 	return event.CreationTimestamp.Time
 }
 
-// lastWords returns why a pod ended.
-func lastWords(pod *corev1.Pod) string {
+// exitReason returns why a pod ended.
+func exitReason(pod *corev1.Pod) string {
 	var words []string
 	if pod.Status.Reason != "" || pod.Status.Message != "" {
 		words = append(words, strings.Trim(pod.Status.Reason+": "+pod.Status.Message, ": "))

@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// pageOf is the page size of lists.
-const pageOf = 500
+// pageSize is the page size of lists.
+const pageSize = 500
 
 // eachPage lists objects page by page, bypassing the cache, and calls show for each page. empty is a list without
 // objects. The API server expires a continue token after some minutes (410 Gone); the list then restarts. begin is
@@ -22,7 +22,7 @@ func eachPage[L client.ObjectList](
 			begin()
 		}
 		page := empty.DeepCopyObject().(L)
-		err := reader.List(ctx, page, slices.Concat(options, []client.ListOption{client.Limit(pageOf), client.Continue(next)})...)
+		err := reader.List(ctx, page, slices.Concat(options, []client.ListOption{client.Limit(pageSize), client.Continue(next)})...)
 		if next != "" && apierrors.IsResourceExpired(err) {
 			next = ""
 			continue

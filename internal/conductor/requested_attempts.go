@@ -12,41 +12,41 @@ import (
 type interest int
 
 const (
-	// unasked attempts are dropped: the agent was never asked for them.
-	unasked interest = iota
+	// unrequested attempts are dropped: the agent was never asked for them.
+	unrequested interest = iota
 	// past attempts are recorded or were repeated: only their progress and their share of the totals are kept.
 	past
 	// current attempts are kept completely until they are forgotten.
 	current
 )
 
-// ahead is how many attempts may be missing from the records with which a conductor starts. Records from a cache
+// maxUnrecorded is how many attempts may be missing from the records with which a conductor starts. Records from a cache
 // can be one write old, and an attempt takes several writes.
-const ahead = 1
+const maxUnrecorded = 1
 
-// asked holds the attempts that the clients of a run have been asked for.
-type asked struct {
+// requested holds the attempts that the clients of a run have been asked for.
+type requested struct {
 	mu    sync.Mutex
-	steps map[string]*askedStep
+	steps map[string]*requestedStep
 }
 
-type askedStep struct {
+type requestedStep struct {
 	// takes reports whether a client takes part in the step.
 	takes func(decide.ClientKey) bool
 	// newest is the newest attempt that a client was asked for; recorded is the newest one with a recorded result.
 	newest, recorded int
 }
 
-// newAsked returns the attempts that earlier conductors may have asked for: every step of the plan, and the
+// newRequested returns the attempts that earlier conductors may have asked for: every step of the plan, and the
 // recorded attempts.
-func newAsked(steps []plan.Step, records map[string]decide.Record) *asked {
-	a := &asked{steps: map[string]*askedStep{}}
+func newRequested(steps []plan.Step, records map[string]decide.Record) *requested {
+	a := &requested{steps: map[string]*requestedStep{}}
 	for _, step := range steps {
-		made := &askedStep{newest: 1 + ahead, takes: func(key decide.ClientKey) bool {
+		made := &requestedStep{newest: 1 + maxUnrecorded, takes: func(key decide.ClientKey) bool {
 			return slices.Contains(step.Targets, key.Target) && key.Index < step.Clients
 		}}
 		if record := records[step.ID]; record.Attempt > 0 {
-			made.newest = record.Attempt + ahead
+			made.newest = record.Attempt + maxUnrecorded
 			if made.recorded = record.Attempt - 1; record.Done {
 				made.recorded = record.Attempt
 			}
@@ -57,12 +57,12 @@ func newAsked(steps []plan.Step, records map[string]decide.Record) *asked {
 }
 
 // ask adds an attempt that clients are asked for now. Earlier attempts become past.
-func (a *asked) ask(attempt decide.Attempt) {
+func (a *requested) ask(attempt decide.Attempt) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	step := a.steps[attempt.Step]
 	if step == nil {
-		step = &askedStep{takes: func(decide.ClientKey) bool { return true }}
+		step = &requestedStep{takes: func(decide.ClientKey) bool { return true }}
 		a.steps[attempt.Step] = step
 	}
 	step.newest = max(step.newest, attempt.Number)
@@ -70,7 +70,7 @@ func (a *asked) ask(attempt decide.Attempt) {
 }
 
 // record marks an attempt whose result is stored elsewhere.
-func (a *asked) record(attempt decide.Attempt) {
+func (a *requested) record(attempt decide.Attempt) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if step := a.steps[attempt.Step]; step != nil {
@@ -79,13 +79,13 @@ func (a *asked) record(attempt decide.Attempt) {
 }
 
 // of returns how much to keep of a client's part in an attempt.
-func (a *asked) of(key decide.ClientKey, attempt decide.Attempt) interest {
+func (a *requested) of(key decide.ClientKey, attempt decide.Attempt) interest {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	step := a.steps[attempt.Step]
 	switch {
 	case step == nil, attempt.Number < 1, attempt.Number > step.newest, !step.takes(key):
-		return unasked
+		return unrequested
 	case attempt.Number <= step.recorded:
 		return past
 	}

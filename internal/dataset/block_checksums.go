@@ -38,9 +38,9 @@ func blockOffsets(bytes uint64, count int) []int64 {
 	return slices.Compact(offsets)
 }
 
-// chosen selects the files to read, at most layoutBlocks of them, and returns the number of blocks to read from
+// chooseFiles selects the files to read, at most layoutBlocks of them, and returns the number of blocks to read from
 // each.
-func chosen(files LaidOut) (names []string, each int) {
+func chooseFiles(files LaidOut) (names []string, each int) {
 	names = slices.Sorted(maps.Keys(files))
 	if len(names) > layoutBlocks {
 		some := make([]string, layoutBlocks)
@@ -55,7 +55,7 @@ func chosen(files LaidOut) (names []string, each int) {
 // Sum adds to files the checksums of some of their blocks, so that a later run can check that the content is
 // unchanged. It changes nothing else in files.
 func (d *Dataset) Sum(ctx context.Context, files LaidOut) error {
-	names, each := chosen(files)
+	names, each := chooseFiles(files)
 	for _, name := range names {
 		file := files[name]
 		sums := make([]string, 0, each)
@@ -81,7 +81,7 @@ func sumOf(block []byte) string {
 // workload writes zeros: space that was reserved but never written, or whose data the file system lost, reads as
 // zeros.
 func (d *Dataset) Differs(ctx context.Context, files LaidOut, zeros bool) (string, error) {
-	names, each := chosen(files)
+	names, each := chooseFiles(files)
 	for _, name := range names {
 		file := files[name]
 		sums := strings.Fields(file.Blocks)

@@ -28,7 +28,7 @@ func strictBytes(text []byte, into any) error {
 		if errors.Is(err, io.EOF) {
 			return errors.New("it is empty; write catalog, sources and rows")
 		}
-		return plainly(err)
+		return withoutGoTypes(err)
 	}
 	if err := decoder.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
 		return errors.New("it has more than one document; write one")
@@ -36,8 +36,8 @@ func strictBytes(text []byte, into any) error {
 	return nil
 }
 
-// plainly removes the names of Go types from a parser's error message.
-func plainly(err error) error {
+// withoutGoTypes removes the names of Go types from a parser's error message.
+func withoutGoTypes(err error) error {
 	var typed *yaml.TypeError
 	if !errors.As(err, &typed) {
 		return err

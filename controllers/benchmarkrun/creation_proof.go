@@ -28,8 +28,8 @@ func (r *Reconciler) proofOf(object client.Object, owner types.UID) (string, err
 	return r.options.Master.Proof(kind.Kind, object.GetName(), string(owner))
 }
 
-// prove adds to an object the proof that the operator creates it.
-func (r *Reconciler) prove(object client.Object, owner types.UID) error {
+// addProof adds to an object the proof that the operator creates it.
+func (r *Reconciler) addProof(object client.Object, owner types.UID) error {
 	proof, err := r.proofOf(object, owner)
 	if err != nil {
 		return err
@@ -43,25 +43,25 @@ func (r *Reconciler) prove(object client.Object, owner types.UID) error {
 	return nil
 }
 
-// proves reports whether an object belongs to an owner and carries the proof that the operator has created it.
-func (r *Reconciler) proves(object client.Object, owner types.UID) bool {
+// hasProof reports whether an object belongs to an owner and carries the proof that the operator has created it.
+func (r *Reconciler) hasProof(object client.Object, owner types.UID) bool {
 	proof, err := r.proofOf(object, owner)
 	return err == nil && ownedBy(object, owner) && hmac.Equal([]byte(object.GetAnnotations()[v1alpha1.AnnotationProof]), []byte(proof))
 }
 
-// proven returns the pods that the operator has created. Each pod is checked once.
-func (r *Reconciler) proven(run *v1alpha1.BenchmarkRun, s *session, pods []corev1.Pod) []corev1.Pod {
+// ownPods returns the pods that the operator has created. Each pod is checked once.
+func (r *Reconciler) ownPods(run *v1alpha1.BenchmarkRun, s *session, pods []corev1.Pod) []corev1.Pod {
 	var own []corev1.Pod
 	seen := map[types.UID]bool{}
 	for i := range pods {
-		is, known := s.proven[pods[i].UID]
+		is, known := s.ownPods[pods[i].UID]
 		if !known {
-			is = r.proves(&pods[i], run.UID)
+			is = r.hasProof(&pods[i], run.UID)
 		}
 		if seen[pods[i].UID] = is; is {
 			own = append(own, pods[i])
 		}
 	}
-	s.proven = seen
+	s.ownPods = seen
 	return own
 }

@@ -24,8 +24,8 @@ func (e *UnknownPresetError) Error() string {
 // maxAlike is the maximum number of names in a message.
 const maxAlike = 4
 
-// alike lists the presets with the most similar names.
-func (c *Catalog) alike(name string) string {
+// similarPresets lists the presets with the most similar names.
+func (c *Catalog) similarPresets(name string) string {
 	// A longer text is not a name, and takes long to compare.
 	name = name[:min(len(name), 128)]
 	all := c.Presets()

@@ -51,7 +51,7 @@ func (r *Reconciler) populate(ctx context.Context, run *v1alpha1.BenchmarkRun, s
 		for _, key := range absent {
 			s.members[key].why = err.Error()
 		}
-		return false, unlessRefused(err)
+		return false, ignoreRefusal(err)
 	}
 	if len(s.common) > 0 {
 		return true, nil
@@ -74,7 +74,7 @@ func (r *Reconciler) populate(ctx context.Context, run *v1alpha1.BenchmarkRun, s
 	workers.Wait()
 	served := 0
 	for i, key := range batch {
-		problems[i] = unlessRefused(problems[i])
+		problems[i] = ignoreRefusal(problems[i])
 		if s.members[key].served {
 			served++
 		}
@@ -88,9 +88,9 @@ func ending(run *v1alpha1.BenchmarkRun) bool {
 		meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionFailed)
 }
 
-// unlessRefused drops errors that an immediate retry cannot fix: a quota, Pod Security, a namespace that is being
+// ignoreRefusal drops errors that an immediate retry cannot fix: a quota, Pod Security, a namespace that is being
 // deleted. They are reported in the status and retried at the next beat.
-func unlessRefused(err error) error {
+func ignoreRefusal(err error) error {
 	if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsNotFound(err) || errors.Is(err, errNotOurs) {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (r *Reconciler) makeCommon(ctx context.Context, s *session, most int) (left
 // It reports whether this call has created it.
 func (r *Reconciler) ensure(ctx context.Context, object client.Object) (created bool, err error) {
 	owner := object.GetOwnerReferences()[0].UID
-	if err := r.prove(object, owner); err != nil {
+	if err := r.addProof(object, owner); err != nil {
 		return false, err
 	}
 	there, ok := object.DeepCopyObject().(client.Object)
@@ -141,7 +141,7 @@ func (r *Reconciler) ensure(ctx context.Context, object client.Object) (created 
 	if err := r.direct.Get(ctx, client.ObjectKeyFromObject(object), there); err != nil {
 		return false, err
 	}
-	if !r.proves(there, owner) {
+	if !r.hasProof(there, owner) {
 		return false, errNotOurs
 	}
 	object.SetUID(there.GetUID())
@@ -187,7 +187,7 @@ func (r *Reconciler) makeClient(ctx context.Context, run *v1alpha1.BenchmarkRun,
 	case apierrors.IsAlreadyExists(err) && m.noSecret:
 		return fmt.Errorf("create Secret %s: %w", secret.Name, errNotOurs)
 	case err != nil && !apierrors.IsAlreadyExists(err):
-		m.noSecret = m.noSecret && unlessRefused(err) == nil
+		m.noSecret = m.noSecret && ignoreRefusal(err) == nil
 		return fmt.Errorf("create Secret %s: %w", secret.Name, err)
 	}
 	m.served = true
@@ -244,7 +244,7 @@ func configOf(run *v1alpha1.BenchmarkRun, datasetHash string, client objects.Cli
 		Benchmark:     run.Spec.BenchmarkRef.Name,
 		BenchmarkUID:  run.Spec.BenchmarkRef.UID,
 		DatasetHash:   datasetHash,
-		OrphanTimeout: atMost(run.Spec.Run.OrphanTimeout),
+		OrphanTimeout: parseOrMax(run.Spec.Run.OrphanTimeout),
 	}
 	for _, target := range run.Spec.Run.Targets {
 		if target.Name != client.Target {

@@ -25,7 +25,7 @@ func (c *Conductor) SamplesFrom(attempt decide.Attempt, key decide.ClientKey, in
 }
 
 // samplesFrom returns the part's samples starting at an index, in the reference clock.
-func (p *part) samplesFrom(index int, clock measure.RemoteClock) (samples []measure.Sample) {
+func (p *clientAttempt) samplesFrom(index int, clock measure.RemoteClock) (samples []measure.Sample) {
 	for _, sample := range p.samples[min(index, len(p.samples)):] {
 		sample.StartNanoseconds = clock.ToLocal(sample.StartNanoseconds)
 		sample.EndNanoseconds = clock.ToLocal(sample.EndNanoseconds)

@@ -27,8 +27,8 @@ type user struct {
 }
 
 // users returns the pods that use claims of a run and do not belong to it, by claim.
-func (r *Reconciler) users(ctx context.Context, run *v1alpha1.BenchmarkRun, all []*asked) (map[*asked][]user, error) {
-	found := map[*asked][]user{}
+func (r *Reconciler) users(ctx context.Context, run *v1alpha1.BenchmarkRun, all []*usedClaim) (map[*usedClaim][]user, error) {
+	found := map[*usedClaim][]user{}
 	if len(all) == 0 {
 		return found, nil
 	}
@@ -39,13 +39,13 @@ func (r *Reconciler) users(ctx context.Context, run *v1alpha1.BenchmarkRun, all 
 	namespaces := map[string]bool{run.Namespace: true}
 	for _, others := range same {
 		for _, other := range others {
-			if r.sees(other.Namespace) {
+			if r.watches(other.Namespace) {
 				namespaces[other.Namespace] = true
 			}
 		}
 	}
 	for namespace := range namespaces {
-		here := map[*asked][]user{}
+		here := map[*usedClaim][]user{}
 		err := r.eachPod(ctx, namespace, func() { clear(here) }, func(pod *corev1.Pod) {
 			if !r.counts(ctx, run, pod) {
 				return
@@ -112,9 +112,9 @@ func uses(pod *corev1.Pod, claim string) bool {
 
 // sameVolumes returns the other claims on the same storage, according to their volumes. It returns none if the operator
 // may not list volumes.
-func (r *Reconciler) sameVolumes(ctx context.Context, all []*asked) (map[*asked][]client.ObjectKey, error) {
-	same := map[*asked][]client.ObjectKey{}
-	if !slices.ContainsFunc(all, func(one *asked) bool { return one.volume != nil }) {
+func (r *Reconciler) sameVolumes(ctx context.Context, all []*usedClaim) (map[*usedClaim][]client.ObjectKey, error) {
+	same := map[*usedClaim][]client.ObjectKey{}
+	if !slices.ContainsFunc(all, func(one *usedClaim) bool { return one.volume != nil }) {
 		return same, nil
 	}
 	_, err := r.eachVolume(ctx, func() { clear(same) }, func(other *corev1.PersistentVolume) {
@@ -165,14 +165,14 @@ func nodeOf(users []user) string {
 	return node
 }
 
-// busy warns about claims that are in use, and refuses the run if their target requires them to be idle.
-func (c *claimed) busy(all []*asked, users map[*asked][]user) {
+// checkIdle warns about claims that are in use, and refuses the run if their target requires them to be idle.
+func (c *claimed) checkIdle(all []*usedClaim, users map[*usedClaim][]user) {
 	for _, one := range all {
 		if len(users[one]) == 0 {
 			continue
 		}
-		by := whoUses(users[one])
-		for _, want := range one.wanted {
+		by := formatUsers(users[one])
+		for _, want := range one.volumes {
 			message := fmt.Sprintf("claim %s (target %s, volume %s) is in use by %s", one.claim.Name, want.target.Name, want.volume.Name, by)
 			c.warnings = append(c.warnings, v1alpha1.NewWarning(v1alpha1.WarningVolumeInUse, v1alpha1.PhaseSteady,
 				message+": its load affects the results"))
@@ -187,8 +187,8 @@ func (c *claimed) busy(all []*asked, users map[*asked][]user) {
 // mostNamed is the maximum number of pods that a message names.
 const mostNamed = 3
 
-// whoUses names the pods in the run's namespace. Of pods in other namespaces it only says that there is one.
-func whoUses(users []user) string {
+// formatUsers names the pods in the run's namespace. Of pods in other namespaces it only says that there is one.
+func formatUsers(users []user) string {
 	var pods []string
 	elsewhere := 0
 	for _, one := range users {

@@ -16,10 +16,10 @@ func TestAbsentees(t *testing.T) {
 		clients = append(clients, client(i, decide.Connecting, "Insufficient cpu"))
 	}
 	const want = "waiting for 5 of 6 clients: Insufficient cpu (data/2, data/3 and 2 more); pulling its image (data/1)"
-	if got := absentees(clients); got != want {
+	if got := unconnectedClients(clients); got != want {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
-	if got := absentees(clients[:1]); got != "" {
+	if got := unconnectedClients(clients[:1]); got != "" {
 		t.Errorf("nobody is absent: %q", got)
 	}
 }

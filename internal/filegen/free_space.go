@@ -19,7 +19,7 @@ func (m *maker) checkRoom() error {
 	if err := unix.Fstatfs(int(folder.Fd()), &space); err != nil {
 		return fmt.Errorf("get the free space: %w", err)
 	}
-	files, bytes := left(m.root.FS(), m.options.Directory)
+	files, bytes := leftoverSize(m.root.FS(), m.options.Directory)
 	unit := max(space.Frsize, space.Bsize, 1)
 	if space.Frsize > 0 {
 		unit = space.Frsize
@@ -36,8 +36,8 @@ func (m *maker) checkRoom() error {
 	return nil
 }
 
-// left returns the number and the total size of the readable files that an earlier attempt left.
-func left(root fs.FS, directory string) (files, bytes uint64) {
+// leftoverSize returns the number and the total size of the readable files that an earlier attempt left.
+func leftoverSize(root fs.FS, directory string) (files, bytes uint64) {
 	_ = fs.WalkDir(root, directory, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return nil //nolint:nilerr // Go on with the other entries.

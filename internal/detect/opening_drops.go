@@ -37,16 +37,16 @@ func (a *analysis) findOpenings() {
 		}
 		part := &analysis{samples: a.samples[:scale], typical: a.typical, pace: paceOf(a.samples[:scale]), extra: a.extra + scaleExtra}
 		part.findLevels()
-		if a.opens(part, first) {
+		if a.openingLasts(part, first) {
 			a.adopt(part)
 		}
 	}
 }
 
-// opens reports whether the drops of the first samples last. Up to the sample `first`, the rate must not be above the
+// openingLasts reports whether the drops of the first samples last. Up to the sample `first`, the rate must not be above the
 // middle of both levels for most of a stretch that is half as long as the time on the upper level and has at least
 // three samples. Nor may the rate fall by half of the drop while the burst continues: that is a decay.
-func (a *analysis) opens(part *analysis, first int) bool {
+func (a *analysis) openingLasts(part *analysis, first int) bool {
 	const returned, leastReturn, leastThird = 0.5, 3, 2
 	for i, at := range part.times {
 		start, end := part.samples[part.begin].StartSeconds, part.samples[len(part.samples)-1].EndSeconds
@@ -67,15 +67,15 @@ func (a *analysis) opens(part *analysis, first int) bool {
 		}
 		middle := math.Sqrt(upper * lower)
 		rest := a.samples[min(a.sampleAt(at.High)+1, first):first]
-		if isBack(rest, middle, max(returned*(at.Value-start), leastReturn*a.typical)) {
+		if returnsAbove(rest, middle, max(returned*(at.Value-start), leastReturn*a.typical)) {
 			return false
 		}
 	}
 	return len(part.times) > 0
 }
 
-// isBack reports whether the rate is above a level for most of any stretch of the given seconds.
-func isBack(samples []Sample, level, seconds float64) bool {
+// returnsAbove reports whether the rate is above a level for most of any stretch of the given seconds.
+func returnsAbove(samples []Sample, level, seconds float64) bool {
 	const most = 0.75
 	window, above, from := 0.0, 0.0, 0
 	count := func(s Sample, sign float64) {

@@ -22,7 +22,7 @@ func TestProof(t *testing.T) {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{{UID: owner}}}}
 	}
 	own := pod("run-data-0-1", "run")
-	must(t, r.prove(own, "run"))
+	must(t, r.addProof(own, "run"))
 	copied := func(to client.Object) client.Object {
 		to.SetAnnotations(own.Annotations)
 		return to
@@ -41,11 +41,11 @@ func TestProof(t *testing.T) {
 		"of another kind":      {copied(claim), "run", false},
 		"copied to a like pod": {copied(pod("run-data-0-1", "run")), "run", true},
 	} {
-		if got := r.proves(c.object, c.owner); got != c.want {
+		if got := r.hasProof(c.object, c.owner); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}
-	if another.proves(own, "run") {
+	if another.hasProof(own, "run") {
 		t.Error("another operator's key proves it too")
 	}
 }
@@ -59,9 +59,9 @@ func TestPodCopied(t *testing.T) {
 	m.uid = "known"
 	copied := objects.Pod(r.options.Settings, run, m.pod, objects.Storage{})
 	copied.UID, copied.Status.PodIP = "copied", "127.0.0.1"
-	must(t, r.prove(copied, run.UID))
+	must(t, r.addProof(copied, run.UID))
 	pods := map[string]*corev1.Pod{}
-	for _, pod := range r.proven(run, s, []corev1.Pod{*copied}) {
+	for _, pod := range r.ownPods(run, s, []corev1.Pod{*copied}) {
 		pods[pod.Name] = &pod
 	}
 	must(t, r.look(t.Context(), run, s, m, pods))
