@@ -73,14 +73,14 @@ func (r *Reconciler) benchmarksThere(ctx context.Context) (map[string]bool, erro
 	return there, nil
 }
 
-// leftOf returns a function that returns the data of deleted benchmarks and earlier runs that a client removes. If the
+// orphansOf returns a function that returns the data of deleted benchmarks and earlier runs that a client removes. If the
 // clients of a target share the volumes, only one of them removes any.
-func (s *session) leftOf(target v1alpha1.Target) func(decide.ClientKey) conductor.Left {
-	return func(key decide.ClientKey) conductor.Left {
+func (s *session) orphansOf(target v1alpha1.Target) func(decide.ClientKey) conductor.OrphanedData {
+	return func(key decide.ClientKey) conductor.OrphanedData {
 		if key.Index != 0 && plan.Shared(&target) {
-			return conductor.Left{}
+			return conductor.OrphanedData{}
 		}
-		return conductor.Left{Gone: s.gone, Clients: len(s.of(target.Name))}
+		return conductor.OrphanedData{Gone: s.gone, Clients: len(s.of(target.Name))}
 	}
 }
 

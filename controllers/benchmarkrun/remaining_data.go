@@ -22,7 +22,7 @@ func finishing(run *v1alpha1.BenchmarkRun) bool {
 // finishOptions returns the data that the agents of a target remove: their own and, if the clients share the volume,
 // the data of lost clients.
 func (s *session) finishOptions(target v1alpha1.Target, remove bool) conductor.FinishOptions {
-	options := conductor.FinishOptions{RemoveData: remove, Left: s.leftOf(target)}
+	options := conductor.FinishOptions{RemoveData: remove, OrphanedData: s.orphansOf(target)}
 	if !remove || !plan.Shared(&target) {
 		return options
 	}

@@ -257,7 +257,7 @@ func (c *client) facts() decide.Client {
 		Attempts:     map[decide.Attempt]decide.ClientStep{},
 	}
 	for attempt, p := range c.attempts {
-		facts.Attempts[attempt] = decide.ClientStep{Progress: p.progress, Failed: p.failed, Since: p.failedSince, Left: p.left()}
+		facts.Attempts[attempt] = decide.ClientStep{Progress: p.progress, Failed: p.failed, Since: p.failedSince, AgentTerminated: p.agentTerminated()}
 	}
 	return facts
 }

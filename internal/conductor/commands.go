@@ -152,12 +152,12 @@ type FinishOptions struct {
 	// AlsoRemove returns the indexes of lost clients of the same target whose data a client removes with its own,
 	// because they shared its volumes; nil for none. It applies only with RemoveData.
 	AlsoRemove func(decide.ClientKey) []int
-	// Left selects the data from before the run that a client removes; nil for none.
-	Left func(decide.ClientKey) Left
+	// OrphanedData selects the data from before the run that a client removes; nil for none.
+	OrphanedData func(decide.ClientKey) OrphanedData
 }
 
-// Left is the data of other benchmarks and earlier runs that a client removes from its volumes.
-type Left struct {
+// OrphanedData is the data of other benchmarks and earlier runs that a client removes from its volumes.
+type OrphanedData struct {
 	// Gone lists deleted benchmarks by UID.
 	Gone []string
 	// Clients is the number of clients of the target. If it is not 0, earlier datasets of the run's own benchmark
@@ -195,9 +195,9 @@ func (c *Conductor) finishRequest(key decide.ClientKey, options FinishOptions) *
 			request.RemoveClients = append(request.RemoveClients, int32(index)) //nolint:gosec // The API allows far fewer clients.
 		}
 	}
-	if options.Left != nil {
-		left := options.Left(key)
-		request.GoneBenchmarks, request.Clients = left.Gone, int32(left.Clients) //nolint:gosec // The API allows far fewer clients.
+	if options.OrphanedData != nil {
+		orphaned := options.OrphanedData(key)
+		request.GoneBenchmarks, request.Clients = orphaned.Gone, int32(orphaned.Clients) //nolint:gosec // The API allows far fewer clients.
 	}
 	return request
 }

@@ -68,7 +68,7 @@ func TestLeftIsToldFromStopped(t *testing.T) {
 			c := conduct(t, 1, time.Hour)
 			c.Connect(endpoint(t, 0, serve(t, 0, agent)))
 			facts := await(t, c, 0, "ended", has(first, decide.Ended))
-			if clientAttempt := facts.Attempts[first]; clientAttempt.Left != want || clientAttempt.Failed != nil {
+			if clientAttempt := facts.Attempts[first]; clientAttempt.AgentTerminated != want || clientAttempt.Failed != nil {
 				t.Errorf("%+v", clientAttempt)
 			}
 		})

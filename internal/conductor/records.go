@@ -294,8 +294,8 @@ func (c *client) takeEnded(attempt decide.Attempt, p *clientAttempt, ended *agen
 	c.advance(attempt, decide.Ended)
 }
 
-// left reports whether the part was cut short because its agent exited.
-func (p *clientAttempt) left() bool {
+// agentTerminated reports whether the part was cut short because its agent exited.
+func (p *clientAttempt) agentTerminated() bool {
 	return p.ended.GetOutcome() == agentapi.Outcome_OUTCOME_STOPPED && p.ended.GetReason() == agentapi.ReasonLeaving
 }
 

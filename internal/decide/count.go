@@ -8,9 +8,9 @@ import (
 // counts sorts the clients of an attempt by their progress. Lost clients are in none of the lists.
 type counts struct {
 	absent, loading, loaded, running, ended []ClientKey
-	// left lists the ended clients that did not complete their part and will soon be reported lost.
-	left   []ClientKey
-	failed []failedClient
+	// terminated lists the ended clients that did not complete their part and will soon be reported lost.
+	terminated []ClientKey
+	failed     []failedClient
 	// peerLost lists the clients whose failure may be a consequence of another client's loss.
 	peerLost []failedClient
 	// coupled is true if the clients form one job.
@@ -41,8 +41,8 @@ func (s Snapshot) count(step Step, attempt Attempt) counts {
 		default:
 			c.failed = append(c.failed, failedClient{client.Key, *part.Failed, part.Since})
 		}
-		if part.Left {
-			c.left = append(c.left, client.Key)
+		if part.AgentTerminated {
+			c.terminated = append(c.terminated, client.Key)
 		}
 		switch part.Progress {
 		case Loading:

@@ -15,7 +15,7 @@ func (s Snapshot) lostParticipants(step Step, record Record) []Client {
 	return slices.DeleteFunc(s.withConnection(Lost), func(c Client) bool {
 		part := c.Attempts[attempt]
 		// A part that ended before the start was stopped, not completed.
-		done := started && part.Progress == Ended && part.Failed == nil && !part.Left
+		done := started && part.Progress == Ended && part.Failed == nil && !part.AgentTerminated
 		return done || started && s.Policy.OnLoss != FailRun && !step.Idle && !step.Takes(c.Key)
 	})
 }
@@ -76,7 +76,7 @@ func (s Snapshot) endNonRepeatable(step Step, record Record, now time.Time) (Act
 		return known || s.Policy.OnLoss != ContinueDegraded
 	})
 	switch {
-	case !lost && len(counts.left) == 0:
+	case !lost && len(counts.terminated) == 0:
 		return Action{}, false
 	case len(counts.failed) > 0 && !counts.missedStart(record):
 		return s.abandon(step, record, attempt, counts), true
@@ -84,7 +84,7 @@ func (s Snapshot) endNonRepeatable(step Step, record Record, now time.Time) (Act
 	if live := s.live(step, attempt); len(live) > 0 {
 		return Action{Kind: Stop, Attempt: attempt, Clients: live, Until: s.latestEnd(record)}, true
 	}
-	if len(counts.loading)+len(counts.left) > 0 {
+	if len(counts.loading)+len(counts.terminated) > 0 {
 		// Wait until clients that are about to be lost are gone; otherwise the next step would include them.
 		return Action{Kind: Wait}, true
 	}

@@ -43,7 +43,7 @@ func (s Snapshot) next(now time.Time) Action {
 		return action
 	}
 	action, pending := s.awaitClients(*step, begun, now)
-	if old, live := s.left(*step, begun); len(live) > 0 && (!pending || action.Kind == Wait) {
+	if old, live := s.earlierAttempt(*step, begun); len(live) > 0 && (!pending || action.Kind == Wait) {
 		// Stop the load now, not once all clients are ready: a replacement can take minutes, and no step needs this
 		// load any more.
 		return Action{Kind: Stop, Attempt: old, Clients: live, Until: action.Until}
@@ -130,7 +130,7 @@ func (s Snapshot) run(step Step, record Record, now time.Time) Action {
 		return Action{Kind: Wait}
 	case len(counts.loaded) > 0:
 		return s.start(step, record, attempt, counts.loaded, now)
-	case len(counts.running) == 0 && len(counts.left) > 0:
+	case len(counts.running) == 0 && len(counts.terminated) > 0:
 		// Wait until the client is gone; then lose decides what to do without it.
 		return Action{Kind: Wait}
 	case len(counts.running) == 0:
@@ -145,7 +145,7 @@ func (s Snapshot) run(step Step, record Record, now time.Time) Action {
 func (s Snapshot) unstartable(step Step, record Record, attempt Attempt, counts counts) Action {
 	live := s.live(step, attempt)
 	switch {
-	case len(counts.ended) == len(counts.left), len(live) == 0 && len(counts.loading) > 0:
+	case len(counts.ended) == len(counts.terminated), len(live) == 0 && len(counts.loading) > 0:
 		return Action{Kind: Wait}
 	case len(live) > 0:
 		return Action{Kind: Stop, Attempt: attempt, Clients: live}
@@ -153,8 +153,8 @@ func (s Snapshot) unstartable(step Step, record Record, attempt Attempt, counts 
 	return Action{Kind: Retry, Attempt: Attempt{Step: step.ID, Number: record.Attempt + 1}}
 }
 
-// left returns an earlier attempt that still runs on some clients.
-func (s Snapshot) left(step Step, record Record) (Attempt, []ClientKey) {
+// earlierAttempt returns an earlier attempt that still runs on some clients.
+func (s Snapshot) earlierAttempt(step Step, record Record) (Attempt, []ClientKey) {
 	for number := 1; number < record.Attempt; number++ {
 		attempt := Attempt{Step: step.ID, Number: number}
 		if live := s.live(step, attempt); len(live) > 0 {
@@ -202,7 +202,7 @@ func (s Snapshot) windUp(step *Step, record Record, now time.Time) Action {
 	if step != nil && s.FinishSent.IsZero() {
 		attempt := Attempt{Step: step.ID, Number: record.Attempt}
 		patience := s.EndingSince.Add(s.stopGrace())
-		working, live := s.left(*step, record)
+		working, live := s.earlierAttempt(*step, record)
 		if len(live) == 0 {
 			working, live = attempt, s.live(*step, attempt)
 		}

@@ -135,7 +135,7 @@ func TestEndedBeforeTheStart(t *testing.T) {
 		"stopped by a conductor that died": {decide.ClientStep{Progress: decide.Loaded}, decide.ClientStep{Progress: decide.Ended}, decide.Stop, 1},
 		"the other is not loaded yet":      {decide.ClientStep{Progress: decide.Loading}, decide.ClientStep{Progress: decide.Ended}, decide.Wait, 0},
 		"all are stopped":                  {decide.ClientStep{Progress: decide.Ended}, decide.ClientStep{Progress: decide.Ended}, decide.Retry, 2},
-		"about to be lost":                 {decide.ClientStep{Progress: decide.Loaded}, decide.ClientStep{Progress: decide.Ended, Left: true}, decide.Wait, 0},
+		"about to be lost":                 {decide.ClientStep{Progress: decide.Loaded}, decide.ClientStep{Progress: decide.Ended, AgentTerminated: true}, decide.Wait, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(1, 2, steps()...)
@@ -187,7 +187,7 @@ func TestLossThatIsWaitedFor(t *testing.T) {
 	w.snapshot.Records["00-layout"] = decide.Record{Attempt: 1, Start: w.now, Deadline: w.now.Add(time.Minute)}
 	lost := peerLost(key(1))
 	for i, part := range []decide.ClientStep{
-		{Progress: decide.Ended, Failed: &lost, Since: w.now}, {Progress: decide.Ended, Left: true}, {Progress: decide.Ended, Failed: &lost, Since: w.now},
+		{Progress: decide.Ended, Failed: &lost, Since: w.now}, {Progress: decide.Ended, AgentTerminated: true}, {Progress: decide.Ended, Failed: &lost, Since: w.now},
 	} {
 		w.clients[i].Connection = decide.Ready
 		w.clients[i].Attempts[decide.Attempt{Step: "00-layout", Number: 1}] = part

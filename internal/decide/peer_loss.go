@@ -41,7 +41,7 @@ func (s Snapshot) awaitPeerLoss(step Step, record Record, attempt Attempt, count
 	case lost && s.Policy.OnLoss == FailRun:
 	case now.Before(until):
 		return Action{Kind: Wait, Until: until}
-	case len(counts.loading)+len(counts.left) > 0:
+	case len(counts.loading)+len(counts.terminated) > 0:
 		return Action{Kind: Wait}
 	case lost && step.NonRepeatable:
 		return Action{Kind: RecordResult, Attempt: attempt}

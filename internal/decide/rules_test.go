@@ -240,7 +240,7 @@ func recordsOnce(w *world, a decide.Action) string {
 	}
 	for _, client := range w.clients {
 		part := client.Attempts[a.Attempt]
-		if step.Takes(client.Key) && client.Connection == decide.Ready && (part.Progress != decide.Ended || part.Left) {
+		if step.Takes(client.Key) && client.Connection == decide.Ready && (part.Progress != decide.Ended || part.AgentTerminated) {
 			return fmt.Sprintf("%s without the result of %s, which is %+v", a, client.Key, part)
 		}
 	}

@@ -160,9 +160,9 @@ type ClientStep struct {
 	Failed *Failure
 	// Since is the time at which the failure became known; zero without a failure.
 	Since time.Time
-	// Left is true if the part ended early because a third party terminated the agent, for example by draining its
+	// AgentTerminated is true if the part ended early because a third party terminated the agent, for example by draining its
 	// node. The client becomes Lost once that is detected.
-	Left bool
+	AgentTerminated bool
 }
 
 // Record holds what was recorded about a step before and after it ran.

@@ -446,7 +446,7 @@ func (w *world) told(key decide.ClientKey, patience time.Duration) func(*world) 
 		client := w.client(key)
 		for attempt, part := range client.Attempts {
 			if live(part) {
-				client.Attempts[attempt] = decide.ClientStep{Progress: decide.Ended, Left: true}
+				client.Attempts[attempt] = decide.ClientStep{Progress: decide.Ended, AgentTerminated: true}
 			}
 		}
 		w.after(patience, key.String()+" is gone", func(w *world) { w.gone(client) })
