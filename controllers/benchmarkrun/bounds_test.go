@@ -89,7 +89,7 @@ func TestNoConnectionBeforeAnAddress(t *testing.T) {
 	for i := range runs {
 		run := crowded(t, fmt.Sprintf("run-%d", i), crowd("claim", targets, 62))
 		run.Spec.Run.Clients.Count = clients
-		if _, err := r.resume(t.Context(), run); err == nil || !strings.Contains(err.Error(), "16000 clients in all, and a run has at most 1000") {
+		if _, err := r.resume(t.Context(), run); err == nil || !strings.Contains(err.Error(), "16000 clients in total, the limit is 1000") {
 			t.Errorf("before its first step it is conducted: %v", err)
 		}
 		// It had begun before there was a bound.

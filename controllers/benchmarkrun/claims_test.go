@@ -110,8 +110,8 @@ func TestClaimsThatDoNotAllowIt(t *testing.T) {
 	}{
 		"one node, two nodes wanted": {corev1.ReadWriteOnce, nil, v1alpha1.SpreadOnePerNode,
 			[]string{"spec.run.targets[0].volumes[0].claimName", "claim data is ReadWriteOnce", "set spec.run.clients.spread to Any"}},
-		"one pod, two wanted": {corev1.ReadWriteOncePod, nil, v1alpha1.SpreadAny, []string{"is ReadWriteOncePod, and 2 clients would use it"}},
-		"only for reading":    {corev1.ReadOnlyMany, nil, v1alpha1.SpreadAny, []string{"claim data is ReadOnlyMany, and phase layout writes to it", "use a claim that is ReadWriteMany"}},
+		"one pod, two wanted": {corev1.ReadWriteOncePod, nil, v1alpha1.SpreadAny, []string{"is ReadWriteOncePod, but 2 clients would use it"}},
+		"only for reading":    {corev1.ReadOnlyMany, nil, v1alpha1.SpreadAny, []string{"claim data is ReadOnlyMany, but phase layout writes to it", "use a claim that is ReadWriteMany"}},
 		"mounted read-only": {corev1.ReadWriteMany, func(v *corev1.PersistentVolume) { v.Spec.CSI.ReadOnly = true }, v1alpha1.SpreadAny,
 			[]string{"is mounted read-only (readOnly is true in PersistentVolume"}},
 	} {
@@ -302,7 +302,7 @@ func TestWithoutRights(t *testing.T) {
 	w.until(run, "described", func() bool { return len(run.Status.Storage) > 0 })
 	missing := fmt.Sprint(run.Status.Storage[0].Missing)
 	for _, kind := range []string{"persistentvolumes", "storageclasses", "nodes"} {
-		if !strings.Contains(missing, "the operator could not read "+kind+" (permission denied)") {
+		if !strings.Contains(missing, "the operator cannot read "+kind+" (permission denied)") {
 			t.Errorf("nothing of %s in %s", kind, missing)
 		}
 	}

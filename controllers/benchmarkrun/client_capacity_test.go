@@ -96,8 +96,8 @@ func TestRunThatNeverHasRoom(t *testing.T) {
 	w.operate()
 	t.Cleanup(func() { w.stop() })
 	w.until(run, "over", func() bool { return run.Status.EndTime != nil })
-	want := "InvalidWorkload: the run has 2 clients, and the operator conducts at most 1 at a time in a namespace (--max-clients-per-namespace): " +
-		"use fewer clients or targets, or raise that limit"
+	want := "InvalidWorkload: the run has 2 clients, but the operator allows at most 1 at a time in a namespace (--max-clients-per-namespace): " +
+		"use fewer clients or targets, or raise the limit"
 	if got := reason(run, v1alpha1.ConditionFailed); got != want {
 		t.Errorf("failed: %s", got)
 	}

@@ -39,8 +39,8 @@ func TestWaitingNamesTheCause(t *testing.T) {
 		"unbound claim": {unscheduled("pod has unbound immediate PersistentVolumeClaims"), "Unschedulable: pod has unbound immediate PersistentVolumeClaims", false},
 		"no image":      {held("ImagePullBackOff", `Back-off pulling image "x"`), `ImagePullBackOff: Back-off pulling image "x"`, true},
 		"no registry": {held("ErrImagePull", `failed to pull "storagebench.invalid/fio:v1"`), `ErrImagePull: failed to pull "storagebench.invalid/fio:v1" ` +
-			"(images of storagebench.invalid are in no registry: load them onto every node, or push them with `make push REGISTRY=...` " +
-			"and install with the values that it prints)", true},
+			"(images of storagebench.invalid are not in a registry: load them onto every node, or push them with `make push REGISTRY=...` " +
+			"and install with the printed values)", true},
 		"no message":       {held("CreateContainerConfigError", ""), "CreateContainerConfigError", true},
 		"still being made": {held("PodInitializing", ""), "pod is Pending on node a", false},
 		"nothing known":    {&corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending}}, "pod is Pending on node (none yet)", false},
@@ -70,7 +70,7 @@ func TestAboutClaim(t *testing.T) {
 			&corev1.Event{Reason: "ProvisioningFailed", Message: `storageclass.storage.k8s.io "fast" not found`}),
 		"claim data is Pending (class fast): WaitForFirstConsumer: waiting for first consumer to be created before binding": aboutClaim(claim(""),
 			&corev1.Event{Reason: "WaitForFirstConsumer", Message: "waiting for first consumer to be created before binding"}),
-		"claim data is Lost (class fast): its volume is gone": aboutClaim(claim(corev1.ClaimLost), nil),
+		"claim data is Lost (class fast): its volume is lost": aboutClaim(claim(corev1.ClaimLost), nil),
 		"": aboutClaim(claim(corev1.ClaimPending), nil),
 	} {
 		if got != want {

@@ -172,34 +172,34 @@ func TestHostileRecords(t *testing.T) {
 		"bad histogram":          {records: sequence(ended(operation(0, []byte{1, 2, 3}, latency()))), words: "Read: decode latency"},
 		"bad completion":         {records: sequence(ended(operation(0, latency(), []byte("x")))), words: "Read: decode latency"},
 		"no histogram":           {records: sequence(ended(operation(0, nil, nil))), words: "decode latency"},
-		"operation out of range": {records: sequence(ended(operation(4, latency(), latency()))), words: "it reports operation 4"},
-		"huge operation":         {records: sequence(ended(operation(math.MaxUint32, latency(), latency()))), words: "it reports operation 4294967295"},
+		"operation out of range": {records: sequence(ended(operation(4, latency(), latency()))), words: "invalid result: operation 4 of 4"},
+		"huge operation":         {records: sequence(ended(operation(math.MaxUint32, latency(), latency()))), words: "invalid result: operation 4294967295"},
 		"operation twice":        {records: sequence(ended(twice)), words: "invalid result: duplicate Write"},
-		"many operations":        {records: sequence(ended(func(e *agentapi.Ended) { e.Operations = make([]*agentapi.OperationResult, 1000) })), words: "it reports 1000 operations"},
+		"many operations":        {records: sequence(ended(func(e *agentapi.Ended) { e.Operations = make([]*agentapi.OperationResult, 1000) })), words: "invalid result: 1000 operations"},
 		"negative submission": {records: sequence(ended(func(e *agentapi.Ended) {
 			operation(0, latency(), latency())(e)
 			e.Operations[0].SubmissionMeanNanoseconds = -1
 		})), words: "-1 ns"},
 		"I/O before its start":      {records: sequence(ended(func(e *agentapi.Ended) { e.IoEndNanoseconds = 1 })), words: "invalid result: I/O from 1000000000 to 1 ns"},
-		"I/O for ever":              {records: sequence(ended(func(e *agentapi.Ended) { e.IoEndNanoseconds = math.MaxInt64 })), words: "its I/O lasted"},
-		"sample of no operation":    {records: sequence(sample(1, 2, &agentapi.OperationCount{Operation: 9}), ended(nil)), words: "a sample counts operation 9"},
-		"sample with one twice":     {records: sequence(sample(1, 2, &agentapi.OperationCount{Bytes: 1}, &agentapi.OperationCount{Bytes: 1}), ended(nil)), words: "counts operation 0 twice"},
+		"I/O for ever":              {records: sequence(ended(func(e *agentapi.Ended) { e.IoEndNanoseconds = math.MaxInt64 })), words: "invalid result: I/O from"},
+		"sample of no operation":    {records: sequence(sample(1, 2, &agentapi.OperationCount{Operation: 9}), ended(nil)), words: "invalid sample: operation 9"},
+		"sample with one twice":     {records: sequence(sample(1, 2, &agentapi.OperationCount{Bytes: 1}, &agentapi.OperationCount{Bytes: 1}), ended(nil)), words: "invalid sample: duplicate operation 0"},
 		"sample that ends too soon": {records: sequence(sample(2, 1), ended(nil)), words: "invalid sample: from 2 to 1 ns"},
 		"sample for ever":           {records: sequence(sample(math.MinInt64, math.MaxInt64), ended(nil)), words: "invalid sample"},
 		"ended twice":               {records: sequence(ended(nil), ended(nil)), words: "its agent reported two ends of the step"},
 		"unknown source": {records: sequence(ended(func(e *agentapi.Ended) {
 			e.Command = &agentapi.CommandResult{Sources: []*agentapi.ByteSource{{Source: "Calls"}, {Source: "\x1b[31mEvil"}}}
-		})), words: `it reports the source "`},
+		})), words: `invalid result: source "`},
 		"source twice": {records: sequence(ended(func(e *agentapi.Ended) {
 			e.Command = &agentapi.CommandResult{Sources: []*agentapi.ByteSource{{Source: "Calls"}, {Source: "Calls"}}}
-		})), words: "told already"},
+		})), words: "unknown or a duplicate"},
 		"many sources": {records: sequence(ended(func(e *agentapi.Ended) {
 			e.Command = &agentapi.CommandResult{Sources: make([]*agentapi.ByteSource, 1000)}
-		})), words: "it reports 1000 sources"},
+		})), words: "invalid result: 1000 sources"},
 		"a program that ran for ever": {records: sequence(ended(func(e *agentapi.Ended) {
 			e.Command = &agentapi.CommandResult{DurationNanoseconds: math.MaxInt64}
-		})), words: "its program ran for"},
-		"a sample of years ahead": {records: sequence(sample(1, 1<<60), ended(nil)), words: "a sample lasts: from 1 to 1152921504606846976 ns is outside the run"},
+		})), words: "invalid result: program duration"},
+		"a sample of years ahead": {records: sequence(sample(1, 1<<60), ended(nil)), words: "invalid sample: from 1 to 1152921504606846976 ns is outside the run"},
 		"invalid latencies of the future": {records: sequence(
 			&agentapi.Record{Entry: &agentapi.Record_Started{Started: &agentapi.Started{ReleasedNanoseconds: 1}}},
 			&agentapi.Record{Entry: &agentapi.Record_LatencyMinute{LatencyMinute: &agentapi.LatencyMinute{StartNanoseconds: 1, EndNanoseconds: 1e14}}}, ended(nil)),

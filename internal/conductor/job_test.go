@@ -235,14 +235,14 @@ func TestJobResults(t *testing.T) {
 		implausible string
 	}{
 		"good":             {change: func(*agentapi.MpiResult) {}},
-		"no rate":          {func(m *agentapi.MpiResult) { m.Repetitions[0].BytesPerSecond = math.NaN() }, "figures that cannot be"},
-		"endless":          {func(m *agentapi.MpiResult) { m.Repetitions[0].BytesPerSecond = math.Inf(1) }, "figures that cannot be"},
-		"no time":          {func(m *agentapi.MpiResult) { m.Repetitions[0].TotalNanoseconds = 0 }, "figures that cannot be"},
+		"no rate":          {func(m *agentapi.MpiResult) { m.Repetitions[0].BytesPerSecond = math.NaN() }, "its rate, duration or index is out of range"},
+		"endless":          {func(m *agentapi.MpiResult) { m.Repetitions[0].BytesPerSecond = math.Inf(1) }, "its rate, duration or index is out of range"},
+		"no time":          {func(m *agentapi.MpiResult) { m.Repetitions[0].TotalNanoseconds = 0 }, "its rate, duration or index is out of range"},
 		"unknown":          {func(m *agentapi.MpiResult) { m.Repetitions[0].Operation = 99 }, "operation 99"},
 		"too late":         {func(m *agentapi.MpiResult) { m.Repetitions[0].EndedNanoseconds = math.MaxInt64 }, "ended at"},
 		"more than ranks":  {func(m *agentapi.MpiResult) { m.Clients = 5 }, "4 ranks in 5 clients"},
-		"negative rate":    {func(m *agentapi.MpiResult) { m.Rates[0].MeanOperationsPerSecond = -1 }, "operations a second cannot be"},
-		"nameless":         {func(m *agentapi.MpiResult) { m.Rates[0].Operation = "" }, "cannot be"},
+		"negative rate":    {func(m *agentapi.MpiResult) { m.Rates[0].MeanOperationsPerSecond = -1 }, "with -1 operations/s"},
+		"nameless":         {func(m *agentapi.MpiResult) { m.Rates[0].Operation = "" }, "invalid result"},
 		"a flood of rates": {func(m *agentapi.MpiResult) { m.Rates = slices.Repeat(m.Rates, 100) }, "100 rates"},
 		"a flood of words": {func(m *agentapi.MpiResult) { m.CommandLine = make([]string, 10_000) }, "10000 words"},
 	} {

@@ -126,11 +126,11 @@ var cases = map[string]struct {
 			c.Class.CreationTimestamp = at(99)
 			return c
 		}()},
-		says: []string{"class fsx-sc (gone)", "StorageClass fsx-sc is younger than PersistentVolume pvc-1"}, missing: []string{"limits.preset"},
+		says: []string{"class fsx-sc (gone)", "StorageClass fsx-sc is newer than PersistentVolume pvc-1"}, missing: []string{"limits.preset"},
 	},
 	"FSx for Lustre, written by hand": {
 		claims: []discover.Claim{static(of(lustre(), lustreClass()))},
-		says:   []string{"PersistentVolume pvc-1 was made by hand"}, missing: []string{"limits.preset"},
+		says:   []string{"PersistentVolume pvc-1 was created manually"}, missing: []string{"limits.preset"},
 	},
 	"FSx for Windows behind SMB": {
 		claims: []discover.Claim{static(made("smb.csi.k8s.io", "fs/share##", "", "5Ti", map[string]string{"source": "//amznfsx.example.com/share"}))},
@@ -230,7 +230,7 @@ var cases = map[string]struct {
 			return c
 		}()},
 		denied: map[string]string{"persistentvolumes": "permission denied"}, rows: "aws-ebs/gp2",
-		says: []string{"driver ebs.csi.aws.com", "size 107374182400"}, missing: []string{"permission to read persistentvolumes: the operator could not read persistentvolumes"},
+		says: []string{"driver ebs.csi.aws.com", "size 107374182400"}, missing: []string{"permission to read persistentvolumes: the operator cannot read persistentvolumes"},
 	},
 	"nobody may read anything": {
 		claims: []discover.Claim{func() discover.Claim {

@@ -81,7 +81,7 @@ var phaseRefusals = map[string]refusal{
 	"ramp that the data does not divide by": {on().Ramp("x", v1alpha1.RampJobs, "30s", 1, 3),
 		"spec.run.phases[0]", "cannot be divided into 3 files of whole blocks of 65536 bytes: use 67043328 or 67239936"},
 	"ramp of reads without a layout": {on().Ramp("x", v1alpha1.RampJobs, "30s", 1, 4).With(builders.Fio().Reads()),
-		"spec.run.phases[0]", "reads 16777216 bytes of each client's file data.0.0 on target a, of which earlier phases lay out 0"},
+		"spec.run.phases[0]", "reads 16777216 bytes of each client's file data.0.0 on target a, but earlier phases lay out only 0"},
 	"ramp of reads on another layout": {on().Prepare("layout").Ramp("x", v1alpha1.RampJobs, "30s", 1, 4).With(builders.Fio().Reads().Dataset("128Mi")),
 		"spec.run.phases[1]", "reads 33554432 bytes"},
 	"one step on two layouts": {on().Target("c").Prepare("layout").For("c", builders.Fio().Dataset("32Mi")).
@@ -107,13 +107,13 @@ var phaseRefusals = map[string]refusal{
 	"block larger than a file": {on().Sweep("x", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{Jobs: []int32{1, 64}, BlockSize: builders.BlockSizes("4Ki", "2Mi")}),
 		"spec.run.phases[0]", "each of the 64 files must hold a block of 2097152 bytes"},
 	"sweep in a burst of what nobody knows": {on().Sweep("x", v1alpha1.RegimeBurst, "20s", depths(1, 8)),
-		"spec.run.phases[0].sweep.regime", "needs limits.throughput with baseline, burst and bucket of every target, and there are none of a: set them, or use regime Any"},
+		"spec.run.phases[0].sweep.regime", "needs limits.throughput with baseline, burst and bucket of every target, but they are missing for a: set them, or use regime Any"},
 	"sweep in a burst of what is known by half": {on().Throughput("32M", "64M", "", "").Target("c").Throughput("1M", "2M", "1G", "").
-		Sweep("x", v1alpha1.RegimeBurst, "20s", depths(1, 8)), "spec.run.phases[0].sweep.regime", "there are none of a:"},
+		Sweep("x", v1alpha1.RegimeBurst, "20s", depths(1, 8)), "spec.run.phases[0].sweep.regime", "missing for a:"},
 	"sweep in a burst that does not last": {on().Throughput("60M", "600M", "30G", "").Sweep("x", v1alpha1.RegimeBurst, "1m", depths(1, 8)).Mutate(func(r *v1alpha1.RunSpec) {
 		r.Phases[0].Sweep.WarmUp = "5s"
 	}), "spec.run.phases[0].sweep.regime", "a cell in the burst needs (warmUp 5s + stepDuration 1m) x (burst 600.0 MB/s - refill 60.00 MB/s) = 35.10 GB of credits, " +
-		"and a full bucket of target a holds 30.00 GB: shorten stepDuration to 50s at most, or use regime Any"},
+		"but a full bucket of target a holds 30.00 GB: shorten stepDuration to 50s or less, or use regime Any"},
 	"sweep in a burst of a second": {on().Throughput("60M", "600M", "100M", "").Sweep("x", v1alpha1.RegimeBurst, "1m", depths(1, 8)),
 		"spec.run.phases[0].sweep.regime", "holds 100.0 MB: use regime Any"},
 	"more steps than a run may have": {builders.Benchmark("b").Target("a").Target("c").Target("d").Clients(4).
@@ -154,22 +154,22 @@ func TestWarnings(t *testing.T) {
 		"a bucket that is full again":  {fsx().Prepare("layout").UntilCredits("wait", 100).BurstDrain("burst", "2m", "1h"), nil},
 		"a bucket that filled by time": {fsx().Prepare("layout").Cooldown("wait", "1h").BurstDrain("burst", "2m", "1h"), nil},
 		"the one who spent the most": {fsx().Prepare("layout").Steady("load", "10m").Steady("more", "1m").BurstDrain("burst", "2m", "1h"),
-			[]string{"phase load has spent 146.4 GB"}},
+			[]string{"phase load spends 146.4 GB"}},
 		"a drain that is too short": {fsx().BurstDrain("burst", "2m", "30m"),
-			[]string{"phases[0].burstDrain.maxDuration: RunTooShort: target share is expected to hold 468.0 GB of credits, which (burst 260.0 MB/s - refill 16.00 MB/s) " +
-				"spends in 31m59s; the drain ends after 30m. Raise it to 33m23s or more"}},
+			[]string{"phases[0].burstDrain.maxDuration: RunTooShort: target share is expected to hold 468.0 GB of credits, which last 31m59s " +
+				"at burst - refill (260.0 MB/s - 16.00 MB/s), but the drain ends after 30m. Raise it to at least 33m23s"}},
 		"a redrain that is too short": {fsx().BurstDrain("burst", "2m", "1h").Redrain("refill", "2h").AtMost("2h5m"),
 			[]string{"phases[1].cooldown.maxDuration: RunTooShort: target share is expected to hold 115.2 GB"}},
 		"credits that never end": {on().Throughput("10M", "10M", "1G", "").BurstDrain("burst", "2m", "1h"),
-			[]string{"its credits never end: they grow by 10.00 MB/s and are spent at 10.00 MB/s at most"}},
+			[]string{"the credits of target a never run out, because its limits refill them at 10.00 MB/s and spend them at 10.00 MB/s at most"}},
 		"a pause that fills the bucket": {fsx().BurstDrain("burst", "2m", "1h").Redrain("refill", "9h"),
 			[]string{"phases[1].cooldown.redrain.idle: the bucket of target share is expected to be full after 8h7m30s, so the measured refill would be too low: shorten the pause"}},
 		"a pause on a bucket that is not empty": {fsx().BurstDrain("burst", "2m", "1h").Cooldown("wait", "1h").Redrain("refill", "1h"),
-			[]string{"phases[2]: the bucket of target share is expected to hold 12 % when the pause begins"}},
+			[]string{"phases[2]: the bucket of target share is expected to hold 12 % when the pause starts"}},
 		"a wait that ends too soon": {fsx().BurstDrain("burst", "2m", "1h").UntilCredits("wait", 50).AtMost("1h"),
-			[]string{"phases[1].cooldown.maxDuration: it ends the pause after 1h; until the bucket of every target holds 50 % for certain it takes 4h3m45s"}},
+			[]string{"phases[1].cooldown.maxDuration: the pause ends after 1h, but it takes up to 4h3m45s until every target's bucket holds 50 %: raise maxDuration"}},
 		"a wait for what nobody knows": {on().UntilCredits("wait", 50),
-			[]string{"the limits of target a are not given, and are looked for when the run begins", "the phase does not wait, because maxDuration is not set"}},
+			[]string{"the duration is unknown until the run starts and discovers the limits of target a, which the file does not set", "the phase does not wait, because maxDuration is not set"}},
 		"a wait for a bucket that is not documented": {on().Throughput("10M", "20M", "", "").UntilCredits("wait", 50),
 			[]string{"the credits of target a will be Unknown", "the phase does not wait, because maxDuration is not set"}},
 		"a wait for what a redrain measures": {on().BurstDrain("burst", "2m", "1h").Redrain("refill", "10m").UntilCredits("wait", 50), nil},
@@ -177,12 +177,12 @@ func TestWarnings(t *testing.T) {
 		"a drain of no known length": {on().Sweep("x", v1alpha1.RegimeBaseline, "1s", depths(1)),
 			[]string{"phases[0].sweep.regime: limits.throughput of target a does not set baseline, burst and bucket: the drain before the cells may end after 1h"}},
 		"cells in a burst of what is only assumed": {fsx().Sweep("x", v1alpha1.RegimeBurst, "1m", depths(1, 8)),
-			[]string{"phases[0].sweep.regime: that the bucket of target share holds the 14.64 GB of a cell at first is only assumed, since nobody knows " +
-				"how full is unknown. To be sure, add a phase with cooldown: {untilCredits: {percent: 4}} before this one, which takes 19m30s"}},
+			[]string{"phases[0].sweep.regime: the bucket of target share is only assumed to hold the 14.64 GB that a cell needs, because " +
+				"its initial credit balance is unknown. To be sure, add a phase with cooldown: {untilCredits: {percent: 4}} before this one, which takes 19m30s"}},
 		"cells in a burst that is certain": {fsx().UntilCredits("wait", 4).Sweep("x", v1alpha1.RegimeBurst, "1m", depths(1, 8)), nil},
 		"drained right before":             {on().BurstDrain("burst", "2m", "1h").Sweep("x", v1alpha1.RegimeBaseline, "1s", depths(1)), nil},
 		"redrained right before":           {on().Redrain("refill", "2m").AtMost("1h").Sweep("x", v1alpha1.RegimeBaseline, "1s", depths(1)), nil},
-		"longer than expected":             {fsx().BurstDrain("burst", "2m", "6h").ActiveDeadline("30m"), []string{"spec.run.activeDeadline: the phases are expected to take 33m26s, and the run ends as failed after 30m"}},
+		"longer than expected":             {fsx().BurstDrain("burst", "2m", "6h").ActiveDeadline("30m"), []string{"spec.run.activeDeadline: the phases are expected to take 33m26s, but the run fails after 30m"}},
 		"a rate that spends less":          {fsx().Steady("slow", "10h").With(slow()).BurstDrain("burst", "2m", "1h"), nil},
 		"fewer jobs than files": {on().Ramp("x", v1alpha1.RampJobs, "1s", 2, 4),
 			[]string{"spec.run.phases: each job has its own files, which are laid out for 4 jobs: with 2 jobs, a step of x on a uses only 32.00 MiB of each client's data"}},

@@ -47,12 +47,12 @@ var refusals = map[string]refusal{
 	"read without layout": {builders.Benchmark("b").Target("a").Steady("read", "1m").With(builders.Fio().Reads()),
 		"spec.run.phases[0]", "Put a phase with `prepare: {}`"},
 	"mix without layout": {builders.Benchmark("b").Target("a").Steady("mix", "1m").With(builders.Fio().ReadPercent(1)),
-		"spec.run.phases[0]", "of which earlier phases lay out 0"},
+		"spec.run.phases[0]", "but earlier phases lay out only 0"},
 	"layout after the read": {builders.Benchmark("b").Target("a").Steady("read", "1m").With(builders.Fio().Reads()).Prepare("layout"),
 		"spec.run.phases[0]", "before it"},
 	"layout smaller than what is read": {builders.Benchmark("b").Target("a").Prepare("layout").
 		Steady("read", "1m").With(builders.Fio().Reads().Dataset("128Mi")),
-		"spec.run.phases[1]", "reads 134217728 bytes of each client's file data.0.0 on target a, of which earlier phases lay out 67108864"},
+		"spec.run.phases[1]", "reads 134217728 bytes of each client's file data.0.0 on target a, but earlier phases lay out only 67108864"},
 	"layout in other files": {builders.Benchmark("b").Target("a").Prepare("layout").
 		Steady("read", "1m").With(builders.Fio().Reads().Jobs(2)),
 		"spec.run.phases[1]", "file data.1.0"},
@@ -62,11 +62,11 @@ var refusals = map[string]refusal{
 		"spec.run.phases[1]", "on target b"},
 	"written for a time is not laid out": {builders.Benchmark("b").Target("a").Steady("write", "1h").
 		Steady("read", "1m").With(builders.Fio().Reads()),
-		"spec.run.phases[1]", "of which earlier phases lay out 0"},
+		"spec.run.phases[1]", "but earlier phases lay out only 0"},
 	"nothing to lay out": {builders.Benchmark("b").Target("a").Workload(builders.Fio().Null()).Prepare("layout"),
-		"spec.run.phases[0]", "touches no files"},
+		"spec.run.phases[0]", "uses no files"},
 	"rate limit ends in the warm-up": {builders.Benchmark("b").Target("a").Workload(limited()).Steady("write", "10s").WarmUp("10s"),
-		"spec.run.phases[0]", "warmUp 10s is not shorter than duration 10s"},
+		"spec.run.phases[0]", "warmUp 10s must be shorter than duration 10s"},
 	"no workload": {builders.Benchmark("b").Target("a").Workload(nil).Steady("write", "1m"),
 		"spec.run.phases[0].workload", "give one of them"},
 	"empty workload": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
@@ -121,7 +121,7 @@ var refusals = map[string]refusal{
 	}), "spec.run.targets[0].volumes[0].name", "at most 40 lower-case letters"},
 	"a template of one node, for clients of several": {builders.Benchmark("b").Target("a").Clients(4).Spread(v1alpha1.SpreadOnePerNode).
 		Template(v1alpha1.ClaimShared, v1alpha1.ClaimForRun, builders.ClaimSpec(corev1.ReadWriteOnce, "1Gi")).Steady("write", "1m"),
-		"spec.run.targets[0].volumes[0].claimTemplate.spec.accessModes", "spec.run.clients.spread is OnePerNode with 4 clients on it: set spec.run.clients.spread to Any"},
+		"spec.run.targets[0].volumes[0].claimTemplate.spec.accessModes", "spec.run.clients.spread is OnePerNode and 4 clients would use it: set spec.run.clients.spread to Any"},
 	"a template of one pod, for several": {builders.Benchmark("b").Target("a").Clients(2).Spread(v1alpha1.SpreadAny).
 		Template(v1alpha1.ClaimShared, v1alpha1.ClaimForRun, builders.ClaimSpec(corev1.ReadWriteOncePod, "1Gi")).Steady("write", "1m"),
 		"spec.run.targets[0].volumes[0].claimTemplate.spec.accessModes", "make a claim for each client with claimTemplate.scope PerClient"},
