@@ -115,7 +115,7 @@ func parse(arguments []string, output io.Writer) (options, error) {
 		"the benchmarks' namespaces", o.addPullSecrets)
 	flags.Func("client-labels", "comma-separated `KEY=VALUE` labels for the pods of all runs, unless a benchmark sets another value", o.addClientLabels)
 	flags.StringVar(&o.priorityClass, "priority-class", plan.OperatorPriorityClass,
-		"`name` of the operator's own PriorityClass, which benchmarks may not give to their clients; empty if it has none")
+		"`name` of the operator's own PriorityClass, which clients of benchmarks may not use; empty for none")
 	o.addBounds(flags)
 	flags.StringVar(&o.health, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 disables them")
 	flags.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "log `level`: debug, info, warn or error")
@@ -134,17 +134,17 @@ func parse(arguments []string, output io.Writer) (options, error) {
 		return options{}, fmt.Errorf("--metrics-certificate-dir is %q without --metrics-secure: add --metrics-secure, or remove the directory", o.metricsCertificate)
 	}
 	if o.lossTimeout < time.Second {
-		return options{}, fmt.Errorf("--loss-timeout is %s: give at least 1s, or a short network failure ends runs", o.lossTimeout)
+		return options{}, fmt.Errorf("--loss-timeout is %s: must be at least 1s, or short network failures would end runs", o.lossTimeout)
 	}
 	if o.parallelRuns < 1 || o.parallelRuns > 1000 {
-		return options{}, fmt.Errorf("--parallel-runs is %d: give 1 to 1000", o.parallelRuns)
+		return options{}, fmt.Errorf("--parallel-runs is %d: must be from 1 to 1000", o.parallelRuns)
 	}
 	for _, limit := range []struct {
 		flag  string
 		value int
 	}{{"--max-clients", o.maxClients}, {"--max-clients-per-namespace", o.maxClientsPerNamespace}} {
 		if limit.value < 1 {
-			return options{}, fmt.Errorf("%s is %d: give at least 1, such as the number of pods that the cluster has room for", limit.flag, limit.value)
+			return options{}, fmt.Errorf("%s is %d: must be at least 1, such as the number of pods that the cluster can run", limit.flag, limit.value)
 		}
 	}
 	for _, needed := range []struct{ flag, value, remedy string }{

@@ -80,7 +80,7 @@ func serve(ctx context.Context, o *options) error {
 func findCluster() (*rest.Config, error) {
 	config, err := ctrl.GetConfig()
 	if err != nil {
-		return nil, fmt.Errorf("find the cluster: %w: run in a pod, or give --kubeconfig", err)
+		return nil, fmt.Errorf("find the cluster: %w: run in a pod, or set --kubeconfig", err)
 	}
 	return config, nil
 }
@@ -93,7 +93,7 @@ var errTakenOver = errors.New("another operator became leader while this one was
 func prepare(ctx context.Context, config *rest.Config, o *options) (dependencies, error) {
 	api, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return dependencies{}, fmt.Errorf("make a client: %w", err)
+		return dependencies{}, fmt.Errorf("create a client: %w", err)
 	}
 	if err := installation.Kinds(ctx, api.Discovery()); err != nil {
 		return dependencies{}, err
@@ -145,7 +145,7 @@ func newManager(config *rest.Config, o *options, p dependencies) (ctrl.Manager, 
 		GracefulShutdownTimeout:             &shutdown,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("make the manager: %w", err)
+		return nil, fmt.Errorf("create the manager: %w", err)
 	}
 	// A standby operator is healthy and ready too: it serves only the kubelet.
 	for name, add := range map[string]func(string, healthz.Checker) error{"healthz": mgr.AddHealthzCheck, "readyz": mgr.AddReadyzCheck} {

@@ -126,7 +126,7 @@ func (r *Reconciler) look(ctx context.Context, run *v1alpha1.BenchmarkRun, s *se
 	case pod == nil:
 		return nil
 	case m.uid != "" && pod.UID != m.uid:
-		m.gone("its pod " + name + " was deleted and recreated by another client of the API")
+		m.gone("its pod " + name + " was deleted and recreated externally")
 	case pod.Status.Phase == corev1.PodFailed, pod.Status.Phase == corev1.PodSucceeded:
 		m.uid = pod.UID
 		// An agent that leaves data behind exits with an error.

@@ -201,7 +201,7 @@ func Sweep(ctx context.Context, path, benchmarkUID string) error {
 	}
 	absolute, err := filepath.Abs(path)
 	if err != nil {
-		return fmt.Errorf("make the path %s absolute: %w", path, err)
+		return fmt.Errorf("resolve the path %s: %w", path, err)
 	}
 	top, err := openPath(absolute)
 	if err != nil {

@@ -66,7 +66,7 @@ func openMount(path string, expect Expectation) (Mount, *os.File, error) {
 	}
 	absolute, err := filepath.Abs(path)
 	if err != nil {
-		return Mount{}, nil, fmt.Errorf("make the path %s absolute: %w", path, err)
+		return Mount{}, nil, fmt.Errorf("resolve the path %s: %w", path, err)
 	}
 	if err := checkKind(absolute); err != nil {
 		return Mount{}, nil, err

@@ -72,7 +72,7 @@ type SpaceError struct {
 
 // Error names the needed and the free space, and the path.
 func (e *SpaceError) Error() string {
-	return fmt.Sprintf("%s %s: the run needs %s, %s are free; free some, enlarge the volume, or make the dataset smaller",
+	return fmt.Sprintf("%s %s: the run needs %s, %s are free; free some, enlarge the volume, or use a smaller dataset",
 		e.Path, ErrNoSpace, readable(e.NeedBytes), readable(e.FreeBytes))
 }
 

@@ -135,7 +135,7 @@ func Stillborn(options Options) *v1alpha1.BenchmarkRun {
 	if err != nil {
 		return nil
 	}
-	return interruptedRun(Entry{Run: run}, "before the run began", nil)
+	return interruptedRun(Entry{Run: run}, "before the run started", nil)
 }
 
 // interruptedRun returns the record of a run whose runner died; nil if the runner reported no run.

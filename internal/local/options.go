@@ -68,7 +68,7 @@ func benchmarkUID(benchmark *v1alpha1.StorageBenchmark, target string, directori
 	for _, directory := range directories {
 		absolute, err := filepath.Abs(directory)
 		if err != nil {
-			return "", fmt.Errorf("make the path %s absolute: %w", directory, err)
+			return "", fmt.Errorf("resolve the path %s: %w", directory, err)
 		}
 		name += "\x00" + absolute
 	}

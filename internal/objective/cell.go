@@ -23,7 +23,7 @@ func cells(o *v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, target *v1alp
 		cell := fmt.Sprintf("%s, cell %d", where, *step.Cell)
 		at := slices.IndexFunc(target.Steps, func(s v1alpha1.StepResult) bool { return s.Cell == *step.Cell })
 		if at < 0 {
-			found = append(found, absent(cell, "it has no result"))
+			found = append(found, absent(cell, "no result"))
 			continue
 		}
 		found = append(found, ofCell(o, &target.Steps[at], cell))

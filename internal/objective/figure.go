@@ -61,11 +61,11 @@ func figures(o *v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, status *v1a
 		name := spec.Run.Targets[i].Name
 		wanted := o.Target == "" || o.Target == name
 		if wanted && !slices.ContainsFunc(phase.Targets, func(t v1alpha1.TargetResult) bool { return t.Target == name }) && takesPart(spec, o.Phase, name) {
-			found = append(found, absent("target "+name, "it has no result in phase %s", o.Phase))
+			found = append(found, absent("target "+name, "no result in phase %s", o.Phase))
 		}
 	}
 	if len(found) == 0 {
-		return []figure{absent("target "+o.Target, "it has no result in phase %s", o.Phase)}
+		return []figure{absent("target "+o.Target, "no result in phase %s", o.Phase)}
 	}
 	return found
 }
@@ -135,7 +135,7 @@ func withError(f figure, errorPPM *int64) figure {
 func chosen(names []v1alpha1.Operation, wanted v1alpha1.Operation) (at int, missing string) {
 	if wanted != "" {
 		if at = slices.Index(names, wanted); at < 0 {
-			return 0, fmt.Sprintf("it had no %s operations", strings.ToLower(string(wanted)))
+			return 0, fmt.Sprintf("no %s operations", strings.ToLower(string(wanted)))
 		}
 		return at, ""
 	}
@@ -145,12 +145,12 @@ func chosen(names []v1alpha1.Operation, wanted v1alpha1.Operation) (at int, miss
 			continue // a flush comes with a write
 		}
 		if at >= 0 {
-			return 0, "it had several kinds of operations: set operation"
+			return 0, "several kinds of operations: set operation"
 		}
 		at = i
 	}
 	if at < 0 {
-		return 0, "it has no figures"
+		return 0, "no figures"
 	}
 	return at, ""
 }

@@ -111,7 +111,7 @@ func (p *phaseMaker) refuseAxes(at *field.Path, axes *v1alpha1.SweepAxes) {
 		p.problems = append(p.problems, field.Invalid(at, field.OmitValueType{}, fmt.Sprintf(
 			"%d cells (the product of the lengths of all axes), the limit is %d: shorten an axis, or split the phase in two", count, maxCells)))
 	case len(axes.Clients)+len(axes.Jobs)+len(axes.QueueDepth)+len(axes.BlockSize)+len(axes.ReadPercent) == 0:
-		p.problems = append(p.problems, field.Required(at, "give at least one axis, such as jobs: [1, 2, 4]"))
+		p.problems = append(p.problems, field.Required(at, "set at least one axis, such as jobs: [1, 2, 4]"))
 	}
 }
 

@@ -27,7 +27,7 @@ func (m *maker) refuseAmbiguous() {
 		}
 		phases[phase.Name] = true
 		if len(phase.Kinds()) > 1 {
-			m.problems = append(m.problems, field.Forbidden(path, "a phase has exactly one kind: make a phase of each"))
+			m.problems = append(m.problems, field.Forbidden(path, "a phase has exactly one kind: use a phase for each"))
 		}
 		for j, own := range phase.TargetWorkloads {
 			if !targets[own.Target] {
