@@ -252,8 +252,8 @@ func TestStorageIsDescribed(t *testing.T) {
 	}
 }
 
-// TestVolumeOfAnotherClaim: a claim that names a volume which is not its own is used as it is, and nothing of that volume
-// is described.
+// TestVolumeOfAnotherClaim: a claim that names a volume which is not its own is used as it is, and nothing of that
+// volume is described.
 func TestVolumeOfAnotherClaim(t *testing.T) {
 	t.Parallel()
 	for _, phase := range []corev1.PersistentVolumeClaimPhase{corev1.ClaimPending, corev1.ClaimBound} {

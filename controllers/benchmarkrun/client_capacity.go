@@ -29,8 +29,8 @@ func (a *admitted) forget(key client.ObjectKey) {
 	delete(a.runs, key)
 }
 
-// awaitCapacity reports whether there is capacity for the clients of a run. If not, the run's status says what it waits for, or
-// the run fails because there can never be capacity.
+// awaitCapacity reports whether there is capacity for the clients of a run. If not, the run's status says what it waits
+// for, or the run fails because there can never be capacity.
 func (r *Reconciler) awaitCapacity(ctx context.Context, run *v1alpha1.BenchmarkRun) (bool, ctrl.Result, error) {
 	r.admitted.mu.Lock()
 	capacity, err := r.capacity(ctx, run)
@@ -54,8 +54,8 @@ func (r *Reconciler) awaitCapacity(ctx context.Context, run *v1alpha1.BenchmarkR
 	return false, ctrl.Result{RequeueAfter: queueBeat}, nil
 }
 
-// takeCapacity reports whether there is still capacity for the clients of a run that is to begin, and takes it. admitted.forget
-// gives it back.
+// takeCapacity reports whether there is still capacity for the clients of a run that is to begin, and takes it.
+// admitted.forget gives it back.
 func (r *Reconciler) takeCapacity(ctx context.Context, run *v1alpha1.BenchmarkRun) (bool, error) {
 	r.admitted.mu.Lock()
 	defer r.admitted.mu.Unlock()

@@ -25,8 +25,8 @@ func (w *world) noPods() {
 	must(w.T, api.Status().Update(w.Context(), quota))
 }
 
-// TestAnotherTenantBegins: five of the largest runs in a namespace without pods take that namespace's clients, one after
-// the other. A run of another namespace begins and ends meanwhile.
+// TestAnotherTenantBegins: five of the largest runs in a namespace without pods take that namespace's clients, one
+// after the other. A run of another namespace begins and ends meanwhile.
 func TestAnotherTenantBegins(t *testing.T) {
 	t.Parallel()
 	w, greedy := newQuietWorld(t), newQuietWorld(t)

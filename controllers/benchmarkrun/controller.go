@@ -142,8 +142,8 @@ func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (c
 	return ctrl.Result{RequeueAfter: longestWait(session, action, out)}, nil
 }
 
-// retryConflict retries after a conflict: the run was changed, such as its labels, and the decision has to be made on its
-// current state. It ignores a run that no longer exists.
+// retryConflict retries after a conflict: the run was changed, such as its labels, and the decision has to be made on
+// its current state. It ignores a run that no longer exists.
 func retryConflict(err error, intent string) (ctrl.Result, error) {
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: 10 * time.Millisecond}, nil

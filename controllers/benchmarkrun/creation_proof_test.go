@@ -86,8 +86,8 @@ func (w *world) waitsFor(run *v1alpha1.BenchmarkRun, object string) {
 	w.until(run, "waiting for "+object, func() bool { return strings.Contains(run.Status.Message, want) })
 }
 
-// TestPodMadeBefore: a pod that someone has made under the name of a client, with the run as its owner, gets no identity.
-// The run names it, and goes on when it is gone.
+// TestPodMadeBefore: a pod that someone has made under the name of a client, with the run as its owner, gets no
+// identity. The run names it, and goes on when it is gone.
 func TestPodMadeBefore(t *testing.T) {
 	t.Parallel()
 	w := newQuietWorld(t)

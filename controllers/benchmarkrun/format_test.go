@@ -13,8 +13,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// TestRunOfAnotherPlanner: a live run is conducted by the steps that it has stored, also after its operator was replaced by one
-// that would plan others.
+// TestRunOfAnotherPlanner: a live run is conducted by the steps that it has stored, also after its operator was
+// replaced by one that would plan others.
 func TestRunOfAnotherPlanner(t *testing.T) {
 	t.Parallel()
 	for name, older := range map[string]func(*v1alpha1.BenchmarkRun){

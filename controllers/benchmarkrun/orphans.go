@@ -16,10 +16,10 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// findDeletedBenchmarks determines once which benchmarks with directories on the run's volumes no longer exist. The agents list
-// the directories before the operator queries the API, so that a benchmark created in between is not mistaken for a
-// deleted one; a deleted benchmark never returns under its UID. If this cannot be determined, no benchmark counts as
-// deleted.
+// findDeletedBenchmarks determines once which benchmarks with directories on the run's volumes no longer exist. The
+// agents list the directories before the operator queries the API, so that a benchmark created in between is not
+// mistaken for a deleted one; a deleted benchmark never returns under its UID. If this cannot be determined, no
+// benchmark counts as deleted.
 func (r *Reconciler) findDeletedBenchmarks(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, clients []decide.Client) {
 	if s.goneRead || len(clients) == 0 || slices.ContainsFunc(clients, func(c decide.Client) bool { return c.Connection == decide.Connecting }) {
 		return
@@ -73,8 +73,8 @@ func (r *Reconciler) benchmarksThere(ctx context.Context) (map[string]bool, erro
 	return there, nil
 }
 
-// orphansOf returns a function that returns the data of deleted benchmarks and earlier runs that a client removes. If the
-// clients of a target share the volumes, only one of them removes any.
+// orphansOf returns a function that returns the data of deleted benchmarks and earlier runs that a client removes. If
+// the clients of a target share the volumes, only one of them removes any.
 func (s *session) orphansOf(target v1alpha1.Target) func(decide.ClientKey) conductor.OrphanedData {
 	return func(key decide.ClientKey) conductor.OrphanedData {
 		if key.Index != 0 && plan.Shared(&target) {

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// progressInterval is the interval at which the status reports the progress of a step. Each report is a write to the API
-	// server.
+	// progressInterval is the interval at which the status reports the progress of a step. Each report is a write to
+	// the API server.
 	progressInterval = 3 * time.Second
 	// maxMessage is the API's limit of status.message.
 	maxMessage = 2048

@@ -204,8 +204,8 @@ func (r *Reconciler) liveRunsIn(ctx context.Context, namespace string) ([]v1alph
 	return live, err
 }
 
-// endedWithPods returns runs that are over or deleted and still have pods. Their load may continue if the operator lost its
-// connection to it.
+// endedWithPods returns runs that are over or deleted and still have pods. Their load may continue if the operator lost
+// its connection to it.
 func (r *Reconciler) endedWithPods(ctx context.Context, live []v1alpha1.BenchmarkRun) ([]queue.Run, error) {
 	var pods corev1.PodList
 	if err := r.client.List(ctx, &pods, client.HasLabels{v1alpha1.LabelRun}); err != nil {

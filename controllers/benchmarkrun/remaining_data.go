@@ -91,9 +91,9 @@ func whyLeft(s *session, key decide.ClientKey, byOthers bool) string {
 	return fmt.Sprintf("client %s was lost before it confirmed that its data was removed", key)
 }
 
-// unconfirmedData returns the directories of a run that could not be conducted to its end. Its agents are told to exit and
-// remove their data, but the operator does not see whether they do. Agents create directories only for a step, and each
-// step is recorded before they load it.
+// unconfirmedData returns the directories of a run that could not be conducted to its end. Its agents are told to exit
+// and remove their data, but the operator does not see whether they do. Agents create directories only for a step, and
+// each step is recorded before they load it.
 func unconfirmedData(run *v1alpha1.BenchmarkRun) []v1alpha1.DataLeft {
 	if len(run.Status.Steps) == 0 {
 		return nil
@@ -117,8 +117,8 @@ func deletedWithRun(target v1alpha1.Target) bool {
 	return !slices.ContainsFunc(target.Volumes, func(volume v1alpha1.Volume) bool { return !claimDeletedWithRun(volume) })
 }
 
-// claimDeletedWithRun reports whether a volume is deleted with the run, because its claim is. An existing volume may stay when
-// its claim is deleted.
+// claimDeletedWithRun reports whether a volume is deleted with the run, because its claim is. An existing volume may
+// stay when its claim is deleted.
 func claimDeletedWithRun(volume v1alpha1.Volume) bool {
 	template := volume.ClaimTemplate
 	return template != nil && template.Lifetime != v1alpha1.ClaimForBenchmark && !claims.AllowsExisting(template)

@@ -108,8 +108,8 @@ func (s *session) answer(key decide.ClientKey) *agentapi.FinishResponse {
 	return s.answers[key]
 }
 
-// recordDeletedPod records the last state of a deleted pod for the run that owns it. A pod that has ended exists only for a moment,
-// and its exit status is recorded nowhere else.
+// recordDeletedPod records the last state of a deleted pod for the run that owns it. A pod that has ended exists only
+// for a moment, and its exit status is recorded nowhere else.
 func (s *sessions) recordDeletedPod(pod *corev1.Pod, owner *metav1.OwnerReference) {
 	s.mu.Lock()
 	found := s.live[client.ObjectKey{Namespace: pod.Namespace, Name: owner.Name}]
@@ -133,9 +133,9 @@ func (s *session) former(name string, uid types.UID) *corev1.Pod {
 	return nil
 }
 
-// minReconcileInterval returns the least time between two reconciles that agents trigger. Each agent reports once per second, and not
-// every report of hundreds of agents needs a decision. With few agents it is short, because the store is idle between
-// two steps.
+// minReconcileInterval returns the least time between two reconciles that agents trigger. Each agent reports once per
+// second, and not every report of hundreds of agents needs a decision. With few agents it is short, because the store
+// is idle between two steps.
 func (s *session) minReconcileInterval() time.Duration {
 	return min(time.Duration(len(s.order))*time.Millisecond/2, 50*time.Millisecond)
 }

@@ -23,8 +23,8 @@ import (
 const (
 	// eventReadInterval is the interval at which the events of pods that do not start are read.
 	eventReadInterval = 5 * time.Second
-	// maxEventReads is the number of pods whose events are read at a time, so that a run of many clients leaves request quota
-	// for other runs.
+	// maxEventReads is the number of pods whose events are read at a time, so that a run of many clients leaves request
+	// quota for other runs.
 	maxEventReads = 8
 )
 

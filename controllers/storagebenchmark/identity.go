@@ -43,7 +43,8 @@ func identityOf(benchmark *v1alpha1.StorageBenchmark, status *v1alpha1.StorageBe
 // maxEcho is the API's limit on echoed requests, in characters.
 const maxEcho = 128
 
-// boundedRequest returns a request as the status echoes it: the request itself if it fits, otherwise its beginning and its hash.
+// boundedRequest returns a request as the status echoes it: the request itself if it fits, otherwise its beginning and
+// its hash.
 func boundedRequest(request string) string {
 	request = strings.ReplaceAll(request, "\x00", "")
 	if v1alpha1.Truncate(request, maxEcho) == request {
@@ -86,8 +87,9 @@ func judged(status *v1alpha1.StorageBenchmarkStatus, hash string) bool {
 	return status.LastRun != nil && status.LastRun.Hash == hash
 }
 
-// runRequested reports whether a run is requested that is not recorded yet: by a user, by the schedule, or by a spec.run that
-// has no verdict. A new spec.run does not count if trigger.onChange is false, or absent beside a schedule.
+// runRequested reports whether a run is requested that is not recorded yet: by a user, by the schedule, or by a
+// spec.run that has no verdict. A new spec.run does not count if trigger.onChange is false, or absent beside a
+// schedule.
 func runRequested(obs observation) bool {
 	return requestOf(obs.benchmark).any() || obs.times.asks() ||
 		obs.startsOnChange() && !judged(&obs.benchmark.Status, obs.hash)

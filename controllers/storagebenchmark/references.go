@@ -79,8 +79,8 @@ func (r *reconciler) profile(ctx context.Context, namespace string, ref v1alpha1
 	return *engine, true, nil
 }
 
-// explainUnreadable changes the message about missing ClusterWorkloadProfiles: they may exist, but the operator may not read
-// them.
+// explainUnreadable changes the message about missing ClusterWorkloadProfiles: they may exist, but the operator may not
+// read them.
 func explainUnreadable(missing field.ErrorList) {
 	for _, problem := range missing {
 		if name, ok := problem.BadValue.(string); ok && strings.HasPrefix(name, v1alpha1.ClusterWorkloadProfileKind+" ") {

@@ -64,8 +64,8 @@ func endedBy(run *v1alpha1.BenchmarkRun, reason string) bool {
 	return failed != nil && failed.Status == metav1.ConditionTrue && failed.Reason == reason
 }
 
-// recordWithoutVerdict records a run that ended without a verdict. If the run was preempted, pass records its successor at once: the
-// request counts as handled, and would not start another run.
+// recordWithoutVerdict records a run that ended without a verdict. If the run was preempted, pass records its successor
+// at once: the request counts as handled, and would not start another run.
 func recordWithoutVerdict(status *v1alpha1.StorageBenchmarkStatus, obs observation) {
 	run := obs.active.run
 	status.LastReplacedRun, status.ActiveRun = run.Name, nil

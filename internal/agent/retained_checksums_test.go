@@ -94,8 +94,8 @@ func reads(id string) *agentapi.LoadRequest {
 	return load
 }
 
-// On a volume that is mounted read-only a run reads what another benchmark has laid out and kept, writes nothing, removes
-// nothing, and refuses what it cannot have.
+// On a volume that is mounted read-only a run reads what another benchmark has laid out and kept, writes nothing,
+// removes nothing, and refuses what it cannot have.
 func TestReadOnlyVolume(t *testing.T) {
 	withMounts(t, func() {
 		writer := serve(t, nil)

@@ -92,8 +92,8 @@ func iops(cell *v1alpha1.StepResult) v1alpha1.Estimate {
 	return operations
 }
 
-// repeatDeviation returns the largest deviation found when a cell was measured again, as a share; at least rateResolution. Cells
-// are measured at different times, so a smaller difference between them does not count.
+// repeatDeviation returns the largest deviation found when a cell was measured again, as a share; at least
+// rateResolution. Cells are measured at different times, so a smaller difference between them does not count.
 func (p *Pair) repeatDeviation() float64 {
 	most := rateResolution
 	for _, steps := range [][]v1alpha1.StepResult{p.Baseline.Steps, p.Target.Steps} {

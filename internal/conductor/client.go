@@ -159,8 +159,8 @@ func reasonOf(err error) string {
 	return ""
 }
 
-// storeDescription stores an agent's description of itself and of the steps that an earlier conductor sent. It fails if the
-// agent's log has become shorter, because that means another agent.
+// storeDescription stores an agent's description of itself and of the steps that an earlier conductor sent. It fails if
+// the agent's log has become shorter, because that means another agent.
 func (c *client) storeDescription(description *agentapi.DescribeResponse) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

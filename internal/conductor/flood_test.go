@@ -110,9 +110,9 @@ func floods(t *testing.T, base int64) map[string]func() *fake {
 	}
 }
 
-// Sixteen hostile agents send without end, whatever they can think of. What is kept stays within its limit, each of them
-// is lost with a reason, and the honest one beside them keeps its figures. A conductor that follows and reads the same
-// logs again comes to the same end.
+// Sixteen hostile agents send without end, whatever they can think of. What is kept stays within its limit, each of
+// them is lost with a reason, and the honest one beside them keeps its figures. A conductor that follows and reads the
+// same logs again comes to the same end.
 func TestFlood(t *testing.T) {
 	const copies, margin = 2, 64 << 20
 	base := time.Now().Add(-7 * 24 * time.Hour).UnixNano()

@@ -20,8 +20,8 @@ const (
 	current
 )
 
-// maxUnrecorded is how many attempts may be missing from the records with which a conductor starts. Records from a cache
-// can be one write old, and an attempt takes several writes.
+// maxUnrecorded is how many attempts may be missing from the records with which a conductor starts. Records from a
+// cache can be one write old, and an attempt takes several writes.
 const maxUnrecorded = 1
 
 // requested holds the attempts that the clients of a run have been asked for.

@@ -93,7 +93,8 @@ func TestLaidOutOfAnothersMaking(t *testing.T) {
 	}
 }
 
-// The record holds as many files as the API allows for a client; what it cannot hold is refused, and does not replace it.
+// The record holds as many files as the API allows for a client; what it cannot hold is refused, and does not replace
+// it.
 func TestLaidOutOfManyFiles(t *testing.T) {
 	d := mustCreate(t, t.TempDir(), 0)
 	many := LaidOut{}

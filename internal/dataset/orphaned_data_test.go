@@ -26,8 +26,8 @@ func leave(t *testing.T, mount Mount, location Location, change func(*Owner)) st
 	return d.Path()
 }
 
-// What a benchmark has left goes when it is gone, and nobody else's: not what is held, what was kept on purpose, or what
-// another installation has made.
+// What a benchmark has left goes when it is gone, and nobody else's: not what is held, what was kept on purpose, or
+// what another installation has made.
 func TestRemoveLeft(t *testing.T) {
 	gone := Location{BenchmarkUID: "gone", DatasetHash: "aaaa"}
 	for name, test := range map[string]struct {

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// lostParticipants returns the lost clients that a step still needs. It does not need a client that has completed its part. Once
-// the step has begun, it does not need a client without a part in it either: the running step continues undisturbed,
-// and the next step handles the loss.
+// lostParticipants returns the lost clients that a step still needs. It does not need a client that has completed its
+// part. Once the step has begun, it does not need a client without a part in it either: the running step continues
+// undisturbed, and the next step handles the loss.
 func (s Snapshot) lostParticipants(step Step, record Record) []Client {
 	attempt := Attempt{Step: step.ID, Number: record.Attempt}
 	started := !record.Start.IsZero()
@@ -62,8 +62,8 @@ func (s Snapshot) restart(lost []Client, step Step, record Record, attempt Attem
 	return Action{Kind: Replace, Clients: keys(lost)}, true
 }
 
-// endNonRepeatable ends a step that cannot be repeated and has lost a client after its start: it stops the other clients, and the
-// result names the missing ones. The next step applies the loss policy.
+// endNonRepeatable ends a step that cannot be repeated and has lost a client after its start: it stops the other
+// clients, and the result names the missing ones. The next step applies the loss policy.
 func (s Snapshot) endNonRepeatable(step Step, record Record, now time.Time) (Action, bool) {
 	attempt := Attempt{Step: step.ID, Number: record.Attempt}
 	if !step.NonRepeatable || record.Start.IsZero() || s.Policy.OnLoss == FailRun {

@@ -77,8 +77,8 @@ func (s Snapshot) awaitClients(step Step, record Record, now time.Time) (Action,
 	return s.awaitReady(now)
 }
 
-// awaitReady waits for clients that are not ready yet, and fails the run if one cannot take part or does not become ready in
-// time.
+// awaitReady waits for clients that are not ready yet, and fails the run if one cannot take part or does not become
+// ready in time.
 func (s Snapshot) awaitReady(now time.Time) (Action, bool) {
 	if unfit := s.withConnection(Unfit); len(unfit) > 0 {
 		first := unfit[0]

@@ -62,7 +62,8 @@ func TestMissedStart(t *testing.T) {
 	}
 }
 
-// TestLaterStartsAreFartherOff: whoever was told too late is given more time at the next attempt, up to sixteen seconds.
+// TestLaterStartsAreFartherOff: whoever was told too late is given more time at the next attempt, up to sixteen
+// seconds.
 func TestLaterStartsAreFartherOff(t *testing.T) {
 	for attempt, want := range map[int]time.Duration{1: lead, 2: 4 * lead, 3: 16 * lead, 5: 16 * time.Second, 9: 16 * time.Second} {
 		w := newWorld(1, 1, steps()...)
@@ -151,7 +152,8 @@ func TestEndedBeforeTheStart(t *testing.T) {
 	}
 }
 
-// TestStoppedBeforeTheStartAndLost: a client that was stopped before the start has not done its part, so it is replaced.
+// TestStoppedBeforeTheStartAndLost: a client that was stopped before the start has not done its part, so it is
+// replaced.
 func TestStoppedBeforeTheStartAndLost(t *testing.T) {
 	w := newWorld(1, 2, steps()...)
 	attempt := decide.Attempt{Step: "00-layout", Number: 1}
@@ -198,8 +200,8 @@ func TestLossThatIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestLossGoesBeforeOtherFailures: one client of a job says that its rank was killed and another that a client was lost.
-// The loss explains both, so the step is repeated.
+// TestLossGoesBeforeOtherFailures: one client of a job says that its rank was killed and another that a client was
+// lost. The loss explains both, so the step is repeated.
 func TestLossGoesBeforeOtherFailures(t *testing.T) {
 	w := mpiWorld()
 	w.snapshot.Records["00-layout"] = decide.Record{Attempt: 1, Start: w.now, Deadline: w.now.Add(time.Minute)}

@@ -160,8 +160,8 @@ type ClientStep struct {
 	Failed *Failure
 	// Since is the time at which the failure became known; zero without a failure.
 	Since time.Time
-	// AgentTerminated is true if the part ended early because a third party terminated the agent, for example by draining its
-	// node. The client becomes Lost once that is detected.
+	// AgentTerminated is true if the part ended early because a third party terminated the agent, for example by
+	// draining its node. The client becomes Lost once that is detected.
 	AgentTerminated bool
 }
 

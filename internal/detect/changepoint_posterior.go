@@ -42,9 +42,9 @@ const turnCost, outlierCost, dipCost = 12, 30, 20
 // far is the number of standard deviations beyond which a sample is not noise.
 const far = 5
 
-// dropTime estimates the time of a drop and its 95 % interval, with equal prior probability for all times. The sample in
-// which the drop lies has a share of each level, so the time is more precise than the samples. Within samples that are
-// aside, all times are equally likely.
+// dropTime estimates the time of a drop and its 95 % interval, with equal prior probability for all times. The sample
+// in which the drop lies has a share of each level, so the time is more precise than the samples. Within samples that
+// are aside, all times are equally likely.
 func (t *dropPosterior) dropTime() Estimate {
 	t.samples, t.aside = withGaps(t.samples, t.aside)
 	t.link()

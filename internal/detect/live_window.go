@@ -186,8 +186,8 @@ func (l *Live) open() {
 	l.recordDrop(a.sampleAt(at), level(a.between(start, at)), level(a.between(at, l.last.EndSeconds)))
 }
 
-// recordDrop records a drop near a block, between the logarithms of two rates, if the drop has lasted. It discards the blocks
-// before the drop.
+// recordDrop records a drop near a block, between the logarithms of two rates, if the drop has lasted. It discards the
+// blocks before the drop.
 func (l *Live) recordDrop(at int, before, after float64) {
 	// Cleaning may have removed the last blocks of the burst.
 	for at+1 < len(l.blocks) && l.blocks[at].Rate > math.Exp((before+after)/2) {

@@ -43,9 +43,9 @@ func (a *analysis) findOpenings() {
 	}
 }
 
-// openingLasts reports whether the drops of the first samples last. Up to the sample `first`, the rate must not be above the
-// middle of both levels for most of a stretch that is half as long as the time on the upper level and has at least
-// three samples. Nor may the rate fall by half of the drop while the burst continues: that is a decay.
+// openingLasts reports whether the drops of the first samples last. Up to the sample `first`, the rate must not be
+// above the middle of both levels for most of a stretch that is half as long as the time on the upper level and has at
+// least three samples. Nor may the rate fall by half of the drop while the burst continues: that is a decay.
 func (a *analysis) openingLasts(part *analysis, first int) bool {
 	const returned, leastReturn, leastThird = 0.5, 3, 2
 	for i, at := range part.times {

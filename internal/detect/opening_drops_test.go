@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// The fixture in testdata/qemu-burst is of a disk that QEMU throttles; its README.md has the truth. The tests of this file
-// fail on commit 01730a6, which sees no burst that is shorter than about a tenth of the series.
+// The fixture in testdata/qemu-burst is of a disk that QEMU throttles; its README.md has the truth. The tests of this
+// file fail on commit 01730a6, which sees no burst that is shorter than about a tenth of the series.
 
 const mebi = 1 << 20
 
@@ -186,7 +186,8 @@ func TestMoreBaseline(t *testing.T) {
 	}
 }
 
-// TestLiveShortBurst holds that a drain whose burst takes seconds is ended soon after the baseline has lasted, and not before.
+// TestLiveShortBurst holds that a drain whose burst takes seconds is ended soon after the baseline has lasted, and not
+// before.
 func TestLiveShortBurst(t *testing.T) {
 	for _, lasting := range []float64{10, 42, 85} {
 		for _, burst := range []int{3, 5, 8, 12, 17, 25, 40} {
@@ -273,8 +274,9 @@ func TestFastStart(t *testing.T) {
 	}
 }
 
-// TestIntervalsShowSamples holds that no interval of a mean excludes all that the samples show: a sample or the mean of a
-// sixteenth of the segment is in it, or it reaches from one such mean to another. A segment in turns shows two levels.
+// TestIntervalsShowSamples holds that no interval of a mean excludes all that the samples show: a sample or the mean of
+// a sixteenth of the segment is in it, or it reaches from one such mean to another. A segment in turns shows two
+// levels.
 func TestIntervalsShowSamples(t *testing.T) {
 	for f, family := range families() {
 		for seed := range uint64(2) {

@@ -279,8 +279,8 @@ func mountOf(t Target, volume string) *v1alpha1.MountedVolume {
 	return nil
 }
 
-// noteMountDifferences adds a note if clients have mounted a volume with different options, because only the first mount is
-// described.
+// noteMountDifferences adds a note if clients have mounted a volume with different options, because only the first
+// mount is described.
 func (f *Found) noteMountDifferences(t Target) {
 	for i := range t.Environments {
 		if t.Environments[i].Target != t.Name {

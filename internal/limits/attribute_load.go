@@ -79,8 +79,8 @@ func (j *judge) serverCache() {
 	j.suspects = append(j.suspects, made)
 }
 
-// uncachedLimit returns the lowest of the limits that only uncached reads reach: its burst, or its baseline if its credits are
-// known to be gone.
+// uncachedLimit returns the lowest of the limits that only uncached reads reach: its burst, or its baseline if its
+// credits are known to be gone.
 func (j *judge) uncachedLimit() Bound {
 	var least Bound
 	for index := range j.computed.Limits {

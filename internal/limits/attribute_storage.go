@@ -117,8 +117,8 @@ func (j *judge) addLoadEvidence(s *Suspect) {
 	}
 }
 
-// suspectSpentCredits adds spent credits as a suspect if the rate is at a baseline and it is not known whether the credits are
-// gone.
+// suspectSpentCredits adds spent credits as a suspect if the rate is at a baseline and it is not known whether the
+// credits are gone.
 func (j *judge) suspectSpentCredits(at Suspect, fill *Fill) {
 	if at.Limit.Burst == 0 || at.Burst || at.Cause == CauseCredits || at.Limit.Billed {
 		return

@@ -121,8 +121,8 @@ func (r Rate) shareOf(ceiling Rate) float64 {
 	return share
 }
 
-// outstandingShare returns the share of the requested operations that were outstanding, by Little's law; false if it is not
-// known.
+// outstandingShare returns the share of the requested operations that were outstanding, by Little's law; false if it is
+// not known.
 func (m Measured) outstandingShare() (float64, bool) {
 	if m.LatencySeconds <= 0 || m.Outstanding <= 0 || m.OperationsPerSecond <= 0 {
 		return 0, false

@@ -56,7 +56,8 @@ func unsuitable(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Ph
 	return ""
 }
 
-// timesOperations reports whether a target of the objective has a workload in the phase whose tool times single operations.
+// timesOperations reports whether a target of the objective has a workload in the phase whose tool times single
+// operations.
 func timesOperations(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) bool {
 	return slices.ContainsFunc(run.Targets, func(t v1alpha1.Target) bool {
 		workload := run.WorkloadOf(phase, t.Name)

@@ -21,8 +21,8 @@ type jobDataset struct {
 	files  engine.JobFiles
 }
 
-// jobDatasetOf returns the shape of a workload's dataset, and its own number of jobs; false if the number of jobs does not
-// change the files.
+// jobDatasetOf returns the shape of a workload's dataset, and its own number of jobs; false if the number of jobs does
+// not change the files.
 func (m *maker) jobDatasetOf(target string, spec *v1alpha1.Engine) (one jobDataset, jobs int32, own bool) {
 	made, err := m.demands.describe(spec, engine.Step{Purpose: Measure, Clients: 1, Processes: 1})
 	if err != nil || made.JobFiles == (engine.JobFiles{}) {
@@ -102,8 +102,8 @@ type jobSubset struct {
 	bytes     int64
 }
 
-// warnJobSubsets warns of steps with fewer jobs than the files are laid out for, each job having its own files: once for the
-// smallest part of each phase and target.
+// warnJobSubsets warns of steps with fewer jobs than the files are laid out for, each job having its own files: once
+// for the smallest part of each phase and target.
 func (m *maker) warnJobSubsets() {
 	smallest := map[int]map[string]jobSubset{} // by phase and target
 	for i := range m.plan.Steps {

@@ -130,7 +130,8 @@ func TestMPIRefusals(t *testing.T) {
 	}
 }
 
-// TestPatternsOfOneVersion can be planned, because it is not known which one the clients have; what no version takes cannot.
+// TestPatternsOfOneVersion can be planned, because it is not known which one the clients have; what no version takes
+// cannot.
 func TestPatternsOfOneVersion(t *testing.T) {
 	for _, pattern := range []string{"Random", "Incompressible"} {
 		profile := builders.IOR().Mutate(func(p *v1alpha1.IORProfile) { p.DataPattern = pattern })

@@ -29,7 +29,8 @@ func (m *maker) refuseTargets() {
 	}
 }
 
-// refuseTooManyClients reports runs with more clients or claims than one operator can handle. Admission refuses them too.
+// refuseTooManyClients reports runs with more clients or claims than one operator can handle. Admission refuses them
+// too.
 func (m *maker) refuseTooManyClients() {
 	targets, each := len(m.run.Targets), m.plan.ClientsPerTarget
 	if clients := targets * each; clients > v1alpha1.MaxRunClients {

@@ -30,9 +30,9 @@ func (p *phaseMaker) overhead(step *Step) time.Duration {
 	return begins + time.Duration(longest*float64(time.Second)).Round(100*time.Millisecond)
 }
 
-// inFlightSeconds returns the seconds that a target needs to complete the operations in flight when a load ends. Without credits
-// that can be seconds: 32 operations of 1 MiB at 8 MB/s take four. Cells of a sweep return 0, because their order
-// depends on the seed.
+// inFlightSeconds returns the seconds that a target needs to complete the operations in flight when a load ends.
+// Without credits that can be seconds: 32 operations of 1 MiB at 8 MB/s take four. Cells of a sweep return 0, because
+// their order depends on the seed.
 func (p *phaseMaker) inFlightSeconds(step *Step, target string) float64 {
 	one, load := p.forecasts[target], p.loads[target]
 	if one == nil || step.WorkBound() || step.Kind == v1alpha1.PhaseSweep || p.phase.Expect == v1alpha1.ExpectServerCache || !math.IsInf(p.demand(step, target), 1) {

@@ -113,8 +113,8 @@ func (m *maker) findLimits() {
 	}
 }
 
-// specifiedDescription describes a target's volumes from the specification. The size that a claim template requests is the minimum
-// size of its volumes.
+// specifiedDescription describes a target's volumes from the specification. The size that a claim template requests is
+// the minimum size of its volumes.
 func (m *maker) specifiedDescription(target *v1alpha1.Target) limits.Description {
 	made := limits.Description{}
 	for i := range target.Volumes {

@@ -23,9 +23,9 @@ const (
 	maxStripeBytes = math.MaxUint32
 )
 
-// stripingByTarget returns the striping of each target that sets one. Striping is part of a layout's identity, because files keep
-// the striping that they were created with: a run with another striping must not reuse them. Admission refuses most of
-// what stripingByTarget refuses; a plan must not depend on admission.
+// stripingByTarget returns the striping of each target that sets one. Striping is part of a layout's identity, because
+// files keep the striping that they were created with: a run with another striping must not reuse them. Admission
+// refuses most of what stripingByTarget refuses; a plan must not depend on admission.
 func (m *maker) stripingByTarget() map[string]Striping {
 	found := map[string]Striping{}
 	for i := range m.run.Targets {

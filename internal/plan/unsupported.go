@@ -44,8 +44,8 @@ func (m *maker) refuseAmbiguous() {
 	}
 }
 
-// refuseUnavailable reports the parts of the API that this version would otherwise ignore. Admission reports most of them
-// first; a plan must not depend on admission.
+// refuseUnavailable reports the parts of the API that this version would otherwise ignore. Admission reports most of
+// them first; a plan must not depend on admission.
 func (m *maker) refuseUnavailable() {
 	for i := range m.run.Phases {
 		phase := &m.run.Phases[i]

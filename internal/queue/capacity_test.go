@@ -8,8 +8,8 @@ import (
 
 func clients(count int) func(*queue.Run) { return func(r *queue.Run) { r.Clients = count } }
 
-// TestCapacity: a run begins when its clients fit beside those that are live; one of another namespace is not kept waiting by
-// one that does not fit.
+// TestCapacity: a run begins when its clients fit beside those that are live; one of another namespace is not kept
+// waiting by one that does not fit.
 func TestCapacity(t *testing.T) {
 	const waiting, live = queue.Waiting, queue.Live
 	limits := queue.Limits{Clients: 100, PerNamespace: 60}

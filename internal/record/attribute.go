@@ -81,7 +81,8 @@ func (a *attributor) follow() {
 	}
 }
 
-// burstTooBrief reports whether percent of the credits pays for no more burst than the step's warm-up and a tenth of the rest.
+// burstTooBrief reports whether percent of the credits pays for no more burst than the step's warm-up and a tenth of
+// the rest.
 func (a *attributor) burstTooBrief(name string, percent float64, one *attemptIO) bool {
 	at := slices.IndexFunc(a.documented.Limits, func(l limits.Limit) bool { return l.Name == name })
 	if at < 0 {

@@ -171,8 +171,8 @@ func (j *judge) notFinal() bool {
 	return false
 }
 
-// hasUnexpectedOutput reports whether the text holds anything that fio does not print after its result. The only text that fio
-// prints there is its response to a second signal.
+// hasUnexpectedOutput reports whether the text holds anything that fio does not print after its result. The only text
+// that fio prints there is its response to a second signal.
 func hasUnexpectedOutput(text string) bool {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, expectedMessages[0]) {

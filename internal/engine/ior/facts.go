@@ -17,8 +17,8 @@ func (s *Stream) fact(line textLine) bool {
 	return ok && s.recordParameter(name, value)
 }
 
-// recordParameter records a parameter that IOR printed and reports whether its name is known. Most names are the same in all
-// formats.
+// recordParameter records a parameter that IOR printed and reports whether its name is known. Most names are the same
+// in all formats.
 func (s *Stream) recordParameter(name, value string) bool {
 	switch name {
 	case "TestID":

@@ -1,4 +1,5 @@
-// Package faults seeds faults into copies of the product's files, and proves that the layer that should catch each does.
+// Package faults seeds faults into copies of the product's files, and proves that the layer that should catch each
+// does.
 package faults_test
 
 import (
