@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -110,10 +111,5 @@ func stageOf(status *v1alpha1.StorageBenchmarkStatus, obs observation, act actio
 
 // find returns the condition of a kind, or nil.
 func find(conditions []metav1.Condition, kind string) *metav1.Condition {
-	for i := range conditions {
-		if conditions[i].Type == kind {
-			return &conditions[i]
-		}
-	}
-	return nil
+	return meta.FindStatusCondition(conditions, kind)
 }

@@ -73,7 +73,7 @@ func firstComplaint(text string) string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "fio: ") && !strings.HasPrefix(line, expectedMessages[0]) {
-			return longClip(strings.TrimPrefix(line, "fio: "))
+			return clipTo(300, strings.TrimPrefix(line, "fio: "))
 		}
 	}
 	return ""
@@ -103,12 +103,4 @@ func clipLines(text string) string {
 	var clipped engine.ClippedText
 	clipped.Add([]byte(text))
 	return clipped.String()
-}
-
-func longClip(text string) string {
-	const longest = 300
-	if len(text) > longest {
-		return strings.ToValidUTF8(text[:longest], "?") + "..."
-	}
-	return text
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"regexp"
 	"strconv"
+	"strings"
 )
 
 // value is a JSON value. Objects are not decoded with encoding/json, because it keeps the last of two equal keys,
@@ -239,10 +240,11 @@ func (v *value) float() (float64, error) {
 }
 
 // clip shortens a tool's text for a message.
-func clip(text string) string {
-	const longest = 80
+func clip(text string) string { return clipTo(80, text) }
+
+func clipTo(longest int, text string) string {
 	if len(text) > longest {
-		return text[:longest] + "..."
+		return strings.ToValidUTF8(text[:longest], "?") + "..."
 	}
 	return text
 }
