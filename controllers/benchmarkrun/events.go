@@ -51,7 +51,7 @@ func runEventsOf(run, before *v1alpha1.BenchmarkRun) []runEvent {
 	}
 	for i := len(before.Status.Warnings); i < len(run.Status.Warnings); i++ {
 		if warning := run.Status.Warnings[i]; warning.Type == v1alpha1.WarningVolumeInUse {
-			add(corev1.EventTypeWarning, v1alpha1.EventVolumeInUse, "LookAtClaims", "%s", warning.Message)
+			add(corev1.EventTypeWarning, v1alpha1.EventVolumeInUse, "CheckClaims", "%s", warning.Message)
 		}
 	}
 	if kinds := discover.Unread(run.Status.Storage); len(before.Status.Storage) == 0 && len(kinds) > 0 {

@@ -128,7 +128,7 @@ func (s *Source) apply(ctx context.Context, found *corev1.ConfigMap) {
 
 func (s *Source) accept(ctx context.Context, version string, catalog *limits.Catalog, changes int) {
 	if version != s.version || s.fault != "" {
-		ctrl.LoggerFrom(ctx).Info("Reading limits", "configMap", klog.KRef(s.key.Namespace, s.key.Name), "there", version != "", "changes", changes)
+		ctrl.LoggerFrom(ctx).Info("Reading limits", "configMap", klog.KRef(s.key.Namespace, s.key.Name), "found", version != "", "changes", changes)
 	}
 	s.version, s.fault, s.current = version, "", catalog
 	s.valid.Set(1)

@@ -110,7 +110,7 @@ func (a *Applier) Apply(ctx context.Context) error {
 		}
 	}
 	if failures == nil {
-		ctrl.LoggerFrom(ctx).Info("Applied the profile library", "profiles", len(all), "keptAsTheyAre", kept, "version", a.Version)
+		ctrl.LoggerFrom(ctx).Info("Applied the profile library", "profiles", len(all), "unchanged", kept, "version", a.Version)
 	}
 	return failures
 }
