@@ -26,7 +26,7 @@ func Command(arguments []string, out, failed io.Writer) int {
 	var o Options
 	var extensions string
 	flags.StringVar(&o.Directory, "directory", "", "directory of the files, below the working directory; created if missing")
-	flags.IntVar(&o.Count, "count", 0, "files")
+	flags.IntVar(&o.Count, "count", 0, "number of files")
 	flags.Int64Var(&o.TotalBytes, "total-bytes", 0, "total size of all files in bytes")
 	flags.IntVar(&o.CompressPercent, "compress-percent", 0, "compressibility of the contents in percent")
 	flags.Uint64Var(&o.Seed, "seed", 1, "seed of sizes and contents")
@@ -50,7 +50,7 @@ func Command(arguments []string, out, failed io.Writer) int {
 		_, _ = fmt.Fprintf(failed, "error: create files: %s\n", err)
 		return 1
 	}
-	verb := "made"
+	verb := "created"
 	if kept {
 		verb = "kept"
 	}

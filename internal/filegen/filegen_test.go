@@ -74,7 +74,7 @@ func usual(more ...string) []string {
 
 func TestFilesAreTheSameAndKept(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if code, said := inFolder(t, usual()...); code != 0 || !strings.HasPrefix(said, "made 120 files with 8000000 bytes") {
+	if code, said := inFolder(t, usual()...); code != 0 || !strings.HasPrefix(said, "created 120 files with 8000000 bytes") {
 		t.Fatalf("%d, %s", code, said)
 	}
 	first, files, size := sumOf(t)
@@ -104,7 +104,7 @@ func TestFilesAreTheSameAndKept(t *testing.T) {
 	if again, _, _ := sumOf(t); again != first {
 		t.Error("other bytes of the same arguments")
 	}
-	if code, said := inFolder(t, usual("--seed", "2", "--count", "50")...); code != 0 || !strings.HasPrefix(said, "made 50") {
+	if code, said := inFolder(t, usual("--seed", "2", "--count", "50")...); code != 0 || !strings.HasPrefix(said, "created 50") {
 		t.Errorf("%d, %s", code, said)
 	}
 	if other, files, _ := sumOf(t); other == first || files != 50 {
