@@ -65,7 +65,7 @@ func TestPodCopied(t *testing.T) {
 		pods[pod.Name] = &pod
 	}
 	must(t, r.look(t.Context(), run, s, m, pods))
-	if facts := s.conductor.Clients()[0]; !m.lost || m.connected || !strings.Contains(facts.Message, "another one of that name") {
+	if facts := s.conductor.Clients()[0]; !m.lost || m.connected || !strings.Contains(facts.Message, "deleted and recreated") {
 		t.Errorf("lost %t, connected %t: %s", m.lost, m.connected, facts.Message)
 	}
 }

@@ -247,7 +247,7 @@ func TestToolRefuses(t *testing.T) {
 		reason   string
 		words    []string
 	}{
-		"bad option":   {job: global + "no_such_option=1\n[job]\n", reason: "BadOption", words: []string{"fio does not accept an option", "no_such_option"}},
+		"bad option":   {job: global + "no_such_option=1\n[job]\n", reason: "BadOption", words: []string{"fio rejected an option", "no_such_option"}},
 		"bad value":    {job: global + "rw=sideways\nsize=1m\n[job]\n", reason: "BadOption", words: []string{"sideways"}},
 		"bad engine":   {job: global + "ioengine=warp\nsize=1m\n[job]\n", reason: "BadEngine", words: []string{"warp"}},
 		"no job":       {job: "\n", reason: "BadOption"},

@@ -51,14 +51,14 @@ func TestRemoveLeft(t *testing.T) {
 				t.Helper()
 				leave(t, mount, gone, func(o *Owner) { o.Installation = "installation-2" })
 			},
-			stays: "another installation has made it", left: []string{"aaaa/client-0/data"},
+			stays: "created by another or an unnamed installation", left: []string{"aaaa/client-0/data"},
 		},
 		"one that says nothing": {
 			arrange: func(t *testing.T, mount Mount) {
 				t.Helper()
 				leave(t, mount, gone, func(o *Owner) { o.Installation = "" })
 			},
-			behind: Behind{Installation: "-"}, stays: "another installation has made it", left: []string{"aaaa/client-0/data"},
+			behind: Behind{Installation: "-"}, stays: "created by another or an unnamed installation", left: []string{"aaaa/client-0/data"},
 		},
 		"kept on purpose": {
 			arrange: func(t *testing.T, mount Mount) {

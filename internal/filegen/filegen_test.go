@@ -156,9 +156,9 @@ func TestFilesRefused(t *testing.T) {
 		"want a path below ":              {"--count", "1", "--directory", "/x"},
 		"--count 0":                       {"--directory", "x"},
 		"--compress-percent 101":          {"--directory", "x", "--count", "1", "--compress-percent", "101"},
-		"was not made by this command":    {"--directory", "mine", "--count", "1"},
+		"was not created by this command": {"--directory", "mine", "--count", "1"},
 		`--extensions: "a/b"`:             {"--directory", "x", "--count", "1", "--extensions", "a/b"},
-		"no arguments beside the flags":   {"--directory", "x", "--count", "1", "y"},
+		"unexpected argument":             {"--directory", "x", "--count", "1", "y"},
 		"flag provided but not defined: ": {"--colour"},
 	} {
 		if code, said := inFolder(t, arguments...); code == 0 || !strings.Contains(said, strings.TrimSpace(want)) {

@@ -35,15 +35,15 @@ func TestCheck(t *testing.T) {
 		"no such phase":              {v1alpha1.Objective{Phase: "none", IOPS: atLeast("1")}, ""}, // the API says so
 		"burst of a steady phase":    {v1alpha1.Objective{Phase: "steady", Burst: atLeast("1M")}, "burst is measured by a burstDrain"},
 		"time of a steady phase":     {v1alpha1.Objective{Phase: "steady", TimeToBaseline: &v1alpha1.DurationBounds{}}, "time to baseline is measured by"},
-		"throughput of a pause":      {v1alpha1.Objective{Phase: "pause", Throughput: atLeast("1M")}, "loads nothing"},
+		"throughput of a pause":      {v1alpha1.Objective{Phase: "pause", Throughput: atLeast("1M")}, "without load"},
 		"refill of a pause":          {v1alpha1.Objective{Phase: "pause", Refill: atLeast("1M")}, "refill is measured by"},
 		"throughput of a ramp":       {v1alpha1.Objective{Phase: "ramp", Throughput: atLeast("1M")}, "add cell"},
 		"cell of a steady phase":     {v1alpha1.Objective{Phase: "steady", Cell: jobs, Throughput: atLeast("1M")}, "remove cell"},
-		"latency of a program":       {v1alpha1.Objective{Phase: "zip", Latency: latency("99", "1ms")}, "only fio times single operations"},
+		"latency of a program":       {v1alpha1.Objective{Phase: "zip", Latency: latency("99", "1ms")}, "only fio measures latency"},
 		"latency of two workloads":   {v1alpha1.Objective{Phase: "mixed", Latency: latency("99", "1ms")}, ""},
 		"latency of its fio":         {v1alpha1.Objective{Phase: "mixed", Target: "a", Latency: latency("99", "1ms")}, ""},
-		"latency of its program":     {v1alpha1.Objective{Phase: "mixed", Target: "b", Latency: latency("99", "1ms")}, "only fio times single operations"},
-		"latency of two programs":    {v1alpha1.Objective{Phase: "own", Latency: latency("99", "1ms")}, "only fio times single operations"},
+		"latency of its program":     {v1alpha1.Objective{Phase: "mixed", Target: "b", Latency: latency("99", "1ms")}, "only fio measures latency"},
+		"latency of two programs":    {v1alpha1.Objective{Phase: "own", Latency: latency("99", "1ms")}, "only fio measures latency"},
 		"documented of a whole ramp": {v1alpha1.Objective{Phase: "ramp", Ratio: &v1alpha1.RatioObjective{Of: "Documented"}}, "add cell"},
 	} {
 		problems := objective.Check([]v1alpha1.Objective{test.objective}, run)

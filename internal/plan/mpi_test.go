@@ -107,21 +107,21 @@ var mpiRefusals = map[string]refusal{
 		"spec.run.phases[0].ramp.dimension", "fio has no ranks: use Jobs"},
 	"sweep of jobs":        {mpi().Sweep("s", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{Jobs: []int32{1, 2}}), "spec.run.phases[0].sweep.axes.jobs", "a ramp of Processes"},
 	"sweep of depths":      {mpi().Sweep("s", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{QueueDepth: []int32{1, 2}}), "spec.run.phases[0].sweep.axes.queueDepth", "remove it"},
-	"sweep of block sizes": {mpi().Sweep("s", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{BlockSize: builders.BlockSizes("4Ki", "1Mi")}), "spec.run.phases[0].sweep.axes.blockSize", "a phase of each size"},
-	"sweep of reads":       {mpi().Sweep("s", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{ReadPercent: []int32{0, 100}}), "spec.run.phases[0].sweep.axes.readPercent", "a phase of each of operations"},
+	"sweep of block sizes": {mpi().Sweep("s", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{BlockSize: builders.BlockSizes("4Ki", "1Mi")}), "spec.run.phases[0].sweep.axes.blockSize", "a phase for each size"},
+	"sweep of reads":       {mpi().Sweep("s", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{ReadPercent: []int32{0, 100}}), "spec.run.phases[0].sweep.axes.readPercent", "a phase for each operation"},
 	"degraded":             {mpi().OnLoss(v1alpha1.OnLossContinueDegraded, 1).Steady("write", "1m"), "spec.run.clients.onLoss", "use RestartStep or FailRun"},
 	"degraded for one target": {builders.Benchmark("b").Target("a").Target("b").OnLoss(v1alpha1.OnLossContinueDegraded, 1).Steady("write", "1m").
 		ForLoad("b", builders.IOR().Engine()), "spec.run.clients.onLoss", "use RestartStep or FailRun"},
 	"ranks of fio": {builders.Benchmark("b").Target("a").Processes(8).Steady("write", "1m"), "spec.run.clients.processesPerClient", "raise jobs or clients.count"},
 
-	"mdtest laid out":         {mpi().Load(builders.Mdtest()).Prepare("layout"), "spec.run.phases[0].prepare", "leave the phase out"},
+	"mdtest laid out":         {mpi().Load(builders.Mdtest()).Prepare("layout"), "spec.run.phases[0].prepare", "remove the phase"},
 	"mdtest drained":          {mpi().Load(builders.Mdtest()).BurstDrain("burst", "2m", "1h"), "spec.run.phases[0]", "use steady"},
 	"mdtest in a ramp":        {mpi().Load(builders.Mdtest()).Ramp("ramp", v1alpha1.RampClients, "30s", 1, 2), "spec.run.phases[0]", "use steady"},
 	"mdtest warmed up":        {mpi().Load(builders.Mdtest()).Steady("meta", "1m").WarmUp("5s"), "spec.run.phases[0].steady.warmUp", "remove it"},
 	"mdtest until steady":     {mpi().Load(builders.Mdtest()).Steady("meta", "10m").EndWhenSteady(), "spec.run.phases[0].steady.endWhenSteady", "remove it"},
 	"mdtest beside ior":       {mpi().Target("b").Steady("both", "1m").ForLoad("b", builders.Mdtest()), "spec.run.phases[0].mode", "use mode Sequential"},
 	"mdtest in own volumes":   {mpi().PerClient().Load(builders.Mdtest()).Steady("meta", "1m"), "spec.run.workload.mdtest", "claimTemplate.scope Shared"},
-	"mdtest in the other one": {mpi().Steady("write", "1m").ForLoad("a", v1alpha1.Engine{Command: &v1alpha1.CommandProfile{}}), "spec.run.phases[0].targetWorkloads[0].workload.command.command", "give the program"},
+	"mdtest in the other one": {mpi().Steady("write", "1m").ForLoad("a", v1alpha1.Engine{Command: &v1alpha1.CommandProfile{}}), "spec.run.phases[0].targetWorkloads[0].workload.command.command", "set the program"},
 }
 
 func TestMPIRefusals(t *testing.T) {

@@ -38,20 +38,20 @@ var phaseRefusals = map[string]refusal{
 	"cooldown of two kinds": {on().Cooldown("x", "1h").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Phases[0].Cooldown.Redrain = &v1alpha1.Redrain{Idle: "1h"}
 	}), "spec.run.phases[0].cooldown", "exactly one of"},
-	"cooldown of no length": {on().Cooldown("x", "0s"), "spec.run.phases[0].cooldown.duration", "longer than zero"},
+	"cooldown of no length": {on().Cooldown("x", "0s"), "spec.run.phases[0].cooldown.duration", "longer than 0"},
 	"cooldown of a length that is bounded": {on().Cooldown("x", "1h").AtMost("2h"),
-		"spec.run.phases[0].cooldown.maxDuration", "remove it beside duration"},
+		"spec.run.phases[0].cooldown.maxDuration", "applies only to untilCredits and redrain: remove it"},
 	"cooldown of text":          {on().Cooldown("x", "a while"), "spec.run.phases[0].cooldown.duration", "such as 1h30m or 90s"},
 	"pause longer than the run": {on().Cooldown("x", "50h"), "spec.run.activeDeadline", "take 50h: raise it"},
 	"wait for too much":         {on().UntilCredits("x", 101), "spec.run.phases[0].cooldown.untilCredits.percent", "from 1 to 100"},
 	"wait for nothing":          {on().UntilCredits("x", 0), "spec.run.phases[0].cooldown.untilCredits.percent", "from 1 to 100"},
-	"wait of no length":         {on().UntilCredits("x", 50).AtMost("0s"), "spec.run.phases[0].cooldown.maxDuration", "longer than zero"},
+	"wait of no length":         {on().UntilCredits("x", 50).AtMost("0s"), "spec.run.phases[0].cooldown.maxDuration", "longer than 0"},
 	"wait longer than the run": {fsx().BurstDrain("x", "2m", "6h").UntilCredits("y", 100).ActiveDeadline("8h"),
 		"spec.run.activeDeadline", "take 8h9m30s: raise it"},
-	"redrain without a pause": {on().BurstDrain("x", "2m", "1h").Redrain("y", "0s"), "spec.run.phases[1].cooldown.redrain.idle", "longer than zero"},
+	"redrain without a pause": {on().BurstDrain("x", "2m", "1h").Redrain("y", "0s"), "spec.run.phases[1].cooldown.redrain.idle", "longer than 0"},
 	"redrain of no known length": {on().Redrain("y", "1h"), "spec.run.phases[0].cooldown.maxDuration",
 		"give maxDuration, for the pause and the drain, or put a burstDrain phase before it"},
-	"redrain before the drain": {on().Redrain("y", "1h").BurstDrain("x", "2m", "1h"), "spec.run.phases[0].cooldown.maxDuration", "give maxDuration"},
+	"redrain before the drain": {on().Redrain("y", "1h").BurstDrain("x", "2m", "1h"), "spec.run.phases[0].cooldown.maxDuration", "set maxDuration"},
 	"redrain without time for the drain": {on().Redrain("y", "1h").AtMost("1h"),
 		"spec.run.phases[0].cooldown.maxDuration", "leaves no time for the drain after the pause of 1h: raise it"},
 	"redrain without a workload": {on().Workload(nil).BurstDrain("x", "2m", "1h").With(builders.Fio()).Redrain("y", "1h"),
@@ -60,9 +60,9 @@ var phaseRefusals = map[string]refusal{
 	// ramps
 	"ramp of a rate":     {on().Ramp("x", v1alpha1.RampRate, "30s", 1, 2), "spec.run.phases[0].ramp.dimension", "use Clients, Jobs or QueueDepth"},
 	"ramp of what":       {on().Ramp("x", "Height", "30s", 1, 2), "spec.run.phases[0].ramp.dimension", "supported values"},
-	"ramp of no values":  {on().Ramp("x", v1alpha1.RampJobs, "30s"), "spec.run.phases[0].ramp.steps", "give values that rise"},
-	"ramp that falls":    {on().Ramp("x", v1alpha1.RampJobs, "30s", 1, 4, 2, 1), "spec.run.phases[0].ramp.steps[2]", "sort them, each once"},
-	"ramp of one twice":  {on().Ramp("x", v1alpha1.RampJobs, "30s", 2, 2), "spec.run.phases[0].ramp.steps[1]", "sort them, each once"},
+	"ramp of no values":  {on().Ramp("x", v1alpha1.RampJobs, "30s"), "spec.run.phases[0].ramp.steps", "write increasing values"},
+	"ramp that falls":    {on().Ramp("x", v1alpha1.RampJobs, "30s", 1, 4, 2, 1), "spec.run.phases[0].ramp.steps[2]", "sort the values and remove duplicates"},
+	"ramp of one twice":  {on().Ramp("x", v1alpha1.RampJobs, "30s", 2, 2), "spec.run.phases[0].ramp.steps[1]", "sort the values and remove duplicates"},
 	"ramp from nothing":  {on().Ramp("x", v1alpha1.RampJobs, "30s", 0, 2), "spec.run.phases[0].ramp.steps[0]", "at least 1"},
 	"ramp of an instant": {on().Ramp("x", v1alpha1.RampJobs, "500ms", 1), "spec.run.phases[0].ramp.stepDuration", "at least 1s"},
 	"ramp above the clients": {on().Ramp("x", v1alpha1.RampClients, "30s", 1, 5),
@@ -77,7 +77,7 @@ var phaseRefusals = map[string]refusal{
 	"ramp of a queue that is none": {on().Workload(builders.Fio().Buffered()).Ramp("x", v1alpha1.RampQueueDepth, "30s", 1, 8),
 		"spec.run.phases[0]", "the engine psync does one operation at a time"},
 	"ramp of a job file": {on().Workload(builders.JobFile(jobFile, "32Mi")).Ramp("x", v1alpha1.RampJobs, "30s", 1, 8),
-		"spec.run.phases[0]", "use the typed fields in a ramp or sweep"},
+		"spec.run.phases[0]", "use the typed fields of the profile in a ramp or sweep"},
 	"ramp that the data does not divide by": {on().Ramp("x", v1alpha1.RampJobs, "30s", 1, 3),
 		"spec.run.phases[0]", "cannot be divided into 3 files of whole blocks of 65536 bytes: use 67043328 or 67239936"},
 	"ramp of reads without a layout": {on().Ramp("x", v1alpha1.RampJobs, "30s", 1, 4).With(builders.Fio().Reads()),
@@ -122,7 +122,7 @@ var phaseRefusals = map[string]refusal{
 
 	"phase of two kinds": {on().Steady("x", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Phases[0].BurstDrain = &v1alpha1.BurstDrainPhase{MaxDuration: "1h"}
-	}), "spec.run.phases[0]", "make a phase of each"},
+	}), "spec.run.phases[0]", "use a phase for each"},
 }
 
 // wide is 256 cells.

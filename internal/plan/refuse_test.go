@@ -73,7 +73,7 @@ var refusals = map[string]refusal{
 		r.Phases[0].Workload = &v1alpha1.Workload{}
 	}), "spec.run.phases[0].workload", "set fio"},
 	"unresolved profile": {builders.Benchmark("b").Target("a").Steady("write", "1m").WithProfile("WorkloadProfile", "p"),
-		"spec.run.phases[0].workload.profileRef", "put the profile's spec in its place"},
+		"spec.run.phases[0].workload.profileRef", "write the profile's spec in place of the reference"},
 	"bad workload": {builders.Benchmark("b").Target("a").Steady("write", "1m").Workload(builders.Fio().Jobs(5000)),
 		"spec.run.workload.fio.jobs", "must be from 1 to 1024"},
 	"bad workload of a target": {builders.Benchmark("b").Target("a").Steady("write", "1m").For("a", builders.Fio().BlockSize("1000")),
@@ -104,7 +104,7 @@ var refusals = map[string]refusal{
 		r.Targets[1].Volumes = []v1alpha1.Volume{{Name: "a", ClaimTemplate: claims}}
 	}), "spec.run.targets", "the claim templates create 1200 claims, the limit is 1000: use fewer clients, fewer volumes, or claimTemplate.scope Shared"},
 	"no target": {builders.Benchmark("b").Steady("write", "1m"), "spec.run.targets", "at least one target is required"},
-	"no phase":  {builders.Benchmark("b").Target("a"), "spec.run.phases", "give at least one phase"},
+	"no phase":  {builders.Benchmark("b").Target("a"), "spec.run.phases", "at least one phase is required"},
 	"two targets of one name": {builders.Benchmark("b").Target("a").Target("a").Steady("write", "1m"),
 		"spec.run.targets[1].name", "Duplicate"},
 	"two targets in one folder": {builders.Benchmark("b").Target("a").Target("b").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
@@ -124,7 +124,7 @@ var refusals = map[string]refusal{
 		"spec.run.targets[0].volumes[0].claimTemplate.spec.accessModes", "spec.run.clients.spread is OnePerNode and 4 clients would use it: set spec.run.clients.spread to Any"},
 	"a template of one pod, for several": {builders.Benchmark("b").Target("a").Clients(2).Spread(v1alpha1.SpreadAny).
 		Template(v1alpha1.ClaimShared, v1alpha1.ClaimForRun, builders.ClaimSpec(corev1.ReadWriteOncePod, "1Gi")).Steady("write", "1m"),
-		"spec.run.targets[0].volumes[0].claimTemplate.spec.accessModes", "make a claim for each client with claimTemplate.scope PerClient"},
+		"spec.run.targets[0].volumes[0].claimTemplate.spec.accessModes", "create a claim per client with claimTemplate.scope PerClient"},
 	"a template for reading, written to": {builders.Benchmark("b").Target("a").
 		Template(v1alpha1.ClaimShared, v1alpha1.ClaimForRun, builders.ClaimSpec(corev1.ReadOnlyMany, "1Gi")).Prepare("layout").Steady("read", "1m").With(builders.Fio().Reads()),
 		"spec.run.targets[0].volumes[0].claimTemplate.spec.accessModes", "phase layout writes to it"},
@@ -151,7 +151,7 @@ var refusals = map[string]refusal{
 	}), "spec.run.targets[0].allowRawDeviceWrites", "phase write writes to the target's raw devices: set it to true"},
 	"raw template with a path": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Targets[0].Volumes[0], r.Targets[0].Path, r.Targets[0].AllowRawDeviceWrites = rawVolume(), "bench", yes()
-	}), "spec.run.targets[0].path", "a raw device has no folders"},
+	}), "spec.run.targets[0].path", "a raw device has no directories"},
 	"raw template of many clients": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Targets[0].Volumes[0], r.Clients.Count, r.Targets[0].AllowRawDeviceWrites = rawVolume(), 2, yes()
 	}), "spec.run.targets[0].volumes[0].claimTemplate.scope", "overwrite each other on one raw device"},
@@ -161,10 +161,10 @@ var refusals = map[string]refusal{
 	"leave for raw devices that are none": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Targets[0].Volumes[0], r.Targets[0].AllowRawDeviceWrites = rawVolume(), yes()
 		r.Targets[0].Volumes[0].ClaimTemplate.Spec.VolumeMode = nil
-	}), "spec.run.targets[0].allowRawDeviceWrites", "leave it out, or set volumeMode: Block"},
+	}), "spec.run.targets[0].allowRawDeviceWrites", "remove it, or set volumeMode: Block"},
 	"striping": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Targets[0].Lustre = &v1alpha1.LustreStriping{}
-	}), "spec.run.targets[0].lustre", "give stripeCount, stripeSize or both"},
+	}), "spec.run.targets[0].lustre", "set stripeCount, stripeSize or both"},
 }
 
 func yes() *bool {
@@ -282,7 +282,7 @@ func TestResolve(t *testing.T) {
 	_, problems = plan.Resolve(run, find)
 	if len(problems) != 2 || problems[0].Field != "spec.run.phases[1].workload.profileRef" ||
 		problems[1].Field != "spec.run.phases[3].targetWorkloads[0].workload.profileRef" ||
-		!strings.Contains(problems[0].Error(), "ClusterWorkloadProfile p") || !strings.Contains(problems[0].Error(), "add the profile") {
+		!strings.Contains(problems[0].Error(), "ClusterWorkloadProfile p") || !strings.Contains(problems[0].Error(), "create the profile") {
 		t.Errorf("missing profiles: %v", problems)
 	}
 }

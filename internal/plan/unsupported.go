@@ -64,5 +64,5 @@ func (m *maker) refuse(path *field.Path, what, remedy string) {
 }
 
 func unavailable(path *field.Path, what, remedy string) *field.Error {
-	return field.Forbidden(path, what+" is not available in this version: "+remedy)
+	return field.Forbidden(path, what+" is not built yet in this version: "+remedy)
 }

@@ -154,7 +154,7 @@ func TestVerdictsAndMessages(t *testing.T) {
 		"as ever":        {earlier(20), last(20, asItIs, 100, 100, 100, 100), standard(), v1alpha1.ReasonNoChange, "no figure of run bench-0020 is worse"},
 		"three runs":     {earlier(3), last(3, asItIs, 70, 100, 100, 100), standard(), v1alpha1.ReasonTooFewRuns, "3 earlier runs to compare with, needs 4"},
 		"not valid":      {earlier(20), last(20, func(r *Run) { r.Valid = false }, 70), standard(), v1alpha1.ReasonNotComparable, "is not valid"},
-		"no figure":      {earlier(20), last(20, asItIs), standard(), v1alpha1.ReasonNotComparable, "has no figure that runs are compared by"},
+		"no figure":      {earlier(20), last(20, asItIs), standard(), v1alpha1.ReasonNotComparable, "has no figure to compare"},
 		"nothing known":  {earlier(20), last(20, func(r *Run) { r.By = nil }), standard(), v1alpha1.ReasonNotComparable, "has no figure"},
 		"another store":  {earlier(20), last(20, func(r *Run) { r.By.Store = "other" }, 70, 100, 100, 100), standard(), v1alpha1.ReasonTooFewRuns, "compare with: 0"},
 		"another hash":   {earlier(20), last(20, func(r *Run) { r.Hash = "other" }, 70, 100, 100, 100), standard(), v1alpha1.ReasonTooFewRuns, "compare with: 0"},

@@ -250,14 +250,14 @@ func TestVersionsDiffer(t *testing.T) {
 		profile    *v1alpha1.IORProfile
 		parameters Parameters
 	}{
-		"takes it for its default":                     {pattern("Random"), Parameters{Purpose: Measure, Version: "3.3.0"}},
-		"compresses 200 to 1":                          {pattern("Incompressible"), Parameters{Purpose: Measure, Version: "4.0.0"}},
+		"silently uses its default":                    {pattern("Random"), Parameters{Purpose: Measure, Version: "3.3.0"}},
+		"compresses 200:1":                             {pattern("Incompressible"), Parameters{Purpose: Measure, Version: "4.0.0"}},
 		"repeats one word":                             {pattern("Incompressible"), Parameters{Purpose: Prepare}},
 		"must be a multiple of transferSize (3145728)": {iorProfile(func(p *v1alpha1.IORProfile) { p.TransferSize = resource.MustParse("3Mi") }), Parameters{Purpose: Measure}},
-		"is none of IOR's":                             {pattern(""), Parameters{}},
-		"shorter than the second":                      {pattern(""), Parameters{Purpose: Measure, Duration: time.Millisecond}},
+		"is not supported by IOR":                      {pattern(""), Parameters{}},
+		"must be at least 1s":                          {pattern(""), Parameters{Purpose: Measure, Duration: time.Millisecond}},
 		"--random-offset-seed is not in":               {iorProfile(func(p *v1alpha1.IORProfile) { p.Args = []string{"--random-offset-seed=1"} }), Parameters{Purpose: Measure, Version: "3.3.0"}},
-		"verify: a check needs repetition":             {iorProfile(func(p *v1alpha1.IORProfile) { p.Verify = new(true) }), Parameters{Purpose: Measure, Duration: time.Minute}},
+		"verify: needs repetitions":                    {iorProfile(func(p *v1alpha1.IORProfile) { p.Verify = new(true) }), Parameters{Purpose: Measure, Duration: time.Minute}},
 	} {
 		if _, err := Arguments(test.profile, test.parameters); err == nil || !strings.Contains(err.Error(), wanted) {
 			t.Errorf("want %q, got %v", wanted, err)
