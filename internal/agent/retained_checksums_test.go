@@ -191,7 +191,7 @@ func TestNoInodesForNewFiles(t *testing.T) {
 		load := request("a", quickWrite)
 		load.Dataset.NewFiles = 5000
 		_, err := r.Load(t.Context(), load)
-		if reasonIn(err) != ReasonNoInodes || !strings.Contains(err.Error(), "makes 5000 files") {
+		if reasonIn(err) != ReasonNoInodes || !strings.Contains(err.Error(), "creates 5000 files") {
 			t.Errorf("got %v", err)
 		}
 		load.Dataset.NewFiles = 50

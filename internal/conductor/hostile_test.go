@@ -267,7 +267,7 @@ func TestHostileLogs(t *testing.T) {
 		"forgets": {watch: func(_ uint64, send func(*agentapi.Record) error) error {
 			_ = send(sequence(sample(1, 2))[0])
 			return status.Error(codes.Unavailable, "restarting")
-		}, connection: decide.Lost, words: "its log has 0 records and had 1"},
+		}, connection: decide.Lost, words: "its log shrank from 1 to 0 records"},
 		"a long name": {watch: func(_ uint64, send func(*agentapi.Record) error) error {
 			return send(&agentapi.Record{Sequence: 1, Step: &agentapi.StepKey{Id: strings.Repeat("x", 1<<20)}})
 		}, connection: decide.Lost, words: "its agent sent a message above the size limit: grpc: received message larger than max (1048586 vs. 524288)"},

@@ -52,8 +52,8 @@ func TestDiffers(t *testing.T) {
 		"a bit in a block that is summed":      {change: overwrite(3, []byte{7}), summed: true, want: "was modified at offset 0"},
 		"the last byte":                        {change: overwrite(size-1, []byte{7}), summed: true, want: "was modified at offset 983040"},
 		"other data, not summed":               {change: overwrite(0, bytes.Repeat([]byte{7}, size))},
-		"zeros":                                {change: overwrite(0, make([]byte, size)), want: "holds zeros at 0"},
-		"zeros at the end":                     {change: overwrite(size-blockBytes, make([]byte, blockBytes)), want: "holds zeros at 983040"},
+		"zeros":                                {change: overwrite(0, make([]byte, size)), want: "contains zeros at offset 0"},
+		"zeros at the end":                     {change: overwrite(size-blockBytes, make([]byte, blockBytes)), want: "contains zeros at offset 983040"},
 		"zeros that the workload writes":       {change: overwrite(0, make([]byte, size)), zeros: true},
 		"zeros that it writes, and was summed": {change: overwrite(0, make([]byte, size)), zeros: true, summed: true, want: "something else"},
 	} {

@@ -98,7 +98,7 @@ var phaseRefusals = map[string]refusal{
 	"sweep of a size in two words": {on().Sweep("x", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{BlockSize: builders.BlockSizes("4Ki", "4096")}),
 		"spec.run.phases[0].sweep.axes.blockSize[1]", "Duplicate"},
 	"sweep of more clients than there are": {on().Sweep("x", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{Clients: []int32{1, 5}}),
-		"spec.run.phases[0].sweep.axes.clients[1]", "there are 4 clients"},
+		"spec.run.phases[0].sweep.axes.clients[1]", "must be from 1 to clients.count (4)"},
 	"sweep of too many cells": {on().Sweep("x", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{
 		Jobs: []int32{1, 2, 4, 8}, QueueDepth: []int32{1, 2, 4, 8, 16, 32, 64, 128}, ReadPercent: []int32{0, 10, 20, 30, 40, 50, 60, 70, 100}}),
 		"spec.run.phases[0].sweep.axes", "288 cells"},

@@ -246,7 +246,8 @@ func message(report *detect.RegressionReport, result *v1alpha1.RegressionResult,
 		return text
 	case detect.RegressionUnknown:
 	}
-	text := fmt.Sprintf("%d earlier runs to compare with, needs %d", result.ComparedRuns, detect.LeastBaselineRuns)
+	text := fmt.Sprintf("%s to compare with, needs %d",
+		measure.FormatCount(int(result.ComparedRuns), "earlier run"), detect.LeastBaselineRuns)
 	switch {
 	case history != nil && history.Hash != run.Hash:
 		text += "; spec.run has changed since earlier runs"

@@ -237,7 +237,7 @@ func TestRenderRefuses(t *testing.T) {
 		{"prepare with duration", profileWith(), Parameters{Purpose: Prepare, Duration: time.Second}, "duration and warmUp must be 0"},
 		{"nothing to prepare", profileWith(withEngine(v1alpha1.FioNull)), Parameters{Purpose: Prepare}, "nothing to prepare"},
 		{"rate in a long warm-up", profileWith(withRate("", 100)), Parameters{Purpose: Measure, Duration: time.Second, WarmUp: time.Second}, "would end during the warm-up"},
-		{"more jobs than files", profileWith(withJobs(2)), Parameters{Purpose: Measure, Duration: time.Second, Jobs: 4}, "only 2 jobs have files"},
+		{"more jobs than files", profileWith(withJobs(2)), Parameters{Purpose: Measure, Duration: time.Second, Jobs: 4}, "files are laid out for only 2 jobs"},
 		{"sweep of a job file", profileWith(withJobFile(userJobFile, "2560Ki")), Parameters{Purpose: Measure, Duration: time.Second, Jobs: 4}, "use the typed fields"},
 		{"no profile", nil, measure, "a fio profile is required"},
 	} {

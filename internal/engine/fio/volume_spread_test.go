@@ -137,8 +137,8 @@ func TestSpreadRefuses(t *testing.T) {
 	t.Parallel()
 	for want, profile := range map[string]*v1alpha1.FioProfile{
 		"each file is spread over 3 volumes": profileWith(withDataset("4Mi")),
-		"file_service_type is set":           profileWith(withDataset("3Mi"), withOption("file_service_type", "random")),
-		"150000 files a client":              profileWith(withDataset("6144000000"), withJobs(5), withFiles(10000)),
+		"file_service_type is not supported": profileWith(withDataset("3Mi"), withOption("file_service_type", "random")),
+		"150000 files per client":            profileWith(withDataset("6144000000"), withJobs(5), withFiles(10000)),
 	} {
 		_, err := Render(profile, Parameters{Purpose: Prepare, Volumes: 3})
 		if err == nil || !strings.Contains(err.Error(), want) {
