@@ -236,7 +236,7 @@ func storageOf(run *v1alpha1.BenchmarkRun, target *v1alpha1.Target, all []*usedC
 				made.Devices = append(made.Devices, volume.Name)
 			}
 			if template.Scope != v1alpha1.ClaimPerClient && clientsOf(run) > 1 && claims.OneNode(template.Spec.AccessModes, writes) {
-				made.Together = []string{target.Name}
+				made.SameNodeTargets = []string{target.Name}
 			}
 			continue
 		}
@@ -275,14 +275,14 @@ func (c *claimed) placePods(all []*usedClaim, users map[*usedClaim][]user) {
 		for _, want := range one.volumes {
 			// Targets that were already placed together with one of these now share a node with all of them.
 			targets = append(targets, want.target.Name)
-			targets = append(targets, c.storage[want.target.Name].Together...)
+			targets = append(targets, c.storage[want.target.Name].SameNodeTargets...)
 		}
 		slices.Sort(targets)
 		targets = slices.Compact(targets)
 		for _, name := range targets {
 			on := c.storage[name]
 			if one.pods > 1 {
-				on.Together = targets
+				on.SameNodeTargets = targets
 			}
 			if node != "" {
 				on.Node = node

@@ -120,7 +120,7 @@ func (p *Pair) CellLatency(baseline, target *v1alpha1.StepResult, operation v1al
 			case !p99:
 				return meanLatency(found.MeanNanoseconds, found.RateErrorPPM, closed && len(cell.Operations) == 1)
 			case found.P99Nanoseconds != nil:
-				return Alone(float64(*found.P99Nanoseconds))
+				return WithoutInterval(float64(*found.P99Nanoseconds))
 			}
 		}
 		return Value{}

@@ -26,7 +26,7 @@ type failedClient struct {
 func (s Snapshot) count(step Step, attempt Attempt) counts {
 	c := counts{coupled: step.Coupled}
 	for _, client := range s.Clients {
-		if client.Connection == Lost || client.Connection == Finished || !step.Takes(client.Key) {
+		if client.Connection == Lost || client.Connection == Finished || !step.TakesPart(client.Key) {
 			continue
 		}
 		part, known := client.Attempts[attempt]
@@ -68,7 +68,7 @@ func (s Snapshot) live(step Step, attempt Attempt) []ClientKey {
 func (s Snapshot) attemptReceived(step Step, attempt Attempt) bool {
 	return slices.ContainsFunc(s.Clients, func(c Client) bool {
 		_, known := c.Attempts[attempt]
-		return known && step.Takes(c.Key)
+		return known && step.TakesPart(c.Key)
 	})
 }
 
@@ -85,7 +85,7 @@ func (s Snapshot) withConnection(connection Connection) []Client {
 func (s Snapshot) everyTargetHasClient(step Step) bool {
 	for _, target := range step.Targets {
 		if !slices.ContainsFunc(s.Clients, func(c Client) bool {
-			return c.Key.Target == target && c.Connection == Ready && (step.Idle || step.Takes(c.Key))
+			return c.Key.Target == target && c.Connection == Ready && (step.Idle || step.TakesPart(c.Key))
 		}) {
 			return false
 		}

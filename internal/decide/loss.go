@@ -16,7 +16,7 @@ func (s Snapshot) lostParticipants(step Step, record Record) []Client {
 		part := c.Attempts[attempt]
 		// A part that ended before the start was stopped, not completed.
 		done := started && part.Progress == Ended && part.Failed == nil && !part.AgentTerminated
-		return done || started && s.Policy.OnLoss != FailRun && !step.Idle && !step.Takes(c.Key)
+		return done || started && s.Policy.OnLoss != FailRun && !step.Idle && !step.TakesPart(c.Key)
 	})
 }
 

@@ -84,8 +84,8 @@ type Step struct {
 	Coupled bool
 }
 
-// Takes reports whether a client takes part in the step.
-func (s Step) Takes(key ClientKey) bool {
+// TakesPart reports whether a client takes part in the step.
+func (s Step) TakesPart(key ClientKey) bool {
 	return !s.Idle && slices.Contains(s.Targets, key.Target) &&
 		(s.ClientsPerTarget == 0 || key.Index < s.ClientsPerTarget)
 }

@@ -26,7 +26,7 @@ func judgeOf(step plan.Step, documented, baseline float64) judge {
 	}
 	switch {
 	case (step.Redrain || step.Kind == v1alpha1.PhaseSweep) && step.Purpose == plan.Drain && baseline > 0:
-		return &redrain{baseline: baseline, seconds: step.Lasting().Seconds()}
+		return &redrain{baseline: baseline, seconds: step.LeastBaseline().Seconds()}
 	case step.Purpose == plan.Drain:
 		return newDrain(step, documented)
 	}
@@ -57,7 +57,7 @@ const (
 )
 
 func newDrain(step plan.Step, documented float64) *drain {
-	lasting := step.Lasting()
+	lasting := step.LeastBaseline()
 	d := &drain{live: detect.NewLive(detect.LiveOptions{
 		LastingSeconds:  lasting.Seconds(),
 		BaselineSeconds: min(time.Minute, lasting).Seconds(),

@@ -47,7 +47,7 @@ func (c Computed) Open(loads ...Load) *Buckets {
 	}
 	some := false
 	for _, load := range loads {
-		for _, drain := range c.Course(load, math.Inf(1)).Drains {
+		for _, drain := range c.ThrottleTimeline(load, math.Inf(1)).Drains {
 			for index := range made.all {
 				if !math.IsInf(drain.Seconds, 1) && made.all[index].limit == drain.Limit {
 					made.all[index].matters, some = true, true

@@ -63,7 +63,7 @@ func (c Computed) Main(load Load) (Main, bool) {
 	if load.BlockBytes <= 0 {
 		load.BlockBytes, c = 1<<20, c.only(Bytes)
 	}
-	course := c.Course(load, math.Inf(1))
+	course := c.ThrottleTimeline(load, math.Inf(1))
 	var first *Drain
 	for index := range course.Drains {
 		if drain := &course.Drains[index]; first == nil || drain.Seconds < first.Seconds {
@@ -174,7 +174,7 @@ func (l *Limit) CreditBytes(load Load) float64 {
 // start, else the baseline. It returns 0 if nothing bursts.
 func (c Computed) Settled(load Load) float64 {
 	if load.BlockBytes > 0 {
-		if levels := c.Course(load, math.Inf(1)).Levels; len(levels) > 1 {
+		if levels := c.ThrottleTimeline(load, math.Inf(1)).Levels; len(levels) > 1 {
 			return levels[len(levels)-1].BytesPerSecond
 		}
 		if at := c.At(load); at.Burst.Limit != nil && at.Burst.BytesPerSecond > at.Baseline.BytesPerSecond {

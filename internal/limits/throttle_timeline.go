@@ -27,8 +27,8 @@ type Drain struct {
 	RefillSeconds float64
 }
 
-// Course is the rate of a load over time, from full buckets until the rate no longer changes.
-type Course struct {
+// ThrottleTimeline is the rate of a load over time, from full buckets until the rate no longer changes.
+type ThrottleTimeline struct {
 	Levels []Level
 	// Drains of every limit with a published bucket.
 	Drains []Drain
@@ -47,10 +47,10 @@ type bucketOf struct {
 	drained float64
 }
 
-// Course computes the course from full buckets for a load of demandBytesPerSecond; math.Inf(1) is unlimited demand. The
+// ThrottleTimeline computes the timeline from full buckets for a load of demandBytesPerSecond; math.Inf(1) is unlimited demand. The
 // block size of the load must be known.
-func (c Computed) Course(load Load, demandBytesPerSecond float64) Course {
-	made := Course{}
+func (c Computed) ThrottleTimeline(load Load, demandBytesPerSecond float64) ThrottleTimeline {
+	made := ThrottleTimeline{}
 	if load.BlockBytes <= 0 {
 		return made
 	}
@@ -137,7 +137,7 @@ func (b *bucketOf) spend(level Level, start float64) {
 }
 
 // finish adds the drains, and the limits with bursts of unpublished length.
-func (c *Course) finish(of Computed, load Load, buckets []*bucketOf) {
+func (c *ThrottleTimeline) finish(of Computed, load Load, buckets []*bucketOf) {
 	for _, bucket := range buckets {
 		c.Drains = append(c.Drains, Drain{Limit: bucket.limit, Seconds: bucket.drained, RefillSeconds: bucket.account.Bucket().FillSeconds(100)})
 	}

@@ -20,9 +20,9 @@ type Storage struct {
 	Provisioned []string
 	// ReadOnly lists the names of the volumes that must not be written to.
 	ReadOnly []string
-	// Together lists the targets whose clients must be on one node, because they share a volume that only one node at a
+	// SameNodeTargets lists the targets whose clients must be on one node, because they share a volume that only one node at a
 	// time can use. If empty, the clients may be on any node.
-	Together []string
+	SameNodeTargets []string
 	// Node is the node that already uses such a volume; empty if none does.
 	Node string
 }
@@ -44,7 +44,7 @@ func (s Storage) readOnly(volume string) bool { return slices.Contains(s.ReadOnl
 // onOneNode requires the node of the other clients that share a volume, and the node that already uses it. The first
 // client may choose any node: the scheduler admits a pod whose affinity only itself could satisfy.
 func (s Storage) onOneNode(run *v1alpha1.BenchmarkRun, affinity *corev1.Affinity) *corev1.Affinity {
-	if len(s.Together) == 0 && s.Node == "" {
+	if len(s.SameNodeTargets) == 0 && s.Node == "" {
 		return affinity
 	}
 	if affinity == nil {
@@ -53,14 +53,14 @@ func (s Storage) onOneNode(run *v1alpha1.BenchmarkRun, affinity *corev1.Affinity
 	if s.Node != "" {
 		onNode(affinity, s.Node)
 	}
-	if len(s.Together) == 0 {
+	if len(s.SameNodeTargets) == 0 {
 		return affinity
 	}
 	if affinity.PodAffinity == nil {
 		affinity.PodAffinity = &corev1.PodAffinity{}
 	}
 	var targets []string
-	for _, target := range s.Together {
+	for _, target := range s.SameNodeTargets {
 		targets = append(targets, labelValue(target))
 	}
 	selector := ofRun(run)

@@ -141,7 +141,7 @@ func (p *phaseMaker) expected(step *Step) (took time.Duration, known bool) {
 			if !step.Redrain {
 				fall += sampled // the fall is detected only at the end of its second
 			}
-			took = max(took, fall+step.Lasting())
+			took = max(took, fall+step.LeastBaseline())
 		}
 	}
 	if step.Purpose == Drain {
@@ -164,9 +164,9 @@ const (
 	lastingPercent = 70
 )
 
-// Lasting returns the time for which a lower rate must last in a Drain to count as the baseline, and for which the
+// LeastBaseline returns the time for which a lower rate must last in a Drain to count as the baseline, and for which the
 // drain therefore continues after the credits are spent. Rates are known per second, so the time is in whole seconds.
-func (s Step) Lasting() time.Duration {
+func (s Step) LeastBaseline() time.Duration {
 	return wholeSeconds(min(usualLasting, max(leastLasting, s.MinDuration*lastingPercent/100)).Seconds())
 }
 
@@ -234,7 +234,7 @@ func (p *phaseMaker) warnTooShort(at *field.Path, step *Step) {
 			p.warn(at, "%s: target %s is expected to hold %s of credits, which last %s at burst - refill (%s - %s), but the drain ends after %s. "+
 				"Raise it to at least %s", v1alpha1.WarningRunTooShort, target, amount(one.account.Fill()),
 				length(need), measure.FormatBytesPerSecond(bucket.Burst), measure.FormatBytesPerSecond(bucket.Refill),
-				length(step.Duration), length(need+step.Lasting()))
+				length(step.Duration), length(need+step.LeastBaseline()))
 		}
 	}
 }

@@ -65,6 +65,6 @@ func (p *phaseMaker) coarse(step *Step) bool {
 			return false
 		}
 		demand, ok := p.demands.demand(p.loads[target].spec, step.For(target))
-		return ok && demand.Load.BlockBytes > 0 && one.account.Bucket().Baseline/demand.Load.BlockBytes < known/math.Sqrt(step.Lasting().Seconds())
+		return ok && demand.Load.BlockBytes > 0 && one.account.Bucket().Baseline/demand.Load.BlockBytes < known/math.Sqrt(step.LeastBaseline().Seconds())
 	})
 }

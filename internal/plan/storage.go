@@ -204,7 +204,7 @@ func (m *maker) promise(target string, computed limits.Computed) {
 }
 
 func promiseOf(computed limits.Computed, load limits.Load) Promise {
-	at, course := computed.At(load), computed.Course(load, math.Inf(1))
+	at, course := computed.At(load), computed.ThrottleTimeline(load, math.Inf(1))
 	made := Promise{BlockBytes: load.BlockBytes, Operation: load.Operation, Cached: load.CachedShare > 0,
 		Baseline: rateOf(at.Baseline, at.BytesBaseline), Burst: rateOf(at.Burst, at.BytesBurst)}
 	if base, burst := made.Baseline, made.Burst; base != nil && burst != nil &&
