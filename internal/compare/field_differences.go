@@ -9,8 +9,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Unlike is a field whose values differ; a missing value is "absent".
-type Unlike struct {
+// FieldDifference is a field whose values differ; a missing value is "absent".
+type FieldDifference struct {
 	Field    string `json:"field"`
 	Baseline string `json:"baseline"`
 	Other    string `json:"other"`
@@ -20,8 +20,8 @@ type Unlike struct {
 const maxUnlike = 64
 
 // Differences lists the fields in which two values differ, by their JSON names, in order.
-func Differences(a, b any) []Unlike {
-	var all []Unlike
+func Differences(a, b any) []FieldDifference {
+	var all []FieldDifference
 	walk("", toJSON(a), toJSON(b), &all)
 	return all[:min(len(all), maxUnlike)]
 }
@@ -39,7 +39,7 @@ func toJSON(value any) any {
 	return read
 }
 
-func walk(path string, a, b any, all *[]Unlike) {
+func walk(path string, a, b any, all *[]FieldDifference) {
 	left, leftMap := a.(map[string]any)
 	right, rightMap := b.(map[string]any)
 	if leftMap && rightMap {
@@ -70,7 +70,7 @@ func walk(path string, a, b any, all *[]Unlike) {
 		return
 	}
 	if x, y := written(a), written(b); x != y {
-		*all = append(*all, Unlike{Field: path, Baseline: v1alpha1.Truncate(x, 120), Other: v1alpha1.Truncate(y, 120)})
+		*all = append(*all, FieldDifference{Field: path, Baseline: v1alpha1.Truncate(x, 120), Other: v1alpha1.Truncate(y, 120)})
 	}
 }
 
@@ -88,8 +88,8 @@ func written(value any) string {
 	return string(text)
 }
 
-// Surroundings lists the differences of two runs other than their specifications: tools, kernels, machines and storage.
-func Surroundings(a, b *v1alpha1.BenchmarkRunStatus) []Unlike {
+// EnvironmentDifferences lists the differences of two runs other than their specifications: tools, kernels, machines and storage.
+func EnvironmentDifferences(a, b *v1alpha1.BenchmarkRunStatus) []FieldDifference {
 	about := func(s *v1alpha1.BenchmarkRunStatus) any {
 		type volume struct{ FileSystem, Options string }
 		type client struct {

@@ -63,8 +63,8 @@ func ownerOf(base *directory, uid string) (Owner, error) {
 	return readOwner(child)
 }
 
-// Behind selects which data of a benchmark may be removed.
-type Behind struct {
+// OrphanFilter selects which data of a benchmark may be removed.
+type OrphanFilter struct {
 	// BenchmarkUID is the benchmark's UID. The caller must ensure that the benchmark is gone or its own.
 	BenchmarkUID string
 	// Installation must match the directory's, unless Own is true.
@@ -81,18 +81,18 @@ type Behind struct {
 	Holder Holder
 }
 
-// LeftResult is the result of RemoveLeft.
-type LeftResult struct {
+// OrphanResult is the result of RemoveLeft.
+type OrphanResult struct {
 	// Removed is the number of clients' directories that were removed.
 	Removed int
 	// Stays lists the skipped directories, each with the reason.
 	Stays []string
 }
 
-// RemoveLeft removes the unused data that a benchmark left on a target. It skips and reports data that an agent
+// RemoveOrphans removes the unused data that a benchmark left on a target. It skips and reports data that an agent
 // holds, data on a file system without locks (where use cannot be detected), and data of another installation.
-func RemoveLeft(ctx context.Context, mount Mount, behind Behind) (LeftResult, error) {
-	var result LeftResult
+func RemoveOrphans(ctx context.Context, mount Mount, behind OrphanFilter) (OrphanResult, error) {
+	var result OrphanResult
 	if err := (Location{BenchmarkUID: behind.BenchmarkUID, DatasetHash: "any"}).Validate(); err != nil {
 		return result, err
 	}
@@ -147,7 +147,7 @@ func RemoveLeft(ctx context.Context, mount Mount, behind Behind) (LeftResult, er
 }
 
 // refuses returns why a benchmark's directory must not be touched; empty if its data may be removed.
-func (b *Behind) refuses(uid *directory, owner Owner) string {
+func (b *OrphanFilter) refuses(uid *directory, owner Owner) string {
 	switch {
 	case !b.Own && (owner.Installation == "" || owner.Installation != b.Installation):
 		return "it was created by another or an unnamed installation"
@@ -187,7 +187,7 @@ func hasLocks(in *directory) bool {
 }
 
 // removeHash removes the clients' directories of one dataset. cleared is true if no directory remains.
-func (b *Behind) removeHash(ctx context.Context, mount Mount, uid *directory, hash string, result *LeftResult) (cleared bool, err error) {
+func (b *OrphanFilter) removeHash(ctx context.Context, mount Mount, uid *directory, hash string, result *OrphanResult) (cleared bool, err error) {
 	child, err := openOwned(uid, hash, b.BenchmarkUID)
 	if err != nil {
 		return false, err
@@ -228,7 +228,7 @@ func (b *Behind) removeHash(ctx context.Context, mount Mount, uid *directory, ha
 }
 
 // removeClient removes one client's directory if no agent holds it.
-func (b *Behind) removeClient(ctx context.Context, mount Mount, location Location) error {
+func (b *OrphanFilter) removeClient(ctx context.Context, mount Mount, location Location) error {
 	short, cancel := context.WithTimeout(ctx, orphanLockTimeout)
 	defer cancel()
 	directory, hold, err := TakeUnused(short, mount, location, b.Holder)

@@ -32,7 +32,7 @@ func TestRemoveLeft(t *testing.T) {
 	gone := Location{BenchmarkUID: "gone", DatasetHash: "aaaa"}
 	for name, test := range map[string]struct {
 		arrange func(*testing.T, Mount)
-		behind  Behind
+		behind  OrphanFilter
 		removed int
 		stays   string
 		// left is what is there then, of gone's directory: paths below it.
@@ -58,7 +58,7 @@ func TestRemoveLeft(t *testing.T) {
 				t.Helper()
 				leave(t, mount, gone, func(o *Owner) { o.Installation = "" })
 			},
-			behind: Behind{Installation: "-"}, stays: "created by another or an unnamed installation", left: []string{"aaaa/client-0/data"},
+			behind: OrphanFilter{Installation: "-"}, stays: "created by another or an unnamed installation", left: []string{"aaaa/client-0/data"},
 		},
 		"kept on purpose": {
 			arrange: func(t *testing.T, mount Mount) {
@@ -73,7 +73,7 @@ func TestRemoveLeft(t *testing.T) {
 				t.Helper()
 				leave(t, mount, gone, func(o *Owner) { o.Keep = true; o.Installation = "" })
 			},
-			behind: Behind{Own: true, Kept: true}, removed: 1,
+			behind: OrphanFilter{Own: true, Kept: true}, removed: 1,
 		},
 		"its own, but for what the run has": {
 			arrange: func(t *testing.T, mount Mount) {
@@ -82,7 +82,7 @@ func TestRemoveLeft(t *testing.T) {
 				leave(t, mount, Location{BenchmarkUID: "gone", DatasetHash: "aaaa", Client: 4}, nil)
 				leave(t, mount, Location{BenchmarkUID: "gone", DatasetHash: "bbbb"}, nil)
 			},
-			behind:  Behind{Own: true, Spare: func(hash string, client int) bool { return hash == "aaaa" && client < 4 }},
+			behind:  OrphanFilter{Own: true, Spare: func(hash string, client int) bool { return hash == "aaaa" && client < 4 }},
 			removed: 2, left: []string{"aaaa/client-0/data"},
 		},
 		"in use": {
@@ -123,7 +123,7 @@ func TestRemoveLeft(t *testing.T) {
 			}
 			behind.Installation = strings.TrimPrefix(behind.Installation, "-")
 			for range 2 { // A second time changes nothing.
-				result, err := RemoveLeft(t.Context(), mount, behind)
+				result, err := RemoveOrphans(t.Context(), mount, behind)
 				if name == "no owner" && errors.Is(err, ErrForeign) {
 					err = nil
 				}

@@ -129,8 +129,8 @@ func running(processes []process.Process) []process.Process {
 	return found
 }
 
-// Stillborn returns the record of a run whose runner died before the run began; nil if none can be created.
-func Stillborn(options Options) *v1alpha1.BenchmarkRun {
+// NeverStarted returns the record of a run whose runner died before the run began; nil if none can be created.
+func NeverStarted(options Options) *v1alpha1.BenchmarkRun {
 	run, err := newRun(options)
 	if err != nil {
 		return nil

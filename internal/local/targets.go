@@ -217,7 +217,7 @@ func (t *target) removeOrphans(run *v1alpha1.BenchmarkRun) {
 			continue // cleanup is best effort
 		}
 		for _, uid := range others {
-			found, err := dataset.RemoveLeft(ctx, one.mount, dataset.Behind{BenchmarkUID: uid, Installation: installationName, Locked: true,
+			found, err := dataset.RemoveOrphans(ctx, one.mount, dataset.OrphanFilter{BenchmarkUID: uid, Installation: installationName, Locked: true,
 				Holder: dataset.Holder{Instance: string(run.UID), Run: run.Name, RunUID: string(run.UID), Host: "this machine"}})
 			removed += found.Removed
 			stays = append(stays, found.Stays...)

@@ -15,7 +15,7 @@ func TestTogether(t *testing.T) {
 		{Steps: []Step{{ID: "00-layout", Attempt: 1}}},
 	}
 	for range 2 {
-		whole := Together(parts, []string{"00-layout", "01-write", "02-read"})
+		whole := Merge(parts, []string{"00-layout", "01-write", "02-read"})
 		var got []string
 		for _, step := range whole.Steps {
 			got = append(got, step.ID)
@@ -28,7 +28,7 @@ func TestTogether(t *testing.T) {
 		}
 		slices.Reverse(parts)
 	}
-	if !Together(nil, nil).Empty() {
+	if !Merge(nil, nil).Empty() {
 		t.Error("nothing makes something")
 	}
 }

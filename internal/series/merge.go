@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Together merges the logs in which the steps of a run were kept into one log: the newest attempt of each step, sorted
+// Merge merges the logs in which the steps of a run were kept into one log: the newest attempt of each step, sorted
 // by the given order of step IDs. Steps that order does not contain come last.
-func Together(parts []*Log, order []string) *Log {
+func Merge(parts []*Log, order []string) *Log {
 	var steps []Step
 	whole := &Log{}
 	for _, part := range parts {
