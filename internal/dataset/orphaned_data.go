@@ -81,7 +81,7 @@ type OrphanFilter struct {
 	Holder Holder
 }
 
-// OrphanResult is the result of RemoveLeft.
+// OrphanResult is the result of RemoveOrphans.
 type OrphanResult struct {
 	// Removed is the number of clients' directories that were removed.
 	Removed int

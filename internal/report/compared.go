@@ -42,12 +42,12 @@ type RunsComparison struct {
 	Baseline string `json:"baseline"`
 	Other    string `json:"other"`
 	// SameSpec is true if both runs had the same specification. Otherwise SpecDiffers lists the differences.
-	SameSpec    bool             `json:"sameSpec"`
+	SameSpec    bool                      `json:"sameSpec"`
 	SpecDiffers []compare.FieldDifference `json:"specDiffers,omitempty"`
 	// Surroundings lists the other differences: tools, kernels, machines, storage.
-	Surroundings []compare.FieldDifference   `json:"surroundings,omitempty"`
-	Notes        []string           `json:"notes,omitempty"`
-	Phases       []compare.RunPhase `json:"phases"`
+	Surroundings []compare.FieldDifference `json:"surroundings,omitempty"`
+	Notes        []string                  `json:"notes,omitempty"`
+	Phases       []compare.RunPhase        `json:"phases"`
 	// Equivalent is true if all phases could be compared and every figure that can be tested is the same within the
 	// margin, false if any figure is shown to differ by more, and null otherwise.
 	Equivalent *bool `json:"equivalent"`
