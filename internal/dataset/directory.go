@@ -59,7 +59,7 @@ func newDirectory(root *os.Root, path string) (*directory, error) {
 		return nil, classify(path, "open", err)
 	}
 	defer func() { _ = file.Close() }()
-	id, err := identify(file)
+	id, err := identity(file)
 	if err != nil {
 		_ = root.Close()
 		return nil, classify(path, "inspect", err) // removed meanwhile, on a file system that looks files up by name

@@ -103,7 +103,7 @@ func checkKind(path string) error {
 // describe reads the mount of an open directory. It finds the mount by its ID and not by the longest matching path,
 // which is wrong if one mount covers another.
 func describe(file *os.File, path string) (Mount, error) {
-	id, err := identify(file)
+	id, err := identity(file)
 	if err != nil {
 		return Mount{}, fmt.Errorf("inspect %s: %w", path, err)
 	}
@@ -189,8 +189,8 @@ type dirID struct {
 	device, inode, mount uint64
 }
 
-// identify reads device, inode and mount ID of an open file (statx, Linux 5.8).
-func identify(file *os.File) (dirID, error) {
+// identity reads device, inode and mount ID of an open file (statx, Linux 5.8).
+func identity(file *os.File) (dirID, error) {
 	var stat unix.Statx_t
 	err := unix.Statx(int(file.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_INO|unix.STATX_MNT_ID, &stat)
 	if err != nil {

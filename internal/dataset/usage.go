@@ -68,7 +68,7 @@ func (d *Dataset) Usage(ctx context.Context, maxFiles int) (Usage, error) {
 
 // usage is Usage that also returns the names of the files that occupy less than their data.
 func (d *Dataset) usage(ctx context.Context, maxFiles int) (found Usage, short []string, err error) {
-	look := usageLook{ctx: ctx, left: maxFiles, seen: map[uint64]bool{}, types: map[string]*Space{},
+	look := usageWalk{ctx: ctx, left: maxFiles, seen: map[uint64]bool{}, types: map[string]*Space{},
 		compresses: d.mount.Compression() != CompressionNone}
 	if err := look.directory(d.client, "", 0); err != nil {
 		return Usage{}, nil, err
@@ -81,8 +81,8 @@ func (d *Dataset) usage(ctx context.Context, maxFiles int) (found Usage, short [
 	return found, look.short, nil
 }
 
-// usageLook is the state of one directory walk.
-type usageLook struct {
+// usageWalk is the state of one directory walk.
+type usageWalk struct {
 	ctx  context.Context // lives for one call only
 	left int
 	// compresses is true if the file system may compress, so that holes must be distinguished from compression.
@@ -97,7 +97,7 @@ type usageLook struct {
 	short []string
 }
 
-func (l *usageLook) directory(at *directory, name string, depth int) error {
+func (l *usageWalk) directory(at *directory, name string, depth int) error {
 	if depth > maxDepth {
 		return &Problem{Reason: ErrTooMuch, Path: at.path, Detail: fmt.Sprintf("more than %d levels of directories", maxDepth), Remedy: "its disk usage is not reported"}
 	}
@@ -119,7 +119,7 @@ func (l *usageLook) directory(at *directory, name string, depth int) error {
 
 // entry counts one directory entry. It makes a network file system query its server, because cached attributes may
 // be older than the server's allocation.
-func (l *usageLook) entry(at *directory, self *os.File, base, name string, depth int) error {
+func (l *usageWalk) entry(at *directory, self *os.File, base, name string, depth int) error {
 	var stat unix.Statx_t
 	err := unix.Statx(int(self.Fd()), base, unix.AT_SYMLINK_NOFOLLOW|unix.AT_STATX_FORCE_SYNC,
 		unix.STATX_TYPE|unix.STATX_NLINK|unix.STATX_INO|unix.STATX_SIZE|unix.STATX_BLOCKS, &stat)
@@ -146,7 +146,7 @@ func (l *usageLook) entry(at *directory, self *os.File, base, name string, depth
 	return nil
 }
 
-func (l *usageLook) file(at *directory, base, name string, stat *unix.Statx_t) error {
+func (l *usageWalk) file(at *directory, base, name string, stat *unix.Statx_t) error {
 	// st_blocks is in units of 512 bytes, whatever the block size.
 	space := Space{Files: 1, ApparentBytes: stat.Size, AllocatedBytes: stat.Blocks * 512, DataBytes: stat.Size}
 	switch {
@@ -172,7 +172,7 @@ func (l *usageLook) file(at *directory, base, name string, stat *unix.Statx_t) e
 }
 
 // data returns the bytes of a file that are not in holes.
-func (l *usageLook) data(at *directory, base string) (uint64, error) {
+func (l *usageWalk) data(at *directory, base string) (uint64, error) {
 	file, err := at.file(base, os.O_RDONLY)
 	if err != nil {
 		return 0, err

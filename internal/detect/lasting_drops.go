@@ -35,8 +35,8 @@ const (
 	straightBase = 5
 )
 
-// course holds the state of the search for lasting drops in a series of blocks.
-type course struct {
+// dropSearch holds the state of the search for lasting drops in a series of blocks.
+type dropSearch struct {
 	// values are the cleaned logarithms of the blocks' rates. starts and ends are the blocks' times in seconds.
 	values []float64
 	starts []float64
@@ -56,14 +56,14 @@ type course struct {
 }
 
 // around returns the start of the segment before a change and the end of the segment after it.
-func (c *course) around(at int) (from, to int) {
+func (c *dropSearch) around(at int) (from, to int) {
 	bounds := c.bounds()
 	i, _ := slices.BinarySearch(bounds, at)
 	return bounds[max(i-1, 0)], bounds[min(i+1, len(bounds)-1)]
 }
 
-func newCourse(blocks []Sample, values []float64) *course {
-	c := &course{values: values, starts: make([]float64, len(blocks)), ends: make([]float64, len(blocks)), pace: paceOf(blocks)}
+func newDropSearch(blocks []Sample, values []float64) *dropSearch {
+	c := &dropSearch{values: values, starts: make([]float64, len(blocks)), ends: make([]float64, len(blocks)), pace: paceOf(blocks)}
 	for i, b := range blocks {
 		c.starts[i], c.ends[i] = b.StartSeconds, b.EndSeconds
 	}
@@ -71,7 +71,7 @@ func newCourse(blocks []Sample, values []float64) *course {
 }
 
 // seconds returns the duration of blocks [from, to).
-func (c *course) seconds(from, to int) float64 {
+func (c *dropSearch) seconds(from, to int) float64 {
 	if to <= from {
 		return 0
 	}
@@ -79,7 +79,7 @@ func (c *course) seconds(from, to int) float64 {
 }
 
 // find determines the segments and the lasting drops.
-func (c *course) find() {
+func (c *dropSearch) find() {
 	n := len(c.values)
 	c.noise = roughNoise(c.values)
 	c.white = whiten(c.values, c.noise.correlation)
@@ -99,7 +99,7 @@ func (c *course) find() {
 
 // patch overwrites short segments that differ from both neighbours with the levels before and after. They are the
 // remains of dips that were too close together for clean. patch reports whether there were any.
-func (c *course) patch(bounds []int) bool {
+func (c *dropSearch) patch(bounds []int) bool {
 	patched := false
 	for i := 1; i+2 < len(bounds); i++ {
 		from, to := bounds[i], bounds[i+1]
@@ -124,11 +124,11 @@ func (c *course) patch(bounds []int) bool {
 }
 
 // bounds returns the first blocks of all segments, and the end.
-func (c *course) bounds() []int {
+func (c *dropSearch) bounds() []int {
 	return append(append([]int{0}, c.segments...), len(c.values))
 }
 
-func (c *course) level(from, to int) float64 {
+func (c *dropSearch) level(from, to int) float64 {
 	sum := 0.0
 	for _, v := range c.values[from:to] {
 		sum += v
@@ -137,7 +137,7 @@ func (c *course) level(from, to int) float64 {
 }
 
 // rampUp returns the first block after the short rising segments at the start.
-func (c *course) rampUp(bounds []int) int {
+func (c *dropSearch) rampUp(bounds []int) int {
 	longest := min(max(c.pace.of(90), 0.02*c.seconds(0, len(c.values))), 600)
 	begin := 0
 	for i := 0; i+2 < len(bounds); i++ {
@@ -150,7 +150,7 @@ func (c *course) rampUp(bounds []int) int {
 }
 
 // separated returns the downward changes for which all levels before are above all levels after.
-func (c *course) separated(bounds []int) []int {
+func (c *dropSearch) separated(bounds []int) []int {
 	var found []int
 	for i := 1; i+1 < len(bounds); i++ {
 		at := bounds[i]
@@ -181,7 +181,7 @@ func (c *course) separated(bounds []int) []int {
 }
 
 // lasted returns the seconds from a bound until the rate fell below bottom for longer than a dip.
-func (c *course) lasted(bounds []int, i int, bottom float64) float64 {
+func (c *dropSearch) lasted(bounds []int, i int, bottom float64) float64 {
 	end := i + 1
 	for end+1 < len(bounds) && (c.level(bounds[end], bounds[end+1]) >= bottom || c.seconds(bounds[end], bounds[end+1]) < c.pace.of(dipSeconds)) {
 		end++
@@ -190,12 +190,12 @@ func (c *course) lasted(bounds []int, i int, bottom float64) float64 {
 }
 
 // regimes returns the first blocks of the stretches between lasting drops, and the end.
-func (c *course) regimes() []int {
+func (c *dropSearch) regimes() []int {
 	return append(append([]int{c.begin}, c.lasting...), len(c.values))
 }
 
 // confirm removes the least certain candidate, one at a time, until each is certain.
-func (c *course) confirm() {
+func (c *dropSearch) confirm() {
 	for len(c.lasting) > 0 {
 		bounds := c.regimes()
 		worst, least := -1, 0.0
@@ -220,7 +220,7 @@ func (c *course) confirm() {
 
 // marginOf is margin with the noise of both sides of the drop. Blocks that this or another drop may lie in do not count
 // as noise.
-func (c *course) marginOf(values []float64, from, at, to int) float64 {
+func (c *dropSearch) marginOf(values []float64, from, at, to int) float64 {
 	if from > c.begin && at-from > 2 {
 		from++
 	}
@@ -233,7 +233,7 @@ func (c *course) marginOf(values []float64, from, at, to int) float64 {
 			stretches = append(stretches, deviations(values[side[0]:side[1]]))
 		}
 	}
-	pair := course{values: values, starts: c.starts, ends: c.ends, noise: fitNoise(stretches), extra: c.extra}
+	pair := dropSearch{values: values, starts: c.starts, ends: c.ends, noise: fitNoise(stretches), extra: c.extra}
 	known := max(lengths(stretches)-float64(len(stretches)), 0)
 	pair.noise.innovation = (known*pair.noise.innovation + priorValues*priorNoise*priorNoise) / (known + priorValues)
 	pair.white = whiten(values, pair.noise.correlation)
@@ -244,7 +244,7 @@ func (c *course) marginOf(values []float64, from, at, to int) float64 {
 // before the drop to the lowest of them and all after it to the highest. That can only make the drop smaller. Only
 // sides on which the rate rose several times count as alternating; a drift does not. It reports whether a side
 // alternated.
-func (c *course) flattened(from, at, to int) ([]float64, bool) {
+func (c *dropSearch) flattened(from, at, to int) ([]float64, bool) {
 	flat := slices.Clone(c.values)
 	turned := c.flatten(flat, from, at, func(level, other float64) bool { return level < other })
 	turned = c.flatten(flat, at, to, func(level, other float64) bool { return level > other }) || turned
@@ -252,7 +252,7 @@ func (c *course) flattened(from, at, to int) ([]float64, bool) {
 }
 
 // flatten moves the segments of [from, to) to the level among them that sorts first by before, if they alternate.
-func (c *course) flatten(flat []float64, from, to int, before func(level, other float64) bool) bool {
+func (c *dropSearch) flatten(flat []float64, from, to int, before func(level, other float64) bool) bool {
 	var levels []float64
 	bounds := []int{from}
 	for _, b := range c.segments {
@@ -287,7 +287,7 @@ func (c *course) flatten(flat []float64, from, to int, before func(level, other 
 
 // margin returns by how much a drop at a block is more certain than required: the smallest margin of all criteria, in
 // standard deviations of the noise. A negative margin means that the drop is not certain.
-func (c *course) margin(from, at, to int) float64 {
+func (c *dropSearch) margin(from, at, to int) float64 {
 	n := float64(to - from)
 	_, before, after := c.white.two(from, at, to)
 	drop := before - after

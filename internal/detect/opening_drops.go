@@ -38,7 +38,7 @@ func (a *analysis) findOpenings() {
 		part := &analysis{samples: a.samples[:scale], typical: a.typical, pace: paceOf(a.samples[:scale]), extra: a.extra + scaleExtra}
 		part.findLevels()
 		if a.openingLasts(part, first) {
-			a.adopt(part)
+			a.adoptOpening(part)
 		}
 	}
 }
@@ -97,9 +97,9 @@ func returnsAbove(samples []Sample, level, seconds float64) bool {
 	return false
 }
 
-// adopt adds the drops of the first samples to those of the series, and replaces the dips, outliers and segments of the
+// adoptOpening adds the drops of the first samples to those of the series, and replaces the dips, outliers and segments of the
 // series there.
-func (a *analysis) adopt(part *analysis) {
+func (a *analysis) adoptOpening(part *analysis) {
 	a.times = append(part.times, a.times...)
 	a.begin = part.begin
 	copy(a.aside, part.aside)

@@ -9,9 +9,9 @@ const (
 	returnShare   = 0.3
 )
 
-// lasts evaluates the samples before cleaning. Before the drop, the time near the lower level must be short; after it,
+// dropLasts evaluates the samples before cleaning. Before the drop, the time near the lower level must be short; after it,
 // the time above the middle of both levels.
-func (a *analysis) lasts(start, at, end float64) bool {
+func (a *analysis) dropLasts(start, at, end float64) bool {
 	before, after := a.between(start, at), a.between(at, end)
 	if len(before) < 3 || len(after) < 3 || at-start < a.pace.of(returnSeconds) || end-at < a.pace.of(lastingSeconds) {
 		return false

@@ -35,7 +35,7 @@ func (a *analysis) fillResult() {
 		at := a.times[len(a.times)-1]
 		r.SecondsToBaseline = &at
 	}
-	a.prove()
+	a.boundBucket()
 	a.warn()
 }
 
@@ -98,8 +98,8 @@ func (a *analysis) refillAt(i int, at float64, d Drop) float64 {
 	return d.Refill + (amount+part)/(seconds+length) - amount/seconds
 }
 
-// prove sets the lower bound on the bucket size that follows from a series without a drop.
-func (a *analysis) prove() {
+// boundBucket sets the lower bound on the bucket size that follows from a series without a drop.
+func (a *analysis) boundBucket() {
 	if a.result.Exhausted || a.options.Refill == nil {
 		return
 	}

@@ -48,7 +48,7 @@ func (f *Fill) left() bool { return f != nil && !f.Emptied && f.Least > spent }
 
 // fill returns the fill of a limit; nil if its credits are not tracked.
 func (m Measured) fill(limit *Limit) *Fill {
-	if fill, followed := m.Credits[limit.Name]; followed {
+	if fill, creditAccount := m.Credits[limit.Name]; creditAccount {
 		return &fill
 	}
 	return nil

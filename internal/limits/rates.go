@@ -61,7 +61,7 @@ type Main struct {
 // returns false if no bucket is published, or if several are and the load empties none.
 func (c Computed) Main(load Load) (Main, bool) {
 	if load.BlockBytes <= 0 {
-		load.BlockBytes, c = 1<<20, c.only(Bytes)
+		load.BlockBytes, c = 1<<20, c.ofDimension(Bytes)
 	}
 	course := c.ThrottleTimeline(load, math.Inf(1))
 	var first *Drain
@@ -87,8 +87,8 @@ func (c Computed) Main(load Load) (Main, bool) {
 	return made, true
 }
 
-// only returns the limits of a dimension.
-func (c Computed) only(of Dimension) Computed {
+// ofDimension returns the limits of a dimension.
+func (c Computed) ofDimension(of Dimension) Computed {
 	var kept []Limit
 	for _, limit := range c.Limits {
 		if limit.Dimension == of {

@@ -37,8 +37,8 @@ type ThrottleTimeline struct {
 	Unpublished []*Limit
 }
 
-// bucketOf is the account of a limit's credits during a course.
-type bucketOf struct {
+// limitBucket is the account of a limit's credits during a course.
+type limitBucket struct {
 	limit   *Limit
 	account credits.Account
 	bound   float64 // operations per second, with credits
@@ -96,7 +96,7 @@ func (l *Level) take(operations float64, limit *Limit, burst bool) {
 }
 
 // buckets returns the applicable limits with credits, and the bounds of the others.
-func (c Computed) buckets(load Load) (with []*bucketOf, fixed []Bound) {
+func (c Computed) buckets(load Load) (with []*limitBucket, fixed []Bound) {
 	for index := range c.Limits {
 		limit := &c.Limits[index]
 		if !limit.applies(load) {
@@ -107,14 +107,14 @@ func (c Computed) buckets(load Load) (with []*bucketOf, fixed []Bound) {
 			fixed = append(fixed, bound)
 			continue
 		}
-		with = append(with, &bucketOf{limit: limit, bound: bound.OperationsPerSecond, counted: limit.Burst / bound.OperationsPerSecond, drained: math.Inf(1),
+		with = append(with, &limitBucket{limit: limit, bound: bound.OperationsPerSecond, counted: limit.Burst / bound.OperationsPerSecond, drained: math.Inf(1),
 			account: credits.Open(credits.Bucket{Baseline: limit.Baseline, Burst: limit.Burst, Size: limit.Bucket, Refill: limit.Refill})})
 	}
 	return with, fixed
 }
 
 // secondsLeft returns how long the credits last at a rate of operations per second.
-func (b *bucketOf) secondsLeft(operations float64) float64 {
+func (b *limitBucket) secondsLeft(operations float64) float64 {
 	if b.empty {
 		return math.Inf(1)
 	}
@@ -124,7 +124,7 @@ func (b *bucketOf) secondsLeft(operations float64) float64 {
 }
 
 // spend spends the credits of a level.
-func (b *bucketOf) spend(level Level, start float64) {
+func (b *limitBucket) spend(level Level, start float64) {
 	if b.empty {
 		return
 	}
@@ -137,7 +137,7 @@ func (b *bucketOf) spend(level Level, start float64) {
 }
 
 // finish adds the drains, and the limits with bursts of unpublished length.
-func (c *ThrottleTimeline) finish(of Computed, load Load, buckets []*bucketOf) {
+func (c *ThrottleTimeline) finish(of Computed, load Load, buckets []*limitBucket) {
 	for _, bucket := range buckets {
 		c.Drains = append(c.Drains, Drain{Limit: bucket.limit, Seconds: bucket.drained, RefillSeconds: bucket.account.Bucket().FillSeconds(100)})
 	}

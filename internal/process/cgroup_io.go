@@ -59,12 +59,12 @@ func (g cgroup) isOurs() bool {
 	if err != nil {
 		return false
 	}
-	below, err := Descendants(os.Getpid())
+	descendantsOf, err := Descendants(os.Getpid())
 	if err != nil {
 		return false
 	}
 	ours := map[string]bool{strconv.Itoa(os.Getpid()): true}
-	for _, p := range below {
+	for _, p := range descendantsOf {
 		ours[strconv.Itoa(p.PID)] = true
 	}
 	for _, pid := range strings.Fields(string(text)) {

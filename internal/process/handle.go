@@ -185,7 +185,7 @@ func (h *Handle) members() ([]Process, error) {
 			continue
 		}
 		found[p.PID] = p
-		for _, descendant := range below(processes, p.PID) {
+		for _, descendant := range descendantsOf(processes, p.PID) {
 			found[descendant.PID] = descendant
 		}
 	}

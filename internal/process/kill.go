@@ -58,7 +58,7 @@ func KillDescendants(ctx context.Context, pid int, except ...int) error {
 		}
 		var alive []Process
 		var ended []int
-		for _, p := range below(processes, pid, except...) {
+		for _, p := range descendantsOf(processes, pid, except...) {
 			switch {
 			case !p.ended():
 				alive = append(alive, p)

@@ -136,10 +136,10 @@ func Descendants(pid int) ([]Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return below(processes, pid), nil
+	return descendantsOf(processes, pid), nil
 }
 
-func below(processes []Process, pid int, except ...int) []Process {
+func descendantsOf(processes []Process, pid int, except ...int) []Process {
 	children := map[int][]Process{}
 	for _, p := range processes {
 		children[p.PPID] = append(children[p.PPID], p)
