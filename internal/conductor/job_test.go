@@ -183,7 +183,7 @@ func TestJobOfAgents(t *testing.T) {
 	mixed, _ := connect("4.0.0", "4.0.0", "3.3.0")
 	_, err = mixed.Requests(step, keys, 1, everywhere)
 	var failure *decide.Failure
-	if !errors.As(err, &failure) || failure.Reason != "ToolVersionsDiffer" || !strings.Contains(failure.Message, "versions 4.0.0 (such as target/0) and 3.3.0 (such as target/2)") {
+	if !errors.As(err, &failure) || failure.Reason != "ToolVersionsDiffer" || !strings.Contains(failure.Message, "different versions of ior: 4.0.0 (such as target/0) and 3.3.0 (such as target/2)") {
 		t.Errorf("two versions: %v", err)
 	}
 	// One that was too busy to tell has no other version.
@@ -200,7 +200,7 @@ func TestToolsThatAreNeeded(t *testing.T) {
 		tools []*agentapi.Tool
 		words string
 	}{
-		"not told of": {[]*agentapi.Tool{{Name: "mpirun"}}, "ior: it is not in the client's image"},
+		"not told of": {[]*agentapi.Tool{{Name: "mpirun"}}, "ior: not in the client's image"},
 		"not there":   {[]*agentapi.Tool{{Name: "ior"}, {Name: "mpirun", Problem: "it is not in the PATH"}}, "mpirun: it is not in the PATH"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -162,7 +162,7 @@ var cases = map[string]struct {
 	},
 	"a change that is not known any more": {
 		claims: []discover.Claim{changed(azure("512Gi", "PremiumV2_LRS", "None"), "gold", nil)},
-		says:   []string{"attributes class gold"}, missing: []string{"VolumeAttributesClass gold is not there", "limits.preset"},
+		says:   []string{"attributes class gold"}, missing: []string{"VolumeAttributesClass gold does not exist", "limits.preset"},
 	},
 	"an Azure disk of before CSI": {
 		claims: []discover.Claim{func() discover.Claim {

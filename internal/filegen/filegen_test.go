@@ -98,7 +98,7 @@ func TestFilesAreTheSameAndKept(t *testing.T) {
 	if err := os.Truncate("photos/001/file-00111.txt", 1); err != nil {
 		t.Fatal(err)
 	}
-	if code, said := inFolder(t, usual()...); code != 0 || !strings.HasPrefix(said, "made") {
+	if code, said := inFolder(t, usual()...); code != 0 || !strings.HasPrefix(said, "created") {
 		t.Errorf("%d, %s", code, said)
 	}
 	if again, _, _ := sumOf(t); again != first {

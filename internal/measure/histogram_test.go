@@ -71,7 +71,7 @@ func TestHistogramBinsAscend(t *testing.T) {
 
 func TestHistogramOfRefusesOtherGrids(t *testing.T) {
 	for _, key := range []uint64{128, 130, 1_000_000, 17_112_760_321, math.MaxUint64} {
-		if _, err := HistogramOf(maps.All(map[uint64]uint64{129: 1, key: 1})); err == nil || !strings.Contains(err.Error(), "grid") {
+		if _, err := HistogramOf(maps.All(map[uint64]uint64{129: 1, key: 1})); err == nil || !strings.Contains(err.Error(), "latency bins") {
 			t.Errorf("key %d: error %v", key, err)
 		}
 	}

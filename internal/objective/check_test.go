@@ -33,10 +33,10 @@ func TestCheck(t *testing.T) {
 		"cell":                       {v1alpha1.Objective{Phase: "ramp", Cell: jobs, IOPS: atLeast("1")}, ""},
 		"compression":                {v1alpha1.Objective{Phase: "zip", Ratio: &v1alpha1.RatioObjective{Of: "Compression"}}, ""},
 		"no such phase":              {v1alpha1.Objective{Phase: "none", IOPS: atLeast("1")}, ""}, // the API says so
-		"burst of a steady phase":    {v1alpha1.Objective{Phase: "steady", Burst: atLeast("1M")}, "burst is measured by a burstDrain"},
-		"time of a steady phase":     {v1alpha1.Objective{Phase: "steady", TimeToBaseline: &v1alpha1.DurationBounds{}}, "time to baseline is measured by"},
+		"burst of a steady phase":    {v1alpha1.Objective{Phase: "steady", Burst: atLeast("1M")}, "only burstDrain phases and cooldowns with redrain measure burst"},
+		"time of a steady phase":     {v1alpha1.Objective{Phase: "steady", TimeToBaseline: &v1alpha1.DurationBounds{}}, "measure time to baseline"},
 		"throughput of a pause":      {v1alpha1.Objective{Phase: "pause", Throughput: atLeast("1M")}, "without load"},
-		"refill of a pause":          {v1alpha1.Objective{Phase: "pause", Refill: atLeast("1M")}, "refill is measured by"},
+		"refill of a pause":          {v1alpha1.Objective{Phase: "pause", Refill: atLeast("1M")}, "measure refill"},
 		"throughput of a ramp":       {v1alpha1.Objective{Phase: "ramp", Throughput: atLeast("1M")}, "add cell"},
 		"cell of a steady phase":     {v1alpha1.Objective{Phase: "steady", Cell: jobs, Throughput: atLeast("1M")}, "remove cell"},
 		"latency of a program":       {v1alpha1.Objective{Phase: "zip", Latency: latency("99", "1ms")}, "only fio measures latency"},

@@ -88,7 +88,7 @@ var mpiRefusals = map[string]refusal{
 	"read of more ranks": {mpi().Prepare("layout").Ramp("ramp", v1alpha1.RampProcesses, "30s", 1, 4).WithLoad(builders.IOR().Reads().Engine()),
 		"spec.run.phases[1]", "set clients.processesPerClient to the maximum"},
 	"read of what was written anew": {mpi().Prepare("layout").Steady("write", "1m").Steady("read", "1m").WithLoad(builders.IOR().Reads().Engine()),
-		"spec.run.phases[2]", "phase write rewrites them and may leave them shorter: reads of bytes that nobody wrote measure nothing. " +
+		"spec.run.phases[2]", "phase write rewrites them and may leave them shorter: reading unwritten space measures nothing. " +
 			"Put a phase with `prepare: {}` and the same workload before it, or set useExistingFiles in the workload of write"},
 	"read of other ranks' files": {mpi().PerClient().Prepare("layout").Ramp("ramp", v1alpha1.RampProcesses, "30s", 1, 2).
 		WithLoad(builders.IOR().Reads().Mutate(reorderNone).Engine()), "spec.run.phases[1]", "no earlier phase lays them out"},
@@ -102,7 +102,7 @@ var mpiRefusals = map[string]refusal{
 	"precondition":       {mpi().Prepare("layout").Precondition(1), "spec.run.phases[0].prepare.precondition", "remove it"},
 	"verify by time":     {mpi().Load(builders.IOR().Mutate(func(p *v1alpha1.IORProfile) { p.Verify = new(true) }).Engine()).Steady("write", "1m"), "spec.run.phases[0]", "remove verify"},
 	"ramp of jobs":       {mpi().Ramp("ramp", v1alpha1.RampJobs, "30s", 1, 2), "spec.run.phases[0].ramp.dimension", "use Processes or Clients"},
-	"ramp of many ranks": {mpi().Ramp("ramp", v1alpha1.RampProcesses, "30s", 1, 1025), "spec.run.phases[0].ramp.steps[1]", "1024 at most"},
+	"ramp of many ranks": {mpi().Ramp("ramp", v1alpha1.RampProcesses, "30s", 1, 1025), "spec.run.phases[0].ramp.steps[1]", "at most 1024"},
 	"ramp of ranks of fio": {builders.Benchmark("b").Target("a").Ramp("ramp", v1alpha1.RampProcesses, "30s", 1, 2),
 		"spec.run.phases[0].ramp.dimension", "fio has no ranks: use Jobs"},
 	"sweep of jobs":        {mpi().Sweep("s", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{Jobs: []int32{1, 2}}), "spec.run.phases[0].sweep.axes.jobs", "a ramp of Processes"},

@@ -28,9 +28,9 @@ var phaseRefusals = map[string]refusal{
 	"drain of text": {on().BurstDrain("x", "soon", "1h"), "spec.run.phases[0].burstDrain.minDuration", "such as 1h30m or 90s"},
 	"drain of reads without a layout": {on().BurstDrain("x", "2m", "1h").With(builders.Fio().Reads()),
 		"spec.run.phases[0]", "Put a phase with `prepare: {}`"},
-	"drain without a workload": {on().Workload(nil).BurstDrain("x", "2m", "1h"), "spec.run.phases[0].workload", "give one of them"},
+	"drain without a workload": {on().Workload(nil).BurstDrain("x", "2m", "1h"), "spec.run.phases[0].workload", "set one of them"},
 	"drains longer than the run": {on().BurstDrain("x", "1h", "6h").Cooldown("y", "1h").BurstDrain("z", "1h", "6h").ActiveDeadline("3h"),
-		"spec.run.activeDeadline", "take 3h: raise it"},
+		"spec.run.activeDeadline", "take 3h: raise activeDeadline"},
 
 	// cooldowns
 	"cooldown of no kind": {on().Phase(v1alpha1.Phase{Name: "x", Cooldown: &v1alpha1.CooldownPhase{}}),
@@ -42,20 +42,20 @@ var phaseRefusals = map[string]refusal{
 	"cooldown of a length that is bounded": {on().Cooldown("x", "1h").AtMost("2h"),
 		"spec.run.phases[0].cooldown.maxDuration", "applies only to untilCredits and redrain: remove it"},
 	"cooldown of text":          {on().Cooldown("x", "a while"), "spec.run.phases[0].cooldown.duration", "such as 1h30m or 90s"},
-	"pause longer than the run": {on().Cooldown("x", "50h"), "spec.run.activeDeadline", "take 50h: raise it"},
+	"pause longer than the run": {on().Cooldown("x", "50h"), "spec.run.activeDeadline", "take 50h: raise activeDeadline"},
 	"wait for too much":         {on().UntilCredits("x", 101), "spec.run.phases[0].cooldown.untilCredits.percent", "from 1 to 100"},
 	"wait for nothing":          {on().UntilCredits("x", 0), "spec.run.phases[0].cooldown.untilCredits.percent", "from 1 to 100"},
 	"wait of no length":         {on().UntilCredits("x", 50).AtMost("0s"), "spec.run.phases[0].cooldown.maxDuration", "longer than 0"},
 	"wait longer than the run": {fsx().BurstDrain("x", "2m", "6h").UntilCredits("y", 100).ActiveDeadline("8h"),
-		"spec.run.activeDeadline", "take 8h9m30s: raise it"},
+		"spec.run.activeDeadline", "take 8h9m30s: raise activeDeadline"},
 	"redrain without a pause": {on().BurstDrain("x", "2m", "1h").Redrain("y", "0s"), "spec.run.phases[1].cooldown.redrain.idle", "longer than 0"},
 	"redrain of no known length": {on().Redrain("y", "1h"), "spec.run.phases[0].cooldown.maxDuration",
-		"give maxDuration, for the pause and the drain, or put a burstDrain phase before it"},
+		"set maxDuration (pause and drain together), or put a burstDrain phase before this one"},
 	"redrain before the drain": {on().Redrain("y", "1h").BurstDrain("x", "2m", "1h"), "spec.run.phases[0].cooldown.maxDuration", "set maxDuration"},
 	"redrain without time for the drain": {on().Redrain("y", "1h").AtMost("1h"),
 		"spec.run.phases[0].cooldown.maxDuration", "leaves no time for the drain after the pause of 1h: raise it"},
 	"redrain without a workload": {on().Workload(nil).BurstDrain("x", "2m", "1h").With(builders.Fio()).Redrain("y", "1h"),
-		"spec.run.phases[1].workload", "give one of them"},
+		"spec.run.phases[1].workload", "set one of them"},
 
 	// ramps
 	"ramp of a rate":     {on().Ramp("x", v1alpha1.RampRate, "30s", 1, 2), "spec.run.phases[0].ramp.dimension", "use Clients, Jobs or QueueDepth"},
@@ -69,13 +69,13 @@ var phaseRefusals = map[string]refusal{
 		"spec.run.phases[0].ramp.steps[1]", "must be at most 4: lower it, or raise clients.count"},
 	"ramp of clients that ends in its warm-up": {on().Ramp("x", v1alpha1.RampClients, "5s", 1, 2).With(slow()).Mutate(func(r *v1alpha1.RunSpec) {
 		r.Phases[0].Ramp.WarmUp = "5s"
-	}), "spec.run.phases[0]", "would end in its warm-up with spec.run.phases[0].workload.fio: change the phase or the workload"},
+	}), "spec.run.phases[0]", "would end during the warm-up with spec.run.phases[0].workload.fio: change the phase or the workload"},
 	"ramp of too many jobs": {on().Ramp("x", v1alpha1.RampJobs, "30s", 1, 2048), "spec.run.phases[0]", "must be from 1 to 1024"},
 	"ramp of too many for a number": {on().Ramp("x", v1alpha1.RampQueueDepth, "30s", 1, 1<<40),
 		"spec.run.phases[0].ramp.steps[1]", "must be at most 2147483647: lower it"},
 	"ramp of too deep a queue": {on().Ramp("x", v1alpha1.RampQueueDepth, "30s", 1, 5000), "spec.run.phases[0]", "must be from 1 to 4096"},
 	"ramp of a queue that is none": {on().Workload(builders.Fio().Buffered()).Ramp("x", v1alpha1.RampQueueDepth, "30s", 1, 8),
-		"spec.run.phases[0]", "the engine psync does one operation at a time"},
+		"spec.run.phases[0]", "the I/O engine psync does one operation at a time"},
 	"ramp of a job file": {on().Workload(builders.JobFile(jobFile, "32Mi")).Ramp("x", v1alpha1.RampJobs, "30s", 1, 8),
 		"spec.run.phases[0]", "use the typed fields of the profile in a ramp or sweep"},
 	"ramp that the data does not divide by": {on().Ramp("x", v1alpha1.RampJobs, "30s", 1, 3),
@@ -118,7 +118,7 @@ var phaseRefusals = map[string]refusal{
 		"spec.run.phases[0].sweep.regime", "holds 100.0 MB: use regime Any"},
 	"more steps than a run may have": {builders.Benchmark("b").Target("a").Target("c").Target("d").Clients(4).
 		Sweep("x", v1alpha1.RegimeAny, "1s", wide()).Sequential().Sweep("y", v1alpha1.RegimeAny, "1s", wide()).Sequential(),
-		"spec.run.phases", "at most 1024 steps; with phase y it has more"},
+		"spec.run.phases", "phase y exceeds the limit of 1024 steps per run"},
 
 	"phase of two kinds": {on().Steady("x", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Phases[0].BurstDrain = &v1alpha1.BurstDrainPhase{MaxDuration: "1h"}
@@ -173,7 +173,7 @@ func TestWarnings(t *testing.T) {
 		"a wait for a bucket that is not documented": {on().Throughput("10M", "20M", "", "").UntilCredits("wait", 50),
 			[]string{"the credits of target a will be Unknown", "the phase does not wait, because maxDuration is not set"}},
 		"a wait for what a redrain measures": {on().BurstDrain("burst", "2m", "1h").Redrain("refill", "10m").UntilCredits("wait", 50), nil},
-		"a workload without a load":          {on().Cooldown("wait", "1m").With(builders.Fio()), []string{"phases[0]: its workload is not used"}},
+		"a workload without a load":          {on().Cooldown("wait", "1m").With(builders.Fio()), []string{"phases[0]: the workload is not used"}},
 		"a drain of no known length": {on().Sweep("x", v1alpha1.RegimeBaseline, "1s", depths(1)),
 			[]string{"phases[0].sweep.regime: limits.throughput of target a does not set baseline, burst and bucket: the drain before the cells may end after 1h"}},
 		"cells in a burst of what is only assumed": {fsx().Sweep("x", v1alpha1.RegimeBurst, "1m", depths(1, 8)),

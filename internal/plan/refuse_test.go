@@ -68,7 +68,7 @@ var refusals = map[string]refusal{
 	"rate limit ends in the warm-up": {builders.Benchmark("b").Target("a").Workload(limited()).Steady("write", "10s").WarmUp("10s"),
 		"spec.run.phases[0]", "warmUp 10s must be shorter than duration 10s"},
 	"no workload": {builders.Benchmark("b").Target("a").Workload(nil).Steady("write", "1m"),
-		"spec.run.phases[0].workload", "give one of them"},
+		"spec.run.phases[0].workload", "set one of them"},
 	"empty workload": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Phases[0].Workload = &v1alpha1.Workload{}
 	}), "spec.run.phases[0].workload", "set fio"},
@@ -96,7 +96,7 @@ var refusals = map[string]refusal{
 	"deadline without unit": {builders.Benchmark("b").Target("a").Steady("write", "1m").ActiveDeadline("2 days"),
 		"spec.run.activeDeadline", "such as 1h30m or 90s"},
 	"longer than the run may be": {builders.Benchmark("b").Target("a").Steady("one", "30m").WarmUp("1m").Steady("two", "30m").ActiveDeadline("1h"),
-		"spec.run.activeDeadline", "take 1h1m: raise it"},
+		"spec.run.activeDeadline", "take 1h1m: raise activeDeadline"},
 	"too many clients": {crowd(16, 63), "spec.run.clients.count", "16 targets have 1008 clients in total, the limit is 1000: use fewer clients or fewer targets"},
 	"too many claims": {crowd(2, 400).Mutate(func(r *v1alpha1.RunSpec) {
 		claims := &v1alpha1.ClaimTemplate{Scope: v1alpha1.ClaimPerClient, Spec: builders.ClaimSpec(corev1.ReadWriteOnce, "1Gi")}
@@ -110,7 +110,7 @@ var refusals = map[string]refusal{
 	"two targets in one folder": {builders.Benchmark("b").Target("a").Target("b").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Targets[0].Path, r.Targets[1].Path = "bench", "bench"
 		r.Targets[1].Volumes[0].ClaimName = "a"
-	}), "spec.run.targets[1].path", "spec.run.targets[1].volumes[0].claimName is claim a, which spec.run.targets[0] loads in the same folder"},
+	}), "spec.run.targets[1].path", "spec.run.targets[1].volumes[0].claimName is claim a, which spec.run.targets[0] uses with the same path"},
 	"two targets in one volume's root": {builders.Benchmark("b").Target("a").Target("b").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Targets[1].Volumes[0].ClaimName = "a"
 	}), "spec.run.targets[1].path", "Give each target its own path, such as bench/b"},
@@ -138,7 +138,7 @@ var refusals = map[string]refusal{
 	"two phases of one name": {builders.Benchmark("b").Target("a").Steady("write", "1m").Steady("write", "1m"),
 		"spec.run.phases[1].name", "Duplicate"},
 	"workload of nobody": {builders.Benchmark("b").Target("a").Steady("write", "1m").For("z", builders.Fio()),
-		"spec.run.phases[0].targetWorkloads[0].target", "correct the name"},
+		"spec.run.phases[0].targetWorkloads[0].target", "correct it"},
 	"phase of no kind": {builders.Benchmark("b").Target("a").Phase(v1alpha1.Phase{Name: "what"}),
 		"spec.run.phases[0]", "exactly one of prepare, steady"},
 	"several volumes that do not divide the files": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {

@@ -160,7 +160,7 @@ func TestVerdictsAndMessages(t *testing.T) {
 		"another hash":   {earlier(20), last(20, func(r *Run) { r.Hash = "other" }, 70, 100, 100, 100), standard(), v1alpha1.ReasonTooFewRuns, "0 earlier runs to compare with"},
 		"invalid before": {func() []Run { all := earlier(20); all[4].Valid = false; return all }(), last(20, asItIs, 70, 100, 100, 100), standard(), v1alpha1.ReasonRegressed, "earlier ones"},
 		"accepted": {earlier(20), last(20, asItIs, 70, 100, 100, 100),
-			&v1alpha1.RegressionPolicy{AcceptedSince: new(metav1.NewTime(began.Add(20 * 24 * time.Hour)))}, v1alpha1.ReasonTooFewRuns, "those before 2026-01-21T03:00:00Z do not count"},
+			&v1alpha1.RegressionPolicy{AcceptedSince: new(metav1.NewTime(began.Add(20 * 24 * time.Hour)))}, v1alpha1.ReasonTooFewRuns, "runs before 2026-01-21T03:00:00Z do not count"},
 		"wide tolerance": {earlier(20), last(20, asItIs, 70, 100, 100, 100), &v1alpha1.RegressionPolicy{TolerancePercent: new(int32(50))}, v1alpha1.ReasonNoChange, "is worse"},
 	} {
 		made := Judge(nil, test.stored, test.run, test.policy)

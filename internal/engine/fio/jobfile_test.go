@@ -31,7 +31,7 @@ func TestParseJobFileRefuses(t *testing.T) {
 		{"empty", "", "has no job"},
 		{"only global", "[global]\nbs=4k\n", "has no job"},
 		{"before a section", "bs=4k\n[a]\n", "line 1: option \"bs=4k\" comes before"},
-		{"file name", "[a]\nrw=read\nfilename=/dev/sda\n", "option filename (section [a], line 3) is not allowed: it names a file"},
+		{"file name", "[a]\nrw=read\nfilename=/dev/sda\n", "option filename (section [a], line 3) is not allowed: storagebench names the files"},
 		{"file name of our own", "[a]\nfilename=data.0.0\n", "storagebench names the files"},
 		{"directory", "[global]\ndirectory=/mnt\n[a]\n", "option directory (section [global], line 2)"},
 		{"format of names", "[a]\nfilename_format=../x\n", "storagebench names the files"},
@@ -112,9 +112,9 @@ func TestJobFileLoadRefuses(t *testing.T) {
 		{"direct mmap", "[a]\nsize=1m\nioengine=mmap\ndirect=1\n", "cannot be direct"},
 		{"depth of psync", "[a]\nsize=1m\niodepth=4\n", "one operation at a time"},
 		{"unaligned", "[a]\nsize=1000k\nbs=1000\ndirect=1\n", "multiple of 512"},
-		{"engine's option", "[a]\nsize=1m\nhipri\n", "the engine psync does not have it"},
-		{"many jobs", strings.Repeat("[a]\nsize=1m\nnumjobs=1024\n", 5), "at most 4096"},
-		{"many files", "[a]\nfilesize=4k\nnrfiles=10000\nnumjobs=11\n", "at most 100000"},
+		{"engine's option", "[a]\nsize=1m\nhipri\n", "the I/O engine psync does not have it"},
+		{"many jobs", strings.Repeat("[a]\nsize=1m\nnumjobs=1024\n", 5), "the limit is 4096"},
+		{"many files", "[a]\nfilesize=4k\nnrfiles=10000\nnumjobs=11\n", "the limit is 100000"},
 		{"dataset", "[a]\nsize=1m\n", "set datasetSize to 1048576"},
 	} {
 		if _, err := jobFileLoad(test.text, 1); err == nil || !strings.Contains(err.Error(), test.want) {

@@ -278,14 +278,14 @@ func TestValidate(t *testing.T) {
 		{"no mix", profileWith(func(p *v1alpha1.FioProfile) { p.ReadPercent = nil }), "fio.readPercent", "set 100 for reads"},
 		{"mix", profileWith(withReadPercent(101)), "fio.readPercent", "from 0 to 100"},
 		{"no block", profileWith(func(p *v1alpha1.FioProfile) { p.BlockSize = nil }), "fio.blockSize", "such as 4Ki"},
-		{"block of no bytes", profileWith(withBlock("0")), "fio.blockSize", "more than 0"},
+		{"block of no bytes", profileWith(withBlock("0")), "fio.blockSize", "above 0"},
 		{"block of half bytes", profileWith(withBlock("1500m")), "fio.blockSize", "whole number"},
 		{"unaligned block", profileWith(withBlock("1000"), withDataset("8000")), "fio.blockSize", "multiple of 512"},
 		{"jobs", profileWith(withJobs(0)), "fio.jobs", "from 1 to 1024"},
 		{"depth", profileWith(withDepth(5000)), "fio.queueDepth", "from 1 to 4096"},
 		{"depth of psync", profileWith(withDepth(2), withEngine(v1alpha1.FioPsync)), "fio.queueDepth", "one operation at a time"},
 		{"files", profileWith(withFiles(10_001)), "fio.filesPerJob", "from 1 to 10000"},
-		{"many files", profileWith(withFiles(10_000), withJobs(100), withDataset("8Ti")), "fio.filesPerJob", "at most 100000"},
+		{"many files", profileWith(withFiles(10_000), withJobs(100), withDataset("8Ti")), "fio.filesPerJob", "the limit is 100000"},
 		{"sharing", profileWith(func(p *v1alpha1.FioProfile) { p.FileSharing = "Some" }), "fio.fileSharing", "Some"},
 		{"engine", profileWith(withEngine("exec")), "fio.ioEngine", "exec"},
 		{"external engine", profileWith(withEngine("external:/tmp/x.so")), "fio.ioEngine", "external"},
@@ -299,7 +299,7 @@ func TestValidate(t *testing.T) {
 		{"small share", profileWith(withRate("", 50), withReadPercent(1)), "fio.rateLimit.iops", "too small"},
 		{"fractional rate", profileWith(withRate("500m", 0)), "fio.rateLimit.bytesPerSecond", "whole number"},
 		{"distribution", profileWith(func(p *v1alpha1.FioProfile) { p.RandomDistribution = "zipf:1.2\nexec_prerun=id" }), "fio.randomDistribution", "zipf:THETA"},
-		{"sequential distribution", profileWith(sequential, func(p *v1alpha1.FioProfile) { p.RandomDistribution = "zipf:1.2" }), "fio.randomDistribution", "only for"},
+		{"sequential distribution", profileWith(sequential, func(p *v1alpha1.FioProfile) { p.RandomDistribution = "zipf:1.2" }), "fio.randomDistribution", "applies only to"},
 		{"compressibility", profileWith(func(p *v1alpha1.FioProfile) { p.Compressibility = &v1alpha1.Compressibility{Percent: 101} }), "fio.compressibility.percent", "from 0 to 100"},
 		{"chunk", profileWith(func(p *v1alpha1.FioProfile) {
 			p.Compressibility = &v1alpha1.Compressibility{ChunkSize: new(resource.MustParse("1"))}
@@ -315,7 +315,7 @@ func TestValidate(t *testing.T) {
 		{"second line", profileWith(withOption("nice", "1\nexec_prerun=id")), "fio.options[nice]", "non-ASCII"},
 		{"name with a line", profileWith(withOption("nice=1\nexec_prerun", "id")), "fio.options", "not on the list"},
 		{"option of another engine", profileWith(withOption("sqthread_poll", "1")), "fio.options[sqthread_poll]", "only io_uring"},
-		{"job file and field", profileWith(withJobFile(userJobFile, "2560Ki"), withJobs(1)), "fio.jobs", "takes the place"},
+		{"job file and field", profileWith(withJobFile(userJobFile, "2560Ki"), withJobs(1)), "fio.jobs", "replaces all other fields"},
 		{"job file and dataset", profileWith(withJobFile(userJobFile, "1Gi")), "fio.jobFile", "set datasetSize to 2621440"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -167,14 +167,14 @@ func TestRefusals(t *testing.T) {
 		`ior.blockSize: Invalid value: 4194304: must be a multiple of transferSize (3145728)`: func(p *v1alpha1.IORProfile) {
 			p.TransferSize, p.BlockSize = resource.MustParse("3Mi"), resource.MustParse("4Mi")
 		},
-		`ior.transferSize: Invalid value: 4000: direct I/O needs a multiple of 512`: func(p *v1alpha1.IORProfile) {
+		`ior.transferSize: Invalid value: 4000: must be a multiple of 512`: func(p *v1alpha1.IORProfile) {
 			p.TransferSize, p.BlockSize = resource.MustParse("4k"), resource.MustParse("4M")
 		},
-		`ior.transferSize: Invalid value: 12: IOR moves words of 8 bytes`: func(p *v1alpha1.IORProfile) {
+		`ior.transferSize: Invalid value: 12: must be a multiple of 8`: func(p *v1alpha1.IORProfile) {
 			p.TransferSize, p.BlockSize, p.Direct = resource.MustParse("12"), resource.MustParse("24"), nil
 		},
 		`ior.transferSize: Invalid value: "100m": write a whole number of bytes`: func(p *v1alpha1.IORProfile) { p.TransferSize = resource.MustParse("100m") },
-		`ior.segments: Invalid value: 1000000: blocks of`: func(p *v1alpha1.IORProfile) {
+		`ior.segments: Invalid value: 1000000: with blocks of`: func(p *v1alpha1.IORProfile) {
 			p.BlockSize, p.Segments = resource.MustParse("1Pi"), new(int64(1_000_000))
 		},
 		`ior.segments: Invalid value: 0: write 1 to 1000000`:                            func(p *v1alpha1.IORProfile) { p.Segments = new(int64(0)) },
@@ -256,7 +256,7 @@ func TestVersionsDiffer(t *testing.T) {
 		"must be a multiple of transferSize (3145728)": {iorProfile(func(p *v1alpha1.IORProfile) { p.TransferSize = resource.MustParse("3Mi") }), Parameters{Purpose: Measure}},
 		"is not supported by IOR":                      {pattern(""), Parameters{}},
 		"must be at least 1s":                          {pattern(""), Parameters{Purpose: Measure, Duration: time.Millisecond}},
-		"--random-offset-seed is not in":               {iorProfile(func(p *v1alpha1.IORProfile) { p.Args = []string{"--random-offset-seed=1"} }), Parameters{Purpose: Measure, Version: "3.3.0"}},
+		"does not have --random-offset-seed":           {iorProfile(func(p *v1alpha1.IORProfile) { p.Args = []string{"--random-offset-seed=1"} }), Parameters{Purpose: Measure, Version: "3.3.0"}},
 		"verify: needs repetitions":                    {iorProfile(func(p *v1alpha1.IORProfile) { p.Verify = new(true) }), Parameters{Purpose: Measure, Duration: time.Minute}},
 	} {
 		if _, err := Arguments(test.profile, test.parameters); err == nil || !strings.Contains(err.Error(), wanted) {
