@@ -35,13 +35,13 @@ func cacheOptions(namespaces []string) cache.Options {
 		ReaderFailOnMissingInformer: true,
 		DefaultTransform:            cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Pod{}:            {Label: having(v1alpha1.LabelRun), Transform: benchmarkrun.TrimPod},
+			&corev1.Pod{}:            {Label: hasLabel(v1alpha1.LabelRun), Transform: benchmarkrun.TrimPod},
 			&v1alpha1.BenchmarkRun{}: {Transform: storagebenchmark.TrimEndedRun},
 		},
 	}
 }
 
-func having(label string) labels.Selector {
+func hasLabel(label string) labels.Selector {
 	requirement, err := labels.NewRequirement(label, selection.Exists, nil)
 	if err != nil {
 		panic(err) // the label is a constant of this project, so it is always valid

@@ -64,12 +64,12 @@ type options struct {
 // addImages adds the flags that name images.
 func (o *options) addImages(flags *flag.FlagSet) {
 	flags.StringVar(&o.agentImage, "agent-image", defaultImage("AGENT_IMAGE", "operator"),
-		"`image` with /storagebench-agent, which is copied into the client pods (default $AGENT_IMAGE, or a name that no registry has)")
+		"`image` with /storagebench-agent, which is copied into the client pods (default $AGENT_IMAGE, or a name that is in no registry)")
 	flags.StringVar(&o.fioImage, "fio-image", defaultImage("FIO_IMAGE", "fio"),
-		"`image` of client pods for fio, unless a benchmark names one (default $FIO_IMAGE, or a name that no registry has)")
+		"`image` of client pods for fio, unless a benchmark names one (default $FIO_IMAGE, or a name that is in no registry)")
 	flags.StringVar(&o.iorImage, "ior-image", defaultImage("IOR_IMAGE", "ior"),
 		"`image` of client pods for runs with ior or mdtest, unless a benchmark names one; it must have fio too "+
-			"(default $IOR_IMAGE, or a name that no registry has)")
+			"(default $IOR_IMAGE, or a name that is in no registry)")
 }
 
 // addBounds adds the flags that bound what the operator does at a time.
@@ -77,10 +77,10 @@ func (o *options) addBounds(flags *flag.FlagSet) {
 	flags.DurationVar(&o.lossTimeout, "loss-timeout", time.Minute,
 		"`duration` that an agent may be unreachable, while its pod seems to run, before its client counts as lost")
 	flags.IntVar(&o.parallelRuns, "parallel-runs", 8, "`number` of runs that are reconciled concurrently; others usually wait for milliseconds. "+
-		"It does not bound the live runs: see --max-clients for a bound, and queues to keep runs from overlapping")
-	flags.IntVar(&o.maxClients, "max-clients", 2000, "`number` of clients of live runs in all namespaces together; a run that does not fit waits. "+
-		"Each client takes memory of the operator: raise its memory limit too")
-	flags.IntVar(&o.maxClientsPerNamespace, "max-clients-per-namespace", 1000, "`number` of clients of live runs in each namespace; a run that does not fit waits")
+		"It does not limit the number of live runs: see --max-clients, and queues")
+	flags.IntVar(&o.maxClients, "max-clients", 2000, "`number` of clients of all live runs together; a run beyond it waits. "+
+		"Each client uses memory of the operator: raise its memory limit too")
+	flags.IntVar(&o.maxClientsPerNamespace, "max-clients-per-namespace", 1000, "`number` of clients of all live runs of a namespace; a run beyond it waits")
 }
 
 func parse(arguments []string, output io.Writer) (options, error) {
@@ -115,7 +115,7 @@ func parse(arguments []string, output io.Writer) (options, error) {
 		"the benchmarks' namespaces", o.addPullSecrets)
 	flags.Func("client-labels", "comma-separated `KEY=VALUE` labels for the pods of all runs, unless a benchmark sets another value", o.addClientLabels)
 	flags.StringVar(&o.priorityClass, "priority-class", plan.OperatorPriorityClass,
-		"`name` of the operator's own PriorityClass, which benchmarks may not give to their clients; empty if it has none")
+		"`name` of the operator's own PriorityClass, which clients of benchmarks may not use; empty for none")
 	o.addBounds(flags)
 	flags.StringVar(&o.health, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 disables them")
 	flags.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "log `level`: debug, info, warn or error")
@@ -134,17 +134,17 @@ func parse(arguments []string, output io.Writer) (options, error) {
 		return options{}, fmt.Errorf("--metrics-certificate-dir is %q without --metrics-secure: add --metrics-secure, or remove the directory", o.metricsCertificate)
 	}
 	if o.lossTimeout < time.Second {
-		return options{}, fmt.Errorf("--loss-timeout is %s: give at least 1s, or a short network failure ends runs", o.lossTimeout)
+		return options{}, fmt.Errorf("--loss-timeout is %s: must be at least 1s, or short network failures would end runs", o.lossTimeout)
 	}
 	if o.parallelRuns < 1 || o.parallelRuns > 1000 {
-		return options{}, fmt.Errorf("--parallel-runs is %d: give 1 to 1000", o.parallelRuns)
+		return options{}, fmt.Errorf("--parallel-runs is %d: must be from 1 to 1000", o.parallelRuns)
 	}
 	for _, limit := range []struct {
 		flag  string
 		value int
 	}{{"--max-clients", o.maxClients}, {"--max-clients-per-namespace", o.maxClientsPerNamespace}} {
 		if limit.value < 1 {
-			return options{}, fmt.Errorf("%s is %d: give at least 1, such as the number of pods that the cluster has room for", limit.flag, limit.value)
+			return options{}, fmt.Errorf("%s is %d: must be at least 1, such as the number of pods that the cluster can run", limit.flag, limit.value)
 		}
 	}
 	for _, needed := range []struct{ flag, value, remedy string }{

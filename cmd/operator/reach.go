@@ -17,8 +17,8 @@ const reachEvery = time.Minute
 // errReachChanged ends an operator whose permissions have changed, because watches are set up only once, at the start.
 var errReachChanged = errors.New("the operator's read permissions have changed since startup; restarting to watch what it may read now")
 
-// tellReach logs the namespaces and kinds that the operator may not read, and the namespaces that it watches.
-func (p *parts) tellReach() {
+// logReach logs the namespaces and kinds that the operator may not read, and the namespaces that it watches.
+func (p *dependencies) logReach() {
 	for _, namespace := range p.reach.Left {
 		ctrl.Log.Error(nil, "Skipping a namespace without read permission: grant the operator the Role of config/namespaced/watched there, "+
 			"or name it in the chart's watch.namespaces", "watched", namespace)

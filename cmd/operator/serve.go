@@ -38,19 +38,19 @@ func serve(ctx context.Context, o *options) error {
 	}
 	config.QPS, config.Burst = requestsPerSecond, requestsBurst
 	config.UserAgent = "storagebench-operator/" + version.Version
-	parts, err := prepare(ctx, config, o)
+	dependencies, err := prepare(ctx, config, o)
 	if err != nil {
 		return err
 	}
-	mgr, err := newManager(config, o, parts)
+	mgr, err := newManager(config, o, dependencies)
 	if err != nil {
 		return err
 	}
-	if err := setup(mgr, o, parts); err != nil {
+	if err := setup(mgr, o, dependencies); err != nil {
 		return err
 	}
-	parts.tellReach()
-	ctrl.Log.Info("Starting", "version", version.Version, "namespace", o.namespace, "identity", parts.candidate.Identity(),
+	dependencies.logReach()
+	ctrl.Log.Info("Starting", "version", version.Version, "namespace", o.namespace, "identity", dependencies.candidate.Identity(),
 		"agentImage", o.agentImage, "fioImage", o.fioImage, "iorImage", o.iorImage)
 	if local := o.unpublished(); len(local) > 0 {
 		ctrl.Log.Info("Using images that are in no registry: runs that need them start only on nodes that have loaded them; "+
@@ -60,7 +60,7 @@ func serve(ctx context.Context, o *options) error {
 	defer cancel(nil)
 	go func() {
 		select {
-		case <-parts.candidate.Lost():
+		case <-dependencies.candidate.Lost():
 			cancel(errTakenOver)
 		case <-ctx.Done():
 		}
@@ -80,7 +80,7 @@ func serve(ctx context.Context, o *options) error {
 func findCluster() (*rest.Config, error) {
 	config, err := ctrl.GetConfig()
 	if err != nil {
-		return nil, fmt.Errorf("find the cluster: %w: run in a pod, or give --kubeconfig", err)
+		return nil, fmt.Errorf("find the cluster: %w: run in a pod, or set --kubeconfig", err)
 	}
 	return config, nil
 }
@@ -90,37 +90,37 @@ var errTakenOver = errors.New("another operator became leader while this one was
 
 // prepare does everything that must succeed before any controller starts, so that a faulty installation ends the
 // operator with a one-line error.
-func prepare(ctx context.Context, config *rest.Config, o *options) (parts, error) {
+func prepare(ctx context.Context, config *rest.Config, o *options) (dependencies, error) {
 	api, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return parts{}, fmt.Errorf("make a client: %w", err)
+		return dependencies{}, fmt.Errorf("create a client: %w", err)
 	}
 	if err := installation.Kinds(ctx, api.Discovery()); err != nil {
-		return parts{}, err
+		return dependencies{}, err
 	}
 	master, err := installation.Master(ctx, api.CoreV1(), o.namespace)
 	if err != nil {
-		return parts{}, err
+		return dependencies{}, err
 	}
 	id, err := installation.ID(ctx, api.CoreV1(), o.namespace)
 	if err != nil {
-		return parts{}, err
+		return dependencies{}, err
 	}
 	candidate, err := leader.New(config, o.namespace)
 	if err != nil {
-		return parts{}, err
+		return dependencies{}, err
 	}
-	made := parts{master: master, installation: id, candidate: candidate}
+	made := dependencies{master: master, installation: id, candidate: candidate}
 	if len(o.namespaces) > 0 {
 		made.reviews = api.AuthorizationV1()
 		if made.reach, err = installation.FindReach(ctx, made.reviews, o.namespaces); err != nil {
-			return parts{}, err
+			return dependencies{}, err
 		}
 	}
 	return made, nil
 }
 
-func newManager(config *rest.Config, o *options, p parts) (ctrl.Manager, error) {
+func newManager(config *rest.Config, o *options, p dependencies) (ctrl.Manager, error) {
 	types := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, v1alpha1.AddToScheme} {
 		if err := add(types); err != nil {
@@ -145,7 +145,7 @@ func newManager(config *rest.Config, o *options, p parts) (ctrl.Manager, error) 
 		GracefulShutdownTimeout:             &shutdown,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("make the manager: %w", err)
+		return nil, fmt.Errorf("create the manager: %w", err)
 	}
 	// A standby operator is healthy and ready too: it serves only the kubelet.
 	for name, add := range map[string]func(string, healthz.Checker) error{"healthz": mgr.AddHealthzCheck, "readyz": mgr.AddReadyzCheck} {

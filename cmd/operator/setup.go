@@ -22,8 +22,8 @@ import (
 	"github.com/storagebench/storagebench/internal/version"
 )
 
-// parts holds what the controllers need besides the manager.
-type parts struct {
+// dependencies holds what the controllers need besides the manager.
+type dependencies struct {
 	master       identity.Master
 	installation string
 	candidate    *leader.Candidate
@@ -34,7 +34,7 @@ type parts struct {
 }
 
 // setup adds the controllers to the manager.
-func setup(mgr ctrl.Manager, o *options, p parts) error {
+func setup(mgr ctrl.Manager, o *options, p dependencies) error {
 	someNamespaces := len(o.namespaces) > 0
 	// Several operators may each watch some namespaces. Which of them would validate a profile of the whole cluster is
 	// undefined, so none of them does.

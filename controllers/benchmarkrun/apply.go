@@ -24,23 +24,23 @@ func (r *Reconciler) apply(run *v1alpha1.BenchmarkRun, s *session, seen observat
 	out, err := s.driver.Note(run, clients, seen.snapshot, action)
 	switch action.Kind {
 	case decide.Wait:
-		narrate(run, s, seen)
+		updateProgress(run, s, seen)
 		if finishing(run) {
 			out.Then = func() error { clients.Finish(action.Clients); return nil }
 		}
 	case decide.Start:
 		run.Status.Message = ""
 	case decide.Done:
-		record.Warn(run, leftBehind(run, s)...)
-		record.Finished(run, leftovers(run, s), s.now())
+		record.Warn(run, orphanWarnings(run, s)...)
+		record.Finished(run, remainingData(run, s), s.now())
 		out.Settled = false
 	default: // the driver has already recorded and done everything
 	}
 	return out, err
 }
 
-// patience returns how long to wait after an action if nothing happens.
-func patience(s *session, action decide.Action, out drive.Outcome) time.Duration {
+// longestWait returns how long to wait after an action if nothing happens.
+func longestWait(s *session, action decide.Action, out drive.Outcome) time.Duration {
 	switch {
 	case !out.Settled:
 		return soon
@@ -74,7 +74,7 @@ func (c clients) Replace(keys []decide.ClientKey) error {
 // replacement that was never reached has no files of its own; other agents remove the files of its predecessor.
 func (c clients) Finish([]decide.ClientKey) {
 	late := c.s.now().After(leaving(c.run).LastTransitionTime.Add(c.options.LossTimeout))
-	told := map[string][]decide.ClientKey{}
+	notified := map[string][]decide.ClientKey{}
 	for _, one := range c.seen.snapshot.Clients {
 		m := c.s.members[one.Key]
 		switch {
@@ -84,12 +84,12 @@ func (c clients) Finish([]decide.ClientKey) {
 			m.gone("its agent was never reached")
 		default:
 			m.finishing = true
-			told[one.Key.Target] = append(told[one.Key.Target], one.Key)
+			notified[one.Key.Target] = append(notified[one.Key.Target], one.Key)
 		}
 	}
 	for _, target := range c.run.Spec.Run.Targets {
 		remove := target.DataPolicy != v1alpha1.DataRetain
-		c.s.conductor.Finish(told[target.Name], c.s.finishOptions(target, remove), c.s.answered)
+		c.s.conductor.Finish(notified[target.Name], c.s.finishOptions(target, remove), c.s.answered)
 	}
 }
 

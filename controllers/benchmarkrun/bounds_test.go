@@ -80,8 +80,9 @@ func heapBytes() uint64 {
 	return stats.HeapAlloc + stats.StackInuse
 }
 
-// TestNoConnectionBeforeAnAddress: five runs of 16 targets of 1,000 clients, such as an API server may still have, take no
-// connection and no goroutine per client while they have no pods, and little memory. It does not run beside other tests.
+// TestNoConnectionBeforeAnAddress: five runs of 16 targets of 1,000 clients, such as an API server may still have, take
+// no connection and no goroutine per client while they have no pods, and little memory. It does not run beside other
+// tests.
 func TestNoConnectionBeforeAnAddress(t *testing.T) {
 	const runs, targets, clients = 5, 16, 1000
 	r := offline(t, interceptor.Funcs{})
@@ -89,7 +90,7 @@ func TestNoConnectionBeforeAnAddress(t *testing.T) {
 	for i := range runs {
 		run := crowded(t, fmt.Sprintf("run-%d", i), crowd("claim", targets, 62))
 		run.Spec.Run.Clients.Count = clients
-		if _, err := r.resume(t.Context(), run); err == nil || !strings.Contains(err.Error(), "16000 clients in all, and a run has at most 1000") {
+		if _, err := r.resume(t.Context(), run); err == nil || !strings.Contains(err.Error(), "16000 clients in total, the limit is 1000") {
 			t.Errorf("before its first step it is conducted: %v", err)
 		}
 		// It had begun before there was a bound.
@@ -127,7 +128,8 @@ func TestOneConnectionPerAddress(t *testing.T) {
 	}
 }
 
-// TestCreatesPerReconcile: a reconcile creates a bounded number of objects and asks for the next one, until all are there.
+// TestCreatesPerReconcile: a reconcile creates a bounded number of objects and asks for the next one, until all are
+// there.
 func TestCreatesPerReconcile(t *testing.T) {
 	var mu sync.Mutex
 	created := 0
@@ -167,7 +169,8 @@ func TestCreatesPerReconcile(t *testing.T) {
 	}
 }
 
-// TestRefusedCreatesWait: where a quota refuses the pods, a reconcile tries some and leaves the others to the next beat.
+// TestRefusedCreatesWait: where a quota refuses the pods, a reconcile tries some and leaves the others to the next
+// beat.
 func TestRefusedCreatesWait(t *testing.T) {
 	var mu sync.Mutex
 	tried := 0
@@ -209,7 +212,7 @@ func TestEventsAreReadOfSomePods(t *testing.T) {
 		t.Errorf("events were read %d times", lists)
 	}
 	for _, one := range clients {
-		if one.Message != "its pod is Pending on node (none yet)" {
+		if one.Message != "pod is Pending on node (none yet)" {
 			t.Errorf("client %s: %q", one.Key, one.Message)
 		}
 	}

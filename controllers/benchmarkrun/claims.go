@@ -28,19 +28,19 @@ type claimed struct {
 	warnings []v1alpha1.Warning
 }
 
-// asked is an existing claim and the run's uses of it.
-type asked struct {
+// usedClaim is an existing claim and the run's uses of it.
+type usedClaim struct {
 	claim *corev1.PersistentVolumeClaim
 	// volume is nil if the claim is not bound, or the operator may not read the volume.
 	volume *corev1.PersistentVolume
-	// wanted lists the volumes of targets that use the claim. A claim given by name may be used by several.
-	wanted []wanted
+	// volumes lists the volumes of targets that use the claim. A claim given by name may be used by several.
+	volumes []volumeUse
 	// pods is the number of pods of the run that use the claim.
 	pods int
 }
 
-// wanted is a volume of a target.
-type wanted struct {
+// volumeUse is a volume of a target.
+type volumeUse struct {
 	target *v1alpha1.Target
 	volume *v1alpha1.Volume
 	path   *field.Path
@@ -52,7 +52,7 @@ func (r *Reconciler) inspect(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 	if s.claimed != nil || ending(run) || !run.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	all, err := r.askedClaims(ctx, run)
+	all, err := r.usedClaims(ctx, run)
 	if err != nil {
 		return err
 	}
@@ -69,25 +69,25 @@ func (r *Reconciler) inspect(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 	if err != nil {
 		return err
 	}
-	found.place(all, users)
+	found.placePods(all, users)
 	if len(run.Status.Steps) == 0 {
-		found.busy(all, users)
+		found.checkIdle(all, users)
 	}
 	s.claimed = found
 	return nil
 }
 
-// askedClaims returns the claims of a run that exist before it begins: those given by name, and those that were created
+// usedClaims returns the claims of a run that exist before it begins: those given by name, and those that were created
 // earlier for its benchmark.
-func (r *Reconciler) askedClaims(ctx context.Context, run *v1alpha1.BenchmarkRun) ([]*asked, error) {
-	var all []*asked
+func (r *Reconciler) usedClaims(ctx context.Context, run *v1alpha1.BenchmarkRun) ([]*usedClaim, error) {
+	var all []*usedClaim
 	targets := field.NewPath("spec", "run", "targets")
 	var kept map[string]*corev1.PersistentVolumeClaim
 	for i := range run.Spec.Run.Targets {
 		target := &run.Spec.Run.Targets[i]
 		for j := range target.Volumes {
 			volume := &target.Volumes[j]
-			want := wanted{target: target, volume: volume, path: targets.Index(i).Child("volumes").Index(j)}
+			want := volumeUse{target: target, volume: volume, path: targets.Index(i).Child("volumes").Index(j)}
 			switch {
 			case volume.ClaimTemplate == nil:
 				found, err := r.named(ctx, run, &all, volume.ClaimName)
@@ -95,7 +95,7 @@ func (r *Reconciler) askedClaims(ctx context.Context, run *v1alpha1.BenchmarkRun
 					return nil, err
 				}
 				if found != nil {
-					found.wanted = append(found.wanted, want)
+					found.volumes = append(found.volumes, want)
 					found.pods += clientsOf(run)
 				}
 			case volume.ClaimTemplate.Lifetime == v1alpha1.ClaimForBenchmark:
@@ -123,7 +123,7 @@ func clientsOf(run *v1alpha1.BenchmarkRun) int { return max(1, int(run.Spec.Run.
 
 // named reads a claim by name, unless it was read already. It returns nil if the claim does not exist; pods wait for a
 // claim that is created later.
-func (r *Reconciler) named(ctx context.Context, run *v1alpha1.BenchmarkRun, all *[]*asked, name string) (*asked, error) {
+func (r *Reconciler) named(ctx context.Context, run *v1alpha1.BenchmarkRun, all *[]*usedClaim, name string) (*usedClaim, error) {
 	for _, one := range *all {
 		if one.claim.Name == name {
 			return one, nil
@@ -137,7 +137,7 @@ func (r *Reconciler) named(ctx context.Context, run *v1alpha1.BenchmarkRun, all 
 	if err != nil {
 		return nil, fmt.Errorf("read claim %s: %w", name, err)
 	}
-	one := &asked{claim: claim}
+	one := &usedClaim{claim: claim}
 	*all = append(*all, one)
 	return one, nil
 }
@@ -151,7 +151,7 @@ func (r *Reconciler) keptClaims(ctx context.Context, run *v1alpha1.BenchmarkRun)
 	}
 	kept := map[string]*corev1.PersistentVolumeClaim{}
 	for i := range list.Items {
-		if r.proves(&list.Items[i], types.UID(run.Spec.BenchmarkRef.UID)) {
+		if r.hasProof(&list.Items[i], types.UID(run.Spec.BenchmarkRef.UID)) {
 			kept[list.Items[i].Name] = &list.Items[i]
 		}
 	}
@@ -159,15 +159,15 @@ func (r *Reconciler) keptClaims(ctx context.Context, run *v1alpha1.BenchmarkRun)
 }
 
 // keptOf returns the existing claims of one template.
-func keptOf(run *v1alpha1.BenchmarkRun, want wanted, kept map[string]*corev1.PersistentVolumeClaim) []*asked {
+func keptOf(run *v1alpha1.BenchmarkRun, want volumeUse, kept map[string]*corev1.PersistentVolumeClaim) []*usedClaim {
 	count, pods := 1, clientsOf(run)
 	if want.volume.ClaimTemplate.Scope == v1alpha1.ClaimPerClient {
 		count, pods = pods, 1
 	}
-	var all []*asked
+	var all []*usedClaim
 	for index := range count {
 		if claim := kept[objects.ClaimName(run, *want.target, *want.volume, index)]; claim != nil {
-			all = append(all, &asked{claim: claim, wanted: []wanted{want}, pods: pods})
+			all = append(all, &usedClaim{claim: claim, volumes: []volumeUse{want}, pods: pods})
 		}
 	}
 	return all
@@ -199,9 +199,9 @@ func boundVolume(claim *corev1.PersistentVolumeClaim, read func(name string) (*c
 }
 
 // refusal returns the first use of a claim that is not allowed; nil if there is none.
-func refusal(run *v1alpha1.BenchmarkRun, all []*asked, planned plan.Plan) *field.Error {
+func refusal(run *v1alpha1.BenchmarkRun, all []*usedClaim, planned plan.Plan) *field.Error {
 	for _, one := range all {
-		for _, want := range one.wanted {
+		for _, want := range one.volumes {
 			claim := claims.Claim{
 				Name: one.claim.Name, Path: want.path.Child("claimName"),
 				Modes: claims.Modes(one.claim), Asked: one.claim.Spec.AccessModes,
@@ -226,7 +226,7 @@ func refusal(run *v1alpha1.BenchmarkRun, all []*asked, planned plan.Plan) *field
 }
 
 // storageOf returns what the pods of a target depend on, from its existing claims and its templates.
-func storageOf(run *v1alpha1.BenchmarkRun, target *v1alpha1.Target, all []*asked, planned plan.Plan) objects.Storage {
+func storageOf(run *v1alpha1.BenchmarkRun, target *v1alpha1.Target, all []*usedClaim, planned plan.Plan) objects.Storage {
 	var made objects.Storage
 	writes, changes := planned.FirstWrite(target.Name) != "", planned.FirstChange(target) != ""
 	for j := range target.Volumes {
@@ -236,11 +236,11 @@ func storageOf(run *v1alpha1.BenchmarkRun, target *v1alpha1.Target, all []*asked
 				made.Devices = append(made.Devices, volume.Name)
 			}
 			if template.Scope != v1alpha1.ClaimPerClient && clientsOf(run) > 1 && claims.OneNode(template.Spec.AccessModes, writes) {
-				made.Together = []string{target.Name}
+				made.SameNodeTargets = []string{target.Name}
 			}
 			continue
 		}
-		at := slices.IndexFunc(all, func(one *asked) bool { return one.claim.Name == volume.ClaimName })
+		at := slices.IndexFunc(all, func(one *usedClaim) bool { return one.claim.Name == volume.ClaimName })
 		if at < 0 {
 			continue
 		}
@@ -255,16 +255,16 @@ func storageOf(run *v1alpha1.BenchmarkRun, target *v1alpha1.Target, all []*asked
 }
 
 // readOnly reports whether a claim cannot be written to.
-func readOnly(one *asked) bool {
+func readOnly(one *usedClaim) bool {
 	return claims.ReadOnly(one.claim.Spec.AccessModes) || discover.MountedReadOnly(one.volume) != ""
 }
 
-// place puts the pods of a claim that only one node at a time can use together, and on the node where the claim is
+// placePods puts the pods of a claim that only one node at a time can use together, and on the node where the claim is
 // already in use.
-func (c *claimed) place(all []*asked, users map[*asked][]user) {
+func (c *claimed) placePods(all []*usedClaim, users map[*usedClaim][]user) {
 	for _, one := range all {
-		writes := slices.ContainsFunc(one.wanted, func(w wanted) bool { return !slices.Contains(c.storage[w.target.Name].ReadOnly, w.volume.Name) })
-		perClient := slices.ContainsFunc(one.wanted, func(w wanted) bool {
+		writes := slices.ContainsFunc(one.volumes, func(w volumeUse) bool { return !slices.Contains(c.storage[w.target.Name].ReadOnly, w.volume.Name) })
+		perClient := slices.ContainsFunc(one.volumes, func(w volumeUse) bool {
 			return w.volume.ClaimTemplate != nil && w.volume.ClaimTemplate.Scope == v1alpha1.ClaimPerClient
 		})
 		if perClient || !claims.OneNode(claims.Modes(one.claim), writes) {
@@ -272,17 +272,17 @@ func (c *claimed) place(all []*asked, users map[*asked][]user) {
 		}
 		node := nodeOf(users[one])
 		var targets []string
-		for _, want := range one.wanted {
+		for _, want := range one.volumes {
 			// Targets that were already placed together with one of these now share a node with all of them.
 			targets = append(targets, want.target.Name)
-			targets = append(targets, c.storage[want.target.Name].Together...)
+			targets = append(targets, c.storage[want.target.Name].SameNodeTargets...)
 		}
 		slices.Sort(targets)
 		targets = slices.Compact(targets)
 		for _, name := range targets {
 			on := c.storage[name]
 			if one.pods > 1 {
-				on.Together = targets
+				on.SameNodeTargets = targets
 			}
 			if node != "" {
 				on.Node = node

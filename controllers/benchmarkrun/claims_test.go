@@ -110,8 +110,8 @@ func TestClaimsThatDoNotAllowIt(t *testing.T) {
 	}{
 		"one node, two nodes wanted": {corev1.ReadWriteOnce, nil, v1alpha1.SpreadOnePerNode,
 			[]string{"spec.run.targets[0].volumes[0].claimName", "claim data is ReadWriteOnce", "set spec.run.clients.spread to Any"}},
-		"one pod, two wanted": {corev1.ReadWriteOncePod, nil, v1alpha1.SpreadAny, []string{"is ReadWriteOncePod, and 2 clients would use it"}},
-		"only for reading":    {corev1.ReadOnlyMany, nil, v1alpha1.SpreadAny, []string{"claim data is ReadOnlyMany, and phase layout writes to it", "use a claim that is ReadWriteMany"}},
+		"one pod, two wanted": {corev1.ReadWriteOncePod, nil, v1alpha1.SpreadAny, []string{"is ReadWriteOncePod, but 2 clients would use it"}},
+		"only for reading":    {corev1.ReadOnlyMany, nil, v1alpha1.SpreadAny, []string{"claim data is ReadOnlyMany, but phase layout writes to it", "use a claim that is ReadWriteMany"}},
 		"mounted read-only": {corev1.ReadWriteMany, func(v *corev1.PersistentVolume) { v.Spec.CSI.ReadOnly = true }, v1alpha1.SpreadAny,
 			[]string{"is mounted read-only (readOnly is true in PersistentVolume"}},
 	} {
@@ -139,7 +139,7 @@ func TestClaimOfAnotherTemplate(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "b-data-data", Labels: map[string]string{v1alpha1.LabelBenchmark: "b"}, OwnerReferences: []metav1.OwnerReference{owner}},
 		Spec:       builders.ClaimSpec(corev1.ReadWriteMany, "50Gi"),
 	}
-	must(t, (&Reconciler{client: api, options: Options{Master: master}}).prove(made, owner.UID))
+	must(t, (&Reconciler{client: api, options: Options{Master: master}}).addProof(made, owner.UID))
 	must(t, api.Create(t.Context(), made))
 	run := w.start(small().Template(v1alpha1.ClaimShared, v1alpha1.ClaimForBenchmark, spec))
 	w.refused(run, v1alpha1.ReasonClaimUnfit, "claimTemplate.spec.resources.requests.storage", `"100Gi"`, "the claim b-data-data", "has 50Gi: write that, or delete the claim")
@@ -252,8 +252,8 @@ func TestStorageIsDescribed(t *testing.T) {
 	}
 }
 
-// TestVolumeOfAnotherClaim: a claim that names a volume which is not its own is used as it is, and nothing of that volume
-// is described.
+// TestVolumeOfAnotherClaim: a claim that names a volume which is not its own is used as it is, and nothing of that
+// volume is described.
 func TestVolumeOfAnotherClaim(t *testing.T) {
 	t.Parallel()
 	for _, phase := range []corev1.PersistentVolumeClaimPhase{corev1.ClaimPending, corev1.ClaimBound} {
@@ -302,7 +302,7 @@ func TestWithoutRights(t *testing.T) {
 	w.until(run, "described", func() bool { return len(run.Status.Storage) > 0 })
 	missing := fmt.Sprint(run.Status.Storage[0].Missing)
 	for _, kind := range []string{"persistentvolumes", "storageclasses", "nodes"} {
-		if !strings.Contains(missing, "the operator could not read "+kind+" (the operator has no right to)") {
+		if !strings.Contains(missing, "the operator cannot read "+kind+" (permission denied)") {
 			t.Errorf("nothing of %s in %s", kind, missing)
 		}
 	}

@@ -58,18 +58,18 @@ func (r *Reconciler) begin(ctx context.Context, run *v1alpha1.BenchmarkRun) (ctr
 	if why := replacedBy(run); why != nil {
 		return r.withdraw(ctx, run, *why)
 	}
-	if room, result, err := r.awaitRoom(ctx, run); err != nil || !room {
+	if fits, result, err := r.awaitCapacity(ctx, run); err != nil || !fits {
 		return result, err
 	}
 	if turn, result, err := r.takeTurn(ctx, run); err != nil || !turn {
 		return result, err
 	}
-	if room, err := r.takeRoom(ctx, run); err != nil || !room {
+	if fits, err := r.takeCapacity(ctx, run); err != nil || !fits {
 		return ctrl.Result{RequeueAfter: soon}, err
 	}
 	if err := r.noteBeginning(ctx, run); err != nil {
 		r.admitted.forget(client.ObjectKeyFromObject(run))
-		return again(err, "note the beginning of the run")
+		return retryConflict(err, "record the start of the run")
 	}
 	return r.conduct(ctx, run)
 }
@@ -91,7 +91,7 @@ func (r *Reconciler) noteBeginning(ctx context.Context, run *v1alpha1.BenchmarkR
 	if err := r.store(ctx, before, run); err != nil {
 		return err
 	}
-	r.tell(run, before)
+	r.sendEvents(run, before)
 	return nil
 }
 
@@ -123,10 +123,10 @@ func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (c
 		r.keepSeries(ctx, run, *out.Series)
 	}
 	if err := r.store(ctx, before, run); err != nil {
-		return again(err, "note what happened")
+		return retryConflict(err, "update the status")
 	}
 	session.follows(run)
-	r.tell(run, before)
+	r.sendEvents(run, before)
 	if out.Then != nil {
 		if err := out.Then(); err != nil {
 			return ctrl.Result{}, err
@@ -139,12 +139,12 @@ func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (c
 	if more {
 		return ctrl.Result{RequeueAfter: soon}, nil
 	}
-	return ctrl.Result{RequeueAfter: patience(session, action, out)}, nil
+	return ctrl.Result{RequeueAfter: longestWait(session, action, out)}, nil
 }
 
-// again retries after a conflict: the run was changed, such as its labels, and the decision has to be made on its
-// current state. It ignores a run that no longer exists.
-func again(err error, intent string) (ctrl.Result, error) {
+// retryConflict retries after a conflict: the run was changed, such as its labels, and the decision has to be made on
+// its current state. It ignores a run that no longer exists.
+func retryConflict(err error, intent string) (ctrl.Result, error) {
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: 10 * time.Millisecond}, nil
 	}

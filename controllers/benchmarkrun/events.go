@@ -14,29 +14,29 @@ import (
 	"github.com/storagebench/storagebench/internal/discover"
 )
 
-// news is an event about a run. It is sent once the status change that it reports is stored.
-type news struct {
+// runEvent is an event about a run. It is sent once the status change that it reports is stored.
+type runEvent struct {
 	kind, reason string
 	// action is the machine-readable name of what the operator did.
 	action, note string
 }
 
-// tell sends events about what is new in a status that was stored.
-func (r *Reconciler) tell(run, before *v1alpha1.BenchmarkRun) {
-	for _, one := range newsOf(run, before) {
-		r.say(run, one.kind, one.reason, one.action, "%s", one.note)
+// sendEvents sends events about what is new in a status that was stored.
+func (r *Reconciler) sendEvents(run, before *v1alpha1.BenchmarkRun) {
+	for _, one := range runEventsOf(run, before) {
+		r.sendEvent(run, one.kind, one.reason, one.action, "%s", one.note)
 	}
 }
 
-// newsOf returns events about the changes from one status to the next that users want to see.
-func newsOf(run, before *v1alpha1.BenchmarkRun) []news {
-	var all []news
+// runEventsOf returns events about the changes from one status to the next that users want to see.
+func runEventsOf(run, before *v1alpha1.BenchmarkRun) []runEvent {
+	var all []runEvent
 	add := func(kind, reason, action, note string, arguments ...any) {
-		all = append(all, news{kind, reason, action, fmt.Sprintf(note, arguments...)})
+		all = append(all, runEvent{kind, reason, action, fmt.Sprintf(note, arguments...)})
 	}
 	turn(run, before, add)
 	if before.Status.StartTime == nil && run.Status.StartTime != nil {
-		add(corev1.EventTypeNormal, v1alpha1.EventRunStarted, "BeginRun", "its %d steps begin once its clients are there", len(run.Spec.Steps))
+		add(corev1.EventTypeNormal, v1alpha1.EventRunStarted, "BeginRun", "run with %d steps: starting clients", len(run.Spec.Steps))
 	}
 	if len(before.Status.Environments) == 0 && len(run.Status.Environments) > 0 {
 		add(corev1.EventTypeNormal, v1alpha1.EventClientsReady, "Connect", "all clients are connected")
@@ -45,18 +45,18 @@ func newsOf(run, before *v1alpha1.BenchmarkRun) []news {
 	for i := len(before.Status.LostClients); i < len(run.Status.LostClients); i++ {
 		lost, then := run.Status.LostClients[i], ""
 		if lost.Replaced {
-			then = "; another one takes its place"
+			then = " and is replaced"
 		}
 		add(corev1.EventTypeWarning, v1alpha1.EventClientLost, "LoseClient", "client %s/%d was lost%s: %s", lost.Target, lost.Client, then, lost.Reason)
 	}
 	for i := len(before.Status.Warnings); i < len(run.Status.Warnings); i++ {
 		if warning := run.Status.Warnings[i]; warning.Type == v1alpha1.WarningVolumeInUse {
-			add(corev1.EventTypeWarning, v1alpha1.EventVolumeInUse, "LookAtClaims", "%s", warning.Message)
+			add(corev1.EventTypeWarning, v1alpha1.EventVolumeInUse, "CheckClaims", "%s", warning.Message)
 		}
 	}
 	if kinds := discover.Unread(run.Status.Storage); len(before.Status.Storage) == 0 && len(kinds) > 0 {
 		add(corev1.EventTypeWarning, v1alpha1.EventDiscoveryDenied, "DescribeStorage",
-			"the operator has no right to read %s: what limits apply, and who else uses the volumes, is not known by them", strings.Join(kinds, ", "))
+			"the operator may not read %s, so documented limits or other users of the volumes may be unknown", strings.Join(kinds, ", "))
 	}
 	failed, ended := isTrue(run, v1alpha1.ConditionFailed), run.Status.EndTime != nil
 	if failed != nil && isTrue(before, v1alpha1.ConditionFailed) == nil && !ended {
@@ -95,13 +95,13 @@ func steps(run, before *v1alpha1.BenchmarkRun, add adder) {
 		}
 		switch fact.State {
 		case v1alpha1.StepRunning:
-			add(corev1.EventTypeNormal, v1alpha1.EventStepStarted, "StartStep", "step %s began", stepName(fact))
+			add(corev1.EventTypeNormal, v1alpha1.EventStepStarted, "StartStep", "step %s started", stepName(fact))
 		case v1alpha1.StepSucceeded:
 			why := ""
 			if fact.Conclusion != "" {
-				why = "; it was ended since enough was measured: " + fact.Conclusion
+				why = ", ended early: " + fact.Conclusion
 			}
-			add(corev1.EventTypeNormal, v1alpha1.EventStepSucceeded, "EndStep", "step %s has its result%s", stepName(fact), why)
+			add(corev1.EventTypeNormal, v1alpha1.EventStepSucceeded, "EndStep", "step %s completed%s", stepName(fact), why)
 		case v1alpha1.StepFailed:
 			add(corev1.EventTypeWarning, v1alpha1.EventStepFailed, "EndStep", "step %s: %s", stepName(fact), fact.Message)
 		case v1alpha1.StepStarting, v1alpha1.StepCollecting, v1alpha1.StepSkipped:
@@ -116,10 +116,10 @@ func end(run *v1alpha1.BenchmarkRun, failed *metav1.Condition, add adder) {
 	case failed != nil:
 		add(corev1.EventTypeWarning, v1alpha1.EventRunFailed, "EndRun", "%s: %s", failed.Reason, failed.Message)
 	case valid != nil && valid.Status == metav1.ConditionFalse:
-		add(corev1.EventTypeWarning, v1alpha1.EventRunInvalid, "EndRun", "every phase has its result, and they measure something else than was asked for: %s: %s",
+		add(corev1.EventTypeWarning, v1alpha1.EventRunInvalid, "EndRun", "all phases completed, but the results are invalid: %s: %s",
 			valid.Reason, valid.Message)
 	default:
-		add(corev1.EventTypeNormal, v1alpha1.EventRunComplete, "EndRun", "every phase has its result")
+		add(corev1.EventTypeNormal, v1alpha1.EventRunComplete, "EndRun", "all phases completed")
 	}
 	for _, left := range run.Status.DataLeft {
 		add(corev1.EventTypeWarning, v1alpha1.EventDataLeft, "RemoveData", "%s: %s", left.Path, left.Reason)
@@ -134,7 +134,7 @@ func isTrue(run *v1alpha1.BenchmarkRun, kind string) *metav1.Condition {
 	return nil
 }
 
-func (r *Reconciler) say(run runtime.Object, kind, reason, action, note string, arguments ...any) {
+func (r *Reconciler) sendEvent(run runtime.Object, kind, reason, action, note string, arguments ...any) {
 	r.events.Eventf(run, nil, kind, reason, action, "%s", v1alpha1.EventNote(note, arguments...))
 }
 

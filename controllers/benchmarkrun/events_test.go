@@ -47,14 +47,14 @@ func TestNews(t *testing.T) {
 		"its end":    {step(v1alpha1.StepRunning), step(v1alpha1.StepFailed), []string{"StepFailed no space"}},
 		"a client": {plain, live(func(s *v1alpha1.BenchmarkRunStatus) {
 			s.LostClients = []v1alpha1.LostClient{{Target: "a", Client: 3, Reason: "its node is gone", Replaced: true}}
-		}), []string{"ClientLost a/3 was lost; another one takes its place: its node is gone"}},
+		}), []string{"ClientLost a/3 was lost and is replaced: its node is gone"}},
 		"a guest": {plain, live(func(s *v1alpha1.BenchmarkRunStatus) {
 			s.Warnings = []v1alpha1.Warning{{Type: v1alpha1.WarningVolumeInUse, Message: "pod x"}, {Type: v1alpha1.WarningNotSteady}}
 		}), []string{"VolumeInUse pod x"}},
 		"knows little": {plain, live(func(s *v1alpha1.BenchmarkRunStatus) {
 			s.Storage = []v1alpha1.StorageDescription{
-				{Missing: []v1alpha1.MissingFact{{Field: "the right to read nodes"}, {Field: "limits.preset"}}},
-				{Missing: []v1alpha1.MissingFact{{Field: "the right to read nodes"}, {Field: "the right to read persistentvolumes"}}}}
+				{Missing: []v1alpha1.MissingFact{{Field: "permission to read nodes"}, {Field: "limits.preset"}}},
+				{Missing: []v1alpha1.MissingFact{{Field: "permission to read nodes"}, {Field: "permission to read persistentvolumes"}}}}
 		}), []string{"DiscoveryDenied no right to read nodes, persistentvolumes:"}},
 		"stops": {plain, live(func(s *v1alpha1.BenchmarkRunStatus) {
 			s.Conditions = []metav1.Condition{condition(v1alpha1.ConditionFailed, metav1.ConditionTrue)}
@@ -75,15 +75,15 @@ func TestNews(t *testing.T) {
 		}), []string{"RunComplete every phase"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := newsOf(test.run, test.before)
-			same := slices.EqualFunc(got, test.want, func(told news, want string) bool {
+			got := runEventsOf(test.run, test.before)
+			same := slices.EqualFunc(got, test.want, func(told runEvent, want string) bool {
 				reason, part, _ := strings.Cut(want, " ")
 				return told.reason == reason && strings.Contains(told.note, part)
 			})
 			if !same {
 				t.Errorf("got %+v, want %q", got, test.want)
 			}
-			if again := newsOf(test.run, test.run); len(again) > 0 {
+			if again := runEventsOf(test.run, test.run); len(again) > 0 {
 				t.Errorf("told twice: %+v", again)
 			}
 		})
@@ -94,7 +94,7 @@ func TestNews(t *testing.T) {
 func TestNotesFit(t *testing.T) {
 	recorder := events.NewFakeRecorder(1)
 	r := &Reconciler{events: recorder}
-	r.say(&v1alpha1.BenchmarkRun{}, "Normal", "Reason", "Act", "step %s: %s", "00-read", strings.Repeat("€", 900))
+	r.sendEvent(&v1alpha1.BenchmarkRun{}, "Normal", "Reason", "Act", "step %s: %s", "00-read", strings.Repeat("€", 900))
 	note, whole := strings.CutPrefix(<-recorder.Events, "Normal Reason ")
 	if !whole || len(note) > 1024 || !strings.HasPrefix(note, "step 00-read: €€") || !strings.HasSuffix(note, "€...") {
 		t.Errorf("%d bytes: %s", len(note), note)

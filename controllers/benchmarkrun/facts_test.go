@@ -86,12 +86,12 @@ func TestLeftovers(t *testing.T) {
 		"both have said so":                        {answers: [2]*agentapi.FinishResponse{removed, removed}, members: [2]member{{met: true}, {met: true}}},
 		"one could not":                            {answers: [2]*agentapi.FinishResponse{removed, {Problem: "read-only"}}, members: [2]member{{met: true}, {met: true}}, want: []string{"read-only"}},
 		"one was lost, the other tidied":           {answers: [2]*agentapi.FinishResponse{removed, nil}, members: [2]member{{met: true}, {met: true, lost: true}}},
-		"lost with a volume of its own":            {volume: v1alpha1.Volume{ClaimTemplate: perClient}, answers: [2]*agentapi.FinishResponse{removed, nil}, members: [2]member{{met: true}, {met: true, lost: true}}, want: []string{"client data/1 was lost before it could say that its data is removed"}},
+		"lost with a volume of its own":            {volume: v1alpha1.Volume{ClaimTemplate: perClient}, answers: [2]*agentapi.FinishResponse{removed, nil}, members: [2]member{{met: true}, {met: true, lost: true}}, want: []string{"client data/1 was lost before it confirmed that its data was removed"}},
 		"its claim goes with the run":              {volume: v1alpha1.Volume{ClaimTemplate: &v1alpha1.ClaimTemplate{}}, members: [2]member{{met: true, lost: true}, {met: true, lost: true}}},
-		"its claim goes, an existing volume stays": {volume: v1alpha1.Volume{ClaimTemplate: &v1alpha1.ClaimTemplate{AllowExistingVolumes: new(true)}}, members: [2]member{{met: true, lost: true}, {}}, want: []string{"client data/0 was lost before it could say that its data is removed"}},
+		"its claim goes, an existing volume stays": {volume: v1alpha1.Volume{ClaimTemplate: &v1alpha1.ClaimTemplate{AllowExistingVolumes: new(true)}}, members: [2]member{{met: true, lost: true}, {}}, want: []string{"client data/0 was lost before it confirmed that its data was removed"}},
 		"never there":                              {},
 		"gone, and its pod had succeeded":          {members: [2]member{{met: true, lost: true, tidy: true}, {met: true, lost: true, tidy: true}}},
-		"both silent":                              {members: [2]member{{met: true}, {met: true, lost: true}}, want: []string{"client data/0 was lost before it could say that its data is removed", "client data/1 was lost before it could say that its data is removed"}},
+		"both silent":                              {members: [2]member{{met: true}, {met: true, lost: true}}, want: []string{"client data/0 was lost before it confirmed that its data was removed", "client data/1 was lost before it confirmed that its data was removed"}},
 		"to be kept":                               {policy: v1alpha1.DataRetain, members: [2]member{{met: true}, {met: true}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestLeftovers(t *testing.T) {
 					s.answers[key] = c.answers[i]
 				}
 			}
-			left := leftovers(run, s)
+			left := remainingData(run, s)
 			if len(left) != len(c.want) {
 				t.Fatalf("%+v, want %q", left, c.want)
 			}
@@ -129,11 +129,11 @@ func TestLeftovers(t *testing.T) {
 func TestUnseenDirectories(t *testing.T) {
 	run := &v1alpha1.BenchmarkRun{}
 	run.Spec.Run.Targets = []v1alpha1.Target{{Name: "data", Volumes: []v1alpha1.Volume{{Name: "disk"}}}}
-	if left := unseen(run); len(left) != 0 {
+	if left := unconfirmedData(run); len(left) != 0 {
 		t.Errorf("before the first step: %+v", left)
 	}
 	run.Status.Steps = []v1alpha1.StepStatus{{ID: "00-layout", Attempt: 1}}
-	if left := unseen(run); len(left) != 1 || left[0].Target != "data" || left[0].Volume != "disk" {
+	if left := unconfirmedData(run); len(left) != 1 || left[0].Target != "data" || left[0].Volume != "disk" {
 		t.Errorf("in the first step: %+v", left)
 	}
 }

@@ -30,7 +30,7 @@ func (r *Reconciler) finalize(ctx context.Context, run *v1alpha1.BenchmarkRun) (
 		return ctrl.Result{}, err
 	}
 	if err := r.client.Patch(ctx, run, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-		return again(err, "remove the finalizer")
+		return retryConflict(err, "remove the finalizer")
 	}
 	return ctrl.Result{}, nil
 }
@@ -71,12 +71,12 @@ func (r *Reconciler) endGroup(ctx context.Context, pod *corev1.Pod) error {
 	err := r.client.Patch(ctx, pod, client.MergeFrom(before))
 	if apierrors.IsForbidden(err) {
 		// The permission was revoked after the run had begun. The run's other objects must still be deleted.
-		ctrl.LoggerFrom(ctx).Error(err, "Leaving a group of pods to Kueue, which may keep its quota; kueue.enabled of the chart "+
-			"or config/kueue gives the right", "pod", pod.Name)
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to end the pod group in Kueue, which may keep its quota; grant the permission with kueue.enabled of the chart "+
+			"or config/kueue", "pod", pod.Name)
 		return nil
 	}
 	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("tell Kueue that the group of pod %s is over: %w", pod.Name, err)
+		return fmt.Errorf("end the group of pod %s in Kueue: %w", pod.Name, err)
 	}
 	return nil
 }

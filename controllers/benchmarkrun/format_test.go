@@ -13,8 +13,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// TestRunOfAnotherPlanner: a live run is conducted by the steps that it has stored, also after its operator was replaced by one
-// that would plan others.
+// TestRunOfAnotherPlanner: a live run is conducted by the steps that it has stored, also after its operator was
+// replaced by one that would plan others.
 func TestRunOfAnotherPlanner(t *testing.T) {
 	t.Parallel()
 	for name, older := range map[string]func(*v1alpha1.BenchmarkRun){
@@ -67,7 +67,7 @@ func TestRunOfANewerFormat(t *testing.T) {
 	run := w.startAs("run", small(), func(run *v1alpha1.BenchmarkRun) { run.Spec.Format = new(plan.Format + 1) })
 	w.until(run, "over", over(run))
 	why := reason(run, v1alpha1.ConditionFailed)
-	if !strings.Contains(why, "InvalidWorkload: its steps have format") || !strings.Contains(why, "run the version that made it, or a newer one") {
+	if !strings.Contains(why, "InvalidWorkload: spec.format is") || !strings.Contains(why, "use the version that created the run, or a newer one") {
 		t.Errorf("failed: %s", why)
 	}
 	if !is(run, v1alpha1.ConditionDataRemoved, metav1.ConditionTrue) {

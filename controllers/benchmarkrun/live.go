@@ -79,14 +79,14 @@ func (s *session) latencies() map[metrics.Load]metrics.Latency {
 		return nil
 	}
 	all := map[metrics.Load]metrics.Latency{}
-	for target, told := range s.conductor.Distributions() {
-		if told.Attempt != *live {
+	for target, reported := range s.conductor.Distributions() {
+		if reported.Attempt != *live {
 			continue
 		}
 		for _, operation := range measure.Operations {
-			if told.Whole[operation].Count() > 0 {
+			if reported.Whole[operation].Count() > 0 {
 				all[metrics.Load{Phase: s.phases[live.Step], Target: target, Operation: operation}] = metrics.Latency{
-					Whole: told.Whole[operation], Newest: told.Newest[operation]}
+					Whole: reported.Whole[operation], Newest: reported.Newest[operation]}
 			}
 		}
 	}

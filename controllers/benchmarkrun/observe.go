@@ -37,7 +37,7 @@ func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 	if err != nil {
 		return observation{}, err
 	}
-	pods = r.proven(run, s, pods)
+	pods = r.ownPods(run, s, pods)
 	for i := range pods {
 		seen.pods[pods[i].Name] = &pods[i]
 	}
@@ -59,12 +59,12 @@ func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 			seen.superseded = clients[i].Message
 		}
 	}
-	r.lookForGone(ctx, run, s, clients)
+	r.findDeletedBenchmarks(ctx, run, s, clients)
 	r.explain(ctx, run, s, seen.pods, clients)
 	r.quota(run, s, seen.pods, clients)
 	snapshot, err := s.driver.Snapshot(run, clients)
 	if err != nil {
-		return observation{}, fmt.Errorf("read the run's facts: %w", err)
+		return observation{}, fmt.Errorf("read the run's status: %w", err)
 	}
 	snapshot.Begun = begun(run, snapshot.Begun, s.now())
 	snapshot.Cancel = cancelled(run, pods)
@@ -126,12 +126,12 @@ func (r *Reconciler) look(ctx context.Context, run *v1alpha1.BenchmarkRun, s *se
 	case pod == nil:
 		return nil
 	case m.uid != "" && pod.UID != m.uid:
-		m.gone("its pod " + name + " was deleted, and another one of that name was made by somebody")
+		m.gone("its pod " + name + " was deleted and recreated externally")
 	case pod.Status.Phase == corev1.PodFailed, pod.Status.Phase == corev1.PodSucceeded:
 		m.uid = pod.UID
 		// An agent that leaves data behind exits with an error.
 		m.tidy = pod.Status.Phase == corev1.PodSucceeded
-		m.gone("its pod " + name + " " + ended(pod) + ": " + lastWords(pod))
+		m.gone("its pod " + name + " " + ended(pod) + ": " + exitReason(pod))
 	default:
 		m.uid = pod.UID
 		if pod.Status.PodIP != "" {

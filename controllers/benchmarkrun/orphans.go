@@ -16,26 +16,26 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// lookForGone determines once which benchmarks with directories on the run's volumes no longer exist. The agents list
-// the directories before the operator queries the API, so that a benchmark created in between is not mistaken for a
-// deleted one; a deleted benchmark never returns under its UID. If this cannot be determined, no benchmark counts as
-// deleted.
-func (r *Reconciler) lookForGone(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, clients []decide.Client) {
-	if s.goneAsked || len(clients) == 0 || slices.ContainsFunc(clients, func(c decide.Client) bool { return c.Connection == decide.Connecting }) {
+// findDeletedBenchmarks determines once which benchmarks with directories on the run's volumes no longer exist. The
+// agents list the directories before the operator queries the API, so that a benchmark created in between is not
+// mistaken for a deleted one; a deleted benchmark never returns under its UID. If this cannot be determined, no
+// benchmark counts as deleted.
+func (r *Reconciler) findDeletedBenchmarks(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, clients []decide.Client) {
+	if s.goneRead || len(clients) == 0 || slices.ContainsFunc(clients, func(c decide.Client) bool { return c.Connection == decide.Connecting }) {
 		return
 	}
-	s.goneAsked = true
+	s.goneRead = true
 	owners := s.conductor.Owners()
 	if len(owners) == 0 {
 		return
 	}
 	if len(r.options.Namespaces) > 0 {
-		log.FromContext(ctx).Info("Leaving data of other benchmarks alone: they may be of namespaces that are not watched")
+		log.FromContext(ctx).Info("Keeping data of other benchmarks, because they may be in namespaces that are not watched")
 		return
 	}
 	there, err := r.benchmarksThere(ctx)
 	if err != nil {
-		log.FromContext(ctx).Info("Leaving data of other benchmarks alone, since it is not known which are gone", "error", err.Error())
+		log.FromContext(ctx).Info("Keeping data of other benchmarks, because the existing benchmarks cannot be listed", "error", err.Error())
 		return
 	}
 	s.gone = slices.DeleteFunc(owners, func(uid string) bool { return there[uid] || uid == run.Spec.BenchmarkRef.UID })
@@ -67,25 +67,25 @@ func (r *Reconciler) benchmarksThere(ctx context.Context) (map[string]bool, erro
 			}
 		})
 		if err != nil {
-			return nil, fmt.Errorf("list what there is of %s: %w", kind, err)
+			return nil, fmt.Errorf("list %s: %w", kind, err)
 		}
 	}
 	return there, nil
 }
 
-// leftOf returns a function that returns the data of deleted benchmarks and earlier runs that a client removes. If the
-// clients of a target share the volumes, only one of them removes any.
-func (s *session) leftOf(target v1alpha1.Target) func(decide.ClientKey) conductor.Left {
-	return func(key decide.ClientKey) conductor.Left {
+// orphansOf returns a function that returns the data of deleted benchmarks and earlier runs that a client removes. If
+// the clients of a target share the volumes, only one of them removes any.
+func (s *session) orphansOf(target v1alpha1.Target) func(decide.ClientKey) conductor.OrphanedData {
+	return func(key decide.ClientKey) conductor.OrphanedData {
 		if key.Index != 0 && plan.Shared(&target) {
-			return conductor.Left{}
+			return conductor.OrphanedData{}
 		}
-		return conductor.Left{Gone: s.gone, Clients: len(s.of(target.Name))}
+		return conductor.OrphanedData{Gone: s.gone, Clients: len(s.of(target.Name))}
 	}
 }
 
-// leftBehind returns warnings about the data that deleted benchmarks and earlier runs had left, removed or not.
-func leftBehind(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.Warning {
+// orphanWarnings returns warnings about the data that deleted benchmarks and earlier runs had left, removed or not.
+func orphanWarnings(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.Warning {
 	var all []v1alpha1.Warning
 	for _, target := range run.Spec.Run.Targets {
 		removed := 0
@@ -97,10 +97,10 @@ func leftBehind(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.Warning {
 		}
 		var says []string
 		if removed > 0 {
-			says = append(says, fmt.Sprintf("%d directories of clients were removed that earlier runs of this benchmark, or benchmarks that are gone, had left", removed))
+			says = append(says, fmt.Sprintf("removed %d client directories left by earlier runs or deleted benchmarks", removed))
 		}
 		if len(stays) > 0 {
-			says = append(says, fmt.Sprintf("%d stay, the first: %s", len(stays), stays[0]))
+			says = append(says, fmt.Sprintf("%d remain, first %s", len(stays), stays[0]))
 		}
 		if len(says) > 0 {
 			all = append(all, v1alpha1.Warning{Type: v1alpha1.WarningDataLeftBehind, Severity: v1alpha1.SeverityInfo,

@@ -76,7 +76,7 @@ func (t *templateReader) provisioned(ctx context.Context, run *v1alpha1.Benchmar
 			bound := there[at]
 			known = known && bound.PV != nil
 			if bound.PV != nil && !discover.Provisioned(bound.Claim, bound.PV) {
-				return false, fmt.Sprintf("claim %s is bound to PersistentVolume %s, which was not provisioned for it and may hold data: ", name, bound.PV.Name), nil
+				return false, fmt.Sprintf("claim %s is bound to PersistentVolume %s, which was not provisioned for it and may contain data: ", name, bound.PV.Name), nil
 			}
 			continue
 		case at >= 0:
@@ -97,8 +97,8 @@ func (t *templateReader) provisioned(ctx context.Context, run *v1alpha1.Benchmar
 		}
 		known = known && !t.unlisted
 		if fits := slices.IndexFunc(t.free, func(v corev1.PersistentVolume) bool { return discover.Adoptable(claim, &v) }); fits >= 0 {
-			return false, fmt.Sprintf("the cluster would bind claim %s to PersistentVolume %s, which exists already and may hold data: "+
-				"name a StorageClass of which no such volume is available, ", name, t.free[fits].Name), nil
+			return false, fmt.Sprintf("the cluster would bind claim %s to the existing PersistentVolume %s, which may contain data: "+
+				"use a StorageClass without available volumes, ", name, t.free[fits].Name), nil
 		}
 	}
 	return known, "", nil
@@ -117,7 +117,7 @@ func claimsOf(run *v1alpha1.BenchmarkRun, volume *v1alpha1.Volume) int {
 func (t *templateReader) defaultClass(ctx context.Context, claim *corev1.PersistentVolumeClaim) (*string, error) {
 	tried := claim.DeepCopy()
 	if err := t.r.client.Create(ctx, tried, client.DryRunAll); err != nil {
-		return nil, unlessRefused(err)
+		return nil, ignoreRefusal(err)
 	}
 	return tried.Spec.StorageClassName, nil
 }

@@ -66,7 +66,7 @@ func TestKeptClaimOfExistingVolume(t *testing.T) {
 	volume.Spec.ClaimRef = &corev1.ObjectReference{Namespace: w.namespace, Name: claim.Name, UID: claim.UID}
 	must(t, api.Update(t.Context(), volume))
 	w.refused(w.start(benchmark), v1alpha1.ReasonClaimUnfit,
-		"claim b-data-data is bound to PersistentVolume "+volume.Name+", which was not provisioned for it and may hold data")
+		"claim b-data-data is bound to PersistentVolume "+volume.Name+", which was not provisioned for it and may contain data")
 }
 
 // TestGroupOfProvisionedVolume: the files of a volume get the group of the clients only where the volume is

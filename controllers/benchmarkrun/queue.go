@@ -64,10 +64,10 @@ func (r *Reconciler) takeTurn(ctx context.Context, run *v1alpha1.BenchmarkRun) (
 			record.Waiting(run, true, reason, turn.Message(run.Namespace), time.Now())
 		}
 		if err := r.store(ctx, before, run); err != nil {
-			result, err := again(err, "note whose turn it is")
+			result, err := retryConflict(err, "record the position in the queue")
 			return false, result, err
 		}
-		r.tell(run, before)
+		r.sendEvents(run, before)
 		if turn.Verdict == queue.Wait {
 			return false, wait, nil
 		}
@@ -91,11 +91,11 @@ func (r *Reconciler) turn(ctx context.Context, run *v1alpha1.BenchmarkRun) (queu
 			others = append(others, other)
 		}
 	}
-	lingering, err := r.lingering(ctx, live)
+	endedWithPods, err := r.endedWithPods(ctx, live)
 	if err != nil {
 		return queue.Turn{}, err
 	}
-	others = append(others, lingering...)
+	others = append(others, endedWithPods...)
 	// The names of queues and claims are known already. The volumes behind the claims must be read.
 	if turn := queue.Of(self, others); turn.Verdict == queue.Wait || len(self.Claims) == 0 || len(others) == 0 {
 		return turn, nil
@@ -134,7 +134,7 @@ func (r *Reconciler) entry(run *v1alpha1.BenchmarkRun) queue.Run {
 	seen := map[string]bool{}
 	for _, target := range run.Spec.Run.Targets {
 		for _, volume := range target.Volumes {
-			if endsWithRun(volume) {
+			if claimDeletedWithRun(volume) {
 				continue // no other run can use this volume
 			}
 			for index := range claimsOf(run, &volume) {
@@ -167,10 +167,10 @@ func claimNamed(namespace, name string) queue.Named {
 // may not read others.
 func (r *Reconciler) liveRuns(ctx context.Context, namespace string) ([]v1alpha1.BenchmarkRun, error) {
 	var all []v1alpha1.BenchmarkRun
-	for _, watched := range r.watched() {
-		live, err := r.liveRunsIn(ctx, watched)
-		if apierrors.IsForbidden(err) && watched != namespace {
-			if watched != metav1.NamespaceAll {
+	for _, watchedNamespaces := range r.watchedNamespaces() {
+		live, err := r.liveRunsIn(ctx, watchedNamespaces)
+		if apierrors.IsForbidden(err) && watchedNamespaces != namespace {
+			if watchedNamespaces != metav1.NamespaceAll {
 				continue
 			}
 			return r.liveRunsIn(ctx, namespace)
@@ -183,16 +183,16 @@ func (r *Reconciler) liveRuns(ctx context.Context, namespace string) ([]v1alpha1
 	return all, nil
 }
 
-// watched returns the namespaces to list one by one. Watching all namespaces takes one list.
-func (r *Reconciler) watched() []string {
+// watchedNamespaces returns the namespaces to list one by one. Watching all namespaces takes one list.
+func (r *Reconciler) watchedNamespaces() []string {
 	if len(r.options.Namespaces) == 0 {
 		return []string{metav1.NamespaceAll}
 	}
 	return r.options.Namespaces
 }
 
-// sees reports whether a namespace is watched.
-func (r *Reconciler) sees(namespace string) bool {
+// watches reports whether a namespace is watched.
+func (r *Reconciler) watches(namespace string) bool {
 	return len(r.options.Namespaces) == 0 || slices.Contains(r.options.Namespaces, namespace)
 }
 
@@ -204,9 +204,9 @@ func (r *Reconciler) liveRunsIn(ctx context.Context, namespace string) ([]v1alph
 	return live, err
 }
 
-// lingering returns runs that are over or deleted and still have pods. Their load may continue if the operator lost its
-// connection to it.
-func (r *Reconciler) lingering(ctx context.Context, live []v1alpha1.BenchmarkRun) ([]queue.Run, error) {
+// endedWithPods returns runs that are over or deleted and still have pods. Their load may continue if the operator lost
+// its connection to it.
+func (r *Reconciler) endedWithPods(ctx context.Context, live []v1alpha1.BenchmarkRun) ([]queue.Run, error) {
 	var pods corev1.PodList
 	if err := r.client.List(ctx, &pods, client.HasLabels{v1alpha1.LabelRun}); err != nil {
 		return nil, fmt.Errorf("list the pods of all runs: %w", err)
@@ -215,7 +215,7 @@ func (r *Reconciler) lingering(ctx context.Context, live []v1alpha1.BenchmarkRun
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		owner := metav1.GetControllerOf(pod)
-		if owner == nil || owner.Kind != v1alpha1.BenchmarkRunKind || !lingers(pod) ||
+		if owner == nil || owner.Kind != v1alpha1.BenchmarkRunKind || !mayRun(pod) ||
 			slices.ContainsFunc(live, func(run v1alpha1.BenchmarkRun) bool { return run.UID == owner.UID }) {
 			continue
 		}
@@ -241,8 +241,8 @@ func (r *Reconciler) lingering(ctx context.Context, live []v1alpha1.BenchmarkRun
 	return all, nil
 }
 
-// lingers reports whether a pod may still be running.
-func lingers(pod *corev1.Pod) bool {
+// mayRun reports whether a pod may still be running.
+func mayRun(pod *corev1.Pod) bool {
 	if pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return false
 	}
@@ -281,17 +281,17 @@ func (r *Reconciler) withdraw(ctx context.Context, run *v1alpha1.BenchmarkRun, w
 	record.Fail(run, why, time.Now())
 	record.Finished(run, nil, time.Now())
 	if err := r.store(ctx, before, run); err != nil {
-		return again(err, "note that the run does not begin")
+		return retryConflict(err, "record that the run does not start")
 	}
-	r.tell(run, before)
+	r.sendEvents(run, before)
 	return ctrl.Result{RequeueAfter: soon}, nil
 }
 
-// waiters returns reconcile requests for all runs that have not begun, oldest first.
-func (r *Reconciler) waiters(ctx context.Context, _ client.Object) []ctrl.Request {
+// waitingRequests returns reconcile requests for all runs that have not begun, oldest first.
+func (r *Reconciler) waitingRequests(ctx context.Context, _ client.Object) []ctrl.Request {
 	var list v1alpha1.BenchmarkRunList
 	if err := r.client.List(ctx, &list); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Finding the runs that wait")
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list waiting runs")
 		return nil
 	}
 	runs := slices.DeleteFunc(list.Items, func(run v1alpha1.BenchmarkRun) bool {

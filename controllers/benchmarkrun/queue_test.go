@@ -198,7 +198,7 @@ func TestRunsThatShareStorage(t *testing.T) {
 	w.waits(same, v1alpha1.ReasonWaitsForVolume, "waits for run first, which is live and uses claim here")
 	w.nextSecond() // of one second the namespace would decide
 	volume := w.queueing(other.namespace, "same-volume", onClaim("there"))
-	w.waits(volume, v1alpha1.ReasonWaitsForVolume, "waits for a run of another namespace, which is live and uses the volume of claim there, and for one more")
+	w.waits(volume, v1alpha1.ReasonWaitsForVolume, "waits for a run in another namespace, which is live and uses the volume of claim there, and for one more run")
 	for name, change := range map[string]func(*v1alpha1.BenchmarkRun){
 		"another-volume": onClaim("another"), "another-driver": onClaim("other-driver"), "claim-of-that-name": onClaim("here"), "not-bound": onClaim("nowhere"),
 		"only-named": onClaim("only-named"), "of-another-claim": onClaim("of-another-claim"),
@@ -208,7 +208,7 @@ func TestRunsThatShareStorage(t *testing.T) {
 	}
 	w.finishes(first)
 	w.until(same, "live", func() bool { return live(same) })
-	w.waits(volume, v1alpha1.ReasonWaitsForVolume, "waits for a run of another namespace, which is live and uses the volume of claim there")
+	w.waits(volume, v1alpha1.ReasonWaitsForVolume, "waits for a run in another namespace, which is live and uses the volume of claim there")
 	// One that is deleted leaves at once, waiting or live, and lets others in.
 	must(t, api.Delete(t.Context(), same))
 	w.until(volume, "live", func() bool { return live(volume) })
@@ -216,7 +216,7 @@ func TestRunsThatShareStorage(t *testing.T) {
 	here := w.queueing(w.namespace, "queue-here", inQueue("shared"))
 	w.until(here, "live", func() bool { return live(here) })
 	there := w.queueing(other.namespace, "queue-there", inQueue("shared"))
-	w.waits(there, v1alpha1.ReasonWaitsForQueue, "waits for a run of another namespace, which is live in queue shared")
+	w.waits(there, v1alpha1.ReasonWaitsForQueue, "waits for a run in another namespace, which is live in queue shared")
 	mine, theirs := w.queueing(w.namespace, "own-here", inQueue("own")), w.queueing(other.namespace, "own-there", inQueue("own"))
 	w.until(mine, "live", func() bool { return live(mine) })
 	w.until(theirs, "live", func() bool { return live(theirs) })

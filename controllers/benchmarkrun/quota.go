@@ -26,11 +26,11 @@ func (r *Reconciler) mayUseKueue(ctx context.Context, run *v1alpha1.BenchmarkRun
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: run.Namespace, Resource: "pods", Verb: "patch"}}}
 	if err := r.client.Create(ctx, review); err != nil {
-		return fmt.Errorf("ask whether the operator may patch pods: %w", err)
+		return fmt.Errorf("check permission to patch pods: %w", err)
 	}
 	if !review.Status.Allowed {
-		return &cannotConduct{fmt.Sprintf("the label %s is %q, and the operator was installed without Kueue: it may not patch "+
-			"pods in this namespace; set kueue.enabled=true in the chart or apply config/kueue, or remove the label",
+		return &cannotConduct{fmt.Sprintf("the label %s is %q, but the operator was installed without Kueue and may not patch "+
+			"pods in this namespace: set kueue.enabled=true in the chart, or apply config/kueue, or remove the label",
 			v1alpha1.LabelKueueQueue, queue)}
 	}
 	return nil
@@ -49,7 +49,7 @@ func (r *Reconciler) quota(run *v1alpha1.BenchmarkRun, s *session, pods map[stri
 		if pod := pods[objects.PodName(run, m.pod)]; pod != nil && objects.AwaitsQuota(pod) {
 			held++
 			m.heldUntil = s.now()
-			clients[i].Message = "Kueue has not admitted its pod yet"
+			clients[i].Message = "its pod is not admitted by Kueue yet"
 		}
 		if m.heldUntil.After(clients[i].Since) {
 			clients[i].Since = m.heldUntil
@@ -60,7 +60,7 @@ func (r *Reconciler) quota(run *v1alpha1.BenchmarkRun, s *session, pods map[stri
 	switch {
 	case ending(run) || !run.DeletionTimestamp.IsZero():
 	case held > 0:
-		record.Waiting(run, true, v1alpha1.ReasonWaitsForQuota, fmt.Sprintf("%d of %d clients wait for quota in the LocalQueue %s of Kueue",
+		record.Waiting(run, true, v1alpha1.ReasonWaitsForQuota, fmt.Sprintf("%d of %d clients wait for quota in Kueue's LocalQueue %s",
 			held, len(clients), objects.KueueQueue(run)), s.now())
 	case was:
 		record.Waiting(run, false, v1alpha1.ReasonQuotaGranted, "Kueue has admitted its clients", s.now())
@@ -107,7 +107,7 @@ func endedByKueue(pod *corev1.Pod) *decide.Failure {
 	case why == nil:
 		return nil
 	case evicted:
-		return &decide.Failure{Reason: v1alpha1.ReasonPreempted, Message: fmt.Sprintf("Kueue took the quota of pod %s away: %s: %s", pod.Name, why.Reason, why.Message)}
+		return &decide.Failure{Reason: v1alpha1.ReasonPreempted, Message: fmt.Sprintf("Kueue evicted pod %s: %s: %s", pod.Name, why.Reason, why.Message)}
 	}
 	return &decide.Failure{Reason: v1alpha1.ReasonStopped, Message: fmt.Sprintf("Kueue stopped pod %s: %s: %s", pod.Name, why.Reason, why.Message)}
 }

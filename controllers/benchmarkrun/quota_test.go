@@ -90,10 +90,10 @@ func (w *world) evict(run *v1alpha1.BenchmarkRun, reason string) {
 	}
 }
 
-const quotaMessage = "2 of 2 clients wait for quota in the LocalQueue team of Kueue"
+const quotaMessage = "2 of 2 clients wait for quota in Kueue's LocalQueue team"
 
-// longAgo makes a run that waits for quota one that has waited for an hour, longer than all its timeouts, and has its message be
-// another one, so that the next look at it can be seen.
+// longAgo makes a run that waits for quota one that has waited for an hour, longer than all its timeouts, and has its
+// message be another one, so that the next look at it can be seen.
 func (w *world) longAgo(run *v1alpha1.BenchmarkRun) {
 	w.Helper()
 	must(w.T, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -133,8 +133,8 @@ func (w *world) queuedForKueue(name string, load v1alpha1.Engine) *v1alpha1.Benc
 	return run
 }
 
-// TestKueueWithoutRights: where the operator may not patch pods, as without the option for Kueue, a run with a LocalQueue
-// fails before it creates anything, and says what to do.
+// TestKueueWithoutRights: where the operator may not patch pods, as without the option for Kueue, a run with a
+// LocalQueue fails before it creates anything, and says what to do.
 func TestKueueWithoutRights(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

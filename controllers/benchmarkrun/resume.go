@@ -36,17 +36,17 @@ func (r *Reconciler) resume(ctx context.Context, run *v1alpha1.BenchmarkRun) (*s
 	}
 	epoch, err := r.options.Epoch(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("learn this leader's epoch: %w", err)
+		return nil, fmt.Errorf("read this leader's epoch: %w", err)
 	}
 	// Valid from the start of the run, not from its creation: it may have waited long in between.
 	authority, err := identity.ForRun(r.options.Master, string(run.UID), identity.ValidityOf(run.Status.StartTime.Time,
-		atMost(run.Spec.Run.ActiveDeadline), atMost(run.Spec.Run.OrphanTimeout)))
+		parseOrMax(run.Spec.Run.ActiveDeadline), parseOrMax(run.Spec.Run.OrphanTimeout)))
 	if err != nil {
-		return nil, fmt.Errorf("make the run's identities: %w", err)
+		return nil, fmt.Errorf("create the run's identities: %w", err)
 	}
 	operator, err := authority.Operator()
 	if err != nil {
-		return nil, fmt.Errorf("make the operator's identity: %w", err)
+		return nil, fmt.Errorf("create the operator's identity: %w", err)
 	}
 	made := &session{
 		installation: r.options.Installation,
@@ -115,16 +115,16 @@ func (r *Reconciler) thaw(run *v1alpha1.BenchmarkRun) (plan.Plan, error) {
 // are terminated.
 func (r *Reconciler) abandon(ctx context.Context, before, run *v1alpha1.BenchmarkRun, why *cannotConduct) (ctrl.Result, error) {
 	record.Fail(run, decide.Failure{Reason: v1alpha1.ReasonInvalidWorkload, Message: why.Error()}, time.Now())
-	record.Finished(run, unseen(run), time.Now())
+	record.Finished(run, unconfirmedData(run), time.Now())
 	if err := r.store(ctx, before, run); err != nil {
-		return again(err, "note that the run cannot go on")
+		return retryConflict(err, "record that the run cannot continue")
 	}
-	r.tell(run, before)
+	r.sendEvents(run, before)
 	return ctrl.Result{RequeueAfter: time.Millisecond}, nil
 }
 
-// atMost parses a duration that admission has checked. It returns the API's maximum if the duration is invalid.
-func atMost(length v1alpha1.Duration) time.Duration {
+// parseOrMax parses a duration that admission has checked. It returns the API's maximum if the duration is invalid.
+func parseOrMax(length v1alpha1.Duration) time.Duration {
 	parsed, err := length.Parse()
 	if err != nil {
 		return 7 * 24 * time.Hour

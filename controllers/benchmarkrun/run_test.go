@@ -155,7 +155,7 @@ func TestLostClient(t *testing.T) {
 }
 
 // late is why a step begins anew whose clients a busy machine, or an operator that died, did not all tell in time.
-const late = "since they were not all told in time"
+const late = "not all clients received the start in time"
 
 // attempts of steps, each with its end, without those that came too late.
 func attempts(run *v1alpha1.BenchmarkRun) []string {

@@ -23,7 +23,7 @@ const wholeSteps = 16
 // ConfigMap, such as by a quota, an event reports that and the run continues.
 func (r *Reconciler) keepSeries(ctx context.Context, run *v1alpha1.BenchmarkRun, step series.Step) {
 	if err := r.addSeries(ctx, run, step); err != nil && ctx.Err() == nil {
-		r.say(run, corev1.EventTypeWarning, v1alpha1.EventSeriesNotKept, "KeepSeries", "step %s: %s", step.ID, err.Error())
+		r.sendEvent(run, corev1.EventTypeWarning, v1alpha1.EventSeriesNotKept, "KeepSeries", "step %s: %s", step.ID, err.Error())
 	}
 }
 

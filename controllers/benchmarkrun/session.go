@@ -26,8 +26,8 @@ import (
 type session struct {
 	// gone lists the UIDs of deleted benchmarks that have left data on the run's volumes. goneAsked is true once the
 	// operator has looked them up.
-	gone      []string
-	goneAsked bool
+	gone     []string
+	goneRead bool
 	// installation identifies this operator in the files that agents write to storage.
 	installation string
 
@@ -46,14 +46,14 @@ type session struct {
 	order []decide.ClientKey
 	// common lists the objects that all clients need and that were not created yet.
 	common []client.Object
-	// proven records, by the UID of each pod last seen as one of the run, whether the operator created it.
-	proven map[types.UID]bool
+	// ownPods records, by the UID of each pod last seen as one of the run, whether the operator created it.
+	ownPods map[types.UID]bool
 	// claimed holds the findings about the run's claims; nil until they are inspected.
 	claimed *claimed
-	// told is the time of the last progress report in the status.
-	told time.Time
-	// asked is the last time at which the operator looked up why clients are missing.
-	asked time.Time
+	// progressReportedAt is the time of the last progress report in the status.
+	progressReportedAt time.Time
+	// eventsReadAt is the last time at which the operator looked up why clients are missing.
+	eventsReadAt time.Time
 
 	// loading is the attempt that is loading or loaded last. counted is true once the work that clients did before this
 	// session is known. Both are for Live.
@@ -108,9 +108,9 @@ func (s *session) answer(key decide.ClientKey) *agentapi.FinishResponse {
 	return s.answers[key]
 }
 
-// saw records the last state of a deleted pod for the run that owns it. A pod that has ended exists only for a moment,
-// and its exit status is recorded nowhere else.
-func (s *sessions) saw(pod *corev1.Pod, owner *metav1.OwnerReference) {
+// recordDeletedPod records the last state of a deleted pod for the run that owns it. A pod that has ended exists only
+// for a moment, and its exit status is recorded nowhere else.
+func (s *sessions) recordDeletedPod(pod *corev1.Pod, owner *metav1.OwnerReference) {
 	s.mu.Lock()
 	found := s.live[client.ObjectKey{Namespace: pod.Namespace, Name: owner.Name}]
 	s.mu.Unlock()
@@ -133,10 +133,10 @@ func (s *session) former(name string, uid types.UID) *corev1.Pod {
 	return nil
 }
 
-// calm returns the least time between two reconciles that agents trigger. Each agent reports once per second, and not
-// every report of hundreds of agents needs a decision. With few agents it is short, because the store is idle between
-// two steps.
-func (s *session) calm() time.Duration {
+// minReconcileInterval returns the least time between two reconciles that agents trigger. Each agent reports once per
+// second, and not every report of hundreds of agents needs a decision. With few agents it is short, because the store
+// is idle between two steps.
+func (s *session) minReconcileInterval() time.Duration {
 	return min(time.Duration(len(s.order))*time.Millisecond/2, 50*time.Millisecond)
 }
 
@@ -196,8 +196,8 @@ func (s *sessions) add(run *v1alpha1.BenchmarkRun, added *session) {
 
 // follow requests a reconcile whenever the agents report a change.
 func (s *sessions) follow(key client.ObjectKey, followed *session) {
-	asked := &v1alpha1.BenchmarkRun{}
-	asked.Namespace, asked.Name = key.Namespace, key.Name
+	run := &v1alpha1.BenchmarkRun{}
+	run.Namespace, run.Name = key.Namespace, key.Name
 	for {
 		select {
 		case <-followed.conductor.Changed():
@@ -205,11 +205,11 @@ func (s *sessions) follow(key client.ObjectKey, followed *session) {
 			return
 		}
 		select {
-		case s.changed <- changed{Object: asked}:
+		case s.changed <- changed{Object: run}:
 		case <-followed.done:
 			return
 		}
-		time.Sleep(followed.calm())
+		time.Sleep(followed.minReconcileInterval())
 	}
 }
 

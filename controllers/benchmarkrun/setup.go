@@ -119,7 +119,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("benchmarkrun").
 		For(&v1alpha1.BenchmarkRun{}).
-		Watches(&v1alpha1.BenchmarkRun{}, handler.EnqueueRequestsFromMapFunc(r.waiters), builder.WithPredicates(makesRoom())).
+		Watches(&v1alpha1.BenchmarkRun{}, handler.EnqueueRequestsFromMapFunc(r.waitingRequests), builder.WithPredicates(freesCapacity())).
 		Owns(&corev1.Pod{}, builder.WithPredicates(predicate.Funcs{DeleteFunc: r.podDeleted})).
 		WatchesRawSource(source.Channel(r.sessions.changed, &handler.TypedEnqueueRequestForObject[*v1alpha1.BenchmarkRun]{})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: options.ParallelRuns}).
@@ -136,8 +136,8 @@ func (r *Reconciler) podDeleted(deleted event.DeleteEvent) bool {
 	if !ok {
 		return true
 	}
-	if owner := metav1.GetControllerOf(pod); owner != nil && r.proves(pod, owner.UID) {
-		r.sessions.saw(pod, owner)
+	if owner := metav1.GetControllerOf(pod); owner != nil && r.hasProof(pod, owner.UID) {
+		r.sessions.recordDeletedPod(pod, owner)
 	}
 	return true
 }

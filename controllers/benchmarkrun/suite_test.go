@@ -208,11 +208,11 @@ func (w *world) gone(object client.Object) bool {
 }
 
 // wait waits for a fact. Where it hangs, it says what is not so.
-func (w *world) wait(not string, is func() bool, tell ...func()) {
+func (w *world) wait(not string, is func() bool, sendEvents ...func()) {
 	w.Helper()
 	for deadline := time.Now().Add(hang.Guard); !is(); time.Sleep(lookEvery) {
 		if time.Now().After(deadline) {
-			for _, one := range tell {
+			for _, one := range sendEvents {
 				one()
 			}
 			if w.kubelet != nil {

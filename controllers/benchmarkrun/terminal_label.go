@@ -33,8 +33,8 @@ func markOver(run *v1alpha1.BenchmarkRun) bool {
 	return true
 }
 
-// makesRoom selects the updates of runs that other runs may be waiting for.
-func makesRoom() predicate.Funcs {
+// freesCapacity selects the updates of runs that other runs may be waiting for.
+func freesCapacity() predicate.Funcs {
 	return predicate.Funcs{
 		CreateFunc:  func(event.CreateEvent) bool { return false },
 		GenericFunc: func(event.GenericEvent) bool { return false },

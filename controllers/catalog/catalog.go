@@ -97,7 +97,7 @@ func (s *Source) Current(ctx context.Context) (*limits.Catalog, []string) {
 		s.version, s.fault = unread, fmt.Sprintf("ConfigMap %s cannot be read (%s)", s.key.Name, err)
 		s.valid.Set(0)
 	case found.ResourceVersion != s.version:
-		s.take(ctx, &found)
+		s.apply(ctx, &found)
 	}
 	if s.fault == "" {
 		return s.current, nil
@@ -108,8 +108,8 @@ func (s *Source) Current(ctx context.Context) (*limits.Catalog, []string) {
 // unread stands for the version of a ConfigMap that could not be read.
 const unread = "unread"
 
-// take puts a ConfigMap into effect, or reports what is wrong with it.
-func (s *Source) take(ctx context.Context, found *corev1.ConfigMap) {
+// apply puts a ConfigMap into effect, or reports what is wrong with it.
+func (s *Source) apply(ctx context.Context, found *corev1.ConfigMap) {
 	made, changes, err := s.builtin.Override(found.Data)
 	if err == nil && len(found.BinaryData) > 0 {
 		err = fmt.Errorf("binaryData is not supported: put the files into data")
@@ -128,7 +128,7 @@ func (s *Source) take(ctx context.Context, found *corev1.ConfigMap) {
 
 func (s *Source) accept(ctx context.Context, version string, catalog *limits.Catalog, changes int) {
 	if version != s.version || s.fault != "" {
-		ctrl.LoggerFrom(ctx).Info("Reading limits", "configMap", klog.KRef(s.key.Namespace, s.key.Name), "there", version != "", "changes", changes)
+		ctrl.LoggerFrom(ctx).Info("Reading limits", "configMap", klog.KRef(s.key.Namespace, s.key.Name), "found", version != "", "changes", changes)
 	}
 	s.version, s.fault, s.current = version, "", catalog
 	s.valid.Set(1)

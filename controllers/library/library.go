@@ -105,12 +105,12 @@ func (a *Applier) Apply(ctx context.Context) error {
 	}
 	for _, left := range there {
 		if ours(left) {
-			a.tell(ctx, left, corev1.EventTypeNormal, v1alpha1.EventProfileLeft, "this version of the library no longer has this profile; "+
+			a.report(ctx, left, corev1.EventTypeNormal, v1alpha1.EventProfileLeft, "this version of the library no longer has this profile; "+
 				"it is kept for benchmarks that refer to it: delete it when none do")
 		}
 	}
 	if failures == nil {
-		ctrl.LoggerFrom(ctx).Info("Applied the profile library", "profiles", len(all), "keptAsTheyAre", kept, "version", a.Version)
+		ctrl.LoggerFrom(ctx).Info("Applied the profile library", "profiles", len(all), "unchanged", kept, "version", a.Version)
 	}
 	return failures
 }
@@ -217,12 +217,12 @@ func toAny(texts map[string]string) map[string]any {
 }
 
 func (a *Applier) keep(ctx context.Context, live *unstructured.Unstructured, why string) {
-	a.tell(ctx, live, corev1.EventTypeWarning, v1alpha1.EventProfileKept, "left unchanged and may differ from this version of the library: "+why+
+	a.report(ctx, live, corev1.EventTypeWarning, v1alpha1.EventProfileKept, "left unchanged and may differ from this version of the library: "+why+
 		"; to use the library's version, delete the profile and restart the operator")
 }
 
-// tell reports a message about a profile as an event and in the log.
-func (a *Applier) tell(ctx context.Context, profile *unstructured.Unstructured, kind, reason, message string) {
+// report reports a message about a profile as an event and in the log.
+func (a *Applier) report(ctx context.Context, profile *unstructured.Unstructured, kind, reason, message string) {
 	ctrl.LoggerFrom(ctx).Info("Leaving profile unchanged", "profile", profile.GetName(), "reason", reason, "message", message)
 	a.Events.Eventf(profile, nil, kind, reason, "ApplyLibrary", "%s", v1alpha1.EventNote("%s", message))
 }

@@ -40,16 +40,16 @@ func Setup(mgr ctrl.Manager) (*Keeper, error) {
 	k := &Keeper{client: mgr.GetClient(), direct: mgr.GetAPIReader(), kept: map[client.ObjectKey]kept{}}
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("newestrun").
-		For(&v1alpha1.StorageBenchmark{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: judgedAnother})).
+		For(&v1alpha1.StorageBenchmark{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: newestRunChanged})).
 		Complete(k)
 	if err != nil {
-		return nil, fmt.Errorf("set up the keeper of the results of newest runs: %w", err)
+		return nil, fmt.Errorf("set up the controller of newest runs: %w", err)
 	}
 	return k, nil
 }
 
-// judgedAnother reports whether the newest judged run of a benchmark has changed.
-func judgedAnother(updated event.UpdateEvent) bool {
+// newestRunChanged reports whether the newest judged run of a benchmark has changed.
+func newestRunChanged(updated event.UpdateEvent) bool {
 	before, ok := updated.ObjectOld.(*v1alpha1.StorageBenchmark)
 	after, also := updated.ObjectNew.(*v1alpha1.StorageBenchmark)
 	return !ok || !also || newest(before) != newest(after)

@@ -103,10 +103,10 @@ func TestKeeper(t *testing.T) {
 
 // Only another newest run has it read anything.
 func TestJudgedAnother(t *testing.T) {
-	if judgedAnother(event.UpdateEvent{ObjectOld: benchmark("1", "r1", "x"), ObjectNew: benchmark("1", "r1", "x")}) {
+	if newestRunChanged(event.UpdateEvent{ObjectOld: benchmark("1", "r1", "x"), ObjectNew: benchmark("1", "r1", "x")}) {
 		t.Error("a run is read again though it is the same")
 	}
-	if !judgedAnother(event.UpdateEvent{ObjectOld: benchmark("1", "", ""), ObjectNew: benchmark("1", "r1", "x")}) {
+	if !newestRunChanged(event.UpdateEvent{ObjectOld: benchmark("1", "", ""), ObjectNew: benchmark("1", "r1", "x")}) {
 		t.Error("a new newest run is not read")
 	}
 }

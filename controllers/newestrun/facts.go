@@ -12,8 +12,9 @@ import (
 	"github.com/storagebench/storagebench/internal/metrics"
 )
 
-// patience is the time for which a scrape waits for the cache. Once the cache is synchronized, it answers from memory.
-const patience = 2 * time.Second
+// cacheTimeout is the time for which a scrape waits for the cache. Once the cache is synchronized, it answers from
+// memory.
+const cacheTimeout = 2 * time.Second
 
 // Facts returns a source for metrics.Collector: the benchmarks and runs in the manager's cache, once this process
 // leads. live returns the state of the live runs.
@@ -26,14 +27,14 @@ func (k *Keeper) Facts(mgr ctrl.Manager, version string, live func() []metrics.L
 		default:
 			return facts
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), cacheTimeout)
 		defer cancel()
 		var benchmarks v1alpha1.StorageBenchmarkList
 		var runs v1alpha1.BenchmarkRunList
 		for _, list := range []client.ObjectList{&benchmarks, &runs} {
 			// The objects are only read, so they need not be copied.
 			if err := mgr.GetCache().List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-				klog.FromContext(ctx).Error(err, "Cannot list for metrics")
+				klog.FromContext(ctx).Error(err, "Failed to list objects for metrics")
 				return facts
 			}
 		}

@@ -19,15 +19,15 @@ type claim struct {
 	reason, message string
 }
 
-// picture holds the conditions; nil means absent.
-type picture struct {
+// conditionSet holds the conditions; nil means absent.
+type conditionSet struct {
 	ready, stalled, reconciling, running, regressed *claim
 	// since, if not zero, overrides the transition time of Ready.
 	since time.Time
 	wake  time.Duration
 }
 
-// draw returns the conditions for an action, by this table of states:
+// conditionsFor returns the conditions for an action, by this table of states:
 //
 //	                                 Ready           Reconciling  Stalled              Running
 //	not judged yet                   Unknown         True         absent               by the action
@@ -37,7 +37,7 @@ type picture struct {
 //	newest run did not pass          False           absent       True                 False
 //	re-run of a judged spec.run      last verdict    absent       by last verdict      True
 //	suspended, nothing runs          unchanged       absent       unchanged            False
-func draw(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action, out outcome) picture {
+func conditionsFor(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action, out outcome) conditionSet {
 	p := verdictPicture(status, obs)
 	p.running = &claim{metav1.ConditionFalse, v1alpha1.ReasonNoRun, "nothing runs"}
 	switch act.do {
@@ -68,16 +68,16 @@ func draw(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action, 
 }
 
 // verdictPicture returns Ready, Stalled and Reconciling as they follow from the newest judged run alone.
-func verdictPicture(status *v1alpha1.StorageBenchmarkStatus, obs observation) picture {
+func verdictPicture(status *v1alpha1.StorageBenchmarkStatus, obs observation) conditionSet {
 	if !judged(status, obs.hash) {
 		waiting := claim{metav1.ConditionUnknown, v1alpha1.ReasonNotJudged, notJudgedMessage(status, obs)}
-		return picture{ready: &waiting, reconciling: &claim{metav1.ConditionTrue, waiting.reason, waiting.message}}
+		return conditionSet{ready: &waiting, reconciling: &claim{metav1.ConditionTrue, waiting.reason, waiting.message}}
 	}
 	last := status.LastRun
 	if last.Reason == v1alpha1.ReasonPassed {
-		return picture{ready: &claim{metav1.ConditionTrue, last.Reason, last.Message}}
+		return conditionSet{ready: &claim{metav1.ConditionTrue, last.Reason, last.Message}}
 	}
-	return picture{
+	return conditionSet{
 		ready:   &claim{metav1.ConditionFalse, last.Reason, last.Message},
 		stalled: &claim{metav1.ConditionTrue, last.Reason, last.Message},
 	}
@@ -110,7 +110,7 @@ func liveMessage(status *v1alpha1.StorageBenchmarkStatus, obs observation) strin
 	switch {
 	case suspended(obs.benchmark):
 		return message + "; spec.suspend is true: no further runs are started"
-	case obs.active.run != nil && told(obs.active.run):
+	case obs.active.run != nil && toldToStop(obs.active.run):
 		return message + " and is being stopped for the next run"
 	case obs.times.set && !obs.times.due.At.IsZero():
 		return message + "; the run scheduled for " + clockText(obs.times.due.At) + " starts next"
@@ -128,7 +128,7 @@ func liveMessage(status *v1alpha1.StorageBenchmarkStatus, obs observation) strin
 
 // notCreated sets the conditions for a requested run that cannot be created at present. An existing verdict stays,
 // because the cause may be temporary.
-func (p *picture) notCreated(status *v1alpha1.StorageBenchmarkStatus, obs observation, why string) {
+func (p *conditionSet) notCreated(status *v1alpha1.StorageBenchmarkStatus, obs observation, why string) {
 	message := fmt.Sprintf("run %s cannot be created: %s", status.ActiveRun.Name, why)
 	p.running = &claim{metav1.ConditionFalse, v1alpha1.ReasonRunNotCreated, message}
 	if !judged(status, obs.hash) {
@@ -138,7 +138,7 @@ func (p *picture) notCreated(status *v1alpha1.StorageBenchmarkStatus, obs observ
 }
 
 // suspended leaves Ready and Stalled unchanged.
-func (p *picture) suspended(status *v1alpha1.StorageBenchmarkStatus, obs observation) {
+func (p *conditionSet) suspended(status *v1alpha1.StorageBenchmarkStatus, obs observation) {
 	message := "spec.suspend is true: no runs are started"
 	if obs.review.due {
 		// The verdict was evaluated again, by a changed policy.
@@ -148,7 +148,7 @@ func (p *picture) suspended(status *v1alpha1.StorageBenchmarkStatus, obs observa
 	if !judged(status, obs.hash) {
 		message += "; the current spec.run has no verdict yet"
 	}
-	*p = picture{
+	*p = conditionSet{
 		ready:   &claim{metav1.ConditionUnknown, v1alpha1.ReasonSuspended, message},
 		running: &claim{metav1.ConditionFalse, v1alpha1.ReasonSuspended, message},
 	}
@@ -162,7 +162,7 @@ func (p *picture) suspended(status *v1alpha1.StorageBenchmarkStatus, obs observa
 
 // missing sets the conditions while references are missing. After startTimeout it also sets Stalled, because the wait
 // may be in vain.
-func (p *picture) missing(obs observation) {
+func (p *conditionSet) missing(obs observation) {
 	var lines []string
 	for _, one := range obs.candidate.missing {
 		lines = append(lines, one.Error())
@@ -197,7 +197,7 @@ func isMissing(reason string) bool {
 }
 
 // impossible sets the conditions for problems that only an edit resolves.
-func (p *picture) impossible(obs observation) {
+func (p *conditionSet) impossible(obs observation) {
 	var lines []string
 	for _, one := range obs.candidate.problems {
 		lines = append(lines, one.Error())
@@ -210,7 +210,7 @@ func (p *picture) impossible(obs observation) {
 
 // conditions returns the conditions with their times. Stalled precedes Reconciling, because kstatus uses the first of
 // the two that is True.
-func (p *picture) conditions(obs observation) []metav1.Condition {
+func (p *conditionSet) conditions(obs observation) []metav1.Condition {
 	var all []metav1.Condition
 	for _, one := range []struct {
 		kind string

@@ -6,9 +6,9 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// regressedClaim returns the condition Regressed, which follows from the comparison alone. It returns nil if no
+// regressedCondition returns the condition Regressed, which follows from the comparison alone. It returns nil if no
 // comparison is requested.
-func regressedClaim(status *v1alpha1.StorageBenchmarkStatus, obs observation) *claim {
+func regressedCondition(status *v1alpha1.StorageBenchmarkStatus, obs observation) *claim {
 	found := status.Regression
 	switch {
 	case obs.benchmark.Spec.Regression == nil:

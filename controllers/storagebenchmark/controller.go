@@ -51,8 +51,8 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	act := next(*obs)
 	out := r.apply(ctx, *obs, act)
-	told := reportOn(*obs, act, out)
-	err = r.patch(ctx, obs.benchmark, told.status)
+	reported := reportOn(*obs, act, out)
+	err = r.patch(ctx, obs.benchmark, reported.status)
 	if apierrors.IsConflict(err) {
 		// A conflict is not an error: the decision is repeated on the current object.
 		return ctrl.Result{RequeueAfter: soon}, nil
@@ -60,8 +60,8 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, errors.Join(err, out.err)
 	}
-	for _, one := range told.events {
-		r.tell(obs.benchmark, one)
+	for _, one := range reported.events {
+		r.sendEvent(obs.benchmark, one)
 	}
 	if out.again {
 		return ctrl.Result{RequeueAfter: soon}, nil
@@ -69,7 +69,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if out.err != nil {
 		return ctrl.Result{}, out.err
 	}
-	return ctrl.Result{RequeueAfter: told.wake}, nil
+	return ctrl.Result{RequeueAfter: reported.wake}, nil
 }
 
 // patch writes the status if it changes. The API server rejects a status that was decided on an old object, and the
@@ -91,7 +91,7 @@ func (r *reconciler) patch(ctx context.Context, benchmark *v1alpha1.StorageBench
 	return nil
 }
 
-func (r *reconciler) tell(benchmark *v1alpha1.StorageBenchmark, one news) {
+func (r *reconciler) sendEvent(benchmark *v1alpha1.StorageBenchmark, one benchmarkEvent) {
 	// A nil pointer in an interface is not nil.
 	var related runtime.Object
 	if one.related != nil {

@@ -46,7 +46,7 @@ type action struct {
 // next returns the decision. It considers existing runs first, then which run may be started.
 func next(obs observation) action {
 	act := begin(obs)
-	act.prune = surplus(obs)
+	act.prune = beyondHistoryLimit(obs)
 	return act
 }
 
@@ -61,7 +61,7 @@ func begin(obs observation) action {
 		if status.ActiveRun.UID == "" {
 			return action{do: adopt, run: obs.active.run}
 		}
-		if replaces(obs) && !told(obs.active.run) && len(obs.candidate.missing)+len(obs.candidate.problems) == 0 {
+		if replaces(obs) && !toldToStop(obs.active.run) && len(obs.candidate.missing)+len(obs.candidate.problems) == 0 {
 			return action{do: replace, run: obs.active.run}
 		}
 		return action{do: watch}
@@ -75,7 +75,7 @@ func begin(obs observation) action {
 	switch {
 	case suspended(obs.benchmark):
 		return action{do: hold}
-	case !intended && !wanted(obs):
+	case !intended && !runRequested(obs):
 		return action{do: leave}
 	case len(obs.candidate.missing) > 0:
 		return action{do: await}
@@ -98,7 +98,7 @@ func suspended(benchmark *v1alpha1.StorageBenchmark) bool {
 func mayCreate(obs observation) bool {
 	switch obs.active.state {
 	case noActive:
-		return !suspended(obs.benchmark) && wanted(obs)
+		return !suspended(obs.benchmark) && runRequested(obs)
 	case activeIntended, activeTaken:
 		return !suspended(obs.benchmark)
 	case activeLive:

@@ -8,8 +8,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// news is an event. It is sent once the status change that it reports is stored.
-type news struct {
+// benchmarkEvent is an event. It is sent once the status change that it reports is stored.
+type benchmarkEvent struct {
 	kind, reason string
 	// action is the machine-readable name of what the operator did.
 	action string
@@ -30,37 +30,37 @@ const (
 )
 
 // eventsOf returns the events that users want to see. Each is sent once, with the patch that makes its fact known.
-func eventsOf(obs observation, act action, out outcome, status *v1alpha1.StorageBenchmarkStatus) []news {
+func eventsOf(obs observation, act action, out outcome, status *v1alpha1.StorageBenchmarkStatus) []benchmarkEvent {
 	switch act.do {
 	case replace:
 		if out.err == nil && !out.again {
-			return []news{{corev1.EventTypeNormal, v1alpha1.EventRunReplaced, actionReplace,
+			return []benchmarkEvent{{corev1.EventTypeNormal, v1alpha1.EventRunReplaced, actionReplace,
 				"run " + act.run.Name + " is being stopped: the next run is due and spec.trigger.replacePolicy is Stop", act.run}}
 		}
 	case create:
 		if out.created != nil {
-			return []news{{corev1.EventTypeNormal, v1alpha1.EventRunCreated, actionCreate, "created run " + out.created.Name, out.created}}
+			return []benchmarkEvent{{corev1.EventTypeNormal, v1alpha1.EventRunCreated, actionCreate, "created run " + out.created.Name, out.created}}
 		}
 	case adopt:
-		return []news{{corev1.EventTypeNormal, v1alpha1.EventRunCreated, actionCreate, "created run " + act.run.Name, act.run}}
+		return []benchmarkEvent{{corev1.EventTypeNormal, v1alpha1.EventRunCreated, actionCreate, "created run " + act.run.Name, act.run}}
 	case judge:
 		if withoutVerdict(obs.active.run) {
 			return passedEvent(obs.active.run)
 		}
-		return []news{judgedEvent(status.LastRun, obs.active.run)}
+		return []benchmarkEvent{judgedEvent(status.LastRun, obs.active.run)}
 	case miss:
-		return []news{{corev1.EventTypeWarning, v1alpha1.EventRunFailed, actionJudge, status.LastRun.Message, nil}}
+		return []benchmarkEvent{{corev1.EventTypeWarning, v1alpha1.EventRunFailed, actionJudge, status.LastRun.Message, nil}}
 	case await:
 		if ready := changedReady(obs, status); ready != "" {
-			return []news{{corev1.EventTypeWarning, v1alpha1.EventReferenceMissing, actionCheck, ready, nil}}
+			return []benchmarkEvent{{corev1.EventTypeWarning, v1alpha1.EventReferenceMissing, actionCheck, ready, nil}}
 		}
 	case refuse:
 		if ready := changedReady(obs, status); ready != "" {
-			return []news{{corev1.EventTypeWarning, v1alpha1.EventInvalidWorkload, actionCheck, ready, nil}}
+			return []benchmarkEvent{{corev1.EventTypeWarning, v1alpha1.EventInvalidWorkload, actionCheck, ready, nil}}
 		}
 	case intend:
 		if times := obs.times.due; times.Missed > 1 {
-			return []news{missedEvent(times.Missed-1, times.TooMany, "starting the most recent one, "+clockText(times.At)+", now")}
+			return []benchmarkEvent{missedEvent(times.Missed-1, times.TooMany, "starting the most recent one, "+clockText(times.At)+", now")}
 		}
 	case leave, watch, hold, yield:
 	}
@@ -69,15 +69,15 @@ func eventsOf(obs observation, act action, out outcome, status *v1alpha1.Storage
 
 // passedEvent returns the event about a run that ended without a verdict. There is none for a run that was stopped for
 // another one: that event was sent when the run was told to stop.
-func passedEvent(run *v1alpha1.BenchmarkRun) []news {
+func passedEvent(run *v1alpha1.BenchmarkRun) []benchmarkEvent {
 	if !endedBy(run, v1alpha1.ReasonPreempted) {
 		return nil
 	}
-	return []news{{corev1.EventTypeWarning, v1alpha1.EventRunPreempted, actionCreate, "run " + run.Name + " was preempted; a new run is queued in its place", run}}
+	return []benchmarkEvent{{corev1.EventTypeWarning, v1alpha1.EventRunPreempted, actionCreate, "run " + run.Name + " was preempted; a new run is queued in its place", run}}
 }
 
 // missedEvent returns the event about times of the schedule that passed without a run.
-func missedEvent(count int, atLeast bool, then string) news {
+func missedEvent(count int, atLeast bool, then string) benchmarkEvent {
 	text := fmt.Sprintf("%d scheduled runs were missed", count)
 	switch {
 	case atLeast:
@@ -85,32 +85,32 @@ func missedEvent(count int, atLeast bool, then string) news {
 	case count == 1:
 		text = "1 scheduled run was missed"
 	}
-	return news{corev1.EventTypeWarning, v1alpha1.EventScheduleMissed, actionSchedule, text + "; " + then, nil}
+	return benchmarkEvent{corev1.EventTypeWarning, v1alpha1.EventScheduleMissed, actionSchedule, text + "; " + then, nil}
 }
 
 // skippedEvent returns the event about a time that was too late to start a run.
-func skippedEvent(obs observation) []news {
+func skippedEvent(obs observation) []benchmarkEvent {
 	if !obs.times.skips(obs) {
 		return nil
 	}
-	return []news{missedEvent(1, false, fmt.Sprintf("%s is more than spec.trigger.startingDeadline (%s) ago",
+	return []benchmarkEvent{missedEvent(1, false, fmt.Sprintf("%s is more than spec.trigger.startingDeadline (%s) ago",
 		clockText(obs.times.due.Expired), obs.times.deadline))}
 }
 
-func judgedEvent(verdict *v1alpha1.JudgedRun, run *v1alpha1.BenchmarkRun) news {
-	told := news{corev1.EventTypeWarning, v1alpha1.EventRunFailed, actionJudge,
+func judgedEvent(verdict *v1alpha1.JudgedRun, run *v1alpha1.BenchmarkRun) benchmarkEvent {
+	sent := benchmarkEvent{corev1.EventTypeWarning, v1alpha1.EventRunFailed, actionJudge,
 		fmt.Sprintf("%s: %s", verdict.Reason, verdict.Message), run}
 	switch verdict.Reason {
 	case v1alpha1.ReasonPassed:
-		told.kind, told.reason, told.note = corev1.EventTypeNormal, v1alpha1.EventRunComplete, verdict.Message
+		sent.kind, sent.reason, sent.note = corev1.EventTypeNormal, v1alpha1.EventRunComplete, verdict.Message
 	case v1alpha1.ReasonRunInvalid:
-		told.reason, told.note = v1alpha1.EventRunInvalid, verdict.Message
+		sent.reason, sent.note = v1alpha1.EventRunInvalid, verdict.Message
 	case v1alpha1.ReasonRegressed:
-		told.reason, told.note = v1alpha1.EventRegressed, verdict.Message
+		sent.reason, sent.note = v1alpha1.EventRegressed, verdict.Message
 	case v1alpha1.ReasonObjectiveMissed:
-		told.reason, told.note = v1alpha1.EventObjectiveMissed, verdict.Message
+		sent.reason, sent.note = v1alpha1.EventObjectiveMissed, verdict.Message
 	}
-	return told
+	return sent
 }
 
 // changedReady returns the message of Ready if its reason or message has changed, otherwise "".

@@ -119,7 +119,7 @@ func TestArgoIgnoresTheStatusOfRuns(t *testing.T) {
 	}
 	w := newWorld(t, bench(), claimNamed("data"))
 	w.settle()
-	if run := w.active(); run.Annotations["argocd.argoproj.io/ignore-resource-updates"] != "true" || told(run) {
+	if run := w.active(); run.Annotations["argocd.argoproj.io/ignore-resource-updates"] != "true" || toldToStop(run) {
 		t.Errorf("annotations of a new run: %v", run.Annotations)
 	}
 }

@@ -13,9 +13,9 @@ const (
 	defaultFailedHistory = 5
 )
 
-// surplus returns the oldest ended runs beyond the limits. The newest judged run and runs that are not judged yet
-// count, but stay.
-func surplus(obs observation) []*v1alpha1.BenchmarkRun {
+// beyondHistoryLimit returns the oldest ended runs beyond the limits. The newest judged run and runs that are not
+// judged yet count, but stay.
+func beyondHistoryLimit(obs observation) []*v1alpha1.BenchmarkRun {
 	spec, status := &obs.benchmark.Spec, &obs.benchmark.Status
 	var complete, failed []*v1alpha1.BenchmarkRun
 	for i := range obs.runs {

@@ -43,8 +43,9 @@ func identityOf(benchmark *v1alpha1.StorageBenchmark, status *v1alpha1.StorageBe
 // maxEcho is the API's limit on echoed requests, in characters.
 const maxEcho = 128
 
-// echo returns a request as the status echoes it: the request itself if it fits, otherwise its beginning and its hash.
-func echo(request string) string {
+// boundedRequest returns a request as the status echoes it: the request itself if it fits, otherwise its beginning and
+// its hash.
+func boundedRequest(request string) string {
 	request = strings.ReplaceAll(request, "\x00", "")
 	if v1alpha1.Truncate(request, maxEcho) == request {
 		return request
@@ -62,11 +63,11 @@ type request struct {
 func requestOf(benchmark *v1alpha1.StorageBenchmark) request {
 	var asked request
 	if trigger := benchmark.Spec.Trigger; trigger != nil && !adoptsManual(benchmark) {
-		if value := echo(trigger.Manual); value != benchmark.Status.LastHandledManual {
+		if value := boundedRequest(trigger.Manual); value != benchmark.Status.LastHandledManual {
 			asked.manual = value
 		}
 	}
-	if value := echo(benchmark.Annotations[v1alpha1.AnnotationRequestedAt]); value != benchmark.Status.LastHandledRequest {
+	if value := boundedRequest(benchmark.Annotations[v1alpha1.AnnotationRequestedAt]); value != benchmark.Status.LastHandledRequest {
 		asked.annotation = value
 	}
 	return asked
@@ -86,9 +87,10 @@ func judged(status *v1alpha1.StorageBenchmarkStatus, hash string) bool {
 	return status.LastRun != nil && status.LastRun.Hash == hash
 }
 
-// wanted reports whether a run is requested that is not recorded yet: by a user, by the schedule, or by a spec.run that
-// has no verdict. A new spec.run does not count if trigger.onChange is false, or absent beside a schedule.
-func wanted(obs observation) bool {
+// runRequested reports whether a run is requested that is not recorded yet: by a user, by the schedule, or by a
+// spec.run that has no verdict. A new spec.run does not count if trigger.onChange is false, or absent beside a
+// schedule.
+func runRequested(obs observation) bool {
 	return requestOf(obs.benchmark).any() || obs.times.asks() ||
 		obs.startsOnChange() && !judged(&obs.benchmark.Status, obs.hash)
 }

@@ -43,7 +43,7 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 	if obs.review, err = r.review(ctx, benchmark, obs.hash); err != nil {
 		return nil, err
 	}
-	if obs.active.state == activeLive && replaces(*obs) && !told(obs.active.run) {
+	if obs.active.state == activeLive && replaces(*obs) && !toldToStop(obs.active.run) {
 		// The request for another run may have been withdrawn.
 		if err := r.proveFresh(ctx, benchmark); err != nil {
 			return nil, err

@@ -34,7 +34,7 @@ func (r *reconciler) resolve(ctx context.Context, benchmark *v1alpha1.StorageBen
 		return candidate{}, failure
 	}
 	if r.noClusterProfiles {
-		tellUnread(missing)
+		explainUnreadable(missing)
 	}
 	found := candidate{run: run, missing: missing, reason: v1alpha1.ReasonProfileNotFound}
 	claims, err := r.missingClaims(ctx, benchmark)
@@ -79,9 +79,9 @@ func (r *reconciler) profile(ctx context.Context, namespace string, ref v1alpha1
 	return *engine, true, nil
 }
 
-// tellUnread changes the message about missing ClusterWorkloadProfiles: they may exist, but the operator may not read
-// them.
-func tellUnread(missing field.ErrorList) {
+// explainUnreadable changes the message about missing ClusterWorkloadProfiles: they may exist, but the operator may not
+// read them.
+func explainUnreadable(missing field.ErrorList) {
 	for _, problem := range missing {
 		if name, ok := problem.BadValue.(string); ok && strings.HasPrefix(name, v1alpha1.ClusterWorkloadProfileKind+" ") {
 			problem.Detail = "this operator watches selected namespaces and has no permission to read cluster-scoped profiles: create a " +

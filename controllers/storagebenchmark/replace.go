@@ -18,17 +18,17 @@ import (
 // wait. The request for the live run does not count.
 func replaces(obs observation) bool {
 	trigger := obs.benchmark.Spec.Trigger
-	return trigger != nil && trigger.ReplacePolicy == v1alpha1.ReplaceStop && !suspended(obs.benchmark) && another(obs)
+	return trigger != nil && trigger.ReplacePolicy == v1alpha1.ReplaceStop && !suspended(obs.benchmark) && moreRequested(obs)
 }
 
-// another reports whether one more run is requested in addition to the live one.
-func another(obs observation) bool {
+// moreRequested reports whether one more run is requested in addition to the live one.
+func moreRequested(obs observation) bool {
 	return requestOf(obs.benchmark).any() || !obs.times.due.At.IsZero() ||
 		obs.startsOnChange() && obs.benchmark.Status.ActiveRun.Hash != obs.hash
 }
 
-// told reports whether a run was already told to stop for another one.
-func told(run *v1alpha1.BenchmarkRun) bool {
+// toldToStop reports whether a run was already told to stop for another one.
+func toldToStop(run *v1alpha1.BenchmarkRun) bool {
 	return run.Annotations[v1alpha1.AnnotationReplaced] != ""
 }
 
@@ -64,9 +64,9 @@ func endedBy(run *v1alpha1.BenchmarkRun, reason string) bool {
 	return failed != nil && failed.Status == metav1.ConditionTrue && failed.Reason == reason
 }
 
-// pass records a run that ended without a verdict. If the run was preempted, pass records its successor at once: the
-// request counts as handled, and would not start another run.
-func pass(status *v1alpha1.StorageBenchmarkStatus, obs observation) {
+// recordWithoutVerdict records a run that ended without a verdict. If the run was preempted, pass records its successor
+// at once: the request counts as handled, and would not start another run.
+func recordWithoutVerdict(status *v1alpha1.StorageBenchmarkStatus, obs observation) {
 	run := obs.active.run
 	status.LastReplacedRun, status.ActiveRun = run.Name, nil
 	if endedBy(run, v1alpha1.ReasonPreempted) {

@@ -74,7 +74,7 @@ func Setup(manager ctrl.Manager, options Options) error {
 	building := ctrl.NewControllerManagedBy(manager).
 		Named(Name).
 		For(&v1alpha1.StorageBenchmark{}).
-		Owns(&v1alpha1.BenchmarkRun{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: runTellsMore})).
+		Owns(&v1alpha1.BenchmarkRun{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: runUpdateMatters})).
 		Watches(&v1alpha1.WorkloadProfile{}, r.referrers(v1alpha1.WorkloadProfileKind),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesMetadata(&corev1.PersistentVolumeClaim{}, r.referrers(claimKind),
@@ -122,7 +122,7 @@ func (r *reconciler) referrers(kind string) handler.EventHandler {
 		err := r.client.List(ctx, benchmarks, client.InNamespace(object.GetNamespace()),
 			client.MatchingFields{indexReferences: referenceKey(kind, object.GetName())})
 		if err != nil {
-			ctrl.LoggerFrom(ctx).Error(err, "Finding benchmarks that refer to an object", "kind", kind, "name", object.GetName())
+			ctrl.LoggerFrom(ctx).Error(err, "Failed to list benchmarks that refer to an object", "kind", kind, "name", object.GetName())
 			return nil
 		}
 		var requests []reconcile.Request
@@ -134,8 +134,8 @@ func (r *reconciler) referrers(kind string) handler.EventHandler {
 	})
 }
 
-// runTellsMore reports whether an update of a run matters to its benchmark. Most updates do not.
-func runTellsMore(update event.UpdateEvent) bool {
+// runUpdateMatters reports whether an update of a run matters to its benchmark. Most updates do not.
+func runUpdateMatters(update event.UpdateEvent) bool {
 	before, ok := update.ObjectOld.(*v1alpha1.BenchmarkRun)
 	if !ok {
 		return true
@@ -147,7 +147,7 @@ func runTellsMore(update event.UpdateEvent) bool {
 	return before.Status.Stage != after.Status.Stage ||
 		ended(before) != ended(after) ||
 		!equality.Semantic.DeepEqual(waiting(before), waiting(after)) ||
-		told(before) != told(after) ||
+		toldToStop(before) != toldToStop(after) ||
 		before.UID != after.UID ||
 		!before.DeletionTimestamp.Equal(after.DeletionTimestamp) ||
 		!equality.Semantic.DeepEqual(before.OwnerReferences, after.OwnerReferences)

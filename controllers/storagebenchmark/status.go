@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -25,7 +26,7 @@ type outcome struct {
 // nothing changes.
 type report struct {
 	status v1alpha1.StorageBenchmarkStatus
-	events []news
+	events []benchmarkEvent
 	wake   time.Duration
 }
 
@@ -33,21 +34,21 @@ type report struct {
 func reportOn(obs observation, act action, out outcome) report {
 	status := obs.benchmark.Status.DeepCopy()
 	status.ObservedGeneration = obs.benchmark.Generation
-	remember(status, obs, act, out)
+	recordFacts(status, obs, act, out)
 	revise(status, obs, act)
 	obs.times.note(status, obs, act)
-	drawn := draw(status, obs, act, out)
-	drawn.regressed = regressedClaim(status, obs)
+	drawn := conditionsFor(status, obs, act, out)
+	drawn.regressed = regressedCondition(status, obs)
 	status.Conditions = drawn.conditions(obs)
 	status.Stage = v1alpha1.Truncate(stageOf(status, obs, act), 64)
 	fit(status)
 	return report{status: *status, events: slices.Concat(eventsOf(obs, act, out, status), skippedEvent(obs), revisedEvent(obs, act, status), turnEvents(obs, status)), wake: sooner(drawn.wake, obs.times.wake(obs.now))}
 }
 
-// remember writes the facts that an action creates into the status.
-func remember(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action, out outcome) {
+// recordFacts writes the facts that an action creates into the status.
+func recordFacts(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action, out outcome) {
 	if adoptsManual(obs.benchmark) {
-		status.LastHandledManual = echo(obs.benchmark.Spec.Trigger.Manual)
+		status.LastHandledManual = boundedRequest(obs.benchmark.Spec.Trigger.Manual)
 	}
 	switch act.do {
 	case intend:
@@ -67,7 +68,7 @@ func remember(status *v1alpha1.StorageBenchmarkStatus, obs observation, act acti
 		status.ActiveRun = new(referenceTo(act.run))
 	case judge:
 		if withoutVerdict(obs.active.run) {
-			pass(status, obs)
+			recordWithoutVerdict(status, obs)
 			return
 		}
 		keep(status, verdictOn(obs, obs.active.run), obs.active.run)
@@ -110,10 +111,5 @@ func stageOf(status *v1alpha1.StorageBenchmarkStatus, obs observation, act actio
 
 // find returns the condition of a kind, or nil.
 func find(conditions []metav1.Condition, kind string) *metav1.Condition {
-	for i := range conditions {
-		if conditions[i].Type == kind {
-			return &conditions[i]
-		}
-	}
-	return nil
+	return meta.FindStatusCondition(conditions, kind)
 }

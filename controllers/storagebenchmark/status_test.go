@@ -86,15 +86,15 @@ func TestLargestStatusFits(t *testing.T) {
 
 func TestEcho(t *testing.T) {
 	for _, request := range []string{"", "2026-11-21T12:00:00Z", strings.Repeat("é", 128)} {
-		if got := echo(request); got != request {
+		if got := boundedRequest(request); got != request {
 			t.Errorf("%q is echoed as %q", request, got)
 		}
 	}
-	a, b := echo(strings.Repeat("x", 129)), echo(strings.Repeat("x", 130))
+	a, b := boundedRequest(strings.Repeat("x", 129)), boundedRequest(strings.Repeat("x", 130))
 	if a == b || len([]rune(a)) > maxEcho || len([]rune(b)) > maxEcho {
 		t.Errorf("long requests are echoed as %q and %q", a, b)
 	}
-	if got := echo("a\x00b\xff"); strings.ContainsRune(got, 0) || !strings.HasPrefix(got, "ab") {
+	if got := boundedRequest("a\x00b\xff"); strings.ContainsRune(got, 0) || !strings.HasPrefix(got, "ab") {
 		t.Errorf("hostile text is echoed as %q", got)
 	}
 }
@@ -251,7 +251,7 @@ func TestSurplus(t *testing.T) {
 			ActiveRun: &v1alpha1.RunReference{Name: test.active},
 		}
 		var got []string
-		for _, run := range surplus(obs) {
+		for _, run := range beyondHistoryLimit(obs) {
 			got = append(got, run.Name)
 		}
 		if strings.Join(got, " ") != test.want {
@@ -259,7 +259,7 @@ func TestSurplus(t *testing.T) {
 		}
 	}
 	obs.benchmark.Spec.HistoryLimit, obs.benchmark.Spec.FailedHistoryLimit = nil, nil
-	if got := surplus(obs); len(got) != 0 {
+	if got := beyondHistoryLimit(obs); len(got) != 0 {
 		t.Errorf("without limits %d go", len(got))
 	}
 }

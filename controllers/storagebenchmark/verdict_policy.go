@@ -111,7 +111,7 @@ func revise(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action
 	last := status.LastRun
 	last.PolicyHash = by.hash()
 	status.Objectives, status.Regression = nil, nil
-	if !byPolicy(last.Reason) {
+	if !dependsOnPolicy(last.Reason) {
 		return
 	}
 	if len(by.objectives) == 0 && by.regression == nil {
@@ -123,8 +123,8 @@ func revise(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action
 		"request another run with spec.trigger.manual or the annotation %s", last.Name, v1alpha1.AnnotationRequestedAt), maxMessage)
 }
 
-// byPolicy reports whether another policy may change a verdict: the run is complete and valid.
-func byPolicy(reason string) bool {
+// dependsOnPolicy reports whether another policy may change a verdict: the run is complete and valid.
+func dependsOnPolicy(reason string) bool {
 	switch reason {
 	case v1alpha1.ReasonPassed, v1alpha1.ReasonObjectiveMissed, v1alpha1.ReasonRegressed, v1alpha1.ReasonNotJudged:
 		return true
@@ -133,10 +133,10 @@ func byPolicy(reason string) bool {
 }
 
 // revisedEvent returns an event if a verdict has changed.
-func revisedEvent(obs observation, act action, status *v1alpha1.StorageBenchmarkStatus) []news {
+func revisedEvent(obs observation, act action, status *v1alpha1.StorageBenchmarkStatus) []benchmarkEvent {
 	before := obs.benchmark.Status.LastRun
 	if !obs.review.due || obs.review.run == nil || act.do == judge || act.do == miss || before.Reason == status.LastRun.Reason {
 		return nil
 	}
-	return []news{judgedEvent(status.LastRun, obs.review.run)}
+	return []benchmarkEvent{judgedEvent(status.LastRun, obs.review.run)}
 }

@@ -51,9 +51,9 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, nil
 	}
 	before := clone(object)
-	spec, status := parts(object)
+	spec, status := specAndStatus(object)
 	report(spec, status, object.GetGeneration())
-	if _, old := parts(before); equality.Semantic.DeepEqual(old, status) {
+	if _, old := specAndStatus(before); equality.Semantic.DeepEqual(old, status) {
 		return ctrl.Result{}, nil
 	}
 	// Patch with the resource version that was evaluated: the status of an older spec must not overwrite that of a
@@ -69,8 +69,8 @@ func clone(object client.Object) client.Object {
 	return object.DeepCopyObject().(client.Object) // a deep copy has the same type
 }
 
-// parts returns the spec and the status of a profile of either kind.
-func parts(object client.Object) (*v1alpha1.WorkloadProfileSpec, *v1alpha1.WorkloadProfileStatus) {
+// specAndStatus returns the spec and the status of a profile of either kind.
+func specAndStatus(object client.Object) (*v1alpha1.WorkloadProfileSpec, *v1alpha1.WorkloadProfileStatus) {
 	switch profile := object.(type) {
 	case *v1alpha1.WorkloadProfile:
 		return &profile.Spec, &profile.Status

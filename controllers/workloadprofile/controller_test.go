@@ -47,7 +47,7 @@ func judged(t *testing.T, object client.Object) *v1alpha1.WorkloadProfileStatus 
 		if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
 			t.Fatal(err)
 		}
-		_, found := parts(object)
+		_, found := specAndStatus(object)
 		if found.ObservedGeneration == object.GetGeneration() {
 			return found
 		}

@@ -84,8 +84,8 @@ for i in 1 2 3 4 5 6 7 8 9 10; do dd if=/dev/zero of=c$i bs=64k count=16 2>/dev/
 	}
 }
 
-// TestCommandCountsAsAnotherUser: an agent that is not root, as in a pod, may not read what a process that has ended has
-// counted. What is done in the last moments before the end counts all the same.
+// TestCommandCountsAsAnotherUser: an agent that is not root, as in a pod, may not read what a process that has ended
+// has counted. What is done in the last moments before the end counts all the same.
 func TestCommandCountsAsAnotherUser(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -322,7 +322,7 @@ func TestCommandRefused(t *testing.T) {
 	r := serve(t, nil)
 	for want, load := range map[string]*agentapi.LoadRequest{
 		"no-such-program is in no folder of PATH": commandRequest("missing", "no-such-program"),
-		"$(HOST) stands for nothing":              commandRequest("word", "echo", "$(HOST)"),
+		"$(HOST) is not defined":                  commandRequest("word", "echo", "$(HOST)"),
 		"no command":                              commandRequest("empty"),
 	} {
 		_, err := r.Load(t.Context(), load)

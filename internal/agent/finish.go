@@ -157,5 +157,5 @@ type finishOutcome struct {
 	removed bool
 	problem string
 	// left describes the removal of data left by deleted benchmarks and by earlier runs.
-	left dataset.LeftResult
+	left dataset.OrphanResult
 }

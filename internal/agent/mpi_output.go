@@ -105,7 +105,7 @@ func (o *mpiOutput) judge(exit ior.Exit, stderr string, job mpiJob) *agentapi.En
 			expected.Operations = append(expected.Operations, measure.Operation(operation))
 		}
 		said := o.ior.Close()
-		said.Hear(o.others.Close())
+		said.AddMessages(o.others.Close())
 		judged := ior.Final(said, exit, stderr, expected)
 		ended.Outcome, ended.Reason, ended.Message = iorOutcomes[judged.Outcome], string(judged.Failure), judged.Message
 		warnings = judged.Warnings

@@ -217,7 +217,7 @@ func TestDeviceThatIsNotEmpty(t *testing.T) {
 		}, "ext2, ext3 or ext4"},
 		"XFS": {put(0, "XFSB"), "XFS"}, "LVM": {put(0x218, "LVM2 001"), "LVM2"}, "NTFS": {put(3, "NTFS    "), "NTFS"},
 		"GPT at the end": {put(32<<20-512, "EFI PART"), "GPT"},
-		"unknown data":   {put(3_000_000, "x"), "data that we do not know, at byte 3000000"},
+		"unknown data":   {put(3_000_000, "x"), "unknown data at byte 3000000"},
 		"another's mark": {put(0, `storagebench raw device`+"\n"+`{"schemaVersion":1,"benchmarkUID":"other","benchmark":"theirs","run":"theirs-1"}`), `benchmark "theirs"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -284,7 +284,7 @@ func TestNoInodes(t *testing.T) {
 			load.Dataset.Files = append(load.Dataset.Files, &agentapi.DataFile{Name: "data.0." + itoa(i), Bytes: 4096})
 		}
 		_, err := r.Load(t.Context(), load)
-		if reasonIn(err) != ReasonNoInodes || !strings.Contains(err.Error(), "makes 100 files") {
+		if reasonIn(err) != ReasonNoInodes || !strings.Contains(err.Error(), "creates 100 files") {
 			t.Errorf("got %v", err)
 		}
 	})

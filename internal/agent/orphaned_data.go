@@ -20,9 +20,9 @@ func (a *Agent) clearLeft(remove removal) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), a.timeouts.remove)
 	defer cancel()
-	cleared := make(chan dataset.LeftResult, 1)
+	cleared := make(chan dataset.OrphanResult, 1)
 	go func() {
-		var sum dataset.LeftResult
+		var sum dataset.OrphanResult
 		for _, volume := range a.config.Volumes {
 			if volume.Device || volume.ReadOnly {
 				continue
@@ -44,8 +44,8 @@ func (a *Agent) clearLeft(remove removal) {
 	}
 }
 
-func (a *Agent) clearVolume(ctx context.Context, volume VolumeConfig, remove removal) (dataset.LeftResult, error) {
-	var sum dataset.LeftResult
+func (a *Agent) clearVolume(ctx context.Context, volume VolumeConfig, remove removal) (dataset.OrphanResult, error) {
+	var sum dataset.OrphanResult
 	mount, err := volume.place().Find()
 	if err != nil {
 		if errors.Is(err, dataset.ErrMissing) && volume.Folder != "" {
@@ -53,19 +53,19 @@ func (a *Agent) clearVolume(ctx context.Context, volume VolumeConfig, remove rem
 		}
 		return sum, err
 	}
-	var all []dataset.Behind
+	var all []dataset.OrphanFilter
 	for _, uid := range remove.gone {
-		all = append(all, dataset.Behind{BenchmarkUID: uid, Installation: a.config.Installation, Holder: a.holder()})
+		all = append(all, dataset.OrphanFilter{BenchmarkUID: uid, Installation: a.config.Installation, Holder: a.holder()})
 	}
 	if remove.clients > 0 {
-		all = append(all, dataset.Behind{
+		all = append(all, dataset.OrphanFilter{
 			BenchmarkUID: a.config.BenchmarkUID, Own: true, Kept: !a.config.KeepData, Holder: a.holder(),
 			Spare: func(hash string, client int) bool { return hash == a.config.DatasetHash && client < remove.clients },
 		})
 	}
 	var failed error
 	for _, behind := range all {
-		found, err := dataset.RemoveLeft(ctx, mount, behind)
+		found, err := dataset.RemoveOrphans(ctx, mount, behind)
 		sum.Removed += found.Removed
 		sum.Stays = append(sum.Stays, found.Stays...)
 		failed = errors.Join(failed, err)

@@ -94,7 +94,7 @@ func TestLoadRefusesBeforeAnyHarm(t *testing.T) {
 		}, reason: ReasonVolume, words: []string{"is not the directory that the run was planned for"}},
 		"unknown volume": {change: func(l *agentapi.LoadRequest) { l.Volume = "other" }, words: []string{`no volume "other"`}},
 		"no space": {change: func(l *agentapi.LoadRequest) { l.Dataset = &agentapi.Dataset{NewBytes: 1 << 60} },
-			reason: ReasonNoSpace, words: []string{"1152921504606846976 bytes", "free some, enlarge the volume, or make the dataset smaller"}},
+			reason: ReasonNoSpace, words: []string{"1152921504606846976 bytes", "free some, enlarge the volume, or use a smaller dataset"}},
 		"file to read is missing": {change: func(l *agentapi.LoadRequest) { l.Dataset = reads(1 << 20) },
 			reason: ReasonNotPrepared, words: []string{"data.0.0, which no phase has laid out"}},
 		"file to read is short": {prepare: func(r *rig) { r.put("data.0.0", fill(1<<19)) },
@@ -109,7 +109,7 @@ func TestLoadRefusesBeforeAnyHarm(t *testing.T) {
 			reason: ReasonTool, words: []string{"permission denied"}},
 		"foreign owner": {prepare: func(r *rig) {
 			must(r.t, os.MkdirAll(filepath.Join(r.directory, ".storagebench/benchmark-1/mine"), 0o700))
-		}, reason: ReasonVolume, words: []string{"belongs to somebody else"}},
+		}, reason: ReasonVolume, words: []string{"belongs to another owner"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -247,7 +247,7 @@ func TestToolRefuses(t *testing.T) {
 		reason   string
 		words    []string
 	}{
-		"bad option":   {job: global + "no_such_option=1\n[job]\n", reason: "BadOption", words: []string{"fio does not accept an option", "no_such_option"}},
+		"bad option":   {job: global + "no_such_option=1\n[job]\n", reason: "BadOption", words: []string{"fio rejected an option", "no_such_option"}},
 		"bad value":    {job: global + "rw=sideways\nsize=1m\n[job]\n", reason: "BadOption", words: []string{"sideways"}},
 		"bad engine":   {job: global + "ioengine=warp\nsize=1m\n[job]\n", reason: "BadEngine", words: []string{"warp"}},
 		"no job":       {job: "\n", reason: "BadOption"},

@@ -34,7 +34,7 @@ func TestKeptLayout(t *testing.T) {
 	}{
 		"nothing":                          {},
 		"a write of the run":               {writes: true},
-		"somebody's byte":                  {between: overwrite(1<<20-1, []byte{1}), want: "file data.0.0 holds something else at 983040 than when it was left"},
+		"somebody's byte":                  {between: overwrite(1<<20-1, []byte{1}), want: "file data.0.0 was modified at offset 983040 since the previous run"},
 		"a byte, and nobody has summed it": {between: overwrite(1<<20-1, []byte{1}), killed: true},
 		"zeros, and nobody has summed it":  {between: overwrite(0, make([]byte, 1<<20)), killed: true, want: "file data.0.0 holds zeros at 0"},
 		"another size":                     {between: func(t *testing.T, path string) { t.Helper(); must(t, os.Truncate(path, 4096)) }, want: "file data.0.0 has 4096 bytes, not 1048576"},
@@ -94,8 +94,8 @@ func reads(id string) *agentapi.LoadRequest {
 	return load
 }
 
-// On a volume that is mounted read-only a run reads what another benchmark has laid out and kept, writes nothing, removes
-// nothing, and refuses what it cannot have.
+// On a volume that is mounted read-only a run reads what another benchmark has laid out and kept, writes nothing,
+// removes nothing, and refuses what it cannot have.
 func TestReadOnlyVolume(t *testing.T) {
 	withMounts(t, func() {
 		writer := serve(t, nil)
@@ -191,7 +191,7 @@ func TestNoInodesForNewFiles(t *testing.T) {
 		load := request("a", quickWrite)
 		load.Dataset.NewFiles = 5000
 		_, err := r.Load(t.Context(), load)
-		if reasonIn(err) != ReasonNoInodes || !strings.Contains(err.Error(), "makes 5000 files") {
+		if reasonIn(err) != ReasonNoInodes || !strings.Contains(err.Error(), "creates 5000 files") {
 			t.Errorf("got %v", err)
 		}
 		load.Dataset.NewFiles = 50

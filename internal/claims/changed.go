@@ -15,8 +15,8 @@ func Changed(at *field.Path, there *corev1.PersistentVolumeClaim, wanted *corev1
 	at = at.Child("spec")
 	differs := func(path *field.Path, want, have any) *field.Error {
 		return field.Invalid(path, want, fmt.Sprintf(
-			"the claim %s, which was made for the benchmark before and is kept for its next runs, has %v: write that, or delete the claim and its data, "+
-				"so that the next run makes it anew, or give the volume another name", there.Name, have))
+			"claim %s, kept from an earlier run of the benchmark, has %v: use that value, rename the volume, or delete the claim and its data "+
+				"so that the next run creates a new one", there.Name, have))
 	}
 	if wanted.StorageClassName != nil && ptr.Deref(there.Spec.StorageClassName, "") != *wanted.StorageClassName {
 		return differs(at.Child("storageClassName"), *wanted.StorageClassName, quoted(ptr.Deref(there.Spec.StorageClassName, "")))

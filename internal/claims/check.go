@@ -39,29 +39,29 @@ func Check(run *field.Path, claim Claim, use Use) *field.Error {
 	}
 	switch {
 	case use.Pods > 1 && OnePod(claim.Modes):
-		return field.Invalid(at, value, fmt.Sprintf("%s is ReadWriteOncePod, and %d clients would use it: %s",
+		return field.Invalid(at, value, fmt.Sprintf("%s is ReadWriteOncePod, but %d clients would use it: %s",
 			subject(claim), use.Pods, fewer(run, claim)))
 	case use.Pods > 1 && use.OnePerNode && OneNode(claim.Modes, use.Writes != "") && !ReadOnly(claim.Asked):
 		return field.Invalid(at, value, fmt.Sprintf(
-			"%s is %s, so that pods of one node only can use it, and %s is OnePerNode with %d clients on it: "+
-				"set %s to Any, which puts them on one node together, or %s",
+			"%s is %s, so only pods on one node can use it, but %s is OnePerNode and %d clients would use it: "+
+				"set %s to Any to place them on one node, or %s",
 			subject(claim), words(claim.Modes), run.Child("clients", "spread"), use.Pods, run.Child("clients", "spread"), fewer(run, claim)))
 	case use.Writes == "":
 		return nil
 	case ReadOnly(claim.Asked):
 		return field.Invalid(at, value, fmt.Sprintf(
-			"%s is ReadOnlyMany, and phase %s writes to it, as laying data out does too: use a claim that is ReadWriteMany or ReadWriteOnce, "+
+			"%s is ReadOnlyMany, but phase %s writes to it or lays out data: use a claim that is ReadWriteMany or ReadWriteOnce, "+
 				"or %s", subject(claim), use.Writes, readingAlone))
 	case claim.MountedReadOnly != "":
 		return field.Invalid(at, value, fmt.Sprintf(
-			"%s is mounted read-only (%s), and phase %s writes to it, as laying data out does too: use a claim whose volume is mounted read-write, "+
+			"%s is mounted read-only (%s), but phase %s writes to it or lays out data: use a claim whose volume is mounted read-write, "+
 				"or %s", subject(claim), claim.MountedReadOnly, use.Writes, readingAlone))
 	}
 	return nil
 }
 
 // readingAlone is the one use that a volume without write access allows.
-const readingAlone = "dataPolicy: Retain with phases of fio that only read what an earlier run has laid out there under the same prepare phases"
+const readingAlone = "dataPolicy: Retain and fio phases that only read data that an earlier run with the same prepare phases has laid out"
 
 func subject(claim Claim) string {
 	if claim.Name == "" {
@@ -74,7 +74,7 @@ func subject(claim Claim) string {
 func fewer(run *field.Path, claim Claim) string {
 	remedy := "set " + run.Child("clients", "count").String() + " to 1, "
 	if claim.Name == "" {
-		return remedy + "make a claim for each client with claimTemplate.scope PerClient, or ask for ReadWriteMany"
+		return remedy + "create a claim per client with claimTemplate.scope PerClient, or request ReadWriteMany"
 	}
 	return remedy + "or use a claim that is ReadWriteMany, or a claimTemplate with scope PerClient"
 }
@@ -111,10 +111,10 @@ func Templates(root *field.Path, run *v1alpha1.RunSpec, writes func(target strin
 func incomplete(at *field.Path, spec *corev1.PersistentVolumeClaimSpec) field.ErrorList {
 	var problems field.ErrorList
 	if len(spec.AccessModes) == 0 {
-		problems = append(problems, field.Required(at.Child("accessModes"), "say how the claim may be used, such as [ReadWriteMany], or [ReadWriteOnce] for a disk"))
+		problems = append(problems, field.Required(at.Child("accessModes"), "set access modes such as [ReadWriteMany], or [ReadWriteOnce] for a disk"))
 	}
 	if size := spec.Resources.Requests[corev1.ResourceStorage]; size.Sign() <= 0 {
-		problems = append(problems, field.Required(at.Child("resources", "requests", "storage"), "say how large the claim shall be, such as 100Gi"))
+		problems = append(problems, field.Required(at.Child("resources", "requests", "storage"), "set the size of the claim, such as 100Gi"))
 	}
 	return problems
 }

@@ -35,16 +35,16 @@ func TestCheck(t *testing.T) {
 		"RWX, many nodes":             {modes: modes{rwx}, use: claims.Use{Pods: 8, OnePerNode: true, Writes: "layout"}},
 		"RWO, one client":             {modes: modes{rwo}, use: claims.Use{Pods: 1, OnePerNode: true, Writes: "layout"}},
 		"RWO, several on any node":    {modes: modes{rwo}, use: claims.Use{Pods: 4, Writes: "layout"}},
-		"RWO, several on their nodes": {modes: modes{rwo}, use: claims.Use{Pods: 4, OnePerNode: true}, want: []string{"targets[0].volumes[0].claimName", "spec.run.clients.spread is OnePerNode with 4 clients", "set spec.run.clients.spread to Any", "scope PerClient"}},
+		"RWO, several on their nodes": {modes: modes{rwo}, use: claims.Use{Pods: 4, OnePerNode: true}, want: []string{"targets[0].volumes[0].claimName", "spec.run.clients.spread is OnePerNode and 4 clients would use it", "set spec.run.clients.spread to Any", "scope PerClient"}},
 		"RWO that can be RWX too":     {modes: modes{rwo, rwx}, use: claims.Use{Pods: 4, OnePerNode: true}},
 		"RWO with ROX, reads":         {modes: modes{rwo, rox}, use: claims.Use{Pods: 4, OnePerNode: true}},
-		"RWO with ROX, writes":        {modes: modes{rwo, rox}, use: claims.Use{Pods: 4, OnePerNode: true, Writes: "w"}, want: []string{"is ReadWriteOnce or ReadOnlyMany, so that pods of one node only"}},
-		"RWOP, several":               {modes: modes{rwop}, use: claims.Use{Pods: 2}, want: []string{"is ReadWriteOncePod, and 2 clients", "set spec.run.clients.count to 1"}},
+		"RWO with ROX, writes":        {modes: modes{rwo, rox}, use: claims.Use{Pods: 4, OnePerNode: true, Writes: "w"}, want: []string{"is ReadWriteOnce or ReadOnlyMany, so only pods on one node"}},
+		"RWOP, several":               {modes: modes{rwop}, use: claims.Use{Pods: 2}, want: []string{"is ReadWriteOncePod, but 2 clients", "set spec.run.clients.count to 1"}},
 		"RWOP, one":                   {modes: modes{rwop}, use: claims.Use{Pods: 1, OnePerNode: true, Writes: "w"}},
 		"ROX, reads":                  {modes: modes{rox}, asked: modes{rox}, use: claims.Use{Pods: 4, OnePerNode: true}},
 		"ROX, writes":                 {modes: modes{rox}, asked: modes{rox}, use: claims.Use{Pods: 1, Writes: "layout"}, want: []string{"claim share is ReadOnlyMany", "phase layout writes to it", "ReadWriteMany or ReadWriteOnce"}},
 		"ROX of a volume that is RWX": {modes: modes{rwx, rox}, asked: modes{rox}, use: claims.Use{Pods: 1, Writes: "layout"}, want: []string{"is ReadOnlyMany"}},
-		"mounted read-only":           {modes: modes{rwx}, asked: modes{rwx}, readOnly: "readOnly is true in PersistentVolume pv", use: claims.Use{Pods: 1, Writes: "w"}, want: []string{"is mounted read-only (readOnly is true in PersistentVolume pv), and phase w writes"}},
+		"mounted read-only":           {modes: modes{rwx}, asked: modes{rwx}, readOnly: "readOnly is true in PersistentVolume pv", use: claims.Use{Pods: 1, Writes: "w"}, want: []string{"is mounted read-only (readOnly is true in PersistentVolume pv), but phase w writes"}},
 		"mounted read-only, reads":    {modes: modes{rwx}, asked: modes{rwx}, readOnly: "why", use: claims.Use{Pods: 1}},
 		"nothing known of it":         {use: claims.Use{Pods: 4, OnePerNode: true, Writes: "w"}},
 	} {
@@ -88,14 +88,14 @@ func TestChanged(t *testing.T) {
 			s.Resources.Requests["storage"] = resource.MustParse("10240Mi")
 		}, ""},
 		"the class left open": {func(s *corev1.PersistentVolumeClaimSpec) { s.StorageClassName = nil }, ""},
-		"another class":       {func(s *corev1.PersistentVolumeClaimSpec) { other := "slow"; s.StorageClassName = &other }, `spec.storageClassName: Invalid value: "slow": the claim b-data-data, which was made for the benchmark before and is kept for its next runs, has fast`},
+		"another class":       {func(s *corev1.PersistentVolumeClaimSpec) { other := "slow"; s.StorageClassName = &other }, `spec.storageClassName: Invalid value: "slow": claim b-data-data, kept from an earlier run of the benchmark, has fast`},
 		"another size": {func(s *corev1.PersistentVolumeClaimSpec) {
 			s.Resources.Requests["storage"] = resource.MustParse("20Gi")
 		}, `spec.resources.requests.storage: Invalid value: "20Gi"`},
-		"other modes": {func(s *corev1.PersistentVolumeClaimSpec) { s.AccessModes = modes{rwx} }, `has ReadWriteOnce: write that`},
+		"other modes": {func(s *corev1.PersistentVolumeClaimSpec) { s.AccessModes = modes{rwx} }, `has ReadWriteOnce: use that value`},
 		"a device":    {func(s *corev1.PersistentVolumeClaimSpec) { mode := corev1.PersistentVolumeBlock; s.VolumeMode = &mode }, `spec.volumeMode: Invalid value: "Block"`},
 		"another attributes class": {func(s *corev1.PersistentVolumeClaimSpec) { gold := "gold"; s.VolumeAttributesClassName = &gold },
-			`spec.volumeAttributesClassName: Invalid value: "gold": the claim b-data-data, which was made for the benchmark before and is kept for its next runs, has none`},
+			`spec.volumeAttributesClassName: Invalid value: "gold": claim b-data-data, kept from an earlier run of the benchmark, has none`},
 	} {
 		got := claims.Changed(field.NewPath("claimTemplate"), there, spec(c.change))
 		switch {
@@ -125,7 +125,7 @@ func TestExistingVolumes(t *testing.T) {
 		"a volume, with leave":     {change: func(s *corev1.PersistentVolumeClaimSpec) { s.VolumeName = "pv-1" }, allow: &yes},
 		"a selector, with leave":   {change: selecting, scope: v1alpha1.ClaimPerClient, allow: &yes},
 		"no class, with leave":     {change: func(s *corev1.PersistentVolumeClaimSpec) { s.StorageClassName = &none }, allow: &yes},
-		"a volume for two clients": {change: func(s *corev1.PersistentVolumeClaimSpec) { s.VolumeName = "pv-1" }, scope: v1alpha1.ClaimPerClient, allow: &yes, want: []string{at + "volumeName: Invalid value: \"pv-1\": scope is PerClient, and only one of the claims of 2 clients"}},
+		"a volume for two clients": {change: func(s *corev1.PersistentVolumeClaimSpec) { s.VolumeName = "pv-1" }, scope: v1alpha1.ClaimPerClient, allow: &yes, want: []string{at + "volumeName: Invalid value: \"pv-1\": scope is PerClient, but only one of 2 claims"}},
 		"all three": {change: func(s *corev1.PersistentVolumeClaimSpec) {
 			selecting(s)
 			s.VolumeName, s.StorageClassName = "pv-1", &none

@@ -121,7 +121,7 @@ func (c *cluster) series(ctx context.Context, run *v1alpha1.BenchmarkRun) (*seri
 	if len(parts) == 0 {
 		return nil, nil
 	}
-	return series.Together(parts, stepIDs(run)), nil
+	return series.Merge(parts, stepIDs(run)), nil
 }
 
 // stepIDs lists the IDs of the steps of a run, in order.

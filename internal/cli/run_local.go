@@ -60,7 +60,7 @@ func stillborn(streams Streams, files []string) *v1alpha1.BenchmarkRun {
 	if err != nil {
 		return nil
 	}
-	return local.Stillborn(local.Options{Benchmark: read.benchmark, Run: read.resolved, Plan: read.plan})
+	return local.NeverStarted(local.Options{Benchmark: read.benchmark, Run: read.resolved, Plan: read.plan})
 }
 
 // runLocal conducts the run. It is called in the runner.

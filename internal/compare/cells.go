@@ -79,7 +79,7 @@ func (p *Pair) cells(baseline, target *v1alpha1.StepResult, of func(*v1alpha1.St
 	if !p.Usable(baseline) || !p.Usable(target) {
 		return Difference{}, false
 	}
-	return Of(valueOf(of(baseline)), valueOf(of(target)), HigherIsBetter, p.drift())
+	return Of(valueOf(of(baseline)), valueOf(of(target)), HigherIsBetter, p.repeatDeviation())
 }
 
 func throughput(cell *v1alpha1.StepResult) v1alpha1.Estimate {
@@ -92,9 +92,9 @@ func iops(cell *v1alpha1.StepResult) v1alpha1.Estimate {
 	return operations
 }
 
-// drift returns the largest deviation found when a cell was measured again, as a share; at least rateResolution. Cells
-// are measured at different times, so a smaller difference between them does not count.
-func (p *Pair) drift() float64 {
+// repeatDeviation returns the largest deviation found when a cell was measured again, as a share; at least
+// rateResolution. Cells are measured at different times, so a smaller difference between them does not count.
+func (p *Pair) repeatDeviation() float64 {
 	most := rateResolution
 	for _, steps := range [][]v1alpha1.StepResult{p.Baseline.Steps, p.Target.Steps} {
 		for i := range steps {
@@ -120,7 +120,7 @@ func (p *Pair) CellLatency(baseline, target *v1alpha1.StepResult, operation v1al
 			case !p99:
 				return meanLatency(found.MeanNanoseconds, found.RateErrorPPM, closed && len(cell.Operations) == 1)
 			case found.P99Nanoseconds != nil:
-				return Alone(float64(*found.P99Nanoseconds))
+				return WithoutInterval(float64(*found.P99Nanoseconds))
 			}
 		}
 		return Value{}
@@ -129,5 +129,5 @@ func (p *Pair) CellLatency(baseline, target *v1alpha1.StepResult, operation v1al
 	if a.Value == 0 || b.Value == 0 {
 		return Difference{}, false
 	}
-	return Of(a, b, LowerIsBetter, p.drift())
+	return Of(a, b, LowerIsBetter, p.repeatDeviation())
 }

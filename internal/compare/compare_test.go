@@ -22,9 +22,9 @@ func TestOf(t *testing.T) {
 		"shorter wait":            {compare.Within(100, 1), compare.Within(50, 1), compare.LowerIsBetter, -0.50, compare.OtherBetter},
 		"within chance":           {compare.Within(100, 4), compare.Within(105, 4), compare.HigherIsBetter, 0.05, compare.NoDifference},
 		"below what is resolved":  {compare.Within(1000, 0), compare.Within(1004, 0), compare.HigherIsBetter, 0.004, compare.NoDifference},
-		"no interval":             {compare.Alone(100), compare.Within(200, 1), compare.HigherIsBetter, 1, compare.NotJudged},
+		"no interval":             {compare.WithoutInterval(100), compare.Within(200, 1), compare.HigherIsBetter, 1, compare.NotJudged},
 		"exact":                   {compare.Within(1000, 0), compare.Within(3750, 0), compare.HigherIsBetter, 2.75, compare.OtherBetter},
-		"both nothing":            {compare.Alone(0), compare.Alone(0), compare.HigherIsBetter, 0, compare.NoDifference},
+		"both nothing":            {compare.WithoutInterval(0), compare.WithoutInterval(0), compare.HigherIsBetter, 0, compare.NoDifference},
 		"reaches down to nothing": {compare.Between(10, 0, 40), compare.Within(30, 1), compare.HigherIsBetter, 2, compare.NoDifference},
 		"one round":               {compare.FromRounds(100, 0, 1), compare.FromRounds(200, 1, 5), compare.HigherIsBetter, 1, compare.NotJudged},
 		"rounds":                  {compare.FromRounds(100, 2, 5), compare.FromRounds(110, 2, 5), compare.HigherIsBetter, 0.10, compare.OtherBetter},
@@ -36,7 +36,7 @@ func TestOf(t *testing.T) {
 		}
 	}
 	for _, bad := range [][2]float64{{0, 1}, {1, 0}, {-1, 1}, {math.NaN(), 1}, {1, math.Inf(1)}} {
-		if d, ok := compare.Of(compare.Alone(bad[0]), compare.Alone(bad[1]), compare.HigherIsBetter, 0); ok {
+		if d, ok := compare.Of(compare.WithoutInterval(bad[0]), compare.WithoutInterval(bad[1]), compare.HigherIsBetter, 0); ok {
 			t.Errorf("%v: %+v", bad, d)
 		}
 	}
@@ -49,7 +49,7 @@ func TestSwapMirrors(t *testing.T) {
 		value := math.Exp(random.NormFloat64())
 		switch random.IntN(4) {
 		case 0:
-			return compare.Alone(value)
+			return compare.WithoutInterval(value)
 		case 1:
 			return compare.Between(value, value*(1-random.Float64()), value*(1+3*random.Float64()))
 		}
@@ -94,7 +94,7 @@ func valueOf(samples []detect.Sample) compare.Value {
 	}
 	half, ok := detect.MeanError(samples)
 	if !ok {
-		return compare.Alone(sum)
+		return compare.WithoutInterval(sum)
 	}
 	return compare.Within(sum, half)
 }

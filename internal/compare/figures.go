@@ -122,14 +122,14 @@ func rateError(result *v1alpha1.TargetResult, operation string) *int64 {
 // meanLatency returns a mean latency. In a closed loop with one operation it has the relative error of the rate.
 func meanLatency(nanoseconds int64, errorPPM *int64, closed bool) Value {
 	if !closed || errorPPM == nil {
-		return Alone(float64(nanoseconds))
+		return WithoutInterval(float64(nanoseconds))
 	}
 	return Within(float64(nanoseconds), float64(nanoseconds)*float64(*errorPPM)/1e6)
 }
 
 func valueOf(e v1alpha1.Estimate) Value {
 	if e.Lower == nil || e.Upper == nil {
-		return Alone(float64(e.Value))
+		return WithoutInterval(float64(e.Value))
 	}
 	return Between(float64(e.Value), float64(*e.Lower), float64(*e.Upper))
 }

@@ -112,7 +112,7 @@ func of(side Side, phase *v1alpha1.PhaseResult) []*v1alpha1.TargetResult {
 func targets(baseline, other Side, a, b *v1alpha1.PhaseResult, one, two *v1alpha1.TargetResult, margin float64) RunPhase {
 	made := RunPhase{Phase: a.Name, Kind: a.Kind, BaselineTarget: one.Target, Target: two.Target}
 	specs := [2]*v1alpha1.Phase{baseline.Run.Phase(a.Name), other.Run.Phase(b.Name)}
-	if made.Refused = unlike(a, b, specs); made.Refused != "" {
+	if made.Refused = incomparable(a, b, specs); made.Refused != "" {
 		return made
 	}
 	left, right := *one, *two
@@ -135,10 +135,10 @@ func targets(baseline, other Side, a, b *v1alpha1.PhaseResult, one, two *v1alpha
 	return made
 }
 
-// unlike returns why two phases of the same name cannot be compared; empty if they can.
-func unlike(a, b *v1alpha1.PhaseResult, specs [2]*v1alpha1.Phase) string {
+// incomparable returns why two phases of the same name cannot be compared; empty if they can.
+func incomparable(a, b *v1alpha1.PhaseResult, specs [2]*v1alpha1.Phase) string {
 	if a.Kind != b.Kind {
-		return fmt.Sprintf("it is a %s in one and a %s in the other", a.Kind, b.Kind)
+		return fmt.Sprintf("it is a %s phase in one run and a %s phase in the other", a.Kind, b.Kind)
 	}
 	if specs[0] == nil || specs[1] == nil {
 		return ""
@@ -146,9 +146,9 @@ func unlike(a, b *v1alpha1.PhaseResult, specs [2]*v1alpha1.Phase) string {
 	switch {
 	case specs[0].Ramp != nil && specs[1].Ramp != nil &&
 		(specs[0].Ramp.Dimension != specs[1].Ramp.Dimension || !slices.Equal(specs[0].Ramp.Steps, specs[1].Ramp.Steps)):
-		return fmt.Sprintf("their ramps have other steps: %s %v and %s %v", specs[0].Ramp.Dimension, specs[0].Ramp.Steps, specs[1].Ramp.Dimension, specs[1].Ramp.Steps)
+		return fmt.Sprintf("their ramps have different steps: %s %v and %s %v", specs[0].Ramp.Dimension, specs[0].Ramp.Steps, specs[1].Ramp.Dimension, specs[1].Ramp.Steps)
 	case specs[0].Sweep != nil && specs[1].Sweep != nil && axesText(&specs[0].Sweep.Axes) != axesText(&specs[1].Sweep.Axes):
-		return fmt.Sprintf("their sweeps have other axes: %s and %s", axesText(&specs[0].Sweep.Axes), axesText(&specs[1].Sweep.Axes))
+		return fmt.Sprintf("their sweeps have different axes: %s and %s", axesText(&specs[0].Sweep.Axes), axesText(&specs[1].Sweep.Axes))
 	}
 	return ""
 }
@@ -165,7 +165,7 @@ func axesText(a *v1alpha1.SweepAxes) string {
 func runNotes(baseline, other Side, pair *Pair, specs [2]*v1alpha1.Phase, one, two *v1alpha1.TargetResult) []string {
 	var all []string
 	if differs := Differences(baseline.Run.WorkloadOf(specs[0], one.Target), other.Run.WorkloadOf(specs[1], two.Target)); len(differs) > 0 && !phasekind.Of(pair.Kind).LaysOut {
-		all = append(all, fmt.Sprintf("their workloads differ (%s: %s and %s): the difference is of workload and storage together", differs[0].Field, differs[0].Baseline, differs[0].Other))
+		all = append(all, fmt.Sprintf("their workloads differ (%s: %s and %s), which may cause the difference", differs[0].Field, differs[0].Baseline, differs[0].Other))
 	}
 	if pair.Baseline.Clients != pair.Target.Clients {
 		all = append(all, fmt.Sprintf("%s had %s, %s had %d", baseline.Name, clients(pair.Baseline.Clients), other.Name, pair.Target.Clients))

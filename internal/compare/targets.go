@@ -66,10 +66,10 @@ func notes(run *v1alpha1.RunSpec, spec *v1alpha1.Phase, pair *Pair) []string {
 	laysOut := phasekind.Of(pair.Kind).LaysOut
 	if spec != nil && len(spec.TargetWorkloads) > 0 && !laysOut &&
 		run.WorkloadOf(spec, pair.Baseline.Target) != run.WorkloadOf(spec, pair.Target.Target) {
-		add("the targets have workloads of their own: the difference is of workload and storage together")
+		add("the targets have different workloads, which may cause the difference")
 	}
 	if spec != nil && spec.Mode == v1alpha1.PhaseSequential && !laysOut {
-		add("they were loaded one after the other: what changed between, in the storage or on the clients' machines, is in the difference")
+		add("they were loaded one after the other, so changes of the storage or nodes in between may cause the difference")
 	}
 	if pair.Baseline.Clients != pair.Target.Clients {
 		add("%s had %s, %s had %d", pair.Baseline.Target, clients(pair.Baseline.Clients), pair.Target.Target, pair.Target.Clients)
@@ -119,8 +119,8 @@ func (p *Pair) invalid() string {
 	kind := phasekind.Of(p.Kind)
 	for _, one := range []*v1alpha1.TargetResult{p.Baseline, p.Target} {
 		if !kind.LaysOut && !p.Runs && has(one, v1alpha1.WarningSharedClientNode) {
-			return "clients of both targets were loaded on one machine at the same time and shared its CPU, memory and network (SharedClientNode): " +
-				"set the phase's mode to Sequential, or give each target's clients nodes of their own"
+			return "clients of both targets competed for CPU, memory and network of the same node (SharedClientNode): " +
+				"set the phase's mode to Sequential, or use separate nodes for each target's clients"
 		}
 	}
 	for _, one := range []*v1alpha1.TargetResult{p.Baseline, p.Target} {
@@ -129,7 +129,7 @@ func (p *Pair) invalid() string {
 		}
 		for _, warning := range one.Warnings {
 			if !kind.InCells() && warning.Severity == v1alpha1.SeverityDisqualifying {
-				return "the figures of " + one.Target + " do not measure what was asked for (" + string(warning.Type) + ")"
+				return "the figures of " + one.Target + " are not valid (" + string(warning.Type) + ")"
 			}
 		}
 	}

@@ -120,17 +120,17 @@ func TestNotes(t *testing.T) {
 	two.Clients = 3
 	phase := &v1alpha1.PhaseResult{Name: "write", Kind: v1alpha1.PhaseSteady, Targets: []v1alpha1.TargetResult{steady("one", 1_000_000, 1000), two}}
 	notes := strings.Join(compare.Targets(run, phase)[0].Notes, "; ")
-	for _, want := range []string{"workloads of their own", "one after the other", "one had 1 client, two had 3"} {
+	for _, want := range []string{"different workloads", "one after the other", "one had 1 client, two had 3"} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("%q does not say %q", notes, want)
 		}
 	}
 }
 
-func cell(index int32, drift int64, rates ...int64) v1alpha1.StepResult {
+func cell(index int32, repeatDeviation int64, rates ...int64) v1alpha1.StepResult {
 	made := v1alpha1.StepResult{Cell: index}
-	if drift > 0 {
-		made.DriftPermille = &drift
+	if repeatDeviation > 0 {
+		made.DriftPermille = &repeatDeviation
 	}
 	for i, rate := range rates {
 		made.Operations = append(made.Operations, v1alpha1.StepOperation{Operation: []v1alpha1.Operation{v1alpha1.OperationRead, v1alpha1.OperationWrite}[i],

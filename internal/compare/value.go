@@ -13,8 +13,8 @@ type Value struct {
 	Known bool
 }
 
-// Alone returns a figure without an interval.
-func Alone(value float64) Value { return Value{Value: value} }
+// WithoutInterval returns a figure without an interval.
+func WithoutInterval(value float64) Value { return Value{Value: value} }
 
 // Within returns a figure with half the width of its interval, in the figure's unit.
 func Within(value, half float64) Value {
@@ -25,7 +25,7 @@ func Within(value, half float64) Value {
 // figure has no interval.
 func Between(value, lower, upper float64) Value {
 	if !(lower <= value && value <= upper) || math.IsInf(upper, 0) {
-		return Alone(value)
+		return WithoutInterval(value)
 	}
 	return Value{Value: value, Lower: max(lower, 0), Upper: upper, Known: true}
 }
@@ -34,7 +34,7 @@ func Between(value, lower, upper float64) Value {
 // from their standard deviation. A single round has no interval.
 func FromRounds(mean, deviation float64, rounds int) Value {
 	if rounds < 2 || !(deviation >= 0) {
-		return Alone(mean)
+		return WithoutInterval(mean)
 	}
 	student := distuv.StudentsT{Sigma: 1, Nu: float64(rounds - 1)}
 	return Within(mean, student.Quantile(0.975)*deviation/math.Sqrt(float64(rounds)))

@@ -189,10 +189,10 @@ func (b *Budget) largestOpen() *Budget {
 // reason returns the message for clients that are dropped because this budget is exceeded.
 func (b *Budget) reason() string {
 	if b.shed != nil {
-		return fmt.Sprintf("its agent sent more than %s, the most that is kept of %s", mebibytes(b.limit), b.scope)
+		return fmt.Sprintf("its agent sent more than %s, the memory limit of %s", mebibytes(b.limit), b.scope)
 	}
-	return fmt.Sprintf("%s sent more than %s together, and of these its agent the most: "+
-		"use fewer clients or shorter steps, or give the operator more memory, and with it GOMEMLIMIT",
+	return fmt.Sprintf("%s together sent more than %s, and this client's agent the most: "+
+		"use fewer clients or shorter steps, or raise the operator's memory limit and GOMEMLIMIT",
 		b.scope, mebibytes(b.limit))
 }
 

@@ -34,7 +34,7 @@ func TestBudgetLosesTheLargest(t *testing.T) {
 		}
 	}
 	step("within all", a, 10)
-	step("one client", b, 25, "b: its agent sent more than 24 MiB, the most that is kept of one client")
+	step("one client", b, 25, "b: its agent sent more than 24 MiB, the memory limit of one client")
 	step("it cannot be lost twice", b, 25)
 	b.add(-25 * mebibyte)
 	step("of another run", d, 20)
@@ -46,7 +46,7 @@ func TestBudgetLosesTheLargest(t *testing.T) {
 	}
 	e, f := clientsOf(second, "e", &lost), clientsOf(first, "f", &lost)
 	step("a small one of another run", e, 15)
-	step("the run's sum", f, 15, "c: the clients of a run sent more than 48 MiB together, and of these its agent the most")
+	step("the run's sum", f, 15, "c: the clients of a run together sent more than 48 MiB, and this client's agent the most")
 	step("all, by the one that is not to blame", e, 8)
 	step("all", f, 8)
 	step("and more", e, 1)
@@ -73,7 +73,7 @@ func TestBudgetOfAllRuns(t *testing.T) {
 	}
 	quiet.add(21 * mebibyte) // More than any of the crowd, and less than all of it.
 	quiet.enforce()
-	if len(lost) != 1 || !strings.HasPrefix(lost[0], "greedy: all runs sent more than 64 MiB") {
+	if len(lost) != 1 || !strings.HasPrefix(lost[0], "greedy: all runs together sent more than 64 MiB") {
 		t.Errorf("lost %q", lost)
 	}
 }

@@ -41,7 +41,7 @@ type client struct {
 	seen, replay uint64
 	// broken is the start of the time without a good session; zero during one.
 	broken   time.Time
-	attempts map[decide.Attempt]*part
+	attempts map[decide.Attempt]*clientAttempt
 	// sent is the size of all that the agent has sent, including dropped reports.
 	sent int64
 	// budget counts the memory kept for the agent: its parts, its description (descriptionBytes), and its share of
@@ -60,8 +60,8 @@ func newClient(owner *Conductor, key decide.ClientKey, replacements int) *client
 		replacements: replacements,
 		begun:        owner.Reference.Now(),
 		connection:   decide.Connecting,
-		message:      "not reached yet",
-		attempts:     map[decide.Attempt]*part{},
+		message:      "not yet reached",
+		attempts:     map[decide.Attempt]*clientAttempt{},
 	}
 	c.budget = owner.budget.ofClient(c.shed)
 	return c
@@ -105,19 +105,19 @@ func (c *client) service() (agentapi.AgentClient, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.api == nil {
-		return nil, status.Error(codes.Unavailable, "the agent was not reached yet")
+		return nil, status.Error(codes.Unavailable, "the agent has not been reached yet")
 	}
 	return c.api, nil
 }
 
-// over records why a session ended, and reports whether to stop opening sessions. good is true if the session
+// sessionEnded records why a session ended, and reports whether to stop opening sessions. good is true if the session
 // worked before it broke.
-func (c *client) over(err error, good bool) bool {
+func (c *client) sessionEnded(err error, good bool) bool {
 	c.mu.Lock()
 	if c.connection == decide.Connecting {
 		c.message = clean(plainly(err), maxMessageLength)
 		if status.Code(err) == codes.Unavailable {
-			c.message = clean("its agent does not answer yet: "+plainly(err), maxMessageLength)
+			c.message = clean("its agent does not answer: "+plainly(err), maxMessageLength)
 		}
 	}
 	if good || c.broken.IsZero() {
@@ -132,7 +132,7 @@ func (c *client) over(err error, good bool) bool {
 		c.unfit(agentapi.ReasonSuperseded, status.Convert(err).Message())
 		return true
 	case connection == decide.Ready && broken > c.owner.options.LossTimeout:
-		c.lose(fmt.Sprintf("out of reach for %s: %s", broken.Round(time.Second/10), plainly(err)))
+		c.lose(fmt.Sprintf("unreachable for %s: %s", broken.Round(time.Second/10), plainly(err)))
 		return true
 	}
 	c.owner.notify()
@@ -159,14 +159,14 @@ func reasonOf(err error) string {
 	return ""
 }
 
-// meet stores an agent's description of itself and of the steps that an earlier conductor sent. It fails if the
-// agent's log has become shorter, because that means another agent.
-func (c *client) meet(description *agentapi.DescribeResponse) error {
+// storeDescription stores an agent's description of itself and of the steps that an earlier conductor sent. It fails if
+// the agent's log has become shorter, because that means another agent.
+func (c *client) storeDescription(description *agentapi.DescribeResponse) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if description.GetLastSequence() < c.seen {
-		return fmt.Errorf("its log has %d records and had %d: it is another agent, and what it did is forgotten",
-			description.GetLastSequence(), c.seen)
+		return fmt.Errorf("its log shrank from %d to %d records: the agent was restarted and lost its results",
+			c.seen, description.GetLastSequence())
 	}
 	first := c.description == nil
 	c.description = description
@@ -175,7 +175,7 @@ func (c *client) meet(description *agentapi.DescribeResponse) error {
 	}
 	for _, known := range description.GetSteps() {
 		attempt := attemptOf(known.GetStep())
-		if c.owner.asked.of(c.key, attempt) == unasked {
+		if c.owner.requested.of(c.key, attempt) == unrequested {
 			continue
 		}
 		switch known.GetState() {
@@ -206,7 +206,7 @@ func (c *client) receive(bytes int) error {
 	if !over {
 		return nil
 	}
-	err := fmt.Errorf("its agent sent more than %s, %d times what is kept of one client", mebibytes(most), resent)
+	err := fmt.Errorf("its agent sent more than %s, %d times the memory limit of one client", mebibytes(most), resent)
 	c.budget.lose(err.Error())
 	return err
 }
@@ -217,7 +217,7 @@ func (c *client) readyWhenRead() {
 		return
 	}
 	if c.seen < c.replay {
-		c.message = fmt.Sprintf("reading its log, %d of %d records", c.seen, c.replay)
+		c.message = fmt.Sprintf("reading its log: %d of %d records", c.seen, c.replay)
 		return
 	}
 	c.connection, c.reason, c.message = decide.Ready, "", ""
@@ -257,7 +257,7 @@ func (c *client) facts() decide.Client {
 		Attempts:     map[decide.Attempt]decide.ClientStep{},
 	}
 	for attempt, p := range c.attempts {
-		facts.Attempts[attempt] = decide.ClientStep{Progress: p.progress, Failed: p.failed, Since: p.failedSince, Left: p.left()}
+		facts.Attempts[attempt] = decide.ClientStep{Progress: p.progress, Failed: p.failed, Since: p.failedSince, AgentTerminated: p.agentTerminated()}
 	}
 	return facts
 }

@@ -42,7 +42,7 @@ func (codec) Name() string { return "proto" }
 func (codec) Marshal(message any) ([]byte, error) {
 	known, ok := message.(proto.Message)
 	if !ok {
-		return nil, fmt.Errorf("%T is no protobuf message", message)
+		return nil, fmt.Errorf("%T is not a protobuf message", message)
 	}
 	return proto.Marshal(known)
 }
@@ -51,14 +51,14 @@ func (codec) Marshal(message any) ([]byte, error) {
 func (c codec) Unmarshal(data []byte, message any) error {
 	known, ok := message.(proto.Message)
 	if !ok {
-		return fmt.Errorf("%T is no protobuf message", message)
+		return fmt.Errorf("%T is not a protobuf message", message)
 	}
 	if err := c.received(len(data)); err != nil {
 		return err
 	}
 	memory, err := memoryOf(data, known.ProtoReflect().Descriptor())
 	if most := maxGrowth * c.maxBytes; err == nil && memory > most {
-		err = fmt.Errorf("a message of %d bytes takes %s of memory, and %s are allowed",
+		err = fmt.Errorf("a message of %d bytes takes %s of memory, the limit is %s",
 			len(data), mebibytes(int64(memory)), mebibytes(int64(most)))
 	}
 	if err == nil {

@@ -19,15 +19,15 @@ func commandResult(from *agentapi.CommandResult) (*agentapi.CommandResult, error
 		return nil, nil //nolint:nilnil // It was no program.
 	}
 	if len(from.GetSources()) > maxSources || len(from.GetCommandLine()) > maxCommandWords {
-		return nil, fmt.Errorf("it reports %d sources and a command line of %d words", len(from.GetSources()), len(from.GetCommandLine()))
+		return nil, fmt.Errorf("invalid result: %d sources, command line of %d words", len(from.GetSources()), len(from.GetCommandLine()))
 	}
 	if from.GetDurationNanoseconds() < 0 || from.GetFlushNanoseconds() < 0 || from.GetDurationNanoseconds() > maxInstant || from.GetFlushNanoseconds() > maxInstant {
-		return nil, fmt.Errorf("its program ran for %d ns, and %d ns were flushed", from.GetDurationNanoseconds(), from.GetFlushNanoseconds())
+		return nil, fmt.Errorf("invalid result: program duration %d ns, flush %d ns", from.GetDurationNanoseconds(), from.GetFlushNanoseconds())
 	}
 	known := map[string]bool{}
 	for _, source := range from.GetSources() {
 		if !command.Known(v1alpha1.CommandSource(source.GetSource())) || known[source.GetSource()] {
-			return nil, fmt.Errorf("it reports the source %q, which is unknown or told already", clean(source.GetSource(), maxVersionLength))
+			return nil, fmt.Errorf("invalid result: source %q is unknown or a duplicate", clean(source.GetSource(), maxVersionLength))
 		}
 		known[source.GetSource()] = true
 	}

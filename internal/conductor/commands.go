@@ -38,9 +38,9 @@ func (c *Conductor) each(timeout time.Duration, keys []decide.ClientKey, command
 
 // ask records that an attempt is asked for now, and reduces earlier attempts of the same step.
 func (c *Conductor) ask(attempt decide.Attempt) {
-	c.asked.ask(attempt)
+	c.requested.ask(attempt)
 	for _, client := range c.all() {
-		client.outdate(attempt)
+		client.reduceEarlier(attempt)
 	}
 	c.latencies.forget(decide.Attempt{Step: attempt.Step, Number: attempt.Number - 1})
 }
@@ -96,7 +96,7 @@ func (c *client) loaded(ctx context.Context, attempt decide.Attempt, err error) 
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p := c.part(attempt)
+	p := c.clientAttempt(attempt)
 	p.failed = &decide.Failure{Reason: reason, Message: clean(status.Convert(err).Message(), maxMessageLength)}
 	p.failedSince = c.owner.Reference.Now()
 	c.advance(attempt, decide.Refused)
@@ -129,7 +129,7 @@ func (c *Conductor) Start(attempt decide.Attempt, keys []decide.ClientKey, start
 			client.progress(attempt, decide.Running)
 		case status.Code(err) == codes.NotFound:
 			// The agent has reported the step as loaded, so an agent that does not know the step is another one.
-			client.lose("its agent does not know a step any more that it had loaded: " + status.Convert(err).Message())
+			client.lose("its agent no longer knows a step that it had loaded: " + status.Convert(err).Message())
 		}
 	})
 }
@@ -152,12 +152,12 @@ type FinishOptions struct {
 	// AlsoRemove returns the indexes of lost clients of the same target whose data a client removes with its own,
 	// because they shared its volumes; nil for none. It applies only with RemoveData.
 	AlsoRemove func(decide.ClientKey) []int
-	// Left selects the data from before the run that a client removes; nil for none.
-	Left func(decide.ClientKey) Left
+	// OrphanedData selects the data from before the run that a client removes; nil for none.
+	OrphanedData func(decide.ClientKey) OrphanedData
 }
 
-// Left is the data of other benchmarks and earlier runs that a client removes from its volumes.
-type Left struct {
+// OrphanedData is the data of other benchmarks and earlier runs that a client removes from its volumes.
+type OrphanedData struct {
 	// Gone lists deleted benchmarks by UID.
 	Gone []string
 	// Clients is the number of clients of the target. If it is not 0, earlier datasets of the run's own benchmark
@@ -195,9 +195,9 @@ func (c *Conductor) finishRequest(key decide.ClientKey, options FinishOptions) *
 			request.RemoveClients = append(request.RemoveClients, int32(index)) //nolint:gosec // The API allows far fewer clients.
 		}
 	}
-	if options.Left != nil {
-		left := options.Left(key)
-		request.GoneBenchmarks, request.Clients = left.Gone, int32(left.Clients) //nolint:gosec // The API allows far fewer clients.
+	if options.OrphanedData != nil {
+		orphaned := options.OrphanedData(key)
+		request.GoneBenchmarks, request.Clients = orphaned.Gone, int32(orphaned.Clients) //nolint:gosec // The API allows far fewer clients.
 	}
 	return request
 }

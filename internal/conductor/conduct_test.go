@@ -29,7 +29,7 @@ func TestTwoClientsRunAStep(t *testing.T) {
 	}
 	end(t, c, first, 0, 1)
 	for index := range 2 {
-		client := part(t, c, first, index)
+		client := clientAttempt(t, c, first, index)
 		seamless(t, client)
 		if client.Released.Before(before) || client.IOStart.Before(client.Released) || !client.IOEnd.After(client.IOStart) || client.IOEnd.After(c.Reference.Now()) {
 			t.Errorf("released at %s, I/O from %s to %s", client.Released, client.IOStart, client.IOEnd)
@@ -80,11 +80,11 @@ func TestAnotherConductorTakesOver(t *testing.T) {
 	heir.Connect(endpoint(t, 0, address))
 	// It is ready only when it knows all that happened; so what it sends again changes nothing.
 	await(t, heir, 0, "ready", is(decide.Ready))
-	if seen := len(part(t, heir, first, 0).Samples); seen < 5 {
+	if seen := len(clientAttempt(t, heir, first, 0).Samples); seen < 5 {
 		t.Errorf("it is ready with %d samples", seen)
 	}
 	end(t, heir, first, 0)
-	seamless(t, part(t, heir, first, 0))
+	seamless(t, clientAttempt(t, heir, first, 0))
 
 	// One that comes when all is over knows as much, and never takes the step for a running one.
 	late := conduct(t, 3, time.Hour)
@@ -93,9 +93,9 @@ func TestAnotherConductorTakesOver(t *testing.T) {
 	if got := ready.Attempts[first].Progress; got != decide.Ended {
 		t.Errorf("when it is ready the step is %s", got)
 	}
-	seamless(t, part(t, late, first, 0))
-	want := part(t, heir, first, 0)
-	if got := part(t, late, first, 0); len(got.Samples) != len(want.Samples) || got.Operations[measure.Write].Counter != want.Operations[measure.Write].Counter {
+	seamless(t, clientAttempt(t, late, first, 0))
+	want := clientAttempt(t, heir, first, 0)
+	if got := clientAttempt(t, late, first, 0); len(got.Samples) != len(want.Samples) || got.Operations[measure.Write].Counter != want.Operations[measure.Write].Counter {
 		t.Errorf("it has %d samples, the other %d", len(got.Samples), len(want.Samples))
 	}
 }
@@ -118,7 +118,7 @@ func TestConnectionBreaks(t *testing.T) {
 	}
 	grows(t, c, first, 0, 2)
 	end(t, c, first, 0)
-	seamless(t, part(t, c, first, 0))
+	seamless(t, clientAttempt(t, c, first, 0))
 
 	// What was put away does not come back with the connection.
 	c.Forget(first)
@@ -181,8 +181,8 @@ func TestClientIsReplaced(t *testing.T) {
 	c := conduct(t, 1, time.Hour)
 	lose := c.Connect(endpoint(t, 0, agentAt(t, 0)))
 	await(t, c, 0, "ready", is(decide.Ready))
-	lose("its process ended")
-	if facts := await(t, c, 0, "lost", is(decide.Lost)); facts.Message != "its process ended" {
+	lose("its process exited")
+	if facts := await(t, c, 0, "lost", is(decide.Lost)); facts.Message != "its process exited" {
 		t.Errorf("lost: %s", facts.Message)
 	}
 	c.Connect(endpoint(t, 0, agentAt(t, 0)))
@@ -190,11 +190,11 @@ func TestClientIsReplaced(t *testing.T) {
 	if facts.Replacements != 1 {
 		t.Errorf("it was replaced %d times", facts.Replacements)
 	}
-	lose("its process ended, this time really")
+	lose("its process exited, this time really")
 	begin(t, c, first, 0)
 	grows(t, c, first, 0, 5)
 	end(t, c, first, 0)
-	seamless(t, part(t, c, first, 0))
+	seamless(t, clientAttempt(t, c, first, 0))
 }
 
 // Commands to an agent that was never reached, one that is told where to listen too late, and
@@ -216,7 +216,7 @@ func TestNeverReached(t *testing.T) {
 	if facts := await(t, c, 1, "lost", is(decide.Lost)); facts.Message != "it did not start" {
 		t.Errorf("got %q", facts.Message)
 	}
-	await(t, c, 2, "refused", func(c decide.Client) bool { return c.Message != "" && c.Message != "not reached yet" })
+	await(t, c, 2, "refused", func(c decide.Client) bool { return c.Message != "" && c.Message != "not yet reached" })
 	keys := []decide.ClientKey{clientKey(0), clientKey(2)}
 	c.Load(first, keys, load)
 	c.Start(first, keys, c.Reference.Now(), c.Reference.Now().Add(time.Second))

@@ -71,7 +71,7 @@ type Conductor struct {
 	clients map[decide.ClientKey]*client
 	keys    []decide.ClientKey
 
-	asked     *asked
+	requested *requested
 	budget    *Budget
 	latencies latencies
 	totals    totals
@@ -91,7 +91,7 @@ func New(options Options) *Conductor {
 		cancel:    cancel,
 		changed:   make(chan struct{}, 1),
 		clients:   map[decide.ClientKey]*client{},
-		asked:     newAsked(options.Steps, options.Records),
+		requested: newRequested(options.Steps, options.Records),
 		budget:    memory.ofRun(),
 	}
 }
@@ -179,8 +179,8 @@ func (c *Conductor) Clients() []decide.Client {
 func (c *Conductor) Results(attempt decide.Attempt) []result.Client {
 	var all []result.Client
 	for _, client := range c.all() {
-		if part, known := client.result(attempt); known {
-			all = append(all, part)
+		if clientAttempt, known := client.result(attempt); known {
+			all = append(all, clientAttempt)
 		}
 	}
 	return all
@@ -188,7 +188,7 @@ func (c *Conductor) Results(attempt decide.Attempt) []result.Client {
 
 // Forget drops the records of an attempt. Call it after they are stored elsewhere.
 func (c *Conductor) Forget(attempt decide.Attempt) {
-	c.asked.record(attempt)
+	c.requested.record(attempt)
 	for _, client := range c.all() {
 		client.forget(attempt)
 	}

@@ -19,14 +19,14 @@ func (c *Conductor) Environments() []v1alpha1.Environment {
 			each = append(each, environment(description, c.options.tools(description.GetTarget())))
 		}
 	}
-	return together(each)
+	return groupEnvironments(each)
 }
 
-// together groups equal environments of single clients.
-func together(each []v1alpha1.Environment) []v1alpha1.Environment {
+// groupEnvironments groups equal environments of single clients.
+func groupEnvironments(each []v1alpha1.Environment) []v1alpha1.Environment {
 	var all []v1alpha1.Environment
 	for _, found := range each {
-		i := slices.IndexFunc(all, func(known v1alpha1.Environment) bool { return alike(known, found) })
+		i := slices.IndexFunc(all, func(known v1alpha1.Environment) bool { return sameEnvironment(known, found) })
 		if i < 0 {
 			i = len(all)
 			all = append(all, found)
@@ -39,8 +39,8 @@ func together(each []v1alpha1.Environment) []v1alpha1.Environment {
 	return all
 }
 
-// alike reports whether two environments are equal except for the number of clients and the free space.
-func alike(a, b v1alpha1.Environment) bool {
+// sameEnvironment reports whether two environments are equal except for the number of clients and the free space.
+func sameEnvironment(a, b v1alpha1.Environment) bool {
 	a.Clients, b.Clients = 0, 0
 	a.Volumes, b.Volumes = slices.Clone(a.Volumes), slices.Clone(b.Volumes)
 	for _, volumes := range [][]v1alpha1.MountedVolume{a.Volumes, b.Volumes} {

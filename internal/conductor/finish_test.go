@@ -14,11 +14,11 @@ import (
 // finisher keeps what it is asked at the end.
 type finisher struct {
 	fake
-	asked chan *agentapi.FinishRequest
+	requested chan *agentapi.FinishRequest
 }
 
 func (f *finisher) Finish(_ context.Context, request *agentapi.FinishRequest) (*agentapi.FinishResponse, error) {
-	f.asked <- request
+	f.requested <- request
 	return &agentapi.FinishResponse{DataRemoved: request.GetRemoveData()}, nil
 }
 
@@ -41,14 +41,14 @@ func TestFinishNamesLostClients(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			agent := &finisher{fake: fake{describe: good()}, asked: make(chan *agentapi.FinishRequest, 1)}
+			agent := &finisher{fake: fake{describe: good()}, requested: make(chan *agentapi.FinishRequest, 1)}
 			c := conduct(t, 4, time.Hour)
 			c.Connect(endpoint(t, 0, serve(t, 0, agent)))
 			await(t, c, 0, "ready", is(decide.Ready))
 			done := make(chan decide.ClientKey, 1)
 			c.Finish([]decide.ClientKey{clientKey(0)}, test.options, func(key decide.ClientKey, _ *agentapi.FinishResponse) { done <- key })
 			await(t, c, 0, "finished", is(decide.Finished))
-			request := <-agent.asked
+			request := <-agent.requested
 			if <-done != clientKey(0) || request.GetEpoch() != 4 || request.GetRemoveData() != test.options.RemoveData ||
 				!slices.Equal(request.GetRemoveClients(), test.want) {
 				t.Errorf("asked %v", request)
@@ -68,8 +68,8 @@ func TestLeftIsToldFromStopped(t *testing.T) {
 			c := conduct(t, 1, time.Hour)
 			c.Connect(endpoint(t, 0, serve(t, 0, agent)))
 			facts := await(t, c, 0, "ended", has(first, decide.Ended))
-			if part := facts.Attempts[first]; part.Left != want || part.Failed != nil {
-				t.Errorf("%+v", part)
+			if clientAttempt := facts.Attempts[first]; clientAttempt.AgentTerminated != want || clientAttempt.Failed != nil {
+				t.Errorf("%+v", clientAttempt)
 			}
 		})
 	}

@@ -110,9 +110,9 @@ func floods(t *testing.T, base int64) map[string]func() *fake {
 	}
 }
 
-// Sixteen hostile agents send without end, whatever they can think of. What is kept stays within its limit, each of them
-// is lost with a reason, and the honest one beside them keeps its figures. A conductor that follows and reads the same
-// logs again comes to the same end.
+// Sixteen hostile agents send without end, whatever they can think of. What is kept stays within its limit, each of
+// them is lost with a reason, and the honest one beside them keeps its figures. A conductor that follows and reads the
+// same logs again comes to the same end.
 func TestFlood(t *testing.T) {
 	const copies, margin = 2, 64 << 20
 	base := time.Now().Add(-7 * 24 * time.Hour).UnixNano()
@@ -159,7 +159,7 @@ func TestFlood(t *testing.T) {
 		if grown := heap() - before; grown > memory.Limit()+margin {
 			t.Errorf("epoch %d: the heap has grown by %d bytes", epoch, grown)
 		}
-		got := part(t, c, first, honest)
+		got := clientAttempt(t, c, first, honest)
 		if got.Failure != "" || !got.Ended || len(got.Samples) != 300 || got.Operations[measure.Write].Bytes != 300<<20 || got.Operations[measure.Write].Latency.Count != 7 {
 			t.Errorf("the honest client: %q (%s), ended %t, %d samples, %+v", got.Failure, got.FailureMessage, got.Ended, len(got.Samples), got.Operations[measure.Write].Counter)
 		}

@@ -66,8 +66,8 @@ func TestUnfitAgents(t *testing.T) {
 		words  string
 	}{
 		"another protocol": {change: func(d *agentapi.DescribeResponse) { d.Protocol = 9 }, reason: "ProtocolMismatch",
-			words: "its agent (version v1) speaks protocol 9, and 1 is needed: use the agent that belongs to this version"},
-		"no protocol":    {change: func(d *agentapi.DescribeResponse) { d.Protocol, d.AgentVersion = 0, "" }, reason: "ProtocolMismatch", words: "its agent (version unknown) speaks protocol 0"},
+			words: "its agent (version v1) has protocol version 9, this operator needs 1: use the agent image of this version"},
+		"no protocol":    {change: func(d *agentapi.DescribeResponse) { d.Protocol, d.AgentVersion = 0, "" }, reason: "ProtocolMismatch", words: "its agent (version unknown) has protocol version 0"},
 		"another run":    {change: func(d *agentapi.DescribeResponse) { d.RunUid = "other" }, reason: "WrongAgent", words: "client target/0 of run other"},
 		"another client": {change: func(d *agentapi.DescribeResponse) { d.Client = 1 }, reason: "WrongAgent", words: "client target/1"},
 		"no volume": {change: func(d *agentapi.DescribeResponse) {
@@ -172,38 +172,38 @@ func TestHostileRecords(t *testing.T) {
 		"bad histogram":          {records: sequence(ended(operation(0, []byte{1, 2, 3}, latency()))), words: "Read: decode latency"},
 		"bad completion":         {records: sequence(ended(operation(0, latency(), []byte("x")))), words: "Read: decode latency"},
 		"no histogram":           {records: sequence(ended(operation(0, nil, nil))), words: "decode latency"},
-		"operation out of range": {records: sequence(ended(operation(4, latency(), latency()))), words: "it reports operation 4"},
-		"huge operation":         {records: sequence(ended(operation(math.MaxUint32, latency(), latency()))), words: "it reports operation 4294967295"},
-		"operation twice":        {records: sequence(ended(twice)), words: "it reports Write twice"},
-		"many operations":        {records: sequence(ended(func(e *agentapi.Ended) { e.Operations = make([]*agentapi.OperationResult, 1000) })), words: "it reports 1000 operations"},
+		"operation out of range": {records: sequence(ended(operation(4, latency(), latency()))), words: "invalid result: operation 4 of 4"},
+		"huge operation":         {records: sequence(ended(operation(math.MaxUint32, latency(), latency()))), words: "invalid result: operation 4294967295"},
+		"operation twice":        {records: sequence(ended(twice)), words: "invalid result: duplicate Write"},
+		"many operations":        {records: sequence(ended(func(e *agentapi.Ended) { e.Operations = make([]*agentapi.OperationResult, 1000) })), words: "invalid result: 1000 operations"},
 		"negative submission": {records: sequence(ended(func(e *agentapi.Ended) {
 			operation(0, latency(), latency())(e)
 			e.Operations[0].SubmissionMeanNanoseconds = -1
 		})), words: "-1 ns"},
-		"I/O before its start":      {records: sequence(ended(func(e *agentapi.Ended) { e.IoEndNanoseconds = 1 })), words: "its I/O lasted from 1000000000 to 1 ns"},
-		"I/O for ever":              {records: sequence(ended(func(e *agentapi.Ended) { e.IoEndNanoseconds = math.MaxInt64 })), words: "its I/O lasted"},
-		"sample of no operation":    {records: sequence(sample(1, 2, &agentapi.OperationCount{Operation: 9}), ended(nil)), words: "a sample counts operation 9"},
-		"sample with one twice":     {records: sequence(sample(1, 2, &agentapi.OperationCount{Bytes: 1}, &agentapi.OperationCount{Bytes: 1}), ended(nil)), words: "counts operation 0 twice"},
-		"sample that ends too soon": {records: sequence(sample(2, 1), ended(nil)), words: "a sample lasts from 2 to 1 ns"},
-		"sample for ever":           {records: sequence(sample(math.MinInt64, math.MaxInt64), ended(nil)), words: "a sample lasts"},
-		"ended twice":               {records: sequence(ended(nil), ended(nil)), words: "it ended twice"},
+		"I/O before its start":      {records: sequence(ended(func(e *agentapi.Ended) { e.IoEndNanoseconds = 1 })), words: "invalid result: I/O from 1000000000 to 1 ns"},
+		"I/O for ever":              {records: sequence(ended(func(e *agentapi.Ended) { e.IoEndNanoseconds = math.MaxInt64 })), words: "invalid result: I/O from"},
+		"sample of no operation":    {records: sequence(sample(1, 2, &agentapi.OperationCount{Operation: 9}), ended(nil)), words: "invalid sample: operation 9"},
+		"sample with one twice":     {records: sequence(sample(1, 2, &agentapi.OperationCount{Bytes: 1}, &agentapi.OperationCount{Bytes: 1}), ended(nil)), words: "invalid sample: duplicate operation 0"},
+		"sample that ends too soon": {records: sequence(sample(2, 1), ended(nil)), words: "invalid sample: from 2 to 1 ns"},
+		"sample for ever":           {records: sequence(sample(math.MinInt64, math.MaxInt64), ended(nil)), words: "invalid sample"},
+		"ended twice":               {records: sequence(ended(nil), ended(nil)), words: "its agent reported two ends of the step"},
 		"unknown source": {records: sequence(ended(func(e *agentapi.Ended) {
 			e.Command = &agentapi.CommandResult{Sources: []*agentapi.ByteSource{{Source: "Calls"}, {Source: "\x1b[31mEvil"}}}
-		})), words: `it reports the source "`},
+		})), words: `invalid result: source "`},
 		"source twice": {records: sequence(ended(func(e *agentapi.Ended) {
 			e.Command = &agentapi.CommandResult{Sources: []*agentapi.ByteSource{{Source: "Calls"}, {Source: "Calls"}}}
-		})), words: "told already"},
+		})), words: "unknown or a duplicate"},
 		"many sources": {records: sequence(ended(func(e *agentapi.Ended) {
 			e.Command = &agentapi.CommandResult{Sources: make([]*agentapi.ByteSource, 1000)}
-		})), words: "it reports 1000 sources"},
+		})), words: "invalid result: 1000 sources"},
 		"a program that ran for ever": {records: sequence(ended(func(e *agentapi.Ended) {
 			e.Command = &agentapi.CommandResult{DurationNanoseconds: math.MaxInt64}
-		})), words: "its program ran for"},
-		"a sample of years ahead": {records: sequence(sample(1, 1<<60), ended(nil)), words: "a sample lasts from 1 to 1152921504606846976 ns, which is not in the time of the run"},
-		"latencies of the future": {records: sequence(
+		})), words: "invalid result: program duration"},
+		"a sample of years ahead": {records: sequence(sample(1, 1<<60), ended(nil)), words: "invalid sample: from 1 to 1152921504606846976 ns is outside the run"},
+		"invalid latencies of the future": {records: sequence(
 			&agentapi.Record{Entry: &agentapi.Record_Started{Started: &agentapi.Started{ReleasedNanoseconds: 1}}},
 			&agentapi.Record{Entry: &agentapi.Record_LatencyMinute{LatencyMinute: &agentapi.LatencyMinute{StartNanoseconds: 1, EndNanoseconds: 1e14}}}, ended(nil)),
-			words: "latencies from 1 to 100000000000000 ns, which is not in the time of the run"},
+			words: "latencies: from 1 to 100000000000000 ns is outside the run"},
 		"unknown outcome": {records: sequence(ended(func(e *agentapi.Ended) { e.Outcome = 77 })), words: "outcome 77"},
 	}
 	for name, test := range tests {
@@ -214,7 +214,7 @@ func TestHostileRecords(t *testing.T) {
 			described.LastSequence = uint64(len(test.records))
 			c.Connect(endpoint(t, 0, serve(t, 0, &fake{describe: described, watch: sends(test.records)})))
 			await(t, c, 0, "ready", is(decide.Ready))
-			got := part(t, c, first, 0)
+			got := clientAttempt(t, c, first, 0)
 			if got.Failure != "BadResult" || !strings.Contains(got.FailureMessage, test.words) {
 				t.Errorf("got %q: %q", got.Failure, got.FailureMessage)
 			}
@@ -238,7 +238,7 @@ func TestHostileWords(t *testing.T) {
 	described.LastSequence = 3
 	c.Connect(endpoint(t, 0, serve(t, 0, &fake{describe: described, watch: sends(records)})))
 	await(t, c, 0, "ready", is(decide.Ready))
-	got := part(t, c, first, 0)
+	got := clientAttempt(t, c, first, 0)
 	if got.Failure != "ToolFailed" || len(got.FailureMessage) > 1024 || strings.Contains(got.FailureMessage, "\x07") {
 		t.Errorf("failure %q, %d characters", got.Failure, len(got.FailureMessage))
 	}
@@ -263,17 +263,17 @@ func TestHostileLogs(t *testing.T) {
 		connection decide.Connection
 		words      string
 	}{
-		"skips": {watch: sends(skips), connection: decide.Unfit, words: "its log goes from record 1 to 5"},
+		"skips": {watch: sends(skips), connection: decide.Unfit, words: "its log skips from record 1 to 5"},
 		"forgets": {watch: func(_ uint64, send func(*agentapi.Record) error) error {
 			_ = send(sequence(sample(1, 2))[0])
 			return status.Error(codes.Unavailable, "restarting")
-		}, connection: decide.Lost, words: "its log has 0 records and had 1"},
+		}, connection: decide.Lost, words: "its log shrank from 1 to 0 records"},
 		"a long name": {watch: func(_ uint64, send func(*agentapi.Record) error) error {
 			return send(&agentapi.Record{Sequence: 1, Step: &agentapi.StepKey{Id: strings.Repeat("x", 1<<20)}})
-		}, connection: decide.Lost, words: "its agent sent a message that is too large: grpc: received message larger than max (1048586 vs. 524288)"},
+		}, connection: decide.Lost, words: "its agent sent a message above the size limit: grpc: received message larger than max (1048586 vs. 524288)"},
 		"many elements": {watch: func(_ uint64, send func(*agentapi.Record) error) error {
 			return send(sequence(ended(func(e *agentapi.Ended) { e.Operations = make([]*agentapi.OperationResult, 100_000) }))[0])
-		}, connection: decide.Lost, words: "its agent sent a message that cannot be read: a message of 200"},
+		}, connection: decide.Lost, words: "its agent sent an unreadable message: a message of 200"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -308,7 +308,7 @@ func TestManyNotices(t *testing.T) {
 	if grown := heap() - before; grown > 16<<20 {
 		t.Errorf("%d notices take %d bytes", count, grown)
 	}
-	if got := part(t, c, first, 0).Notices; len(got) != 65 || got[64].Message != "and 299936 more warnings" {
+	if got := clientAttempt(t, c, first, 0).Notices; len(got) != 65 || got[64].Message != "and 299936 more warnings" {
 		t.Errorf("%d notices are kept, the last says %v", len(got), got[len(got)-1])
 	}
 }
@@ -330,7 +330,7 @@ func TestHostileAnswers(t *testing.T) {
 	c.Load(first, keys, load)
 	await(t, c, 0, "loaded", has(first, decide.Loaded))
 	c.Start(first, keys, c.Reference.Now(), c.Reference.Now().Add(time.Minute))
-	if facts := await(t, c, 0, "lost", is(decide.Lost)); !strings.Contains(facts.Message, "does not know a step any more") {
+	if facts := await(t, c, 0, "lost", is(decide.Lost)); !strings.Contains(facts.Message, "no longer knows a step") {
 		t.Errorf("got %q", facts.Message)
 	}
 	strange := conduct(t, 1, time.Hour)

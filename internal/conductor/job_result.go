@@ -30,7 +30,7 @@ func jobResult(from *agentapi.MpiResult) (*agentapi.MpiResult, error) {
 		return nil, nil
 	}
 	if len(from.GetRepetitions()) > maxRepetitions || len(from.GetRates()) > maxRates || len(from.GetCommandLine()) > maxCommandWords {
-		return nil, fmt.Errorf("it reports %d repetitions, %d rates and a command line of %d words",
+		return nil, fmt.Errorf("invalid result: %d repetitions, %d rates, command line of %d words",
 			len(from.GetRepetitions()), len(from.GetRates()), len(from.GetCommandLine()))
 	}
 	kept := &agentapi.MpiResult{
@@ -52,7 +52,7 @@ func addJob(to *result.Client, from *agentapi.MpiResult, clock measure.RemoteClo
 		return nil
 	}
 	if from.GetRanks() < 0 || from.GetRanks() > maxRanks || from.GetClients() < 0 || from.GetClients() > from.GetRanks() {
-		return fmt.Errorf("it reports %d ranks in %d clients", from.GetRanks(), from.GetClients())
+		return fmt.Errorf("invalid result: %d ranks in %d clients", from.GetRanks(), from.GetClients())
 	}
 	job := &engine.Job{
 		CommandLine: from.GetCommandLine(), Ranks: int(from.GetRanks()), Clients: int(from.GetClients()), MPIVersion: from.GetMpiVersion(),
@@ -69,8 +69,8 @@ func addJob(to *result.Client, from *agentapi.MpiResult, clock measure.RemoteClo
 			Operation: reported.GetOperation(), Max: reported.GetMaxOperationsPerSecond(), Min: reported.GetMinOperationsPerSecond(),
 			Mean: reported.GetMeanOperationsPerSecond(), StandardDeviation: reported.GetStandardDeviationOperationsPerSecond(),
 		}
-		if !sound(rate.Max, rate.Min, rate.Mean, rate.StandardDeviation) || rate.Operation == "" {
-			return fmt.Errorf("%q: %v operations a second cannot be", rate.Operation, rate.Mean)
+		if !allPlausible(rate.Max, rate.Min, rate.Mean, rate.StandardDeviation) || rate.Operation == "" {
+			return fmt.Errorf("invalid result: %q with %v operations/s", rate.Operation, rate.Mean)
 		}
 		job.Rates = append(job.Rates, rate)
 	}
@@ -80,14 +80,14 @@ func addJob(to *result.Client, from *agentapi.MpiResult, clock measure.RemoteClo
 
 func repetitionOf(from *agentapi.Repetition, clock measure.RemoteClock) (engine.Repetition, error) {
 	if from.GetOperation() >= measure.NumOperations {
-		return engine.Repetition{}, fmt.Errorf("a repetition of operation %d, and there are %d", from.GetOperation(), measure.NumOperations)
+		return engine.Repetition{}, fmt.Errorf("invalid repetition: operation %d of %d", from.GetOperation(), measure.NumOperations)
 	}
-	if !sound(from.GetBytesPerSecond(), max(from.GetOperationsPerSecond(), 0)) || from.GetTotalNanoseconds() <= 0 ||
+	if !allPlausible(from.GetBytesPerSecond(), max(from.GetOperationsPerSecond(), 0)) || from.GetTotalNanoseconds() <= 0 ||
 		from.GetTotalNanoseconds() > maxInstant || from.GetIndex() < 0 {
-		return engine.Repetition{}, errors.New("a repetition has figures that cannot be")
+		return engine.Repetition{}, errors.New("invalid repetition: its rate, duration or index is out of range")
 	}
 	if ended := from.GetEndedNanoseconds(); ended < -maxInstant || ended > maxInstant {
-		return engine.Repetition{}, fmt.Errorf("a repetition ended at %d ns", ended)
+		return engine.Repetition{}, fmt.Errorf("invalid repetition: it ended at %d ns", ended)
 	}
 	return engine.Repetition{
 		Operation: measure.Operation(from.GetOperation()), Index: int(from.GetIndex()), Bytes: from.GetBytes(), BytesExact: from.GetBytesExact(),
@@ -98,8 +98,8 @@ func repetitionOf(from *agentapi.Repetition, clock measure.RemoteClock) (engine.
 	}, nil
 }
 
-// sound reports whether all figures are plausible: numbers from 0 to maxRate.
-func sound(figures ...float64) bool {
+// allPlausible reports whether all figures are plausible: numbers from 0 to maxRate.
+func allPlausible(figures ...float64) bool {
 	for _, figure := range figures {
 		if math.IsNaN(figure) || figure < 0 || figure > maxRate {
 			return false

@@ -183,7 +183,7 @@ func TestJobOfAgents(t *testing.T) {
 	mixed, _ := connect("4.0.0", "4.0.0", "3.3.0")
 	_, err = mixed.Requests(step, keys, 1, everywhere)
 	var failure *decide.Failure
-	if !errors.As(err, &failure) || failure.Reason != "ToolVersionsDiffer" || !strings.Contains(failure.Message, "versions 4.0.0 (such as target/0) and 3.3.0 (such as target/2)") {
+	if !errors.As(err, &failure) || failure.Reason != "ToolVersionsDiffer" || !strings.Contains(failure.Message, "different versions of ior: 4.0.0 (such as target/0) and 3.3.0 (such as target/2)") {
 		t.Errorf("two versions: %v", err)
 	}
 	// One that was too busy to tell has no other version.
@@ -200,7 +200,7 @@ func TestToolsThatAreNeeded(t *testing.T) {
 		tools []*agentapi.Tool
 		words string
 	}{
-		"not told of": {[]*agentapi.Tool{{Name: "mpirun"}}, "ior: it is not in the client's image"},
+		"not told of": {[]*agentapi.Tool{{Name: "mpirun"}}, "ior: not in the client's image"},
 		"not there":   {[]*agentapi.Tool{{Name: "ior"}, {Name: "mpirun", Problem: "it is not in the PATH"}}, "mpirun: it is not in the PATH"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -231,18 +231,18 @@ func jobEnded(change func(*agentapi.MpiResult)) []*agentapi.Record {
 func TestJobResults(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		change func(*agentapi.MpiResult)
-		flaw   string
+		change      func(*agentapi.MpiResult)
+		implausible string
 	}{
 		"good":             {change: func(*agentapi.MpiResult) {}},
-		"no rate":          {func(m *agentapi.MpiResult) { m.Repetitions[0].BytesPerSecond = math.NaN() }, "figures that cannot be"},
-		"endless":          {func(m *agentapi.MpiResult) { m.Repetitions[0].BytesPerSecond = math.Inf(1) }, "figures that cannot be"},
-		"no time":          {func(m *agentapi.MpiResult) { m.Repetitions[0].TotalNanoseconds = 0 }, "figures that cannot be"},
+		"no rate":          {func(m *agentapi.MpiResult) { m.Repetitions[0].BytesPerSecond = math.NaN() }, "its rate, duration or index is out of range"},
+		"endless":          {func(m *agentapi.MpiResult) { m.Repetitions[0].BytesPerSecond = math.Inf(1) }, "its rate, duration or index is out of range"},
+		"no time":          {func(m *agentapi.MpiResult) { m.Repetitions[0].TotalNanoseconds = 0 }, "its rate, duration or index is out of range"},
 		"unknown":          {func(m *agentapi.MpiResult) { m.Repetitions[0].Operation = 99 }, "operation 99"},
 		"too late":         {func(m *agentapi.MpiResult) { m.Repetitions[0].EndedNanoseconds = math.MaxInt64 }, "ended at"},
 		"more than ranks":  {func(m *agentapi.MpiResult) { m.Clients = 5 }, "4 ranks in 5 clients"},
-		"negative rate":    {func(m *agentapi.MpiResult) { m.Rates[0].MeanOperationsPerSecond = -1 }, "operations a second cannot be"},
-		"nameless":         {func(m *agentapi.MpiResult) { m.Rates[0].Operation = "" }, "cannot be"},
+		"negative rate":    {func(m *agentapi.MpiResult) { m.Rates[0].MeanOperationsPerSecond = -1 }, "with -1 operations/s"},
+		"nameless":         {func(m *agentapi.MpiResult) { m.Rates[0].Operation = "" }, "invalid result"},
 		"a flood of rates": {func(m *agentapi.MpiResult) { m.Rates = slices.Repeat(m.Rates, 100) }, "100 rates"},
 		"a flood of words": {func(m *agentapi.MpiResult) { m.CommandLine = make([]string, 10_000) }, "10000 words"},
 	} {
@@ -251,9 +251,9 @@ func TestJobResults(t *testing.T) {
 			c := conduct(t, 1, time.Hour)
 			c.Connect(endpoint(t, 0, serve(t, 0, &fake{describe: good(), watch: sends(jobEnded(test.change))})))
 			await(t, c, 0, "ended", has(first, decide.Ended))
-			got := part(t, c, first, 0)
-			if test.flaw != "" {
-				if got.Failure != "BadResult" || !strings.Contains(got.FailureMessage, test.flaw) || got.Job != nil {
+			got := clientAttempt(t, c, first, 0)
+			if test.implausible != "" {
+				if got.Failure != "BadResult" || !strings.Contains(got.FailureMessage, test.implausible) || got.Job != nil {
 					t.Errorf("failure %s: %s, job %+v", got.Failure, got.FailureMessage, got.Job)
 				}
 				return

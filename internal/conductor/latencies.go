@@ -61,11 +61,11 @@ type minuteSum struct {
 func minuteOf(released int64, from *agentapi.LatencyMinute) (int, error) {
 	start, end := from.GetStartNanoseconds(), from.GetEndNanoseconds()
 	if start < -maxInstant || end > maxInstant || end < start || released < -maxInstant || released > maxInstant {
-		return 0, fmt.Errorf("latencies from %d to %d ns", start, end)
+		return 0, fmt.Errorf("invalid latencies: from %d to %d ns", start, end)
 	}
 	index := (start + (end-start)/2 - released) / int64(time.Minute)
 	if index < 0 || index >= maxMinutes || len(from.GetHistograms()) > measure.NumOperations {
-		return 0, fmt.Errorf("latencies of minute %d, with %d operations", index, len(from.GetHistograms()))
+		return 0, fmt.Errorf("invalid latencies: minute %d, %d operations", index, len(from.GetHistograms()))
 	}
 	return int(index), nil
 }
@@ -90,11 +90,11 @@ func (l *latencies) add(
 	}
 	for _, one := range from.GetHistograms() {
 		if one.GetOperation() >= measure.NumOperations {
-			return fmt.Errorf("latencies of operation %d, and there are %d", one.GetOperation(), measure.NumOperations)
+			return fmt.Errorf("invalid latencies: operation %d of %d", one.GetOperation(), measure.NumOperations)
 		}
 		var histogram measure.Histogram
 		if err := histogram.UnmarshalBinary(one.GetHistogram()); err != nil {
-			return fmt.Errorf("latencies of a minute: %w", err)
+			return fmt.Errorf("invalid latencies: %w", err)
 		}
 		minute := minuteKey{index: index, operation: measure.Operation(one.GetOperation())}
 		bytes, err := all.sum(minute, start, end, &histogram)
@@ -115,7 +115,7 @@ func (m *minutes) sum(minute minuteKey, start, end int64, histogram *measure.His
 		first, last = min(known.start, start), max(known.end, end)
 	}
 	if first < -measure.MaxInstant || last > measure.MaxInstant || last-first > int64(series.MaxDuration) {
-		return 0, fmt.Errorf("latencies from %d to %d ns in minute %d, which then lasts from %d to %d ns",
+		return 0, fmt.Errorf("invalid latencies: from %d to %d ns, in minute %d, which spans %d to %d ns",
 			start, end, minute.index, first, last)
 	}
 	if known == nil {
@@ -123,13 +123,13 @@ func (m *minutes) sum(minute minuteKey, start, end int64, histogram *measure.His
 	} else {
 		var before measure.Histogram
 		if err := before.UnmarshalBinary(known.histogram); err != nil {
-			return 0, fmt.Errorf("latencies of a minute: %w", err)
+			return 0, fmt.Errorf("invalid latencies: %w", err)
 		}
 		histogram.Merge(&before)
 	}
 	encoded, err := histogram.MarshalBinary()
 	if err != nil {
-		return 0, fmt.Errorf("latencies of a minute: %w", err)
+		return 0, fmt.Errorf("invalid latencies: %w", err)
 	}
 	// Clone, because MarshalBinary leaves spare capacity.
 	encoded = slices.Clone(encoded)

@@ -38,7 +38,7 @@ func (r *running) follow(sample *measure.Sample, from *agentapi.Sample) {
 // connected.
 func (c *Conductor) Doing(attempt decide.Attempt) []result.Doing {
 	var all []result.Doing
-	told := map[string]int64{}
+	added := map[string]int64{}
 	for _, client := range c.all() {
 		target := client.key.Target
 		at := slices.IndexFunc(all, func(d result.Doing) bool { return d.Target == target })
@@ -46,8 +46,8 @@ func (c *Conductor) Doing(attempt decide.Attempt) []result.Doing {
 			at = len(all)
 			all = append(all, result.Doing{Target: target})
 		}
-		if client.doing(attempt, &all[at], told[target]) {
-			told[target]++
+		if client.doing(attempt, &all[at], added[target]) {
+			added[target]++
 		}
 	}
 	return all
@@ -55,7 +55,7 @@ func (c *Conductor) Doing(attempt decide.Attempt) []result.Doing {
 
 // doing adds a client to its target's figures and reports whether the client has samples. told is the number of
 // clients with samples that were already added.
-func (c *client) doing(attempt decide.Attempt, to *result.Doing, told int64) bool {
+func (c *client) doing(attempt decide.Attempt, to *result.Doing, added int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := c.attempts[attempt]
@@ -72,8 +72,8 @@ func (c *client) doing(attempt decide.Attempt, to *result.Doing, told int64) boo
 	clock := measure.CombineClocks(p.clock, c.offset)
 	first, newest := &p.samples[0], &p.samples[len(p.samples)-1]
 	// Use a running mean, because a sum could overflow.
-	to.SinceNanoseconds += (clock.ToLocal(first.StartNanoseconds) - to.SinceNanoseconds) / (told + 1)
-	to.UntilNanoseconds += (clock.ToLocal(newest.EndNanoseconds) - to.UntilNanoseconds) / (told + 1)
+	to.SinceNanoseconds += (clock.ToLocal(first.StartNanoseconds) - to.SinceNanoseconds) / (added + 1)
+	to.UntilNanoseconds += (clock.ToLocal(newest.EndNanoseconds) - to.UntilNanoseconds) / (added + 1)
 	to.Done.Bytes += p.running.done.Bytes
 	to.Done.Operations += p.running.done.Operations
 	seconds := float64(newest.EndNanoseconds-newest.StartNanoseconds) / 1e9

@@ -73,7 +73,7 @@ func (c *Conductor) Requests(step plan.Step, keys []decide.ClientKey, seed int64
 		}
 		if job.Devices = c.onDevices(key); job.Devices && step.Clients > 1 && shared(key.Target) {
 			return nil, &decide.Failure{Reason: v1alpha1.ReasonInvalidWorkload, Message: fmt.Sprintf(
-				"the clients of target %s share a raw device, and would overwrite each other on it: give each a claim of its own by claimTemplate.scope PerClient, or use one client", key.Target)}
+				"the clients of target %s share a raw device and would overwrite each other's data: set claimTemplate.scope to PerClient, or use one client", key.Target)}
 		}
 		request, err := LoadRequest(step, key, seed, job)
 		if err != nil && step.Load(key.Target).SpansClients {

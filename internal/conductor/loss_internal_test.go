@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/internal/decide"
 )
 
-// A client is lost when it has been out of reach for longer than the loss timeout. Silence does not count, only what is broken;
-// a session that was good begins the time anew; what is lost stays lost.
+// A client is lost when it has been out of reach for longer than the loss timeout. Silence does not count, only what is
+// broken; a session that was good begins the time anew; what is lost stays lost.
 func TestLossTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const timeout = 8 * time.Second
@@ -23,7 +23,7 @@ func TestLossTimeout(t *testing.T) {
 		gone := status.Error(codes.Unavailable, "connection refused")
 		breaks := func(good, over bool) {
 			t.Helper()
-			if got := c.over(gone, good); got != over {
+			if got := c.sessionEnded(gone, good); got != over {
 				t.Fatalf("after a session that was good: %t, it is over: %t, and is %s", good, got, c.facts().Connection)
 			}
 		}
@@ -36,7 +36,7 @@ func TestLossTimeout(t *testing.T) {
 		breaks(false, false)
 		time.Sleep(time.Millisecond)
 		breaks(false, true)
-		if facts := c.facts(); facts.Connection != decide.Lost || facts.Reason != "ClientLost" || facts.Message != "out of reach for 8s: connection refused" {
+		if facts := c.facts(); facts.Connection != decide.Lost || facts.Reason != "ClientLost" || facts.Message != "unreachable for 8s: connection refused" {
 			t.Errorf("got %+v", facts)
 		}
 		breaks(true, true)

@@ -213,8 +213,8 @@ func begin(t *testing.T, c *conductor.Conductor, attempt decide.Attempt, indices
 // grows waits for so many more samples of a client.
 func grows(t *testing.T, c *conductor.Conductor, attempt decide.Attempt, index, more int) {
 	t.Helper()
-	before := len(part(t, c, attempt, index).Samples)
-	await(t, c, index, "telling of more samples", func(decide.Client) bool { return len(part(t, c, attempt, index).Samples) >= before+more })
+	before := len(clientAttempt(t, c, attempt, index).Samples)
+	await(t, c, index, "telling of more samples", func(decide.Client) bool { return len(clientAttempt(t, c, attempt, index).Samples) >= before+more })
 }
 
 // end stops an attempt on clients and waits for its end.
@@ -228,8 +228,8 @@ func end(t *testing.T, c *conductor.Conductor, attempt decide.Attempt, indices .
 	}
 }
 
-// part is one client's part in an attempt.
-func part(t *testing.T, c *conductor.Conductor, attempt decide.Attempt, index int) result.Client {
+// clientAttempt is one client's part in an attempt.
+func clientAttempt(t *testing.T, c *conductor.Conductor, attempt decide.Attempt, index int) result.Client {
 	t.Helper()
 	for _, client := range c.Results(attempt) {
 		if client.Index == index {

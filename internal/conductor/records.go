@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// part is one client's part in one attempt. Times are in the agent's clock.
-type part struct {
+// clientAttempt is one client's part in one attempt. Times are in the agent's clock.
+type clientAttempt struct {
 	progress decide.Progress
 	failed   *decide.Failure
 	// failedSince is when the failure became known.
@@ -28,9 +28,9 @@ type part struct {
 	dropped int
 	ended   *agentapi.Ended
 	usage   *result.Usage
-	// flaw is the first implausible value in its records.
-	flaw error
-	kept int
+	// implausible is the first implausible value in its records.
+	implausible error
+	kept        int
 }
 
 // Approximate memory of parts and samples.
@@ -42,11 +42,11 @@ const (
 // rank orders progress, so that a late report never moves a part backwards.
 var rank = []decide.Progress{"", decide.Loading, decide.Loaded, decide.Running, decide.Refused, decide.Ended}
 
-// part returns the part of an attempt, and creates it if needed. Callers hold mu.
-func (c *client) part(attempt decide.Attempt) *part {
+// clientAttempt returns the part of an attempt, and creates it if needed. Callers hold mu.
+func (c *client) clientAttempt(attempt decide.Attempt) *clientAttempt {
 	found := c.attempts[attempt]
 	if found == nil {
-		found = &part{clock: c.offset}
+		found = &clientAttempt{clock: c.offset}
 		c.attempts[attempt] = found
 		c.keep(found, partBytes+len(attempt.Step))
 	}
@@ -54,7 +54,7 @@ func (c *client) part(attempt decide.Attempt) *part {
 }
 
 // keep adds to the memory of a part and of its client. Callers hold mu.
-func (c *client) keep(p *part, bytes int) {
+func (c *client) keep(p *clientAttempt, bytes int) {
 	p.kept += bytes
 	c.budget.add(bytes)
 }
@@ -70,11 +70,11 @@ func (c *client) remove(attempt decide.Attempt) {
 // reduce drops everything of an attempt except its progress. Callers hold mu.
 func (c *client) reduce(attempt decide.Attempt, progress decide.Progress) {
 	c.remove(attempt)
-	c.part(attempt).progress = progress
+	c.clientAttempt(attempt).progress = progress
 }
 
-// outdate reduces earlier attempts of the same step.
-func (c *client) outdate(newest decide.Attempt) {
+// reduceEarlier reduces earlier attempts of the same step.
+func (c *client) reduceEarlier(newest decide.Attempt) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for attempt, p := range c.attempts {
@@ -86,7 +86,7 @@ func (c *client) outdate(newest decide.Attempt) {
 
 // advance records the progress of an attempt. Callers hold mu.
 func (c *client) advance(attempt decide.Attempt, progress decide.Progress) {
-	if p := c.part(attempt); slices.Index(rank, progress) > slices.Index(rank, p.progress) {
+	if p := c.clientAttempt(attempt); slices.Index(rank, progress) > slices.Index(rank, p.progress) {
 		p.progress = progress
 	}
 }
@@ -124,11 +124,11 @@ func (c *client) read(record *agentapi.Record) error {
 	case sequence <= c.seen:
 		return nil
 	case sequence != c.seen+1:
-		return fmt.Errorf("its log goes from record %d to %d", c.seen, sequence)
+		return fmt.Errorf("its log skips from record %d to %d", c.seen, sequence)
 	}
 	c.seen = record.GetSequence()
 	attempt := attemptOf(record.GetStep())
-	if kept := c.owner.asked.of(c.key, attempt); kept != unasked {
+	if kept := c.owner.requested.of(c.key, attempt); kept != unrequested {
 		c.readEntry(attempt, record, kept == current)
 	}
 	c.readyWhenRead()
@@ -138,7 +138,7 @@ func (c *client) read(record *agentapi.Record) error {
 // readEntry adds a record of an attempt. Unless the attempt is current, only the progress and the totals are kept.
 // Callers hold mu.
 func (c *client) readEntry(attempt decide.Attempt, record *agentapi.Record, current bool) {
-	p := c.part(attempt)
+	p := c.clientAttempt(attempt)
 	switch entry := record.GetEntry().(type) {
 	case *agentapi.Record_Started:
 		p.released = entry.Started.GetReleasedNanoseconds()
@@ -146,11 +146,11 @@ func (c *client) readEntry(attempt decide.Attempt, record *agentapi.Record, curr
 		c.advance(attempt, decide.Running)
 	case *agentapi.Record_Sample:
 		if err := c.takeSample(attempt, p, entry.Sample, current); err != nil {
-			p.damage(err)
+			p.noteImplausible(err)
 		}
 	case *agentapi.Record_LatencyMinute:
 		if err := c.takeLatencies(attempt, p, entry.LatencyMinute, current); err != nil {
-			p.damage(err)
+			p.noteImplausible(err)
 		}
 	case *agentapi.Record_Notice:
 		if current {
@@ -175,15 +175,15 @@ func (c *client) plausible(what string, start, end int64) error {
 	now := c.owner.Reference.Now()
 	first, last := now.Add(-time.Duration(maxMinutes)*time.Minute).UnixNano(), now.Add(maxAhead).UnixNano()
 	if c.offset.ToLocal(start) < first || c.offset.ToLocal(end) > last {
-		return fmt.Errorf("%s from %d to %d ns, which is not in the time of the run", what, start, end)
+		return fmt.Errorf("%s: from %d to %d ns is outside the run", what, start, end)
 	}
 	return nil
 }
 
-func (c *client) takeSample(attempt decide.Attempt, p *part, from *agentapi.Sample, keep bool) error {
+func (c *client) takeSample(attempt decide.Attempt, p *clientAttempt, from *agentapi.Sample, keep bool) error {
 	sample, err := sampleOf(from)
 	if err == nil {
-		err = c.plausible("a sample lasts", sample.StartNanoseconds, sample.EndNanoseconds)
+		err = c.plausible("invalid sample", sample.StartNanoseconds, sample.EndNanoseconds)
 	}
 	if err != nil {
 		return err
@@ -204,13 +204,13 @@ func (c *client) takeSample(attempt decide.Attempt, p *part, from *agentapi.Samp
 	return nil
 }
 
-func (c *client) takeLatencies(attempt decide.Attempt, p *part, from *agentapi.LatencyMinute, keep bool) error {
+func (c *client) takeLatencies(attempt decide.Attempt, p *clientAttempt, from *agentapi.LatencyMinute, keep bool) error {
 	if p.released == 0 {
 		return nil // without the start, the minute is unknown
 	}
 	minute, err := minuteOf(p.released, from)
 	if err == nil {
-		err = c.plausible("latencies", from.GetStartNanoseconds(), from.GetEndNanoseconds())
+		err = c.plausible("invalid latencies", from.GetStartNanoseconds(), from.GetEndNanoseconds())
 	}
 	if err != nil {
 		return err
@@ -225,14 +225,14 @@ func (c *client) takeLatencies(attempt decide.Attempt, p *part, from *agentapi.L
 	return c.owner.totals.addLatency(attempt, target, p.clock, int64(minute), from)
 }
 
-// damage records the first implausible value.
-func (p *part) damage(err error) {
-	if p.flaw == nil {
-		p.flaw = err
+// noteImplausible records the first implausible value.
+func (p *clientAttempt) noteImplausible(err error) {
+	if p.implausible == nil {
+		p.implausible = err
 	}
 }
 
-func (c *client) takeNotice(p *part, notice *agentapi.Notice) {
+func (c *client) takeNotice(p *clientAttempt, notice *agentapi.Notice) {
 	if len(p.notices) >= maxNotices {
 		p.dropped++
 		return
@@ -244,9 +244,9 @@ func (c *client) takeNotice(p *part, notice *agentapi.Notice) {
 }
 
 // takeEnded stores the first end record; a part ends only once.
-func (c *client) takeEnded(attempt decide.Attempt, p *part, ended *agentapi.Ended) {
+func (c *client) takeEnded(attempt decide.Attempt, p *clientAttempt, ended *agentapi.Ended) {
 	if p.ended != nil {
-		p.damage(errors.New("it ended twice"))
+		p.noteImplausible(errors.New("its agent reported two ends of the step"))
 		return
 	}
 	for _, notice := range ended.GetNotices() {
@@ -267,17 +267,17 @@ func (c *client) takeEnded(attempt decide.Attempt, p *part, ended *agentapi.Ende
 	}
 	err := checkOperations(p.ended.GetOperations())
 	if err != nil {
-		p.damage(err)
+		p.noteImplausible(err)
 		p.ended.Operations = nil
 	}
 	if p.usage, err = usageOf(ended.GetUsage()); err != nil {
-		p.damage(err)
+		p.noteImplausible(err)
 	}
 	if p.ended.Mpi, err = jobResult(ended.GetMpi()); err != nil {
-		p.damage(err)
+		p.noteImplausible(err)
 	}
 	if p.ended.Command, err = commandResult(ended.GetCommand()); err != nil {
-		p.damage(err)
+		p.noteImplausible(err)
 	}
 	c.keep(p, keptBytes(p.ended))
 	switch p.ended.GetOutcome() {
@@ -289,13 +289,13 @@ func (c *client) takeEnded(attempt decide.Attempt, p *part, ended *agentapi.Ende
 		p.failed = &decide.Failure{Reason: p.ended.GetReason(), Message: p.ended.GetMessage()}
 		p.failedSince = c.owner.Reference.Now()
 	default:
-		p.damage(fmt.Errorf("it ended with outcome %d", p.ended.GetOutcome()))
+		p.noteImplausible(fmt.Errorf("its agent reported the unknown outcome %d", p.ended.GetOutcome()))
 	}
 	c.advance(attempt, decide.Ended)
 }
 
-// left reports whether the part was cut short because its agent exited.
-func (p *part) left() bool {
+// agentTerminated reports whether the part was cut short because its agent exited.
+func (p *clientAttempt) agentTerminated() bool {
 	return p.ended.GetOutcome() == agentapi.Outcome_OUTCOME_STOPPED && p.ended.GetReason() == agentapi.ReasonLeaving
 }
 
@@ -308,15 +308,15 @@ func sampleOf(from *agentapi.Sample) (measure.Sample, error) {
 	sample := measure.Sample{
 		StartNanoseconds: from.GetStartNanoseconds(), EndNanoseconds: from.GetEndNanoseconds(), WarmUp: from.GetWarmUp()}
 	if sample.StartNanoseconds < -maxInstant || sample.EndNanoseconds > maxInstant || sample.EndNanoseconds < sample.StartNanoseconds {
-		return sample, fmt.Errorf("a sample lasts from %d to %d ns", sample.StartNanoseconds, sample.EndNanoseconds)
+		return sample, fmt.Errorf("invalid sample: from %d to %d ns", sample.StartNanoseconds, sample.EndNanoseconds)
 	}
 	for _, count := range from.GetCounts() {
 		if count.GetOperation() >= measure.NumOperations {
-			return sample, fmt.Errorf("a sample counts operation %d, and there are %d", count.GetOperation(), measure.NumOperations)
+			return sample, fmt.Errorf("invalid sample: operation %d of %d", count.GetOperation(), measure.NumOperations)
 		}
 		counter := &sample.Counters[count.GetOperation()]
 		if *counter != (measure.Counter{}) {
-			return sample, fmt.Errorf("a sample counts operation %d twice", count.GetOperation())
+			return sample, fmt.Errorf("invalid sample: duplicate operation %d", count.GetOperation())
 		}
 		*counter = measure.Counter{Bytes: count.GetBytes(), Operations: count.GetOperations()}
 	}

@@ -49,7 +49,7 @@ func (c *client) follow(endpoint Endpoint) {
 			BaseDelay: retryInterval, Multiplier: 1.6, Jitter: 0.2, MaxDelay: maxDialPause}}),
 		grpc.WithMaxHeaderListSize(maxHeaderBytes),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(c.maxMessage()),
-			grpc.ForceCodec(codec{maxBytes: c.maxMessage(), received: c.receive, unreadable: c.garbled})),
+			grpc.ForceCodec(codec{maxBytes: c.maxMessage(), received: c.receive, unreadable: c.loseUnreadable})),
 	}
 	if dial := endpoint.Dial; dial != nil {
 		options = append(options, grpc.WithContextDialer(dial))
@@ -66,9 +66,9 @@ func (c *client) follow(endpoint Endpoint) {
 	for c.ctx.Err() == nil {
 		good, err := c.session()
 		if status.Code(err) == codes.ResourceExhausted {
-			c.lose("its agent sent a message that is too large: " + plainly(err))
+			c.lose("its agent sent a message above the size limit: " + plainly(err))
 		}
-		if c.ctx.Err() != nil || c.over(err, good) {
+		if c.ctx.Err() != nil || c.sessionEnded(err, good) {
 			return
 		}
 		select {
@@ -129,7 +129,7 @@ func (c *client) introduce(ctx context.Context, api agentapi.AgentClient) error 
 	if err := c.estimateClock(ctx); err != nil {
 		return err
 	}
-	if err := c.meet(description); err != nil {
+	if err := c.storeDescription(description); err != nil {
 		c.lose(err.Error())
 		return err
 	}
@@ -149,9 +149,9 @@ func (c *client) maxMessage() int {
 	return maxMessageBytes
 }
 
-// garbled loses a client whose agent sent an unreadable message.
-func (c *client) garbled(err error) {
-	c.lose("its agent sent a message that cannot be read: " + err.Error())
+// loseUnreadable loses a client whose agent sent an unreadable message.
+func (c *client) loseUnreadable(err error) {
+	c.lose("its agent sent an unreadable message: " + err.Error())
 }
 
 // mismatch returns why an agent that answers cannot be the agent of this client; nil if it can.
@@ -159,14 +159,14 @@ func (c *client) mismatch(d *agentapi.DescribeResponse) *decide.Failure {
 	key := c.key
 	if d.GetProtocol() != agentapi.Protocol {
 		return &decide.Failure{Reason: "ProtocolMismatch", Message: fmt.Sprintf(
-			"its agent (version %s) speaks protocol %d, and %d is needed: use the agent that belongs to this version",
+			"its agent (version %s) has protocol version %d, this operator needs %d: use the agent image of this version",
 			orUnknown(d.GetAgentVersion()), d.GetProtocol(), agentapi.Protocol)}
 	}
 	if d.GetRunUid() != c.owner.options.RunUID || d.GetTarget() != key.Target || int(d.GetClient()) != key.Index {
 		return &decide.Failure{Reason: "WrongAgent", Message: fmt.Sprintf(
-			"the agent that answers is client %s/%d of run %s", d.GetTarget(), d.GetClient(), d.GetRunUid())}
+			"wrong agent: client %s/%d of run %s answered", d.GetTarget(), d.GetClient(), d.GetRunUid())}
 	}
-	if problem := tooMuch(d); problem != "" {
+	if problem := excessive(d); problem != "" {
 		return &decide.Failure{Reason: "BadRecord", Message: problem}
 	}
 	for _, volume := range d.GetVolumes() {
@@ -188,9 +188,9 @@ func (c *client) lacks(d *agentapi.DescribeResponse) *decide.Failure {
 		problems[tool.GetName()] = tool.GetProblem()
 	}
 	for _, name := range c.owner.options.tools(c.key.Target) {
-		switch problem, told := problems[name]; {
-		case !told && c.owner.options.Tools != nil:
-			return missing(name, "it is not in the client's image: use one that has it")
+		switch problem, reported := problems[name]; {
+		case !reported && c.owner.options.Tools != nil:
+			return missing(name, "not in the client's image: use an image that has it")
 		case problem != "":
 			return missing(name, problem)
 		}

@@ -26,7 +26,7 @@ func askForSpace(request *agentapi.LoadRequest, step plan.Step, target string) {
 			dataset.UsagePatienceNanoseconds = int64(usagePatience)
 		}
 	}
-	if striping, asked := step.Striping[target]; asked {
+	if striping, requested := step.Striping[target]; requested {
 		dataset.Striping = &agentapi.Striping{Count: striping.Count, SizeBytes: striping.SizeBytes}
 	}
 }
@@ -39,26 +39,26 @@ const (
 
 var (
 	plainType      = regexp.MustCompile(`^([a-z0-9_-]{1,16}|[*])?$`)
-	errUsageOfMany = fmt.Errorf("it tells the space of more than %d types of files", maxUsageTypes)
+	errUsageOfMany = fmt.Errorf("it reports the disk usage of more than %d file types", maxUsageTypes)
 	errUsage       = errors.New("reported disk usage is implausible")
 )
 
 // usageOf checks and translates the disk usage that an agent reports.
-func usageOf(told *agentapi.Usage) (*result.Usage, error) {
-	if told == nil {
+func usageOf(reported *agentapi.Usage) (*result.Usage, error) {
+	if reported == nil {
 		return nil, nil //nolint:nilnil // Nobody asked.
 	}
-	if len(told.GetTypes()) > maxUsageTypes {
+	if len(reported.GetTypes()) > maxUsageTypes {
 		return nil, errUsageOfMany
 	}
 	usage := &result.Usage{
-		Space:      spaceOf(told),
-		HolesKnown: told.GetHolesKnown(), Settled: told.GetSettled(),
-		FileSystem:  clean(told.GetFilesystemType(), maxUsageName),
-		Compression: clean(told.GetCompression(), maxUsageName),
+		Space:      spaceOf(reported),
+		HolesKnown: reported.GetHolesKnown(), Settled: reported.GetSettled(),
+		FileSystem:  clean(reported.GetFilesystemType(), maxUsageName),
+		Compression: clean(reported.GetCompression(), maxUsageName),
 	}
 	var sum result.Space
-	for _, of := range told.GetTypes() {
+	for _, of := range reported.GetTypes() {
 		space := spaceOf(of)
 		if !plainType.MatchString(of.GetExtension()) || !space.Possible() {
 			return nil, errUsage
@@ -72,17 +72,17 @@ func usageOf(told *agentapi.Usage) (*result.Usage, error) {
 	return usage, nil
 }
 
-// toldSpace is implemented by all messages that report disk usage.
-type toldSpace interface {
+// usageMessage is implemented by all messages that report disk usage.
+type usageMessage interface {
 	GetFiles() uint64
 	GetApparentBytes() uint64
 	GetAllocatedBytes() uint64
 	GetDataBytes() uint64
 }
 
-func spaceOf(told toldSpace) result.Space {
+func spaceOf(reported usageMessage) result.Space {
 	// Larger values cannot be summed; Possible refuses them.
 	bound := func(bytes uint64) uint64 { return min(bytes, math.MaxInt64) }
-	return result.Space{Files: bound(told.GetFiles()), ApparentBytes: bound(told.GetApparentBytes()),
-		AllocatedBytes: bound(told.GetAllocatedBytes()), DataBytes: bound(told.GetDataBytes())}
+	return result.Space{Files: bound(reported.GetFiles()), ApparentBytes: bound(reported.GetApparentBytes()),
+		AllocatedBytes: bound(reported.GetAllocatedBytes()), DataBytes: bound(reported.GetDataBytes())}
 }

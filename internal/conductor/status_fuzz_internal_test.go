@@ -108,7 +108,7 @@ type reader struct {
 }
 
 func (r *reader) codec() codec {
-	return codec{maxBytes: r.maxMessage(), received: r.receive, unreadable: r.garbled}
+	return codec{maxBytes: r.maxMessage(), received: r.receive, unreadable: r.loseUnreadable}
 }
 
 func (r *reader) describes(message []byte) {
@@ -123,7 +123,7 @@ func (r *reader) describes(message []byte) {
 	}
 	// The load of plausibleLog has just ended.
 	r.offset = measure.ClockOffset{OffsetNanoseconds: 21e9 - r.owner.Reference.Now().UnixNano(), UncertaintyNanoseconds: 1000}
-	if err := r.meet(said); err != nil {
+	if err := r.storeDescription(said); err != nil {
 		r.lose(err.Error())
 	}
 }

@@ -76,13 +76,13 @@ func (t *totals) add(step, target string, sample *measure.Sample, before int64) 
 
 // addLatency adds the latencies that a client reported for a minute of the step. Times are in the agent's clock.
 func (t *totals) addLatency(attempt decide.Attempt, target string, clock measure.ClockOffset, minute int64, from *agentapi.LatencyMinute) error {
-	var told [measure.NumOperations]measure.Histogram
+	var histograms [measure.NumOperations]measure.Histogram
 	for _, one := range from.GetHistograms() {
 		if one.GetOperation() >= measure.NumOperations {
-			return fmt.Errorf("latencies of operation %d, and there are %d", one.GetOperation(), measure.NumOperations)
+			return fmt.Errorf("invalid latencies: operation %d of %d", one.GetOperation(), measure.NumOperations)
 		}
-		if err := told[one.GetOperation()].UnmarshalBinary(one.GetHistogram()); err != nil {
-			return fmt.Errorf("latencies of %v: %w", measure.Operation(one.GetOperation()), err)
+		if err := histograms[one.GetOperation()].UnmarshalBinary(one.GetHistogram()); err != nil {
+			return fmt.Errorf("invalid latencies of %v: %w", measure.Operation(one.GetOperation()), err)
 		}
 	}
 	end := clock.ToLocal(from.GetEndNanoseconds())
@@ -104,10 +104,10 @@ func (t *totals) addLatency(attempt decide.Attempt, target string, clock measure
 		known.minute, known.Newest = minute, [measure.NumOperations]measure.Histogram{}
 	}
 	known.end = max(known.end, end)
-	for operation := range told {
-		known.Whole[operation].Merge(&told[operation])
+	for operation := range histograms {
+		known.Whole[operation].Merge(&histograms[operation])
 		if minute == known.minute {
-			known.Newest[operation].Merge(&told[operation])
+			known.Newest[operation].Merge(&histograms[operation])
 		}
 	}
 	return nil

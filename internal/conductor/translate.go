@@ -44,13 +44,13 @@ func (c *client) result(attempt decide.Attempt) (result.Client, bool) {
 	} else if translated.Failure == "" {
 		translated.Failure, translated.FailureMessage = c.reason, c.message
 	}
-	if p.flaw != nil && translated.Failure == "" {
-		translated.Failure, translated.FailureMessage = reasonBadResult, clean(p.flaw.Error(), maxMessageLength)
+	if p.implausible != nil && translated.Failure == "" {
+		translated.Failure, translated.FailureMessage = reasonBadResult, clean(p.implausible.Error(), maxMessageLength)
 	}
 	return translated, true
 }
 
-func (p *part) warnings() []result.Notice {
+func (p *clientAttempt) warnings() []result.Notice {
 	var all []result.Notice
 	for _, notice := range p.notices {
 		kind, message := warning(notice)
@@ -71,21 +71,21 @@ func instant(clock measure.RemoteClock, remote int64) time.Time {
 }
 
 // end adds the client's end record.
-func (p *part) end(to *result.Client, clock measure.RemoteClock) {
+func (p *clientAttempt) end(to *result.Client, clock measure.RemoteClock) {
 	ended := p.ended
 	to.Ended = true
 	if to.Stopped = ended.GetOutcome() == agentapi.Outcome_OUTCOME_STOPPED; to.Stopped {
 		to.StopMessage = ended.GetMessage()
 	}
 	if from, until := ended.GetIoStartNanoseconds(), ended.GetIoEndNanoseconds(); from < -maxInstant || until > maxInstant || until < from {
-		p.damage(fmt.Errorf("its I/O lasted from %d to %d ns", from, until))
+		p.noteImplausible(fmt.Errorf("invalid result: I/O from %d to %d ns", from, until))
 	} else {
 		to.IOStart, to.IOEnd = instant(clock, from), instant(clock, until)
 	}
 	to.ToolVersion, to.ToolMessages = ended.GetToolVersion(), ended.GetToolMessages()
 	to.UnwrittenBytes = ended.GetUnwrittenBytes()
 	to.Usage = p.usage
-	to.Like = likeOf(ended.GetLike())
+	to.Like = dataSampleOf(ended.GetLike())
 	cpu := ended.GetCpu()
 	to.CPU = result.CPU{
 		Busy:             time.Duration(max(cpu.GetBusyNanoseconds(), 0)),
@@ -97,11 +97,11 @@ func (p *part) end(to *result.Client, clock measure.RemoteClock) {
 	}
 	for _, reported := range ended.GetOperations() {
 		if err := addOperation(to, reported); err != nil {
-			p.damage(err)
+			p.noteImplausible(err)
 		}
 	}
 	if err := addJob(to, ended.GetMpi(), clock); err != nil {
-		p.damage(err)
+		p.noteImplausible(err)
 	}
 	to.Command = commandOf(ended.GetCommand())
 }
@@ -110,7 +110,7 @@ func (p *part) end(to *result.Client, clock measure.RemoteClock) {
 // when needed, because encoded histograms take less memory.
 func checkOperations(reported []*agentapi.OperationResult) error {
 	if len(reported) > measure.NumOperations {
-		return fmt.Errorf("it reports %d operations, and there are %d", len(reported), measure.NumOperations)
+		return fmt.Errorf("invalid result: %d operations, the limit is %d", len(reported), measure.NumOperations)
 	}
 	var scratch result.Client
 	for _, one := range reported {
@@ -124,15 +124,15 @@ func checkOperations(reported []*agentapi.OperationResult) error {
 // addOperation checks and decodes one operation of a result.
 func addOperation(to *result.Client, reported *agentapi.OperationResult) error {
 	if reported.GetOperation() >= measure.NumOperations {
-		return fmt.Errorf("it reports operation %d, and there are %d", reported.GetOperation(), measure.NumOperations)
+		return fmt.Errorf("invalid result: operation %d of %d", reported.GetOperation(), measure.NumOperations)
 	}
 	name := measure.Operation(reported.GetOperation())
 	operation := &to.Operations[name]
 	if operation.Counter != (measure.Counter{}) || operation.Latency.Count > 0 {
-		return fmt.Errorf("it reports %v twice", name)
+		return fmt.Errorf("invalid result: duplicate %v", name)
 	}
 	if reported.GetSubmissionMeanNanoseconds() < 0 {
-		return fmt.Errorf("%v: submitting took %d ns", name, reported.GetSubmissionMeanNanoseconds())
+		return fmt.Errorf("invalid result: submission latency of %v is %d ns", name, reported.GetSubmissionMeanNanoseconds())
 	}
 	var latency, completion measure.Latency
 	if err := errors.Join(latency.UnmarshalBinary(reported.GetLatency()), completion.UnmarshalBinary(reported.GetCompletionLatency())); err != nil {

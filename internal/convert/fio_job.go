@@ -87,7 +87,7 @@ func (j *fioJob) option(o fioOption) error {
 	case err != nil && slices.Contains(fioEssential, o.name):
 		return err
 	case err != nil:
-		_, why, _ := strings.Cut(err.Error(), "is refused: ")
+		_, why, _ := strings.Cut(err.Error(), "is not allowed: ")
 		if why == "" {
 			why = err.Error()
 		}

@@ -114,7 +114,7 @@ var fioGeneral = map[string]struct {
 
 const (
 	whyOutput  = "storagebench sets its own output options"
-	whyProgram = "it is about the program, and does not affect the load"
+	whyProgram = "it does not affect the load"
 )
 
 // fioLine holds the jobs of a command line, and notes on options of the program.

@@ -130,13 +130,13 @@ func (w *mdtestWriter) finish() error {
 	if w.fileBytes > 0 {
 		p.FileSize, p.ReadSize = quantity(w.fileBytes), quantity(w.readSize)
 	} else if w.readSize > 0 {
-		return fmt.Errorf("-e %d: empty files cannot be read: give -w", w.readSize)
+		return fmt.Errorf("-e %d: empty files cannot be read: set -w", w.readSize)
 	}
 	if p.FilesPerProcess > 0 {
 		return nil
 	}
 	if w.perDirectory == 0 {
-		return errors.New("the number of items is missing: give -n or -I")
+		return errors.New("the number of items is missing: set -n or -I")
 	}
 	depth, branching := int64(0), int64(1)
 	if p.Depth != nil {
@@ -148,7 +148,7 @@ func (w *mdtestWriter) finish() error {
 	directories, level := int64(1), int64(1)
 	for range depth {
 		if level *= branching; level > 100_000_000 {
-			return errors.New("-z and -b make too many directories: lower one of them")
+			return errors.New("-z and -b result in too many directories: lower one of them")
 		}
 		directories += level
 	}
@@ -156,7 +156,7 @@ func (w *mdtestWriter) finish() error {
 		directories = level
 	}
 	if directories > 100_000_000/w.perDirectory {
-		return errors.New("-I, -z and -b make more than 100000000 items: lower one of them")
+		return errors.New("-I, -z and -b result in more than 100000000 items: lower one of them")
 	}
 	p.FilesPerProcess = w.perDirectory * directories
 	return nil

@@ -41,7 +41,7 @@ func allocatesAtOnce(filesystemType string) bool {
 	return false
 }
 
-// answersNothing reports whether a FUSE program reports no allocated space at all.
-func answersNothing(filesystemType string, found Usage) bool {
+// reportsNoSpace reports whether a FUSE program reports no allocated space at all.
+func reportsNoSpace(filesystemType string, found Usage) bool {
 	return found.AllocatedBytes == 0 && strings.HasPrefix(filesystemType, "fuse")
 }

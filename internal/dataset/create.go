@@ -21,16 +21,16 @@ const (
 )
 
 // errLostRace means that another client removed a parent directory in the meantime. The caller retries from the top.
-var errLostRace = errors.New("a parent directory was removed meanwhile")
+var errLostRace = errors.New("a parent directory was removed in the meantime")
 
 // isTransient reports whether a concurrent change by another client can cause the error, so that a retry may
 // succeed.
 func isTransient(err error) bool {
-	return errors.Is(err, errLostRace) || errors.Is(err, errNoOwner) || errors.Is(err, errExchanged)
+	return errors.Is(err, errLostRace) || errors.Is(err, errNoOwner) || errors.Is(err, errReplaced)
 }
 
-// settle retries as long as concurrent changes by another client cause the failure.
-func settle(try func() error) error {
+// retryChanged retries as long as concurrent changes by another client cause the failure.
+func retryChanged(try func() error) error {
 	var err error
 	for range attempts {
 		if err = try(); !isTransient(err) {

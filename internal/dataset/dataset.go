@@ -24,7 +24,7 @@ type Dataset struct {
 	// not be taken from an agent that may still run.
 	held       *Hold
 	unusedOnly bool
-	// holesShow caches the result of showsHoles.
+	// holesShow caches the result of probeHoles.
 	holes     sync.Once
 	holesShow bool
 }
@@ -39,7 +39,7 @@ func Create(mount Mount, location Location, owner Owner) (*Dataset, error) {
 		return nil, fmt.Errorf("create %s: the owner has benchmark UID %q", location.Path(), owner.BenchmarkUID)
 	}
 	var client *directory
-	err := settle(func() (err error) {
+	err := retryChanged(func() (err error) {
 		client, err = makeClient(mount, location, owner)
 		return err
 	})
@@ -60,7 +60,7 @@ func Open(mount Mount, location Location) (*Dataset, error) {
 	}
 	defer top.close()
 	var client *directory
-	err = settle(func() (err error) {
+	err = retryChanged(func() (err error) {
 		client, err = openClient(top, location)
 		return err
 	})
@@ -135,7 +135,7 @@ func (d *Dataset) Remove(ctx context.Context) error {
 	}
 	defer top.close()
 	removed := false
-	return settle(func() error {
+	return retryChanged(func() error {
 		if !removed {
 			if err := ignoreMissing(d.removeClient(ctx, top)); err != nil {
 				return err
@@ -161,15 +161,15 @@ func (d *Dataset) removeClient(ctx context.Context, top *directory) error {
 	defer client.close()
 	if client.id != d.client.id {
 		return &Problem{
-			Reason: ErrChanged, Path: client.path, Detail: "it was exchanged for another directory during the run",
-			Remedy: "look at it and remove it by hand",
+			Reason: ErrChanged, Path: client.path, Detail: "it was replaced by another directory during the run",
+			Remedy: "inspect it, and remove it manually",
 		}
 	}
 	ours := func() error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return d.stillOurs(hash)
+		return d.confirmHeld(hash)
 	}
 	if err := ours(); err != nil {
 		return err
@@ -189,7 +189,7 @@ func (d *Dataset) removeClient(ctx context.Context, top *directory) error {
 	if err := classify(client.path, "remove", hash.root.Remove(d.location.clientName())); err != nil {
 		return err
 	}
-	return d.unhold(hash)
+	return d.releaseHold(hash)
 }
 
 // Sweep removes all clients' data of one benchmark below a target's path, including partial directories of killed
@@ -201,14 +201,14 @@ func Sweep(ctx context.Context, path, benchmarkUID string) error {
 	}
 	absolute, err := filepath.Abs(path)
 	if err != nil {
-		return fmt.Errorf("make the path %s absolute: %w", path, err)
+		return fmt.Errorf("resolve the path %s: %w", path, err)
 	}
 	top, err := openPath(absolute)
 	if err != nil {
 		return err
 	}
 	defer top.close()
-	return settle(func() error {
+	return retryChanged(func() error {
 		hashes, err := sweepBenchmark(ctx, top, benchmarkUID)
 		// A directory without an ownership file is removed only if it is empty; otherwise removeParents returns the
 		// error.
@@ -300,7 +300,7 @@ var ErrBadName = errors.New("is not a name inside the dataset")
 // walk opens the directory that contains a file of the dataset. The caller closes it unless it is the client's own.
 func (d *Dataset) walk(file string) (holder *directory, base string, err error) {
 	if !filepath.IsLocal(file) || file == "." || filepath.Clean(file) != file {
-		return nil, "", &Problem{Reason: ErrBadName, Path: file, Remedy: "name files relative to the dataset's directory"}
+		return nil, "", &Problem{Reason: ErrBadName, Path: file, Remedy: "use a path relative to the dataset's directory"}
 	}
 	parts := strings.Split(file, "/")
 	holder = d.client

@@ -92,10 +92,10 @@ func DeviceIsMarked(path string, owner Owner, client int) (bool, error) {
 func openExclusive(ctx context.Context, path string, write bool) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, classify(path, "look at", err)
+		return nil, classify(path, "inspect", err)
 	}
 	if info.Mode()&(fs.ModeDevice|fs.ModeCharDevice) != fs.ModeDevice {
-		return nil, &Problem{Reason: ErrNotDevice, Path: path, Remedy: "give a claim with volumeMode Block"}
+		return nil, &Problem{Reason: ErrNotDevice, Path: path, Remedy: "use a claim with volumeMode Block"}
 	}
 	flags := os.O_RDONLY
 	if write {
@@ -112,8 +112,8 @@ func openExclusive(ctx context.Context, path string, write bool) (*os.File, erro
 		select {
 		case <-time.After(heldPause):
 		case <-ctx.Done():
-			return nil, &Problem{Reason: ErrHeld, Path: path, Cause: err, Detail: "it is mounted, a part of something else, or another client's",
-				Remedy: "unmount it, or give a device that nothing uses"}
+			return nil, &Problem{Reason: ErrHeld, Path: path, Cause: err, Detail: "it is mounted, part of another device, or in use by another client",
+				Remedy: "unmount it, or use another device"}
 		}
 	}
 }
@@ -144,8 +144,8 @@ func (d *Device) admit(use DeviceUse) error {
 		found.SchemaVersion = schemaVersion
 	case found.BenchmarkUID != use.Owner.BenchmarkUID || found.Client != use.Client || found.SchemaVersion != schemaVersion:
 		return &Problem{Reason: ErrForeign, Path: d.path,
-			Detail: fmt.Sprintf("it carries the mark of client %d of benchmark %q, UID %s, run %q", found.Client, found.Benchmark, found.BenchmarkUID, found.Run),
-			Remedy: "wait for that run, or wipe the device (blkdiscard, or dd of zeros) when nobody needs what is on it"}
+			Detail: fmt.Sprintf("it is marked as used by client %d of benchmark %q (UID %s), run %q", found.Client, found.Benchmark, found.BenchmarkUID, found.Run),
+			Remedy: "wait for that run; or, if its content may be lost, wipe it (blkdiscard, or dd from /dev/zero)"}
 	}
 	if err := d.proveGap(); err != nil {
 		return err
@@ -161,20 +161,20 @@ func (d *Device) admit(use DeviceUse) error {
 
 // proveEmpty refuses a device that contains data. It only samples a large device: see firstData.
 func (d *Device) proveEmpty() error {
-	const remedy = "it is not written to; where nobody needs what is on it, wipe it (wipefs -a and blkdiscard, or dd of zeros), or give an empty device"
+	const remedy = "nothing was written; use an empty device, or, if its content may be lost, wipe it (wipefs -a and blkdiscard, or dd from /dev/zero)"
 	name, err := findSignature(d.file, d.size)
 	if err != nil {
-		return classify(d.path, "look for data on", err)
+		return classify(d.path, "search for data on", err)
 	}
 	if name != "" {
-		return &Problem{Reason: ErrForeign, Path: d.path, Detail: "it carries " + name, Remedy: remedy}
+		return &Problem{Reason: ErrForeign, Path: d.path, Detail: "it contains " + name, Remedy: remedy}
 	}
 	at, err := firstData(d.file, 0, d.size)
 	if err != nil {
-		return classify(d.path, "look for data on", err)
+		return classify(d.path, "search for data on", err)
 	}
 	if at >= 0 {
-		return &Problem{Reason: ErrForeign, Path: d.path, Detail: fmt.Sprintf("it holds data that we do not know, at byte %d", at), Remedy: remedy}
+		return &Problem{Reason: ErrForeign, Path: d.path, Detail: fmt.Sprintf("unknown data at byte %d", at), Remedy: remedy}
 	}
 	return nil
 }
@@ -187,12 +187,12 @@ func (d *Device) proveGap() error {
 	}
 	at, err := firstNonzero(d.file, markBytes, DeviceDataOffset-markBytes)
 	if err != nil {
-		return classify(d.path, "look for data on", err)
+		return classify(d.path, "search for data on", err)
 	}
 	if at >= 0 {
 		return &Problem{Reason: ErrForeign, Path: d.path,
-			Detail: fmt.Sprintf("it carries our mark, and after it data that we do not know, at byte %d", at),
-			Remedy: "it is not written to; where nobody needs what is on it, wipe it (blkdiscard, or dd of zeros)"}
+			Detail: fmt.Sprintf("it has our mark, followed by unknown data at byte %d", at),
+			Remedy: "nothing was written; if its content may be lost, wipe it (blkdiscard, or dd from /dev/zero)"}
 	}
 	d.gapBlank = true
 	return nil
@@ -213,8 +213,8 @@ func (d *Device) readMark() (*mark, error) {
 	}
 	var found mark
 	if err := json.Unmarshal(bytes.TrimRight(text, "\x00"), &found); err != nil {
-		return nil, &Problem{Reason: ErrForeign, Path: d.path, Detail: "it carries a damaged mark of ours", Cause: err,
-			Remedy: "wipe it (blkdiscard, or dd of zeros) when nobody needs what is on it"}
+		return nil, &Problem{Reason: ErrForeign, Path: d.path, Detail: "its mark is damaged", Cause: err,
+			Remedy: "if its content may be lost, wipe it (blkdiscard, or dd from /dev/zero)"}
 	}
 	return &found, nil
 }
@@ -226,7 +226,7 @@ func (d *Device) writeMark() error {
 	}
 	text = append([]byte(markMagic), text...)
 	if len(text) > markBytes {
-		return fmt.Errorf("the mark of %s takes %d bytes, and there are %d", d.path, len(text), markBytes)
+		return fmt.Errorf("the mark of %s needs %d bytes, the limit is %d", d.path, len(text), markBytes)
 	}
 	return d.put(append(text, make([]byte, markBytes-len(text))...))
 }
@@ -258,7 +258,7 @@ func (d *Device) LaidOut() LaidOut { return maps.Clone(d.mark.Files) }
 // SetLaidOut records which files are laid out and how many bytes are written. The written bytes never decrease.
 func (d *Device) SetLaidOut(files LaidOut, writtenBytes uint64) error {
 	if !d.write {
-		return &Problem{Reason: ErrReadOnly, Path: d.path, Remedy: "set allowRawDeviceWrites of the target"}
+		return &Problem{Reason: ErrReadOnly, Path: d.path, Remedy: "set allowRawDeviceWrites in the target"}
 	}
 	d.mark.Files, d.mark.WrittenBytes = files, max(d.mark.WrittenBytes, writtenBytes)
 	return d.writeMark()
@@ -294,7 +294,7 @@ func (d *Device) Clear() (leaves bool, err error) {
 		d.discard(DeviceDataOffset, min(length, d.size-DeviceDataOffset))
 		at, err := firstData(d.file, DeviceDataOffset, d.size)
 		if err != nil {
-			return true, classify(d.path, "look what is left on", err)
+			return true, classify(d.path, "search for remaining data on", err)
 		}
 		leaves = at >= 0
 	}

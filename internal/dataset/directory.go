@@ -33,8 +33,8 @@ func openTop(mount Mount) (*directory, error) {
 		top.close()
 		return nil, &Problem{
 			Reason: ErrChanged, Path: mount.Path,
-			Detail: fmt.Sprintf("device %d inode %d when it was checked, device %d inode %d now", mount.Device, mount.Inode, top.id.device, top.id.inode),
-			Remedy: "look what was mounted or unmounted there during the run",
+			Detail: fmt.Sprintf("checked as device %d inode %d, now device %d inode %d", mount.Device, mount.Inode, top.id.device, top.id.inode),
+			Remedy: "check what was mounted or unmounted there during the run",
 		}
 	}
 	return top, nil
@@ -59,10 +59,10 @@ func newDirectory(root *os.Root, path string) (*directory, error) {
 		return nil, classify(path, "open", err)
 	}
 	defer func() { _ = file.Close() }()
-	id, err := identify(file)
+	id, err := identity(file)
 	if err != nil {
 		_ = root.Close()
-		return nil, classify(path, "look at", err) // removed meanwhile, on a file system that looks files up by name
+		return nil, classify(path, "inspect", err) // removed meanwhile, on a file system that looks files up by name
 	}
 	return &directory{root: root, path: path, id: id}, nil
 }
@@ -74,11 +74,11 @@ func (d *directory) child(name string) (*directory, error) {
 	before, err := d.root.Lstat(name)
 	switch {
 	case err != nil:
-		return nil, classify(path, "look at", err)
+		return nil, classify(path, "inspect", err)
 	case before.Mode()&fs.ModeSymlink != 0:
-		return nil, &Problem{Reason: ErrSymlink, Path: path, Detail: "no link is followed below a target", Remedy: "remove the link"}
+		return nil, &Problem{Reason: ErrSymlink, Path: path, Detail: "links below a target are not followed", Remedy: "remove the link"}
 	case !before.IsDir():
-		return nil, classify(path, "look at", unix.ENOTDIR)
+		return nil, classify(path, "inspect", unix.ENOTDIR)
 	}
 	root, err := d.root.OpenRoot(name)
 	if err != nil {
@@ -87,7 +87,7 @@ func (d *directory) child(name string) (*directory, error) {
 	after, err := root.Stat(".")
 	if err != nil {
 		_ = root.Close()
-		return nil, classify(path, "look at", err)
+		return nil, classify(path, "inspect", err)
 	}
 	child, err := newDirectory(root, path)
 	if err != nil {
@@ -99,18 +99,18 @@ func (d *directory) child(name string) (*directory, error) {
 	}
 	if !os.SameFile(before, after) {
 		child.close()
-		return nil, exchanged(path)
+		return nil, replacedProblem(path)
 	}
 	return child, nil
 }
 
-// errExchanged is ErrChanged for a directory that was replaced while it was opened. Another client that removes and
+// errReplaced is ErrChanged for a directory that was replaced while it was opened. Another client that removes and
 // creates it can be the cause, so the caller retries.
-var errExchanged = fmt.Errorf("%w", ErrChanged)
+var errReplaced = fmt.Errorf("%w", ErrChanged)
 
-func exchanged(path string) error {
+func replacedProblem(path string) error {
 	return &Problem{
-		Reason: errExchanged, Path: path, Detail: "it was exchanged while it was opened",
+		Reason: errReplaced, Path: path, Detail: "it was replaced while it was being opened",
 		Remedy: "keep other programs out of " + baseName,
 	}
 }
@@ -120,10 +120,10 @@ func (d *directory) file(name string, flags int) (*os.File, error) {
 	path := filepath.Join(d.path, name)
 	before, err := d.root.Lstat(name)
 	if err != nil {
-		return nil, fmt.Errorf("look at %s: %w", path, err)
+		return nil, fmt.Errorf("inspect %s: %w", path, err)
 	}
 	if !before.Mode().IsRegular() {
-		return nil, &Problem{Reason: ErrForeign, Path: path, Detail: "it is no regular file", Remedy: "remove it"}
+		return nil, &Problem{Reason: ErrForeign, Path: path, Detail: "it is not a regular file", Remedy: "remove it"}
 	}
 	// Without O_NONBLOCK a pipe that took the file's place would block the open forever.
 	file, err := d.root.OpenFile(name, flags|unix.O_NONBLOCK, 0)
@@ -132,10 +132,10 @@ func (d *directory) file(name string, flags int) (*os.File, error) {
 	}
 	after, err := file.Stat()
 	if err == nil && !os.SameFile(before, after) {
-		err = exchanged(path)
+		err = replacedProblem(path)
 	}
 	if err == nil && flags&os.O_RDWR != 0 && links(after) > 1 {
-		err = &Problem{Reason: ErrForeign, Path: path, Detail: "it has other names (hard links), whose content a write would change",
+		err = &Problem{Reason: ErrForeign, Path: path, Detail: "it has other hard links, whose content a write would change",
 			Remedy: "remove it"}
 	}
 	if err != nil {

@@ -37,9 +37,9 @@ type Holder struct {
 
 func (h Holder) String() string {
 	if h.Instance == "" {
-		return "an agent whose name cannot be read (yet, or while its lock keeps readers out, as on SMB)"
+		return "an unknown agent: its name is not readable yet, or blocked by its lock, as on SMB"
 	}
-	return fmt.Sprintf("the agent on %q of run %q, UID %s", h.Host, h.Run, h.RunUID)
+	return fmt.Sprintf("the agent on %q of run %q (UID %s)", h.Host, h.Run, h.RunUID)
 }
 
 // Hold is one agent's lock on a client's directory. It ends when the agent and the tools that inherited the file have
@@ -73,7 +73,7 @@ func (e *heldError) Error() string { return e.path + " is held by " + e.holder.S
 func (e *heldError) problem() error {
 	return &Problem{
 		Reason: ErrHeld, Path: e.path, Detail: e.holder.String(),
-		Remedy: "wait until it is gone; where it is and its file system does not know, remove " + filepath.Base(e.path) + " by hand",
+		Remedy: "wait until it has exited; if it has and its lock remains, remove " + filepath.Base(e.path) + " manually",
 	}
 }
 
@@ -106,7 +106,7 @@ func TakeUnused(ctx context.Context, mount Mount, location Location, holder Hold
 }
 
 func take(ctx context.Context, open func() (*Dataset, error), holder Holder, waiting func(Holder)) (*Dataset, *Hold, error) {
-	for told := false; ; {
+	for reported := false; ; {
 		directory, err := open()
 		if err != nil {
 			return nil, nil, err
@@ -120,8 +120,8 @@ func take(ctx context.Context, open func() (*Dataset, error), holder Holder, wai
 		switch {
 		case errors.As(err, &held):
 			err = held.problem()
-			if !told {
-				told = true
+			if !reported {
+				reported = true
 				waiting(held.holder)
 			}
 		case !isTransient(err):
@@ -262,7 +262,7 @@ func readHolder(file *os.File) Holder {
 // which can happen on a file system without locks; errors.Is(err, ErrMissing) if the holder record is gone, so that
 // no agent owns the directory.
 func (d *Dataset) Confirm(hold *Hold) error {
-	if hold.locked && d.leadsTo(d.location.holderName(), hold.file) {
+	if hold.locked && d.refersTo(d.location.holderName(), hold.file) {
 		// The lock suffices. Do not read the mark: on storage without credits each read would wait.
 		d.held = hold
 		return nil
@@ -274,11 +274,11 @@ func (d *Dataset) Confirm(hold *Hold) error {
 // lock to another machine during a network partition.
 func (d *Dataset) ConfirmMark(hold *Hold) error {
 	// Another exiting client may briefly remove the ownership file.
-	err := settle(func() error {
+	err := retryChanged(func() error {
 		return d.withHash(func(hash *directory) error { return hold.checkMark(hash, d.location.holderName()) })
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		return &Problem{Reason: ErrMissing, Path: d.client.path, Detail: "the mark of who uses it is gone"}
+		return &Problem{Reason: ErrMissing, Path: d.client.path, Detail: "its lock file was removed"}
 	}
 	if err == nil {
 		d.held = hold
@@ -313,18 +313,18 @@ func (h *Hold) checkMark(hash *directory, name string) error {
 	return nil
 }
 
-// stillOurs returns a Problem (ErrHeld) if another agent has taken the directory since this one did. Call it before
+// confirmHeld returns a Problem (ErrHeld) if another agent has taken the directory since this one did. Call it before
 // each change on the storage, because locks do not exclude agents of other machines on every file system. A missing
 // mark means that no other agent has taken the directory, because an agent writes its mark first.
-func (d *Dataset) stillOurs(hash *directory) error {
+func (d *Dataset) confirmHeld(hash *directory) error {
 	if d.held == nil {
 		return nil
 	}
 	return ignoreMissing(d.held.checkMark(hash, d.location.holderName()))
 }
 
-// leadsTo reports whether a name beside the client's directory refers to the open file.
-func (d *Dataset) leadsTo(name string, file *os.File) bool {
+// refersTo reports whether a name beside the client's directory refers to the open file.
+func (d *Dataset) refersTo(name string, file *os.File) bool {
 	named, err := os.Lstat(filepath.Join(filepath.Dir(d.client.path), name))
 	if err != nil {
 		return false
@@ -348,10 +348,10 @@ func (d *Dataset) withHash(do func(hash *directory) error) error {
 	return do(hash)
 }
 
-// unhold removes the holder record and then releases the lock, in this order: a waiting agent then finds no record
+// releaseHold removes the holder record and then releases the lock, in this order: a waiting agent then finds no record
 // and creates the directory again. The file must be closed before the parent is removed: on NFS an open file
 // prevents the removal of its directory.
-func (d *Dataset) unhold(hash *directory) error {
+func (d *Dataset) releaseHold(hash *directory) error {
 	if d.held == nil {
 		return nil
 	}

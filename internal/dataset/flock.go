@@ -30,7 +30,7 @@ func locksReachServer(file *os.File) bool {
 	if err != nil || !slices.Contains([]uint32{unix.CIFS_SUPER_MAGIC, unix.SMB2_SUPER_MAGIC, unix.NFS_SUPER_MAGIC, lustreMagic}, magic) {
 		return true
 	}
-	id, err := identify(file)
+	id, err := identity(file)
 	if err != nil {
 		return false
 	}

@@ -12,15 +12,15 @@ const (
 	holeBytes = 8 << 20
 )
 
-// showsHoles probes with a scratch file whether the file system reports holes. If it does, a file without reported
+// probeHoles probes with a scratch file whether the file system reports holes. If it does, a file without reported
 // holes counts as completely written even if it occupies less space than its size, because storage behind FUSE or
 // NFS may compress. The result is false if the probe fails.
-func (d *Dataset) showsHoles() bool {
-	d.holes.Do(func() { d.holesShow = triedHole(d.client) })
+func (d *Dataset) probeHoles() bool {
+	d.holes.Do(func() { d.holesShow = probeHole(d.client) })
 	return d.holesShow
 }
 
-func triedHole(in *directory) bool {
+func probeHole(in *directory) bool {
 	_ = in.root.Remove(holeProbe) // left by a killed process
 	file, err := in.root.OpenFile(holeProbe, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 // What is tried is seen, once, and nothing of it stays.
 func TestShowsHoles(t *testing.T) {
 	d := mustCreate(t, t.TempDir(), 0)
-	if !d.showsHoles() {
+	if !d.probeHoles() {
 		t.Error("the temporary directory tells no holes")
 	}
 	if empty, err := d.Empty(); err != nil || !empty {
@@ -18,7 +18,7 @@ func TestShowsHoles(t *testing.T) {
 	root, err := openPath("/proc/sys")
 	must(t, err)
 	defer root.close()
-	if triedHole(root) {
+	if probeHole(root) {
 		t.Error("what cannot be written shows holes")
 	}
 }

@@ -43,7 +43,7 @@ type layoutText struct {
 // LaidOut reads the record. It is empty if there is no record, or none that this version can read.
 func (d *Dataset) LaidOut() (LaidOut, error) {
 	var text []byte
-	err := d.beside(func(hash *directory) error {
+	err := d.withParent(func(hash *directory) error {
 		file, err := hash.file(d.location.layoutName(), os.O_RDONLY)
 		if err != nil {
 			return err
@@ -56,7 +56,7 @@ func (d *Dataset) LaidOut() (LaidOut, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return LaidOut{}, nil
 	case err != nil:
-		return nil, fmt.Errorf("read what is laid out: %w", err)
+		return nil, fmt.Errorf("read the layout record: %w", err)
 	}
 	if len(text) > layoutMaxBytes {
 		return LaidOut{}, nil // not written by SetLaidOut
@@ -73,14 +73,14 @@ func (d *Dataset) LaidOut() (LaidOut, error) {
 func (d *Dataset) SetLaidOut(files LaidOut) error {
 	text, err := json.Marshal(layoutText{SchemaVersion: schemaVersion, Files: maps.Clone(files)})
 	if err != nil {
-		return fmt.Errorf("encode what is laid out: %w", err)
+		return fmt.Errorf("encode the layout record: %w", err)
 	}
 	if len(text) > layoutMaxBytes {
-		return fmt.Errorf("note what is laid out: the record of %d files takes %d bytes, at most %d are possible: "+
-			"lower filesPerJob or jobs, or give the workloads the same files", len(files), len(text), layoutMaxBytes)
+		return fmt.Errorf("write the layout record: %d files need %d bytes, the limit is %d: "+
+			"lower filesPerJob or jobs, or let the workloads use the same files", len(files), len(text), layoutMaxBytes)
 	}
-	err = d.beside(func(hash *directory) error {
-		if err := d.stillOurs(hash); err != nil {
+	err = d.withParent(func(hash *directory) error {
+		if err := d.confirmHeld(hash); err != nil {
 			return err
 		}
 		if len(files) == 0 {
@@ -93,21 +93,21 @@ func (d *Dataset) SetLaidOut(files LaidOut) error {
 		return hash.replace(d.location.layoutName(), text)
 	})
 	if err != nil {
-		return fmt.Errorf("note what is laid out: %w", err)
+		return fmt.Errorf("write the layout record: %w", err)
 	}
 	return nil
 }
 
 func (l Location) layoutName() string { return fmt.Sprintf("layout-%d.json", l.Client) }
 
-// beside calls do with the parent of the client's directory, if the parent still contains the opened directory.
-func (d *Dataset) beside(do func(hash *directory) error) error {
+// withParent calls do with the parent of the client's directory, if the parent still contains the opened directory.
+func (d *Dataset) withParent(do func(hash *directory) error) error {
 	top, err := openTop(d.mount)
 	if err != nil {
 		return err
 	}
 	defer top.close()
-	return settle(func() error {
+	return retryChanged(func() error {
 		hash, err := openHash(top, d.location)
 		if err != nil {
 			return err
@@ -120,7 +120,7 @@ func (d *Dataset) beside(do func(hash *directory) error) error {
 		defer own.close()
 		if own.id != d.client.id {
 			return &Problem{
-				Reason: ErrChanged, Path: own.path, Detail: "it was exchanged for another directory during the run",
+				Reason: ErrChanged, Path: own.path, Detail: "it was replaced by another directory during the run",
 				Remedy: "keep other programs out of " + baseName,
 			}
 		}

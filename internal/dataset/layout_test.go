@@ -26,8 +26,8 @@ func TestLaidOut(t *testing.T) {
 	read(first, whole)
 	read(second, LaidOut{})
 	// What was killed while it wrote one is in nobody's way.
-	beside := filepath.Dir(first.Path())
-	mustWrite(t, filepath.Join(beside, "layout-0.json.new"), "{")
+	withParent := filepath.Dir(first.Path())
+	mustWrite(t, filepath.Join(withParent, "layout-0.json.new"), "{")
 	must(t, second.SetLaidOut(whole))
 	delete(whole, "data.0.0")
 	must(t, first.SetLaidOut(whole))
@@ -39,7 +39,7 @@ func TestLaidOut(t *testing.T) {
 		t.Errorf("among the data: %v, %v", entries, err)
 	}
 	must(t, first.SetLaidOut(LaidOut{}))
-	if exists(filepath.Join(beside, "layout-0.json")) {
+	if exists(filepath.Join(withParent, "layout-0.json")) {
 		t.Error("the record of nothing is there")
 	}
 	must(t, first.SetLaidOut(LaidOut{}))
@@ -47,9 +47,9 @@ func TestLaidOut(t *testing.T) {
 
 	// It goes with the data, and keeps no directory from being removed.
 	must(t, first.SetLaidOut(whole))
-	mustWrite(t, filepath.Join(beside, "layout-0.json.new"), "{")
+	mustWrite(t, filepath.Join(withParent, "layout-0.json.new"), "{")
 	must(t, first.Remove(t.Context()))
-	if exists(filepath.Join(beside, "layout-0.json")) || exists(filepath.Join(beside, "layout-0.json.new")) {
+	if exists(filepath.Join(withParent, "layout-0.json")) || exists(filepath.Join(withParent, "layout-0.json.new")) {
 		t.Error("the record outlives its files")
 	}
 	must(t, os.RemoveAll(second.Path()))
@@ -93,7 +93,8 @@ func TestLaidOutOfAnothersMaking(t *testing.T) {
 	}
 }
 
-// The record holds as many files as the API allows for a client; what it cannot hold is refused, and does not replace it.
+// The record holds as many files as the API allows for a client; what it cannot hold is refused, and does not replace
+// it.
 func TestLaidOutOfManyFiles(t *testing.T) {
 	d := mustCreate(t, t.TempDir(), 0)
 	many := LaidOut{}

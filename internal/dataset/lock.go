@@ -29,7 +29,7 @@ func AcquireLock(mount Mount, owner Owner) (*Lock, error) {
 		return nil, err
 	}
 	var lock *Lock
-	err := settle(func() (err error) {
+	err := retryChanged(func() (err error) {
 		lock, err = tryLock(mount, owner)
 		return err
 	})
@@ -77,7 +77,7 @@ func (l *Lock) take(uid *directory) error {
 	case errors.Is(err, unix.EWOULDBLOCK):
 		return &Problem{
 			Reason: ErrLocked, Path: uid.path, Detail: l.holder(),
-			Remedy: "wait for its end, or give another directory",
+			Remedy: "wait for it to end, or use another directory",
 		}
 	case err != nil:
 		return classify(path, "lock", err)
@@ -109,9 +109,9 @@ func (l *Lock) holder() string {
 	text, err := io.ReadAll(io.LimitReader(l.file, ownerMaxBytes))
 	var owner Owner
 	if err != nil || json.Unmarshal(text, &owner) != nil || owner.Run == "" {
-		return "the name of the run that holds it cannot be read (yet, or while its lock keeps readers out, as on SMB)"
+		return "an unknown run: its name is not readable yet, or blocked by its lock, as on SMB"
 	}
-	return fmt.Sprintf("run %q, UID %s, of benchmark %q", owner.Run, owner.RunUID, owner.Benchmark)
+	return fmt.Sprintf("run %q (UID %s) of benchmark %q", owner.Run, owner.RunUID, owner.Benchmark)
 }
 
 // File returns the lock file, which can be passed to child processes (exec.Cmd.ExtraFiles). The lock then lasts until

@@ -62,11 +62,11 @@ func ProveMount(path string, expect Expectation) (Mount, error) {
 // openMount is ProveMount without the access check. The caller closes the file.
 func openMount(path string, expect Expectation) (Mount, *os.File, error) {
 	if path == "" {
-		return Mount{}, nil, &Problem{Reason: ErrMissing, Path: `""`, Remedy: "give the path of a directory"}
+		return Mount{}, nil, &Problem{Reason: ErrMissing, Path: `""`, Remedy: "set the path of a directory"}
 	}
 	absolute, err := filepath.Abs(path)
 	if err != nil {
-		return Mount{}, nil, fmt.Errorf("make the path %s absolute: %w", path, err)
+		return Mount{}, nil, fmt.Errorf("resolve the path %s: %w", path, err)
 	}
 	if err := checkKind(absolute); err != nil {
 		return Mount{}, nil, err
@@ -91,11 +91,11 @@ func checkKind(path string) error {
 	info, err := os.Lstat(path)
 	switch {
 	case err != nil:
-		return classify(path, "look at", err)
+		return classify(path, "inspect", err)
 	case info.Mode()&os.ModeSymlink != 0:
-		return classify(path, "look at", unix.ELOOP)
+		return classify(path, "inspect", unix.ELOOP)
 	case !info.IsDir():
-		return classify(path, "look at", unix.ENOTDIR)
+		return classify(path, "inspect", unix.ENOTDIR)
 	}
 	return nil
 }
@@ -103,9 +103,9 @@ func checkKind(path string) error {
 // describe reads the mount of an open directory. It finds the mount by its ID and not by the longest matching path,
 // which is wrong if one mount covers another.
 func describe(file *os.File, path string) (Mount, error) {
-	id, err := identify(file)
+	id, err := identity(file)
 	if err != nil {
-		return Mount{}, fmt.Errorf("look at %s: %w", path, err)
+		return Mount{}, fmt.Errorf("inspect %s: %w", path, err)
 	}
 	info, err := mountByID(id.mount)
 	if err != nil {
@@ -144,8 +144,8 @@ func (m Mount) check(expect Expectation) error {
 	case expect.Device != 0 && expect.Device != m.Device, expect.Inode != 0 && expect.Inode != m.Inode:
 		return &Problem{
 			Reason: ErrChanged, Path: m.Path,
-			Detail: fmt.Sprintf("device %d inode %d then, device %d inode %d now; %s", expect.Device, expect.Inode, m.Device, m.Inode, found),
-			Remedy: "mount the volume again as it was, or start a new run",
+			Detail: fmt.Sprintf("planned as device %d inode %d, now device %d inode %d; %s", expect.Device, expect.Inode, m.Device, m.Inode, found),
+			Remedy: "restore the mount, or start a new run",
 		}
 	case expect.MustBeMountPoint && !m.IsMountPoint:
 		return &Problem{Reason: ErrNotMountPoint, Path: m.Path, Detail: found, Remedy: "mount the volume there first"}
@@ -159,13 +159,13 @@ func (m Mount) check(expect Expectation) error {
 func checkAccess(directory *os.File, mount Mount, expect Expectation) error {
 	if expect.ReadOnly {
 		err := unix.Faccessat(int(directory.Fd()), ".", unix.R_OK|unix.X_OK, unix.AT_EACCESS)
-		return classify(mount.Path, "ask for read access to", err)
+		return classify(mount.Path, "check read access to", err)
 	}
 	err := unix.Faccessat(int(directory.Fd()), ".", unix.R_OK|unix.W_OK|unix.X_OK, unix.AT_EACCESS)
 	if err == nil && mount.readOnly() {
 		err = unix.EROFS
 	}
-	return classify(mount.Path, "ask for write access to", err)
+	return classify(mount.Path, "check write access to", err)
 }
 
 func (m Mount) readOnly() bool { return slices.Contains(m.Options, "ro") }
@@ -189,15 +189,15 @@ type dirID struct {
 	device, inode, mount uint64
 }
 
-// identify reads device, inode and mount ID of an open file (statx, Linux 5.8).
-func identify(file *os.File) (dirID, error) {
+// identity reads device, inode and mount ID of an open file (statx, Linux 5.8).
+func identity(file *os.File) (dirID, error) {
 	var stat unix.Statx_t
 	err := unix.Statx(int(file.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_INO|unix.STATX_MNT_ID, &stat)
 	if err != nil {
 		return dirID{}, fmt.Errorf("statx: %w", err)
 	}
 	if stat.Mask&unix.STATX_MNT_ID == 0 {
-		return dirID{}, fmt.Errorf("the kernel does not say which mount a file is on; Linux 5.8 or newer is needed")
+		return dirID{}, fmt.Errorf("the kernel does not report a file's mount: use Linux 5.8 or newer")
 	}
 	return dirID{device: unix.Mkdev(stat.Dev_major, stat.Dev_minor), inode: stat.Ino, mount: stat.Mnt_id}, nil
 }

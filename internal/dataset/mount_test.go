@@ -52,7 +52,7 @@ func TestProveMountRefusesBeforeAnyHarm(t *testing.T) {
 		})
 	}
 	_, err := ProveMount(filepath.Join(directory, "a"), Expectation{})
-	if want := directory + "/a does not exist; create it or mount the volume there first"; err == nil || err.Error() != want {
+	if want := directory + "/a does not exist; create it, or mount the volume there first"; err == nil || err.Error() != want {
 		t.Errorf("got %q, want %q", err, want)
 	}
 	if exists(filepath.Join(directory, "a")) {

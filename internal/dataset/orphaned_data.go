@@ -63,8 +63,8 @@ func ownerOf(base *directory, uid string) (Owner, error) {
 	return readOwner(child)
 }
 
-// Behind selects which data of a benchmark may be removed.
-type Behind struct {
+// OrphanFilter selects which data of a benchmark may be removed.
+type OrphanFilter struct {
 	// BenchmarkUID is the benchmark's UID. The caller must ensure that the benchmark is gone or its own.
 	BenchmarkUID string
 	// Installation must match the directory's, unless Own is true.
@@ -81,18 +81,18 @@ type Behind struct {
 	Holder Holder
 }
 
-// LeftResult is the result of RemoveLeft.
-type LeftResult struct {
+// OrphanResult is the result of RemoveOrphans.
+type OrphanResult struct {
 	// Removed is the number of clients' directories that were removed.
 	Removed int
 	// Stays lists the skipped directories, each with the reason.
 	Stays []string
 }
 
-// RemoveLeft removes the unused data that a benchmark left on a target. It skips and reports data that an agent
+// RemoveOrphans removes the unused data that a benchmark left on a target. It skips and reports data that an agent
 // holds, data on a file system without locks (where use cannot be detected), and data of another installation.
-func RemoveLeft(ctx context.Context, mount Mount, behind Behind) (LeftResult, error) {
-	var result LeftResult
+func RemoveOrphans(ctx context.Context, mount Mount, behind OrphanFilter) (OrphanResult, error) {
+	var result OrphanResult
 	if err := (Location{BenchmarkUID: behind.BenchmarkUID, DatasetHash: "any"}).Validate(); err != nil {
 		return result, err
 	}
@@ -143,16 +143,16 @@ func RemoveLeft(ctx context.Context, mount Mount, behind Behind) (LeftResult, er
 	if err := errors.Join(failed, err); err != nil {
 		return result, err
 	}
-	return result, settle(func() error { return removeParents(top, behind.BenchmarkUID, hashes...) })
+	return result, retryChanged(func() error { return removeParents(top, behind.BenchmarkUID, hashes...) })
 }
 
 // refuses returns why a benchmark's directory must not be touched; empty if its data may be removed.
-func (b *Behind) refuses(uid *directory, owner Owner) string {
+func (b *OrphanFilter) refuses(uid *directory, owner Owner) string {
 	switch {
 	case !b.Own && (owner.Installation == "" || owner.Installation != b.Installation):
-		return "another installation has made it, or one that did not say which it is"
+		return "it was created by another or an unnamed installation"
 	case !hasLocks(uid):
-		return "its file system has no locks, so that nobody can know whether it is in use"
+		return "its file system has no locks, so use by others cannot be ruled out"
 	}
 	return ""
 }
@@ -161,11 +161,11 @@ func (b *Behind) refuses(uid *directory, owner Owner) string {
 func runIsOver(uid *directory) (lock *os.File, why string) {
 	file, err := uid.file(lockFile, os.O_RDWR)
 	if err != nil {
-		return nil, "it has no lock that would tell whether its run is over"
+		return nil, "it has no lock that shows whether its run has ended"
 	}
 	if locked, err := tryFlock(file); err != nil || !locked {
 		_ = file.Close()
-		return nil, "its run is not over"
+		return nil, "its run has not ended"
 	}
 	return file, ""
 }
@@ -187,7 +187,7 @@ func hasLocks(in *directory) bool {
 }
 
 // removeHash removes the clients' directories of one dataset. cleared is true if no directory remains.
-func (b *Behind) removeHash(ctx context.Context, mount Mount, uid *directory, hash string, result *LeftResult) (cleared bool, err error) {
+func (b *OrphanFilter) removeHash(ctx context.Context, mount Mount, uid *directory, hash string, result *OrphanResult) (cleared bool, err error) {
 	child, err := openOwned(uid, hash, b.BenchmarkUID)
 	if err != nil {
 		return false, err
@@ -199,7 +199,7 @@ func (b *Behind) removeHash(ctx context.Context, mount Mount, uid *directory, ha
 	}
 	if owner.Keep && !b.Kept {
 		if !b.Own {
-			result.Stays = append(result.Stays, child.path+": it was kept on purpose, by dataPolicy: Retain")
+			result.Stays = append(result.Stays, child.path+": it is kept because of dataPolicy: Retain")
 		}
 		return false, nil
 	}
@@ -228,7 +228,7 @@ func (b *Behind) removeHash(ctx context.Context, mount Mount, uid *directory, ha
 }
 
 // removeClient removes one client's directory if no agent holds it.
-func (b *Behind) removeClient(ctx context.Context, mount Mount, location Location) error {
+func (b *OrphanFilter) removeClient(ctx context.Context, mount Mount, location Location) error {
 	short, cancel := context.WithTimeout(ctx, orphanLockTimeout)
 	defer cancel()
 	directory, hold, err := TakeUnused(short, mount, location, b.Holder)
@@ -241,12 +241,12 @@ func (b *Behind) removeClient(ctx context.Context, mount Mount, location Locatio
 
 // Keep records in the ownership file that the data stays on purpose, so that cleanups of orphaned data skip it.
 func (d *Dataset) Keep() error {
-	return d.beside(func(hash *directory) error {
+	return d.withParent(func(hash *directory) error {
 		owner, err := readOwner(hash)
 		if err != nil || owner.Keep {
 			return err
 		}
-		if err := d.stillOurs(hash); err != nil {
+		if err := d.confirmHeld(hash); err != nil {
 			return err
 		}
 		owner.Keep = true

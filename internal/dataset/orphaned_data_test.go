@@ -26,13 +26,13 @@ func leave(t *testing.T, mount Mount, location Location, change func(*Owner)) st
 	return d.Path()
 }
 
-// What a benchmark has left goes when it is gone, and nobody else's: not what is held, what was kept on purpose, or what
-// another installation has made.
+// What a benchmark has left goes when it is gone, and nobody else's: not what is held, what was kept on purpose, or
+// what another installation has made.
 func TestRemoveLeft(t *testing.T) {
 	gone := Location{BenchmarkUID: "gone", DatasetHash: "aaaa"}
 	for name, test := range map[string]struct {
 		arrange func(*testing.T, Mount)
-		behind  Behind
+		behind  OrphanFilter
 		removed int
 		stays   string
 		// left is what is there then, of gone's directory: paths below it.
@@ -51,14 +51,14 @@ func TestRemoveLeft(t *testing.T) {
 				t.Helper()
 				leave(t, mount, gone, func(o *Owner) { o.Installation = "installation-2" })
 			},
-			stays: "another installation has made it", left: []string{"aaaa/client-0/data"},
+			stays: "created by another or an unnamed installation", left: []string{"aaaa/client-0/data"},
 		},
 		"one that says nothing": {
 			arrange: func(t *testing.T, mount Mount) {
 				t.Helper()
 				leave(t, mount, gone, func(o *Owner) { o.Installation = "" })
 			},
-			behind: Behind{Installation: "-"}, stays: "another installation has made it", left: []string{"aaaa/client-0/data"},
+			behind: OrphanFilter{Installation: "-"}, stays: "created by another or an unnamed installation", left: []string{"aaaa/client-0/data"},
 		},
 		"kept on purpose": {
 			arrange: func(t *testing.T, mount Mount) {
@@ -73,7 +73,7 @@ func TestRemoveLeft(t *testing.T) {
 				t.Helper()
 				leave(t, mount, gone, func(o *Owner) { o.Keep = true; o.Installation = "" })
 			},
-			behind: Behind{Own: true, Kept: true}, removed: 1,
+			behind: OrphanFilter{Own: true, Kept: true}, removed: 1,
 		},
 		"its own, but for what the run has": {
 			arrange: func(t *testing.T, mount Mount) {
@@ -82,7 +82,7 @@ func TestRemoveLeft(t *testing.T) {
 				leave(t, mount, Location{BenchmarkUID: "gone", DatasetHash: "aaaa", Client: 4}, nil)
 				leave(t, mount, Location{BenchmarkUID: "gone", DatasetHash: "bbbb"}, nil)
 			},
-			behind:  Behind{Own: true, Spare: func(hash string, client int) bool { return hash == "aaaa" && client < 4 }},
+			behind:  OrphanFilter{Own: true, Spare: func(hash string, client int) bool { return hash == "aaaa" && client < 4 }},
 			removed: 2, left: []string{"aaaa/client-0/data"},
 		},
 		"in use": {
@@ -123,7 +123,7 @@ func TestRemoveLeft(t *testing.T) {
 			}
 			behind.Installation = strings.TrimPrefix(behind.Installation, "-")
 			for range 2 { // A second time changes nothing.
-				result, err := RemoveLeft(t.Context(), mount, behind)
+				result, err := RemoveOrphans(t.Context(), mount, behind)
 				if name == "no owner" && errors.Is(err, ErrForeign) {
 					err = nil
 				}
@@ -189,7 +189,7 @@ func TestKeep(t *testing.T) {
 }
 
 func ownerOfHash(d *Dataset) (owner Owner, err error) {
-	err = d.beside(func(hash *directory) error {
+	err = d.withParent(func(hash *directory) error {
 		owner, err = readOwner(hash)
 		return err
 	})

@@ -76,7 +76,7 @@ var errNoOwner = fmt.Errorf("%w", ErrForeign)
 
 // checkOwner refuses a directory unless it provably belongs to the benchmark.
 func checkOwner(d *directory, benchmarkUID string) error {
-	const remedy = "move it away; it is never deleted by us"
+	const remedy = "move it away; storagebench does not delete it"
 	owner, err := readOwner(d)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -86,13 +86,13 @@ func checkOwner(d *directory, benchmarkUID string) error {
 	case owner.SchemaVersion > schemaVersion:
 		return &Problem{
 			Reason: ErrForeign, Path: d.path,
-			Detail: fmt.Sprintf("its %s is of schema %d, we know %d", ownerFile, owner.SchemaVersion, schemaVersion),
+			Detail: fmt.Sprintf("its %s has schema version %d, this version supports %d", ownerFile, owner.SchemaVersion, schemaVersion),
 			Remedy: "use the version of storagebench that wrote it: " + owner.CreatedBy,
 		}
 	case owner.BenchmarkUID != benchmarkUID || owner.SchemaVersion < 1:
 		return &Problem{
 			Reason: ErrForeign, Path: d.path,
-			Detail: fmt.Sprintf("its %s names benchmark %q with UID %q, want UID %q", ownerFile, owner.Benchmark, owner.BenchmarkUID, benchmarkUID),
+			Detail: fmt.Sprintf("its %s names benchmark %q (UID %q), want UID %q", ownerFile, owner.Benchmark, owner.BenchmarkUID, benchmarkUID),
 			Remedy: remedy,
 		}
 	}
@@ -112,7 +112,7 @@ func readOwner(d *directory) (Owner, error) {
 	}
 	var owner Owner
 	if err := json.Unmarshal(text, &owner); err != nil {
-		return Owner{}, &Problem{Reason: ErrForeign, Path: path, Detail: "it is no ownership file", Remedy: "move it away", Cause: err}
+		return Owner{}, &Problem{Reason: ErrForeign, Path: path, Detail: "it is not an ownership file", Remedy: "move it away", Cause: err}
 	}
 	return owner, nil
 }

@@ -18,11 +18,11 @@ var (
 	ErrNotMountPoint  = errors.New("is not a mount point")
 	ErrRootFilesystem = errors.New("is on the root file system")
 	ErrChanged        = errors.New("is not the directory that the run was planned for")
-	ErrForeign        = errors.New("belongs to somebody else")
+	ErrForeign        = errors.New("belongs to another owner")
 	ErrMountInside    = errors.New("has another file system mounted inside")
 	ErrLocked         = errors.New("is in use by another run")
 	ErrHeld           = errors.New("is in use by another agent")
-	ErrNoInodes       = errors.New("has no room for so many files")
+	ErrNoInodes       = errors.New("has too few free inodes")
 	ErrNoSpace        = errors.New("has too little free space")
 )
 
@@ -72,7 +72,7 @@ type SpaceError struct {
 
 // Error names the needed and the free space, and the path.
 func (e *SpaceError) Error() string {
-	return fmt.Sprintf("%s %s: the run needs %s, %s are free; free some, enlarge the volume, or make the dataset smaller",
+	return fmt.Sprintf("%s %s: the run needs %s, %s are free; free some, enlarge the volume, or use a smaller dataset",
 		e.Path, ErrNoSpace, readable(e.NeedBytes), readable(e.FreeBytes))
 }
 
@@ -85,7 +85,7 @@ type InodesError struct {
 
 // Error names both numbers and the path.
 func (e *InodesError) Error() string {
-	return fmt.Sprintf("%s %s: the step makes %d files, and %d can still be made; remove some, enlarge the volume, or use fewer and larger files",
+	return fmt.Sprintf("%s %s: the step creates %d files, but only %d more can be created; remove some, enlarge the volume, or use fewer and larger files",
 		e.Path, ErrNoInodes, e.NeedFiles, e.FreeFiles)
 }
 
@@ -112,18 +112,18 @@ func classify(path, intent string, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, syscall.EROFS):
-		problem.Reason, problem.Remedy = ErrReadOnly, "mount it read-write or give another directory"
+		problem.Reason, problem.Remedy = ErrReadOnly, "mount it read-write, or use another directory"
 	case errors.Is(err, fs.ErrNotExist):
-		problem.Reason, problem.Remedy = ErrMissing, "create it or mount the volume there first"
+		problem.Reason, problem.Remedy = ErrMissing, "create it, or mount the volume there first"
 	case errors.Is(err, syscall.ENOTDIR):
-		problem.Reason, problem.Remedy = ErrNotDirectory, "give a directory"
+		problem.Reason, problem.Remedy = ErrNotDirectory, "use a directory"
 	case errors.Is(err, syscall.ELOOP):
-		problem.Reason, problem.Remedy = ErrSymlink, "give the directory that it leads to"
+		problem.Reason, problem.Remedy = ErrSymlink, "use the directory that it points to"
 	case errors.Is(err, fs.ErrPermission):
-		problem.Reason, problem.Remedy = ErrPermission, "let the user of the benchmark read, write and enter it"
+		problem.Reason, problem.Remedy = ErrPermission, "grant the user of the benchmark rwx permission"
 		problem.Detail = access(path)
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		problem.Reason, problem.Remedy = ErrNoSpace, "free some or give another directory"
+		problem.Reason, problem.Remedy = ErrNoSpace, "free some, or use another directory"
 	default:
 		return fmt.Errorf("%s %s: %w", intent, path, err)
 	}

@@ -154,7 +154,7 @@ func RemoveEmpty(mount Mount, location Location) error {
 		return err
 	}
 	defer top.close()
-	return settle(func() error { return removeParents(top, location.BenchmarkUID, location.DatasetHash) })
+	return retryChanged(func() error { return removeParents(top, location.BenchmarkUID, location.DatasetHash) })
 }
 
 // removeParents removes the empty levels above clients' directories.

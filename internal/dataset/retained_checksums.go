@@ -115,7 +115,7 @@ func holdToRead(hash *directory, location Location) (*Hold, error) {
 // OpenFolder opens a folder of the user's own as a working directory, on a volume that is mounted read-only.
 func OpenFolder(mount Mount) (*Dataset, error) {
 	if !mount.readOnly() {
-		return nil, fmt.Errorf("open %s to work in: it is not mounted read-only, and runs work in a directory of their own", mount.Path)
+		return nil, fmt.Errorf("open %s: it is not mounted read-only, so runs use their own directory", mount.Path)
 	}
 	top, err := openTop(mount)
 	if err != nil {

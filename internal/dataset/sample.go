@@ -32,7 +32,7 @@ const (
 func Sample(ctx context.Context, root, name string, visit func(record []byte)) (files int, err error) {
 	top, err := os.OpenRoot(root)
 	if err != nil {
-		return 0, fmt.Errorf("look at %s: %w", name, err)
+		return 0, fmt.Errorf("sample %s: %w", name, err)
 	}
 	defer func() { _ = top.Close() }()
 	name = path.Clean(name)
@@ -41,10 +41,10 @@ func Sample(ctx context.Context, root, name string, visit func(record []byte)) (
 	}
 	found, err := regularFiles(ctx, top, name)
 	if err != nil {
-		return 0, fmt.Errorf("look at %s: %w", name, err)
+		return 0, fmt.Errorf("sample %s: %w", name, err)
 	}
 	if len(found) == 0 {
-		return 0, fmt.Errorf("look at %s: it holds no file with data in it", name)
+		return 0, fmt.Errorf("sample %s: it contains no nonempty file", name)
 	}
 	chosen := spread(found, min(len(found), sampleRecords))
 	each := max(sampleRecords/len(chosen), 1)
@@ -52,7 +52,7 @@ func Sample(ctx context.Context, root, name string, visit func(record []byte)) (
 	for _, one := range chosen {
 		read, err := sampleFile(ctx, top, one, each, buffer, visit)
 		if err != nil {
-			return 0, fmt.Errorf("look at %s: %w", one.name, err)
+			return 0, fmt.Errorf("sample %s: %w", one.name, err)
 		}
 		if read {
 			files++
@@ -64,7 +64,7 @@ func Sample(ctx context.Context, root, name string, visit func(record []byte)) (
 // noLinks refuses a path that does not exist or has a symbolic link among its components.
 func noLinks(top *os.Root, name string) error {
 	if !fs.ValidPath(name) {
-		return fmt.Errorf("look at %q: give a path below the target's own", name)
+		return fmt.Errorf("sample %q: use a path relative to the target's path", name)
 	}
 	at := ""
 	for part := range strings.SplitSeq(name, "/") {
@@ -72,11 +72,11 @@ func noLinks(top *os.Root, name string) error {
 		info, err := top.Lstat(at)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return fmt.Errorf("look at %s: %w", name, ErrMissing)
+			return fmt.Errorf("sample %s: %w", name, ErrMissing)
 		case err != nil:
-			return fmt.Errorf("look at %s: %w", name, err)
+			return fmt.Errorf("sample %s: %w", name, err)
 		case info.Mode()&fs.ModeSymlink != 0:
-			return fmt.Errorf("look at %s: %s is a link; give the path that it leads to", name, at)
+			return fmt.Errorf("sample %s: %s is a symbolic link: use the path that it points to", name, at)
 		}
 	}
 	return nil

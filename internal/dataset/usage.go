@@ -56,7 +56,7 @@ const (
 )
 
 // ErrTooMuch means that the usage was not counted completely. A partial sum would not be a valid figure.
-var ErrTooMuch = errors.New("has more in it than is counted")
+var ErrTooMuch = errors.New("exceeds the limits of counting")
 
 // Usage counts the disk usage of the directory's files now, even if the file system's figures are not final (see
 // SettledUsage). It returns the context's error when the context ends, and ErrTooMuch if there are more than
@@ -68,12 +68,12 @@ func (d *Dataset) Usage(ctx context.Context, maxFiles int) (Usage, error) {
 
 // usage is Usage that also returns the names of the files that occupy less than their data.
 func (d *Dataset) usage(ctx context.Context, maxFiles int) (found Usage, short []string, err error) {
-	look := usageLook{ctx: ctx, left: maxFiles, seen: map[uint64]bool{}, types: map[string]*Space{},
+	look := usageWalk{ctx: ctx, left: maxFiles, seen: map[uint64]bool{}, types: map[string]*Space{},
 		compresses: d.mount.Compression() != CompressionNone}
 	if err := look.directory(d.client, "", 0); err != nil {
 		return Usage{}, nil, err
 	}
-	found = Usage{Types: tell(look.types), HolesKnown: look.listed || !look.unlisted,
+	found = Usage{Types: sortedTypes(look.types), HolesKnown: look.listed || !look.unlisted,
 		Settled: allocatesAtOnce(d.mount.FilesystemType) || len(look.short) == 0}
 	for _, of := range found.Types {
 		found.add(of.Space)
@@ -81,8 +81,8 @@ func (d *Dataset) usage(ctx context.Context, maxFiles int) (found Usage, short [
 	return found, look.short, nil
 }
 
-// usageLook is the state of one directory walk.
-type usageLook struct {
+// usageWalk is the state of one directory walk.
+type usageWalk struct {
 	ctx  context.Context // lives for one call only
 	left int
 	// compresses is true if the file system may compress, so that holes must be distinguished from compression.
@@ -97,9 +97,9 @@ type usageLook struct {
 	short []string
 }
 
-func (l *usageLook) directory(at *directory, name string, depth int) error {
+func (l *usageWalk) directory(at *directory, name string, depth int) error {
 	if depth > maxDepth {
-		return &Problem{Reason: ErrTooMuch, Path: at.path, Detail: fmt.Sprintf("over %d levels", maxDepth), Remedy: "its space is not told"}
+		return &Problem{Reason: ErrTooMuch, Path: at.path, Detail: fmt.Sprintf("more than %d levels of directories", maxDepth), Remedy: "its disk usage is not reported"}
 	}
 	self, err := at.root.Open(".")
 	if err != nil {
@@ -108,10 +108,10 @@ func (l *usageLook) directory(at *directory, name string, depth int) error {
 	defer func() { _ = self.Close() }()
 	return at.each(func(entry fs.DirEntry) (bool, error) {
 		if err := l.ctx.Err(); err != nil {
-			return true, fmt.Errorf("count what the files in %s take: %w", at.path, err)
+			return true, fmt.Errorf("count the disk usage of %s: %w", at.path, err)
 		}
 		if l.left--; l.left < 0 {
-			return true, &Problem{Reason: ErrTooMuch, Path: at.path, Detail: "too many files", Remedy: "its space is not told"}
+			return true, &Problem{Reason: ErrTooMuch, Path: at.path, Detail: "too many files", Remedy: "its disk usage is not reported"}
 		}
 		return false, ignoreMissing(l.entry(at, self, entry.Name(), filepath.Join(name, entry.Name()), depth))
 	})
@@ -119,7 +119,7 @@ func (l *usageLook) directory(at *directory, name string, depth int) error {
 
 // entry counts one directory entry. It makes a network file system query its server, because cached attributes may
 // be older than the server's allocation.
-func (l *usageLook) entry(at *directory, self *os.File, base, name string, depth int) error {
+func (l *usageWalk) entry(at *directory, self *os.File, base, name string, depth int) error {
 	var stat unix.Statx_t
 	err := unix.Statx(int(self.Fd()), base, unix.AT_SYMLINK_NOFOLLOW|unix.AT_STATX_FORCE_SYNC,
 		unix.STATX_TYPE|unix.STATX_NLINK|unix.STATX_INO|unix.STATX_SIZE|unix.STATX_BLOCKS, &stat)
@@ -146,7 +146,7 @@ func (l *usageLook) entry(at *directory, self *os.File, base, name string, depth
 	return nil
 }
 
-func (l *usageLook) file(at *directory, base, name string, stat *unix.Statx_t) error {
+func (l *usageWalk) file(at *directory, base, name string, stat *unix.Statx_t) error {
 	// st_blocks is in units of 512 bytes, whatever the block size.
 	space := Space{Files: 1, ApparentBytes: stat.Size, AllocatedBytes: stat.Blocks * 512, DataBytes: stat.Size}
 	switch {
@@ -172,7 +172,7 @@ func (l *usageLook) file(at *directory, base, name string, stat *unix.Statx_t) e
 }
 
 // data returns the bytes of a file that are not in holes.
-func (l *usageLook) data(at *directory, base string) (uint64, error) {
+func (l *usageWalk) data(at *directory, base string) (uint64, error) {
 	file, err := at.file(base, os.O_RDONLY)
 	if err != nil {
 		return 0, err
@@ -184,7 +184,7 @@ func (l *usageLook) data(at *directory, base string) (uint64, error) {
 	}
 	magic, err := magicOf(file)
 	if err != nil {
-		return 0, fmt.Errorf("look for holes in %s: %w", filepath.Join(at.path, base), err)
+		return 0, fmt.Errorf("search for holes in %s: %w", filepath.Join(at.path, base), err)
 	}
 	lists := listsHoles(magic)
 	data, err := dataBytes(l.ctx, file, info.Size())
@@ -192,7 +192,7 @@ func (l *usageLook) data(at *directory, base string) (uint64, error) {
 	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.EOPNOTSUPP):
 		lists, data = false, uint64(max(info.Size(), 0))
 	case err != nil:
-		return 0, fmt.Errorf("look for holes in %s: %w", filepath.Join(at.path, base), err)
+		return 0, fmt.Errorf("search for holes in %s: %w", filepath.Join(at.path, base), err)
 	}
 	if lists || data < uint64(max(info.Size(), 0)) {
 		l.listed = true

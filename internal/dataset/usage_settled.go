@@ -23,7 +23,7 @@ const (
 // false in the result. With patience 0 it does not wait.
 func (d *Dataset) SettledUsage(ctx context.Context, maxFiles int, patience time.Duration) (Usage, error) {
 	found, short, err := d.usage(ctx, maxFiles)
-	if err != nil || found.Settled || patience <= 0 || answersNothing(d.mount.FilesystemType, found) {
+	if err != nil || found.Settled || patience <= 0 || reportsNoSpace(d.mount.FilesystemType, found) {
 		return found, err
 	}
 	waiting, cancel := context.WithTimeout(ctx, patience)
@@ -31,14 +31,14 @@ func (d *Dataset) SettledUsage(ctx context.Context, maxFiles int, patience time.
 	if !d.writeOut(waiting, short) {
 		return found, ctx.Err()
 	}
-	return rest(waiting, found, func() (Usage, error) {
+	return awaitSettled(waiting, found, func() (Usage, error) {
 		again, _, err := d.usage(ctx, maxFiles)
 		return again, err
 	})
 }
 
-// rest repeats the count until nothing has changed for restFor, or until waiting ends.
-func rest(waiting context.Context, found Usage, look func() (Usage, error)) (Usage, error) {
+// awaitSettled repeats the count until nothing has changed for restFor, or until waiting ends.
+func awaitSettled(waiting context.Context, found Usage, look func() (Usage, error)) (Usage, error) {
 	since := time.Now()
 	for {
 		again, err := look()

@@ -145,7 +145,7 @@ func TestRest(t *testing.T) {
 				first, _ := look()
 				ctx, cancel := context.WithTimeout(t.Context(), test.patience)
 				defer cancel()
-				found, err := rest(ctx, first, look)
+				found, err := awaitSettled(ctx, first, look)
 				if err != nil || found.Settled != test.settled || found.AllocatedBytes != test.want || looks != test.looks {
 					t.Errorf("got %+v after %d looks, want %d: %v", found, looks, test.looks, err)
 				}

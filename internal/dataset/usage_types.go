@@ -26,8 +26,8 @@ func extension(name string) string {
 	return found
 }
 
-// tell lists the types by allocated bytes, largest first, and sums those beyond the limit as OtherTypes.
-func tell(types map[string]*Space) []TypeSpace {
+// sortedTypes lists the types by allocated bytes, largest first, and sums those beyond the limit as OtherTypes.
+func sortedTypes(types map[string]*Space) []TypeSpace {
 	var all []TypeSpace
 	for extension, space := range types {
 		all = append(all, TypeSpace{Extension: extension, Space: *space})

@@ -56,7 +56,7 @@ func (d *Dataset) Written(name string) (Coverage, error) {
 func (d *Dataset) coverage(name string, file *os.File) (Coverage, error) {
 	coverage, err := d.measureCoverage(file)
 	if err != nil {
-		return Coverage{}, fmt.Errorf("measure what is written of %s: %w", filepath.Join(d.client.path, name), err)
+		return Coverage{}, fmt.Errorf("count the written bytes of %s: %w", filepath.Join(d.client.path, name), err)
 	}
 	return coverage, nil
 }
@@ -86,9 +86,9 @@ func (d *Dataset) measureCoverage(file *os.File) (Coverage, error) {
 	if err != nil && seeks {
 		return Coverage{}, err
 	}
-	believed := d.mount.tellsHoles(magic)
+	believed := d.mount.reportsHoles(magic)
 	if !believed && seeks && !listsHoles(magic) && data >= apparent && blocks < apparent {
-		believed = d.showsHoles()
+		believed = d.probeHoles()
 	}
 	coverage := coverageOf(magic, seeks, believed, apparent, blocks, data)
 	coverage.Doubtful = coverage.Source == SourceBlocks && !coverage.Complete() && !d.mount.OnThisMachine()
@@ -132,7 +132,7 @@ func dataBytes(ctx context.Context, file *os.File, size int64) (uint64, error) {
 			return 0, fmt.Errorf("seek the next hole: %w", err)
 		}
 		if end <= start || start < at {
-			return 0, fmt.Errorf("the file system answers that data at %d ends at %d", start, end)
+			return 0, fmt.Errorf("the file system reports data at offset %d that ends at %d", start, end)
 		}
 		sum += uint64(max(0, min(end, size)-min(start, size)))
 		at = end
@@ -155,9 +155,9 @@ func magicOf(file *os.File) (uint32, error) {
 	return uint32(fs.Type), nil //nolint:gosec // magic numbers are 32 bits; the field is wider on some machines
 }
 
-// tellsHoles reports whether a file system usually reports holes, but may show less allocated space than was
+// reportsHoles reports whether a file system usually reports holes, but may show less allocated space than was
 // written because it compresses or updates late: Lustre since 2.14, NFS 4.2.
-func (m Mount) tellsHoles(magic uint32) bool {
+func (m Mount) reportsHoles(magic uint32) bool {
 	return magic == lustreMagic || magic == unix.NFS_SUPER_MAGIC && slices.Contains(m.Options, "vers=4.2")
 }
 

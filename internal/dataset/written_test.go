@@ -124,7 +124,7 @@ func TestCoverageOf(t *testing.T) {
 		"fuse without seeking":        {unix.FUSE_SUPER_MAGIC, "", false, 4 * mib, 5 * mib, 0, 4 * mib, SourceBlocks},
 	}
 	for name, test := range tests {
-		got := coverageOf(test.magic, test.seeks, Mount{Options: []string{"rw", test.version}}.tellsHoles(test.magic), test.apparent, test.blocks, test.data)
+		got := coverageOf(test.magic, test.seeks, Mount{Options: []string{"rw", test.version}}.reportsHoles(test.magic), test.apparent, test.blocks, test.data)
 		if got.WrittenBytes != test.written || got.Source != test.source || got.BlockBytes != test.blocks || got.ApparentBytes != test.apparent {
 			t.Errorf("%s: %+v", name, got)
 		}

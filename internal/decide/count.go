@@ -8,11 +8,11 @@ import (
 // counts sorts the clients of an attempt by their progress. Lost clients are in none of the lists.
 type counts struct {
 	absent, loading, loaded, running, ended []ClientKey
-	// left lists the ended clients that did not complete their part and will soon be reported lost.
-	left   []ClientKey
-	failed []failedClient
-	// parted lists the clients whose failure may be a consequence of another client's loss.
-	parted []failedClient
+	// terminated lists the ended clients that did not complete their part and will soon be reported lost.
+	terminated []ClientKey
+	failed     []failedClient
+	// peerLost lists the clients whose failure may be a consequence of another client's loss.
+	peerLost []failedClient
 	// coupled is true if the clients form one job.
 	coupled bool
 }
@@ -26,7 +26,7 @@ type failedClient struct {
 func (s Snapshot) count(step Step, attempt Attempt) counts {
 	c := counts{coupled: step.Coupled}
 	for _, client := range s.Clients {
-		if client.Connection == Lost || client.Connection == Finished || !step.Takes(client.Key) {
+		if client.Connection == Lost || client.Connection == Finished || !step.TakesPart(client.Key) {
 			continue
 		}
 		part, known := client.Attempts[attempt]
@@ -36,13 +36,13 @@ func (s Snapshot) count(step Step, attempt Attempt) counts {
 		}
 		switch {
 		case part.Failed == nil:
-		case step.parted(part.Failed):
-			c.parted = append(c.parted, failedClient{client.Key, *part.Failed, part.Since})
+		case step.peerLost(part.Failed):
+			c.peerLost = append(c.peerLost, failedClient{client.Key, *part.Failed, part.Since})
 		default:
 			c.failed = append(c.failed, failedClient{client.Key, *part.Failed, part.Since})
 		}
-		if part.Left {
-			c.left = append(c.left, client.Key)
+		if part.AgentTerminated {
+			c.terminated = append(c.terminated, client.Key)
 		}
 		switch part.Progress {
 		case Loading:
@@ -64,15 +64,15 @@ func (s Snapshot) live(step Step, attempt Attempt) []ClientKey {
 	return slices.Concat(c.loaded, c.running)
 }
 
-// touched reports whether any client, including lost ones, has received the attempt.
-func (s Snapshot) touched(step Step, attempt Attempt) bool {
+// attemptReceived reports whether any client, including lost ones, has received the attempt.
+func (s Snapshot) attemptReceived(step Step, attempt Attempt) bool {
 	return slices.ContainsFunc(s.Clients, func(c Client) bool {
 		_, known := c.Attempts[attempt]
-		return known && step.Takes(c.Key)
+		return known && step.TakesPart(c.Key)
 	})
 }
 
-func (s Snapshot) having(connection Connection) []Client {
+func (s Snapshot) withConnection(connection Connection) []Client {
 	var found []Client
 	for _, c := range s.Clients {
 		if c.Connection == connection {
@@ -85,7 +85,7 @@ func (s Snapshot) having(connection Connection) []Client {
 func (s Snapshot) everyTargetHasClient(step Step) bool {
 	for _, target := range step.Targets {
 		if !slices.ContainsFunc(s.Clients, func(c Client) bool {
-			return c.Key.Target == target && c.Connection == Ready && (step.Idle || step.Takes(c.Key))
+			return c.Key.Target == target && c.Connection == Ready && (step.Idle || step.TakesPart(c.Key))
 		}) {
 			return false
 		}

@@ -6,26 +6,26 @@ import (
 	"time"
 )
 
-// missed returns the lost clients that a step still needs. It does not need a client that has completed its part. Once
-// the step has begun, it does not need a client without a part in it either: the running step continues undisturbed,
-// and the next step handles the loss.
-func (s Snapshot) missed(step Step, record Record) []Client {
+// lostParticipants returns the lost clients that a step still needs. It does not need a client that has completed its
+// part. Once the step has begun, it does not need a client without a part in it either: the running step continues
+// undisturbed, and the next step handles the loss.
+func (s Snapshot) lostParticipants(step Step, record Record) []Client {
 	attempt := Attempt{Step: step.ID, Number: record.Attempt}
 	started := !record.Start.IsZero()
-	return slices.DeleteFunc(s.having(Lost), func(c Client) bool {
+	return slices.DeleteFunc(s.withConnection(Lost), func(c Client) bool {
 		part := c.Attempts[attempt]
 		// A part that ended before the start was stopped, not completed.
-		done := started && part.Progress == Ended && part.Failed == nil && !part.Left
-		return done || started && s.Policy.OnLoss != FailRun && !step.Idle && !step.Takes(c.Key)
+		done := started && part.Progress == Ended && part.Failed == nil && !part.AgentTerminated
+		return done || started && s.Policy.OnLoss != FailRun && !step.Idle && !step.TakesPart(c.Key)
 	})
 }
 
-// lose applies the loss policy to lost clients; false means that the run continues without them.
-func (s Snapshot) lose(lost []Client, step Step, record Record) (Action, bool) {
+// applyLossPolicy applies the loss policy to lost clients; false means that the run continues without them.
+func (s Snapshot) applyLossPolicy(lost []Client, step Step, record Record) (Action, bool) {
 	attempt := Attempt{Step: step.ID, Number: record.Attempt}
 	switch s.Policy.OnLoss {
 	case ContinueDegraded:
-		if len(s.having(Ready)) > 0 && s.everyTargetHasClient(step) {
+		if len(s.withConnection(Ready)) > 0 && s.everyTargetHasClient(step) {
 			return Action{}, false
 		}
 	case RestartStep:
@@ -37,7 +37,7 @@ func (s Snapshot) lose(lost []Client, step Step, record Record) (Action, bool) {
 	first := lost[0]
 	message := fmt.Sprintf("client %s was lost: %s", first.Key, orUnknown(first.Message))
 	if s.Policy.OnLoss == RestartStep {
-		message += fmt.Sprintf("; it had been replaced %d times, the most that maxRestarts allows", first.Replacements)
+		message += fmt.Sprintf("; maxRestarts (%d) is reached", first.Replacements)
 	}
 	return Action{Kind: Fail, Failure: &Failure{Reason: ReasonClientLost, Message: message}}, true
 }
@@ -56,27 +56,27 @@ func (s Snapshot) restart(lost []Client, step Step, record Record, attempt Attem
 	if len(s.count(step, attempt).loading) > 0 {
 		return Action{Kind: Wait}, true
 	}
-	if !record.Start.IsZero() || s.touched(step, attempt) {
+	if !record.Start.IsZero() || s.attemptReceived(step, attempt) {
 		return Action{Kind: Retry, Attempt: Attempt{Step: step.ID, Number: record.Attempt + 1}, Clients: keys(lost)}, true
 	}
 	return Action{Kind: Replace, Clients: keys(lost)}, true
 }
 
-// once ends a step that cannot be repeated and has lost a client after its start: it stops the other clients, and the
-// result names the missing ones. The next step applies the loss policy.
-func (s Snapshot) once(step Step, record Record, now time.Time) (Action, bool) {
+// endNonRepeatable ends a step that cannot be repeated and has lost a client after its start: it stops the other
+// clients, and the result names the missing ones. The next step applies the loss policy.
+func (s Snapshot) endNonRepeatable(step Step, record Record, now time.Time) (Action, bool) {
 	attempt := Attempt{Step: step.ID, Number: record.Attempt}
 	if !step.NonRepeatable || record.Start.IsZero() || s.Policy.OnLoss == FailRun {
 		return Action{}, false
 	}
 	counts := s.count(step, attempt)
-	lost := slices.ContainsFunc(s.missed(step, record), func(c Client) bool {
+	lost := slices.ContainsFunc(s.lostParticipants(step, record), func(c Client) bool {
 		_, known := c.Attempts[attempt]
 		// If the policy continues without lost clients, this client may have been lost in an earlier step.
 		return known || s.Policy.OnLoss != ContinueDegraded
 	})
 	switch {
-	case !lost && len(counts.left) == 0:
+	case !lost && len(counts.terminated) == 0:
 		return Action{}, false
 	case len(counts.failed) > 0 && !counts.missedStart(record):
 		return s.abandon(step, record, attempt, counts), true
@@ -84,12 +84,12 @@ func (s Snapshot) once(step Step, record Record, now time.Time) (Action, bool) {
 	if live := s.live(step, attempt); len(live) > 0 {
 		return Action{Kind: Stop, Attempt: attempt, Clients: live, Until: s.latestEnd(record)}, true
 	}
-	if len(counts.loading)+len(counts.left) > 0 {
+	if len(counts.loading)+len(counts.terminated) > 0 {
 		// Wait until clients that are about to be lost are gone; otherwise the next step would include them.
 		return Action{Kind: Wait}, true
 	}
 	// A restarted conductor learns of the loss before it has the other clients' results.
-	if action, pending := s.reach(now); pending {
+	if action, pending := s.awaitReady(now); pending {
 		return action, true
 	}
 	return Action{Kind: RecordResult, Attempt: attempt}, true

@@ -28,7 +28,7 @@ func (w *world) breakJob(lost decide.ClientKey, failure decide.Failure) {
 	for _, client := range w.clients {
 		for attempt, part := range client.Attempts {
 			step := w.step(attempt.Step)
-			if client.Key != lost && part.Progress == decide.Running && step.Coupled && (lost == decide.ClientKey{} || step.Takes(lost)) {
+			if client.Key != lost && part.Progress == decide.Running && step.Coupled && (lost == decide.ClientKey{} || step.TakesPart(lost)) {
 				w.answer(client, 100*time.Millisecond, func() {
 					if client.Attempts[attempt].Progress == decide.Running {
 						client.Attempts[attempt] = decide.ClientStep{Progress: decide.Ended, Failed: &failure, Since: w.now}

@@ -34,16 +34,16 @@ func (s Snapshot) next(now time.Time) Action {
 		return s.finish(now)
 	case !s.activeEnd().IsZero() && !now.Before(s.activeEnd()):
 		return Action{Kind: Fail, Failure: &Failure{Reason: ReasonDeadline,
-			Message: fmt.Sprintf("the run was still going %s after its start, which is its activeDeadline", s.Policy.ActiveDeadline)}}
+			Message: fmt.Sprintf("the run did not finish within its activeDeadline (%s)", s.Policy.ActiveDeadline)}}
 	}
 	if action, hangs := s.overdue(*step, begun, now); hangs {
 		return action
 	}
-	if action, ends := s.once(*step, begun, now); ends {
+	if action, ends := s.endNonRepeatable(*step, begun, now); ends {
 		return action
 	}
-	action, pending := s.meet(*step, begun, now)
-	if old, live := s.left(*step, begun); len(live) > 0 && (!pending || action.Kind == Wait) {
+	action, pending := s.awaitClients(*step, begun, now)
+	if old, live := s.earlierAttempt(*step, begun); len(live) > 0 && (!pending || action.Kind == Wait) {
 		// Stop the load now, not once all clients are ready: a replacement can take minutes, and no step needs this
 		// load any more.
 		return Action{Kind: Stop, Attempt: old, Clients: live, Until: action.Until}
@@ -67,25 +67,25 @@ func (s Snapshot) current() (*Step, Record) {
 	return nil, Record{}
 }
 
-// meet waits until every client is ready, replaces lost ones by policy, and fails the run if it must.
-func (s Snapshot) meet(step Step, record Record, now time.Time) (Action, bool) {
-	if lost := s.missed(step, record); len(lost) > 0 {
-		if action, pending := s.lose(lost, step, record); pending {
+// awaitClients waits until every client is ready, replaces lost ones by policy, and fails the run if it must.
+func (s Snapshot) awaitClients(step Step, record Record, now time.Time) (Action, bool) {
+	if lost := s.lostParticipants(step, record); len(lost) > 0 {
+		if action, pending := s.applyLossPolicy(lost, step, record); pending {
 			return action, true
 		}
 	}
-	return s.reach(now)
+	return s.awaitReady(now)
 }
 
-// reach waits for clients that are not ready yet, and fails the run if one cannot take part or does not become ready in
-// time.
-func (s Snapshot) reach(now time.Time) (Action, bool) {
-	if unfit := s.having(Unfit); len(unfit) > 0 {
+// awaitReady waits for clients that are not ready yet, and fails the run if one cannot take part or does not become
+// ready in time.
+func (s Snapshot) awaitReady(now time.Time) (Action, bool) {
+	if unfit := s.withConnection(Unfit); len(unfit) > 0 {
 		first := unfit[0]
 		return Action{Kind: Fail, Failure: &Failure{Reason: first.Reason,
 			Message: fmt.Sprintf("client %s cannot take part: %s", first.Key, first.Message)}}, true
 	}
-	connecting := s.having(Connecting)
+	connecting := s.withConnection(Connecting)
 	if len(connecting) == 0 {
 		return Action{}, false
 	}
@@ -109,7 +109,7 @@ func (s Snapshot) reach(now time.Time) (Action, bool) {
 		return Action{Kind: Wait, Until: first}, true
 	}
 	return Action{Kind: Fail, Failure: &Failure{Reason: ReasonStartTimeout,
-		Message: fmt.Sprintf("after %s these clients were not ready: %s",
+		Message: fmt.Sprintf("clients not ready after %s: %s",
 			s.Policy.StartTimeout, strings.Join(why, ", "))}}, true
 }
 
@@ -120,8 +120,8 @@ func (s Snapshot) run(step Step, record Record, now time.Time) Action {
 	switch {
 	case len(counts.failed) > 0:
 		return s.abandon(step, record, attempt, counts)
-	case len(counts.parted) > 0:
-		return s.part(step, record, attempt, counts, now)
+	case len(counts.peerLost) > 0:
+		return s.awaitPeerLoss(step, record, attempt, counts, now)
 	case record.Start.IsZero() && len(counts.ended) > 0:
 		return s.unstartable(step, record, attempt, counts)
 	case len(counts.absent) > 0:
@@ -130,7 +130,7 @@ func (s Snapshot) run(step Step, record Record, now time.Time) Action {
 		return Action{Kind: Wait}
 	case len(counts.loaded) > 0:
 		return s.start(step, record, attempt, counts.loaded, now)
-	case len(counts.running) == 0 && len(counts.left) > 0:
+	case len(counts.running) == 0 && len(counts.terminated) > 0:
 		// Wait until the client is gone; then lose decides what to do without it.
 		return Action{Kind: Wait}
 	case len(counts.running) == 0:
@@ -145,7 +145,7 @@ func (s Snapshot) run(step Step, record Record, now time.Time) Action {
 func (s Snapshot) unstartable(step Step, record Record, attempt Attempt, counts counts) Action {
 	live := s.live(step, attempt)
 	switch {
-	case len(counts.ended) == len(counts.left), len(live) == 0 && len(counts.loading) > 0:
+	case len(counts.ended) == len(counts.terminated), len(live) == 0 && len(counts.loading) > 0:
 		return Action{Kind: Wait}
 	case len(live) > 0:
 		return Action{Kind: Stop, Attempt: attempt, Clients: live}
@@ -153,8 +153,8 @@ func (s Snapshot) unstartable(step Step, record Record, attempt Attempt, counts 
 	return Action{Kind: Retry, Attempt: Attempt{Step: step.ID, Number: record.Attempt + 1}}
 }
 
-// left returns an earlier attempt that still runs on some clients.
-func (s Snapshot) left(step Step, record Record) (Attempt, []ClientKey) {
+// earlierAttempt returns an earlier attempt that still runs on some clients.
+func (s Snapshot) earlierAttempt(step Step, record Record) (Attempt, []ClientKey) {
 	for number := 1; number < record.Attempt; number++ {
 		attempt := Attempt{Step: step.ID, Number: number}
 		if live := s.live(step, attempt); len(live) > 0 {
@@ -172,7 +172,7 @@ func (s Snapshot) overdue(step Step, record Record, now time.Time) (Action, bool
 	}
 	end := "the step's deadline"
 	if !record.Concluded.IsZero() {
-		end = "it was told that enough was measured"
+		end = "it was told to stop"
 	}
 	return Action{Kind: Fail, Failure: &Failure{Reason: ReasonUnresponsive,
 		Message: fmt.Sprintf("step %s: client %s is still running %s after %s",
@@ -202,14 +202,14 @@ func (s Snapshot) windUp(step *Step, record Record, now time.Time) Action {
 	if step != nil && s.FinishSent.IsZero() {
 		attempt := Attempt{Step: step.ID, Number: record.Attempt}
 		patience := s.EndingSince.Add(s.stopGrace())
-		working, live := s.left(*step, record)
+		working, live := s.earlierAttempt(*step, record)
 		if len(live) == 0 {
 			working, live = attempt, s.live(*step, attempt)
 		}
 		if len(live) > 0 && now.Before(patience) {
 			return Action{Kind: Stop, Attempt: working, Clients: live, Until: patience}
 		}
-		if s.touched(*step, attempt) || step.Idle && !record.Start.IsZero() {
+		if s.attemptReceived(*step, attempt) || step.Idle && !record.Start.IsZero() {
 			return Action{Kind: RecordResult, Attempt: attempt}
 		}
 	}
@@ -249,7 +249,7 @@ func (s Snapshot) finish(now time.Time) Action {
 
 func orUnknown(message string) string {
 	if message == "" {
-		return "no reason is known"
+		return "unknown reason"
 	}
 	return message
 }

@@ -62,7 +62,8 @@ func TestMissedStart(t *testing.T) {
 	}
 }
 
-// TestLaterStartsAreFartherOff: whoever was told too late is given more time at the next attempt, up to sixteen seconds.
+// TestLaterStartsAreFartherOff: whoever was told too late is given more time at the next attempt, up to sixteen
+// seconds.
 func TestLaterStartsAreFartherOff(t *testing.T) {
 	for attempt, want := range map[int]time.Duration{1: lead, 2: 4 * lead, 3: 16 * lead, 5: 16 * time.Second, 9: 16 * time.Second} {
 		w := newWorld(1, 1, steps()...)
@@ -120,7 +121,7 @@ func TestStartTimeoutNamesThoseThatHadIt(t *testing.T) {
 		t.Errorf("before the timeout: %+v", got)
 	}
 	got := decide.Next(w.snapshot, w.now.Add(timeout))
-	if got.Kind != decide.Fail || got.Failure.Message != "after 1m0s these clients were not ready: a/1 (starting)" {
+	if got.Kind != decide.Fail || got.Failure.Message != "clients not ready after 1m0s: a/1 (starting)" {
 		t.Errorf("after it: %+v", got.Failure)
 	}
 }
@@ -135,7 +136,7 @@ func TestEndedBeforeTheStart(t *testing.T) {
 		"stopped by a conductor that died": {decide.ClientStep{Progress: decide.Loaded}, decide.ClientStep{Progress: decide.Ended}, decide.Stop, 1},
 		"the other is not loaded yet":      {decide.ClientStep{Progress: decide.Loading}, decide.ClientStep{Progress: decide.Ended}, decide.Wait, 0},
 		"all are stopped":                  {decide.ClientStep{Progress: decide.Ended}, decide.ClientStep{Progress: decide.Ended}, decide.Retry, 2},
-		"about to be lost":                 {decide.ClientStep{Progress: decide.Loaded}, decide.ClientStep{Progress: decide.Ended, Left: true}, decide.Wait, 0},
+		"about to be lost":                 {decide.ClientStep{Progress: decide.Loaded}, decide.ClientStep{Progress: decide.Ended, AgentTerminated: true}, decide.Wait, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(1, 2, steps()...)
@@ -151,7 +152,8 @@ func TestEndedBeforeTheStart(t *testing.T) {
 	}
 }
 
-// TestStoppedBeforeTheStartAndLost: a client that was stopped before the start has not done its part, so it is replaced.
+// TestStoppedBeforeTheStartAndLost: a client that was stopped before the start has not done its part, so it is
+// replaced.
 func TestStoppedBeforeTheStartAndLost(t *testing.T) {
 	w := newWorld(1, 2, steps()...)
 	attempt := decide.Attempt{Step: "00-layout", Number: 1}
@@ -187,7 +189,7 @@ func TestLossThatIsWaitedFor(t *testing.T) {
 	w.snapshot.Records["00-layout"] = decide.Record{Attempt: 1, Start: w.now, Deadline: w.now.Add(time.Minute)}
 	lost := peerLost(key(1))
 	for i, part := range []decide.ClientStep{
-		{Progress: decide.Ended, Failed: &lost, Since: w.now}, {Progress: decide.Ended, Left: true}, {Progress: decide.Ended, Failed: &lost, Since: w.now},
+		{Progress: decide.Ended, Failed: &lost, Since: w.now}, {Progress: decide.Ended, AgentTerminated: true}, {Progress: decide.Ended, Failed: &lost, Since: w.now},
 	} {
 		w.clients[i].Connection = decide.Ready
 		w.clients[i].Attempts[decide.Attempt{Step: "00-layout", Number: 1}] = part
@@ -198,8 +200,8 @@ func TestLossThatIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestLossGoesBeforeOtherFailures: one client of a job says that its rank was killed and another that a client was lost.
-// The loss explains both, so the step is repeated.
+// TestLossGoesBeforeOtherFailures: one client of a job says that its rank was killed and another that a client was
+// lost. The loss explains both, so the step is repeated.
 func TestLossGoesBeforeOtherFailures(t *testing.T) {
 	w := mpiWorld()
 	w.snapshot.Records["00-layout"] = decide.Record{Attempt: 1, Start: w.now, Deadline: w.now.Add(time.Minute)}
@@ -228,17 +230,17 @@ func TestWhyStopped(t *testing.T) {
 		},
 		"the run is over":     func(s *decide.Snapshot, _ *decide.ClientStep, _ *decide.Record) { s.Steps = nil },
 		"enough was measured": func(s *decide.Snapshot, _ *decide.ClientStep, r *decide.Record) { r.Concluded = s.Begun },
-		"another client was told too late, and the step is to be repeated": func(_ *decide.Snapshot, p *decide.ClientStep, _ *decide.Record) {
+		"another client received the start too late; the step is repeated": func(_ *decide.Snapshot, p *decide.ClientStep, _ *decide.Record) {
 			*p = ended(decide.ReasonStartMissed)
 		},
 		"another client failed": func(_ *decide.Snapshot, p *decide.ClientStep, _ *decide.Record) { *p = ended("NoSpace") },
-		"another client says that one was lost": func(s *decide.Snapshot, p *decide.ClientStep, _ *decide.Record) {
+		"another client lost a peer": func(s *decide.Snapshot, p *decide.ClientStep, _ *decide.Record) {
 			s.Steps[0].Coupled, *p = true, ended(decide.ReasonClientLost)
 		},
-		"another client was lost, and the step cannot be repeated": func(s *decide.Snapshot, _ *decide.ClientStep, _ *decide.Record) {
+		"another client was lost; the step cannot be repeated": func(s *decide.Snapshot, _ *decide.ClientStep, _ *decide.Record) {
 			s.Steps[0].NonRepeatable = true
 		},
-		"the step is to be repeated": func(*decide.Snapshot, *decide.ClientStep, *decide.Record) {},
+		"the step is repeated": func(*decide.Snapshot, *decide.ClientStep, *decide.Record) {},
 	} {
 		w := newWorld(1, 2, steps()...)
 		part, record := decide.ClientStep{Progress: decide.Running}, decide.Record{Attempt: 1, Start: w.now}

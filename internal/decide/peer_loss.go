@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// parting lists the failures that an MPI job's client can report because of another client's loss. That loss may be
-// detected only later.
-var parting = []string{ReasonClientLost, reasonKilled, reasonMPI}
+// peerLossReasons lists the failures that an MPI job's client can report because of another client's loss. That loss
+// may be detected only later.
+var peerLossReasons = []string{ReasonClientLost, reasonKilled, reasonMPI}
 
 // The reasons that an agent reports for a job that was killed or could not be started.
 const (
@@ -16,21 +16,21 @@ const (
 	reasonMPI    = "MPI"
 )
 
-// parted reports whether a failure may only be a consequence of another client's loss.
-func (s Step) parted(failure *Failure) bool {
-	return s.Coupled && failure != nil && slices.Contains(parting, failure.Reason)
+// peerLost reports whether a failure may only be a consequence of another client's loss.
+func (s Step) peerLost(failure *Failure) bool {
+	return s.Coupled && failure != nil && slices.Contains(peerLossReasons, failure.Reason)
 }
 
-// part ends an attempt of a job whose clients report the loss of another client. Which client was lost is not known
-// yet; the loss policy applies once that is detected. If it is not detected within LossPatience, the client is alive
-// and was only unreachable for the others: then the step is repeated, or recorded if it cannot be repeated, or its
-// failure becomes the run's.
-func (s Snapshot) part(step Step, record Record, attempt Attempt, counts counts, now time.Time) Action {
+// awaitPeerLoss ends an attempt of a job whose clients report the loss of another client. Which client was lost is not
+// known yet; the loss policy applies once that is detected. If it is not detected within LossPatience, the client is
+// alive and was only unreachable for the others: then the step is repeated, or recorded if it cannot be repeated, or
+// its failure becomes the run's.
+func (s Snapshot) awaitPeerLoss(step Step, record Record, attempt Attempt, counts counts, now time.Time) Action {
 	if live := s.live(step, attempt); len(live) > 0 {
 		return Action{Kind: Stop, Attempt: attempt, Clients: live, Until: s.latestEnd(record)}
 	}
-	first := counts.parted[0]
-	for _, one := range counts.parted {
+	first := counts.peerLost[0]
+	for _, one := range counts.peerLost {
 		if one.failure.Reason == ReasonClientLost && first.failure.Reason != ReasonClientLost {
 			first = one
 		}
@@ -41,7 +41,7 @@ func (s Snapshot) part(step Step, record Record, attempt Attempt, counts counts,
 	case lost && s.Policy.OnLoss == FailRun:
 	case now.Before(until):
 		return Action{Kind: Wait, Until: until}
-	case len(counts.loading)+len(counts.left) > 0:
+	case len(counts.loading)+len(counts.terminated) > 0:
 		return Action{Kind: Wait}
 	case lost && step.NonRepeatable:
 		return Action{Kind: RecordResult, Attempt: attempt}

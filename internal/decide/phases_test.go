@@ -163,7 +163,7 @@ func (w *world) victim(in string) decide.ClientKey {
 
 // bystander is a client that has no part in a step in which something is loaded; -1 where all have.
 func (w *world) bystander(in string) int {
-	return slices.IndexFunc(w.clients, func(c *decide.Client) bool { return !w.step(in).Idle && !w.step(in).Takes(c.Key) })
+	return slices.IndexFunc(w.clients, func(c *decide.Client) bool { return !w.step(in).Idle && !w.step(in).TakesPart(c.Key) })
 }
 
 // TestPhases is each kind of phase with each thing that can go wrong in it, as whole runs.

@@ -123,7 +123,7 @@ func count(seen map[string]int, w *world, log string) {
 		}
 		attempt := decide.Attempt{Step: step.ID, Number: record.Attempt}
 		if step.NonRepeatable && record.Done && slices.ContainsFunc(w.clients, func(c *decide.Client) bool {
-			return step.Takes(c.Key) && c.Attempts[attempt].Progress != decide.Ended
+			return step.TakesPart(c.Key) && c.Attempts[attempt].Progress != decide.Ended
 		}) {
 			seen["once cut short"]++
 		}

@@ -65,10 +65,10 @@ func forThese(w *world, a decide.Action) string {
 		can := false
 		switch a.Kind {
 		case decide.Load, decide.Start, decide.Conclude:
-			can = seen.Connection == decide.Ready && step.Takes(key)
+			can = seen.Connection == decide.Ready && step.TakesPart(key)
 		case decide.Stop:
 			// One that turned out to be unfit may still be at work.
-			can = (seen.Connection == decide.Ready || seen.Connection == decide.Unfit) && step.Takes(key)
+			can = (seen.Connection == decide.Ready || seen.Connection == decide.Unfit) && step.TakesPart(key)
 		case decide.Retry, decide.Replace:
 			can = seen.Connection == decide.Lost
 		case decide.Finish:
@@ -189,7 +189,7 @@ func startsOnce(w *world, a decide.Action) string {
 	for _, client := range w.clients {
 		progress := client.Attempts[a.Attempt].Progress
 		switch {
-		case !step.Takes(client.Key), progress == decide.Loaded:
+		case !step.TakesPart(client.Key), progress == decide.Loaded:
 		case client.Connection == decide.Lost && w.snapshot.Policy.OnLoss == decide.ContinueDegraded:
 		default:
 			return fmt.Sprintf("%s without %s, which is %s: %s", a, client.Key, client.Connection, progress)
@@ -212,7 +212,7 @@ func concludesOnce(w *world, a decide.Action) string {
 	}
 	for _, client := range w.clients {
 		part := client.Attempts[a.Attempt]
-		if step.Takes(client.Key) && client.Connection == decide.Ready && part.Progress != decide.Running {
+		if step.TakesPart(client.Key) && client.Connection == decide.Ready && part.Progress != decide.Running {
 			return fmt.Sprintf("%s while %s is %+v", a, client.Key, part)
 		}
 	}
@@ -225,7 +225,7 @@ func recordsOnce(w *world, a decide.Action) string {
 	case a.Kind != decide.RecordResult:
 		return ""
 	case record.Done:
-		return fmt.Sprintf("%s of a step that has its result", a)
+		return fmt.Sprintf("%s of a step that completed", a)
 	case step.Idle && record.Start.IsZero(), w.ending() && !step.Idle && !w.received(a.Attempt), !w.ending() && record.Start.IsZero():
 		return fmt.Sprintf("%s of what was never begun", a)
 	case w.ending():
@@ -240,7 +240,7 @@ func recordsOnce(w *world, a decide.Action) string {
 	}
 	for _, client := range w.clients {
 		part := client.Attempts[a.Attempt]
-		if step.Takes(client.Key) && client.Connection == decide.Ready && (part.Progress != decide.Ended || part.Left) {
+		if step.TakesPart(client.Key) && client.Connection == decide.Ready && (part.Progress != decide.Ended || part.AgentTerminated) {
 			return fmt.Sprintf("%s without the result of %s, which is %+v", a, client.Key, part)
 		}
 	}

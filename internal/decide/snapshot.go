@@ -46,15 +46,15 @@ func (s Snapshot) WhyStopped() string {
 	case !record.Concluded.IsZero():
 		return "enough was measured"
 	case len(counts.failed) > 0 && counts.missedStart(record):
-		return "another client was told too late, and the step is to be repeated"
+		return "another client received the start too late; the step is repeated"
 	case len(counts.failed) > 0:
 		return "another client failed"
-	case len(counts.parted) > 0:
-		return "another client says that one was lost"
+	case len(counts.peerLost) > 0:
+		return "another client lost a peer"
 	case step.NonRepeatable && !record.Start.IsZero():
-		return "another client was lost, and the step cannot be repeated"
+		return "another client was lost; the step cannot be repeated"
 	}
-	return "the step is to be repeated"
+	return "the step is repeated"
 }
 
 // Step is the part of a plan's step that decisions need.
@@ -84,8 +84,8 @@ type Step struct {
 	Coupled bool
 }
 
-// Takes reports whether a client takes part in the step.
-func (s Step) Takes(key ClientKey) bool {
+// TakesPart reports whether a client takes part in the step.
+func (s Step) TakesPart(key ClientKey) bool {
 	return !s.Idle && slices.Contains(s.Targets, key.Target) &&
 		(s.ClientsPerTarget == 0 || key.Index < s.ClientsPerTarget)
 }
@@ -160,9 +160,9 @@ type ClientStep struct {
 	Failed *Failure
 	// Since is the time at which the failure became known; zero without a failure.
 	Since time.Time
-	// Left is true if the part ended early because a third party terminated the agent, for example by draining its
-	// node. The client becomes Lost once that is detected.
-	Left bool
+	// AgentTerminated is true if the part ended early because a third party terminated the agent, for example by
+	// draining its node. The client becomes Lost once that is detected.
+	AgentTerminated bool
 }
 
 // Record holds what was recorded about a step before and after it ran.

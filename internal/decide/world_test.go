@@ -433,7 +433,7 @@ func (w *world) lose(key decide.ClientKey) func(*world) {
 // gone is the end of a client. What it had done is not known to a conductor that has not met it.
 func (w *world) gone(client *decide.Client) {
 	w.breakJob(client.Key, peerLost(client.Key))
-	client.Connection, client.Message = decide.Lost, "its process ended: signal: killed"
+	client.Connection, client.Message = decide.Lost, "its process exited: signal: killed"
 	if w.unmet[client.Key] {
 		client.Attempts = map[decide.Attempt]decide.ClientStep{}
 	}
@@ -446,7 +446,7 @@ func (w *world) told(key decide.ClientKey, patience time.Duration) func(*world) 
 		client := w.client(key)
 		for attempt, part := range client.Attempts {
 			if live(part) {
-				client.Attempts[attempt] = decide.ClientStep{Progress: decide.Ended, Left: true}
+				client.Attempts[attempt] = decide.ClientStep{Progress: decide.Ended, AgentTerminated: true}
 			}
 		}
 		w.after(patience, key.String()+" is gone", func(w *world) { w.gone(client) })

@@ -21,7 +21,7 @@ func Analyze(samples []Sample, options Options) (Result, error) {
 		return Result{}, fmt.Errorf("analyze a burst: %w", err)
 	}
 	if err := checkEarlier(options.Earlier, samples[0].StartSeconds); err != nil {
-		return Result{}, fmt.Errorf("analyze a burst: what was done before it: %w", err)
+		return Result{}, fmt.Errorf("analyze a burst: the load before it: %w", err)
 	}
 	a := &analysis{options: options, pace: paceOf(samples)}
 	samples = thinned(samples, a.pace)
@@ -81,10 +81,10 @@ func (a *analysis) findLevels() {
 	for i := range values {
 		values[i] = mean(cleaned[i*size : min((i+1)*size, len(cleaned))])
 	}
-	c := newCourse(blocks, values)
+	c := newDropSearch(blocks, values)
 	c.extra = a.extra
 	c.find()
-	a.remember(c, size)
+	a.recordCleaning(c, size)
 	a.begin = a.settled(c, size, cleaned)
 	bounds := make([]int, 0, len(c.lasting)+2)
 	for _, b := range c.regimes() {
@@ -109,7 +109,7 @@ func (a *analysis) findLevels() {
 			at.Value <= a.samples[min(nearTo*size, len(a.samples))-1].EndSeconds+margin
 		// A drop whose time is too uncertain is not a step either.
 		located := at.High-at.Low <= max(0.5*min(at.Value-start, end-at.Value), 2*a.typical)
-		if !near || !located || !a.lasts(start, at.Value, end) {
+		if !near || !located || !a.dropLasts(start, at.Value, end) {
 			bounds = append(bounds[:i+1], bounds[i+2:]...)
 			if i > 0 { // the samples after the previous drop have changed
 				i--
@@ -131,8 +131,8 @@ func (a *analysis) findLevels() {
 	}
 }
 
-// remember records the samples that cleaning or patching changed, which are not noise, and the bounds of all segments.
-func (a *analysis) remember(c *course, size int) {
+// recordCleaning records the samples that cleaning or patching changed, which are not noise, and the bounds of all segments.
+func (a *analysis) recordCleaning(c *dropSearch, size int) {
 	a.aside = make([]bool, len(a.samples))
 	for i := range a.aside {
 		a.aside[i] = a.cleaned[i] != a.values[i]
@@ -150,7 +150,7 @@ func (a *analysis) remember(c *course, size int) {
 
 // settled returns the first sample after the ramp-up: there the rate reaches the level of the segment that follows,
 // within its noise.
-func (a *analysis) settled(c *course, size int, cleaned []float64) int {
+func (a *analysis) settled(c *dropSearch, size int, cleaned []float64) int {
 	bounds := c.bounds()
 	from, to := c.begin, len(c.values)
 	for _, b := range bounds {

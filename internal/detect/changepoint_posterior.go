@@ -13,8 +13,8 @@ type side struct {
 	deviation float64
 }
 
-// timing holds the data for estimating the time of a drop.
-type timing struct {
+// dropPosterior holds the data for estimating the time of a drop.
+type dropPosterior struct {
 	samples []Sample
 	// aside is true for samples that carry no information: gaps and dips.
 	aside []bool
@@ -42,10 +42,10 @@ const turnCost, outlierCost, dipCost = 12, 30, 20
 // far is the number of standard deviations beyond which a sample is not noise.
 const far = 5
 
-// when estimates the time of a drop and its 95 % interval, with equal prior probability for all times. The sample in
-// which the drop lies has a share of each level, so the time is more precise than the samples. Within samples that are
-// aside, all times are equally likely.
-func (t *timing) when() Estimate {
+// dropTime estimates the time of a drop and its 95 % interval, with equal prior probability for all times. The sample
+// in which the drop lies has a share of each level, so the time is more precise than the samples. Within samples that
+// are aside, all times are equally likely.
+func (t *dropPosterior) dropTime() Estimate {
 	t.samples, t.aside = withGaps(t.samples, t.aside)
 	t.link()
 	t.sum()
@@ -53,7 +53,7 @@ func (t *timing) when() Estimate {
 }
 
 // link finds the neighbours of each sample that are not aside.
-func (t *timing) link() {
+func (t *dropPosterior) link() {
 	n := len(t.samples)
 	t.last, t.kept = make([]int, n), make([]float64, n)
 	last := -1
@@ -82,18 +82,18 @@ func (t *timing) link() {
 
 // off returns a sample's deviation, in standard deviations, from the rate that is expected if the given share of the
 // sample lies before the drop.
-func (t *timing) off(i int, before side, share float64) float64 {
+func (t *dropPosterior) off(i int, before side, share float64) float64 {
 	level := t.after.level + (before.level-t.after.level)*share
 	return (t.samples[i].Rate - level) / t.deviation(before, share)
 }
 
-func (t *timing) deviation(before side, share float64) float64 {
+func (t *dropPosterior) deviation(before side, share float64) float64 {
 	return t.after.deviation*t.after.level*(1-share) + before.deviation*before.level*share
 }
 
 // cost returns the cost of a sample with the given deviation after one with the deviation last, both in standard
 // deviations.
-func (t *timing) cost(i int, off, last, deviation float64) float64 {
+func (t *dropPosterior) cost(i int, off, last, deviation float64) float64 {
 	if t.aside[i] {
 		return 0
 	}
@@ -114,14 +114,14 @@ func (t *timing) cost(i int, off, last, deviation float64) float64 {
 
 // near reports whether a sample is just above the level after the drop. It may then be on that level, however many
 // standard deviations it deviates: strongly correlated noise is estimated badly.
-func (t *timing) near(i int) bool {
+func (t *dropPosterior) near(i int) bool {
 	const nearShare = 0.03 // of the height of the drop
 	above := t.samples[i].Rate - t.after.level
 	return above > 0 && above < nearShare*(t.before[0].level-t.after.level)
 }
 
 // sum fills prefix and suffix. Before the drop, each sample is on the level that makes the total cheapest.
-func (t *timing) sum() {
+func (t *dropPosterior) sum() {
 	n := len(t.samples)
 	t.prefix, t.suffix = make([][]float64, len(t.before)), make([]float64, n+1)
 	for k := range t.prefix {
@@ -148,7 +148,7 @@ func (t *timing) sum() {
 
 // cheapest returns the minimum cost of all samples before the drop, up to sample i. That sample is on level k or, if
 // the drop lies inside it, leaves that level.
-func (t *timing) cheapest(i, k int, off, deviation float64) float64 {
+func (t *dropPosterior) cheapest(i, k int, off, deviation float64) float64 {
 	best := math.Inf(1)
 	for j, other := range t.before {
 		last, cost := 0.0, t.prefix[j][i]
@@ -164,7 +164,7 @@ func (t *timing) cheapest(i, k int, off, deviation float64) float64 {
 }
 
 // at returns the cost of a drop inside sample i, of which the given share lies before the drop.
-func (t *timing) at(i int, share float64) float64 {
+func (t *dropPosterior) at(i int, share float64) float64 {
 	best := math.Inf(1)
 	next := t.next[i]
 	for k, own := range t.before {

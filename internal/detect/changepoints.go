@@ -45,7 +45,7 @@ const (
 // same history always yields the same result.
 func ChangePoints(history []HistoryRun, name string, policy RegressionPolicy) ([]ChangePoint, error) {
 	if err := checkHistory(history, &policy); err != nil {
-		return nil, fmt.Errorf("find changes in a history: %w", err)
+		return nil, fmt.Errorf("find change points: %w", err)
 	}
 	runs, x := figures(history, name, &policy)
 	if len(runs) > mostChangeRuns {

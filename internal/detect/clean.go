@@ -43,7 +43,7 @@ func clean(values []float64, typical, window float64) []float64 {
 	}
 	bound := standsOut * median(slices.Clone(off))
 	cleaned := slices.Clone(values)
-	for i, far := range strays(off, bound, half) {
+	for i, far := range isStray(off, bound, half) {
 		if far {
 			cleaned[i] = middle[i]
 		}
@@ -58,10 +58,10 @@ const (
 	manyStrays = 0.1
 )
 
-// strays returns true for each value that deviates by more than the bound: dips, and also outliers if they are few. A
+// isStray returns true for each value that deviates by more than the bound: dips, and also outliers if they are few. A
 // store that completes a few large operations per sample has rates in whole operations, such as seven in one second of
 // three and eight in the others: most values are then equal, the bound is almost zero, and the sevens are noise.
-func strays(off []float64, bound float64, half int) []bool {
+func isStray(off []float64, bound float64, half int) []bool {
 	bound = max(bound, 1e-9)
 	far := make([]bool, len(off))
 	brief := make([]int, len(off)+1) // how many values before each are far, in brief runs

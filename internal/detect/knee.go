@@ -57,19 +57,19 @@ const (
 	WarnPlateauNotSeen WarningKind = "PlateauNotSeen"
 )
 
-var errNoPoints = errors.New("a knee needs at least five different loads")
+var errNoPoints = errors.New("at least five different loads are required")
 
 // FindKnee finds the knee of a ramp. Loads must be positive, rates must not be negative, and there must be at least
 // five different loads.
 func FindKnee(points []Point) (KneeResult, error) {
 	for i, p := range points {
 		if !(p.Load > 0) || p.Load > 1e9 || !(p.Rate >= 0) || p.Rate > maxRate {
-			return KneeResult{}, fmt.Errorf("find the knee: point %d has load %g and rate %g: loads are over 0, rates not under it", i, p.Load, p.Rate)
+			return KneeResult{}, fmt.Errorf("find the knee: point %d has load %g and rate %g: loads must be above 0, rates at least 0", i, p.Load, p.Rate)
 		}
 	}
 	steps := merged(points)
 	if len(steps) > mostKneePoints {
-		return KneeResult{}, fmt.Errorf("find the knee: %d loads are over %d: leave some out", len(steps), mostKneePoints)
+		return KneeResult{}, fmt.Errorf("find the knee: %d loads, the limit is %d: use fewer", len(steps), mostKneePoints)
 	}
 	if len(steps) < LeastKneePoints {
 		return KneeResult{}, fmt.Errorf("find the knee: %d loads: %w", len(steps), errNoPoints)
@@ -81,19 +81,19 @@ func FindKnee(points []Point) (KneeResult, error) {
 		e := exactly(knee)
 		r.Knee = &e
 	} else {
-		says := "the curve bends nowhere: more load may give more"
+		says := "throughput does not level off: a higher load may give more"
 		if enough == steps[0].Load {
-			says = "the first step already reaches 95 % of the plateau: more load gained nothing"
+			says = "the first step already reaches 95 % of the plateau: a higher load gains nothing"
 		}
 		r.Warnings = append(r.Warnings, Warning{WarnNoKnee, says})
 	}
 	if enough == steps[len(steps)-1].Load {
-		r.Warnings = append(r.Warnings, Warning{WarnPlateauNotSeen, "only the last step reaches 95 % of the highest rate: the plateau may lie further on"})
+		r.Warnings = append(r.Warnings, Warning{WarnPlateauNotSeen, "only the last step reaches 95 % of the highest rate: the plateau may be beyond it"})
 	}
 	fit, ok := scale(steps)
 	if len(steps) < LeastScalePoints || !ok {
 		r.Warnings = append(r.Warnings, Warning{WarnNoScalabilityFit,
-			fmt.Sprintf("the scalability law needs %d loads with rates over 0 that it can explain; without it there are no intervals", LeastScalePoints)})
+			fmt.Sprintf("no scalability law fits: it needs %d loads with rates above 0; without it there are no confidence intervals", LeastScalePoints)})
 		return r, nil
 	}
 	r.resample(fit)
@@ -172,15 +172,15 @@ func kneedle(steps []Point) (float64, bool) {
 	return 0, false
 }
 
-// law is the scalability law as N/rate = a + b(N-1) + cN(N-1), which is linear in the coefficients.
-type law struct{ a, b, c float64 }
+// scalabilityLaw is the scalability law as N/rate = a + b(N-1) + cN(N-1), which is linear in the coefficients.
+type scalabilityLaw struct{ a, b, c float64 }
 
-func (l law) rate(load float64) float64 {
+func (l scalabilityLaw) rate(load float64) float64 {
 	return load / (l.a + l.b*(load-1) + l.c*load*(load-1))
 }
 
 // most returns the load of the highest rate, or infinity if the rate only grows or only falls.
-func (l law) most() float64 {
+func (l scalabilityLaw) most() float64 {
 	if l.c <= 0 || l.b >= l.a {
 		return math.Inf(1)
 	}
@@ -188,14 +188,14 @@ func (l law) most() float64 {
 }
 
 // scale fits the law by least squares of relative errors, with nonnegative contention and coherency.
-func scale(steps []Point) (law, bool) {
-	best, least, found := law{}, math.Inf(1), false
+func scale(steps []Point) (scalabilityLaw, bool) {
+	best, least, found := scalabilityLaw{}, math.Inf(1), false
 	for _, use := range [][3]bool{{true, true, true}, {true, true, false}, {true, false, true}, {true, false, false}} {
 		coefficients, ok := leastSquares(steps, use)
 		if !ok || coefficients[0] <= 0 || coefficients[1] < 0 || coefficients[2] < 0 {
 			continue
 		}
-		l := law{coefficients[0], coefficients[1], coefficients[2]}
+		l := scalabilityLaw{coefficients[0], coefficients[1], coefficients[2]}
 		squares := 0.0
 		for _, p := range steps {
 			e := l.rate(p.Load)/p.Rate - 1
@@ -256,7 +256,7 @@ func leastSquares(steps []Point, use [3]bool) (coefficients [3]float64, ok bool)
 
 // resample sets the intervals by a bootstrap: it repeats the analysis on curves of the fitted law with errors drawn
 // from the errors of the fit. The random numbers are the same each time.
-func (r *KneeResult) resample(fit law) {
+func (r *KneeResult) resample(fit scalabilityLaw) {
 	errors := make([]float64, len(r.Steps))
 	squares := 0.0
 	for i, p := range r.Steps {

@@ -55,7 +55,7 @@ func TestFindKnee(t *testing.T) {
 
 // A rate that never grows promises nothing of more load; by the law it has no maximum.
 func TestKneeOfARateThatFalls(t *testing.T) {
-	for name, of := range map[string]law{"contention over 1": {a: 0.01, b: 0.012, c: 0.001}, "no change": {a: 0.01, b: 0.01}} {
+	for name, of := range map[string]scalabilityLaw{"contention over 1": {a: 0.01, b: 0.012, c: 0.001}, "no change": {a: 0.01, b: 0.01}} {
 		var points []Point
 		for _, load := range []float64{1, 2, 4, 8, 16, 32} {
 			points = append(points, Point{Load: load, Rate: of.rate(load)})
@@ -67,7 +67,7 @@ func TestKneeOfARateThatFalls(t *testing.T) {
 		if r.Knee != nil || r.Enough.Value != 1 || r.Scalability == nil || r.Scalability.Most != nil {
 			t.Errorf("%s: %+v", name, r)
 		}
-		if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Message, "more load gained nothing") {
+		if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Message, "a higher load gains nothing") {
 			t.Errorf("%s: it warns %v", name, r.Warnings)
 		}
 	}
@@ -77,7 +77,7 @@ func TestKneeOfARateThatFalls(t *testing.T) {
 func TestScalability(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	const series = 150
-	truth := law{a: 1 / 100.0, b: 0.03 / 100, c: 0.0008 / 100}
+	truth := scalabilityLaw{a: 1 / 100.0, b: 0.03 / 100, c: 0.0008 / 100}
 	var lambda, contention, coherency, most coverage
 	for range series {
 		var points []Point

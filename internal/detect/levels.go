@@ -41,7 +41,7 @@ func alternating(samples []Sample) (turns, bool) {
 	}
 	var states []bool
 	for range 8 {
-		states = path(rates, low, high)
+		states = cheapestPath(rates, low, high)
 		newLow, newHigh := stateMeans(rates, states, low, high)
 		done := math.Abs(newLow-low)+math.Abs(newHigh-high) < 1e-6*high
 		low, high = newLow, newHigh
@@ -78,9 +78,9 @@ func twoMeans(rates []float64) (low, high float64) {
 	return low, high
 }
 
-// path returns the cheapest path through the two states, true for high. A turn costs half of the squared distance
+// cheapestPath returns the cheapest path through the two states, true for high. A turn costs half of the squared distance
 // between the levels: twice the cost of a value midway between them.
-func path(rates []float64, low, high float64) []bool {
+func cheapestPath(rates []float64, low, high float64) []bool {
 	turn := 0.5 * (high - low) * (high - low)
 	var costLow, costHigh float64
 	fromLow := make([][2]bool, len(rates)) // whether the best path to low and to high comes from low

@@ -82,8 +82,8 @@ type Live struct {
 	// next.
 	seen, nextOpening int
 	// stage is the next stage of the evaluation of the blocks, which is spread over several samples.
-	stage int
-	look  look
+	stage      int
+	liveWindow liveWindow
 	// lowLevel is the logarithm of a lower level that the rate has left again, lowSeconds the longest time on such a
 	// level.
 	lowLevel, lowSeconds float64
@@ -101,7 +101,7 @@ func NewLive(options LiveOptions) *Live {
 		options.LastingSeconds = liveSeconds
 	}
 	return &Live{options: options, pace: pace(options.LastingSeconds / liveSeconds), size: 1,
-		blocks: make([]Sample, 0, mostLiveBlocks), within: make([]float64, 0, mostLiveBlocks), look: newLook()}
+		blocks: make([]Sample, 0, mostLiveBlocks), within: make([]float64, 0, mostLiveBlocks), liveWindow: newLiveWindow()}
 }
 
 // stages is the number of parts of an evaluation. Each takes a small share of the time that a sample may take.
@@ -140,7 +140,7 @@ func (l *Live) work() {
 	case 0:
 		l.prepare()
 	case 1:
-		l.guess()
+		l.likeliestDrop()
 	case 2:
 		l.refine()
 	case 3:
@@ -186,7 +186,7 @@ func (l *Live) join(s Sample) {
 // restart discards the prepared data after the blocks have changed.
 func (l *Live) restart() {
 	l.stage = 0
-	l.look.reset()
+	l.liveWindow.reset()
 }
 
 // follow measures the level after a drop, and withdraws the drop if the rate returns.
@@ -219,7 +219,7 @@ func (l *Live) follow() {
 // two samples make a block, so the interval is at least as wide as the change of the mean by one sample more or less.
 func (l *Live) meanAfter() Estimate {
 	blocks := l.blocks[1:]
-	mean, _, _, _ := meanOfIn(blocks, l.look.scratch)
+	mean, _, _, _ := meanOfIn(blocks, l.liveWindow.scratch)
 	squares := 0.0
 	for i, b := range blocks {
 		off := b.Rate - mean.Value

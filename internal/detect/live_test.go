@@ -136,7 +136,7 @@ func TestLiveMemory(t *testing.T) {
 		if _, err := live.Add(Sample{float64(i), float64(i) + 1, 1e8 + float64(i%7)}); err != nil {
 			t.Fatal(err)
 		}
-		if len(live.blocks) > mostLiveBlocks || len(live.within) != len(live.blocks) || len(live.look.values) > mostLiveBlocks || cap(live.look.white.sum) > 2*mostLiveBlocks {
+		if len(live.blocks) > mostLiveBlocks || len(live.within) != len(live.blocks) || len(live.liveWindow.values) > mostLiveBlocks || cap(live.liveWindow.white.sum) > 2*mostLiveBlocks {
 			t.Fatalf("%d blocks after %d samples", len(live.blocks), i)
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// look holds a live detector's evaluation of its blocks, in buffers that are allocated once.
-type look struct {
+// liveWindow holds a live detector's evaluation of its blocks, in buffers that are allocated once.
+type liveWindow struct {
 	// values are the cleaned logarithms of the rates of the first blocks, raw those before cleaning.
 	values, raw []float64
 	// middle is the running median of raw, over half values on either side. A new block changes only its last half
@@ -22,19 +22,19 @@ type look struct {
 	noise     noise
 }
 
-func newLook() look {
+func newLiveWindow() liveWindow {
 	buffer := func() []float64 { return make([]float64, 0, mostLiveBlocks+1) }
-	k := look{values: buffer(), raw: buffer(), middle: buffer(), window: buffer(), scratch: buffer()}
+	k := liveWindow{values: buffer(), raw: buffer(), middle: buffer(), window: buffer(), scratch: buffer()}
 	k.white.sum, k.white.squares = buffer(), buffer()
 	return k
 }
 
 // reset discards the evaluation.
-func (k *look) reset() { k.values, k.middle, k.at = k.values[:0], k.middle[:0], 0 }
+func (k *liveWindow) reset() { k.values, k.middle, k.at = k.values[:0], k.middle[:0], 0 }
 
 // prepare cleans the blocks.
 func (l *Live) prepare() {
-	k, n := &l.look, len(l.blocks)
+	k, n := &l.liveWindow, len(l.blocks)
 	k.values, k.at = k.values[:0], 0
 	if n < 3*leastBlocks {
 		return
@@ -65,7 +65,7 @@ func (l *Live) prepare() {
 
 // slide updates the running median. Its window is shorter at both ends, so the last half values are computed anew. With
 // more than fewBlocks values, it keeps a window whose half width differs from half by one.
-func (k *look) slide(half int) {
+func (k *liveWindow) slide(half int) {
 	n := len(k.raw)
 	if half > k.half+1 || half < k.half-1 || half != k.half && n <= fewBlocks {
 		k.half, k.middle = half, k.middle[:0]
@@ -87,30 +87,30 @@ func (k *look) slide(half int) {
 	}
 }
 
-func (k *look) insert(v float64) {
+func (k *liveWindow) insert(v float64) {
 	at, _ := slices.BinarySearch(k.window, v)
 	k.window = slices.Insert(k.window, at, v)
 }
 
-// guess finds the most likely drop, assuming white noise.
-func (l *Live) guess() {
-	if len(l.look.values) < 3*leastBlocks {
+// likeliestDrop finds the most likely drop, assuming white noise.
+func (l *Live) likeliestDrop() {
+	if len(l.liveWindow.values) < 3*leastBlocks {
 		return
 	}
-	l.look.begin, l.look.noise = 0, noise{}
+	l.liveWindow.begin, l.liveWindow.noise = 0, noise{}
 	l.best()
 }
 
 // refine repeats the search with the noise on both sides of the guess.
 func (l *Live) refine() {
-	if l.look.at > 0 {
+	if l.liveWindow.at > 0 {
 		l.best()
 	}
 }
 
 // best finds the split with the least sum of squares, and from it the ramp-up and the noise.
 func (l *Live) best() {
-	k := &l.look
+	k := &l.liveWindow
 	n := len(k.values)
 	k.white.values, k.white.correlation = k.values, k.noise.correlation
 	k.white.sum, k.white.squares = k.white.sum[:n+1], k.white.squares[:n+1]
@@ -138,7 +138,7 @@ func (l *Live) best() {
 
 // rampUp returns the first block near the level before the drop, or the block at which the longest ramp-up is over.
 func (l *Live) rampUp(at int) int {
-	values := l.look.values
+	values := l.liveWindow.values
 	level := mean(values[at/2:at]) - 3*spread(values[at/2:at]) - 0.005
 	for i := range at / 2 {
 		if values[i] >= level || l.blocks[i].EndSeconds-l.blocks[0].StartSeconds > l.pace.of(rampUpSeconds) {
@@ -150,21 +150,21 @@ func (l *Live) rampUp(at int) int {
 
 // decide records the drop if it is certain.
 func (l *Live) decide() {
-	k := &l.look
+	k := &l.liveWindow
 	if k.at == 0 {
 		return
 	}
 	at, n := k.at, len(k.values)
-	c := course{values: k.values, noise: k.noise, white: &k.white, extra: liveExtra}
+	c := dropSearch{values: k.values, noise: k.noise, white: &k.white, extra: liveExtra}
 	k.white.correlation = k.noise.correlation
 	k.white.fill()
 	blocks := l.blocks[k.begin:n]
 	elapsed := blocks[len(blocks)-1].EndSeconds - blocks[0].StartSeconds
 	lasted := blocks[len(blocks)-1].EndSeconds - l.blocks[at].StartSeconds
-	if lasted < max(l.options.LastingSeconds, liveShare*elapsed) || c.margin(k.begin, at, n) < 0 || !l.stays(blocks, at-k.begin) {
+	if lasted < max(l.options.LastingSeconds, liveShare*elapsed) || c.margin(k.begin, at, n) < 0 || !l.staysApart(blocks, at-k.begin) {
 		return
 	}
-	l.fell(at, mean(k.values[k.begin:at]), mean(k.values[at:]))
+	l.recordDrop(at, mean(k.values[k.begin:at]), mean(k.values[at:]))
 }
 
 // open searches for a burst that is short compared with the time after it, which an evaluation of all blocks treats as
@@ -183,12 +183,12 @@ func (l *Live) open() {
 		start = a.times[len(a.times)-2].Value
 	}
 	level := func(samples []Sample) float64 { return math.Log(max(medianRate(samples), math.SmallestNonzeroFloat32)) }
-	l.fell(a.sampleAt(at), level(a.between(start, at)), level(a.between(at, l.last.EndSeconds)))
+	l.recordDrop(a.sampleAt(at), level(a.between(start, at)), level(a.between(at, l.last.EndSeconds)))
 }
 
-// fell records a drop near a block, between the logarithms of two rates, if the drop has lasted. It discards the blocks
-// before the drop.
-func (l *Live) fell(at int, before, after float64) {
+// recordDrop records a drop near a block, between the logarithms of two rates, if the drop has lasted. It discards the
+// blocks before the drop.
+func (l *Live) recordDrop(at int, before, after float64) {
 	// Cleaning may have removed the last blocks of the burst.
 	for at+1 < len(l.blocks) && l.blocks[at].Rate > math.Exp((before+after)/2) {
 		at++
@@ -205,11 +205,11 @@ func (l *Live) fell(at int, before, after float64) {
 	l.state.Seconds, l.state.DecidedSeconds = l.blocks[at].StartSeconds, l.last.EndSeconds
 	l.state.Before = math.Exp(before)
 	l.blocks, l.within = l.blocks[:copy(l.blocks, l.blocks[at:])], l.within[:copy(l.within, l.within[at:])]
-	l.look.reset()
+	l.liveWindow.reset()
 }
 
-// stays reports whether the levels before and after are apart: neither side spent long beyond the other level.
-func (l *Live) stays(blocks []Sample, at int) bool {
+// staysApart reports whether the levels before and after are apart: neither side spent long beyond the other level.
+func (l *Live) staysApart(blocks []Sample, at int) bool {
 	before, after := blocks[:at], blocks[at:]
 	upper, lower := l.middleRate(before), l.middleRate(after)
 	lower = max(lower, upper*1e-3)
@@ -226,9 +226,9 @@ func (l *Live) stays(blocks []Sample, at int) bool {
 
 // middleRate returns the median of the rates.
 func (l *Live) middleRate(blocks []Sample) float64 {
-	l.look.scratch = l.look.scratch[:0]
+	l.liveWindow.scratch = l.liveWindow.scratch[:0]
 	for _, b := range blocks {
-		l.look.scratch = append(l.look.scratch, b.Rate)
+		l.liveWindow.scratch = append(l.liveWindow.scratch, b.Rate)
 	}
-	return median(l.look.scratch)
+	return median(l.liveWindow.scratch)
 }

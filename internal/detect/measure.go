@@ -44,8 +44,8 @@ func (a *analysis) measureRegimes() {
 		mean := &m.segment.Mean
 		m.half = (mean.High - mean.Low) / 2
 		// If a dip hides the drop, this mean may or may not include the dip.
-		off := max(a.meanOff(start.Low, end.Value, mean.Value), a.meanOff(start.High, end.Value, mean.Value),
-			a.meanOff(start.Value, end.Low, mean.Value), a.meanOff(start.Value, end.High, mean.Value))
+		off := max(a.intervalError(start.Low, end.Value, mean.Value), a.intervalError(start.High, end.Value, mean.Value),
+			a.intervalError(start.Value, end.Low, mean.Value), a.intervalError(start.Value, end.High, mean.Value))
 		if max(start.High-start.Low, end.High-end.Low) > 2*a.typical {
 			half := math.Hypot(m.half, off)
 			mean.Low, mean.High = max(mean.Value-half, 0), mean.Value+half
@@ -58,8 +58,8 @@ func (a *analysis) measureRegimes() {
 	}
 }
 
-// meanOff returns the error of a mean that is taken over a different interval.
-func (a *analysis) meanOff(start, end, mean float64) float64 {
+// intervalError returns the error of a mean that is taken over a different interval.
+func (a *analysis) intervalError(start, end, mean float64) float64 {
 	samples := a.whole(start, end)
 	amount, seconds := total(samples, 0, len(samples))
 	if seconds <= 0 {

@@ -36,7 +36,7 @@ func roughNoise(values []float64) noise {
 	}
 	one, two, four := variogram(1), variogram(2), variogram(4)
 	if one <= 0 {
-		return noise{innovation: tiny(values)}
+		return noise{innovation: leastVariance(values)}
 	}
 	const most = 0.97 // a higher correlation more likely means a changing level
 	correlation := min(max(two/one-1, 0), most)
@@ -44,11 +44,11 @@ func roughNoise(values []float64) noise {
 		correlation = (correlation + math.Sqrt(min(max(four/two-1, 0), most*most))) / 2
 	}
 	// one is the variance times (1 - correlation); the innovation is the variance times 1 - correlation^2.
-	return noise{correlation: correlation, innovation: max(one*(1+correlation), tiny(values))}
+	return noise{correlation: correlation, innovation: max(one*(1+correlation), leastVariance(values))}
 }
 
-// tiny is a variance in place of zero: even a series without noise is measured in whole numbers.
-func tiny(values []float64) float64 {
+// leastVariance is a variance in place of zero: even a series without noise is measured in whole numbers.
+func leastVariance(values []float64) float64 {
 	largest := 0.0
 	for _, v := range values {
 		largest = max(largest, math.Abs(v))

@@ -9,9 +9,9 @@ const (
 	returnShare   = 0.3
 )
 
-// lasts evaluates the samples before cleaning. Before the drop, the time near the lower level must be short; after it,
+// dropLasts evaluates the samples before cleaning. Before the drop, the time near the lower level must be short; after it,
 // the time above the middle of both levels.
-func (a *analysis) lasts(start, at, end float64) bool {
+func (a *analysis) dropLasts(start, at, end float64) bool {
 	before, after := a.between(start, at), a.between(at, end)
 	if len(before) < 3 || len(after) < 3 || at-start < a.pace.of(returnSeconds) || end-at < a.pace.of(lastingSeconds) {
 		return false
@@ -52,14 +52,14 @@ func (a *analysis) lasts(start, at, end float64) bool {
 	low, _ := longRuns(before, a.pace.of(returnSeconds), func(rate float64) bool { return rate < bottom })
 	high, last := longRuns(after, a.pace.of(returnSeconds), func(rate float64) bool { return rate > middle })
 	// If noise reaches across to the other level, the time that noise explains is not a return.
-	lowNoise := beyond((1-separation)*math.Log(upper/lower), a.spread(before))
-	highNoise := beyond(math.Log(upper/lower)/2, a.spread(after))
+	lowNoise := tailShare((1-separation)*math.Log(upper/lower), a.spread(before))
+	highNoise := tailShare(math.Log(upper/lower)/2, a.spread(after))
 	return low < returnShare*(end-at)+lowNoise*(at-start) && high < returnShare*min(at-start, end-at)+highNoise*(end-at) &&
 		(!last || highNoise > 0.001)
 }
 
-// beyond returns the approximate share of normal noise that exceeds a distance on one side.
-func beyond(distance, deviation float64) float64 {
+// tailShare returns the approximate share of normal noise that exceeds a distance on one side.
+func tailShare(distance, deviation float64) float64 {
 	return 0.6 * math.Erfc(distance/max(deviation, 1e-9)/math.Sqrt2)
 }
 

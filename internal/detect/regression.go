@@ -153,15 +153,15 @@ func Regression(history []HistoryRun, policy RegressionPolicy) (RegressionReport
 
 func checkHistory(history []HistoryRun, policy *RegressionPolicy) error {
 	if len(history) == 0 {
-		return errors.New("there is no run")
+		return errors.New("no runs")
 	}
 	if len(history) > mostHistoryRuns {
-		return fmt.Errorf("%d runs are more than %d: leave out the oldest", len(history), mostHistoryRuns)
+		return fmt.Errorf("%d runs, the limit is %d: omit the oldest", len(history), mostHistoryRuns)
 	}
 	for i := range history {
 		for _, metric := range history[i].Metrics {
 			if !(metric.Value > 0) || math.IsInf(metric.Value, 0) {
-				return fmt.Errorf("%s of run %s is %g: figures are above 0", metric.Name, history[i].ID, metric.Value)
+				return fmt.Errorf("%s of run %s is %g: must be above 0", metric.Name, history[i].ID, metric.Value)
 			}
 		}
 	}
@@ -172,7 +172,7 @@ func checkHistory(history []HistoryRun, policy *RegressionPolicy) error {
 		policy.Tolerance = 0.05
 	}
 	if policy.Against < LeastBaselineRuns-1 || !(policy.Tolerance > 0) || policy.Tolerance >= 10 {
-		return fmt.Errorf("against %d runs with a tolerance of %g: compare with some runs, and with a share as the tolerance", policy.Against, policy.Tolerance)
+		return fmt.Errorf("against is %d runs and tolerance is %g: against must be large enough, and tolerance a fraction above 0", policy.Against, policy.Tolerance)
 	}
 	return nil
 }
@@ -207,7 +207,7 @@ func (s *regressionState) next(run *HistoryRun, isNewest bool) RegressionReport 
 		change, doubtful := s.judge(&metrics[i], pool, len(metrics))
 		suspicious = suspicious || doubtful
 		report.Metrics = append(report.Metrics, change)
-		report.Verdict = graver(report.Verdict, change.Verdict)
+		report.Verdict = moreSevere(report.Verdict, change.Verdict)
 	}
 	if !isNewest && run.Judged != "" && run.JudgedSince.Equal(s.policy.AcceptedSince) {
 		report.Verdict = run.Judged
@@ -302,7 +302,7 @@ func (s *regressionState) confirmed() bool {
 
 var verdictGravity = map[RegressionVerdict]int{RegressionUnknown: 0, RegressionNoChange: 1, RegressionImproved: 2, RegressionRegressed: 3}
 
-func graver(a, b RegressionVerdict) RegressionVerdict {
+func moreSevere(a, b RegressionVerdict) RegressionVerdict {
 	if verdictGravity[b] > verdictGravity[a] {
 		return b
 	}

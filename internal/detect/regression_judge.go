@@ -59,7 +59,7 @@ func (s *regressionState) judge(metric *RunMetric, pool []*HistoryRun, metrics i
 		// Of the looks with a verdict, the most certain is shown. Looks in which all runs have changed take precedence:
 		// other runs would make the change look smaller than it is. Without a verdict, the look with the most runs is
 		// shown.
-		if verdict != RegressionNoChange && allLean(newest[len(newest)-looked:], side.mean) {
+		if verdict != RegressionNoChange && allDiffer(newest[len(newest)-looked:], side.mean) {
 			look.shown = look.corrected * sureOfAll
 		}
 		switch {
@@ -74,8 +74,8 @@ func (s *regressionState) judge(metric *RunMetric, pool []*HistoryRun, metrics i
 	return change, doubtful
 }
 
-// runsLook is the comparison of some of the newest runs with the baseline.
-type runsLook struct {
+// runsComparison is the comparison of some of the newest runs with the baseline.
+type runsComparison struct {
 	runs                  int
 	difference, deviation float64
 	// chance is the probability of a difference at least this large in this direction if nothing has changed; corrected
@@ -85,8 +85,8 @@ type runsLook struct {
 	shown float64
 }
 
-func (s *runsSide) look(newer []float64, metrics int) runsLook {
-	l := runsLook{runs: len(newer), difference: mean(newer) - s.mean}
+func (s *runsSide) look(newer []float64, metrics int) runsComparison {
+	l := runsComparison{runs: len(newer), difference: mean(newer) - s.mean}
 	l.deviation = s.spread * math.Sqrt(s.ofMean+meanVariance(len(newer), s.correlation))
 	l.chance = s.student().Survival(math.Abs(l.difference) / l.deviation)
 	l.corrected = l.chance * float64(metrics) / lookShares[len(newer)-1]
@@ -97,14 +97,14 @@ func (s *runsSide) look(newer []float64, metrics int) runsLook {
 // sureOfAll scales the rank of looks in which all runs have changed, so that they come first.
 const sureOfAll = 1e-30
 
-// allLean reports whether each of the runs differs from the mean by at least half of the newest run's difference.
-func allLean(newer []float64, mean float64) bool {
+// allDiffer reports whether each of the runs differs from the mean by at least half of the newest run's difference.
+func allDiffer(newer []float64, mean float64) bool {
 	own := newer[len(newer)-1] - mean
 	return !slices.ContainsFunc(newer, func(value float64) bool { return (value-mean)/own < 0.5 })
 }
 
 // show copies a look into the report.
-func (c *MetricChange) show(side *runsSide, look *runsLook) {
+func (c *MetricChange) show(side *runsSide, look *runsComparison) {
 	half := side.student().Quantile(0.975) * look.deviation
 	c.Change = Estimate{Value: math.Expm1(look.difference), Low: math.Expm1(look.difference - half), High: math.Expm1(look.difference + half)}
 	c.Spread, c.EffectSize = math.Expm1(side.spread), look.difference/side.spread

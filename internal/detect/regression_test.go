@@ -248,7 +248,7 @@ func TestChangePointsAreRare(t *testing.T) {
 // The interval shown holds 95 % however few the earlier runs are, and however correlated.
 func TestRegressionIntervalOfFewRuns(t *testing.T) {
 	for _, freedom := range []float64{1, 1.6, 2.3, 2.6, 2.9, 3.4, 5, 19} {
-		side, look, change := runsSide{spread: 0.02, freedom: freedom}, runsLook{runs: 1, difference: 0.1, deviation: 0.01}, MetricChange{}
+		side, look, change := runsSide{spread: 0.02, freedom: freedom}, runsComparison{runs: 1, difference: 0.1, deviation: 0.01}, MetricChange{}
 		change.show(&side, &look)
 		within := (math.Log1p(change.Change.High) - look.difference) / look.deviation
 		of := distuv.StudentsT{Sigma: 1, Nu: freedom}

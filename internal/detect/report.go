@@ -35,7 +35,7 @@ func (a *analysis) fillResult() {
 		at := a.times[len(a.times)-1]
 		r.SecondsToBaseline = &at
 	}
-	a.prove()
+	a.boundBucket()
 	a.warn()
 }
 
@@ -98,8 +98,8 @@ func (a *analysis) refillAt(i int, at float64, d Drop) float64 {
 	return d.Refill + (amount+part)/(seconds+length) - amount/seconds
 }
 
-// prove sets the lower bound on the bucket size that follows from a series without a drop.
-func (a *analysis) prove() {
+// boundBucket sets the lower bound on the bucket size that follows from a series without a drop.
+func (a *analysis) boundBucket() {
 	if a.result.Exhausted || a.options.Refill == nil {
 		return
 	}
@@ -113,20 +113,20 @@ func (a *analysis) warn() {
 		a.result.Warnings = append(a.result.Warnings, Warning{Kind: kind, Message: fmt.Sprintf(format, arguments...)})
 	}
 	if len(a.samples) < leastSamples {
-		add(WarnTooShort, "%d samples are too few to find a drop in; it takes %d", len(a.samples), leastSamples)
+		add(WarnTooShort, "too few samples to find a drop: %d of at least %d", len(a.samples), leastSamples)
 	}
 	if !a.result.Exhausted && a.result.BucketAtLeast == nil {
-		add(WarnNoDropSeen, "the rate never dropped for good, and the refill is not known to be below it: nothing follows for the bucket")
+		add(WarnNoDropSeen, "the rate never dropped permanently, and may not exceed the refill: no conclusion about the bucket")
 	}
 	if seconds := a.fastStart(); seconds > 0 {
-		add(WarnFastStart, "the first %.4g s were faster than all that followed: a burst that is too short or too uneven to be measured, or a spike", seconds)
+		add(WarnFastStart, "the first %.4g s were faster than the rest: a spike, or a burst that is too short or too irregular to be measured", seconds)
 	}
 	if a.missing > 0 {
-		add(WarnGaps, "%.4g s have no samples; for what was spent the rate is taken to have gone on there", a.missing)
+		add(WarnGaps, "%.4g s have no samples; the credits spent are computed as if the rate had continued", a.missing)
 	}
 	for _, m := range a.measured {
 		if m.freedom < 5 {
-			add(WarnFewIndependent, "between %.4g and %.4g s the samples are too few, or too much alike from one to the next, for a good interval of their mean",
+			add(WarnFewIndependent, "from %.4g to %.4g s, too few independent samples for a reliable confidence interval of the mean",
 				m.segment.StartSeconds, m.segment.EndSeconds)
 		}
 	}

@@ -54,13 +54,13 @@ func check(samples []Sample) error {
 func refuse(s Sample, before *Sample) string {
 	switch {
 	case !(math.Abs(s.StartSeconds) <= maxSeconds) || !(math.Abs(s.EndSeconds) <= maxSeconds):
-		return fmt.Sprintf("its time %g to %g s is out of range", s.StartSeconds, s.EndSeconds)
+		return fmt.Sprintf("the time %g to %g s is out of range", s.StartSeconds, s.EndSeconds)
 	case s.EndSeconds <= s.StartSeconds:
-		return fmt.Sprintf("it ends at %g s, not after its start at %g s", s.EndSeconds, s.StartSeconds)
+		return fmt.Sprintf("the end at %g s is not after the start at %g s", s.EndSeconds, s.StartSeconds)
 	case !(s.Rate >= 0) || s.Rate > maxRate:
-		return fmt.Sprintf("its rate %g is not from 0 to 1e18", s.Rate)
+		return fmt.Sprintf("the rate %g is not between 0 and 1e18", s.Rate)
 	case before != nil && s.StartSeconds < before.EndSeconds:
-		return fmt.Sprintf("it starts at %g s, before the end of the last one at %g s", s.StartSeconds, before.EndSeconds)
+		return fmt.Sprintf("the start at %g s is before the end of the previous sample at %g s", s.StartSeconds, before.EndSeconds)
 	}
 	return ""
 }

@@ -80,7 +80,7 @@ func AssessSteady(samples []Sample, options SteadyOptions) (SteadyResult, error)
 		return SteadyResult{}, fmt.Errorf("assess the steady state: %w", err)
 	}
 	if length := samples[len(samples)-1].EndSeconds - samples[0].StartSeconds; length > mostRounds*RoundSeconds {
-		return SteadyResult{}, fmt.Errorf("assess the steady state: the series lasts %.3g s, over %d rounds of %d s: give a part of it",
+		return SteadyResult{}, fmt.Errorf("assess the steady state: the series lasts %.3g s, the limit is %d windows of %d s: pass a part of it",
 			length, mostRounds, RoundSeconds)
 	}
 	r := SteadyResult{State: NotAssessed, Rounds: rounds(samples)}
@@ -102,10 +102,10 @@ func AssessSteady(samples []Sample, options SteadyOptions) (SteadyResult, error)
 	case r.First != nil:
 		r.State = Steady
 		if !options.BucketEmpty {
-			warn(WarnSteadyInBurst, "the store is not known to have spent its burst credits; it may be slower later")
+			warn(WarnSteadyInBurst, "the burst credits may not be spent yet: the store may become slower later")
 		}
 		if !r.Last.Steady {
-			warn(WarnLeftSteadyState, "it was steady for a time, but not at the end")
+			warn(WarnLeftSteadyState, "the rate was steady for a time, but not at the end")
 		}
 	case r.Last != nil:
 		r.State = NotSteady

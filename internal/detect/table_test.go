@@ -156,7 +156,7 @@ func (s scenario) meanFrom(at float64) float64 {
 
 // oracleTime finds the time of a drop by its levels, known, and the noise, known.
 func (s scenario) oracleTime(i int) float64 {
-	t := timing{samples: s.samples, before: []side{{s.levels[i], s.deviation}}, after: side{s.levels[i+1], s.deviation},
+	t := dropPosterior{samples: s.samples, before: []side{{s.levels[i], s.deviation}}, after: side{s.levels[i+1], s.deviation},
 		correlation: s.correlation, rough: 1}
 	if s.high > 0 {
 		t.before = []side{{s.low, s.deviation}, {s.high, s.deviation}}
@@ -170,7 +170,7 @@ func (s scenario) oracleTime(i int) float64 {
 			}
 		}
 	}
-	return t.when().Value
+	return t.dropTime().Value
 }
 
 func (c *score) add(s scenario, r Result) {

@@ -87,7 +87,7 @@ func Describe(t Target) Found {
 			seen[claim.PV.Name] = true
 		}
 		volume, names := found.volume(claim, mountOf(t, claim.Volume), t.Denied)
-		key := likeness(volume, names)
+		key := groupKey(volume, names)
 		if at := slices.Index(keys, key); at >= 0 {
 			found.Description.Volumes[at].Count++
 			continue
@@ -97,13 +97,13 @@ func Describe(t Target) Found {
 		found.Description.Volumes = append(found.Description.Volumes, volume)
 		found.volumes = append(found.volumes, names)
 	}
-	found.mounts(t)
+	found.noteMountDifferences(t)
 	found.nodes(t)
 	return found
 }
 
-// likeness returns a key that is equal for volumes that no limit distinguishes.
-func likeness(volume limits.Volume, names v1alpha1.VolumeDescription) string {
+// groupKey returns a key that is equal for volumes that no limit distinguishes.
+func groupKey(volume limits.Volume, names v1alpha1.VolumeDescription) string {
 	names.Name, names.ClaimName, names.VolumeName, names.VolumeHandle, names.Server = "", "", "", "", ""
 	// These attributes hold names that are generated for each volume.
 	attributes := maps.Clone(volume.Attributes)
@@ -161,7 +161,7 @@ func (f *Found) class(c Claim, volume *limits.Volume, names *v1alpha1.VolumeDesc
 		return
 	}
 	if c.PV != nil && c.PV.Annotations[annotationProvisionedBy] == "" {
-		f.note("PersistentVolume %s was made by hand: the parameters of its StorageClass %s say nothing about it", c.PV.Name, names.StorageClass)
+		f.note("PersistentVolume %s was created manually: the parameters of its StorageClass %s do not describe it", c.PV.Name, names.StorageClass)
 		return
 	}
 	switch {
@@ -169,7 +169,7 @@ func (f *Found) class(c Claim, volume *limits.Volume, names *v1alpha1.VolumeDesc
 		names.StorageClassGone = denied[KindClass] == ""
 	case c.PV != nil && c.PV.CreationTimestamp.Before(&c.Class.CreationTimestamp):
 		names.StorageClassGone = true
-		f.note("StorageClass %s is younger than PersistentVolume %s: it is not the one that the volume was made with", c.Class.Name, c.PV.Name)
+		f.note("StorageClass %s is newer than PersistentVolume %s, so the volume was created with an earlier one", c.Class.Name, c.PV.Name)
 	case c.PV == nil && c.Claim != nil && volume.Driver != c.Class.Provisioner:
 	default:
 		if volume.Parameters = plain(c.Class.Parameters); volume.Parameters == nil {
@@ -216,12 +216,12 @@ func (f *Found) modified(c Claim, volume *limits.Volume, names *v1alpha1.VolumeD
 		volume.Modified = plain(c.Attributes.Parameters)
 	default:
 		volume.Parameters, volume.Attributes = nil, nil
-		why := "is not there"
+		why := "does not exist"
 		if denied[KindAttributesClass] != "" {
 			why = "could not be read"
 		}
-		f.lack("the VolumeAttributesClass of the volume", fmt.Sprintf(
-			"VolumeAttributesClass %s %s, so that it is not known what was changed of claim %s; write limits.preset, or the limits themselves",
+		f.addMissing("the VolumeAttributesClass of the volume", fmt.Sprintf(
+			"VolumeAttributesClass %s %s, so the modified parameters of claim %s are unknown; set limits.preset, or limits.throughput and limits.iops",
 			names.VolumeAttributesClass, why, names.ClaimName))
 	}
 }
@@ -233,7 +233,7 @@ func plain(parameters map[string]string) map[string]string {
 	}
 	kept := map[string]string{}
 	for name, value := range parameters {
-		if !private(name) {
+		if !isSecret(name) {
 			kept[name] = value
 		}
 	}
@@ -249,7 +249,7 @@ func plainOptions(options []string) []string {
 		words := strings.Split(text, ",")
 		for j, word := range words {
 			name, _, valued := strings.Cut(word, "=")
-			if valued && (private(name) || slices.Contains([]string{"user", "pass", "cred"}, strings.ToLower(name))) {
+			if valued && (isSecret(name) || slices.Contains([]string{"user", "pass", "cred"}, strings.ToLower(name))) {
 				words[j] = name + "=..."
 			}
 		}
@@ -258,7 +258,7 @@ func plainOptions(options []string) []string {
 	return kept
 }
 
-func private(name string) bool {
+func isSecret(name string) bool {
 	name = strings.ToLower(name)
 	return slices.ContainsFunc([]string{"secret", "passw", "token", "accountkey", "credential", "username"},
 		func(word string) bool { return strings.Contains(name, word) })
@@ -279,16 +279,16 @@ func mountOf(t Target, volume string) *v1alpha1.MountedVolume {
 	return nil
 }
 
-// mounts adds a note if clients have mounted a volume with different options, because only the first mount is
-// described.
-func (f *Found) mounts(t Target) {
+// noteMountDifferences adds a note if clients have mounted a volume with different options, because only the first
+// mount is described.
+func (f *Found) noteMountDifferences(t Target) {
 	for i := range t.Environments {
 		if t.Environments[i].Target != t.Name {
 			continue
 		}
 		for _, mount := range t.Environments[i].Volumes {
 			if first := mountOf(t, mount.Name); first != nil && first.Options != mount.Options {
-				f.note("clients have volume %s mounted with different options: those of the first are shown; the others are in status.environments", mount.Name)
+				f.note("clients mount volume %s with different options: the first client's are shown, the others are in status.environments", mount.Name)
 				return
 			}
 		}
@@ -329,7 +329,7 @@ func (f *Found) note(format string, arguments ...any) {
 	}
 }
 
-func (f *Found) lack(what, message string) {
+func (f *Found) addMissing(what, message string) {
 	fact := v1alpha1.MissingFact{Field: what, Message: v1alpha1.Truncate(message, maxSentence)}
 	if !slices.Contains(f.missing, fact) {
 		f.missing = append(f.missing, fact)
@@ -337,7 +337,7 @@ func (f *Found) lack(what, message string) {
 }
 
 // rightToRead is the prefix of MissingFact.Field for a kind that could not be read.
-const rightToRead = "the right to read "
+const rightToRead = "permission to read "
 
 // Unread returns the kinds that could not be read, from what was recorded as missing, without duplicates.
 func Unread(all []v1alpha1.StorageDescription) []string {
@@ -355,8 +355,8 @@ func Unread(all []v1alpha1.StorageDescription) []string {
 // denied records the kinds that could not be read as missing.
 func (f *Found) denied(kinds map[string]string) {
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
-		f.lack(rightToRead+kind, fmt.Sprintf(
-			"the operator could not read %s (%s), so that what they tell of the storage is not known; give it the rights of config/rbac, or write limits.preset or the limits themselves",
-			kind, cmp.Or(kinds[kind], "no reason given")))
+		f.addMissing(rightToRead+kind, fmt.Sprintf(
+			"the operator cannot read %s (%s), so part of the storage is unknown; grant it the roles of config/rbac, or set limits.preset, or limits.throughput and limits.iops",
+			kind, cmp.Or(kinds[kind], "unknown reason")))
 	}
 }

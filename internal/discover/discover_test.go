@@ -126,11 +126,11 @@ var cases = map[string]struct {
 			c.Class.CreationTimestamp = at(99)
 			return c
 		}()},
-		says: []string{"class fsx-sc (gone)", "StorageClass fsx-sc is younger than PersistentVolume pvc-1"}, missing: []string{"limits.preset"},
+		says: []string{"class fsx-sc (gone)", "StorageClass fsx-sc is newer than PersistentVolume pvc-1"}, missing: []string{"limits.preset"},
 	},
 	"FSx for Lustre, written by hand": {
 		claims: []discover.Claim{static(of(lustre(), lustreClass()))},
-		says:   []string{"PersistentVolume pvc-1 was made by hand"}, missing: []string{"limits.preset"},
+		says:   []string{"PersistentVolume pvc-1 was created manually"}, missing: []string{"limits.preset"},
 	},
 	"FSx for Windows behind SMB": {
 		claims: []discover.Claim{static(made("smb.csi.k8s.io", "fs/share##", "", "5Ti", map[string]string{"source": "//amznfsx.example.com/share"}))},
@@ -162,7 +162,7 @@ var cases = map[string]struct {
 	},
 	"a change that is not known any more": {
 		claims: []discover.Claim{changed(azure("512Gi", "PremiumV2_LRS", "None"), "gold", nil)},
-		says:   []string{"attributes class gold"}, missing: []string{"VolumeAttributesClass gold is not there", "limits.preset"},
+		says:   []string{"attributes class gold"}, missing: []string{"VolumeAttributesClass gold does not exist", "limits.preset"},
 	},
 	"an Azure disk of before CSI": {
 		claims: []discover.Claim{func() discover.Claim {
@@ -229,8 +229,8 @@ var cases = map[string]struct {
 			c.PV = nil
 			return c
 		}()},
-		denied: map[string]string{"persistentvolumes": "the operator has no right to"}, rows: "aws-ebs/gp2",
-		says: []string{"driver ebs.csi.aws.com", "size 107374182400"}, missing: []string{"the right to read persistentvolumes: the operator could not read persistentvolumes"},
+		denied: map[string]string{"persistentvolumes": "permission denied"}, rows: "aws-ebs/gp2",
+		says: []string{"driver ebs.csi.aws.com", "size 107374182400"}, missing: []string{"permission to read persistentvolumes: the operator cannot read persistentvolumes"},
 	},
 	"nobody may read anything": {
 		claims: []discover.Claim{func() discover.Claim {
@@ -239,7 +239,7 @@ var cases = map[string]struct {
 			return c
 		}()}, nodes: []discover.Node{{Name: "a"}},
 		denied:  map[string]string{"persistentvolumes": "x", "storageclasses": "x", "nodes": "x"},
-		missing: []string{"the right to read nodes", "the right to read storageclasses", "limits.preset: the type of the EBS volume is unknown", "without the label node.kubernetes.io/instance-type"},
+		missing: []string{"permission to read nodes", "permission to read storageclasses", "limits.preset: the type of the EBS volume is unknown", "without the label node.kubernetes.io/instance-type"},
 		says:    []string{"class gp2 ", "1 x (no type)"},
 	},
 	"a node without a type among others": {

@@ -38,8 +38,8 @@ func (f *Found) nodes(t Target) {
 		f.Description.Clients = nil
 	}
 	if silent > 0 && silent < len(t.Nodes) {
-		f.lack("the instance type of the client nodes", fmt.Sprintf(
-			"%d of %d nodes have no label %s, so that the limits of all of them together are not known", silent, len(t.Nodes), corev1.LabelInstanceTypeStable))
+		f.addMissing("the instance type of the client nodes", fmt.Sprintf(
+			"%d of %d nodes have no label %s, so the total limit of the nodes is unknown", silent, len(t.Nodes), corev1.LabelInstanceTypeStable))
 	}
 	f.Description.Region = regionOf(t)
 }

@@ -95,7 +95,7 @@ func TestMountsDiffer(t *testing.T) {
 	all := append(mounted("nfs4", "s:/a", "rw,nconnect=4"), mounted("nfs4", "s:/a", "rw")...)
 	var record v1alpha1.StorageDescription
 	discover.Describe(discover.Target{Name: "share", Claims: []discover.Claim{lustre()}, Environments: all}).Complete(&record)
-	if len(record.Notes) == 0 || !strings.Contains(strings.Join(record.Notes, "\n"), "volume data mounted with different options") {
+	if len(record.Notes) == 0 || !strings.Contains(strings.Join(record.Notes, "\n"), "mount volume data with different options") {
 		t.Errorf("%q", record.Notes)
 	}
 }

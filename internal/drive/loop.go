@@ -55,8 +55,8 @@ type Live struct {
 type Loop struct {
 	Options
 	cancelled *decide.Failure
-	// shown is when the live figures were last written to the status.
-	shown time.Time
+	// liveWrittenAt is when the live figures were last written to the status.
+	liveWrittenAt time.Time
 }
 
 // New returns a Loop for a run that was begun by record.Begin, now or for an earlier Loop.
@@ -79,7 +79,7 @@ func (l *Loop) Until(ctx context.Context) error {
 		action := l.Next(snapshot)
 		if action.Kind == decide.Start && l.Storage != nil {
 			if err := l.Storage(); err != nil {
-				return fmt.Errorf("record what is documented of the storage: %w", err)
+				return fmt.Errorf("record the documented limits of the storage: %w", err)
 			}
 		}
 		out, err := l.Note(l.Run, l.Clients, snapshot, action)
@@ -139,8 +139,8 @@ func (l *Loop) observe(snapshot decide.Snapshot) {
 		}
 		live.BytesPerSecond, live.IOPS = l.Conductor.Rate(attempt)
 		progress.Live = live
-		if now := l.now(); now.Sub(l.shown) >= liveEvery {
-			l.shown = now
+		if now := l.now(); now.Sub(l.liveWrittenAt) >= liveEvery {
+			l.liveWrittenAt = now
 			record.Live(l.Run, live.Step, attempt, l.Conductor.Doing(attempt), now)
 		}
 	}

@@ -25,30 +25,30 @@ type stream struct {
 	// taken is the number of samples read so far.
 	taken int
 	// pending are the samples that end after the completed cells.
-	pending []measure.Sample
-	told    int64
-	over    bool
+	pending   []measure.Sample
+	seenUntil int64
+	over      bool
 }
 
-// take adds new samples of a client, in order.
-func (f *flow) take(client int, samples []measure.Sample, over bool) {
+// add adds new samples of a client, in order.
+func (f *flow) add(client int, samples []measure.Sample, over bool) {
 	s := &f.clients[client]
 	s.taken += len(samples)
 	s.over = over
 	for _, sample := range samples {
-		if sample.WarmUp || sample.EndNanoseconds <= s.told {
+		if sample.WarmUp || sample.EndNanoseconds <= s.seenUntil {
 			continue
 		}
 		// Adjoining samples may overlap by some microseconds, see package result.
-		sample.StartNanoseconds = max(sample.StartNanoseconds, s.told)
-		s.told = sample.EndNanoseconds
+		sample.StartNanoseconds = max(sample.StartNanoseconds, s.seenUntil)
+		s.seenUntil = sample.EndNanoseconds
 		s.pending = append(s.pending, sample)
 	}
 }
 
 // cells returns the whole seconds that are complete now and were not returned before.
 func (f *flow) cells() []detect.Sample {
-	if !f.begin() {
+	if !f.findStart() {
 		return nil
 	}
 	var done []detect.Sample
@@ -70,8 +70,8 @@ func (f *flow) cells() []detect.Sample {
 
 func seconds(nanoseconds int64) float64 { return float64(nanoseconds) / 1e9 }
 
-// begin finds the first instant at which every client measured, and reports whether there is one.
-func (f *flow) begin() bool {
+// findStart finds the first instant at which every client measured, and reports whether there is one.
+func (f *flow) findStart() bool {
 	if f.begun {
 		return true
 	}
@@ -94,10 +94,10 @@ func (f *flow) ready() bool {
 	live := false
 	for i := range f.clients {
 		s := &f.clients[i]
-		if s.told < f.next+cell && !s.over {
+		if s.seenUntil < f.next+cell && !s.over {
 			return false
 		}
-		live = live || s.told >= f.next+cell
+		live = live || s.seenUntil >= f.next+cell
 	}
 	return live
 }

@@ -26,7 +26,7 @@ func judgeOf(step plan.Step, documented, baseline float64) judge {
 	}
 	switch {
 	case (step.Redrain || step.Kind == v1alpha1.PhaseSweep) && step.Purpose == plan.Drain && baseline > 0:
-		return &redrain{baseline: baseline, seconds: step.Lasting().Seconds()}
+		return &redrain{baseline: baseline, seconds: step.LeastBaseline().Seconds()}
 	case step.Purpose == plan.Drain:
 		return newDrain(step, documented)
 	}
@@ -57,7 +57,7 @@ const (
 )
 
 func newDrain(step plan.Step, documented float64) *drain {
-	lasting := step.Lasting()
+	lasting := step.LeastBaseline()
 	d := &drain{live: detect.NewLive(detect.LiveOptions{
 		LastingSeconds:  lasting.Seconds(),
 		BaselineSeconds: min(time.Minute, lasting).Seconds(),
@@ -97,7 +97,7 @@ func (d *drain) confirm(seen detect.LiveState) string {
 		return ""
 	}
 	drop := found.Drops[len(found.Drops)-1]
-	return fmt.Sprintf("fell for good after %.0f s, from %s to %s (95 %% interval %s to %s)", drop.Seconds.Value,
+	return fmt.Sprintf("rate dropped after %.0f s, from %s to %s (95 %% interval %s to %s)", drop.Seconds.Value,
 		measure.FormatMegabytesPerSecond(drop.Before.Value), measure.FormatMegabytesPerSecond(drop.After.Value),
 		measure.FormatMegabytesPerSecond(drop.After.Low), measure.FormatMegabytesPerSecond(drop.After.High))
 }
@@ -115,7 +115,7 @@ func (s *steadiness) add(sample detect.Sample) string {
 	}
 	result, err := detect.AssessSteady(s.samples, detect.SteadyOptions{})
 	if err == nil && result.State == detect.Steady {
-		s.why = fmt.Sprintf("steady over five rounds from %.0f to %.0f s, at %s", result.First.StartSeconds,
+		s.why = fmt.Sprintf("steady state over five windows from %.0f to %.0f s, at %s", result.First.StartSeconds,
 			result.First.EndSeconds, measure.FormatMegabytesPerSecond(result.First.Mean.Value))
 	}
 	return s.why

@@ -99,7 +99,7 @@ type target struct {
 func (t *target) look(source Source, attempt decide.Attempt) string {
 	for i, key := range t.keys {
 		samples, over := source.SamplesFrom(attempt, key, t.flow.clients[i].taken)
-		t.flow.take(i, samples, over)
+		t.flow.add(i, samples, over)
 	}
 	for _, sample := range t.flow.cells() {
 		t.why = t.judge.add(sample)

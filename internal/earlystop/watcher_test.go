@@ -97,7 +97,7 @@ func TestDrainEndsSoonAfterTheDrop(t *testing.T) {
 	if at < 300+85 || at > 300+180 {
 		t.Errorf("it ended at %d s: %s", at, why)
 	}
-	if !strings.Contains(why, "a: fell for good after 300 s, from 100") || !strings.Contains(why, "MB/s to 16") {
+	if !strings.Contains(why, "a: rate dropped after 300 s, from 100") || !strings.Contains(why, "MB/s to 16") {
 		t.Errorf("why: %s", why)
 	}
 }
@@ -107,7 +107,7 @@ func TestDrainOfAShortBurst(t *testing.T) {
 	for _, burst := range []int{3, 8, 17, 40} {
 		w := newWorld(drainStep(2*time.Minute), 2, nil)
 		at, why := endOf(w, burst, 1000, 30e6, 4e6)
-		if at < burst+84 || at > 2*burst+120 || !strings.Contains(why, fmt.Sprintf("fell for good after %d s, from ", burst)) {
+		if at < burst+84 || at > 2*burst+120 || !strings.Contains(why, fmt.Sprintf("rate dropped after %d s, from ", burst)) {
 			t.Errorf("a burst of %d s: it ended at %d s: %s", burst, at, why)
 		}
 	}

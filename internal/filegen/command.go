@@ -16,7 +16,7 @@ func Command(arguments []string, out, failed io.Writer) int {
 	flags := flag.NewFlagSet("files", flag.ContinueOnError)
 	flags.SetOutput(failed)
 	flags.Usage = func() {
-		_, _ = fmt.Fprint(failed, `Make files of sizes and contents as people have them, the same for the same arguments, and keep them where they are.
+		_, _ = fmt.Fprint(failed, `Create files with realistic sizes and contents. The same arguments create the same files; existing ones are kept.
 
   agent files --directory photos --count 757 --total-bytes 13100000000 --compress-percent 45 --seed 1
 
@@ -25,13 +25,13 @@ func Command(arguments []string, out, failed io.Writer) int {
 	}
 	var o Options
 	var extensions string
-	flags.StringVar(&o.Directory, "directory", "", "folder of the files, below the working directory; it is made")
-	flags.IntVar(&o.Count, "count", 0, "files")
-	flags.Int64Var(&o.TotalBytes, "total-bytes", 0, "bytes of all files together")
-	flags.IntVar(&o.CompressPercent, "compress-percent", 0, "percent by which they compress")
-	flags.Uint64Var(&o.Seed, "seed", 1, "another one makes other sizes and contents")
-	flags.StringVar(&extensions, "extensions", "dat", "extensions of their names, in turn, such as jpg,txt")
-	flags.IntVar(&o.Parallel, "parallel", 4, "files that are written at a time")
+	flags.StringVar(&o.Directory, "directory", "", "directory of the files, below the working directory; created if missing")
+	flags.IntVar(&o.Count, "count", 0, "number of files")
+	flags.Int64Var(&o.TotalBytes, "total-bytes", 0, "total size of all files in bytes")
+	flags.IntVar(&o.CompressPercent, "compress-percent", 0, "compressibility of the contents in percent")
+	flags.Uint64Var(&o.Seed, "seed", 1, "seed of sizes and contents")
+	flags.StringVar(&extensions, "extensions", "dat", "comma-separated file name extensions, used in turn, such as jpg,txt")
+	flags.IntVar(&o.Parallel, "parallel", 4, "number of files that are written concurrently")
 	switch err := flags.Parse(arguments); {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
@@ -39,7 +39,7 @@ func Command(arguments []string, out, failed io.Writer) int {
 		return 2
 	}
 	if flags.NArg() > 0 {
-		_, _ = fmt.Fprintf(failed, "error: %q: no arguments beside the flags\n", flags.Arg(0))
+		_, _ = fmt.Fprintf(failed, "error: unexpected argument %q: use flags\n", flags.Arg(0))
 		return 2
 	}
 	o.Extensions = strings.Split(extensions, ",")
@@ -47,10 +47,10 @@ func Command(arguments []string, out, failed io.Writer) int {
 	defer stop()
 	kept, err := Make(ctx, o)
 	if err != nil {
-		_, _ = fmt.Fprintf(failed, "error: make files: %s\n", err)
+		_, _ = fmt.Fprintf(failed, "error: create files: %s\n", err)
 		return 1
 	}
-	verb := "made"
+	verb := "created"
 	if kept {
 		verb = "kept"
 	}

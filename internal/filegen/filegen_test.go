@@ -74,7 +74,7 @@ func usual(more ...string) []string {
 
 func TestFilesAreTheSameAndKept(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if code, said := inFolder(t, usual()...); code != 0 || !strings.HasPrefix(said, "made 120 files with 8000000 bytes") {
+	if code, said := inFolder(t, usual()...); code != 0 || !strings.HasPrefix(said, "created 120 files with 8000000 bytes") {
 		t.Fatalf("%d, %s", code, said)
 	}
 	first, files, size := sumOf(t)
@@ -98,13 +98,13 @@ func TestFilesAreTheSameAndKept(t *testing.T) {
 	if err := os.Truncate("photos/001/file-00111.txt", 1); err != nil {
 		t.Fatal(err)
 	}
-	if code, said := inFolder(t, usual()...); code != 0 || !strings.HasPrefix(said, "made") {
+	if code, said := inFolder(t, usual()...); code != 0 || !strings.HasPrefix(said, "created") {
 		t.Errorf("%d, %s", code, said)
 	}
 	if again, _, _ := sumOf(t); again != first {
 		t.Error("other bytes of the same arguments")
 	}
-	if code, said := inFolder(t, usual("--seed", "2", "--count", "50")...); code != 0 || !strings.HasPrefix(said, "made 50") {
+	if code, said := inFolder(t, usual("--seed", "2", "--count", "50")...); code != 0 || !strings.HasPrefix(said, "created 50") {
 		t.Errorf("%d, %s", code, said)
 	}
 	if other, files, _ := sumOf(t); other == first || files != 50 {
@@ -156,9 +156,9 @@ func TestFilesRefused(t *testing.T) {
 		"want a path below ":              {"--count", "1", "--directory", "/x"},
 		"--count 0":                       {"--directory", "x"},
 		"--compress-percent 101":          {"--directory", "x", "--count", "1", "--compress-percent", "101"},
-		"was not made by this command":    {"--directory", "mine", "--count", "1"},
+		"was not created by this command": {"--directory", "mine", "--count", "1"},
 		`--extensions: "a/b"`:             {"--directory", "x", "--count", "1", "--extensions", "a/b"},
-		"no arguments beside the flags":   {"--directory", "x", "--count", "1", "y"},
+		"unexpected argument":             {"--directory", "x", "--count", "1", "y"},
 		"flag provided but not defined: ": {"--colour"},
 	} {
 		if code, said := inFolder(t, arguments...); code == 0 || !strings.Contains(said, strings.TrimSpace(want)) {

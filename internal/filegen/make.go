@@ -64,7 +64,7 @@ func (o Options) Check() error {
 	}
 	for _, extension := range o.Extensions {
 		if extension == "" || !filepath.IsLocal("x."+extension) || path.Base("x."+extension) != "x."+extension || len(extension) > 16 {
-			return fmt.Errorf("--extensions: %q is none", extension)
+			return fmt.Errorf("--extensions: %q is not valid", extension)
 		}
 	}
 	return nil
@@ -91,12 +91,12 @@ func Make(ctx context.Context, o Options) (kept bool, err error) {
 		if err := m.isNew(); err != nil {
 			return false, err
 		}
-	case known.equals(o) && known.Complete && m.whole():
+	case known.equals(o) && known.Complete && m.complete():
 		return true, nil
 	case !known.equals(o):
 		// The files were made by this command, with other arguments.
 		if err := root.RemoveAll(o.Directory); err != nil {
-			return false, fmt.Errorf("remove the files of other arguments: %w", err)
+			return false, fmt.Errorf("remove the files of earlier arguments: %w", err)
 		}
 	}
 	if err := m.checkRoom(); err != nil {
@@ -135,7 +135,7 @@ func (m *maker) readNote() (*note, error) {
 		err = json.Unmarshal(text, &known)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the note of the files that were made before: %w; remove it together with %s", err, m.options.Directory)
+		return nil, fmt.Errorf("read the record of existing files: %w; remove it together with %s", err, m.options.Directory)
 	}
 	return &known, nil
 }
@@ -143,12 +143,12 @@ func (m *maker) readNote() (*note, error) {
 func (m *maker) writeNote(n note) error {
 	if parent := filepath.Dir(m.noteName()); parent != "." {
 		if err := m.root.MkdirAll(parent, 0o770); err != nil {
-			return fmt.Errorf("make the directory: %w", err)
+			return fmt.Errorf("create the directory: %w", err)
 		}
 	}
 	text, err := json.Marshal(n)
 	if err != nil {
-		return fmt.Errorf("note what is made: %w", err)
+		return fmt.Errorf("write the record of the files: %w", err)
 	}
 	fresh := m.noteName() + ".new"
 	err = m.write(fresh, func(file *os.File) error {
@@ -159,7 +159,7 @@ func (m *maker) writeNote(n note) error {
 		err = m.root.Rename(fresh, m.noteName())
 	}
 	if err != nil {
-		return fmt.Errorf("note what is made: %w", err)
+		return fmt.Errorf("write the record of the files: %w", err)
 	}
 	return nil
 }
@@ -171,17 +171,17 @@ func (m *maker) isNew() error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look at %s: %w", m.options.Directory, err)
+		return fmt.Errorf("inspect %s: %w", m.options.Directory, err)
 	}
 	defer func() { _ = directory.Close() }()
 	if names, _ := directory.Readdirnames(1); len(names) > 0 {
-		return fmt.Errorf("%s is not empty, and was not made by this command: name another --directory", m.options.Directory)
+		return fmt.Errorf("%s is not empty, and was not created by this command: use another --directory", m.options.Directory)
 	}
 	return nil
 }
 
-// whole reports whether all files exist with their expected sizes.
-func (m *maker) whole() bool {
+// complete reports whether all files exist with their expected sizes.
+func (m *maker) complete() bool {
 	for i, size := range m.sizes {
 		info, err := m.root.Lstat(m.name(i))
 		if err != nil || !info.Mode().IsRegular() || info.Size() != size {
@@ -198,7 +198,7 @@ func (m *maker) name(index int) string {
 func (m *maker) writeAll(ctx context.Context) error {
 	for i := 0; i < len(m.sizes); i += perFolder {
 		if err := m.root.MkdirAll(filepath.Dir(m.name(i)), 0o770); err != nil {
-			return fmt.Errorf("make the directory: %w", err)
+			return fmt.Errorf("create the directory: %w", err)
 		}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -255,14 +255,14 @@ func (m *maker) writeFile(index int) error {
 func (m *maker) write(name string, fill func(*os.File) error) error {
 	file, err := m.root.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o660)
 	if err != nil {
-		return fmt.Errorf("make %s: %w", name, err)
+		return fmt.Errorf("create %s: %w", name, err)
 	}
 	err = fill(file)
 	if err == nil {
 		err = file.Sync()
 	}
 	if err = errors.Join(err, file.Close()); err != nil {
-		return fmt.Errorf("make %s: %w", name, err)
+		return fmt.Errorf("create %s: %w", name, err)
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ type Authority struct {
 // ForRun derives the authority of a run. The same arguments give the same bytes. Times are truncated to whole seconds.
 func ForRun(master Master, runUID string, validity Validity) (*Authority, error) {
 	if !master.set {
-		return nil, errors.New("derive a run's authority: the master key is empty; make one with NewMaster")
+		return nil, errors.New("derive a run's authority: the master key is empty; create one with NewMaster")
 	}
 	if err := OperatorOf(runUID).validate(); err != nil {
 		return nil, fmt.Errorf("derive a run's authority: %w", err)
@@ -59,7 +59,7 @@ func ForRun(master Master, runUID string, validity Validity) (*Authority, error)
 	validity.NotBefore = validity.NotBefore.UTC().Truncate(time.Second)
 	validity.NotAfter = validity.NotAfter.UTC().Truncate(time.Second)
 	if !validity.NotAfter.After(validity.NotBefore) {
-		return nil, fmt.Errorf("derive a run's authority: certificates of run %s would end (%s) before they begin (%s)",
+		return nil, fmt.Errorf("derive a run's authority: certificates of run %s would expire (%s) before they are valid (%s)",
 			runUID, validity.NotAfter, validity.NotBefore)
 	}
 	a := &Authority{master: master, runUID: runUID, validity: validity}
@@ -74,10 +74,10 @@ func ForRun(master Master, runUID string, validity Validity) (*Authority, error)
 	template.KeyUsage = x509.KeyUsageCertSign
 	der, err := x509.CreateCertificate(nil, template, template, derived.key.Public(), derived.key)
 	if err != nil {
-		return nil, fmt.Errorf("make the CA of run %s: %w", runUID, err)
+		return nil, fmt.Errorf("create the CA of run %s: %w", runUID, err)
 	}
 	if a.ca, err = x509.ParseCertificate(der); err != nil {
-		return nil, fmt.Errorf("read back the CA of run %s: %w", runUID, err)
+		return nil, fmt.Errorf("parse the CA of run %s: %w", runUID, err)
 	}
 	a.key = derived.key
 	a.caPEM = encode("CERTIFICATE", der)
@@ -94,7 +94,7 @@ func (a *Authority) Client(target string, index int) (Bundle, error) {
 
 func (a *Authority) issue(peer Peer) (Bundle, error) {
 	if err := peer.validate(); err != nil {
-		return Bundle{}, fmt.Errorf("make a certificate: %w", err)
+		return Bundle{}, fmt.Errorf("create a certificate: %w", err)
 	}
 	derived, err := a.derive(peer.String())
 	if err != nil {
@@ -110,7 +110,7 @@ func (a *Authority) issue(peer Peer) (Bundle, error) {
 	}
 	der, err := x509.CreateCertificate(nil, template, a.ca, derived.key.Public(), a.key)
 	if err != nil {
-		return Bundle{}, fmt.Errorf("make the certificate of %s: %w", peer, err)
+		return Bundle{}, fmt.Errorf("create the certificate of %s: %w", peer, err)
 	}
 	key, err := x509.MarshalPKCS8PrivateKey(derived.key)
 	if err != nil {

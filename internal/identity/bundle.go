@@ -69,7 +69,7 @@ func (b Bundle) config(accept []Peer) (*tls.Config, *x509.CertPool, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM([]byte(b.CAPEM)) {
-		return nil, nil, errors.New("read an identity: it holds no CA certificate")
+		return nil, nil, errors.New("read an identity: it has no CA certificate")
 	}
 	accept = slices.Clone(accept)
 	return &tls.Config{

@@ -24,7 +24,7 @@ type Master struct {
 func NewMaster() (Master, error) {
 	master := Master{set: true}
 	if _, err := rand.Read(master.key[:]); err != nil {
-		return Master{}, fmt.Errorf("make a master key: %w", err)
+		return Master{}, fmt.Errorf("create a master key: %w", err)
 	}
 	return master, nil
 }
@@ -33,10 +33,10 @@ func NewMaster() (Master, error) {
 func ParseMaster(text string) (Master, error) {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
 	if err != nil {
-		return Master{}, fmt.Errorf("the master key is not base64; make a new one or restore the Secret that holds it")
+		return Master{}, fmt.Errorf("the master key is not base64; create a new one, or restore its Secret")
 	}
 	if len(key) != masterBytes {
-		return Master{}, fmt.Errorf("the master key has %d bytes, want %d; make a new one or restore the Secret that holds it",
+		return Master{}, fmt.Errorf("the master key has %d bytes, want %d; create a new one, or restore its Secret",
 			len(key), masterBytes)
 	}
 	master := Master{set: true}
@@ -51,11 +51,11 @@ func (m Master) Text() string { return base64.StdEncoding.EncodeToString(m.key[:
 // No part contains NUL.
 func (m Master) Proof(parts ...string) (string, error) {
 	if !m.set {
-		return "", errors.New("make a proof: the master key is empty; make one with NewMaster")
+		return "", errors.New("create a proof: the master key is empty; create one with NewMaster")
 	}
 	proof, err := hkdf.Key(sha256.New, m.key[:], nil, "storagebench identity v1 proof "+strings.Join(parts, "\x00"), sha256.Size)
 	if err != nil {
-		return "", fmt.Errorf("make a proof: %w", err)
+		return "", fmt.Errorf("create a proof: %w", err)
 	}
 	return base64.RawURLEncoding.EncodeToString(proof), nil
 }

@@ -57,7 +57,7 @@ var component = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9]
 
 func (p Peer) validate() error {
 	if !component.MatchString(p.RunUID) {
-		return fmt.Errorf("run UID %q cannot stand in a certificate: want 1 to 63 letters, digits, '-', '_' or '.'", p.RunUID)
+		return fmt.Errorf("run UID %q is not allowed in a certificate: want 1 to 63 letters, digits, '-', '_' or '.'", p.RunUID)
 	}
 	switch p.Role {
 	case RoleOperator:
@@ -67,10 +67,10 @@ func (p Peer) validate() error {
 		return nil
 	case RoleClient:
 		if !component.MatchString(p.Target) {
-			return fmt.Errorf("target %q cannot stand in a certificate: want 1 to 63 letters, digits, '-', '_' or '.'", p.Target)
+			return fmt.Errorf("target %q is not allowed in a certificate: want 1 to 63 letters, digits, '-', '_' or '.'", p.Target)
 		}
 		if p.Client < 0 {
-			return fmt.Errorf("client index %d is negative; clients count from 0", p.Client)
+			return fmt.Errorf("client index %d is negative, want 0 or more", p.Client)
 		}
 		return nil
 	default:
@@ -82,7 +82,7 @@ func (p Peer) validate() error {
 // chain the handshake has verified.
 func PeerRole(state tls.ConnectionState) (Peer, error) {
 	if len(state.VerifiedChains) == 0 || len(state.VerifiedChains[0]) == 0 {
-		return Peer{}, fmt.Errorf("the peer showed no certificate that its run's CA signed: %w", ErrWrongPeer)
+		return Peer{}, fmt.Errorf("the peer presented no certificate signed by its run's CA: %w", ErrWrongPeer)
 	}
 	return peerOf(state.VerifiedChains[0][0])
 }
@@ -108,17 +108,17 @@ func parsePeer(text string) (Peer, error) {
 	case len(parts) == 4:
 		index, err := strconv.Atoi(parts[3])
 		if err != nil {
-			return Peer{}, fmt.Errorf("%q ends in no client index: %w", text, err)
+			return Peer{}, fmt.Errorf("%q does not end in a client index: %w", text, err)
 		}
 		peer = Peer{RunUID: parts[0], Role: Role(parts[1]), Target: parts[2], Client: index}
 	default:
-		return Peer{}, fmt.Errorf("%q is not the name of a part of a run", text)
+		return Peer{}, fmt.Errorf("%q is not the identity of an agent or operator", text)
 	}
 	if err := peer.validate(); err != nil {
 		return Peer{}, err
 	}
 	if peer.String() != text {
-		return Peer{}, fmt.Errorf("%q is not the name of a part of a run", text)
+		return Peer{}, fmt.Errorf("%q is not the identity of an agent or operator", text)
 	}
 	return peer, nil
 }

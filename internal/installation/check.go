@@ -34,29 +34,29 @@ func Check(ctx context.Context, config *rest.Config, namespace string, out io.Wr
 	}
 	ours, err := client.New(config, client.Options{Scheme: types})
 	if err != nil {
-		return fmt.Errorf("make a client: %w", err)
+		return fmt.Errorf("create a client: %w", err)
 	}
 	api, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return fmt.Errorf("make a client: %w", err)
+		return fmt.Errorf("create a client: %w", err)
 	}
 	var problems []error
 	for _, one := range []struct {
 		what string
 		ask  func() error
 	}{
-		{"the cluster serves all kinds of " + v1alpha1.GroupVersion.String(), func() error { return kinds(ctx, api.Discovery(), patience) }},
-		{"a benchmark is admitted", func() error { return admitted(ctx, ours, namespace) }},
-		{"a faulty benchmark is refused", func() error { return refused(ctx, ours, namespace) }},
-		{"all operators are ready", func() error {
-			return within(ctx, patience, func() error { return ready(ctx, api, namespace) })
+		{"the API server serves all kinds of " + v1alpha1.GroupVersion.String(), func() error { return kinds(ctx, api.Discovery(), patience) }},
+		{"a valid benchmark is accepted", func() error { return checkAccepted(ctx, ours, namespace) }},
+		{"an invalid benchmark is rejected", func() error { return checkRejected(ctx, ours, namespace) }},
+		{"all operator replicas are ready", func() error {
+			return retryFor(ctx, patience, func() error { return checkReplicas(ctx, api, namespace) })
 		}},
-		{"an operator leads", func() error {
-			return within(ctx, patience, func() error { return leads(ctx, api, namespace) })
+		{"an operator is leading", func() error {
+			return retryFor(ctx, patience, func() error { return checkLeader(ctx, api, namespace) })
 		}},
 	} {
 		if err := one.ask(); err != nil {
-			problems = append(problems, fmt.Errorf("not so: %s: %w", one.what, err))
+			problems = append(problems, fmt.Errorf("failed: %s: %w", one.what, err))
 			continue
 		}
 		_, _ = fmt.Fprintf(out, "ok: %s\n", one.what)
@@ -64,8 +64,8 @@ func Check(ctx context.Context, config *rest.Config, namespace string, out io.Wr
 	return errors.Join(problems...)
 }
 
-// within calls ask until it succeeds or patience has passed, and returns its last error.
-func within(ctx context.Context, patience time.Duration, ask func() error) error {
+// retryFor calls ask until it succeeds or patience has passed, and returns its last error.
+func retryFor(ctx context.Context, patience time.Duration, ask func() error) error {
 	for deadline := time.Now().Add(patience); ; {
 		err := ask()
 		if err == nil || time.Now().After(deadline) {
@@ -79,8 +79,8 @@ func within(ctx context.Context, patience time.Duration, ask func() error) error
 	}
 }
 
-// tiny returns a minimal benchmark that is sent to the API server as a dry run only.
-func tiny(namespace string) *v1alpha1.StorageBenchmark {
+// minimalBenchmark returns a minimal benchmark that is sent to the API server as a dry run only.
+func minimalBenchmark(namespace string) *v1alpha1.StorageBenchmark {
 	made := &v1alpha1.StorageBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "storagebench-check"}}
 	made.Spec.Run.Targets = []v1alpha1.Target{{Name: "data", Volumes: []v1alpha1.Volume{{Name: "data", ClaimName: "data"}}}}
 	made.Spec.Run.Clients.Count = 1
@@ -91,33 +91,33 @@ func tiny(namespace string) *v1alpha1.StorageBenchmark {
 	return made
 }
 
-func admitted(ctx context.Context, api client.Client, namespace string) error {
-	if err := api.Create(ctx, tiny(namespace), client.DryRunAll); err != nil {
-		return fmt.Errorf("show one to the API server: %w; are the kinds those of this version? %s", err, upgradeKinds)
+func checkAccepted(ctx context.Context, api client.Client, namespace string) error {
+	if err := api.Create(ctx, minimalBenchmark(namespace), client.DryRunAll); err != nil {
+		return fmt.Errorf("create one as a dry run: %w; the installed CRDs may be of another version: %s", err, upgradeKinds)
 	}
 	return nil
 }
 
 // upgradeKinds explains to users how to upgrade the CRDs to the operator's version.
-const upgradeKinds = "`kubectl apply --server-side --force-conflicts -f charts/storagebench/crds` makes them so"
+const upgradeKinds = "upgrade them with `kubectl apply --server-side --force-conflicts -f charts/storagebench/crds`"
 
-func refused(ctx context.Context, api client.Client, namespace string) error {
-	faulty := tiny(namespace)
+func checkRejected(ctx context.Context, api client.Client, namespace string) error {
+	faulty := minimalBenchmark(namespace)
 	faulty.Spec.Run.Clients.Count = -1
 	err := api.Create(ctx, faulty, client.DryRunAll)
 	switch {
 	case apierrors.IsInvalid(err) && strings.Contains(err.Error(), "spec.run.clients.count"):
 		return nil
 	case err == nil:
-		return fmt.Errorf("one with spec.run.clients.count -1 was admitted: the rules of the kinds are missing; %s", upgradeKinds)
+		return fmt.Errorf("one with spec.run.clients.count -1 was accepted, so the CRDs lack their validation rules: %s", upgradeKinds)
 	}
-	return fmt.Errorf("show one to the API server: %w", err)
+	return fmt.Errorf("create one as a dry run: %w", err)
 }
 
-func ready(ctx context.Context, api kubernetes.Interface, namespace string) error {
+func checkReplicas(ctx context.Context, api kubernetes.Interface, namespace string) error {
 	found, err := api.AppsV1().Deployments(namespace).Get(ctx, deploymentName, metav1.GetOptions{})
 	if err != nil {
-		return fmt.Errorf("look at the Deployment: %w", err)
+		return fmt.Errorf("get the Deployment: %w", err)
 	}
 	wanted := int32(1)
 	if found.Spec.Replicas != nil {
@@ -126,9 +126,9 @@ func ready(ctx context.Context, api kubernetes.Interface, namespace string) erro
 	status := found.Status
 	switch {
 	case wanted == 0:
-		return fmt.Errorf("the Deployment %s/%s has 0 replicas: set operator.replicas to 1 or more", namespace, deploymentName)
+		return fmt.Errorf("Deployment %s/%s has 0 replicas: set operator.replicas to 1 or more", namespace, deploymentName)
 	case status.ObservedGeneration < found.Generation, status.UpdatedReplicas < wanted, status.AvailableReplicas < wanted:
-		return fmt.Errorf("of %d operators %d are of the present template and %d available: see `kubectl describe pods -n %s`, and their logs",
+		return fmt.Errorf("of %d replicas, %d are up to date and %d available: see `kubectl describe pods -n %s`, and their logs",
 			wanted, status.UpdatedReplicas, status.AvailableReplicas, namespace)
 	}
 	return nil
@@ -137,15 +137,15 @@ func ready(ctx context.Context, api kubernetes.Interface, namespace string) erro
 // deploymentName is the name of the operator's Deployment in the chart and in config.
 const deploymentName = "storagebench-operator"
 
-func leads(ctx context.Context, api kubernetes.Interface, namespace string) error {
+func checkLeader(ctx context.Context, api kubernetes.Interface, namespace string) error {
 	found, err := api.CoordinationV1().Leases(namespace).Get(ctx, leader.LeaseName, metav1.GetOptions{})
 	switch {
 	case err != nil:
-		return fmt.Errorf("look at the Lease: %w", err)
+		return fmt.Errorf("get the Lease: %w", err)
 	case found.Spec.HolderIdentity == nil || *found.Spec.HolderIdentity == "":
-		return fmt.Errorf("the Lease %s/%s is held by nobody", namespace, leader.LeaseName)
+		return fmt.Errorf("Lease %s/%s has no holder", namespace, leader.LeaseName)
 	case found.Spec.RenewTime == nil || time.Since(found.Spec.RenewTime.Time) > leader.LeaseDuration:
-		return fmt.Errorf("the Lease %s/%s of %s was not renewed for %s", namespace, leader.LeaseName, *found.Spec.HolderIdentity, leader.LeaseDuration)
+		return fmt.Errorf("Lease %s/%s was not renewed by %s for %s", namespace, leader.LeaseName, *found.Spec.HolderIdentity, leader.LeaseDuration)
 	}
 	return nil
 }

@@ -33,12 +33,12 @@ func kinds(ctx context.Context, client discovery.ServerResourcesInterface, patie
 			if err != nil {
 				return err
 			}
-			return fmt.Errorf("the cluster does not know the kinds %s of %s: install them with `kubectl apply -k config/default` (or config/crd alone)",
+			return fmt.Errorf("the API server does not serve the kinds %s of %s: install them with `kubectl apply -k config/default` (or only config/crd)",
 				strings.Join(missing, ", "), v1alpha1.GroupVersion)
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("look for the kinds of %s: %w", v1alpha1.GroupVersion, ctx.Err())
+			return fmt.Errorf("wait for the kinds of %s: %w", v1alpha1.GroupVersion, ctx.Err())
 		case <-time.After(min(500*time.Millisecond, patience)):
 		}
 	}
@@ -52,7 +52,7 @@ func missingKinds(client discovery.ServerResourcesInterface) ([]string, error) {
 	case apierrors.IsNotFound(err):
 		return wanted, nil
 	case err != nil:
-		return nil, fmt.Errorf("ask the API server for the kinds of %s: %w", v1alpha1.GroupVersion, err)
+		return nil, fmt.Errorf("list the kinds of %s: %w", v1alpha1.GroupVersion, err)
 	}
 	return slices.DeleteFunc(wanted, func(kind string) bool {
 		for i := range served.APIResources {

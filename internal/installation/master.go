@@ -34,7 +34,7 @@ func Master(ctx context.Context, client coreclient.SecretsGetter, namespace stri
 	}
 	text, found := secret.Data[MasterKey]
 	if !found {
-		return identity.Master{}, malformed(namespace, fmt.Errorf("there is no such key in it"))
+		return identity.Master{}, malformed(namespace, fmt.Errorf("the key is missing"))
 	}
 	master, err := identity.ParseMaster(string(text))
 	if err != nil {
@@ -71,7 +71,7 @@ func createMaster(ctx context.Context, secrets coreclient.SecretInterface, names
 }
 
 func malformed(namespace string, err error) error {
-	return fmt.Errorf("Secret %s/%s, key %q: %w; restore it from a backup, or remove it with "+ //nolint:staticcheck // Secret is a kind
-		"`kubectl delete secret -n %s %s` and restart the operator, which makes a new one: live runs are lost with it",
+	return fmt.Errorf("Secret %s/%s, key %q: %w; restore it from a backup, or delete it with "+ //nolint:staticcheck // Secret is a kind
+		"`kubectl delete secret -n %s %s` and restart the operator, which creates a new one: live runs are lost",
 		namespace, MasterSecret, MasterKey, err, namespace, MasterSecret)
 }

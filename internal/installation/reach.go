@@ -69,8 +69,8 @@ func FindReach(ctx context.Context, client authorizationclient.SelfSubjectAccess
 		}
 	}
 	if len(found.Namespaces) == 0 {
-		return Reach{}, fmt.Errorf("--namespaces is %s, and the operator has no right to read %s in any of them: give it the Role of "+
-			"config/namespaced/watched there, or name them in the chart's watch.namespaces; a namespace has to exist first",
+		return Reach{}, fmt.Errorf("--namespaces is %s, but the operator may not read %s in any of them: grant it the Role of "+
+			"config/namespaced/watched there, or set watch.namespaces of the chart; the namespaces must exist",
 			strings.Join(namespaces, ","), watched.name())
 	}
 	for _, one := range ofCluster {
@@ -92,7 +92,7 @@ func mayRead(ctx context.Context, client authorizationclient.SelfSubjectAccessRe
 				Namespace: namespace, Group: what.group, Resource: what.resource, Verb: verb}},
 		}, metav1.CreateOptions{})
 		if err != nil {
-			return false, fmt.Errorf("ask whether the operator may %s %s: %w", verb, what.name(), err)
+			return false, fmt.Errorf("check permission to %s %s: %w", verb, what.name(), err)
 		}
 		if !answer.Status.Allowed {
 			return false, nil

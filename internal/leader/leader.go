@@ -59,18 +59,18 @@ type term struct {
 // namespace is the operator's.
 func New(config *rest.Config, namespace string) (*Candidate, error) {
 	if namespace == "" {
-		return nil, errors.New("the namespace of the Lease is empty: give the operator's own")
+		return nil, errors.New("the namespace of the Lease is empty: set the operator's namespace")
 	}
 	host, err := os.Hostname()
 	if err != nil {
-		return nil, fmt.Errorf("find the name of this host for the election: %w", err)
+		return nil, fmt.Errorf("get the host name for leader election: %w", err)
 	}
 	// A separate client: renewals must not wait for the rate limit or the connection of other requests.
 	config = rest.AddUserAgent(rest.CopyConfig(config), "leader-election")
 	config.Timeout = requestTimeout
 	leases, err := coordinationclient.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("make a client for the election: %w", err)
+		return nil, fmt.Errorf("create a client for leader election: %w", err)
 	}
 	c := &Candidate{identity: host + "_" + rand.Text(), leases: leases.Leases(namespace)}
 	c.lock, c.lost = newLock(&resourcelock.LeaseLock{
@@ -100,12 +100,12 @@ func (c *Candidate) Epoch(ctx context.Context) (uint64, error) {
 	lease, err := c.leases.Get(ctx, c.lock.LeaseMeta.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		return 0, fmt.Errorf("%w: there is no Lease %s", ErrNotLeader, c.lock.Describe())
+		return 0, fmt.Errorf("%w: Lease %s does not exist", ErrNotLeader, c.lock.Describe())
 	case err != nil:
-		return 0, fmt.Errorf("look at the Lease %s for the leader's epoch: %w", c.lock.Describe(), err)
+		return 0, fmt.Errorf("get Lease %s for the leader's epoch: %w", c.lock.Describe(), err)
 	}
 	if holder := holderOf(lease); holder != c.identity {
-		return 0, fmt.Errorf("%w: the Lease %s is held by %q, this is %q", ErrNotLeader, c.lock.Describe(), holder, c.identity)
+		return 0, fmt.Errorf("%w: Lease %s is held by %q, this process is %q", ErrNotLeader, c.lock.Describe(), holder, c.identity)
 	}
 	now := term{lease: lease.UID}
 	if lease.Spec.LeaseTransitions != nil {
@@ -116,8 +116,8 @@ func (c *Candidate) Epoch(ctx context.Context) (uint64, error) {
 	}
 	version, err := strconv.ParseUint(lease.ResourceVersion, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("the resourceVersion %q of the Lease %s is not a number, as Kubernetes promises: "+
-			"without it a new leader cannot be told from an old one; use an API server that conforms: %w",
+		return 0, fmt.Errorf("the resourceVersion %q of Lease %s is not a number, "+
+			"which distinguishes new leaders from old ones; use a conformant API server: %w",
 			lease.ResourceVersion, c.lock.Describe(), err)
 	}
 	c.term, c.epoch = now, version

@@ -56,20 +56,20 @@ var Profiles = sync.OnceValues(load)
 func load() ([]Profile, error) {
 	entries, err := files.ReadDir("profiles")
 	if err != nil {
-		return nil, fmt.Errorf("list the library of profiles: %w", err)
+		return nil, fmt.Errorf("list the profile library: %w", err)
 	}
 	var all []Profile
 	for _, entry := range entries {
 		text, err := files.ReadFile(path.Join("profiles", entry.Name()))
 		if err != nil {
-			return nil, fmt.Errorf("read the library of profiles: %w", err)
+			return nil, fmt.Errorf("read the profile library: %w", err)
 		}
 		read := Profile{Text: string(text)}
 		if err := yaml.UnmarshalStrict(text, &read.ClusterWorkloadProfile); err != nil {
 			return nil, fmt.Errorf("read the profile in %s: %w", entry.Name(), err)
 		}
 		if read.Name+".yaml" != entry.Name() {
-			return nil, fmt.Errorf("the profile in %s is called %q: give both the same name", entry.Name(), read.Name)
+			return nil, fmt.Errorf("the profile in %s is named %q: use the same name for both", entry.Name(), read.Name)
 		}
 		all = append(all, read)
 	}

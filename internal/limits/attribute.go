@@ -84,7 +84,7 @@ func (c Computed) Attribute(m Measured) Attribution {
 	}
 	j := judge{computed: c, measured: m}
 	j.storage()
-	j.generator()
+	j.suspectLoad()
 	j.serverCache()
 	j.queueDepth()
 	made.Suspects = j.ranked()
@@ -113,7 +113,7 @@ type judge struct {
 // ranked sorts the suspects by evidence, then by nearness. Without a suspect it returns the reasons for that.
 func (j *judge) ranked() []Suspect {
 	if len(j.suspects) == 0 {
-		return []Suspect{j.nothing()}
+		return []Suspect{j.unknownCause()}
 	}
 	slices.SortStableFunc(j.suspects, func(a, b Suspect) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.order(), b.order()))
@@ -121,8 +121,8 @@ func (j *judge) ranked() []Suspect {
 	return j.suspects
 }
 
-// nothing returns CauseUnknown as the only suspect, with the reasons why no cause is named.
-func (j *judge) nothing() Suspect {
+// unknownCause returns CauseUnknown as the only suspect, with the reasons why no cause is named.
+func (j *judge) unknownCause() Suspect {
 	made := Suspect{Cause: CauseUnknown, rank: 3}
 	switch {
 	case len(j.computed.Limits) == 0:
@@ -135,29 +135,29 @@ func (j *judge) nothing() Suspect {
 	for _, missing := range j.computed.Missing {
 		made.Evidence = append(made.Evidence, "unknown: "+missing.Field+": "+missing.What)
 	}
-	if j.atFloor() && j.measured.DeeperGain == 0 {
+	if j.atSingleLatency() && j.measured.DeeperGain == 0 {
 		made.Evidence = append(made.Evidence, "the latency is that of a single operation, so a deeper queue may be faster: measure it with a ramp of QueueDepth or Jobs")
 	}
-	if share, known := j.measured.little(); known && j.measured.FloorSeconds == 0 && share >= measure.MinLittleShare {
+	if share, known := j.measured.outstandingShare(); known && j.measured.FloorSeconds == 0 && share >= measure.MinLittleShare {
 		made.Evidence = append(made.Evidence, "queueing in the storage is unknown, because the latency of a single operation was not measured: add a step with one outstanding operation")
 	}
 	return made
 }
 
-// atFloor reports whether operations do not queue: their latency is near that of a single operation.
-func (j *judge) atFloor() bool {
+// atSingleLatency reports whether operations do not queue: their latency is near that of a single operation.
+func (j *judge) atSingleLatency() bool {
 	m := j.measured
 	return m.FloorSeconds > 0 && m.LatencySeconds > 0 && m.LatencySeconds <= nearFloor*m.FloorSeconds
 }
 
-// waits reports whether operations queue.
-func (j *judge) waits() bool {
+// operationsQueue reports whether operations queue.
+func (j *judge) operationsQueue() bool {
 	m := j.measured
 	return m.FloorSeconds > 0 && m.LatencySeconds >= queued*m.FloorSeconds
 }
 
-// hungry reports whether fewer operations were outstanding than the load requests.
-func (j *judge) hungry() bool {
-	share, known := j.measured.little()
+// belowQueueDepth reports whether fewer operations were outstanding than the load requests.
+func (j *judge) belowQueueDepth() bool {
+	share, known := j.measured.outstandingShare()
 	return known && share < measure.MinLittleShare
 }

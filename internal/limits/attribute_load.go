@@ -6,11 +6,11 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// generator suspects the load generation: the clients' CPU, the tool, and the rate limit of the load.
-func (j *judge) generator() {
+// suspectLoad suspects the load generation: the clients' CPU, the tool, and the rate limit of the load.
+func (j *judge) suspectLoad() {
 	m := j.measured
 	if m.CPUShare >= busyCPU || m.ThrottledShare > throttled {
-		made := Suspect{Cause: CauseClientCPU, rank: j.busy(m.CPUShare)}
+		made := Suspect{Cause: CauseClientCPU, rank: j.loadRank(m.CPUShare)}
 		if m.CPUShare >= busyCPU {
 			made.Share = min(m.CPUShare, 1)
 			made.Evidence = append(made.Evidence, fmt.Sprintf("the busiest client used %s of the CPU that it may use", measure.FormatShare(m.CPUShare)))
@@ -19,29 +19,31 @@ func (j *judge) generator() {
 			made.rank, made.Share = 0, 1
 			made.Evidence = append(made.Evidence, fmt.Sprintf("a client was stopped at its CPU limit in %s of the periods", measure.FormatShare(m.ThrottledShare)))
 		}
-		j.suspects = append(j.suspects, j.starved(made))
+		j.suspects = append(j.suspects, j.addLittlesLaw(made))
 		j.used = max(j.used, made.Share)
 	}
 	share := m.shareOf(m.Asked)
 	j.used = max(j.used, share)
 	if share >= 1-reach {
-		made := Suspect{Cause: CauseTool, Share: share, rank: j.busy(share),
+		made := Suspect{Cause: CauseTool, Share: share, rank: j.loadRank(share),
 			Evidence: []string{"the workload limits its rate to this: " + measure.FormatShare(share) + " of it was reached"}}
-		j.suspects = append(j.suspects, j.starved(made))
+		j.suspects = append(j.suspects, j.addLittlesLaw(made))
 	}
-	if j.hungry() && !j.has(CauseClientCPU) && !j.has(CauseTool) {
+	if j.belowQueueDepth() && !j.has(CauseClientCPU) && !j.has(CauseTool) {
 		made := Suspect{Cause: CauseTool, Share: 1}
-		j.suspects = append(j.suspects, j.starved(made))
+		j.suspects = append(j.suspects, j.addLittlesLaw(made))
 		j.used = 1
 	}
 }
 
-// busy returns the rank of a suspect in the load generation whose use is share.
-func (j *judge) busy(share float64) int { return choose(j.hungry() || share >= 1-reach/2, 0, 1) }
+// loadRank returns the rank of a suspect in the load generation whose use is share.
+func (j *judge) loadRank(share float64) int {
+	return choose(j.belowQueueDepth() || share >= 1-reach/2, 0, 1)
+}
 
-// starved adds the evidence of Little's law if it supports a suspect in the load generation.
-func (j *judge) starved(s Suspect) Suspect {
-	if share, known := j.measured.little(); known && share < measure.MinLittleShare {
+// addLittlesLaw adds the evidence of Little's law if it supports a suspect in the load generation.
+func (j *judge) addLittlesLaw(s Suspect) Suspect {
+	if share, known := j.measured.outstandingShare(); known && share < measure.MinLittleShare {
 		s.Evidence = append(s.Evidence, fmt.Sprintf("only %s of the configured queue depth was outstanding: the load generator did not keep up", measure.FormatShare(share)))
 	}
 	return s
@@ -59,27 +61,27 @@ func (j *judge) has(cause Cause) bool {
 // serverCache suspects the server's cache if reads are faster than the disks and the data fits into the server's
 // memory. The cache's own speed is the limit only if nothing else explains the rate.
 func (j *judge) serverCache() {
-	m, share := j.measured, j.hits()
+	m, share := j.measured, j.cacheableShare()
 	if share == 0 || share < 1 && !m.Random {
 		return
 	}
-	if !j.outrun() {
+	if !j.fasterThanDisks() {
 		return
 	}
-	disks := j.disks()
+	uncachedLimit := j.uncachedLimit()
 	made := Suspect{Cause: CauseServerCache, Share: 1 - reach, rank: 2, Evidence: []string{
-		fmt.Sprintf("%s exceeds %s (%s): the server's cache answers", measuredText(m.Rate, disks.Limit.Dimension), disks.Limit.Name, disks.Arithmetic),
+		fmt.Sprintf("%s exceeds %s (%s): the server's cache answers", measuredText(m.Rate, uncachedLimit.Limit.Dimension), uncachedLimit.Limit.Name, uncachedLimit.Arithmetic),
 		fmt.Sprintf("%s of the data fits into the server's memory of %s", measure.FormatShare(share), measure.FormatBinaryBytes(uint64(j.computed.Cache.Bytes)))}}
-	if len(j.suspects) == 0 && !j.atFloor() && m.DeeperGain < gained {
+	if len(j.suspects) == 0 && !j.atSingleLatency() && m.DeeperGain < gained {
 		made.Share, made.rank = 1, choose(share < 1, 1, 0)
 		made.Evidence = append(made.Evidence, "no other limit is close: the cache itself limits the rate")
 	}
 	j.suspects = append(j.suspects, made)
 }
 
-// disks returns the lowest of the limits that only uncached reads reach: its burst, or its baseline if its credits are
-// known to be gone.
-func (j *judge) disks() Bound {
+// uncachedLimit returns the lowest of the limits that only uncached reads reach: its burst, or its baseline if its
+// credits are known to be gone.
+func (j *judge) uncachedLimit() Bound {
 	var least Bound
 	for index := range j.computed.Limits {
 		limit := &j.computed.Limits[index]
@@ -106,7 +108,7 @@ func choice(b Bound) Dimension {
 // either. Otherwise it is listed after all other suspects, with the evidence against it.
 func (j *judge) queueDepth() {
 	m := j.measured
-	if !j.atFloor() || m.DeeperGain < gained || j.hungry() || m.Outstanding <= 0 {
+	if !j.atSingleLatency() || m.DeeperGain < gained || j.belowQueueDepth() || m.Outstanding <= 0 {
 		return
 	}
 	possible := m.Outstanding / m.LatencySeconds
@@ -119,7 +121,7 @@ func (j *judge) queueDepth() {
 	if j.used >= idle {
 		made.rank, use = 4, "evidence against it: a limit is used to "+measure.FormatShare(j.used)+"; only below 80 % would this be the sole explanation"
 		if len(j.suspects) == 0 {
-			j.suspects = append(j.suspects, j.nothing())
+			j.suspects = append(j.suspects, j.unknownCause())
 		}
 	}
 	made.Evidence = append(made.Evidence, use)

@@ -14,7 +14,7 @@ func (j *judge) storage() {
 	for index := range j.computed.Limits {
 		limit := &j.computed.Limits[index]
 		load := j.measured.Load
-		if limit.CacheOnly && j.outrun() {
+		if limit.CacheOnly && j.fasterThanDisks() {
 			load.CachedShare = 1
 		}
 		if limit.applies(load) {
@@ -23,16 +23,16 @@ func (j *judge) storage() {
 	}
 }
 
-// outrun reports whether reads are faster than the documented disks, so that a cache must serve them.
-func (j *judge) outrun() bool {
-	disks := j.disks()
-	return j.measured.Load.Operation == Read && disks.Limit != nil && j.measured.share(disks) > 1+reach
+// fasterThanDisks reports whether reads are faster than the documented disks, so that a cache must serve them.
+func (j *judge) fasterThanDisks() bool {
+	uncachedLimit := j.uncachedLimit()
+	return j.measured.Load.Operation == Read && uncachedLimit.Limit != nil && j.measured.share(uncachedLimit) > 1+reach
 }
 
 // consider suspects the baseline or the burst of a limit, whichever is in force and nearer to the rate.
 func (j *judge) consider(limit *Limit) {
 	fill := j.measured.fill(limit)
-	cold := limit.CachedReadsPass && j.hits() >= 1 // it counts only if the cache does not serve the reads
+	cold := limit.CachedReadsPass && j.cacheableShare() >= 1 // it counts only if the cache does not serve the reads
 	best, found := Suspect{}, false
 	for _, burst := range []bool{false, true} {
 		switch {
@@ -69,7 +69,7 @@ func (j *judge) consider(limit *Limit) {
 		j.used = max(j.used, best.Share)
 	}
 	j.suspects = append(j.suspects, best)
-	j.maybeCredits(best, fill)
+	j.suspectSpentCredits(best, fill)
 }
 
 // suspect compares the rate with a limit.
@@ -91,15 +91,15 @@ func (j *judge) suspect(limit *Limit, burst bool, fill *Fill) Suspect {
 			"the rate dropped to this baseline: the credits are spent",
 			fmt.Sprintf("at most %.1f %% of the credits remain", fill.Most)))
 	}
-	j.weigh(&made)
+	j.addLoadEvidence(&made)
 	return made
 }
 
-// weigh adds the evidence from the load itself for or against a limit of the storage.
-func (j *judge) weigh(s *Suspect) {
+// addLoadEvidence adds the evidence from the load itself for or against a limit of the storage.
+func (j *judge) addLoadEvidence(s *Suspect) {
 	m := j.measured
 	s.rank = 1
-	if j.waits() {
+	if j.operationsQueue() {
 		s.rank = 0
 		s.Evidence = append(s.Evidence, fmt.Sprintf("operations queue: %s on average, %s for a single one", seconds(m.LatencySeconds), seconds(m.FloorSeconds)))
 	}
@@ -111,15 +111,15 @@ func (j *judge) weigh(s *Suspect) {
 		s.rank = 0
 		s.Evidence = append(s.Evidence, "more outstanding operations did not raise the rate")
 	}
-	if share, known := m.little(); known && share < measure.MinLittleShare {
+	if share, known := m.outstandingShare(); known && share < measure.MinLittleShare {
 		s.rank = 2
 		s.Evidence = append(s.Evidence, fmt.Sprintf("evidence against it: only %s of the configured queue depth was outstanding", measure.FormatShare(share)))
 	}
 }
 
-// maybeCredits adds spent credits as a suspect if the rate is at a baseline and it is not known whether the credits are
-// gone.
-func (j *judge) maybeCredits(at Suspect, fill *Fill) {
+// suspectSpentCredits adds spent credits as a suspect if the rate is at a baseline and it is not known whether the
+// credits are gone.
+func (j *judge) suspectSpentCredits(at Suspect, fill *Fill) {
 	if at.Limit.Burst == 0 || at.Burst || at.Cause == CauseCredits || at.Limit.Billed {
 		return
 	}
@@ -141,15 +141,15 @@ func (j *judge) cached(limit *Limit) Load {
 		load.CachedShare = 1
 	}
 	if limit.CachedReadsPass {
-		if share := j.hits(); share < 1 && j.measured.Random {
+		if share := j.cacheableShare(); share < 1 && j.measured.Random {
 			load.CachedShare = share
 		}
 	}
 	return load
 }
 
-// hits returns the largest share of the reads that the server's cache can serve.
-func (j *judge) hits() float64 {
+// cacheableShare returns the largest share of the reads that the server's cache can serve.
+func (j *judge) cacheableShare() float64 {
 	m := j.measured
 	if m.Load.Operation != Read || m.WorkingSetBytes <= 0 || j.computed.Cache.Bytes <= 0 {
 		return 0

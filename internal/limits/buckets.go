@@ -10,11 +10,11 @@ import (
 // Buckets estimates the credits of a target's limits over time from the I/O done. Each estimate is only as accurate as
 // the documented limit.
 type Buckets struct {
-	all []followed
+	all []creditAccount
 }
 
-// followed is the estimated credit account of one limit.
-type followed struct {
+// creditAccount is the estimated credit account of one limit.
+type creditAccount struct {
 	limit   *Limit
 	account credits.Account
 	// matters is true if one of the loads empties the bucket, or if no load empties any bucket. Percent and SecondsTo
@@ -39,7 +39,7 @@ func (c Computed) Open(loads ...Load) *Buckets {
 		limit := &c.Limits[index]
 		bucket := credits.Bucket{Baseline: limit.Baseline, Burst: limit.Burst, Size: limit.Bucket, Refill: limit.Refill}
 		if bucket.Baseline > 0 && bucket.Burst > 0 && bucket.Size > 0 && bucket.Refill > 0 {
-			made.all = append(made.all, followed{limit: limit, account: credits.Open(bucket)})
+			made.all = append(made.all, creditAccount{limit: limit, account: credits.Open(bucket)})
 		}
 	}
 	if len(made.all) == 0 {
@@ -47,7 +47,7 @@ func (c Computed) Open(loads ...Load) *Buckets {
 	}
 	some := false
 	for _, load := range loads {
-		for _, drain := range c.Course(load, math.Inf(1)).Drains {
+		for _, drain := range c.ThrottleTimeline(load, math.Inf(1)).Drains {
 			for index := range made.all {
 				if !math.IsInf(drain.Seconds, 1) && made.all[index].limit == drain.Limit {
 					made.all[index].matters, some = true, true
@@ -171,5 +171,5 @@ func (b *Buckets) Fills() map[string]Fill {
 // OpenMeasured opens an account for a bucket whose size was measured instead of documented.
 func OpenMeasured(name string, bucket credits.Bucket) *Buckets {
 	limit := &Limit{Name: name, Layer: LayerVolume, Dimension: Bytes, Baseline: bucket.Baseline, Burst: bucket.Burst, Bucket: bucket.Size, Refill: bucket.Refill, Units: 1}
-	return &Buckets{all: []followed{{limit: limit, account: credits.Open(bucket), matters: true}}}
+	return &Buckets{all: []creditAccount{{limit: limit, account: credits.Open(bucket), matters: true}}}
 }

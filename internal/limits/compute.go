@@ -98,7 +98,7 @@ func (c *Catalog) Compute(d Description, declared *v1alpha1.Limits) (Computed, e
 			parts++
 		}
 	}
-	made.whole(parts)
+	made.dropPartial(parts)
 	made.declare(declared)
 	made.machines(c, d, machineUse{traffic: reached, flowsPerNode: flows, cached: cached})
 	slices.SortStableFunc(made.Limits, func(a, b Limit) int { return depth(a.Layer) - depth(b.Layer) })
@@ -116,13 +116,13 @@ func (c *Catalog) find(v Volume, declared *v1alpha1.Limits) (resolved, error) {
 	case declared != nil && declared.Preset != "":
 		return c.preset(declared.Preset, v)
 	case declared != nil && (declared.Throughput != nil || declared.IOPS != nil):
-		return resolved{traffic: c.reached(v, nil), flowsPerNode: flowsOf(v)}, nil
+		return resolved{traffic: c.trafficOf(v, nil), flowsPerNode: flowsOf(v)}, nil
 	}
 	return c.resolve(v), nil
 }
 
-// whole removes limits that are known for only some of the volumes: they limit those volumes, not the target.
-func (made *Computed) whole(parts int) {
+// dropPartial removes limits that are known for only some of the volumes: they limit those volumes, not the target.
+func (made *Computed) dropPartial(parts int) {
 	made.Limits = slices.DeleteFunc(made.Limits, func(l Limit) bool {
 		if l.parts < parts {
 			made.note(l.Name + " is left out: it is not known for all volumes")
@@ -134,7 +134,7 @@ func (made *Computed) whole(parts int) {
 // volume adds the limits of a volume's rows; the limits of volumes that are loaded together add up. It returns false if
 // the volume shares a server that was already added.
 func (made *Computed) volume(c *Catalog, d Description, v Volume, found resolved) bool {
-	made.lack(found.missing...)
+	made.addMissing(found.missing...)
 	made.note(found.notes...)
 	count := v.count()
 	if oneServer[v.Driver] {
@@ -159,7 +159,7 @@ func (made *Computed) volume(c *Catalog, d Description, v Volume, found resolved
 			computed, missing := limit.compute(e, units{count: count, region: d.Region})
 			switch {
 			case missing != nil:
-				made.lack(*missing)
+				made.addMissing(*missing)
 			case computed != nil:
 				computed.from(of)
 				made.adapt(computed, limit, found)
@@ -182,7 +182,7 @@ func (made *Computed) adapt(computed *Limit, limit limitRow, found resolved) {
 		return
 	}
 	computed.StoredBytes = true
-	made.lack(Missing{"the compression ratio", "the store compresses, and " + computed.Name +
+	made.addMissing(Missing{"the compression ratio", "the store compresses, and " + computed.Name +
 		" counts stored bytes: more can pass, by the ratio of apparent to stored size"})
 }
 
@@ -234,7 +234,7 @@ func join(a, b string, wanted bool) string {
 	return a + "; " + b
 }
 
-func (made *Computed) lack(missing ...Missing) {
+func (made *Computed) addMissing(missing ...Missing) {
 	for _, one := range missing {
 		if !slices.Contains(made.Missing, one) {
 			made.Missing = append(made.Missing, one)

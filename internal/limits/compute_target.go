@@ -75,12 +75,12 @@ const (
 func (made *Computed) machines(c *Catalog, d Description, use machineUse) {
 	if use.traffic == anyTraffic {
 		if len(d.Clients) > 0 {
-			made.lack(Missing{presetField, "the limits of the machines are unknown, because it is unknown whether the storage is a network file system or a disk"})
+			made.addMissing(Missing{presetField, "the limits of the machines are unknown, because it is unknown whether the storage is a network file system or a disk"})
 		}
 		return
 	}
 	if len(d.Clients) == 0 {
-		made.lack(Missing{"the instance type of the client nodes", "the limits of the clients' machines are unknown (no nodes yet, or nodes without the label node.kubernetes.io/instance-type)"})
+		made.addMissing(Missing{"the instance type of the client nodes", "the limits of the clients' machines are unknown (no nodes yet, or nodes without the label node.kubernetes.io/instance-type)"})
 		return
 	}
 	// Machines of different types have different limits, so one unknown machine makes the limits of all machines
@@ -89,7 +89,7 @@ func (made *Computed) machines(c *Catalog, d Description, use machineUse) {
 	for _, machines := range d.Clients {
 		if _, known := c.machine(machines.Type); !known {
 			all = false
-			made.lack(Missing{"a row of the instance type", fmt.Sprintf("the catalog has no instance type %.60q, so the limits of the machines are unknown; add a row %s%s or %s%s to the catalog's ConfigMap", machines.Type, ec2Row, machines.Type, azureRow, machines.Type)})
+			made.addMissing(Missing{"a row of the instance type", fmt.Sprintf("the catalog has no instance type %.60q, so the limits of the machines are unknown; add a row %s%s or %s%s to the catalog's ConfigMap", machines.Type, ec2Row, machines.Type, azureRow, machines.Type)})
 		}
 	}
 	if !all {
@@ -98,14 +98,14 @@ func (made *Computed) machines(c *Catalog, d Description, use machineUse) {
 	for _, machines := range d.Clients {
 		key, _ := c.machine(machines.Type)
 		if !made.machine(c.rows[key], machines, use) {
-			made.lack(Missing{"limits of the instance type", fmt.Sprintf("the catalog's row %s has no limit for this kind of storage", key)})
+			made.addMissing(Missing{"limits of the instance type", fmt.Sprintf("the catalog's row %s has no limit for this kind of storage", key)})
 		}
 	}
 	made.flows(c, d.Clients, use)
 }
 
-// nothing is the environment of a machine, which has no capacity and no parameters.
-var nothing = environment{parameter: func(string) (string, bool) { return "", false }}
+// noEnvironment is the environment of a machine, which has no capacity and no parameters.
+var noEnvironment = environment{parameter: func(string) (string, bool) { return "", false }}
 
 // machine adds the limits of one type of nodes that apply to the traffic.
 func (made *Computed) machine(of row, machines Machines, use machineUse) (found bool) {
@@ -113,9 +113,9 @@ func (made *Computed) machine(of row, machines Machines, use machineUse) (found 
 		if limit.traffic != use.traffic && !(limit.traffic == cachedTraffic && use.cached) {
 			continue
 		}
-		computed, missing := limit.compute(nothing, units{count: machines.Nodes, each: "nodes"})
+		computed, missing := limit.compute(noEnvironment, units{count: machines.Nodes, each: "nodes"})
 		if missing != nil {
-			made.lack(*missing)
+			made.addMissing(*missing)
 			continue
 		}
 		found = true
@@ -139,12 +139,12 @@ func (made *Computed) flows(c *Catalog, machines []Machines, use machineUse) {
 		}
 		count += use.flowsPerNode * max(1, some.Nodes)
 	}
-	computed, missing := of.limits[0].compute(nothing, units{count: choose(ours, count, 1), each: "flows"})
+	computed, missing := of.limits[0].compute(noEnvironment, units{count: choose(ours, count, 1), each: "flows"})
 	if missing == nil && !ours {
 		missing = &Missing{"the number of connections per node", "the number of connections per node is unknown, and so is their total limit; one connection is limited to " + computed.Arithmetic}
 	}
 	if missing != nil {
-		made.lack(*missing)
+		made.addMissing(*missing)
 		return
 	}
 	computed.from(of)

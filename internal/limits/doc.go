@@ -7,9 +7,9 @@
 //	Description (driver, parameters, size, nodes, ...)
 //	                            v
 //	                         Compute --> Computed{Limits, Cache, Missing}
-//	                                        |  At(load)      the effective limit for a block size
-//	                                        |  Course(load)  how long each level lasts, and the refill
-//	                                        |  Spec()        as the API writes limits
+//	                                        |  At(load)                the effective limit for a block size
+//	                                        |  ThrottleTimeline(load)  how long each level lasts, and the refill
+//	                                        |  Spec()                  as the API writes limits
 //	                                        v
 //	Measured (rate, latency, CPU, credits) --> Attribute --> ranked Suspects with evidence
 //

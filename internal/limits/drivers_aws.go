@@ -10,7 +10,7 @@ import (
 // lustre resolves FSx for Lustre. The volume contains only the server's name; the class contains the deployment type.
 func lustre(v Volume, c *Catalog) resolved {
 	if v.Parameters == nil {
-		return lacking("the deployment type of the FSx for Lustre volume is unknown, because its StorageClass does not exist; set limits.preset, such as aws-fsx-lustre/persistent-2-ssd-250, and limits.capacity")
+		return unidentified("the deployment type of the FSx for Lustre volume is unknown, because its StorageClass does not exist; set limits.preset, such as aws-fsx-lustre/persistent-2-ssd-250, and limits.capacity")
 	}
 	deployment := strings.ToLower(strings.ReplaceAll(v.given("SCRATCH_1", "deploymentType"), "_", "-"))
 	storage := strings.ToLower(v.given("SSD", "storageType"))
@@ -23,7 +23,7 @@ func lustre(v Volume, c *Catalog) resolved {
 		key += "-" + storage + "-" + unit
 	}
 	if _, known := c.rows[key]; !known {
-		return lacking(fmt.Sprintf("the catalog has no %s%s", key, c.nearest(key)))
+		return unidentified(fmt.Sprintf("the catalog has no %s%s", key, c.nearest(key)))
 	}
 	found := resolved{rows: []string{key}, complete: true,
 		compressed: strings.EqualFold(v.given("NONE", "dataCompressionType"), "LZ4")}
@@ -35,18 +35,18 @@ func lustre(v Volume, c *Catalog) resolved {
 
 // smb cannot resolve an SMB share, because the share shows only its address.
 func smb(Volume, *Catalog) resolved {
-	return lacking("the server behind an SMB share cannot be discovered; set limits.preset, such as aws-fsx-windows/hdd-32, and limits.capacity")
+	return unidentified("the server behind an SMB share cannot be discovered; set limits.preset, such as aws-fsx-windows/hdd-32, and limits.capacity")
 }
 
 // ebs resolves an EBS volume: only the classes contain the type and the provisioned figures.
 func ebs(v Volume, c *Catalog) resolved {
 	if v.Parameters == nil && v.Modified["type"] == "" {
-		return lacking("the type of the EBS volume is unknown, because its StorageClass does not exist; set limits.preset, such as aws-ebs/gp2, or limits.throughput and limits.iops")
+		return unidentified("the type of the EBS volume is unknown, because its StorageClass does not exist; set limits.preset, such as aws-ebs/gp2, or limits.throughput and limits.iops")
 	}
 	kind := strings.ToLower(v.given("gp3", "type"))
 	key := "aws-ebs/" + kind
 	if _, known := c.rows[key]; !known {
-		return lacking(fmt.Sprintf("the catalog has no EBS volume type %.20q%s", kind, c.nearest(key)))
+		return unidentified(fmt.Sprintf("the catalog has no EBS volume type %.20q%s", kind, c.nearest(key)))
 	}
 	return resolved{rows: []string{key}, complete: v.Parameters != nil}
 }
@@ -54,7 +54,7 @@ func ebs(v Volume, c *Catalog) resolved {
 // efs cannot resolve an EFS file system: its limits depend on the throughput mode and on the amount of stored data, and
 // neither can be discovered.
 func efs(Volume, *Catalog) resolved {
-	return lacking("the throughput mode and the stored size of an EFS file system cannot be discovered; set limits.preset to aws-efs/bursting and limits.capacity to the stored size, or set limits.throughput")
+	return unidentified("the throughput mode and the stored size of an EFS file system cannot be discovered; set limits.preset to aws-efs/bursting and limits.capacity to the stored size, or set limits.throughput")
 }
 
 // openZFS resolves FSx for OpenZFS, whose parameters are JSON values. A volume on an existing file system does not show
@@ -62,11 +62,11 @@ func efs(Volume, *Catalog) resolved {
 func openZFS(v Volume, c *Catalog) resolved {
 	tier, given := jsonParameter(v, "ThroughputCapacity")
 	if !given {
-		return lacking("the throughput capacity of the FSx for OpenZFS file system is unknown, because the StorageClass lacks it or does not exist; set limits.preset, such as aws-fsx-openzfs/512, and limits.capacity")
+		return unidentified("the throughput capacity of the FSx for OpenZFS file system is unknown, because the StorageClass lacks it or does not exist; set limits.preset, such as aws-fsx-openzfs/512, and limits.capacity")
 	}
 	key := "aws-fsx-openzfs/" + tier
 	if _, known := c.rows[key]; !known {
-		return lacking(fmt.Sprintf("the catalog has no FSx for OpenZFS file system of %.20q MB/s%s", tier, c.nearest(key)))
+		return unidentified(fmt.Sprintf("the catalog has no FSx for OpenZFS file system of %.20q MB/s%s", tier, c.nearest(key)))
 	}
 	compression, _ := jsonParameter(v, "DataCompressionType")
 	found := resolved{rows: []string{key}, complete: true,

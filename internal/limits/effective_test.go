@@ -67,7 +67,7 @@ func TestDrains(t *testing.T) {
 		{"Azure Files v1 of 100 GiB", volume("file.csi.azure.com", "skuName=Premium_LRS", 100), "share operations", 4096, 3600, 8012.9},
 		{"EFS of 1 TiB", compute(t, Description{Volumes: []Volume{{}}}, declared("aws-efs/bursting", "1Ti")), "file system throughput", 1 << 20, 44040.2, 44040.2},
 	} {
-		course := test.of.Course(Load{BlockBytes: test.block, Operation: Write}, math.Inf(1))
+		course := test.of.ThrottleTimeline(Load{BlockBytes: test.block, Operation: Write}, math.Inf(1))
 		found := false
 		for _, drain := range course.Drains {
 			if drain.Limit.Name != test.limit {
@@ -87,7 +87,7 @@ func TestDrains(t *testing.T) {
 // TestCourse: several buckets at once. The server's disks burst for half an hour, then for ever nothing.
 func TestCourse(t *testing.T) {
 	fsx := compute(t, Description{Volumes: []Volume{{}}}, declared("aws-fsx-windows/hdd-32", "5Ti"))
-	course := fsx.Course(Load{BlockBytes: 1 << 20, Operation: Write}, math.Inf(1))
+	course := fsx.ThrottleTimeline(Load{BlockBytes: 1 << 20, Operation: Write}, math.Inf(1))
 	if len(course.Levels) != 2 || course.Levels[1].StartSeconds != 1800 {
 		t.Fatalf("%+v", course)
 	}
@@ -97,27 +97,27 @@ func TestCourse(t *testing.T) {
 		t.Errorf("that the network's burst may end before is not said: %+v", course.Unpublished)
 	}
 	// A load of half the burst drains in longer: 410.4 GB at 130 - 32 MB/s.
-	slow := fsx.Course(Load{BlockBytes: 1 << 20, Operation: Write}, 130e6)
+	slow := fsx.ThrottleTimeline(Load{BlockBytes: 1 << 20, Operation: Write}, 130e6)
 	near(t, "a slower load", slow.Levels[len(slow.Levels)-1].StartSeconds, 410.4e9/98e6)
 	if slow.Levels[0].Limit != nil {
 		t.Errorf("%+v holds a load that asks for no more", slow.Levels[0].Limit)
 	}
 	// One that asks for less than the refill never drains.
-	if idle := fsx.Course(Load{BlockBytes: 1 << 20, Operation: Write}, 30e6); len(idle.Levels) != 1 || idle.Levels[0].StartSeconds != 0 {
+	if idle := fsx.ThrottleTimeline(Load{BlockBytes: 1 << 20, Operation: Write}, 30e6); len(idle.Levels) != 1 || idle.Levels[0].StartSeconds != 0 {
 		t.Errorf("%+v", idle)
 	}
 	// Two buckets of a P20, one after the other: bytes at 64 KiB, 3,500 IOPS let 229 MB/s pass, so 170 MB/s
 	// hold for 1,800 s; operations then cost 2,288.8 a second, which the disk's 2,300 refill.
 	p20 := compute(t, Description{Volumes: []Volume{{Driver: "disk.csi.azure.com", Parameters: class("skuName=Premium_LRS"), CapacityBytes: 512 * gi}}}, nil)
-	both := p20.Course(Load{BlockBytes: 65536, Operation: Write}, math.Inf(1))
+	both := p20.ThrottleTimeline(Load{BlockBytes: 65536, Operation: Write}, math.Inf(1))
 	near(t, "the second level", both.Levels[1].BytesPerSecond, 150e6)
 	if len(both.Levels) != 2 || both.Levels[0].Limit.Name != "disk throughput" || !both.Levels[0].Burst || both.Levels[1].Burst {
 		t.Errorf("%+v", both.Levels)
 	}
-	if none := (Computed{}).Course(Load{BlockBytes: 4096}, math.Inf(1)); len(none.Levels) != 0 {
+	if none := (Computed{}).ThrottleTimeline(Load{BlockBytes: 4096}, math.Inf(1)); len(none.Levels) != 0 {
 		t.Errorf("%+v of nothing", none)
 	}
-	if none := fsx.Course(Load{}, math.Inf(1)); len(none.Levels) != 0 {
+	if none := fsx.ThrottleTimeline(Load{}, math.Inf(1)); len(none.Levels) != 0 {
 		t.Errorf("%+v of a load of unknown size", none)
 	}
 }

@@ -55,8 +55,8 @@ func parseFigure(node *yaml.Node, kinds ...kind) (*figure, error) {
 	return text.parse(kinds)
 }
 
-// part is one part of a figure: its text, the variable that receives its value, and whether it is per capacity.
-type part struct {
+// figurePart is one part of a figure: its text, the variable that receives its value, and whether it is per capacity.
+type figurePart struct {
 	field, text string
 	into        **quantity
 	perCapacity bool
@@ -64,31 +64,31 @@ type part struct {
 
 func (t figureText) parse(kinds []kind) (*figure, error) {
 	made := &figure{roundUp: t.RoundUp, optional: t.Optional, parameter: t.Parameter, perCapacity: t.PerCapacityParameter, times: t.Times}
-	parts := []part{
+	parts := []figurePart{
 		{"base", t.Base, &made.base, false}, {"min", t.Min, &made.min, false}, {"max", t.Max, &made.max, false},
 		{"default", t.Default, &made.preset, false}, {"mostEach", t.MostEach, &made.mostEach, true},
 		{"parameterUnit", one(t.ParameterUnit), &made.parameterUnit, false}, {"perCapacityUnit", one(t.PerCapacityUnit), &made.perCapacityUnit, true},
 	}
 	each := make([]*quantity, len(t.Each))
 	for index, text := range t.Each {
-		parts = append(parts, part{"each", text, &each[index], true})
+		parts = append(parts, figurePart{"each", text, &each[index], true})
 	}
-	for _, part := range parts {
-		if part.text == "" {
+	for _, figurePart := range parts {
+		if figurePart.text == "" {
 			continue
 		}
-		q, err := parseQuantity(part.text, kinds...)
+		q, err := parseQuantity(figurePart.text, kinds...)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", part.field, err)
+			return nil, fmt.Errorf("%s: %w", figurePart.field, err)
 		}
-		if (q.unit.perBytes > 0) != part.perCapacity {
-			return nil, fmt.Errorf("%s: %q is %s; %s", part.field, part.text,
-				choose(part.perCapacity, "a plain figure", "a figure per GiB or TiB"),
-				choose(part.perCapacity, "write it per GiB or TiB, such as 3 IOPS/GiB", "write it without the capacity, or under each"))
+		if (q.unit.perBytes > 0) != figurePart.perCapacity {
+			return nil, fmt.Errorf("%s: %q is %s; %s", figurePart.field, figurePart.text,
+				choose(figurePart.perCapacity, "a plain figure", "a figure per GiB or TiB"),
+				choose(figurePart.perCapacity, "write it per GiB or TiB, such as 3 IOPS/GiB", "write it without the capacity, or under each"))
 		}
 		kinds = []kind{q.unit.kind}
 		made.kind = q.unit.kind
-		*part.into = &q
+		*figurePart.into = &q
 	}
 	for _, q := range each {
 		made.each = append(made.each, *q)

@@ -48,7 +48,7 @@ func (f *Fill) left() bool { return f != nil && !f.Emptied && f.Least > spent }
 
 // fill returns the fill of a limit; nil if its credits are not tracked.
 func (m Measured) fill(limit *Limit) *Fill {
-	if fill, followed := m.Credits[limit.Name]; followed {
+	if fill, creditAccount := m.Credits[limit.Name]; creditAccount {
 		return &fill
 	}
 	return nil
@@ -121,9 +121,9 @@ func (r Rate) shareOf(ceiling Rate) float64 {
 	return share
 }
 
-// little returns the share of the requested operations that were outstanding, by Little's law; false if it is not
-// known.
-func (m Measured) little() (float64, bool) {
+// outstandingShare returns the share of the requested operations that were outstanding, by Little's law; false if it is
+// not known.
+func (m Measured) outstandingShare() (float64, bool) {
 	if m.LatencySeconds <= 0 || m.Outstanding <= 0 || m.OperationsPerSecond <= 0 {
 		return 0, false
 	}

@@ -61,9 +61,9 @@ type Main struct {
 // returns false if no bucket is published, or if several are and the load empties none.
 func (c Computed) Main(load Load) (Main, bool) {
 	if load.BlockBytes <= 0 {
-		load.BlockBytes, c = 1<<20, c.only(Bytes)
+		load.BlockBytes, c = 1<<20, c.ofDimension(Bytes)
 	}
-	course := c.Course(load, math.Inf(1))
+	course := c.ThrottleTimeline(load, math.Inf(1))
 	var first *Drain
 	for index := range course.Drains {
 		if drain := &course.Drains[index]; first == nil || drain.Seconds < first.Seconds {
@@ -87,8 +87,8 @@ func (c Computed) Main(load Load) (Main, bool) {
 	return made, true
 }
 
-// only returns the limits of a dimension.
-func (c Computed) only(of Dimension) Computed {
+// ofDimension returns the limits of a dimension.
+func (c Computed) ofDimension(of Dimension) Computed {
 	var kept []Limit
 	for _, limit := range c.Limits {
 		if limit.Dimension == of {
@@ -174,7 +174,7 @@ func (l *Limit) CreditBytes(load Load) float64 {
 // start, else the baseline. It returns 0 if nothing bursts.
 func (c Computed) Settled(load Load) float64 {
 	if load.BlockBytes > 0 {
-		if levels := c.Course(load, math.Inf(1)).Levels; len(levels) > 1 {
+		if levels := c.ThrottleTimeline(load, math.Inf(1)).Levels; len(levels) > 1 {
 			return levels[len(levels)-1].BytesPerSecond
 		}
 		if at := c.At(load); at.Burst.Limit != nil && at.Burst.BytesPerSecond > at.Baseline.BytesPerSecond {

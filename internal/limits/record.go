@@ -62,14 +62,14 @@ func Record(target string, d Description, computed Computed) v1alpha1.StorageDes
 }
 
 func recordVolume(v Volume) v1alpha1.VolumeDescription {
-	made := v1alpha1.VolumeDescription{Driver: v1alpha1.Truncate(v.Driver, 253), SizeBytes: v.CapacityBytes, MountOptions: tellingOptions(v.MountOptions)}
+	made := v1alpha1.VolumeDescription{Driver: v1alpha1.Truncate(v.Driver, 253), SizeBytes: v.CapacityBytes, MountOptions: descriptiveOptions(v.MountOptions)}
 	if count := v.count(); count > 1 {
 		made.Count = int32(min(count, math.MaxInt32))
 	}
 	merged := map[string]string{}
 	for _, from := range []map[string]string{v.Parameters, v.Attributes, v.Modified} {
 		for key, value := range from {
-			if telling(key) {
+			if describesStorage(key) {
 				merged[v1alpha1.Truncate(key, maxName)] = v1alpha1.Truncate(value, 256)
 			}
 		}
@@ -86,8 +86,9 @@ func recordVolume(v Volume) v1alpha1.VolumeDescription {
 	return made
 }
 
-// telling reports whether a parameter may describe the storage. Names of Secrets and of the volume's creator do not.
-func telling(parameter string) bool {
+// describesStorage reports whether a parameter may describe the storage. Names of Secrets and of the volume's creator
+// do not.
+func describesStorage(parameter string) bool {
 	low := strings.ToLower(parameter)
 	return !strings.Contains(low, "secret") && !strings.Contains(low, "password") && !strings.HasPrefix(low, "csi.storage.k8s.io/") &&
 		!strings.HasPrefix(low, "storage.kubernetes.io/")
@@ -100,7 +101,7 @@ var optionsThatMatter = []string{"actimeo", "acdirmax", "acdirmin", "acregmax", 
 	"multichannel", "noac", "noatime", "nobarrier", "nobrl", "nocto", "noflock", "nolease", "nostrictsync", "nconnect", "proto", "rasize", "ro", "rsize",
 	"rw", "seal", "sign", "soft", "sync", "tls", "vers", "wsize", "writeback", "xprtsec"}
 
-func tellingOptions(given []string) []string {
+func descriptiveOptions(given []string) []string {
 	found := map[string]bool{}
 	for _, options := range given {
 		for option := range strings.SplitSeq(options, ",") {

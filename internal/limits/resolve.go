@@ -24,8 +24,8 @@ type resolved struct {
 	notes      []string
 }
 
-// lacking returns the result for a volume that cannot be identified unless limits.preset names it.
-func lacking(what string) resolved { return resolved{missing: []Missing{{presetField, what}}} }
+// unidentified returns the result for a volume that cannot be identified unless limits.preset names it.
+func unidentified(what string) resolved { return resolved{missing: []Missing{{presetField, what}}} }
 
 // driver says how machines reach the volumes of a CSI driver, and how to identify the volumes.
 type driver struct {
@@ -51,10 +51,10 @@ const presetField = "limits.preset"
 func (c *Catalog) resolve(v Volume) resolved {
 	by, known := drivers[v.Driver]
 	if v.Driver == "" {
-		return lacking("the volume has no CSI driver, so its limits cannot be discovered; set limits.preset, or limits.throughput and limits.iops")
+		return unidentified("the volume has no CSI driver, so its limits cannot be discovered; set limits.preset, or limits.throughput and limits.iops")
 	}
 	if !known {
-		return lacking(fmt.Sprintf("the catalog has no CSI driver %q; set limits.preset, or limits.throughput and limits.iops", v.Driver))
+		return unidentified(fmt.Sprintf("the catalog has no CSI driver %q; set limits.preset, or limits.throughput and limits.iops", v.Driver))
 	}
 	found := by.find(v, c)
 	found.traffic, found.flowsPerNode = by.traffic, flowsOf(v)
@@ -68,14 +68,14 @@ func (c *Catalog) preset(name string, v Volume) (resolved, error) {
 		rows, known = []string{name}, true
 	}
 	if !known {
-		return resolved{}, &UnknownPresetError{Preset: name, Remedy: "does not exist in the catalog of limits; " + c.alike(name) + "; or set limits.throughput and limits.iops"}
+		return resolved{}, &UnknownPresetError{Preset: name, Remedy: "does not exist in the catalog of limits; " + c.similarPresets(name) + "; or set limits.throughput and limits.iops"}
 	}
-	return resolved{rows: rows, traffic: c.reached(v, rows), flowsPerNode: flowsOf(v)}, nil
+	return resolved{rows: rows, traffic: c.trafficOf(v, rows), flowsPerNode: flowsOf(v)}, nil
 }
 
-// reached returns the kind of traffic by which a machine reaches a volume: by its driver, or else by its rows. A row
+// trafficOf returns the kind of traffic by which a machine reaches a volume: by its driver, or else by its rows. A row
 // with a network limit is reached over the network. It returns anyTraffic if the kind is not known.
-func (c *Catalog) reached(v Volume, rows []string) traffic {
+func (c *Catalog) trafficOf(v Volume, rows []string) traffic {
 	if by, known := drivers[v.Driver]; known {
 		return by.traffic
 	}

@@ -27,8 +27,8 @@ type Drain struct {
 	RefillSeconds float64
 }
 
-// Course is the rate of a load over time, from full buckets until the rate no longer changes.
-type Course struct {
+// ThrottleTimeline is the rate of a load over time, from full buckets until the rate no longer changes.
+type ThrottleTimeline struct {
 	Levels []Level
 	// Drains of every limit with a published bucket.
 	Drains []Drain
@@ -37,8 +37,8 @@ type Course struct {
 	Unpublished []*Limit
 }
 
-// bucketOf is the account of a limit's credits during a course.
-type bucketOf struct {
+// limitBucket is the account of a limit's credits during a course.
+type limitBucket struct {
 	limit   *Limit
 	account credits.Account
 	bound   float64 // operations per second, with credits
@@ -47,10 +47,10 @@ type bucketOf struct {
 	drained float64
 }
 
-// Course computes the course from full buckets for a load of demandBytesPerSecond; math.Inf(1) is unlimited demand. The
+// ThrottleTimeline computes the timeline from full buckets for a load of demandBytesPerSecond; math.Inf(1) is unlimited demand. The
 // block size of the load must be known.
-func (c Computed) Course(load Load, demandBytesPerSecond float64) Course {
-	made := Course{}
+func (c Computed) ThrottleTimeline(load Load, demandBytesPerSecond float64) ThrottleTimeline {
+	made := ThrottleTimeline{}
 	if load.BlockBytes <= 0 {
 		return made
 	}
@@ -73,7 +73,7 @@ func (c Computed) Course(load Load, demandBytesPerSecond float64) Course {
 		}
 		level.BytesPerSecond = level.OperationsPerSecond * load.BlockBytes
 		for _, bucket := range buckets {
-			level.Seconds = min(level.Seconds, bucket.lasts(level.OperationsPerSecond))
+			level.Seconds = min(level.Seconds, bucket.secondsLeft(level.OperationsPerSecond))
 		}
 		made.Levels = append(made.Levels, level)
 		if math.IsInf(level.Seconds, 1) {
@@ -96,7 +96,7 @@ func (l *Level) take(operations float64, limit *Limit, burst bool) {
 }
 
 // buckets returns the applicable limits with credits, and the bounds of the others.
-func (c Computed) buckets(load Load) (with []*bucketOf, fixed []Bound) {
+func (c Computed) buckets(load Load) (with []*limitBucket, fixed []Bound) {
 	for index := range c.Limits {
 		limit := &c.Limits[index]
 		if !limit.applies(load) {
@@ -107,14 +107,14 @@ func (c Computed) buckets(load Load) (with []*bucketOf, fixed []Bound) {
 			fixed = append(fixed, bound)
 			continue
 		}
-		with = append(with, &bucketOf{limit: limit, bound: bound.OperationsPerSecond, counted: limit.Burst / bound.OperationsPerSecond, drained: math.Inf(1),
+		with = append(with, &limitBucket{limit: limit, bound: bound.OperationsPerSecond, counted: limit.Burst / bound.OperationsPerSecond, drained: math.Inf(1),
 			account: credits.Open(credits.Bucket{Baseline: limit.Baseline, Burst: limit.Burst, Size: limit.Bucket, Refill: limit.Refill})})
 	}
 	return with, fixed
 }
 
-// lasts returns how long the credits last at a rate of operations per second.
-func (b *bucketOf) lasts(operations float64) float64 {
+// secondsLeft returns how long the credits last at a rate of operations per second.
+func (b *limitBucket) secondsLeft(operations float64) float64 {
 	if b.empty {
 		return math.Inf(1)
 	}
@@ -124,11 +124,11 @@ func (b *bucketOf) lasts(operations float64) float64 {
 }
 
 // spend spends the credits of a level.
-func (b *bucketOf) spend(level Level, start float64) {
+func (b *limitBucket) spend(level Level, start float64) {
 	if b.empty {
 		return
 	}
-	if b.lasts(level.OperationsPerSecond) <= level.Seconds*(1+1e-9) {
+	if b.secondsLeft(level.OperationsPerSecond) <= level.Seconds*(1+1e-9) {
 		b.account.Emptied()
 		b.empty, b.drained = true, start+level.Seconds
 		return
@@ -137,7 +137,7 @@ func (b *bucketOf) spend(level Level, start float64) {
 }
 
 // finish adds the drains, and the limits with bursts of unpublished length.
-func (c *Course) finish(of Computed, load Load, buckets []*bucketOf) {
+func (c *ThrottleTimeline) finish(of Computed, load Load, buckets []*limitBucket) {
 	for _, bucket := range buckets {
 		c.Drains = append(c.Drains, Drain{Limit: bucket.limit, Seconds: bucket.drained, RefillSeconds: bucket.account.Bucket().FillSeconds(100)})
 	}

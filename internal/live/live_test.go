@@ -111,7 +111,7 @@ var worlds = map[string]struct {
 	"idle":  {3, 13 * time.Minute, func(run *v1alpha1.BenchmarkRun) { run.Status.Live.Operations = nil }},
 	"failed": {2, 10 * time.Minute, func(run *v1alpha1.BenchmarkRun) {
 		run.Status.EndTime, run.Status.Stage, run.Status.Live = at(9*time.Minute), v1alpha1.StageFailed, nil
-		run.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionFailed, Status: metav1.ConditionTrue, Reason: "Stopped", Message: "the command got the signal: interrupt"}}
+		run.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionFailed, Status: metav1.ConditionTrue, Reason: "Stopped", Message: "the command received the signal: interrupt"}}
 	}},
 }
 
@@ -163,7 +163,7 @@ func TestLinesAfterTheDeadline(t *testing.T) {
 	var told bytes.Buffer
 	run, planned := world(t, 1, func(run *v1alpha1.BenchmarkRun) {
 		run.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionFailed, Status: metav1.ConditionTrue,
-			Reason: v1alpha1.ReasonDeadlineExceeded, Message: "the run was still going 40s after its start, which is its activeDeadline"}}
+			Reason: v1alpha1.ReasonDeadlineExceeded, Message: "the run did not finish within its activeDeadline (40s)"}}
 	})
 	lines := NewLines(&told, planned, start)
 	for seconds := range 25 {

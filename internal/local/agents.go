@@ -55,7 +55,7 @@ func StartAgent(command []string, config agent.Config, locks ...*os.File) (_ *Ag
 	for i := range parent {
 		read, write, err := os.Pipe()
 		if err != nil {
-			return nil, fmt.Errorf("make a pipe to an agent: %w", err)
+			return nil, fmt.Errorf("create a pipe to an agent: %w", err)
 		}
 		parent[i], child[i] = write, read
 		if i == fdReady-fdConfig {
@@ -103,7 +103,7 @@ func (p *Agent) Follow(ended func(message string)) {
 		err := p.command.Wait()
 		_ = p.lifeline.Close()
 		close(p.exited)
-		message := "its process ended"
+		message := "its process exited"
 		if err != nil {
 			message += ": " + err.Error()
 		}
@@ -118,7 +118,7 @@ func (p *Agent) locate(ctx context.Context) (string, error) {
 	defer func() { _ = p.ready.Close() }()
 	line, err := bufio.NewReader(p.ready).ReadString('\n')
 	if err != nil {
-		return "", fmt.Errorf("the agent did not say where it listens: %w", err)
+		return "", fmt.Errorf("the agent did not report its address: %w", err)
 	}
 	return line[:len(line)-1], nil
 }

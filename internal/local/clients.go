@@ -41,7 +41,7 @@ func (r *runner) add(key decide.ClientKey) error {
 	t := r.targets[key.Target]
 	bundle, err := r.authority.Client(key.Target, key.Index)
 	if err != nil {
-		return fmt.Errorf("make the identity of client %s: %w", key, err)
+		return fmt.Errorf("create the identity of client %s: %w", key, err)
 	}
 	spawned, err := StartAgent(r.options.AgentCommand, agent.Config{
 		RunUID:       string(r.run.UID),

@@ -49,7 +49,7 @@ func InRunner(parent context.Context) (ctx context.Context, journal *Journal, st
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
-		cancel(fmt.Errorf("the command got the signal: %s", <-signals))
+		cancel(fmt.Errorf("the command received the signal: %s", <-signals))
 	}()
 	return ctx, NewJournal(os.NewFile(fdJournal, "journal")), func() { signal.Stop(signals) }, true
 }
@@ -59,19 +59,19 @@ func InRunner(parent context.Context) (ctx context.Context, journal *Journal, st
 // series, and returns dead's exit code.
 func Guard(arguments []string, dead func(*v1alpha1.BenchmarkRun, *series.Log, error) int) (int, error) {
 	if err := process.SetSubreaper(); err != nil {
-		return 0, fmt.Errorf("become the parent of orphans: %w", err)
+		return 0, fmt.Errorf("become the subreaper of orphaned processes: %w", err)
 	}
 	program, err := os.Executable()
 	if err != nil {
-		return 0, fmt.Errorf("find this program: %w", err)
+		return 0, fmt.Errorf("find the path of this program: %w", err)
 	}
 	journal, journalWriter, err := os.Pipe()
 	if err != nil {
-		return 0, fmt.Errorf("make a pipe to the runner: %w", err)
+		return 0, fmt.Errorf("create a pipe to the runner: %w", err)
 	}
 	lifelineReader, lifeline, err := os.Pipe()
 	if err != nil {
-		return 0, fmt.Errorf("make a pipe to the runner: %w", err)
+		return 0, fmt.Errorf("create a pipe to the runner: %w", err)
 	}
 	defer func() { _ = lifeline.Close() }()
 	runner := exec.Command(program, arguments...)
@@ -97,7 +97,7 @@ func Guard(arguments []string, dead func(*v1alpha1.BenchmarkRun, *series.Log, er
 		return max(code, 0), nil
 	}
 	left := clean(entry.Entry)
-	return dead(epitaph(entry.Entry, runner.ProcessState.String(), left), &entry.series, errors.Join(journalErr, left)), nil
+	return dead(interruptedRun(entry.Entry, runner.ProcessState.String(), left), &entry.series, errors.Join(journalErr, left)), nil
 }
 
 // clean waits for the agents of a dead runner, kills those that do not exit, and removes their data.
@@ -105,7 +105,7 @@ func clean(entry Entry) error {
 	deadline := time.Now().Add(abandonTimeout)
 	for time.Now().Before(deadline) {
 		below, err := process.Descendants(os.Getpid())
-		if err == nil && len(living(below)) == 0 {
+		if err == nil && len(running(below)) == 0 {
 			break
 		}
 		time.Sleep(50 * time.Millisecond)
@@ -119,7 +119,7 @@ func clean(entry Entry) error {
 	return errors.Join(problems...)
 }
 
-func living(processes []process.Process) []process.Process {
+func running(processes []process.Process) []process.Process {
 	var found []process.Process
 	for _, p := range processes {
 		if p.State != 'Z' {
@@ -129,17 +129,17 @@ func living(processes []process.Process) []process.Process {
 	return found
 }
 
-// Stillborn returns the record of a run whose runner died before the run began; nil if none can be created.
-func Stillborn(options Options) *v1alpha1.BenchmarkRun {
+// NeverStarted returns the record of a run whose runner died before the run began; nil if none can be created.
+func NeverStarted(options Options) *v1alpha1.BenchmarkRun {
 	run, err := newRun(options)
 	if err != nil {
 		return nil
 	}
-	return epitaph(Entry{Run: run}, "before the run began", nil)
+	return interruptedRun(Entry{Run: run}, "before the run started", nil)
 }
 
-// epitaph returns the record of a run whose runner died; nil if the runner reported no run.
-func epitaph(entry Entry, state string, left error) *v1alpha1.BenchmarkRun {
+// interruptedRun returns the record of a run whose runner died; nil if the runner reported no run.
+func interruptedRun(entry Entry, state string, left error) *v1alpha1.BenchmarkRun {
 	if entry.Run == nil {
 		return nil
 	}

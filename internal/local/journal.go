@@ -50,16 +50,16 @@ func (j *Journal) Write(entry Entry) {
 	_, _ = j.w.Write(append(line, '\n'))
 }
 
-// told accumulates a runner's entries.
-type told struct {
+// journalSummary accumulates a runner's entries.
+type journalSummary struct {
 	Entry
 	series series.Log
 }
 
 // readJournal reads until the writer exits. It returns the latest state of the run, the series of its steps, the
 // data to remove, and whether the result was printed.
-func readJournal(r io.Reader) (told, error) {
-	var sum told
+func readJournal(r io.Reader) (journalSummary, error) {
+	var sum journalSummary
 	decoder := json.NewDecoder(r)
 	for {
 		var entry Entry

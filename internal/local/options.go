@@ -45,7 +45,7 @@ type Progress = drive.Progress
 func newRun(options Options) (*v1alpha1.BenchmarkRun, error) {
 	var random [16]byte
 	if _, err := rand.Read(random[:]); err != nil {
-		return nil, fmt.Errorf("make the run's UID: %w", err)
+		return nil, fmt.Errorf("create the run's UID: %w", err)
 	}
 	return record.New(record.Identity{
 		Name:      options.Benchmark.Name + "-" + hex.EncodeToString(random[:3]),
@@ -68,7 +68,7 @@ func benchmarkUID(benchmark *v1alpha1.StorageBenchmark, target string, directori
 	for _, directory := range directories {
 		absolute, err := filepath.Abs(directory)
 		if err != nil {
-			return "", fmt.Errorf("make the path %s absolute: %w", directory, err)
+			return "", fmt.Errorf("resolve the path %s: %w", directory, err)
 		}
 		name += "\x00" + absolute
 	}

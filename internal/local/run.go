@@ -42,7 +42,7 @@ type runner struct {
 // An error means that no run was created.
 func Run(ctx context.Context, options Options) (*v1alpha1.BenchmarkRun, error) {
 	if err := process.SetSubreaper(); err != nil {
-		return nil, fmt.Errorf("become the parent of orphans: %w", err)
+		return nil, fmt.Errorf("become the subreaper of orphaned processes: %w", err)
 	}
 	if err := checkTools(options.Plan, options.Run); err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func Run(ctx context.Context, options Options) (*v1alpha1.BenchmarkRun, error) {
 	if err := r.prove(); err != nil {
 		return nil, err
 	}
-	if err := r.identify(); err != nil {
+	if err := r.createIdentities(); err != nil {
 		return nil, err
 	}
 	r.conductor = conductor.New(conductor.Options{RunUID: string(run.UID), Epoch: 1, LossTimeout: lossTimeout,
@@ -83,10 +83,10 @@ func Run(ctx context.Context, options Options) (*v1alpha1.BenchmarkRun, error) {
 
 func (r *runner) now() time.Time { return r.conductor.Reference.Now() }
 
-func (r *runner) identify() error {
+func (r *runner) createIdentities() error {
 	master, err := identity.NewMaster()
 	if err != nil {
-		return fmt.Errorf("make the run's identities: %w", err)
+		return fmt.Errorf("create the run's identities: %w", err)
 	}
 	deadline, err := r.options.Run.ActiveDeadline.Parse()
 	if err != nil {
@@ -94,7 +94,7 @@ func (r *runner) identify() error {
 	}
 	r.authority, err = identity.ForRun(master, string(r.run.UID), identity.ValidityOf(time.Now(), deadline, time.Hour))
 	if err != nil {
-		return fmt.Errorf("make the run's identities: %w", err)
+		return fmt.Errorf("create the run's identities: %w", err)
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ func (r *runner) clear() error {
 		r.left = append(r.left, t.sweep()...)
 	}
 	for _, t := range r.targets {
-		t.clearLeft(r.run)
+		t.removeOrphans(r.run)
 	}
 	return err
 }

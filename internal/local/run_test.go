@@ -49,7 +49,7 @@ func TestEpitaphWithoutData(t *testing.T) {
 			t.Fatal(problems.ToAggregate())
 		}
 		run := record.New(record.Identity{Name: "b-1"}, benchmark.Run(), planned)
-		got := epitaph(Entry{Run: run, Data: test.data}, "signal: killed", errors.New("still alive after SIGKILL: 7 (fio)"))
+		got := interruptedRun(Entry{Run: run, Data: test.data}, "signal: killed", errors.New("still alive after SIGKILL: 7 (fio)"))
 		if len(got.Status.DataLeft) != 1 || got.Status.DataLeft[0].Path != test.want || !strings.Contains(got.Status.DataLeft[0].Reason, "still alive") {
 			t.Errorf("%s: left %+v", name, got.Status.DataLeft)
 		}

@@ -85,7 +85,7 @@ func (r *runner) proveTarget(spec *v1alpha1.Target) error {
 		}
 		for _, other := range added.volumes {
 			if other.mount.Device == mount.Device && other.mount.Inode == mount.Inode {
-				return fmt.Errorf("%s and %s are one directory: give each volume one of its own", other.mount.Path, mount.Path)
+				return fmt.Errorf("%s and %s are the same directory: use a separate directory for each volume", other.mount.Path, mount.Path)
 			}
 		}
 		readOnly = append(readOnly, only)
@@ -130,8 +130,8 @@ func (r *runner) proveDirectory(spec *v1alpha1.Target, directory string) (mount 
 		return mount, false, err
 	}
 	if first := r.options.Plan.FirstChange(spec); first != "" {
-		return mount, false, fmt.Errorf("phase %s writes to it, and %w. With dataPolicy: Retain, phases of fio can read there what an earlier run has "+
-			"laid out under the same prepare phases", first, err)
+		return mount, false, fmt.Errorf("phase %s writes to it, but %w. With dataPolicy: Retain, fio phases can read data that an earlier run with "+
+			"the same prepare phases has laid out", first, err)
 	}
 	mount, err = dataset.ProveMount(directory, dataset.Expectation{ReadOnly: true})
 	return mount, true, err
@@ -200,10 +200,10 @@ func (t *target) sweep() []v1alpha1.DataLeft {
 	return left
 }
 
-// clearLeft removes the data of other local runs that ended without removing it, for example because all their
+// removeOrphans removes the data of other local runs that ended without removing it, for example because all their
 // processes were killed, except data that was to be kept. Their free locks prove that they have ended, which is
 // reliable only on local file systems.
-func (t *target) clearLeft(run *v1alpha1.BenchmarkRun) {
+func (t *target) removeOrphans(run *v1alpha1.BenchmarkRun) {
 	ctx, cancel := context.WithTimeout(context.Background(), leftTimeout)
 	defer cancel()
 	removed := 0
@@ -217,7 +217,7 @@ func (t *target) clearLeft(run *v1alpha1.BenchmarkRun) {
 			continue // cleanup is best effort
 		}
 		for _, uid := range others {
-			found, err := dataset.RemoveLeft(ctx, one.mount, dataset.Behind{BenchmarkUID: uid, Installation: installationName, Locked: true,
+			found, err := dataset.RemoveOrphans(ctx, one.mount, dataset.OrphanFilter{BenchmarkUID: uid, Installation: installationName, Locked: true,
 				Holder: dataset.Holder{Instance: string(run.UID), Run: run.Name, RunUID: string(run.UID), Host: "this machine"}})
 			removed += found.Removed
 			stays = append(stays, found.Stays...)
@@ -229,9 +229,9 @@ func (t *target) clearLeft(run *v1alpha1.BenchmarkRun) {
 	if removed == 0 {
 		return // other runs are active there or have kept their data: nothing to report
 	}
-	message := fmt.Sprintf("target %s: %d directories of clients were removed that runs on this machine had left", t.name, removed)
+	message := fmt.Sprintf("target %s: removed %d client directories left by earlier runs on this machine", t.name, removed)
 	if len(stays) > 0 {
-		message += "; some stay: " + strings.Join(stays, "; ")
+		message += "; others remain: " + strings.Join(stays, "; ")
 	}
 	record.Warn(run, v1alpha1.Warning{Type: v1alpha1.WarningDataLeftBehind, Severity: v1alpha1.SeverityInfo, Message: v1alpha1.Truncate(message, 512)})
 }

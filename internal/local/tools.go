@@ -11,9 +11,9 @@ import (
 
 // packages describes where to get programs that are rarely preinstalled.
 var packages = map[string]string{
-	"ior":          "it comes with IOR (github.com/hpc/ior, or the package ior of openSUSE)",
-	"mdtest":       "it comes with IOR (github.com/hpc/ior, or the package ior of openSUSE)",
-	engine.ToolMPI: "it comes with Open MPI (the package openmpi-bin of Debian, openmpi4 of openSUSE)",
+	"ior":          "it is part of IOR (github.com/hpc/ior, or package ior of openSUSE)",
+	"mdtest":       "it is part of IOR (github.com/hpc/ior, or package ior of openSUSE)",
+	engine.ToolMPI: "it is part of Open MPI (package openmpi-bin of Debian, openmpi4 of openSUSE)",
 }
 
 // checkTools finds missing programs of MPI jobs before anything is written. The agents check fio.
@@ -25,7 +25,7 @@ func checkTools(planned plan.Plan, run *v1alpha1.RunSpec) error {
 				continue
 			}
 			if _, err := exec.LookPath(name); err != nil {
-				return fmt.Errorf("target %s: its workload needs the program %s, which is not in the PATH of this machine: %s; install it, or run the benchmark in a cluster",
+				return fmt.Errorf("target %s: the workload needs %s, which is not in PATH: %s; install it, or run the benchmark in a cluster",
 					target.Name, name, from)
 			}
 		}

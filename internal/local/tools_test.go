@@ -21,7 +21,7 @@ func TestMissingToolsAreFound(t *testing.T) {
 	}
 	for _, name := range []string{"ior", "mdtest", "mpirun"} {
 		err := checkTools(planned, benchmark.Run())
-		if err == nil || !strings.Contains(err.Error(), "target a: its workload needs the program "+name+",") || !strings.Contains(err.Error(), "it comes with") {
+		if err == nil || !strings.Contains(err.Error(), "target a: the workload needs "+name+",") || !strings.Contains(err.Error(), "it is part of") {
 			t.Errorf("without %s: %v", name, err)
 		}
 		if err := os.WriteFile(filepath.Join(folder, name), []byte("#!/bin/false\n"), 0o755); err != nil {

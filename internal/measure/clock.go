@@ -30,7 +30,7 @@ type ClockOffset struct {
 // instants, or subtracted from them, then fit an int64.
 func EstimateClock(trips []RoundTrip) (ClockOffset, error) {
 	if len(trips) == 0 {
-		return ClockOffset{}, errors.New("estimate clock: there was no round trip")
+		return ClockOffset{}, errors.New("estimate clock: no round trips")
 	}
 	var best RoundTrip
 	for i, trip := range trips {
@@ -42,7 +42,7 @@ func EstimateClock(trips []RoundTrip) (ClockOffset, error) {
 			{trip.LocalSendNanoseconds, MaxInstant}, {trip.RemoteNanoseconds, MaxInstant / 2}, {trip.LocalReceiveNanoseconds, MaxInstant},
 		} {
 			if instant.at < -instant.most || instant.at > instant.most {
-				return ClockOffset{}, fmt.Errorf("estimate clock: round trip %d has the time %d ns, which is out of range", i, instant.at)
+				return ClockOffset{}, fmt.Errorf("estimate clock: the time %d ns of round trip %d is out of range", instant.at, i)
 			}
 		}
 		if i == 0 || trip.length() < best.length() {
@@ -87,9 +87,9 @@ type RemoteClock struct {
 func CombineClocks(first, last ClockOffset) RemoteClock {
 	var drift uint64 // 0 unless last is later
 	if last.RemoteNanoseconds > first.RemoteNanoseconds {
-		drift = apart(first.RemoteNanoseconds, last.RemoteNanoseconds) / 1_000_000 * maxDriftPPM
+		drift = distance(first.RemoteNanoseconds, last.RemoteNanoseconds) / 1_000_000 * maxDriftPPM
 	}
-	if apart(first.OffsetNanoseconds, last.OffsetNanoseconds) <= drift {
+	if distance(first.OffsetNanoseconds, last.OffsetNanoseconds) <= drift {
 		return RemoteClock{first: first, last: last, UncertaintyNanoseconds: max(first.UncertaintyNanoseconds, last.UncertaintyNanoseconds)}
 	}
 	lowFirst, highFirst := first.bounds()
@@ -102,9 +102,9 @@ func CombineClocks(first, last ClockOffset) RemoteClock {
 
 // constantClock has one offset, between low and high.
 func constantClock(low, high int64) RemoteClock {
-	half := apart(low, high) / 2
-	offset := ClockOffset{OffsetNanoseconds: low + int64(half)}                                             // #nosec G115 -- half of it fits
-	return RemoteClock{first: offset, last: offset, UncertaintyNanoseconds: int64(apart(low, high) - half)} // #nosec G115 -- as above
+	half := distance(low, high) / 2
+	offset := ClockOffset{OffsetNanoseconds: low + int64(half)}                                                // #nosec G115 -- half of it fits
+	return RemoteClock{first: offset, last: offset, UncertaintyNanoseconds: int64(distance(low, high) - half)} // #nosec G115 -- as above
 }
 
 // ToLocal translates an instant of the remote clock to the local one.
@@ -121,5 +121,5 @@ func (c ClockOffset) bounds() (low, high int64) {
 	return c.OffsetNanoseconds - c.UncertaintyNanoseconds, c.OffsetNanoseconds + c.UncertaintyNanoseconds
 }
 
-// apart returns the distance between two instants or offsets, which may exceed an int64.
-func apart(a, b int64) uint64 { return uint64(max(a, b)) - uint64(min(a, b)) } // #nosec G115 -- wraps to the right difference
+// distance returns the distance between two instants or offsets, which may exceed an int64.
+func distance(a, b int64) uint64 { return uint64(max(a, b)) - uint64(min(a, b)) } // #nosec G115 -- wraps to the right difference

@@ -29,7 +29,7 @@ const maxCPUStatBytes = 64 << 10
 // except the usage are then 0. A text without any known field is an error.
 func ParseCPUStat(text string) (CPUStat, error) {
 	if len(text) > maxCPUStatBytes {
-		return CPUStat{}, fmt.Errorf("parse cpu.stat: %d bytes are too long", len(text))
+		return CPUStat{}, fmt.Errorf("parse cpu.stat: %d bytes are too many", len(text))
 	}
 	var stat CPUStat
 	found := false
@@ -41,18 +41,18 @@ func ParseCPUStat(text string) (CPUStat, error) {
 		}
 		number, err := strconv.ParseUint(strings.TrimSpace(value), 10, 64)
 		if err != nil {
-			return CPUStat{}, fmt.Errorf("parse cpu.stat: field %s has the value %.40q, which is no count", name, value)
+			return CPUStat{}, fmt.Errorf("parse cpu.stat: the value %.40q of field %s is not a count", value, name)
 		}
 		scaled := productOf(number, unit)
 		if scaled.High != 0 {
-			return CPUStat{}, fmt.Errorf("parse cpu.stat: field %s has the value %d, which is too great", name, number)
+			return CPUStat{}, fmt.Errorf("parse cpu.stat: the value %d of field %s is too large", number, name)
 		}
 		*target = scaled.Low
 		stat.HasUsage = stat.HasUsage || name == "usage_usec"
 		found = true
 	}
 	if !found {
-		return CPUStat{}, errors.New("parse cpu.stat: it has neither nr_periods nor usage_usec: not a cgroup's cpu.stat")
+		return CPUStat{}, errors.New("parse cpu.stat: nr_periods and usage_usec are missing: not a cgroup's cpu.stat")
 	}
 	return stat, nil
 }

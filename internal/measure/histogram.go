@@ -9,7 +9,7 @@ import (
 
 // ErrCounterReset is wrapped by errors about a counter that went down: the tool restarted its counters (fio does so
 // when its ramp time ends), so the later state is a new start and must not be used for a difference.
-var ErrCounterReset = errors.New("a counter went down")
+var ErrCounterReset = errors.New("a counter decreased")
 
 // page holds the counts of one group of buckets. A page that is reachable from a Histogram is never changed, only
 // replaced. That makes copies of a Histogram independent, and a merge into an empty one free.
@@ -40,7 +40,7 @@ func HistogramOf(bins iter.Seq2[uint64, uint64]) (Histogram, error) {
 			return Histogram{}, err
 		}
 		if n > math.MaxUint64-h.total {
-			return Histogram{}, fmt.Errorf("bin %d ns with count %d: the sum of all counts does not fit 64 bits", key, n)
+			return Histogram{}, fmt.Errorf("bin %d ns with count %d: the sum of all counts overflows 64 bits", key, n)
 		}
 		h.addFresh(index, n)
 	}
@@ -68,7 +68,7 @@ func (h *Histogram) AddNanoseconds(nanoseconds, n uint64) {
 func indexOfKey(keyNanoseconds uint64) (int, error) {
 	index := bucketOf(keyNanoseconds)
 	if keyOf(index) != keyNanoseconds {
-		return 0, fmt.Errorf("bin %d ns is not on fio's latency grid (nearest is %d ns): use the json+ output of fio 3",
+		return 0, fmt.Errorf("bin %d ns is not one of fio's latency bins (nearest: %d ns): use the json+ output of fio 3",
 			keyNanoseconds, keyOf(index))
 	}
 	return index, nil
@@ -134,7 +134,7 @@ func saturatingSum(a, b *page) *page {
 // the error wraps ErrCounterReset.
 func (h *Histogram) Sub(earlier *Histogram) (Histogram, error) {
 	if h.saturated || earlier.saturated {
-		return Histogram{}, errors.New("subtract histograms: a count does not fit 64 bits")
+		return Histogram{}, errors.New("subtract histograms: a count overflows 64 bits")
 	}
 	difference := *h
 	for group, before := range &earlier.pages {

@@ -15,7 +15,7 @@ const histogramFormat = 1
 // have equal bytes. A bin usually takes 2 to 4 bytes. A saturated histogram is an error.
 func (h *Histogram) AppendBinary(b []byte) ([]byte, error) {
 	if h.saturated {
-		return b, errors.New("encode histogram: a count does not fit 64 bits")
+		return b, errors.New("encode histogram: a count overflows 64 bits")
 	}
 	var used uint64
 	for range h.Bins() {
@@ -45,7 +45,7 @@ func (h *Histogram) UnmarshalBinary(data []byte) error {
 		return fmt.Errorf("decode histogram: %w", err)
 	}
 	if len(rest) != 0 {
-		return fmt.Errorf("decode histogram: %d bytes are left over", len(rest))
+		return fmt.Errorf("decode histogram: %d trailing bytes", len(rest))
 	}
 	*h = decoded
 	return nil
@@ -53,14 +53,14 @@ func (h *Histogram) UnmarshalBinary(data []byte) error {
 
 func decodeHistogram(data []byte) (Histogram, []byte, error) {
 	if len(data) == 0 || data[0] != histogramFormat {
-		return Histogram{}, nil, fmt.Errorf("the first byte is not %d: not a histogram, or of another version", histogramFormat)
+		return Histogram{}, nil, fmt.Errorf("the first byte is not %d: not a histogram, or a different version", histogramFormat)
 	}
 	used, data, err := takeUvarint(data[1:])
 	if err != nil {
 		return Histogram{}, nil, fmt.Errorf("number of bins: %w", err)
 	}
 	if used > numBuckets {
-		return Histogram{}, nil, fmt.Errorf("%d bins: the grid has %d", used, numBuckets)
+		return Histogram{}, nil, fmt.Errorf("%d bins, the maximum is %d", used, numBuckets)
 	}
 	var h Histogram
 	next := 0
@@ -73,10 +73,10 @@ func decodeHistogram(data []byte) (Histogram, []byte, error) {
 			return Histogram{}, nil, fmt.Errorf("count: %w", err)
 		}
 		if skipped >= uint64(numBuckets-next) { // #nosec G115 -- next is at most numBuckets
-			return Histogram{}, nil, fmt.Errorf("a bucket is beyond the %d of the grid", numBuckets)
+			return Histogram{}, nil, fmt.Errorf("a bin is beyond the maximum of %d", numBuckets)
 		}
 		if n == 0 || n > math.MaxUint64-h.total {
-			return Histogram{}, nil, fmt.Errorf("count %d is empty or overflows the sum", n)
+			return Histogram{}, nil, fmt.Errorf("count %d is 0 or overflows the sum", n)
 		}
 		index := next + int(skipped) // #nosec G115 -- less than numBuckets
 		h.addFresh(index, n)
@@ -90,11 +90,11 @@ func takeUvarint(data []byte) (uint64, []byte, error) {
 	value, length := binary.Uvarint(data)
 	switch {
 	case length == 0:
-		return 0, nil, errors.New("the data ends too early")
+		return 0, nil, errors.New("unexpected end of data")
 	case length < 0:
-		return 0, nil, errors.New("a number does not fit 64 bits")
+		return 0, nil, errors.New("a number overflows 64 bits")
 	case length > 1 && data[length-1] == 0:
-		return 0, nil, errors.New("a number is not in its shortest form")
+		return 0, nil, errors.New("a number is not encoded in its shortest form")
 	}
 	return value, data[length:], nil
 }

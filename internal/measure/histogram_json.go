@@ -11,7 +11,7 @@ import (
 // is an error.
 func (h Histogram) MarshalJSON() ([]byte, error) {
 	if h.saturated {
-		return nil, errors.New("encode histogram: a count does not fit 64 bits")
+		return nil, errors.New("encode histogram: a count overflows 64 bits")
 	}
 	b := []byte{'{'}
 	for key, n := range h.Bins() {
@@ -51,10 +51,10 @@ func (h *Histogram) UnmarshalJSON(data []byte) error {
 			return fmt.Errorf("decode histogram: %w", err)
 		}
 		if counts := decoded.pages[index/bucketsInGroup]; counts != nil && counts[index%bucketsInGroup] != 0 {
-			return fmt.Errorf("decode histogram: bin %d ns comes twice", key)
+			return fmt.Errorf("decode histogram: duplicate bin %d ns", key)
 		}
 		if n > math.MaxUint64-decoded.total {
-			return fmt.Errorf("decode histogram: bin %d ns with count %d: the sum of all counts does not fit 64 bits", key, n)
+			return fmt.Errorf("decode histogram: bin %d ns with count %d: the sum of all counts overflows 64 bits", key, n)
 		}
 		decoded.addFresh(index, n)
 	}
@@ -68,7 +68,7 @@ type binScanner struct {
 	opened bool
 }
 
-var errNotBins = errors.New(`bins must be an object such as {"1200": 3}, of nanoseconds to count`)
+var errNotBins = errors.New(`bins must be an object of counts by nanoseconds, such as {"1200": 3}`)
 
 // next returns the next pair. more is false after the last one, where only white space may follow.
 func (s *binScanner) next() (key, n uint64, more bool, err error) {
@@ -142,7 +142,7 @@ func (s *binScanner) digits() (uint64, error) {
 	}
 	value, err := strconv.ParseUint(string(text), 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("the number %.30s in bins does not fit 64 bits", text)
+		return 0, fmt.Errorf("the number %.30s in bins overflows 64 bits", text)
 	}
 	return value, nil
 }

@@ -71,7 +71,7 @@ func TestHistogramBinsAscend(t *testing.T) {
 
 func TestHistogramOfRefusesOtherGrids(t *testing.T) {
 	for _, key := range []uint64{128, 130, 1_000_000, 17_112_760_321, math.MaxUint64} {
-		if _, err := HistogramOf(maps.All(map[uint64]uint64{129: 1, key: 1})); err == nil || !strings.Contains(err.Error(), "grid") {
+		if _, err := HistogramOf(maps.All(map[uint64]uint64{129: 1, key: 1})); err == nil || !strings.Contains(err.Error(), "latency bins") {
 			t.Errorf("key %d: error %v", key, err)
 		}
 	}
@@ -185,7 +185,7 @@ func TestHistogramJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(encoded(t, &back), encoded(t, &h)) {
-		t.Error("what was read is not what was written")
+		t.Error("data that was read differs from data that was written")
 	}
 	if err := back.UnmarshalJSON([]byte("null")); err != nil || back.Count() != 4 {
 		t.Errorf("null: error %v, count %d", err, back.Count())

@@ -37,19 +37,19 @@ type Latency struct {
 func LatencyFromMean(bins Histogram, count uint64, meanNanoseconds float64, minNanoseconds, maxNanoseconds uint64) (Latency, error) {
 	if count == 0 {
 		if bins.Count() != 0 {
-			return Latency{}, fmt.Errorf("latency: N is 0 but the bins count %d", bins.Count())
+			return Latency{}, fmt.Errorf("latency: N is 0, but the bins count %d", bins.Count())
 		}
 		return Latency{}, nil
 	}
 	if minNanoseconds > maxNanoseconds {
-		return Latency{}, fmt.Errorf("latency: min %d ns is over max %d ns", minNanoseconds, maxNanoseconds)
+		return Latency{}, fmt.Errorf("latency: min %d ns is above max %d ns", minNanoseconds, maxNanoseconds)
 	}
 	if math.IsNaN(meanNanoseconds) || math.IsInf(meanNanoseconds, 0) || meanNanoseconds < 0 {
-		return Latency{}, fmt.Errorf("latency: mean %v ns is not a duration", meanNanoseconds)
+		return Latency{}, fmt.Errorf("latency: mean %v ns is not a valid duration", meanNanoseconds)
 	}
 	slack := 1 + meanNanoseconds*1e-9
 	if meanNanoseconds < float64(minNanoseconds)-slack || meanNanoseconds > float64(maxNanoseconds)+slack {
-		return Latency{}, fmt.Errorf("latency: mean %v ns is outside of min %d and max %d ns",
+		return Latency{}, fmt.Errorf("latency: mean %v ns is not between min %d and max %d ns",
 			meanNanoseconds, minNanoseconds, maxNanoseconds)
 	}
 	return Latency{
@@ -182,12 +182,12 @@ func (l *Latency) MeanNanoseconds() uint64 {
 func (l *Latency) validate() error {
 	if l.Count == 0 {
 		if l.SumNanoseconds != (Uint128{}) || l.MinNanoseconds != 0 || l.MaxNanoseconds != 0 {
-			return errors.New("the count is 0 but sum, min or max is not")
+			return errors.New("the count is 0, but sum, min or max is not")
 		}
 		return nil
 	}
 	if l.MinNanoseconds > l.MaxNanoseconds {
-		return fmt.Errorf("min %d ns is over max %d ns", l.MinNanoseconds, l.MaxNanoseconds)
+		return fmt.Errorf("min %d ns is above max %d ns", l.MinNanoseconds, l.MaxNanoseconds)
 	}
 	if l.SumNanoseconds.Compare(productOf(l.Count, l.MinNanoseconds)) < 0 ||
 		l.SumNanoseconds.Compare(productOf(l.Count, l.MaxNanoseconds)) > 0 {

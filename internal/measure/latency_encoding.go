@@ -30,7 +30,7 @@ func (l *Latency) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
 // Count*min and Count*max, are an error, and then l is not changed.
 func (l *Latency) UnmarshalBinary(data []byte) error {
 	if len(data) == 0 || data[0] != latencyFormat {
-		return fmt.Errorf("decode latency: the first byte is not %d: not a latency, or of another version", latencyFormat)
+		return fmt.Errorf("decode latency: the first byte is not %d: not a latency, or a different version", latencyFormat)
 	}
 	data = data[1:]
 	var decoded Latency
@@ -65,7 +65,7 @@ func (l *Latency) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("decode latency: %w", err)
 	}
 	if checked.Histogram.saturated {
-		return errors.New("decode latency: a count does not fit 64 bits")
+		return errors.New("decode latency: a count overflows 64 bits")
 	}
 	*l = checked
 	return nil

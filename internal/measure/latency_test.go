@@ -35,7 +35,7 @@ func checkLatencyRoundTrip(t *testing.T, l Latency) {
 		t.Fatalf("decode: %v", err)
 	}
 	if !bytes.Equal(encodedLatency(t, &back), binary) {
-		t.Error("binary: what was read is not what was written")
+		t.Error("binary: data that was read differs from data that was written")
 	}
 	text, err := json.Marshal(l)
 	if err != nil {
@@ -46,7 +46,7 @@ func checkLatencyRoundTrip(t *testing.T, l Latency) {
 		t.Fatalf("%s: %v", text, err)
 	}
 	if !bytes.Equal(encodedLatency(t, &fromJSON), binary) {
-		t.Error("JSON: what was read is not what was written")
+		t.Error("JSON: data that was read differs from data that was written")
 	}
 }
 

@@ -40,13 +40,13 @@ func ParseOperation(name string) (Operation, error) {
 			return Operation(i), nil
 		}
 	}
-	return 0, fmt.Errorf("operation %q is not known: use Read, Write, Trim or Sync", name)
+	return 0, fmt.Errorf("unknown operation %q: use Read, Write, Trim or Sync", name)
 }
 
 // MarshalText returns the name, so that JSON shows names and not numbers.
 func (o Operation) MarshalText() ([]byte, error) {
 	if o < 0 || o >= NumOperations {
-		return nil, fmt.Errorf("operation %d is not known: use Read, Write, Trim or Sync", int(o))
+		return nil, fmt.Errorf("unknown operation %d: use Read, Write, Trim or Sync", int(o))
 	}
 	return []byte(operationNames[o]), nil
 }

@@ -116,7 +116,7 @@ func TestEncodingRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(mustEncode(t, &back), mustEncode(t, &l)) {
-			t.Fatal("what was read is not what was written")
+			t.Fatal("data that was read differs from data that was written")
 		}
 		text, err := l.Histogram.MarshalJSON()
 		if err != nil {

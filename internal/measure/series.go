@@ -41,13 +41,13 @@ func NewSeries(samples []Sample) (*Series, error) {
 // instant count as completed at that instant.
 func (s *Series) Append(sample Sample) error {
 	if sample.EndNanoseconds < sample.StartNanoseconds {
-		return fmt.Errorf("sample: it ends at %d ns, before its start at %d ns", sample.EndNanoseconds, sample.StartNanoseconds)
+		return fmt.Errorf("sample: the end at %d ns is before the start at %d ns", sample.EndNanoseconds, sample.StartNanoseconds)
 	}
 	if sample.StartNanoseconds < -MaxInstant || sample.EndNanoseconds > MaxInstant {
 		return fmt.Errorf("sample: %d to %d ns is out of the range of time", sample.StartNanoseconds, sample.EndNanoseconds)
 	}
 	if last := len(s.samples) - 1; last >= 0 && sample.StartNanoseconds < s.samples[last].EndNanoseconds {
-		return fmt.Errorf("sample: it starts at %d ns, before the end of its predecessor at %d ns",
+		return fmt.Errorf("sample: the start at %d ns is before the end of the previous sample at %d ns",
 			sample.StartNanoseconds, s.samples[last].EndNanoseconds)
 	}
 	if len(s.before) == 0 {
@@ -56,7 +56,7 @@ func (s *Series) Append(sample Sample) error {
 	sum := s.before[len(s.before)-1]
 	for i, c := range sample.Counters {
 		if c.Bytes > math.MaxUint64-sum[i].Bytes || c.Operations > math.MaxUint64-sum[i].Operations {
-			return fmt.Errorf("sample: the sum of %v does not fit 64 bits", Operation(i))
+			return fmt.Errorf("sample: the sum of %v overflows 64 bits", Operation(i))
 		}
 		sum[i].Bytes += c.Bytes
 		sum[i].Operations += c.Operations
@@ -105,7 +105,7 @@ func (s *Series) CountersAt(nanoseconds int64) [NumOperations]Counter {
 
 // CountersIn returns what was completed inside a window, interpolated at its edges.
 func (s *Series) CountersIn(window Window) [NumOperations]Counter {
-	return minus(s.CountersAt(window.EndNanoseconds), s.CountersAt(window.StartNanoseconds))
+	return subtract(s.CountersAt(window.EndNanoseconds), s.CountersAt(window.StartNanoseconds))
 }
 
 // Span returns the time from the start to the end of the client's measured I/O, without the warm-up. ok is false if
@@ -142,8 +142,8 @@ func scaled(value, part, whole uint64) uint64 {
 	return quotient
 }
 
-// minus subtracts an earlier state of growing counters from a later one.
-func minus(later, earlier [NumOperations]Counter) [NumOperations]Counter {
+// subtract subtracts an earlier state of growing counters from a later one.
+func subtract(later, earlier [NumOperations]Counter) [NumOperations]Counter {
 	for i := range later {
 		later[i].Bytes -= earlier[i].Bytes
 		later[i].Operations -= earlier[i].Operations

@@ -106,9 +106,9 @@ func TestSeriesRefuses(t *testing.T) {
 		samples []Sample
 		problem string
 	}{
-		{"backwards", []Sample{reads(10, 9, 1)}, "before its start"},
-		{"overlap", []Sample{reads(0, 10, 1), reads(9, 20, 1)}, "predecessor"},
-		{"out of order", []Sample{reads(20, 30, 1), reads(0, 10, 1)}, "predecessor"},
+		{"backwards", []Sample{reads(10, 9, 1)}, "before the start"},
+		{"overlap", []Sample{reads(0, 10, 1), reads(9, 20, 1)}, "previous sample"},
+		{"out of order", []Sample{reads(20, 30, 1), reads(0, 10, 1)}, "previous sample"},
 		{"too early", []Sample{reads(math.MinInt64, 0, 1)}, "range"},
 		{"too late", []Sample{reads(0, math.MaxInt64, 1)}, "range"},
 		{"overflow of bytes", []Sample{reads(0, 1, math.MaxUint64), reads(1, 2, 1)}, "64 bits"},

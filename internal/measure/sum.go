@@ -19,7 +19,7 @@ type Grid struct {
 // positive, the grid has more cells than 14 days have seconds, or a sum does not fit 64 bits.
 func SumOver(window Window, stepNanoseconds int64, series ...*Series) (Grid, error) {
 	if !window.sound() {
-		return Grid{}, fmt.Errorf("sum of series: the window from %d to %d ns has no length", window.StartNanoseconds, window.EndNanoseconds)
+		return Grid{}, fmt.Errorf("sum of series: the window from %d to %d ns is empty", window.StartNanoseconds, window.EndNanoseconds)
 	}
 	grid, err := newGrid(stepNanoseconds, window, series)
 	if err != nil {
@@ -45,7 +45,7 @@ func newGrid(stepNanoseconds int64, window Window, series []*Series) (Grid, erro
 	}
 	cells := (window.Nanoseconds()-1)/stepNanoseconds + 1
 	if cells > maxGridCells {
-		return Grid{}, fmt.Errorf("sum of series: %d steps of %d ns are more than %d", cells, stepNanoseconds, maxGridCells)
+		return Grid{}, fmt.Errorf("sum of series: %d steps of %d ns, the limit is %d", cells, stepNanoseconds, maxGridCells)
 	}
 	totals := make([][NumOperations]Counter, len(series))
 	for client, one := range series {
@@ -65,7 +65,7 @@ func newGrid(stepNanoseconds int64, window Window, series []*Series) (Grid, erro
 func (g *Grid) add(one *Series, before [NumOperations]Counter) {
 	for i := range g.Cells {
 		now := one.CountersAt(g.CellWindow(i).EndNanoseconds)
-		for operation, c := range minus(now, before) {
+		for operation, c := range subtract(now, before) {
 			g.Cells[i][operation].Bytes += c.Bytes
 			g.Cells[i][operation].Operations += c.Operations
 		}

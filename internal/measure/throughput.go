@@ -30,7 +30,7 @@ func (r *Rates) BytesPerSecond() float64 {
 // of the window. It is an error if the window has no length or a sum does not fit 64 bits.
 func Throughput(series []*Series, window Window) (Rates, error) {
 	if !window.sound() {
-		return Rates{}, fmt.Errorf("throughput: the window from %d to %d ns has no length", window.StartNanoseconds, window.EndNanoseconds)
+		return Rates{}, fmt.Errorf("throughput: the window from %d to %d ns is empty", window.StartNanoseconds, window.EndNanoseconds)
 	}
 	counters := make([][NumOperations]Counter, len(series))
 	for client, one := range series {
@@ -85,7 +85,7 @@ type TimeBound struct {
 }
 
 // ErrNoCommonWindow is returned if there was no time in which every client was running.
-var ErrNoCommonWindow = errors.New("there is no time when every client was running")
+var ErrNoCommonWindow = errors.New("the clients never ran at the same time")
 
 // MeasureTimeBound computes the throughput as all bytes in the common window over its length. It is not the sum of the
 // clients' own averages, which would include times when some clients had the storage to themselves. The error wraps
@@ -137,7 +137,7 @@ func MeasureWorkBound(series []*Series) (WorkBound, error) {
 	}
 	window, ok := wholeWindow(spans)
 	if !ok {
-		return WorkBound{}, fmt.Errorf("throughput of %d clients: a client measured nothing: %w", len(series), ErrNoCommonWindow)
+		return WorkBound{}, fmt.Errorf("throughput of %d clients: a client has no samples: %w", len(series), ErrNoCommonWindow)
 	}
 	result := WorkBound{Window: window, StartSkewNanoseconds: StartSkewNanoseconds(spans)}
 	counters := make([][NumOperations]Counter, len(series))
@@ -163,7 +163,7 @@ func spansOf(series []*Series) ([]ClientSpan, error) {
 	for i, one := range series {
 		span, ok := one.Span()
 		if !ok {
-			return nil, fmt.Errorf("throughput: client %d measured nothing: %w", i, ErrNoCommonWindow)
+			return nil, fmt.Errorf("throughput: client %d has no samples: %w", i, ErrNoCommonWindow)
 		}
 		spans[i] = span
 	}

@@ -24,15 +24,15 @@ func Benchmark(benchmark *v1alpha1.StorageBenchmark, runs []*v1alpha1.BenchmarkR
 			continue
 		}
 		for _, status := range statuses {
-			p.add(benchmarkCondition, truth(benchmark.Status.Conditions[at].Status == status), name, strings.ToLower(string(status)))
+			p.add(benchmarkCondition, boolValue(benchmark.Status.Conditions[at].Status == status), name, strings.ToLower(string(status)))
 		}
 	}
-	p.add(benchmarkSuspended, truth(benchmark.Spec.Suspend != nil && *benchmark.Spec.Suspend))
+	p.add(benchmarkSuspended, boolValue(benchmark.Spec.Suspend != nil && *benchmark.Spec.Suspend))
 	if next := benchmark.Status.NextScheduleTime; next != nil {
-		p.add(benchmarkScheduled, unix(next.Time))
+		p.add(benchmarkScheduled, unixSeconds(next.Time))
 	}
 	if last := benchmark.Status.LastScheduleTime; last != nil {
-		p.add(benchmarkLastScheduled, unix(last.Time))
+		p.add(benchmarkLastScheduled, unixSeconds(last.Time))
 	}
 	counts := map[RunState]int{}
 	for _, run := range runs {
@@ -82,7 +82,7 @@ func (p *points) verdict(status *v1alpha1.StorageBenchmarkStatus) {
 // It returns none if the run was incomplete or not valid.
 func Headlines(benchmark *v1alpha1.StorageBenchmark) []Point {
 	last := benchmark.Status.LastRun
-	if last == nil || !good(last.Reason) {
+	if last == nil || !resultsValid(last.Reason) {
 		return nil
 	}
 	p := points{common: []string{benchmark.Namespace, benchmark.Name}}
@@ -95,8 +95,8 @@ func Headlines(benchmark *v1alpha1.StorageBenchmark) []Point {
 	return p.all
 }
 
-// good reports whether a verdict's reason means that the run was complete and valid.
-func good(reason string) bool {
+// resultsValid reports whether a verdict's reason means that the run was complete and valid.
+func resultsValid(reason string) bool {
 	return reason == v1alpha1.ReasonPassed || reason == v1alpha1.ReasonObjectiveMissed || reason == v1alpha1.ReasonRegressed ||
 		reason == v1alpha1.ReasonFigureAbsent
 }

@@ -60,7 +60,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 
 func (f *Facts) points() []Point {
 	var own points
-	own.add(leading, truth(f.Leading))
+	own.add(leading, boolValue(f.Leading))
 	own.add(buildInfo, 1, f.Version)
 	if !f.Leading {
 		return own.all

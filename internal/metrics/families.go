@@ -70,125 +70,125 @@ func Families() []*Family { return slices.Clone(families) }
 // Metrics of a benchmark, from its spec and status.
 var (
 	benchmarkCondition = gauge(GroupBenchmark, ofBenchmark, "benchmark_condition",
-		"1 for the status that a condition of the benchmark has, 0 for the two others: Ready, Reconciling, Stalled, Running, Regressed.", "condition", "status")
+		"1 for the current status of a condition of the benchmark (Ready, Reconciling, Stalled, Running, Regressed), 0 for the other two statuses.", "condition", "status")
 	benchmarkSuspended = gauge(GroupBenchmark, ofBenchmark, "benchmark_suspended",
-		"1 where spec.suspend keeps new runs from being started.")
+		"1 if spec.suspend prevents new runs, otherwise 0.")
 	benchmarkRuns = gauge(GroupBenchmark, ofBenchmark, "benchmark_runs",
-		"Runs of the benchmark that exist, by state: Waiting, Live, Complete or Failed.", "state")
+		"Existing runs of the benchmark by state: Waiting, Live, Complete or Failed.", "state")
 	benchmarkScheduled = gauge(GroupBenchmark, ofBenchmark, "benchmark_next_schedule_timestamp_seconds",
-		"When the schedule starts a run next; one in the past is due and waits.")
+		"Time of the next scheduled run. A time in the past means that the run is due and waiting.")
 	benchmarkLastScheduled = gauge(GroupBenchmark, ofBenchmark, "benchmark_last_schedule_timestamp_seconds",
-		"The newest time of the schedule that was handled.")
+		"Time of the last scheduled run that was started or skipped.")
 	benchmarkLastRun = gauge(GroupBenchmark, ofBenchmark, "benchmark_last_run_info",
-		"1 for the newest run that was judged, with the reason of the verdict: Passed, or why it is not good.", "run", "reason")
+		"1 for the newest evaluated run, with the reason of its verdict: Passed, or why it did not pass.", "run", "reason")
 	benchmarkObjective = gauge(GroupBenchmark, ofBenchmark, "benchmark_objective_met",
-		"1 where the newest judged run met the objective, 0 where it missed it. Absent where a figure for it is.", "objective")
+		"1 if the newest evaluated run met the objective, 0 if it missed it. Absent if the run has no figure for it.", "objective")
 	benchmarkRegressed = gauge(GroupBenchmark, ofBenchmark, "benchmark_regressed",
-		"1 where the newest judged runs are worse than earlier ones, 0 where they are not. Absent with too few runs to say.")
+		"1 if the newest evaluated runs are worse than earlier ones, 0 if not. Absent if there are too few runs.")
 	benchmarkCompared = gauge(GroupBenchmark, ofBenchmark, "benchmark_regression_compared_runs",
-		"Earlier runs that the newest ones were compared with.")
+		"Number of earlier runs that the newest runs were compared with.")
 	benchmarkChange = gauge(GroupBenchmark, ofBenchmark, "benchmark_regression_change_ratio",
-		"By how much a judged figure of the newest runs differs from that of earlier ones: 0.1 is 10 % more.", "figure")
+		"Relative change of a compared figure from earlier runs to the newest runs: 0.1 is an increase of 10 %.", "figure")
 )
 
 // Results of the newest run, whether it is valid or not.
 var (
 	resultStart = gauge(GroupResults, ofBenchmark, "benchmark_last_run_start_timestamp_seconds",
-		"When the newest judged run began to make its pods.")
+		"Start of the newest evaluated run, when it began to create its pods.")
 	resultEnd = gauge(GroupResults, ofBenchmark, "benchmark_last_run_end_timestamp_seconds",
-		"When the newest judged run ended.")
+		"End of the newest evaluated run.")
 	resultDuration = gauge(GroupResults, ofBenchmark, "benchmark_last_run_duration_seconds",
-		"From the begin of the newest judged run to its end.")
+		"Duration of the newest evaluated run.")
 	resultWarnings = gauge(GroupResults, ofBenchmark, "benchmark_last_run_warnings",
-		"Warnings of the newest judged run, over all its phases and targets.", "warning", "severity")
+		"Warnings of the newest evaluated run, over all phases and targets.", "warning", "severity")
 	resultLost = gauge(GroupResults, ofBenchmark, "benchmark_last_run_lost_clients",
-		"Clients that the newest judged run has lost.")
+		"Lost clients of the newest evaluated run.")
 	resultPhase = gauge(GroupResults, ofPhase, "benchmark_phase_duration_seconds",
-		"From the begin of the first step of a phase of the newest judged run to the end of its last one.")
+		"Duration of a phase of the newest evaluated run, from the start of its first step to the end of its last step.")
 )
 
 // Results of the newest run, only if it is complete and valid.
 var (
 	resultThroughput = gauge(GroupResults, ofOperation, "benchmark_throughput_bytes_per_second",
-		"Throughput over all clients, in the time in which all of them ran.")
+		"Throughput of all clients while all of them were running.")
 	resultIOPS = gauge(GroupResults, ofOperation, "benchmark_operations_per_second",
-		"Operations a second over all clients, in the time in which all of them ran.")
+		"Operations per second of all clients while all of them were running.")
 	resultLatency = gauge(GroupResults, ofOperation, "benchmark_latency_seconds",
 		"Percentile of the latency from submission to completion, from the merged histograms of all clients.", "percentile")
 	resultMean = gauge(GroupResults, ofOperation, "benchmark_latency_mean_seconds",
 		"Mean latency from submission to completion.")
 	resultMax = gauge(GroupResults, ofOperation, "benchmark_latency_max_seconds",
-		"Longest latency from submission to completion.")
+		"Maximum latency from submission to completion.")
 	resultBurst = gauge(GroupResults, ofTarget, "benchmark_burst_bytes_per_second",
-		"Throughput of a burst drain at its begin: burst, its lower level where it goes back and forth (sustained), its upper one (peak).", "level")
+		"Throughput at the start of a burst drain: Burst, and, if the rate alternates, its lower (Sustained) and upper level (Peak).", "level")
 	resultBaseline = gauge(GroupResults, ofTarget, "benchmark_baseline_bytes_per_second",
-		"Throughput of a burst drain once the credits were gone.")
+		"Throughput of a burst drain after the credits were spent.")
 	resultRefill = gauge(GroupResults, ofTarget, "benchmark_refill_bytes_per_second",
-		"Credits that come back a second, with where that is from: Measured, Documented or Assumed.", "source")
+		"Refill rate of the credits, by the source of the figure: Measured, Documented or Assumed.", "source")
 	resultBurstIOPS = gauge(GroupResults, ofTarget, "benchmark_burst_operations_per_second",
-		"Operations a second of a burst drain at its begin, by level as of benchmark_burst_bytes_per_second.", "level")
+		"Operations per second at the start of a burst drain, by level as in benchmark_burst_bytes_per_second.", "level")
 	resultBaselineIOPS = gauge(GroupResults, ofTarget, "benchmark_baseline_operations_per_second",
-		"Operations a second of a burst drain once the credits were gone.")
+		"Operations per second of a burst drain after the credits were spent.")
 	resultToBaseline = gauge(GroupResults, ofTarget, "benchmark_time_to_baseline_seconds",
-		"From the begin of the measured time of a burst drain until the rate had settled on its baseline.")
+		"Time from the start of the measurement of a burst drain until the rate settled at the baseline.")
 	resultExhausted = gauge(GroupResults, ofTarget, "benchmark_credits_exhausted",
-		"1 where a burst drain spent all credits, 0 where the rate never fell.")
+		"1 if a burst drain spent all credits, 0 if the rate never dropped.")
 	resultSpent = gauge(GroupResults, ofTarget, "benchmark_credits_spent_bytes",
-		"Credits that were gone at the last lasting drop of a burst drain: a lower bound on the bucket where its fill at the start is not known.")
+		"Credits spent until the last sustained drop of a burst drain: a lower bound on the bucket if its initial fill is unknown.")
 	resultSpentOperations = gauge(GroupResults, ofTarget, "benchmark_credits_spent_operations",
-		"The same of a bucket of operations.")
+		"Credits of a bucket of operations spent until the last sustained drop of a burst drain.")
 	resultFill = gauge(GroupResults, ofTarget, "benchmark_credits_fill_ratio",
-		"Estimated fill of the bucket of bytes at the start and at the end of a phase, of one.", "at")
+		"Estimated fill of the bucket of bytes at the start and end of a phase, from 0 to 1.", "at")
 	resultOfBaseline = gauge(GroupResults, ofTarget, "benchmark_documented_baseline_ratio",
-		"Rate in relation to the least documented limit without credits. Of a drain there is one of its burst and one of its baseline.", "operation", "level")
+		"Rate relative to the lowest documented limit without credits. A drain has one series for its burst and one for its baseline.", "operation", "level")
 	resultOfBurst = gauge(GroupResults, ofTarget, "benchmark_documented_burst_ratio",
-		"Rate in relation to the least documented limit with credits, as of benchmark_documented_baseline_ratio.", "operation", "level")
+		"Rate relative to the lowest documented limit with credits, with the levels of benchmark_documented_baseline_ratio.", "operation", "level")
 	resultSteady = gauge(GroupResults, ofTarget, "benchmark_steady",
-		"1 where the rate of a steady phase was steady by SNIA's rule, 0 where it was not. Absent where it was too short to say.")
+		"1 if a steady phase reached steady state after SNIA's definition, 0 if not. Absent if the phase was too short.")
 	resultCompression = gauge(GroupResults, ofTarget, "benchmark_compression_ratio",
-		"Size of the data in relation to the space that it takes.")
+		"Size of the data relative to its disk usage.")
 	resultUtilization = gauge(GroupResults, ofTarget, "benchmark_client_cpu_ratio",
-		"What the busiest client used of the CPU that its load can use.")
+		"CPU usage of the busiest client, relative to the CPU available to its load.")
 )
 
 // Metrics of runs that have not ended.
 var (
 	runStage = gauge(GroupRun, ofRun, "run_stage",
-		"1 for the stage of the run: Pending, Queued, Deploying, Meeting, Running, Collecting or Finishing.", "stage")
+		"1 for the current stage of the run: Pending, Queued, Deploying, Meeting, Running, Collecting or Finishing.", "stage")
 	runCreated = gauge(GroupRun, ofRun, "run_created_timestamp_seconds",
-		"When the run was created; it may have waited since.")
+		"Creation time of the run; it may have waited before its start.")
 	runStart = gauge(GroupRun, ofRun, "run_start_timestamp_seconds",
-		"When the run began to make its pods.")
+		"Start of the run, when it began to create its pods.")
 	runDeadline = gauge(GroupRun, ofRun, "run_deadline_timestamp_seconds",
-		"By when what the run does now has to be over: its start, its step, its end. A run that is late is stuck.")
+		"Deadline of the run's current activity: its start, its step or its end. A run that exceeds it is stuck.")
 	runWaiting = gauge(GroupRun, ofRun, "run_waiting",
-		"1 while the run waits for its turn, by what for: WaitsForQueue, WaitsForVolume, WaitsForClients or WaitsForQuota.", "reason")
+		"1 while the run waits, by reason: WaitsForQueue, WaitsForVolume, WaitsForClients or WaitsForQuota.", "reason")
 	runPhase = gauge(GroupRun, ofRun, "run_phase_state",
-		"1 for the state of a phase of the run: Pending, Running, Succeeded, Failed or Skipped.", "phase", "state")
+		"1 for the current state of a phase of the run: Pending, Running, Succeeded, Failed or Skipped.", "phase", "state")
 	runSteps = gauge(GroupRun, ofRun, "run_steps",
-		"Steps of the run by state, as of run_phase_state.", "state")
+		"Steps of the run by state, as in run_phase_state.", "state")
 	runLost = gauge(GroupRun, ofRun, "run_lost_clients",
-		"Clients that the run has lost so far.")
+		"Lost clients of the run so far.")
 	runWarnings = gauge(GroupRun, ofRun, "run_warnings",
-		"Warnings about the run so far, over all its phases and targets.", "warning", "severity")
+		"Warnings of the run so far, over all phases and targets.", "warning", "severity")
 )
 
 // Metrics of live sessions.
 var (
 	liveClients = gauge(GroupLive, ofRunTarget, "run_clients",
-		"Clients of a target by how their agents are reached: Connecting, Ready, Lost, Unfit or Finished.", "state")
+		"Clients of a target by state of the connection to their agents: Connecting, Ready, Lost, Unfit or Finished.", "state")
 	liveBytes = define(GroupLive, prometheus.CounterValue, ofLoad, "run_bytes_total",
-		"Bytes that the clients have moved, warm-up, layout and attempts that failed included.")
+		"Bytes transferred by the clients, including warm-up, layout and failed attempts.")
 	liveOperations = define(GroupLive, prometheus.CounterValue, ofLoad, "run_operations_total",
-		"Operations that the clients have completed, counted as run_bytes_total.")
+		"Operations completed by the clients, including warm-up, layout and failed attempts.")
 	liveLatency = gauge(GroupLive, ofLoad, "run_latency_seconds",
-		"Percentile of the latency in the step that runs, or ran last, over all that was measured of it so far, from the merged histograms of all clients.", "percentile")
+		"Percentile of the latency in the current or last step so far, from the merged histograms of all clients.", "percentile")
 	liveNewest = gauge(GroupLive, ofLoad, "run_recent_latency_seconds",
-		"The same over the newest minute that was told of.", "percentile")
+		"Percentile of the latency in the newest reported minute of the current or last step, from the merged histograms of all clients.", "percentile")
 	liveSamples = define(GroupLive, prometheus.CounterValue, ofRunTarget, "run_samples_total",
-		"Samples of about a second that the clients have told of.")
+		"Samples, of about 1 s each, reported by the clients.")
 	liveSamplesLost = define(GroupLive, prometheus.CounterValue, ofRunTarget, "run_samples_lost_total",
-		"Seconds of the clients' load that are in no sample.")
+		"Seconds of the clients' load that are missing in their samples.")
 )
 
 // Metrics of queues and the operator.
@@ -196,9 +196,9 @@ var (
 	queueRuns = gauge(GroupOperator, []string{"namespace", "queue"}, "queue_runs",
 		"Runs in a queue by state: Waiting or Live.", "state")
 	agentsConnected = gauge(GroupOperator, nil, "agents_connected",
-		"Agents that the operator is connected to, over all runs.")
+		"Agents of all runs that are connected to the operator.")
 	leading = gauge(GroupOperator, nil, "operator_leader",
-		"1 where this process leads. One that stands by gives 0, and no series of benchmarks, so that nothing is counted twice.")
+		"1 if this operator process is the leader. A standby exports 0, and no metrics of benchmarks, so that sums do not count twice.")
 	buildInfo = gauge(GroupOperator, nil, "operator_build_info",
-		"1, with the version of the operator.", "version")
+		"Always 1, with the version of the operator.", "version")
 )

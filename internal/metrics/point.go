@@ -31,7 +31,7 @@ func (p *points) add(family *Family, value float64, labels ...string) {
 
 func (p *points) addTime(family *Family, at *metav1.MicroTime, labels ...string) {
 	if at != nil {
-		p.add(family, unix(at.Time), labels...)
+		p.add(family, unixSeconds(at.Time), labels...)
 	}
 }
 
@@ -57,9 +57,9 @@ const (
 	percent     = 100
 )
 
-func unix(at time.Time) float64 { return float64(at.UnixMicro()) / 1e6 }
+func unixSeconds(at time.Time) float64 { return float64(at.UnixMicro()) / 1e6 }
 
-func truth(yes bool) float64 {
+func boolValue(yes bool) float64 {
 	if yes {
 		return 1
 	}

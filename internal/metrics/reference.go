@@ -10,12 +10,12 @@ import (
 
 const referenceHead = `# Metrics
 
-Generated from internal/metrics by ` + "`make generate`" + `. Do not edit. How they are scraped, alerts and dashboards:
+Generated from internal/metrics by ` + "`make generate`" + `. Do not edit. Scraping, alerts and dashboards:
 [Prometheus](../prometheus.md).
 
-All names begin with ` + "`storagebench_`" + `. A series is gone with the object that it speaks of: figures of a benchmark with
-the benchmark, those of a run when the run has ended. Figures of results are there only where the newest run is complete
-and valid; ramps and sweeps have a figure for each step, which would be too many series: they are in the run's status.
+All names begin with ` + "`storagebench_`" + `. A series ends with its object: metrics of a benchmark end when it is
+deleted, those of a run when the run ends. Results are exported only if the newest run is complete and valid. Results of
+ramps and sweeps are not exported, because each step would be a series: see the run's status.
 `
 
 const referenceTail = `
@@ -25,7 +25,7 @@ const referenceTail = `
 | --- | --- | --- | --- |
 | ` + "`storagebench_limits_catalog_valid`" + ` | gauge | | 1 if the ConfigMap of documented limits is valid or absent, 0 if it is invalid and the last valid limits are in use. |
 
-Beside them are those of controller-runtime (` + "`controller_runtime_*`, `workqueue_*`, `rest_client_*`" + `) and of Go and the
+The operator also exports the metrics of controller-runtime (` + "`controller_runtime_*`, `workqueue_*`, `rest_client_*`" + `) and of Go and the
 process (` + "`go_*`, `process_*`" + `).
 `
 

@@ -47,7 +47,7 @@ func (p *points) result(target *v1alpha1.TargetResult) {
 	}
 	p.addCount(resultUtilization, target.ClientCPUPermille, milli)
 	if steady := target.SteadyState; steady != nil && steady.Assessed && steady.Steady != nil {
-		p.add(resultSteady, truth(*steady.Steady))
+		p.add(resultSteady, boolValue(*steady.Steady))
 	}
 	if target.Usage != nil {
 		p.addCount(resultCompression, target.Usage.CompressionRatioMilli, milli)
@@ -100,7 +100,7 @@ func (p *points) burst(burst *v1alpha1.BurstResult) {
 	if burst == nil {
 		return
 	}
-	p.add(resultExhausted, truth(burst.Exhausted))
+	p.add(resultExhausted, boolValue(burst.Exhausted))
 	if burst.Exhausted {
 		p.addEstimate(resultToBaseline, burst.NanosecondsToBaseline, nanoseconds)
 	}

@@ -53,10 +53,10 @@ func Run(run *v1alpha1.BenchmarkRun) []Point {
 		stage = v1alpha1.StagePending
 	}
 	p.add(runStage, 1, stage)
-	p.add(runCreated, unix(run.CreationTimestamp.Time))
+	p.add(runCreated, unixSeconds(run.CreationTimestamp.Time))
 	p.addTime(runStart, run.Status.StartTime)
 	if deadline := Deadline(run); !deadline.IsZero() {
-		p.add(runDeadline, unix(deadline))
+		p.add(runDeadline, unixSeconds(deadline))
 	}
 	if waiting := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionWaiting); waiting != nil && waiting.Status == "True" {
 		p.add(runWaiting, 1, waiting.Reason)

@@ -17,13 +17,13 @@ func cells(o *v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, target *v1alp
 	for i := range spec.Steps {
 		step := &spec.Steps[i]
 		repeated := step.Repeat != nil && *step.Repeat
-		if step.Phase != o.Phase || step.Cell == nil || repeated || !slices.Contains(step.Targets, target.Target) || !picks(o.Cell, step) {
+		if step.Phase != o.Phase || step.Cell == nil || repeated || !slices.Contains(step.Targets, target.Target) || !matches(o.Cell, step) {
 			continue
 		}
 		cell := fmt.Sprintf("%s, cell %d", where, *step.Cell)
 		at := slices.IndexFunc(target.Steps, func(s v1alpha1.StepResult) bool { return s.Cell == *step.Cell })
 		if at < 0 {
-			found = append(found, absent(cell, "it has no result"))
+			found = append(found, absent(cell, "no result"))
 			continue
 		}
 		found = append(found, ofCell(o, &target.Steps[at], cell))
@@ -34,9 +34,9 @@ func cells(o *v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, target *v1alp
 	return found
 }
 
-// picks reports whether a step has the values of a selector. A step records only the values of the sweep's axes, so a
+// matches reports whether a step has the values of a selector. A step records only the values of the sweep's axes, so a
 // selector with another value matches none.
-func picks(selector *v1alpha1.CellSelector, step *v1alpha1.ResolvedStep) bool {
+func matches(selector *v1alpha1.CellSelector, step *v1alpha1.ResolvedStep) bool {
 	if selector.Clients != nil && *selector.Clients != step.Clients {
 		return false
 	}
@@ -75,7 +75,7 @@ func ofCell(o *v1alpha1.Objective, step *v1alpha1.StepResult, where string) figu
 		return documentedOfCell(o, step, where)
 	}
 	if o.Throughput == nil && o.IOPS == nil && o.Latency == nil {
-		return absent(where, "a cell has throughput, iops, latency and the ratio to what is documented only: remove the cell")
+		return absent(where, "a cell has only throughput, iops, latency and the ratio to documented limits: remove cell")
 	}
 	names := make([]v1alpha1.Operation, len(step.Operations))
 	for i := range step.Operations {
@@ -97,21 +97,21 @@ func ofCell(o *v1alpha1.Objective, step *v1alpha1.StepResult, where string) figu
 	case o.Latency.Percentile == "99" && operation.P99Nanoseconds != nil:
 		return figure{where: where, value: *operation.P99Nanoseconds}
 	case o.Latency.Percentile == "99" || o.Latency.Percentile == "Mean":
-		return absent(where, "too few samples: make stepDuration longer")
+		return absent(where, "too few samples: raise stepDuration")
 	}
-	return absent(where, "a cell keeps the mean and the 99th percentile only: ask for one of them")
+	return absent(where, "a cell has only the mean and the 99th percentile: use one of them")
 }
 
 func documentedOfCell(o *v1alpha1.Objective, step *v1alpha1.StepResult, where string) figure {
 	if step.Attribution == nil {
-		return absent(where, "no documented limit is known: set limits of the target")
+		return absent(where, "no documented limit: set limits of the target")
 	}
 	reached, what := step.Attribution.PermilleOfBaseline, "baseline"
 	if o.Ratio.Of == "DocumentedBurst" {
 		reached, what = step.Attribution.PermilleOfBurst, "burst"
 	}
 	if reached == nil {
-		return absent(where, "no documented %s is known: set limits of the target", what)
+		return absent(where, "no documented %s: set limits of the target", what)
 	}
 	return figure{where: where, value: *reached}
 }

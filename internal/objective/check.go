@@ -20,7 +20,7 @@ func Check(objectives []v1alpha1.Objective, run *v1alpha1.RunSpec) field.ErrorLi
 		path := field.NewPath("spec", "objectives").Index(i)
 		for j := range run.Phases {
 			if run.Phases[j].Name == objectives[i].Phase {
-				if why := unfit(&objectives[i], run, &run.Phases[j]); why != "" {
+				if why := unsuitable(&objectives[i], run, &run.Phases[j]); why != "" {
 					problems = append(problems, field.Invalid(path.Child("phase"), objectives[i].Phase, why))
 				}
 			}
@@ -29,8 +29,8 @@ func Check(objectives []v1alpha1.Objective, run *v1alpha1.RunSpec) field.ErrorLi
 	return problems
 }
 
-// unfit returns why a phase cannot have the objective's figure; empty if it can.
-func unfit(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) string {
+// unsuitable returns why a phase cannot have the objective's figure; empty if it can.
+func unsuitable(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) string {
 	kind := phase.Kind()
 	inCells := phasekind.Of(kind).InCells()
 	redrains := kind == v1alpha1.PhaseCooldown && phase.Cooldown.Redrain != nil
@@ -38,25 +38,26 @@ func unfit(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) 
 	switch {
 	case o.Burst != nil, o.TimeToBaseline != nil, o.Credits != nil, o.Baseline != nil, o.Refill != nil:
 		if !drains {
-			return fmt.Sprintf("it is a %s phase, and %s is measured by a burstDrain, or a cooldown with redrain: name one", phasekind.Name(kind), strings.SplitN(Figure(o), " of ", 2)[0])
+			return fmt.Sprintf("it is a %s phase, but only burstDrain phases and cooldowns with redrain measure %s: name one", phasekind.Name(kind), strings.SplitN(Figure(o), " of ", 2)[0])
 		}
 		return ""
 	case o.Ratio != nil && o.Ratio.Of == "Compression":
 		return ""
 	case kind == v1alpha1.PhaseCooldown && !redrains:
-		return "it is a cooldown, which loads nothing: name another phase"
+		return "it is a cooldown without load: name another phase"
 	case inCells && o.Cell == nil:
-		return fmt.Sprintf("it is a %s, which has a result for each cell: add cell, such as {jobs: 8}", phasekind.Name(kind))
+		return fmt.Sprintf("it is a %s phase, which has a result for each cell: add cell, such as {jobs: 8}", phasekind.Name(kind))
 	case !inCells && o.Cell != nil:
 		return fmt.Sprintf("it is a %s phase, which has no cells: remove cell", phasekind.Name(kind))
 	}
 	if o.Latency != nil && !timesOperations(o, run, phase) {
-		return "its program is not fio, and only fio times single operations: ask for throughput or iops"
+		return "only fio measures latency, but its workload is another engine: use throughput or iops"
 	}
 	return ""
 }
 
-// timesOperations reports whether a target of the objective has a workload in the phase whose tool times single operations.
+// timesOperations reports whether a target of the objective has a workload in the phase whose tool times single
+// operations.
 func timesOperations(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) bool {
 	return slices.ContainsFunc(run.Targets, func(t v1alpha1.Target) bool {
 		workload := run.WorkloadOf(phase, t.Name)

@@ -20,7 +20,7 @@ func Condition(results []v1alpha1.ObjectiveResult) (status metav1.ConditionStatu
 	overall := Overall(results)
 	switch overall {
 	case v1alpha1.VerdictMet:
-		return metav1.ConditionTrue, v1alpha1.ReasonAllMet, fmt.Sprintf("%d of %d are met", len(results), len(results))
+		return metav1.ConditionTrue, v1alpha1.ReasonAllMet, fmt.Sprintf("%d of %d objectives met", len(results), len(results))
 	case v1alpha1.VerdictMissed:
 		return metav1.ConditionFalse, v1alpha1.ReasonObjectiveMissed, told(results, overall)
 	case v1alpha1.VerdictUnknown:

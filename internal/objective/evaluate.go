@@ -29,14 +29,14 @@ func Evaluate(objectives []v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, 
 func Overall(results []v1alpha1.ObjectiveResult) v1alpha1.Verdict {
 	overall := v1alpha1.VerdictMet
 	for i := range results {
-		if gravity(results[i].Verdict) > gravity(overall) {
+		if severity(results[i].Verdict) > severity(overall) {
 			overall = results[i].Verdict
 		}
 	}
 	return overall
 }
 
-func gravity(verdict v1alpha1.Verdict) int {
+func severity(verdict v1alpha1.Verdict) int {
 	switch verdict {
 	case v1alpha1.VerdictMissed:
 		return 2
@@ -138,7 +138,7 @@ func evaluate(o *v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, status *v1
 			result.Unit = f.unit
 		}
 		one := judge(f, &limits)
-		if i == 0 || one.graver(&worst) {
+		if i == 0 || one.worseThan(&worst) {
 			worst = one
 		}
 		others = i
@@ -148,7 +148,7 @@ func evaluate(o *v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, status *v1
 		result.Observed = &worst.figure.value
 	}
 	result.Required = worst.required
-	result.Message = v1alpha1.Truncate(worst.say(result.Unit, others), maxMessage)
+	result.Message = v1alpha1.Truncate(worst.sentence(result.Unit, others), maxMessage)
 	return result
 }
 
@@ -194,16 +194,16 @@ func judge(f figure, limits *bounds) judged {
 	return least
 }
 
-// graver reports whether j decides the objective rather than other.
-func (j *judged) graver(other *judged) bool {
-	if a, b := gravity(j.verdict), gravity(other.verdict); a != b {
+// worseThan reports whether j decides the objective rather than other.
+func (j *judged) worseThan(other *judged) bool {
+	if a, b := severity(j.verdict), severity(other.verdict); a != b {
 		return a > b
 	}
 	return j.margin < other.margin
 }
 
-// say describes the verdict in a sentence.
-func (j *judged) say(unit string, others int) string {
+// sentence describes the verdict in a sentence.
+func (j *judged) sentence(unit string, others int) string {
 	if j.figure.missing != "" {
 		return fmt.Sprintf("%s: %s", j.figure.where, j.figure.missing)
 	}
@@ -214,12 +214,12 @@ func (j *judged) say(unit string, others int) string {
 	if j.atMost {
 		bound = "at most"
 	}
-	text := fmt.Sprintf("%s: %s, %s %s is wanted", j.figure.where, written(unit, j.figure.value), bound, written(unit, *j.required))
+	text := fmt.Sprintf("%s: %s, want %s %s", j.figure.where, written(unit, j.figure.value), bound, written(unit, *j.required))
 	if j.figure.lower != nil && j.figure.upper != nil && *j.figure.lower <= *j.required && *j.required <= *j.figure.upper {
-		text += fmt.Sprintf("; by its 95 %% interval, %s to %s, it might be on either side", written(unit, *j.figure.lower), written(unit, *j.figure.upper))
+		text += fmt.Sprintf("; its 95 %% interval, %s to %s, includes the bound", written(unit, *j.figure.lower), written(unit, *j.figure.upper))
 	}
 	if others > 0 {
-		text += fmt.Sprintf("; of %d that are judged this one decides", others+1)
+		text += fmt.Sprintf("; it is the worst of %d figures", others+1)
 	}
 	return text
 }

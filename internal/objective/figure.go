@@ -61,11 +61,11 @@ func figures(o *v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, status *v1a
 		name := spec.Run.Targets[i].Name
 		wanted := o.Target == "" || o.Target == name
 		if wanted && !slices.ContainsFunc(phase.Targets, func(t v1alpha1.TargetResult) bool { return t.Target == name }) && takesPart(spec, o.Phase, name) {
-			found = append(found, absent("target "+name, "it has no result in phase %s", o.Phase))
+			found = append(found, absent("target "+name, "no result in phase %s", o.Phase))
 		}
 	}
 	if len(found) == 0 {
-		return []figure{absent("target "+o.Target, "it has no result in phase %s", o.Phase)}
+		return []figure{absent("target "+o.Target, "no result in phase %s", o.Phase)}
 	}
 	return found
 }
@@ -82,7 +82,7 @@ func ofTarget(o *v1alpha1.Objective, target *v1alpha1.TargetResult) figure {
 	switch {
 	case o.Throughput != nil, o.IOPS != nil, o.Latency != nil:
 		if len(target.Operations) == 0 && len(target.Steps) > 0 {
-			return absent(where, "phase %s has a result for each step: name the cell", o.Phase)
+			return absent(where, "phase %s has a result for each step: set cell", o.Phase)
 		}
 		return ofOperation(o, target, where)
 	case o.TimeToBaseline != nil, o.Credits != nil:
@@ -92,7 +92,7 @@ func ofTarget(o *v1alpha1.Objective, target *v1alpha1.TargetResult) figure {
 	case o.Ratio != nil:
 		return ofRatio(o, target, where)
 	}
-	return absent(where, "the objective asks for no figure")
+	return absent(where, "the objective has no figure")
 }
 
 // ofOperation returns throughput, operations per second, or a latency.
@@ -115,7 +115,7 @@ func ofOperation(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where str
 		rate = operation.IOPSMilli
 	}
 	if rate == nil {
-		return absent(where, "there was no time in which all clients were running: make the phase longer")
+		return absent(where, "the clients never ran at the same time: use a longer phase")
 	}
 	return withError(figure{where: where, value: *rate}, operation.RateErrorPPM)
 }
@@ -135,7 +135,7 @@ func withError(f figure, errorPPM *int64) figure {
 func chosen(names []v1alpha1.Operation, wanted v1alpha1.Operation) (at int, missing string) {
 	if wanted != "" {
 		if at = slices.Index(names, wanted); at < 0 {
-			return 0, fmt.Sprintf("it did no %s", strings.ToLower(string(wanted)))
+			return 0, fmt.Sprintf("no %s operations", strings.ToLower(string(wanted)))
 		}
 		return at, ""
 	}
@@ -145,12 +145,12 @@ func chosen(names []v1alpha1.Operation, wanted v1alpha1.Operation) (at int, miss
 			continue // a flush comes with a write
 		}
 		if at >= 0 {
-			return 0, "it did more than one kind of operation: name the operation"
+			return 0, "several kinds of operations: set operation"
 		}
 		at = i
 	}
 	if at < 0 {
-		return 0, "it has no figures"
+		return 0, "no figures"
 	}
 	return at, ""
 }
@@ -158,19 +158,19 @@ func chosen(names []v1alpha1.Operation, wanted v1alpha1.Operation) (at int, miss
 // ofDrain returns a level of a burst drain or its refill.
 func ofDrain(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string) figure {
 	if target.Burst == nil || target.Burst.Bytes == nil {
-		return absent(where, "no burst was measured: name a phase burstDrain")
+		return absent(where, "no burst was measured: name a burstDrain phase")
 	}
 	series, name, what := target.Burst.Bytes, v1alpha1.FigureBurst, "burst"
 	switch {
 	case o.Baseline != nil:
 		name, what = v1alpha1.FigureBaseline, "baseline"
 		if !target.Burst.Exhausted {
-			return absent(where, "the credits did not run out, so the baseline was not seen: make the drain longer")
+			return absent(where, "the credits were not spent, so no baseline was measured: use a longer drain")
 		}
 	case o.Refill != nil:
 		name, what = v1alpha1.FigureRefill, "refill"
 		if series.Refill != nil && series.RefillSource != "Measured" {
-			return absent(where, "the refill is %s and was not measured: add a cooldown and a second drain", strings.ToLower(series.RefillSource))
+			return absent(where, "the refill is %s, not measured: add a cooldown with redrain", strings.ToLower(series.RefillSource))
 		}
 	}
 	found := phasekind.Find(phasekind.Levels(target.Burst), name, "")
@@ -189,14 +189,14 @@ func ofExhaustion(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where st
 	burst := target.Burst
 	switch {
 	case burst == nil:
-		return absent(where, "no burst was measured: name a phase burstDrain")
+		return absent(where, "no burst was measured: name a burstDrain phase")
 	case !burst.Exhausted:
-		return absent(where, "the credits did not run out: make the drain longer")
+		return absent(where, "the credits were not spent: use a longer drain")
 	}
 	_, operation := phasekind.MainSeries(burst)
-	name, why := v1alpha1.FigureSpent, "what was spent is not known: the refill is neither documented nor measured; set limits of the target"
+	name, why := v1alpha1.FigureSpent, "the spent credits are unknown, because the refill is neither documented nor measured: set limits of the target"
 	if o.TimeToBaseline != nil {
-		name, why = v1alpha1.FigureTimeToBaseline, "the throughput did not settle: make the drain longer"
+		name, why = v1alpha1.FigureTimeToBaseline, "the throughput did not settle: use a longer drain"
 	}
 	found := phasekind.Find(phasekind.Levels(burst), name, operation)
 	if found == nil {
@@ -209,23 +209,23 @@ func ofExhaustion(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where st
 func ofRatio(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string) figure {
 	if o.Ratio.Of == "Compression" {
 		if target.Usage == nil || target.Usage.CompressionRatioMilli == nil {
-			return absent(where, "what the store compresses could not be seen from the client")
+			return absent(where, "the store's compression is not visible to the client")
 		}
 		return figure{where: where, value: *target.Usage.CompressionRatioMilli}
 	}
 	if len(target.Steps) > 0 && len(target.Attributions) == 0 {
-		return absent(where, "phase %s has a result for each step: name the cell", o.Phase)
+		return absent(where, "phase %s has a result for each step: set cell", o.Phase)
 	}
 	found := attributionOf(o, target)
 	if found == nil {
-		return absent(where, "no documented limit is known: set limits of the target")
+		return absent(where, "no documented limit: set limits of the target")
 	}
 	rate, what := found.Baseline, "baseline"
 	if o.Ratio.Of == "DocumentedBurst" {
 		rate, what = found.Burst, "burst"
 	}
 	if rate == nil {
-		return absent(where, "no documented %s is known: set limits of the target", what)
+		return absent(where, "no documented %s: set limits of the target", what)
 	}
 	return figure{where: where, value: rate.PermilleReached}
 }

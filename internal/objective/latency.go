@@ -21,18 +21,18 @@ func ofLatency(percentile string, latency *v1alpha1.LatencyResult, where string)
 	}
 	wanted, err := strconv.ParseFloat(percentile, 64)
 	if err != nil || !(wanted > 0 && wanted < 100) {
-		return absent(where, "there is no percentile %s", percentile)
+		return absent(where, "unknown percentile %s", percentile)
 	}
 	stored := map[float64]*int64{50: latency.P50Nanoseconds, 95: latency.P95Nanoseconds, 99: latency.P99Nanoseconds,
 		99.9: latency.P999Nanoseconds, 99.99: latency.P9999Nanoseconds}
 	value, known := stored[wanted]
 	if !known {
 		if value, known = fromHistogram(latency.Histogram, wanted); !known {
-			return absent(where, "the run has not kept the distribution that percentile %s needs: ask for 50, 95, 99, 99.9 or 99.99, or for one more run", percentile)
+			return absent(where, "the run does not store percentile %s: use 50, 95, 99, 99.9 or 99.99, or run the benchmark again", percentile)
 		}
 	}
 	if value == nil {
-		return absent(where, "too few of the %d samples lie above the percentile: make the phase longer", latency.Samples)
+		return absent(where, "too few of the %d samples are above the percentile: use a longer phase", latency.Samples)
 	}
 	return figure{where: where, value: *value}
 }

@@ -13,7 +13,7 @@ func Figure(o *v1alpha1.Objective) string {
 	case o.Throughput != nil:
 		name = "throughput"
 	case o.IOPS != nil:
-		name = "operations a second"
+		name = "IOPS"
 	case o.Latency != nil:
 		name = latencyName(o.Latency.Percentile)
 	case o.Burst != nil:

@@ -97,10 +97,10 @@ func installResources(run *v1alpha1.BenchmarkRun) corev1.ResourceRequirements {
 		}}
 	}
 	all := clientResources(run)
-	return corev1.ResourceRequirements{Requests: ordinary(all.Requests), Limits: ordinary(all.Limits)}
+	return corev1.ResourceRequirements{Requests: computeResources(all.Requests), Limits: computeResources(all.Limits)}
 }
 
-func ordinary(all corev1.ResourceList) corev1.ResourceList {
+func computeResources(all corev1.ResourceList) corev1.ResourceList {
 	var some corev1.ResourceList
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {
 		if quantity, known := all[name]; known {

@@ -62,7 +62,7 @@ func FuzzAdmittedPods(f *testing.F) {
 			}
 			storage := objects.Storage{Devices: names, ReadOnly: names, Node: "node"}
 			if provisioned {
-				storage = objects.Storage{Provisioned: names, Together: []string{target.Name}}
+				storage = objects.Storage{Provisioned: names, SameNodeTargets: []string{target.Name}}
 			}
 			checkAdmitted(t, run, objects.Client{Target: target.Name, Attempt: 1}, storage)
 		}

@@ -47,7 +47,7 @@ var runs = map[string]*builders.BenchmarkBuilder{
 var found = map[string]objects.Storage{
 	"claim-a-client": {Provisioned: []string{"data"}},
 	"claim-stays":    {Provisioned: []string{"data"}},
-	"devices":        {Devices: []string{"one", "two"}, Together: []string{"data"}, Node: "node-7"},
+	"devices":        {Devices: []string{"one", "two"}, SameNodeTargets: []string{"data"}, Node: "node-7"},
 	"read-only":      {ReadOnly: []string{"data"}},
 }
 

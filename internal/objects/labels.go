@@ -34,8 +34,8 @@ func ownLabels(labels map[string]string) map[string]string {
 	return own
 }
 
-// added merges two maps; ours takes precedence.
-func added(ours, theirs map[string]string) map[string]string {
+// mergeLabels merges two maps; ours takes precedence.
+func mergeLabels(ours, theirs map[string]string) map[string]string {
 	all := maps.Clone(theirs)
 	if all == nil {
 		all = map[string]string{}

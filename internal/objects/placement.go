@@ -44,7 +44,7 @@ func topologySpread(run *v1alpha1.BenchmarkRun, on Storage) []corev1.TopologySpr
 			return all
 		}
 	}
-	if onePerNode(run) || len(on.Together) > 0 {
+	if onePerNode(run) || len(on.SameNodeTargets) > 0 {
 		return all
 	}
 	return append(all, corev1.TopologySpreadConstraint{

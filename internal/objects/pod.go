@@ -34,7 +34,7 @@ func Pod(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storage) *corev1.P
 	labels[v1alpha1.LabelAttempt] = strconv.Itoa(c.Attempt)
 	labels["sidecar.istio.io/inject"] = "false"
 	maps.Copy(labels, kueueLabels(run))
-	annotations := undisturbed()
+	annotations := undisturbedAnnotations()
 	maps.Copy(annotations, kueueAnnotations(run))
 	no, seconds, deadline := false, int64(gracePeriod.Seconds()), activeDeadlineSeconds(run)
 	install, tool := installContainer(s, run), clientContainer(s, run, c, on)
@@ -42,8 +42,8 @@ func Pod(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storage) *corev1.P
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name, Namespace: run.Namespace,
-			Labels:          added(labels, added(wanted.Labels, s.ClientLabels)),
-			Annotations:     added(annotations, wanted.Annotations),
+			Labels:          mergeLabels(labels, mergeLabels(wanted.Labels, s.ClientLabels)),
+			Annotations:     mergeLabels(annotations, wanted.Annotations),
 			OwnerReferences: ownedByRun(run),
 		},
 		Spec: corev1.PodSpec{
@@ -55,7 +55,7 @@ func Pod(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storage) *corev1.P
 			// Hundreds of services would add hundreds of variables to the tool's environment.
 			EnableServiceLinks:        &no,
 			SecurityContext:           podSecurity(run, targetOf(run, c.Target), on),
-			NodeSelector:              added(map[string]string{corev1.LabelOSStable: "linux"}, wanted.NodeSelector),
+			NodeSelector:              mergeLabels(map[string]string{corev1.LabelOSStable: "linux"}, wanted.NodeSelector),
 			Affinity:                  on.onOneNode(run, affinity(run)),
 			TopologySpreadConstraints: topologySpread(run, on),
 			Tolerations:               wanted.Tolerations,
@@ -86,8 +86,8 @@ func pullSecrets(s Settings, named []corev1.LocalObjectReference, images ...stri
 	return all
 }
 
-// undisturbed asks autoscalers not to move the pod, and service meshes not to add containers to it.
-func undisturbed() map[string]string {
+// undisturbedAnnotations asks autoscalers not to move the pod, and service meshes not to add containers to it.
+func undisturbedAnnotations() map[string]string {
 	return map[string]string{
 		"cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
 		"karpenter.sh/do-not-disrupt":                    "true",

@@ -22,17 +22,17 @@ func (p *phaseMaker) cooldown(phase *v1alpha1.CooldownPhase) {
 		}
 	}
 	if kinds != 1 {
-		p.problems = append(p.problems, field.Required(at, "give exactly one of duration, untilCredits and redrain"))
+		p.problems = append(p.problems, field.Required(at, "set exactly one of duration, untilCredits and redrain"))
 		return
 	}
 	if phase.Redrain == nil && (p.phase.Workload != nil || len(p.phase.TargetWorkloads) > 0) {
-		p.warn(p.path, "its workload is not used: only a redrain loads anything. Remove it")
+		p.warn(p.path, "the workload is not used, because only a redrain generates load: remove it")
 	}
 	switch {
 	case phase.Duration != nil:
 		if phase.MaxDuration != nil {
 			p.problems = append(p.problems, field.Forbidden(at.Child("maxDuration"),
-				"bounds untilCredits and redrain; remove it beside duration"))
+				"applies only to untilCredits and redrain: remove it"))
 			return
 		}
 		if length, sound := p.pause(at.Child("duration"), *phase.Duration); sound {
@@ -51,7 +51,7 @@ func (m *maker) pause(at *field.Path, text v1alpha1.Duration) (time.Duration, bo
 	length := m.duration(at, text)
 	if len(m.problems) == before && length <= 0 {
 		m.problems = append(m.problems, field.Invalid(at, string(text),
-			"must be longer than zero; write a length of time such as 30s, or remove the field"))
+			"must be longer than 0: write a duration such as 30s, or remove the field"))
 	}
 	return length, len(m.problems) == before
 }
@@ -83,8 +83,8 @@ func (p *phaseMaker) untilCredits(at *field.Path, phase *v1alpha1.CooldownPhase)
 			step.Limit = longest
 		}
 		if wait > step.Limit {
-			p.warn(at.Child("maxDuration"), "it ends the pause after %s; until the bucket of every target holds %d %% for certain it takes %s",
-				length(step.Limit), percent, length(wait))
+			p.warn(at.Child("maxDuration"), "the pause ends after %s, but it takes up to %s until every target's bucket holds %d %%: raise maxDuration",
+				length(step.Limit), length(wait), percent)
 			step.Duration = step.Limit
 		}
 	case p.earlierRedrain():
@@ -108,7 +108,7 @@ func (p *phaseMaker) untilCredits(at *field.Path, phase *v1alpha1.CooldownPhase)
 // takes from empty buckets, the longest possible. unknown lists the targets whose bucket is not known.
 func (m *maker) wait(targets []string, percent float64) (wait, longest time.Duration, unknown []string) {
 	for _, target := range targets {
-		known := m.tallies[target]
+		known := m.forecasts[target]
 		if known == nil {
 			unknown = append(unknown, target)
 			continue
@@ -120,17 +120,17 @@ func (m *maker) wait(targets []string, percent float64) (wait, longest time.Dura
 }
 
 func (p *phaseMaker) warnUnknown(at *field.Path, limit time.Duration, unknown []string) {
-	waits := "it waits for nothing, without a maxDuration"
+	waits := "the phase does not wait, because maxDuration is not set"
 	if limit > 0 {
-		waits = "it waits for maxDuration, " + string(length(limit))
+		waits = "the phase waits for maxDuration, " + string(length(limit))
 	}
 	if p.discovered(unknown) {
-		p.warn(at.Child("untilCredits"), "how long it takes is not known: the limits of target %s are not given, and are looked for when the run begins; where "+
-			"none are found and no phase before it measures the refill (cooldown.redrain), %s", strings.Join(unknown, ", "), waits)
+		p.warn(at.Child("untilCredits"), "the duration is unknown until the run starts and discovers the limits of target %s, which the file does not set. If "+
+			"none are found and no earlier phase measures the refill (cooldown.redrain), %s", strings.Join(unknown, ", "), waits)
 		return
 	}
-	p.warn(at.Child("untilCredits"), "the credits of target %s will be Unknown: its limits do not give baseline, burst and "+
-		"bucket, and no phase before it measures the refill (cooldown.redrain); %s", strings.Join(unknown, ", "), waits)
+	p.warn(at.Child("untilCredits"), "the credits of target %s will be Unknown, because its limits do not set baseline, burst and "+
+		"bucket and no earlier phase measures the refill (cooldown.redrain): %s", strings.Join(unknown, ", "), waits)
 }
 
 // discovered reports whether the limits of all these targets, unknown now, may be discovered when the run begins.
@@ -190,12 +190,12 @@ func (p *phaseMaker) redrainTimes(at *field.Path, phase *v1alpha1.CooldownPhase,
 		most, sound := p.pause(at.Child("maxDuration"), *phase.MaxDuration)
 		if times.most = most - pause; sound && times.most < time.Second {
 			p.problems = append(p.problems, field.Invalid(at.Child("maxDuration"), string(*phase.MaxDuration),
-				"leaves no time for the drain after the pause of "+string(phase.Redrain.Idle)+": raise it, by the time that a drain takes"))
+				"leaves no time for the drain after the pause of "+string(phase.Redrain.Idle)+": raise it by the time that a drain takes"))
 		}
 	case drained == nil:
 		p.problems = append(p.problems, field.Required(at.Child("maxDuration"),
-			"no burstDrain phase before it says how long the drain may take: give maxDuration, for the pause and the drain, "+
-				"or put a burstDrain phase before it; a refill is measured on a bucket that was drained"))
+			"no earlier burstDrain phase sets how long the drain may take: set maxDuration (pause and drain together), "+
+				"or put a burstDrain phase before this one; the refill is measured on an empty bucket"))
 	}
 	return times, len(p.problems) == before
 }

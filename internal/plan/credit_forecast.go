@@ -17,13 +17,13 @@ import (
 const (
 	// nearlyFull and nearlyEmpty, in percent, are the fills from which a bucket counts as full or empty.
 	nearlyFull, nearlyEmpty = 99.5, 2
-	// unseen is the least time for which credits must last to make their end visible. A drain that begins with less
+	// minVisible is the least time for which credits must last to make their end visible. A drain that begins with less
 	// shows no drop that could end it; a redrain uses the baseline of the drain before it instead.
-	unseen = 10 * time.Second
+	minVisible = 10 * time.Second
 )
 
-// tally is the expected state of a target's bucket while the plan is created, in bytes.
-type tally struct {
+// creditForecast is the expected state of a target's bucket while the plan is created, in bytes.
+type creditForecast struct {
 	account credits.Account
 	// spentBy is the credits that each phase has spent since the bucket was last full.
 	spentBy map[string]float64
@@ -32,7 +32,7 @@ type tally struct {
 	ceiling float64
 }
 
-// charge advances the tallies over a step and stores the expected length and credits in the step.
+// charge advances the forecasts over a step and stores the expected length and credits in the step.
 func (p *phaseMaker) charge(step *Step) {
 	took, known := p.expected(step)
 	if known {
@@ -40,7 +40,7 @@ func (p *phaseMaker) charge(step *Step) {
 		step.Longer = step.Purpose == Drain && p.coarse(step)
 	}
 	step.Credits = map[string]Credits{}
-	for name, one := range p.tallies {
+	for name, one := range p.forecasts {
 		one.bound(step, slices.Contains(step.Targets, name), took, known)
 		if !slices.Contains(step.Targets, name) {
 			if !known {
@@ -61,12 +61,12 @@ func (p *phaseMaker) charge(step *Step) {
 		}
 	}
 	if known {
-		step.Expected += p.around(step)
+		step.Expected += p.overhead(step)
 	}
 }
 
-// load advances one tally over a step of length took.
-func (p *phaseMaker) load(step *Step, target string, one *tally, took time.Duration) {
+// load advances one forecast over a step of length took.
+func (p *phaseMaker) load(step *Step, target string, one *creditForecast, took time.Duration) {
 	account := &one.account
 	switch step.Purpose {
 	case Idle:
@@ -86,7 +86,7 @@ func (p *phaseMaker) load(step *Step, target string, one *tally, took time.Durat
 }
 
 // bound advances the ceiling over a step of length took; took is only a lower bound if known is false.
-func (t *tally) bound(step *Step, takesPart bool, took time.Duration, known bool) {
+func (t *creditForecast) bound(step *Step, takesPart bool, took time.Duration, known bool) {
 	bucket := t.account.Bucket()
 	switch {
 	case takesPart && step.Purpose == Drain:
@@ -100,7 +100,7 @@ func (t *tally) bound(step *Step, takesPart bool, took time.Duration, known bool
 	}
 }
 
-func (t *tally) idle(took time.Duration) {
+func (t *creditForecast) idle(took time.Duration) {
 	t.account.Idle(took.Seconds())
 	if t.account.Percent() >= nearlyFull {
 		clear(t.spentBy)
@@ -124,7 +124,7 @@ func (p *phaseMaker) expected(step *Step) (took time.Duration, known bool) {
 	}
 	took = step.MinDuration
 	for _, target := range step.Targets {
-		one := p.tallies[target]
+		one := p.forecasts[target]
 		switch {
 		case p.loads[target].Opaque:
 			known = false
@@ -134,14 +134,14 @@ func (p *phaseMaker) expected(step *Step) (took time.Duration, known bool) {
 		case step.WorkBound():
 			account := one.account
 			took = max(took, time.Duration(account.Work(p.demand(step, target), p.work(step, target))*float64(time.Second)))
-		case one.account.SecondsToEmpty() < unseen.Seconds() && !step.Redrain:
+		case one.account.SecondsToEmpty() < minVisible.Seconds() && !step.Redrain:
 			took = step.Duration
 		default:
 			fall := wholeSeconds(one.account.SecondsToEmpty())
 			if !step.Redrain {
 				fall += sampled // the fall is detected only at the end of its second
 			}
-			took = max(took, fall+step.Lasting())
+			took = max(took, fall+step.LeastBaseline())
 		}
 	}
 	if step.Purpose == Drain {
@@ -164,9 +164,9 @@ const (
 	lastingPercent = 70
 )
 
-// Lasting returns the time for which a lower rate must last in a Drain to count as the baseline, and for which the
+// LeastBaseline returns the time for which a lower rate must last in a Drain to count as the baseline, and for which the
 // drain therefore continues after the credits are spent. Rates are known per second, so the time is in whole seconds.
-func (s Step) Lasting() time.Duration {
+func (s Step) LeastBaseline() time.Duration {
 	return wholeSeconds(min(usualLasting, max(leastLasting, s.MinDuration*lastingPercent/100)).Seconds())
 }
 
@@ -204,15 +204,15 @@ func (p *phaseMaker) work(step *Step, target string) float64 {
 // bucket.
 func (p *phaseMaker) warnPartEmpty(step *Step) {
 	for _, target := range step.Targets {
-		one := p.tallies[target]
+		one := p.forecasts[target]
 		if one == nil || one.account.Percent() >= nearlyFull {
 			continue
 		}
 		// If two phases spent the same, the first by name counts, so that the result does not depend on the map order.
 		phases := slices.Sorted(maps.Keys(one.spentBy))
 		spender := slices.MaxFunc(phases, func(a, b string) int { return cmp.Compare(one.spentBy[a], one.spentBy[b]) })
-		p.warn(p.path, "the bucket of target %s is expected to hold %.0f %% when the drain starts, which then measures no more than that: "+
-			"phase %s has spent %s. A phase with cooldown: {untilCredits: {percent: 100}} before it takes %s",
+		p.warn(p.path, "the bucket of target %s is expected to hold only %.0f %% when the drain starts, and the drain measures no more than that: "+
+			"phase %s spends %s. To start with a full bucket, add a phase with cooldown: {untilCredits: {percent: 100}} before it, which takes %s",
 			target, one.account.Percent(), spender, amount(one.spentBy[spender]), length(wholeSeconds(one.account.SecondsTo(100))))
 	}
 }
@@ -220,21 +220,21 @@ func (p *phaseMaker) warnPartEmpty(step *Step) {
 // warnTooShort warns of a drain that is expected to end before the credits do.
 func (p *phaseMaker) warnTooShort(at *field.Path, step *Step) {
 	for _, target := range step.Targets {
-		one := p.tallies[target]
+		one := p.forecasts[target]
 		if one == nil {
 			continue
 		}
 		bucket := one.account.Bucket()
 		if !bucket.Drains() {
-			p.warn(at, "%s: by the limits of target %s its credits never end: they grow by %s and are spent at %s at most",
+			p.warn(at, "%s: the credits of target %s never run out, because its limits refill them at %s and spend them at %s at most",
 				v1alpha1.WarningRunTooShort, target, measure.FormatBytesPerSecond(bucket.Refill), measure.FormatBytesPerSecond(bucket.Burst))
 			continue
 		}
 		if need := wholeSeconds(one.account.SecondsToEmpty()); need > step.Duration {
-			p.warn(at, "%s: target %s is expected to hold %s of credits, which (burst %s - refill %s) spends in %s; the drain ends after %s. "+
-				"Raise it to %s or more", v1alpha1.WarningRunTooShort, target, amount(one.account.Fill()),
-				measure.FormatBytesPerSecond(bucket.Burst), measure.FormatBytesPerSecond(bucket.Refill),
-				length(need), length(step.Duration), length(need+step.Lasting()))
+			p.warn(at, "%s: target %s is expected to hold %s of credits, which last %s at burst - refill (%s - %s), but the drain ends after %s. "+
+				"Raise it to at least %s", v1alpha1.WarningRunTooShort, target, amount(one.account.Fill()),
+				length(need), measure.FormatBytesPerSecond(bucket.Burst), measure.FormatBytesPerSecond(bucket.Refill),
+				length(step.Duration), length(need+step.LeastBaseline()))
 		}
 	}
 }
@@ -243,17 +243,17 @@ func (p *phaseMaker) warnTooShort(at *field.Path, step *Step) {
 // at its start.
 func (p *phaseMaker) warnFull(at *field.Path, pause time.Duration) {
 	for _, target := range targetNames(p.run) {
-		one := p.tallies[target]
+		one := p.forecasts[target]
 		if one == nil {
 			continue
 		}
 		full := (one.account.Bucket().Size - one.account.Fill()) / one.account.Bucket().Refill
 		switch {
 		case one.account.Percent() > nearlyEmpty:
-			p.warn(p.path, "the bucket of target %s is expected to hold %.0f %% when the pause begins, and a refill is measured on one that was empty: "+
-				"put a burstDrain phase right before it", target, one.account.Percent())
+			p.warn(p.path, "the bucket of target %s is expected to hold %.0f %% when the pause starts, but the refill is measured on an empty bucket: "+
+				"put a burstDrain phase directly before this one", target, one.account.Percent())
 		case full < pause.Seconds():
-			p.warn(at, "the bucket of target %s is expected to be full after %s of it: the refill then comes out too low. Shorten it",
+			p.warn(at, "the bucket of target %s is expected to be full after %s, so the measured refill would be too low: shorten the pause",
 				target, length(wholeSeconds(full)))
 		}
 	}

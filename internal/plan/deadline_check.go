@@ -15,8 +15,8 @@ func (s Step) Least() time.Duration {
 	return s.WarmUp + s.Duration
 }
 
-// judgeLength reports a plan that cannot finish before the run's deadline, and warns of one that probably cannot.
-func (m *maker) judgeLength() {
+// checkDeadline reports a plan that cannot finish before the run's deadline, and warns of one that probably cannot.
+func (m *maker) checkDeadline() {
 	var least, expected time.Duration
 	for _, step := range m.plan.Steps {
 		least += step.Least()
@@ -26,9 +26,9 @@ func (m *maker) judgeLength() {
 	switch {
 	case least >= m.deadline:
 		m.problems = append(m.problems, field.Invalid(at, string(length(m.deadline)),
-			fmt.Sprintf("the phases alone take %s: raise it (to at most 168h), or shorten them", length(least))))
+			fmt.Sprintf("the phases take %s: raise activeDeadline (at most 168h), or shorten them", length(least))))
 	case expected >= m.deadline:
-		m.warn(at, "the phases are expected to take %s, and the run ends as failed after %s: raise it (to at most 168h), or shorten them",
+		m.warn(at, "the phases are expected to take %s, but the run fails after %s: raise activeDeadline (at most 168h), or shorten them",
 			length(expected.Round(time.Second)), length(m.deadline))
 	}
 }

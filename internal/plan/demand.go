@@ -52,7 +52,7 @@ func (a *DemandModel) describe(spec *v1alpha1.Engine, step engine.Step) (engine.
 	}
 	load := engines.Of(spec)
 	if load.Kind == "" {
-		return engine.Description{}, errors.New("it has no engine")
+		return engine.Description{}, errors.New("the workload has no engine")
 	}
 	made, err := load.Describe(&step)
 	if err == nil {

@@ -83,7 +83,7 @@ func freezeOverrides(o Overrides) *v1alpha1.StepOverrides {
 // Thaw fails on a newer Format, and on steps that do not match the run's specification.
 func Thaw(run *v1alpha1.BenchmarkRunSpec) (Plan, error) {
 	if format := valueOf(run.Format); format > Format {
-		return Plan{}, fmt.Errorf("its steps have format %d, and this version of the operator reads formats up to %d: run the version that made it, or a newer one", format, Format)
+		return Plan{}, fmt.Errorf("spec.format is %d, but this operator reads formats up to %d: use the version that created the run, or a newer one", format, Format)
 	}
 	steps, hash := run.Steps, run.DatasetHash
 	if valueOf(run.Format) < 2 {
@@ -237,7 +237,7 @@ func (m *maker) complete(phase *v1alpha1.Phase, step *v1alpha1.ResolvedStep) {
 				step.Processes = step.Overrides.Processes
 			}
 		default:
-			if one, _, own := m.shapeOf(target, &chosen.Engine); own {
+			if one, _, own := m.jobDatasetOf(target, &chosen.Engine); own {
 				step.LayoutJobs = unlessZero(m.layoutJobs[one])
 			}
 		}

@@ -198,7 +198,7 @@ func TestCannotThaw(t *testing.T) {
 		change func(*v1alpha1.BenchmarkRunSpec)
 		says   string
 	}{
-		"newer":     {func(run *v1alpha1.BenchmarkRunSpec) { run.Format = new(plan.Format + 1) }, fmt.Sprintf("have format %d", plan.Format+1)},
+		"newer":     {func(run *v1alpha1.BenchmarkRunSpec) { run.Format = new(plan.Format + 1) }, fmt.Sprintf("spec.format is %d", plan.Format+1)},
 		"phase":     {func(run *v1alpha1.BenchmarkRunSpec) { run.Steps[1].Phase = "gone" }, `spec.steps[1] (01-write): spec.run.phases has no phase "gone"`},
 		"target":    {func(run *v1alpha1.BenchmarkRunSpec) { run.Steps[0].Targets = []string{"gone"} }, `spec.run.targets has no target "gone"`},
 		"duration":  {func(run *v1alpha1.BenchmarkRunSpec) { run.Steps[1].WarmUp = "long" }, "warmUp: "},

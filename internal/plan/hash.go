@@ -27,8 +27,8 @@ func (m *maker) datasetHash() string {
 	for name, of := range layers {
 		all[name] = of
 	}
-	if strips := m.strips(); len(strips) > 0 {
-		all["Lustre"] = strips
+	if stripingByTarget := m.stripingByTarget(); len(stripingByTarget) > 0 {
+		all["Lustre"] = stripingByTarget
 	}
 	if volumes := m.severalVolumes(); len(volumes) > 0 {
 		all["Volumes"] = volumes

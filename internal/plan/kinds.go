@@ -59,14 +59,14 @@ func (p *phaseMaker) steady(phase *v1alpha1.SteadyPhase) {
 		}
 		step := p.measured(group, warmUp, duration)
 		if step.Duration == 0 && !p.loads[group[0]].Opaque {
-			p.warn(at.Child("duration"), "%s is bound by its work: the phase ends when all is done, and fails where that takes longer than %s",
+			p.warn(at.Child("duration"), "%s does a fixed amount of work: the phase ends when it is complete, and fails if that takes longer than %s",
 				p.loads[group[0]].Kind, phase.Duration)
 		}
 		if phase.EndWhenSteady != nil && *phase.EndWhenSteady {
 			step.EndWhenSteady, step.MinDuration = true, steadyRounds
 			if duration <= steadyRounds {
-				p.warn(at.Child("endWhenSteady"), "steady is judged by five rounds of a minute: a duration of %s never ends before its time. "+
-					"Raise it, or leave endWhenSteady out", phase.Duration)
+				p.warn(at.Child("endWhenSteady"), "steady state needs five 1-minute windows, so a phase of %s never ends early: "+
+					"raise duration, or remove endWhenSteady", phase.Duration)
 			}
 		}
 		if step.Duration > 0 {
@@ -134,7 +134,7 @@ func (m *maker) drainTimes(at *field.Path, phase *v1alpha1.BurstDrainPhase) (dra
 	}
 	if len(m.problems) == before && times.least > times.most {
 		m.problems = append(m.problems, field.Invalid(at.Child("maxDuration"), string(phase.MaxDuration),
-			"cannot be shorter than minDuration, "+string(leastText)+": raise it or lower minDuration"))
+			"must be at least minDuration, "+string(leastText)+": raise it, or lower minDuration"))
 	}
 	return times, len(m.problems) == before
 }

@@ -54,9 +54,9 @@ func (p *phaseMaker) readable(target string, step *Step, made *engine.Descriptio
 	}
 	why := ""
 	if made.Ranks.Name != "" {
-		why = p.lackingRanks(target, step, made)
+		why = p.missingRanks(target, step, made)
 	} else {
-		why = p.lackingFile(target, step, made)
+		why = p.missingFile(target, step, made)
 	}
 	if why != "" {
 		p.addOnce(field.Invalid(p.path, step.Phase, why))
@@ -64,8 +64,8 @@ func (p *phaseMaker) readable(target string, step *Step, made *engine.Descriptio
 	return why == ""
 }
 
-// lackingFile returns why a step must not read its files; empty if it may.
-func (p *phaseMaker) lackingFile(target string, step *Step, made *engine.Description) string {
+// missingFile returns why a step must not read its files; empty if it may.
+func (p *phaseMaker) missingFile(target string, step *Step, made *engine.Description) string {
 	data, key := p.dataset(target), filesKey{p.loads[target].spec, step.Overrides.LayoutJobs}
 	if data.readableBy[key] {
 		return ""
@@ -77,8 +77,8 @@ func (p *phaseMaker) lackingFile(target string, step *Step, made *engine.Descrip
 		}
 	}
 	if first != "" {
-		return fmt.Sprintf("it reads %d bytes of each client's file %s on target %s, of which earlier phases lay out %d: "+
-			"reads of bytes that nobody wrote measure nothing. Put a phase with `prepare: {}` and the same "+
+		return fmt.Sprintf("the phase reads %d bytes of each client's file %s on target %s, but earlier phases lay out only %d: "+
+			"reading unwritten space measures nothing. Put a phase with `prepare: {}` and the same "+
 			"workload before it", bytes, first, target, data.laidOut[first])
 	}
 	data.readableBy[key] = true
@@ -102,13 +102,13 @@ func (p *phaseMaker) planLayout(target string, step *Step) {
 	}
 	switch {
 	case made.Ranks.Name != "":
-		p.layRanks(target, step, &made)
+		p.planRanks(target, step, &made)
 	case made.Files != nil:
-		data.layFiles(target, step, filesKey{one.spec, step.Overrides.LayoutJobs}, &made)
+		data.planFiles(target, step, filesKey{one.spec, step.Overrides.LayoutJobs}, &made)
 	}
 }
 
-func (d *dataset) layFiles(target string, step *Step, key filesKey, made *engine.Description) {
+func (d *dataset) planFiles(target string, step *Step, key filesKey, made *engine.Description) {
 	if !d.reservedFor[key] {
 		for name, size := range made.Files {
 			if size > d.reserved[name] {

@@ -15,26 +15,26 @@ import (
 // maxJobs is the API's limit for the jobs of a client.
 const maxJobs = 1024
 
-// shape distinguishes the datasets of jobs with files of their own.
-type shape struct {
+// jobDataset distinguishes the datasets of jobs with files of their own.
+type jobDataset struct {
 	target string
 	files  engine.JobFiles
 }
 
-// shapeOf returns the shape of a workload's dataset, and its own number of jobs; false if the number of jobs does not
-// change the files.
-func (m *maker) shapeOf(target string, spec *v1alpha1.Engine) (one shape, jobs int32, own bool) {
+// jobDatasetOf returns the shape of a workload's dataset, and its own number of jobs; false if the number of jobs does
+// not change the files.
+func (m *maker) jobDatasetOf(target string, spec *v1alpha1.Engine) (one jobDataset, jobs int32, own bool) {
 	made, err := m.demands.describe(spec, engine.Step{Purpose: Measure, Clients: 1, Processes: 1})
 	if err != nil || made.JobFiles == (engine.JobFiles{}) {
-		return shape{}, 0, false
+		return jobDataset{}, 0, false
 	}
-	return shape{target, made.JobFiles}, int32(made.Jobs), true //nolint:gosec // The API allows few.
+	return jobDataset{target, made.JobFiles}, int32(made.Jobs), true //nolint:gosec // The API allows few.
 }
 
 // findLayoutJobs looks ahead for phases that raise the number of jobs on a dataset. All steps that work on a dataset
 // must divide it in the same way: otherwise a step does not find the files that an earlier one laid out.
 func (m *maker) findLayoutJobs() {
-	m.layoutJobs = map[shape]int32{}
+	m.layoutJobs = map[jobDataset]int32{}
 	for _, raised := range []bool{true, false} {
 		for i := range m.run.Phases {
 			phase := &m.run.Phases[i]
@@ -44,7 +44,7 @@ func (m *maker) findLayoutJobs() {
 				if chosen == nil || (jobs > 0) != raised {
 					continue
 				}
-				one, ownJobs, own := m.shapeOf(target, &chosen.Engine)
+				one, ownJobs, own := m.jobDatasetOf(target, &chosen.Engine)
 				if !own || !raised && m.layoutJobs[one] == 0 { // no phase raises the jobs
 					continue
 				}
@@ -82,13 +82,13 @@ func (p *phaseMaker) setLayoutJobs(step *Step) bool {
 			continue
 		}
 		jobs := int32(0)
-		if one, _, own := p.shapeOf(target, load.spec); own {
+		if one, _, own := p.jobDatasetOf(target, load.spec); own {
 			jobs = p.layoutJobs[one]
 		}
 		if first != "" && jobs != step.Overrides.LayoutJobs {
 			p.addOnce(field.Invalid(p.path.Child("mode"), p.phase.Mode, fmt.Sprintf(
-				"other phases raise the jobs on the data of one of the targets %s and %s, or to another number, so that one step cannot "+
-					"work on both: use mode Sequential, or fileSharing: Shared in the workloads", first, target)))
+				"targets %s and %s need layouts for different numbers of jobs, because other phases vary the jobs of one of them. One step cannot "+
+					"load both: use mode Sequential, or fileSharing: Shared in the workloads", first, target)))
 			return false
 		}
 		first, step.Overrides.LayoutJobs = target, jobs
@@ -96,35 +96,35 @@ func (p *phaseMaker) setLayoutJobs(step *Step) bool {
 	return true
 }
 
-// part describes how much of a client's data a step works on that has fewer jobs than the layout.
-type part struct {
+// jobSubset describes how much of a client's data a step works on that has fewer jobs than the layout.
+type jobSubset struct {
 	jobs, all int32
 	bytes     int64
 }
 
-// warnParts warns of steps with fewer jobs than the files are laid out for, each job having its own files: once for the
-// smallest part of each phase and target.
-func (m *maker) warnParts() {
-	smallest := map[int]map[string]part{} // by phase and target
+// warnJobSubsets warns of steps with fewer jobs than the files are laid out for, each job having its own files: once
+// for the smallest part of each phase and target.
+func (m *maker) warnJobSubsets() {
+	smallest := map[int]map[string]jobSubset{} // by phase and target
 	for i := range m.plan.Steps {
 		step := &m.plan.Steps[i]
 		for target, spec := range step.Workloads {
 			made, err := m.demands.describe(spec, step.For(target))
-			one := part{jobs: int32(made.Jobs), all: step.Overrides.LayoutJobs} //nolint:gosec // The API allows few.
+			one := jobSubset{jobs: int32(made.Jobs), all: step.Overrides.LayoutJobs} //nolint:gosec // The API allows few.
 			if err != nil || step.WorkBound() || made.JobFiles == (engine.JobFiles{}) || one.jobs >= one.all {
 				continue
 			}
 			one.bytes = made.JobFiles.Bytes / int64(one.all) * int64(one.jobs)
 			if smallest[step.PhaseIndex] == nil {
-				smallest[step.PhaseIndex] = map[string]part{}
+				smallest[step.PhaseIndex] = map[string]jobSubset{}
 			}
 			if known, found := smallest[step.PhaseIndex][target]; !found || one.jobs < known.jobs {
 				smallest[step.PhaseIndex][target] = one
 			}
 		}
 	}
-	var order []part
-	phases, targets := map[part][]string{}, map[part][]string{}
+	var order []jobSubset
+	phases, targets := map[jobSubset][]string{}, map[jobSubset][]string{}
 	for i := range m.run.Phases {
 		for _, target := range targetNames(m.run) {
 			one, found := smallest[i][target]
@@ -134,19 +134,19 @@ func (m *maker) warnParts() {
 			if !slices.Contains(order, one) {
 				order = append(order, one)
 			}
-			phases[one], targets[one] = with(phases[one], m.run.Phases[i].Name), with(targets[one], target)
+			phases[one], targets[one] = appendNew(phases[one], m.run.Phases[i].Name), appendNew(targets[one], target)
 		}
 	}
 	for _, one := range order {
-		m.warn(m.root.Child("phases"), "each job has files of its own, and they are laid out for %d jobs: with %s a step of %s on %s works on "+
-			"%s of each client's data. With fileSharing: Shared in the workload any number of jobs works on all of it",
+		m.warn(m.root.Child("phases"), "each job has its own files, which are laid out for %d jobs: with %s, a step of %s on %s uses only "+
+			"%s of each client's data. Set fileSharing: Shared in the workload to use all of it with any number of jobs",
 			one.all, measure.FormatCount(int(one.jobs), "job"), strings.Join(phases[one], ", "), strings.Join(targets[one], ", "),
 			measure.FormatBinaryBytes(uint64(one.bytes))) //nolint:gosec // Sizes are positive.
 	}
 }
 
-// with appends a name to a list unless the list contains it.
-func with(list []string, name string) []string {
+// appendNew appends a name to a list unless the list contains it.
+func appendNew(list []string, name string) []string {
 	if slices.Contains(list, name) {
 		return list
 	}

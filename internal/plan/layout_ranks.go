@@ -61,8 +61,8 @@ func (m *maker) ranksOf(target string, step *Step, made *engine.Description) (ra
 	return key, set
 }
 
-// lackingRanks returns why an MPI job must not read its files; empty if it may.
-func (m *maker) lackingRanks(target string, step *Step, made *engine.Description) string {
+// missingRanks returns why an MPI job must not read its files; empty if it may.
+func (m *maker) missingRanks(target string, step *Step, made *engine.Description) string {
 	data := m.dataset(target)
 	key, set := m.ranksOf(target, step, made)
 	if data.laidRanks.has(key, set) {
@@ -72,18 +72,18 @@ func (m *maker) lackingRanks(target string, step *Step, made *engine.Description
 	remedy := "Put a phase with `prepare: {}` and the same workload before it"
 	switch {
 	case data.brokenBy != "":
-		why = fmt.Sprintf("phase %s makes them anew and can leave them shorter", data.brokenBy)
+		why = fmt.Sprintf("phase %s rewrites them and may leave them shorter", data.brokenBy)
 		remedy += fmt.Sprintf(", or set useExistingFiles in the workload of %s", data.brokenBy)
 	case len(data.laidRanks[key]) > 0:
-		why = "earlier phases lay out fewer or smaller ones"
-		remedy += ", and set clients.processesPerClient to the most that any phase raises it to"
+		why = "earlier phases lay out fewer or smaller files"
+		remedy += ", and set clients.processesPerClient to the maximum of all phases"
 	}
-	return fmt.Sprintf("it reads the files of %d ranks on target %s, and %s: reads of bytes that nobody wrote measure nothing. %s",
+	return fmt.Sprintf("the phase reads the files of %d ranks on target %s, but %s: reading unwritten space measures nothing. %s",
 		step.Clients*step.Processes, target, why, remedy)
 }
 
-// layRanks updates the data in the files of an MPI job, and the space that each client needs for it.
-func (m *maker) layRanks(target string, step *Step, made *engine.Description) {
+// planRanks updates the data in the files of an MPI job, and the space that each client needs for it.
+func (m *maker) planRanks(target string, step *Step, made *engine.Description) {
 	data := m.dataset(target)
 	key, set := m.ranksOf(target, step, made)
 	before := data.reservedRanks.total(key)

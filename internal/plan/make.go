@@ -29,7 +29,7 @@ const (
 func Make(run *v1alpha1.RunSpec, seed int64, options ...Option) (Plan, field.ErrorList) {
 	m := maker{
 		run: run, seed: seed, root: field.NewPath("spec", "run"), cluster: Cluster{PriorityClass: OperatorPriorityClass},
-		datasets: map[string]*dataset{}, tallies: map[string]*tally{}, rendered: map[useOf]bool{}, setUps: map[setupKey]bool{},
+		datasets: map[string]*dataset{}, forecasts: map[string]*creditForecast{}, rendered: map[useOf]bool{}, setUps: map[setupKey]bool{},
 	}
 	for _, option := range options {
 		option(&m)
@@ -41,18 +41,18 @@ func Make(run *v1alpha1.RunSpec, seed int64, options ...Option) (Plan, field.Err
 	}
 	m.refuseAmbiguous()
 	m.refuseTargets()
-	m.refuseCrowds()
-	m.refuseUnbuilt()
+	m.refuseTooManyClients()
+	m.refuseUnavailable()
 	m.refuseVolumes()
 	m.refusePriority()
-	m.openTallies()
+	m.openForecasts()
 	m.findLayoutJobs()
 	for i := range run.Phases {
 		m.phase(i, &run.Phases[i])
 	}
-	m.warnParts()
-	m.judgeProcesses()
-	m.judgeLength()
+	m.warnJobSubsets()
+	m.checkProcesses()
+	m.checkDeadline()
 	m.stripe()
 	m.placeVolumes()
 	m.problems = append(m.problems, claims.Templates(m.root, run, m.plan.FirstWrite)...)
@@ -73,11 +73,11 @@ type maker struct {
 	plan       Plan
 	problems   field.ErrorList
 	datasets   map[string]*dataset
-	tallies    map[string]*tally
+	forecasts  map[string]*creditForecast
 	// demands computes the demands of loads; it caches their descriptions.
 	demands *DemandModel
 	// layoutJobs is the number of jobs for which the files of a dataset are laid out, if a phase raises the jobs.
-	layoutJobs map[shape]int32
+	layoutJobs map[jobDataset]int32
 	// rendered holds the loads whose input was proven to render.
 	rendered map[useOf]bool
 	// setUps holds the targets and setups of commands that a prepare phase has run.
@@ -136,7 +136,7 @@ func (m *maker) lasting(path *field.Path, text v1alpha1.Duration) time.Duration 
 		m.problems = append(m.problems, field.Invalid(path, string(text), err.Error()))
 	case length < time.Second:
 		m.problems = append(m.problems, field.Invalid(path, string(text),
-			"at least 1s: shorter steps measure nothing; write a longer time such as 60s"))
+			"must be at least 1s, because shorter steps measure nothing: write a longer duration such as 60s"))
 	}
 	return length
 }

@@ -33,21 +33,21 @@ func Shared(target *v1alpha1.Target) bool {
 // processes returns the ranks of each client if no ramp raises them.
 func (m *maker) processes() int { return max(1, int(m.run.Clients.ProcessesPerClient)) }
 
-// judgeProcesses reports processesPerClient if no workload, or not every workload, has ranks.
-func (m *maker) judgeProcesses() {
+// checkProcesses reports processesPerClient if no workload, or not every workload, has ranks.
+func (m *maker) checkProcesses() {
 	count := m.run.Clients.ProcessesPerClient
 	if count <= 1 {
 		return
 	}
 	at := m.root.Child("clients", "processesPerClient")
 	if !m.run.UsesMPI() {
-		m.problems = append(m.problems, field.Invalid(at, count, "only ior and mdtest have ranks: remove it, and raise jobs or clients.count for fio"))
+		m.problems = append(m.problems, field.Invalid(at, count, "applies only to ior and mdtest: remove it; for fio, raise jobs or clients.count"))
 		return
 	}
 	for _, step := range m.plan.Steps {
 		for _, spec := range step.Workloads {
 			if engines.Of(spec).HasJobs {
-				m.warn(at, "it is of ior and mdtest alone: fio has one process a client, and its jobs")
+				m.warn(at, "applies only to ior and mdtest: fio runs one process per client, with its own jobs")
 				return
 			}
 		}
@@ -67,15 +67,15 @@ func (p *phaseMaker) compatible() bool {
 		})...)
 		if one.SpansClients && p.run.Clients.OnLoss == v1alpha1.OnLossContinueDegraded {
 			p.addOnce(field.Invalid(p.root.Child("clients", "onLoss"), p.run.Clients.OnLoss,
-				"an MPI job cannot go on without a rank: use RestartStep or FailRun"))
+				"an MPI job cannot continue without all of its ranks: use RestartStep or FailRun"))
 		}
 	}
-	p.suitsTogether()
+	p.compatibleTogether()
 	return len(p.problems) == before
 }
 
-// suitsTogether refuses to load targets together if some are bound by time and others by work.
-func (p *phaseMaker) suitsTogether() {
+// compatibleTogether refuses to load targets together if some are bound by time and others by work.
+func (p *phaseMaker) compatibleTogether() {
 	if p.phase.Steady == nil || p.phase.Mode == v1alpha1.PhaseSequential {
 		return
 	}
@@ -89,7 +89,7 @@ func (p *phaseMaker) suitsTogether() {
 	}
 	if byTime != "" && byWork != "" {
 		p.addOnce(field.Invalid(p.path.Child("mode"), p.phase.Mode, fmt.Sprintf(
-			"target %s is loaded for a time, and %s on target %s ends when its work is done: use mode Sequential, or a phase of each",
+			"target %s is loaded for a fixed time, but %s on target %s does a fixed amount of work: use mode Sequential, or a phase for each",
 			byTime, p.loads[byWork].Kind, byWork)))
 	}
 }

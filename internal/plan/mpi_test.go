@@ -82,13 +82,13 @@ var mpiRefusals = map[string]refusal{
 	"bad mdtest": {mpi().Load(v1alpha1.Engine{Mdtest: &v1alpha1.MdtestProfile{}}).Steady("meta", "1m"),
 		"spec.run.workload.mdtest.filesPerProcess", "write 1 to"},
 	"read without layout": {mpi().Steady("read", "1m").WithLoad(builders.IOR().Reads().Engine()),
-		"spec.run.phases[0]", "files of 8 ranks on target a, and no earlier phase lays them out: reads of bytes that nobody wrote measure nothing. Put a phase"},
+		"spec.run.phases[0]", "files of 8 ranks on target a, but no earlier phase lays them out: reading unwritten space measures nothing. Put a phase"},
 	"read of larger files": {mpi().Prepare("layout").Steady("read", "1m").WithLoad(builders.IOR().Block("32Mi").Reads().Engine()),
 		"spec.run.phases[1]", "fewer or smaller"},
 	"read of more ranks": {mpi().Prepare("layout").Ramp("ramp", v1alpha1.RampProcesses, "30s", 1, 4).WithLoad(builders.IOR().Reads().Engine()),
-		"spec.run.phases[1]", "set clients.processesPerClient to the most"},
+		"spec.run.phases[1]", "set clients.processesPerClient to the maximum"},
 	"read of what was written anew": {mpi().Prepare("layout").Steady("write", "1m").Steady("read", "1m").WithLoad(builders.IOR().Reads().Engine()),
-		"spec.run.phases[2]", "phase write makes them anew and can leave them shorter: reads of bytes that nobody wrote measure nothing. " +
+		"spec.run.phases[2]", "phase write rewrites them and may leave them shorter: reading unwritten space measures nothing. " +
 			"Put a phase with `prepare: {}` and the same workload before it, or set useExistingFiles in the workload of write"},
 	"read of other ranks' files": {mpi().PerClient().Prepare("layout").Ramp("ramp", v1alpha1.RampProcesses, "30s", 1, 2).
 		WithLoad(builders.IOR().Reads().Mutate(reorderNone).Engine()), "spec.run.phases[1]", "no earlier phase lays them out"},
@@ -102,26 +102,26 @@ var mpiRefusals = map[string]refusal{
 	"precondition":       {mpi().Prepare("layout").Precondition(1), "spec.run.phases[0].prepare.precondition", "remove it"},
 	"verify by time":     {mpi().Load(builders.IOR().Mutate(func(p *v1alpha1.IORProfile) { p.Verify = new(true) }).Engine()).Steady("write", "1m"), "spec.run.phases[0]", "remove verify"},
 	"ramp of jobs":       {mpi().Ramp("ramp", v1alpha1.RampJobs, "30s", 1, 2), "spec.run.phases[0].ramp.dimension", "use Processes or Clients"},
-	"ramp of many ranks": {mpi().Ramp("ramp", v1alpha1.RampProcesses, "30s", 1, 1025), "spec.run.phases[0].ramp.steps[1]", "1024 at most"},
+	"ramp of many ranks": {mpi().Ramp("ramp", v1alpha1.RampProcesses, "30s", 1, 1025), "spec.run.phases[0].ramp.steps[1]", "at most 1024"},
 	"ramp of ranks of fio": {builders.Benchmark("b").Target("a").Ramp("ramp", v1alpha1.RampProcesses, "30s", 1, 2),
 		"spec.run.phases[0].ramp.dimension", "fio has no ranks: use Jobs"},
 	"sweep of jobs":        {mpi().Sweep("s", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{Jobs: []int32{1, 2}}), "spec.run.phases[0].sweep.axes.jobs", "a ramp of Processes"},
 	"sweep of depths":      {mpi().Sweep("s", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{QueueDepth: []int32{1, 2}}), "spec.run.phases[0].sweep.axes.queueDepth", "remove it"},
-	"sweep of block sizes": {mpi().Sweep("s", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{BlockSize: builders.BlockSizes("4Ki", "1Mi")}), "spec.run.phases[0].sweep.axes.blockSize", "a phase of each size"},
-	"sweep of reads":       {mpi().Sweep("s", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{ReadPercent: []int32{0, 100}}), "spec.run.phases[0].sweep.axes.readPercent", "a phase of each of operations"},
+	"sweep of block sizes": {mpi().Sweep("s", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{BlockSize: builders.BlockSizes("4Ki", "1Mi")}), "spec.run.phases[0].sweep.axes.blockSize", "a phase for each size"},
+	"sweep of reads":       {mpi().Sweep("s", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{ReadPercent: []int32{0, 100}}), "spec.run.phases[0].sweep.axes.readPercent", "a phase for each operation"},
 	"degraded":             {mpi().OnLoss(v1alpha1.OnLossContinueDegraded, 1).Steady("write", "1m"), "spec.run.clients.onLoss", "use RestartStep or FailRun"},
 	"degraded for one target": {builders.Benchmark("b").Target("a").Target("b").OnLoss(v1alpha1.OnLossContinueDegraded, 1).Steady("write", "1m").
 		ForLoad("b", builders.IOR().Engine()), "spec.run.clients.onLoss", "use RestartStep or FailRun"},
 	"ranks of fio": {builders.Benchmark("b").Target("a").Processes(8).Steady("write", "1m"), "spec.run.clients.processesPerClient", "raise jobs or clients.count"},
 
-	"mdtest laid out":         {mpi().Load(builders.Mdtest()).Prepare("layout"), "spec.run.phases[0].prepare", "leave the phase out"},
+	"mdtest laid out":         {mpi().Load(builders.Mdtest()).Prepare("layout"), "spec.run.phases[0].prepare", "remove the phase"},
 	"mdtest drained":          {mpi().Load(builders.Mdtest()).BurstDrain("burst", "2m", "1h"), "spec.run.phases[0]", "use steady"},
 	"mdtest in a ramp":        {mpi().Load(builders.Mdtest()).Ramp("ramp", v1alpha1.RampClients, "30s", 1, 2), "spec.run.phases[0]", "use steady"},
 	"mdtest warmed up":        {mpi().Load(builders.Mdtest()).Steady("meta", "1m").WarmUp("5s"), "spec.run.phases[0].steady.warmUp", "remove it"},
 	"mdtest until steady":     {mpi().Load(builders.Mdtest()).Steady("meta", "10m").EndWhenSteady(), "spec.run.phases[0].steady.endWhenSteady", "remove it"},
 	"mdtest beside ior":       {mpi().Target("b").Steady("both", "1m").ForLoad("b", builders.Mdtest()), "spec.run.phases[0].mode", "use mode Sequential"},
 	"mdtest in own volumes":   {mpi().PerClient().Load(builders.Mdtest()).Steady("meta", "1m"), "spec.run.workload.mdtest", "claimTemplate.scope Shared"},
-	"mdtest in the other one": {mpi().Steady("write", "1m").ForLoad("a", v1alpha1.Engine{Command: &v1alpha1.CommandProfile{}}), "spec.run.phases[0].targetWorkloads[0].workload.command.command", "give the program"},
+	"mdtest in the other one": {mpi().Steady("write", "1m").ForLoad("a", v1alpha1.Engine{Command: &v1alpha1.CommandProfile{}}), "spec.run.phases[0].targetWorkloads[0].workload.command.command", "set the program"},
 }
 
 func TestMPIRefusals(t *testing.T) {
@@ -130,7 +130,8 @@ func TestMPIRefusals(t *testing.T) {
 	}
 }
 
-// TestPatternsOfOneVersion can be planned, because it is not known which one the clients have; what no version takes cannot.
+// TestPatternsOfOneVersion can be planned, because it is not known which one the clients have; what no version takes
+// cannot.
 func TestPatternsOfOneVersion(t *testing.T) {
 	for _, pattern := range []string{"Random", "Incompressible"} {
 		profile := builders.IOR().Mutate(func(p *v1alpha1.IORProfile) { p.DataPattern = pattern })

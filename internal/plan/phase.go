@@ -98,7 +98,7 @@ func (p *phaseMaker) add(step Step, word string) bool {
 		p.tooManySteps = true
 		p.problems = append(p.problems, field.TooMany(p.root.Child("phases"), maxSteps+1, maxSteps))
 		p.problems[len(p.problems)-1].Detail = fmt.Sprintf(
-			"a run has at most %d steps; with phase %s it has more: shorten its axes, or make several benchmarks of it", maxSteps, step.Phase)
+			"phase %s exceeds the limit of %d steps per run: shorten its axes, or split the benchmark", step.Phase, maxSteps)
 		return false
 	}
 	if step.Purpose != Idle {
@@ -203,10 +203,10 @@ func (m *maker) workload(path *field.Path, phase *v1alpha1.Phase, target string)
 	chosen, at := m.run.WorkloadOf(phase, target), m.workloadPath(path, phase, target)
 	switch {
 	case chosen == nil:
-		m.addOnce(field.Required(path.Child("workload"), "neither the phase nor spec.run has a workload: give one of them"))
+		m.addOnce(field.Required(path.Child("workload"), "neither the phase nor spec.run has a workload: set one of them"))
 		return load{}
 	case chosen.ProfileRef != nil:
-		m.addOnce(field.Forbidden(at.Child("profileRef"), "a run holds no profileRef; put the profile's spec in its place"))
+		m.addOnce(field.Forbidden(at.Child("profileRef"), "not allowed in a BenchmarkRun: write the profile's spec in place of the reference"))
 		return load{}
 	}
 	made := load{Load: engines.Of(&chosen.Engine), spec: &chosen.Engine, path: at}

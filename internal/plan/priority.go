@@ -36,12 +36,12 @@ func (m *maker) refusePriority() {
 	class, why := template.PriorityClassName, ""
 	switch {
 	case class == m.cluster.PriorityClass:
-		why = "it is the operator's own, and clients that have it take precedence over the operator's work for other runs"
+		why = "it is the operator's PriorityClass, and clients must not take precedence over the operator"
 	case strings.HasPrefix(class, systemPriority) && m.cluster.Namespace != "" && m.cluster.Namespace != systemNamespace:
-		why = fmt.Sprintf("it is for what the cluster itself needs, in namespace %s, and the run is in namespace %s", systemNamespace, m.cluster.Namespace)
+		why = fmt.Sprintf("it is reserved for system pods in namespace %s, and the run is in namespace %s", systemNamespace, m.cluster.Namespace)
 	default:
 		return
 	}
 	m.problems = append(m.problems, field.Invalid(m.root.Child("clients", "template", "priorityClassName"), class,
-		why+": leave it out, or name a PriorityClass for benchmarks"))
+		why+": remove it, or name a PriorityClass for benchmarks"))
 }

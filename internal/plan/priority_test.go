@@ -21,8 +21,8 @@ func TestPriorityOfClients(t *testing.T) {
 	}{
 		"none":                            {"", []plan.Option{system}, ""},
 		"one for benchmarks":              {"low", []plan.Option{tenants}, ""},
-		"the operator's":                  {"own-class", []plan.Option{tenants}, "it is the operator's own"},
-		"the operator's, by its default":  {"storagebench-operator", nil, "it is the operator's own"},
+		"the operator's":                  {"own-class", []plan.Option{tenants}, "it is the operator's PriorityClass"},
+		"the operator's, by its default":  {"storagebench-operator", nil, "it is the operator's PriorityClass"},
 		"the default, which is another's": {"storagebench-operator", []plan.Option{tenants}, ""},
 		"of the cluster":                  {"system-cluster-critical", []plan.Option{tenants}, "in namespace kube-system, and the run is in namespace tenants"},
 		"of a node":                       {"system-node-critical", []plan.Option{tenants}, "name a PriorityClass for benchmarks"},

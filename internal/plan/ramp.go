@@ -59,7 +59,7 @@ func (p *phaseMaker) ramp(phase *v1alpha1.RampPhase) {
 // refuseValues reports missing values, or the first invalid one.
 func (p *phaseMaker) refuseValues(at *field.Path, phase *v1alpha1.RampPhase) {
 	if len(phase.Steps) == 0 {
-		p.problems = append(p.problems, field.Required(at, "give values that rise, such as [1, 2, 4, 8]"))
+		p.problems = append(p.problems, field.Required(at, "write increasing values, such as [1, 2, 4, 8]"))
 	}
 	most := int64(math.MaxInt32)
 	switch phase.Dimension { //nolint:exhaustive // The others have no bound of their own.
@@ -74,14 +74,14 @@ func (p *phaseMaker) refuseValues(at *field.Path, phase *v1alpha1.RampPhase) {
 			p.problems = append(p.problems, field.Invalid(at.Index(i), value, "must be at least 1"))
 			return
 		case i > 0 && value <= phase.Steps[i-1]:
-			p.problems = append(p.problems, field.Invalid(at.Index(i), value, "must be more than the value before it: sort them, each once"))
+			p.problems = append(p.problems, field.Invalid(at.Index(i), value, "must be greater than the value before it: sort the values and remove duplicates"))
 			return
 		case value > most:
 			remedy := "lower it"
 			if phase.Dimension == v1alpha1.RampClients {
 				remedy = "lower it, or raise clients.count"
 			}
-			p.problems = append(p.problems, field.Invalid(at.Index(i), value, fmt.Sprintf("there are %d at most: %s", most, remedy)))
+			p.problems = append(p.problems, field.Invalid(at.Index(i), value, fmt.Sprintf("must be at most %d: %s", most, remedy)))
 			return
 		}
 	}

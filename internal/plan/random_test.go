@@ -111,7 +111,7 @@ func TestAnyPlan(t *testing.T) {
 			t.Fatalf("seed %d: the warnings depend on the seed of the run:\n%s", seed, diff)
 		}
 		if len(problems) > 0 {
-			if strings.Contains(problems.ToAggregate().Error(), "at most 1024 steps") {
+			if strings.Contains(problems.ToAggregate().Error(), "the limit of 1024 steps") {
 				crowded++
 			}
 			continue

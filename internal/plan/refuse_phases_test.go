@@ -22,15 +22,15 @@ var phaseRefusals = map[string]refusal{
 	// drains
 	"drain without an end": {on().BurstDrain("x", "", ""), "spec.run.phases[0].burstDrain.maxDuration", "at least 1s"},
 	"drain that ends before it begins": {on().BurstDrain("x", "5m", "4m"),
-		"spec.run.phases[0].burstDrain.maxDuration", "cannot be shorter than minDuration, 5m: raise it or lower minDuration"},
+		"spec.run.phases[0].burstDrain.maxDuration", "must be at least minDuration, 5m: raise it, or lower minDuration"},
 	"drain shorter than the default": {on().BurstDrain("x", "", "1m"),
 		"spec.run.phases[0].burstDrain.maxDuration", "minDuration, 2m"},
 	"drain of text": {on().BurstDrain("x", "soon", "1h"), "spec.run.phases[0].burstDrain.minDuration", "such as 1h30m or 90s"},
 	"drain of reads without a layout": {on().BurstDrain("x", "2m", "1h").With(builders.Fio().Reads()),
 		"spec.run.phases[0]", "Put a phase with `prepare: {}`"},
-	"drain without a workload": {on().Workload(nil).BurstDrain("x", "2m", "1h"), "spec.run.phases[0].workload", "give one of them"},
+	"drain without a workload": {on().Workload(nil).BurstDrain("x", "2m", "1h"), "spec.run.phases[0].workload", "set one of them"},
 	"drains longer than the run": {on().BurstDrain("x", "1h", "6h").Cooldown("y", "1h").BurstDrain("z", "1h", "6h").ActiveDeadline("3h"),
-		"spec.run.activeDeadline", "take 3h: raise it"},
+		"spec.run.activeDeadline", "take 3h: raise activeDeadline"},
 
 	// cooldowns
 	"cooldown of no kind": {on().Phase(v1alpha1.Phase{Name: "x", Cooldown: &v1alpha1.CooldownPhase{}}),
@@ -38,50 +38,50 @@ var phaseRefusals = map[string]refusal{
 	"cooldown of two kinds": {on().Cooldown("x", "1h").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Phases[0].Cooldown.Redrain = &v1alpha1.Redrain{Idle: "1h"}
 	}), "spec.run.phases[0].cooldown", "exactly one of"},
-	"cooldown of no length": {on().Cooldown("x", "0s"), "spec.run.phases[0].cooldown.duration", "longer than zero"},
+	"cooldown of no length": {on().Cooldown("x", "0s"), "spec.run.phases[0].cooldown.duration", "longer than 0"},
 	"cooldown of a length that is bounded": {on().Cooldown("x", "1h").AtMost("2h"),
-		"spec.run.phases[0].cooldown.maxDuration", "remove it beside duration"},
+		"spec.run.phases[0].cooldown.maxDuration", "applies only to untilCredits and redrain: remove it"},
 	"cooldown of text":          {on().Cooldown("x", "a while"), "spec.run.phases[0].cooldown.duration", "such as 1h30m or 90s"},
-	"pause longer than the run": {on().Cooldown("x", "50h"), "spec.run.activeDeadline", "take 50h: raise it"},
+	"pause longer than the run": {on().Cooldown("x", "50h"), "spec.run.activeDeadline", "take 50h: raise activeDeadline"},
 	"wait for too much":         {on().UntilCredits("x", 101), "spec.run.phases[0].cooldown.untilCredits.percent", "from 1 to 100"},
 	"wait for nothing":          {on().UntilCredits("x", 0), "spec.run.phases[0].cooldown.untilCredits.percent", "from 1 to 100"},
-	"wait of no length":         {on().UntilCredits("x", 50).AtMost("0s"), "spec.run.phases[0].cooldown.maxDuration", "longer than zero"},
+	"wait of no length":         {on().UntilCredits("x", 50).AtMost("0s"), "spec.run.phases[0].cooldown.maxDuration", "longer than 0"},
 	"wait longer than the run": {fsx().BurstDrain("x", "2m", "6h").UntilCredits("y", 100).ActiveDeadline("8h"),
-		"spec.run.activeDeadline", "take 8h9m30s: raise it"},
-	"redrain without a pause": {on().BurstDrain("x", "2m", "1h").Redrain("y", "0s"), "spec.run.phases[1].cooldown.redrain.idle", "longer than zero"},
+		"spec.run.activeDeadline", "take 8h9m30s: raise activeDeadline"},
+	"redrain without a pause": {on().BurstDrain("x", "2m", "1h").Redrain("y", "0s"), "spec.run.phases[1].cooldown.redrain.idle", "longer than 0"},
 	"redrain of no known length": {on().Redrain("y", "1h"), "spec.run.phases[0].cooldown.maxDuration",
-		"give maxDuration, for the pause and the drain, or put a burstDrain phase before it"},
-	"redrain before the drain": {on().Redrain("y", "1h").BurstDrain("x", "2m", "1h"), "spec.run.phases[0].cooldown.maxDuration", "give maxDuration"},
+		"set maxDuration (pause and drain together), or put a burstDrain phase before this one"},
+	"redrain before the drain": {on().Redrain("y", "1h").BurstDrain("x", "2m", "1h"), "spec.run.phases[0].cooldown.maxDuration", "set maxDuration"},
 	"redrain without time for the drain": {on().Redrain("y", "1h").AtMost("1h"),
 		"spec.run.phases[0].cooldown.maxDuration", "leaves no time for the drain after the pause of 1h: raise it"},
 	"redrain without a workload": {on().Workload(nil).BurstDrain("x", "2m", "1h").With(builders.Fio()).Redrain("y", "1h"),
-		"spec.run.phases[1].workload", "give one of them"},
+		"spec.run.phases[1].workload", "set one of them"},
 
 	// ramps
 	"ramp of a rate":     {on().Ramp("x", v1alpha1.RampRate, "30s", 1, 2), "spec.run.phases[0].ramp.dimension", "use Clients, Jobs or QueueDepth"},
 	"ramp of what":       {on().Ramp("x", "Height", "30s", 1, 2), "spec.run.phases[0].ramp.dimension", "supported values"},
-	"ramp of no values":  {on().Ramp("x", v1alpha1.RampJobs, "30s"), "spec.run.phases[0].ramp.steps", "give values that rise"},
-	"ramp that falls":    {on().Ramp("x", v1alpha1.RampJobs, "30s", 1, 4, 2, 1), "spec.run.phases[0].ramp.steps[2]", "sort them, each once"},
-	"ramp of one twice":  {on().Ramp("x", v1alpha1.RampJobs, "30s", 2, 2), "spec.run.phases[0].ramp.steps[1]", "sort them, each once"},
+	"ramp of no values":  {on().Ramp("x", v1alpha1.RampJobs, "30s"), "spec.run.phases[0].ramp.steps", "write increasing values"},
+	"ramp that falls":    {on().Ramp("x", v1alpha1.RampJobs, "30s", 1, 4, 2, 1), "spec.run.phases[0].ramp.steps[2]", "sort the values and remove duplicates"},
+	"ramp of one twice":  {on().Ramp("x", v1alpha1.RampJobs, "30s", 2, 2), "spec.run.phases[0].ramp.steps[1]", "sort the values and remove duplicates"},
 	"ramp from nothing":  {on().Ramp("x", v1alpha1.RampJobs, "30s", 0, 2), "spec.run.phases[0].ramp.steps[0]", "at least 1"},
 	"ramp of an instant": {on().Ramp("x", v1alpha1.RampJobs, "500ms", 1), "spec.run.phases[0].ramp.stepDuration", "at least 1s"},
 	"ramp above the clients": {on().Ramp("x", v1alpha1.RampClients, "30s", 1, 5),
-		"spec.run.phases[0].ramp.steps[1]", "there are 4 at most: lower it, or raise clients.count"},
+		"spec.run.phases[0].ramp.steps[1]", "must be at most 4: lower it, or raise clients.count"},
 	"ramp of clients that ends in its warm-up": {on().Ramp("x", v1alpha1.RampClients, "5s", 1, 2).With(slow()).Mutate(func(r *v1alpha1.RunSpec) {
 		r.Phases[0].Ramp.WarmUp = "5s"
-	}), "spec.run.phases[0]", "would end in its warm-up with spec.run.phases[0].workload.fio: change the phase or the workload"},
+	}), "spec.run.phases[0]", "would end during the warm-up with spec.run.phases[0].workload.fio: change the phase or the workload"},
 	"ramp of too many jobs": {on().Ramp("x", v1alpha1.RampJobs, "30s", 1, 2048), "spec.run.phases[0]", "must be from 1 to 1024"},
 	"ramp of too many for a number": {on().Ramp("x", v1alpha1.RampQueueDepth, "30s", 1, 1<<40),
-		"spec.run.phases[0].ramp.steps[1]", "there are 2147483647 at most: lower it"},
+		"spec.run.phases[0].ramp.steps[1]", "must be at most 2147483647: lower it"},
 	"ramp of too deep a queue": {on().Ramp("x", v1alpha1.RampQueueDepth, "30s", 1, 5000), "spec.run.phases[0]", "must be from 1 to 4096"},
 	"ramp of a queue that is none": {on().Workload(builders.Fio().Buffered()).Ramp("x", v1alpha1.RampQueueDepth, "30s", 1, 8),
-		"spec.run.phases[0]", "the engine psync does one operation at a time"},
+		"spec.run.phases[0]", "the I/O engine psync does one operation at a time"},
 	"ramp of a job file": {on().Workload(builders.JobFile(jobFile, "32Mi")).Ramp("x", v1alpha1.RampJobs, "30s", 1, 8),
-		"spec.run.phases[0]", "use the typed fields in a ramp or sweep"},
+		"spec.run.phases[0]", "use the typed fields of the profile in a ramp or sweep"},
 	"ramp that the data does not divide by": {on().Ramp("x", v1alpha1.RampJobs, "30s", 1, 3),
-		"spec.run.phases[0]", "does not divide into 3 files of whole blocks of 65536 bytes: use 67043328 or 67239936"},
+		"spec.run.phases[0]", "cannot be divided into 3 files of whole blocks of 65536 bytes: use 67043328 or 67239936"},
 	"ramp of reads without a layout": {on().Ramp("x", v1alpha1.RampJobs, "30s", 1, 4).With(builders.Fio().Reads()),
-		"spec.run.phases[0]", "reads 16777216 bytes of each client's file data.0.0 on target a, of which earlier phases lay out 0"},
+		"spec.run.phases[0]", "reads 16777216 bytes of each client's file data.0.0 on target a, but earlier phases lay out only 0"},
 	"ramp of reads on another layout": {on().Prepare("layout").Ramp("x", v1alpha1.RampJobs, "30s", 1, 4).With(builders.Fio().Reads().Dataset("128Mi")),
 		"spec.run.phases[1]", "reads 33554432 bytes"},
 	"one step on two layouts": {on().Target("c").Prepare("layout").For("c", builders.Fio().Dataset("32Mi")).
@@ -98,7 +98,7 @@ var phaseRefusals = map[string]refusal{
 	"sweep of a size in two words": {on().Sweep("x", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{BlockSize: builders.BlockSizes("4Ki", "4096")}),
 		"spec.run.phases[0].sweep.axes.blockSize[1]", "Duplicate"},
 	"sweep of more clients than there are": {on().Sweep("x", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{Clients: []int32{1, 5}}),
-		"spec.run.phases[0].sweep.axes.clients[1]", "there are 4 clients"},
+		"spec.run.phases[0].sweep.axes.clients[1]", "must be from 1 to clients.count (4)"},
 	"sweep of too many cells": {on().Sweep("x", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{
 		Jobs: []int32{1, 2, 4, 8}, QueueDepth: []int32{1, 2, 4, 8, 16, 32, 64, 128}, ReadPercent: []int32{0, 10, 20, 30, 40, 50, 60, 70, 100}}),
 		"spec.run.phases[0].sweep.axes", "288 cells"},
@@ -107,22 +107,22 @@ var phaseRefusals = map[string]refusal{
 	"block larger than a file": {on().Sweep("x", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{Jobs: []int32{1, 64}, BlockSize: builders.BlockSizes("4Ki", "2Mi")}),
 		"spec.run.phases[0]", "each of the 64 files must hold a block of 2097152 bytes"},
 	"sweep in a burst of what nobody knows": {on().Sweep("x", v1alpha1.RegimeBurst, "20s", depths(1, 8)),
-		"spec.run.phases[0].sweep.regime", "needs limits.throughput with baseline, burst and bucket of every target, and there are none of a: give them, or use regime Any"},
+		"spec.run.phases[0].sweep.regime", "needs limits.throughput with baseline, burst and bucket of every target, but they are missing for a: set them, or use regime Any"},
 	"sweep in a burst of what is known by half": {on().Throughput("32M", "64M", "", "").Target("c").Throughput("1M", "2M", "1G", "").
-		Sweep("x", v1alpha1.RegimeBurst, "20s", depths(1, 8)), "spec.run.phases[0].sweep.regime", "there are none of a:"},
+		Sweep("x", v1alpha1.RegimeBurst, "20s", depths(1, 8)), "spec.run.phases[0].sweep.regime", "missing for a:"},
 	"sweep in a burst that does not last": {on().Throughput("60M", "600M", "30G", "").Sweep("x", v1alpha1.RegimeBurst, "1m", depths(1, 8)).Mutate(func(r *v1alpha1.RunSpec) {
 		r.Phases[0].Sweep.WarmUp = "5s"
-	}), "spec.run.phases[0].sweep.regime", "a cell in a burst needs (warmUp 5s + stepDuration 1m) x (burst 600.0 MB/s - refill 60.00 MB/s) = 35.10 GB of credits, " +
-		"and a full bucket of target a holds 30.00 GB: shorten stepDuration to 50s at most, or use regime Any"},
+	}), "spec.run.phases[0].sweep.regime", "a cell in the burst needs (warmUp 5s + stepDuration 1m) x (burst 600.0 MB/s - refill 60.00 MB/s) = 35.10 GB of credits, " +
+		"but a full bucket of target a holds 30.00 GB: shorten stepDuration to 50s or less, or use regime Any"},
 	"sweep in a burst of a second": {on().Throughput("60M", "600M", "100M", "").Sweep("x", v1alpha1.RegimeBurst, "1m", depths(1, 8)),
 		"spec.run.phases[0].sweep.regime", "holds 100.0 MB: use regime Any"},
 	"more steps than a run may have": {builders.Benchmark("b").Target("a").Target("c").Target("d").Clients(4).
 		Sweep("x", v1alpha1.RegimeAny, "1s", wide()).Sequential().Sweep("y", v1alpha1.RegimeAny, "1s", wide()).Sequential(),
-		"spec.run.phases", "at most 1024 steps; with phase y it has more"},
+		"spec.run.phases", "phase y exceeds the limit of 1024 steps per run"},
 
 	"phase of two kinds": {on().Steady("x", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Phases[0].BurstDrain = &v1alpha1.BurstDrainPhase{MaxDuration: "1h"}
-	}), "spec.run.phases[0]", "make a phase of each"},
+	}), "spec.run.phases[0]", "use a phase for each"},
 }
 
 // wide is 256 cells.
@@ -149,43 +149,43 @@ func TestWarnings(t *testing.T) {
 	}{
 		"a full bucket": {fsx().BurstDrain("burst", "2m", "1h"), nil},
 		"a bucket that a layout was paid from": {fsx().Prepare("layout").BurstDrain("burst", "2m", "1h"),
-			[]string{"phases[1]: the bucket of target share is expected to hold 93 % when the drain starts, which then measures no more than that: " +
-				"phase layout has spent 32.25 GB. A phase with cooldown: {untilCredits: {percent: 100}} before it takes 8h7m30s"}},
+			[]string{"phases[1]: the bucket of target share is expected to hold only 93 % when the drain starts, and the drain measures no more than that: " +
+				"phase layout spends 32.25 GB. To start with a full bucket, add a phase with cooldown: {untilCredits: {percent: 100}} before it, which takes 8h7m30s"}},
 		"a bucket that is full again":  {fsx().Prepare("layout").UntilCredits("wait", 100).BurstDrain("burst", "2m", "1h"), nil},
 		"a bucket that filled by time": {fsx().Prepare("layout").Cooldown("wait", "1h").BurstDrain("burst", "2m", "1h"), nil},
 		"the one who spent the most": {fsx().Prepare("layout").Steady("load", "10m").Steady("more", "1m").BurstDrain("burst", "2m", "1h"),
-			[]string{"phase load has spent 146.4 GB"}},
+			[]string{"phase load spends 146.4 GB"}},
 		"a drain that is too short": {fsx().BurstDrain("burst", "2m", "30m"),
-			[]string{"phases[0].burstDrain.maxDuration: RunTooShort: target share is expected to hold 468.0 GB of credits, which (burst 260.0 MB/s - refill 16.00 MB/s) " +
-				"spends in 31m59s; the drain ends after 30m. Raise it to 33m23s or more"}},
+			[]string{"phases[0].burstDrain.maxDuration: RunTooShort: target share is expected to hold 468.0 GB of credits, which last 31m59s " +
+				"at burst - refill (260.0 MB/s - 16.00 MB/s), but the drain ends after 30m. Raise it to at least 33m23s"}},
 		"a redrain that is too short": {fsx().BurstDrain("burst", "2m", "1h").Redrain("refill", "2h").AtMost("2h5m"),
 			[]string{"phases[1].cooldown.maxDuration: RunTooShort: target share is expected to hold 115.2 GB"}},
 		"credits that never end": {on().Throughput("10M", "10M", "1G", "").BurstDrain("burst", "2m", "1h"),
-			[]string{"its credits never end: they grow by 10.00 MB/s and are spent at 10.00 MB/s at most"}},
+			[]string{"the credits of target a never run out, because its limits refill them at 10.00 MB/s and spend them at 10.00 MB/s at most"}},
 		"a pause that fills the bucket": {fsx().BurstDrain("burst", "2m", "1h").Redrain("refill", "9h"),
-			[]string{"phases[1].cooldown.redrain.idle: the bucket of target share is expected to be full after 8h7m30s of it: the refill then comes out too low. Shorten it"}},
+			[]string{"phases[1].cooldown.redrain.idle: the bucket of target share is expected to be full after 8h7m30s, so the measured refill would be too low: shorten the pause"}},
 		"a pause on a bucket that is not empty": {fsx().BurstDrain("burst", "2m", "1h").Cooldown("wait", "1h").Redrain("refill", "1h"),
-			[]string{"phases[2]: the bucket of target share is expected to hold 12 % when the pause begins"}},
+			[]string{"phases[2]: the bucket of target share is expected to hold 12 % when the pause starts"}},
 		"a wait that ends too soon": {fsx().BurstDrain("burst", "2m", "1h").UntilCredits("wait", 50).AtMost("1h"),
-			[]string{"phases[1].cooldown.maxDuration: it ends the pause after 1h; until the bucket of every target holds 50 % for certain it takes 4h3m45s"}},
+			[]string{"phases[1].cooldown.maxDuration: the pause ends after 1h, but it takes up to 4h3m45s until every target's bucket holds 50 %: raise maxDuration"}},
 		"a wait for what nobody knows": {on().UntilCredits("wait", 50),
-			[]string{"the limits of target a are not given, and are looked for when the run begins", "it waits for nothing, without a maxDuration"}},
+			[]string{"the duration is unknown until the run starts and discovers the limits of target a, which the file does not set", "the phase does not wait, because maxDuration is not set"}},
 		"a wait for a bucket that is not documented": {on().Throughput("10M", "20M", "", "").UntilCredits("wait", 50),
-			[]string{"the credits of target a will be Unknown", "it waits for nothing, without a maxDuration"}},
+			[]string{"the credits of target a will be Unknown", "the phase does not wait, because maxDuration is not set"}},
 		"a wait for what a redrain measures": {on().BurstDrain("burst", "2m", "1h").Redrain("refill", "10m").UntilCredits("wait", 50), nil},
-		"a workload without a load":          {on().Cooldown("wait", "1m").With(builders.Fio()), []string{"phases[0]: its workload is not used"}},
+		"a workload without a load":          {on().Cooldown("wait", "1m").With(builders.Fio()), []string{"phases[0]: the workload is not used"}},
 		"a drain of no known length": {on().Sweep("x", v1alpha1.RegimeBaseline, "1s", depths(1)),
-			[]string{"phases[0].sweep.regime: limits.throughput of target a does not give baseline, burst and bucket: the drain before the cells may end after 1h"}},
+			[]string{"phases[0].sweep.regime: limits.throughput of target a does not set baseline, burst and bucket: the drain before the cells may end after 1h"}},
 		"cells in a burst of what is only assumed": {fsx().Sweep("x", v1alpha1.RegimeBurst, "1m", depths(1, 8)),
-			[]string{"phases[0].sweep.regime: that the bucket of target share holds the 14.64 GB of a cell at first is only assumed, since nobody knows " +
-				"how full it is when the run starts: a phase with cooldown: {untilCredits: {percent: 4}} before it makes sure, and takes 19m30s"}},
+			[]string{"phases[0].sweep.regime: the bucket of target share is only assumed to hold the 14.64 GB that a cell needs, because " +
+				"its initial credit balance is unknown. To be sure, add a phase with cooldown: {untilCredits: {percent: 4}} before this one, which takes 19m30s"}},
 		"cells in a burst that is certain": {fsx().UntilCredits("wait", 4).Sweep("x", v1alpha1.RegimeBurst, "1m", depths(1, 8)), nil},
 		"drained right before":             {on().BurstDrain("burst", "2m", "1h").Sweep("x", v1alpha1.RegimeBaseline, "1s", depths(1)), nil},
 		"redrained right before":           {on().Redrain("refill", "2m").AtMost("1h").Sweep("x", v1alpha1.RegimeBaseline, "1s", depths(1)), nil},
-		"longer than expected":             {fsx().BurstDrain("burst", "2m", "6h").ActiveDeadline("30m"), []string{"spec.run.activeDeadline: the phases are expected to take 33m26s, and the run ends as failed after 30m"}},
+		"longer than expected":             {fsx().BurstDrain("burst", "2m", "6h").ActiveDeadline("30m"), []string{"spec.run.activeDeadline: the phases are expected to take 33m26s, but the run fails after 30m"}},
 		"a rate that spends less":          {fsx().Steady("slow", "10h").With(slow()).BurstDrain("burst", "2m", "1h"), nil},
 		"fewer jobs than files": {on().Ramp("x", v1alpha1.RampJobs, "1s", 2, 4),
-			[]string{"spec.run.phases: each job has files of its own, and they are laid out for 4 jobs: with 2 jobs a step of x on a works on 32.00 MiB of each client's data"}},
+			[]string{"spec.run.phases: each job has its own files, which are laid out for 4 jobs: with 2 jobs, a step of x on a uses only 32.00 MiB of each client's data"}},
 		"files of all jobs": {on().Workload(builders.Fio().Mutate(func(p *v1alpha1.FioProfile) { p.FileSharing = v1alpha1.FilesShared })).
 			Ramp("x", v1alpha1.RampJobs, "1s", 2, 4), nil},
 	} {

@@ -29,12 +29,13 @@ func (m *maker) refuseTargets() {
 	}
 }
 
-// refuseCrowds reports runs with more clients or claims than one operator can handle. Admission refuses them too.
-func (m *maker) refuseCrowds() {
+// refuseTooManyClients reports runs with more clients or claims than one operator can handle. Admission refuses them
+// too.
+func (m *maker) refuseTooManyClients() {
 	targets, each := len(m.run.Targets), m.plan.ClientsPerTarget
 	if clients := targets * each; clients > v1alpha1.MaxRunClients {
 		m.problems = append(m.problems, field.Invalid(m.root.Child("clients", "count"), each, fmt.Sprintf(
-			"%d targets make %d clients in all, and a run has at most %d: use fewer clients or fewer targets", targets, clients, v1alpha1.MaxRunClients)))
+			"%d targets have %d clients in total, the limit is %d: use fewer clients or fewer targets", targets, clients, v1alpha1.MaxRunClients)))
 	}
 	claims := 0
 	for i := range m.run.Targets {
@@ -50,7 +51,7 @@ func (m *maker) refuseCrowds() {
 	}
 	if claims > v1alpha1.MaxRunClaims {
 		m.problems = append(m.problems, field.Invalid(m.root.Child("targets"), field.OmitValueType{}, fmt.Sprintf(
-			"the claim templates make %d claims, and a run makes at most %d: use fewer clients, fewer volumes, or claimTemplate.scope Shared",
+			"the claim templates create %d claims, the limit is %d: use fewer clients, fewer volumes, or claimTemplate.scope Shared",
 			claims, v1alpha1.MaxRunClaims)))
 	}
 }
@@ -61,8 +62,8 @@ func (m *maker) refuseName(at *field.Path, name string) {
 		return
 	}
 	m.problems = append(m.problems, field.Invalid(at, name, fmt.Sprintf(
-		"the names of pods and their labels derive from it: use at most %d lower-case letters, digits and dashes, "+
-			"beginning and ending with a letter or a digit", maxNameLength)))
+		"names of pods and labels derive from it: use at most %d lower-case letters, digits and dashes, "+
+			"starting and ending with a letter or digit", maxNameLength)))
 }
 
 // refuseSharedFolder reports a folder that two targets share: client 0 of both targets would use the same directory,
@@ -81,8 +82,8 @@ func (m *maker) refuseSharedFolder(index int, used map[string]int) {
 			used[folder] = index
 		case m.run.Targets[other].Name != target.Name: // a duplicate name is reported already
 			m.problems = append(m.problems, field.Invalid(at.Child("path"), target.Path, fmt.Sprintf(
-				"%s is claim %s, which %s loads in the same folder: the clients of both would overwrite each other's files. "+
-					"Give each target a path of its own, such as bench/%s",
+				"%s is claim %s, which %s uses with the same path: their clients would overwrite each other's files. "+
+					"Give each target its own path, such as bench/%s",
 				at.Child("volumes").Index(j).Child("claimName"), volume.ClaimName, targets.Index(other), target.Name)))
 		}
 	}

@@ -47,12 +47,12 @@ var refusals = map[string]refusal{
 	"read without layout": {builders.Benchmark("b").Target("a").Steady("read", "1m").With(builders.Fio().Reads()),
 		"spec.run.phases[0]", "Put a phase with `prepare: {}`"},
 	"mix without layout": {builders.Benchmark("b").Target("a").Steady("mix", "1m").With(builders.Fio().ReadPercent(1)),
-		"spec.run.phases[0]", "of which earlier phases lay out 0"},
+		"spec.run.phases[0]", "but earlier phases lay out only 0"},
 	"layout after the read": {builders.Benchmark("b").Target("a").Steady("read", "1m").With(builders.Fio().Reads()).Prepare("layout"),
 		"spec.run.phases[0]", "before it"},
 	"layout smaller than what is read": {builders.Benchmark("b").Target("a").Prepare("layout").
 		Steady("read", "1m").With(builders.Fio().Reads().Dataset("128Mi")),
-		"spec.run.phases[1]", "reads 134217728 bytes of each client's file data.0.0 on target a, of which earlier phases lay out 67108864"},
+		"spec.run.phases[1]", "reads 134217728 bytes of each client's file data.0.0 on target a, but earlier phases lay out only 67108864"},
 	"layout in other files": {builders.Benchmark("b").Target("a").Prepare("layout").
 		Steady("read", "1m").With(builders.Fio().Reads().Jobs(2)),
 		"spec.run.phases[1]", "file data.1.0"},
@@ -62,18 +62,18 @@ var refusals = map[string]refusal{
 		"spec.run.phases[1]", "on target b"},
 	"written for a time is not laid out": {builders.Benchmark("b").Target("a").Steady("write", "1h").
 		Steady("read", "1m").With(builders.Fio().Reads()),
-		"spec.run.phases[1]", "of which earlier phases lay out 0"},
+		"spec.run.phases[1]", "but earlier phases lay out only 0"},
 	"nothing to lay out": {builders.Benchmark("b").Target("a").Workload(builders.Fio().Null()).Prepare("layout"),
-		"spec.run.phases[0]", "touches no files"},
+		"spec.run.phases[0]", "uses no files"},
 	"rate limit ends in the warm-up": {builders.Benchmark("b").Target("a").Workload(limited()).Steady("write", "10s").WarmUp("10s"),
-		"spec.run.phases[0]", "warmUp 10s is not shorter than duration 10s"},
+		"spec.run.phases[0]", "warmUp 10s must be shorter than duration 10s"},
 	"no workload": {builders.Benchmark("b").Target("a").Workload(nil).Steady("write", "1m"),
-		"spec.run.phases[0].workload", "give one of them"},
+		"spec.run.phases[0].workload", "set one of them"},
 	"empty workload": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Phases[0].Workload = &v1alpha1.Workload{}
 	}), "spec.run.phases[0].workload", "set fio"},
 	"unresolved profile": {builders.Benchmark("b").Target("a").Steady("write", "1m").WithProfile("WorkloadProfile", "p"),
-		"spec.run.phases[0].workload.profileRef", "put the profile's spec in its place"},
+		"spec.run.phases[0].workload.profileRef", "write the profile's spec in place of the reference"},
 	"bad workload": {builders.Benchmark("b").Target("a").Steady("write", "1m").Workload(builders.Fio().Jobs(5000)),
 		"spec.run.workload.fio.jobs", "must be from 1 to 1024"},
 	"bad workload of a target": {builders.Benchmark("b").Target("a").Steady("write", "1m").For("a", builders.Fio().BlockSize("1000")),
@@ -96,24 +96,24 @@ var refusals = map[string]refusal{
 	"deadline without unit": {builders.Benchmark("b").Target("a").Steady("write", "1m").ActiveDeadline("2 days"),
 		"spec.run.activeDeadline", "such as 1h30m or 90s"},
 	"longer than the run may be": {builders.Benchmark("b").Target("a").Steady("one", "30m").WarmUp("1m").Steady("two", "30m").ActiveDeadline("1h"),
-		"spec.run.activeDeadline", "take 1h1m: raise it"},
-	"too many clients": {crowd(16, 63), "spec.run.clients.count", "16 targets make 1008 clients in all, and a run has at most 1000: use fewer clients or fewer targets"},
+		"spec.run.activeDeadline", "take 1h1m: raise activeDeadline"},
+	"too many clients": {crowd(16, 63), "spec.run.clients.count", "16 targets have 1008 clients in total, the limit is 1000: use fewer clients or fewer targets"},
 	"too many claims": {crowd(2, 400).Mutate(func(r *v1alpha1.RunSpec) {
 		claims := &v1alpha1.ClaimTemplate{Scope: v1alpha1.ClaimPerClient, Spec: builders.ClaimSpec(corev1.ReadWriteOnce, "1Gi")}
 		r.Targets[0].Volumes = []v1alpha1.Volume{{Name: "a", ClaimTemplate: claims}, {Name: "b", ClaimTemplate: claims}}
 		r.Targets[1].Volumes = []v1alpha1.Volume{{Name: "a", ClaimTemplate: claims}}
-	}), "spec.run.targets", "the claim templates make 1200 claims, and a run makes at most 1000: use fewer clients, fewer volumes, or claimTemplate.scope Shared"},
-	"no target": {builders.Benchmark("b").Steady("write", "1m"), "spec.run.targets", "give at least one target"},
-	"no phase":  {builders.Benchmark("b").Target("a"), "spec.run.phases", "give at least one phase"},
+	}), "spec.run.targets", "the claim templates create 1200 claims, the limit is 1000: use fewer clients, fewer volumes, or claimTemplate.scope Shared"},
+	"no target": {builders.Benchmark("b").Steady("write", "1m"), "spec.run.targets", "at least one target is required"},
+	"no phase":  {builders.Benchmark("b").Target("a"), "spec.run.phases", "at least one phase is required"},
 	"two targets of one name": {builders.Benchmark("b").Target("a").Target("a").Steady("write", "1m"),
 		"spec.run.targets[1].name", "Duplicate"},
 	"two targets in one folder": {builders.Benchmark("b").Target("a").Target("b").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Targets[0].Path, r.Targets[1].Path = "bench", "bench"
 		r.Targets[1].Volumes[0].ClaimName = "a"
-	}), "spec.run.targets[1].path", "spec.run.targets[1].volumes[0].claimName is claim a, which spec.run.targets[0] loads in the same folder"},
+	}), "spec.run.targets[1].path", "spec.run.targets[1].volumes[0].claimName is claim a, which spec.run.targets[0] uses with the same path"},
 	"two targets in one volume's root": {builders.Benchmark("b").Target("a").Target("b").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Targets[1].Volumes[0].ClaimName = "a"
-	}), "spec.run.targets[1].path", "Give each target a path of its own, such as bench/b"},
+	}), "spec.run.targets[1].path", "Give each target its own path, such as bench/b"},
 	"target of a long name": {builders.Benchmark("b").Target(strings.Repeat("a", 41)).Steady("write", "1m"),
 		"spec.run.targets[0].name", "at most 40 lower-case letters"},
 	"volume of a bad name": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
@@ -121,10 +121,10 @@ var refusals = map[string]refusal{
 	}), "spec.run.targets[0].volumes[0].name", "at most 40 lower-case letters"},
 	"a template of one node, for clients of several": {builders.Benchmark("b").Target("a").Clients(4).Spread(v1alpha1.SpreadOnePerNode).
 		Template(v1alpha1.ClaimShared, v1alpha1.ClaimForRun, builders.ClaimSpec(corev1.ReadWriteOnce, "1Gi")).Steady("write", "1m"),
-		"spec.run.targets[0].volumes[0].claimTemplate.spec.accessModes", "spec.run.clients.spread is OnePerNode with 4 clients on it: set spec.run.clients.spread to Any"},
+		"spec.run.targets[0].volumes[0].claimTemplate.spec.accessModes", "spec.run.clients.spread is OnePerNode and 4 clients would use it: set spec.run.clients.spread to Any"},
 	"a template of one pod, for several": {builders.Benchmark("b").Target("a").Clients(2).Spread(v1alpha1.SpreadAny).
 		Template(v1alpha1.ClaimShared, v1alpha1.ClaimForRun, builders.ClaimSpec(corev1.ReadWriteOncePod, "1Gi")).Steady("write", "1m"),
-		"spec.run.targets[0].volumes[0].claimTemplate.spec.accessModes", "make a claim for each client with claimTemplate.scope PerClient"},
+		"spec.run.targets[0].volumes[0].claimTemplate.spec.accessModes", "create a claim per client with claimTemplate.scope PerClient"},
 	"a template for reading, written to": {builders.Benchmark("b").Target("a").
 		Template(v1alpha1.ClaimShared, v1alpha1.ClaimForRun, builders.ClaimSpec(corev1.ReadOnlyMany, "1Gi")).Prepare("layout").Steady("read", "1m").With(builders.Fio().Reads()),
 		"spec.run.targets[0].volumes[0].claimTemplate.spec.accessModes", "phase layout writes to it"},
@@ -138,7 +138,7 @@ var refusals = map[string]refusal{
 	"two phases of one name": {builders.Benchmark("b").Target("a").Steady("write", "1m").Steady("write", "1m"),
 		"spec.run.phases[1].name", "Duplicate"},
 	"workload of nobody": {builders.Benchmark("b").Target("a").Steady("write", "1m").For("z", builders.Fio()),
-		"spec.run.phases[0].targetWorkloads[0].target", "correct the name"},
+		"spec.run.phases[0].targetWorkloads[0].target", "correct it"},
 	"phase of no kind": {builders.Benchmark("b").Target("a").Phase(v1alpha1.Phase{Name: "what"}),
 		"spec.run.phases[0]", "exactly one of prepare, steady"},
 	"several volumes that do not divide the files": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
@@ -151,7 +151,7 @@ var refusals = map[string]refusal{
 	}), "spec.run.targets[0].allowRawDeviceWrites", "phase write writes to the target's raw devices: set it to true"},
 	"raw template with a path": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Targets[0].Volumes[0], r.Targets[0].Path, r.Targets[0].AllowRawDeviceWrites = rawVolume(), "bench", yes()
-	}), "spec.run.targets[0].path", "a raw device has no folders"},
+	}), "spec.run.targets[0].path", "a raw device has no directories"},
 	"raw template of many clients": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Targets[0].Volumes[0], r.Clients.Count, r.Targets[0].AllowRawDeviceWrites = rawVolume(), 2, yes()
 	}), "spec.run.targets[0].volumes[0].claimTemplate.scope", "overwrite each other on one raw device"},
@@ -161,10 +161,10 @@ var refusals = map[string]refusal{
 	"leave for raw devices that are none": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Targets[0].Volumes[0], r.Targets[0].AllowRawDeviceWrites = rawVolume(), yes()
 		r.Targets[0].Volumes[0].ClaimTemplate.Spec.VolumeMode = nil
-	}), "spec.run.targets[0].allowRawDeviceWrites", "leave it out, or set volumeMode: Block"},
+	}), "spec.run.targets[0].allowRawDeviceWrites", "remove it, or set volumeMode: Block"},
 	"striping": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Targets[0].Lustre = &v1alpha1.LustreStriping{}
-	}), "spec.run.targets[0].lustre", "give stripeCount, stripeSize or both"},
+	}), "spec.run.targets[0].lustre", "set stripeCount, stripeSize or both"},
 }
 
 func yes() *bool {
@@ -282,7 +282,7 @@ func TestResolve(t *testing.T) {
 	_, problems = plan.Resolve(run, find)
 	if len(problems) != 2 || problems[0].Field != "spec.run.phases[1].workload.profileRef" ||
 		problems[1].Field != "spec.run.phases[3].targetWorkloads[0].workload.profileRef" ||
-		!strings.Contains(problems[0].Error(), "ClusterWorkloadProfile p") || !strings.Contains(problems[0].Error(), "add the profile") {
+		!strings.Contains(problems[0].Error(), "ClusterWorkloadProfile p") || !strings.Contains(problems[0].Error(), "create the profile") {
 		t.Errorf("missing profiles: %v", problems)
 	}
 }

@@ -47,7 +47,7 @@ func (r *resolver) workload(path *field.Path, workload *v1alpha1.Workload) {
 	spec, found := r.profiles(ref)
 	if !found {
 		missing := field.NotFound(path.Child("profileRef"), fmt.Sprintf("%s %s", ref.Kind, ref.Name))
-		missing.Detail = "correct kind and name, add the profile, or write its spec in place of the reference"
+		missing.Detail = "correct kind or name, create the profile, or write its spec in place of the reference"
 		r.problems = append(r.problems, missing)
 		return
 	}

@@ -57,7 +57,7 @@ func (p *phaseMaker) setUpBefore(targets []string) bool {
 	if len(wanting) == 0 {
 		return true
 	}
-	p.addOnce(field.Invalid(p.path, p.phase.Name, "the command has a setup, which is not run between the steps of a ramp: "+
-		"put a phase with `prepare: {}` and the same workload before it"))
+	p.addOnce(field.Invalid(p.path, p.phase.Name, "command.setup is not run between the steps of a ramp: "+
+		"put a phase with `prepare: {}` and the same workload before this one"))
 	return false
 }

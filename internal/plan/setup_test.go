@@ -98,20 +98,20 @@ func TestCommandDataset(t *testing.T) {
 
 // commandRefusals are specifications with programs that cannot be run.
 var commandRefusals = map[string]refusal{
-	"no program": {zips().Load(v1alpha1.Engine{Command: &v1alpha1.CommandProfile{}}).Steady("zip", "1m"), "spec.run.workload.command.command", "give the program"},
+	"no program": {zips().Load(v1alpha1.Engine{Command: &v1alpha1.CommandProfile{}}).Steady("zip", "1m"), "spec.run.workload.command.command", "set the program"},
 	"unknown word": {zips().Load(v1alpha1.Engine{Command: &v1alpha1.CommandProfile{Command: []string{"zip", "$(HOME)/a"}}}).Steady("zip", "1m"),
 		"spec.run.workload.command.command[1]", "use $(DATA), $(CLIENT), $(AGENT)"},
-	"nothing to prepare":   {zips().Load(unzipped()).Prepare("files"), "spec.run.workload.command.setup", "leave the phase files out"},
+	"nothing to prepare":   {zips().Load(unzipped()).Prepare("files"), "spec.run.workload.command.setup", "remove phase files"},
 	"precondition":         {zips().Prepare("files").Precondition(2), "spec.run.phases[0].prepare.precondition", "remove it"},
 	"warmed up":            {zips().Steady("zip", "1m").WarmUp("5s"), "spec.run.phases[0].steady.warmUp", "remove it"},
 	"until steady":         {zips().Steady("zip", "10m").EndWhenSteady(), "spec.run.phases[0].steady.endWhenSteady", "remove it"},
-	"drained":              {zips().BurstDrain("burst", "2m", "1h"), "spec.run.phases[0].burstDrain", "a workload of fio or ior"},
-	"redrained":            {zips().Redrain("refill", "1h").AtMost("2h"), "spec.run.phases[0].cooldown.redrain", "a workload of fio or ior"},
+	"drained":              {zips().BurstDrain("burst", "2m", "1h"), "spec.run.phases[0].burstDrain", "use a fio or ior workload"},
+	"redrained":            {zips().Redrain("refill", "1h").AtMost("2h"), "spec.run.phases[0].cooldown.redrain", "use a fio or ior workload"},
 	"ramp of jobs":         {zips().Prepare("files").Ramp("ramp", v1alpha1.RampJobs, "30s", 1, 2), "spec.run.phases[1].ramp.dimension", "use Clients"},
 	"ramp of ranks":        {zips().Prepare("files").Ramp("ramp", v1alpha1.RampProcesses, "30s", 1, 2), "spec.run.phases[1].ramp.dimension", "use Clients"},
 	"ramp without prepare": {zips().Ramp("ramp", v1alpha1.RampClients, "30s", 1, 2), "spec.run.phases[0]", "put a phase with `prepare: {}`"},
 	"sweep":                {zips().Sweep("s", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{Jobs: []int32{1, 2}}), "spec.run.phases[0].sweep", "use a ramp of Clients"},
-	"beside fio":           {builders.Benchmark("b").Target("a").Target("b").Steady("both", "1m").ForLoad("b", unzipped()), "spec.run.phases[0].mode", "command on target b ends when its work is done"},
+	"beside fio":           {builders.Benchmark("b").Target("a").Target("b").Steady("both", "1m").ForLoad("b", unzipped()), "spec.run.phases[0].mode", "command on target b does a fixed amount of work"},
 	"ranks":                {zips().Processes(4).Steady("zip", "1m"), "spec.run.clients.processesPerClient", "raise jobs or clients.count"},
 }
 

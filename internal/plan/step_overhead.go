@@ -15,14 +15,14 @@ const handling = 500 * time.Millisecond
 // launching is the additional time if mpirun starts the tools on all clients.
 const launching = time.Second
 
-// around returns the time of a step outside its load. The tallies must be at the end of the step.
-func (p *phaseMaker) around(step *Step) time.Duration {
+// overhead returns the time of a step outside its load. The forecasts must be at the end of the step.
+func (p *phaseMaker) overhead(step *Step) time.Duration {
 	if step.Purpose == Idle {
 		return 0
 	}
 	longest, begins := 0.0, handling
 	for _, target := range step.Targets {
-		longest = max(longest, p.tail(step, target))
+		longest = max(longest, p.inFlightSeconds(step, target))
 		if p.loads[target].SpansClients {
 			begins = handling + launching
 		}
@@ -30,11 +30,11 @@ func (p *phaseMaker) around(step *Step) time.Duration {
 	return begins + time.Duration(longest*float64(time.Second)).Round(100*time.Millisecond)
 }
 
-// tail returns the seconds that a target needs to complete the operations in flight when a load ends. Without credits
-// that can be seconds: 32 operations of 1 MiB at 8 MB/s take four. Cells of a sweep return 0, because their order
-// depends on the seed.
-func (p *phaseMaker) tail(step *Step, target string) float64 {
-	one, load := p.tallies[target], p.loads[target]
+// inFlightSeconds returns the seconds that a target needs to complete the operations in flight when a load ends.
+// Without credits that can be seconds: 32 operations of 1 MiB at 8 MB/s take four. Cells of a sweep return 0, because
+// their order depends on the seed.
+func (p *phaseMaker) inFlightSeconds(step *Step, target string) float64 {
+	one, load := p.forecasts[target], p.loads[target]
 	if one == nil || step.WorkBound() || step.Kind == v1alpha1.PhaseSweep || p.phase.Expect == v1alpha1.ExpectServerCache || !math.IsInf(p.demand(step, target), 1) {
 		return 0
 	}
@@ -60,11 +60,11 @@ func (p *phaseMaker) tail(step *Step, target string) float64 {
 func (p *phaseMaker) coarse(step *Step) bool {
 	const known = 50
 	return slices.ContainsFunc(step.Targets, func(target string) bool {
-		one := p.tallies[target]
+		one := p.forecasts[target]
 		if one == nil || step.Redrain {
 			return false
 		}
 		demand, ok := p.demands.demand(p.loads[target].spec, step.For(target))
-		return ok && demand.Load.BlockBytes > 0 && one.account.Bucket().Baseline/demand.Load.BlockBytes < known/math.Sqrt(step.Lasting().Seconds())
+		return ok && demand.Load.BlockBytes > 0 && one.account.Bucket().Baseline/demand.Load.BlockBytes < known/math.Sqrt(step.LeastBaseline().Seconds())
 	})
 }

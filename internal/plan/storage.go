@@ -88,7 +88,7 @@ func (m *maker) findLimits() {
 		if target.Limits == nil {
 			continue // discovered when the run begins, if possible
 		}
-		described := m.assumed(target)
+		described := m.specifiedDescription(target)
 		catalog := m.catalog
 		if catalog == nil {
 			builtin, err := limits.Builtin()
@@ -113,9 +113,9 @@ func (m *maker) findLimits() {
 	}
 }
 
-// assumed describes a target's volumes from the specification. The size that a claim template requests is the minimum
-// size of its volumes.
-func (m *maker) assumed(target *v1alpha1.Target) limits.Description {
+// specifiedDescription describes a target's volumes from the specification. The size that a claim template requests is
+// the minimum size of its volumes.
+func (m *maker) specifiedDescription(target *v1alpha1.Target) limits.Description {
 	made := limits.Description{}
 	for i := range target.Volumes {
 		volume := limits.Volume{Count: 1}
@@ -132,8 +132,8 @@ func (m *maker) assumed(target *v1alpha1.Target) limits.Description {
 	return made
 }
 
-// openTallies opens the tallies of targets with a known bucket: the one that the loads of the run empty first.
-func (m *maker) openTallies() {
+// openForecasts opens the forecasts of targets with a known bucket: the one that the loads of the run empty first.
+func (m *maker) openForecasts() {
 	m.findLimits()
 	m.demands = NewDemandModel(m.run)
 	for i := range m.run.Targets {
@@ -149,7 +149,7 @@ func (m *maker) openTallies() {
 			bucket, found = credits.Of(target.Limits.Throughput)
 		}
 		if found {
-			m.tallies[target.Name] = &tally{account: credits.Open(bucket), spentBy: map[string]float64{}, ceiling: bucket.Size}
+			m.forecasts[target.Name] = &creditForecast{account: credits.Open(bucket), spentBy: map[string]float64{}, ceiling: bucket.Size}
 		}
 	}
 }
@@ -204,7 +204,7 @@ func (m *maker) promise(target string, computed limits.Computed) {
 }
 
 func promiseOf(computed limits.Computed, load limits.Load) Promise {
-	at, course := computed.At(load), computed.Course(load, math.Inf(1))
+	at, course := computed.At(load), computed.ThrottleTimeline(load, math.Inf(1))
 	made := Promise{BlockBytes: load.BlockBytes, Operation: load.Operation, Cached: load.CachedShare > 0,
 		Baseline: rateOf(at.Baseline, at.BytesBaseline), Burst: rateOf(at.Burst, at.BytesBurst)}
 	if base, burst := made.Baseline, made.Burst; base != nil && burst != nil &&
@@ -212,7 +212,7 @@ func promiseOf(computed limits.Computed, load limits.Load) Promise {
 		made.Burst = nil
 	}
 	for _, level := range course.Levels {
-		one := PromisedLevel{StartSeconds: oneDigit(level.StartSeconds), Seconds: finite(level.Seconds),
+		one := PromisedLevel{StartSeconds: roundTenth(level.StartSeconds), Seconds: finiteSeconds(level.Seconds),
 			BytesPerSecond: math.Round(level.BytesPerSecond), Burst: level.Burst}
 		if level.Limit != nil {
 			one.Limit = level.Limit.Name
@@ -220,8 +220,8 @@ func promiseOf(computed limits.Computed, load limits.Load) Promise {
 		made.Levels = append(made.Levels, one)
 	}
 	for _, drain := range course.Drains {
-		made.Drains = append(made.Drains, PromisedDrain{Limit: drain.Limit.Name, Seconds: finite(drain.Seconds),
-			RefillSeconds: oneDigit(drain.RefillSeconds)})
+		made.Drains = append(made.Drains, PromisedDrain{Limit: drain.Limit.Name, Seconds: finiteSeconds(drain.Seconds),
+			RefillSeconds: roundTenth(drain.RefillSeconds)})
 	}
 	for _, limit := range course.Unpublished {
 		made.Unpublished = append(made.Unpublished, limit.Name)
@@ -238,19 +238,19 @@ func rateOf(whole, bytes limits.Bound) *PromisedRate {
 		return nil
 	}
 	return &PromisedRate{Limit: whole.Limit.Name, BytesPerSecond: math.Round(whole.BytesPerSecond),
-		OperationsPerSecond: oneDigit(whole.OperationsPerSecond), Arithmetic: whole.Arithmetic}
+		OperationsPerSecond: roundTenth(whole.OperationsPerSecond), Arithmetic: whole.Arithmetic}
 }
 
-// finite returns a time to a tenth of a second; nil if it never ends.
-func finite(seconds float64) *float64 {
+// finiteSeconds returns a time to a tenth of a second; nil if it never ends.
+func finiteSeconds(seconds float64) *float64 {
 	if math.IsInf(seconds, 0) || math.IsNaN(seconds) {
 		return nil
 	}
-	rounded := oneDigit(seconds)
+	rounded := roundTenth(seconds)
 	return &rounded
 }
 
-func oneDigit(value float64) float64 { return math.Round(value*10) / 10 }
+func roundTenth(value float64) float64 { return math.Round(value*10) / 10 }
 
 // warnInBurst warns of a steady phase that ends before the burst does, if no phase of the run drains the target.
 func (p *phaseMaker) warnInBurst(at *field.Path, step *Step) {
@@ -260,7 +260,7 @@ func (p *phaseMaker) warnInBurst(at *field.Path, step *Step) {
 		}
 	}
 	for _, target := range step.Targets {
-		one := p.tallies[target]
+		one := p.forecasts[target]
 		if one == nil || p.phase.Expect == v1alpha1.ExpectServerCache || !one.account.Bucket().Drains() || one.account.Percent() <= nearlyEmpty {
 			continue
 		}
@@ -271,8 +271,8 @@ func (p *phaseMaker) warnInBurst(at *field.Path, step *Step) {
 		}
 		bucket.Burst = min(bucket.Burst, demand)
 		if need := wholeSeconds(bucket.DrainSeconds(one.account.Fill())); need > step.WarmUp+step.Duration {
-			p.warn(at, "%s: the credits of target %s are expected to last %s, and no phase of the run loads it for so long: what is measured is the burst. "+
-				"A burstDrain phase before it measures both", v1alpha1.WarningRunTooShort, target, length(need))
+			p.warn(at, "%s: the credits of target %s are expected to last %s, longer than any phase loads it: the run measures only the burst. "+
+				"Add a burstDrain phase to measure both", v1alpha1.WarningRunTooShort, target, length(need))
 		}
 	}
 }
@@ -286,7 +286,7 @@ func (p *phaseMaker) warnLaterDrops(at *field.Path, step *Step) {
 		}
 		last := time.Duration(min(promise.ExpectedSeconds(), 1e9)) * time.Second
 		if last > step.Duration {
-			p.warn(at, "%s: by its documented limits the last level of target %s begins after %s, and the drain ends after %s",
+			p.warn(at, "%s: by its documented limits, target %s reaches its last level after %s, but the drain ends after %s",
 				v1alpha1.WarningRunTooShort, promise.Target, length(last), length(step.Duration))
 		}
 	}

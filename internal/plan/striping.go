@@ -23,10 +23,10 @@ const (
 	maxStripeBytes = math.MaxUint32
 )
 
-// strips returns the striping of each target that sets one. Striping is part of a layout's identity, because files keep
-// the striping that they were created with: a run with another striping must not reuse them. Admission refuses most of
-// what strips refuses; a plan must not depend on admission.
-func (m *maker) strips() map[string]Striping {
+// stripingByTarget returns the striping of each target that sets one. Striping is part of a layout's identity, because
+// files keep the striping that they were created with: a run with another striping must not reuse them. Admission
+// refuses most of what stripingByTarget refuses; a plan must not depend on admission.
+func (m *maker) stripingByTarget() map[string]Striping {
 	found := map[string]Striping{}
 	for i := range m.run.Targets {
 		target := &m.run.Targets[i]
@@ -38,17 +38,17 @@ func (m *maker) strips() map[string]Striping {
 		if count := target.Lustre.StripeCount; count != nil {
 			if *count < -1 || *count == 0 || *count > maxStripes {
 				m.addOnce(field.Invalid(path.Child("stripeCount"), *count, fmt.Sprintf(
-					"a number of object targets from 1 to %d, or -1 for all; remove it for the file system's own", maxStripes)))
+					"must be from 1 to %d, or -1 for all object storage targets; remove it to use the file system's default", maxStripes)))
 			}
 		}
 		if size := target.Lustre.StripeSize; size != nil {
 			bytes := size.Value()
 			if bytes < stripeUnit || bytes > maxStripeBytes || bytes%stripeUnit != 0 {
-				m.addOnce(field.Invalid(path.Child("stripeSize"), size.String(), "a multiple of 64Ki below 4Gi, such as 1Mi"))
+				m.addOnce(field.Invalid(path.Child("stripeSize"), size.String(), "must be a multiple of 64Ki below 4Gi, such as 1Mi"))
 			}
 		}
 		if striping == (Striping{}) {
-			m.addOnce(field.Required(path, "give stripeCount, stripeSize or both, or remove lustre"))
+			m.addOnce(field.Required(path, "set stripeCount, stripeSize or both, or remove lustre"))
 		}
 		found[target.Name] = striping
 	}
@@ -57,11 +57,11 @@ func (m *maker) strips() map[string]Striping {
 
 // stripe sets the striping in each step that loads a target with one.
 func (m *maker) stripe() {
-	strips := m.strips()
+	stripingByTarget := m.stripingByTarget()
 	for i := range m.plan.Steps {
 		step := &m.plan.Steps[i]
 		for _, target := range step.Targets {
-			if striping, asked := strips[target]; asked && step.Clients > 0 {
+			if striping, asked := stripingByTarget[target]; asked && step.Clients > 0 {
 				step.stripe(target, striping)
 			}
 		}

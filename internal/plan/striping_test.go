@@ -56,7 +56,7 @@ func TestStripingIsRefused(t *testing.T) {
 		{striped(nil, "100Ki"), "spec.run.targets[1].lustre.stripeSize"},
 		{striped(nil, "4Gi"), "spec.run.targets[1].lustre.stripeSize"},
 		{striped(nil, "0"), "spec.run.targets[1].lustre.stripeSize"},
-		{striped(nil, ""), "give stripeCount, stripeSize or both"},
+		{striped(nil, ""), "set stripeCount, stripeSize or both"},
 	} {
 		if _, problems := plan.Make(test.run, 1); len(problems) == 0 || !strings.Contains(problems.ToAggregate().Error(), test.words) {
 			t.Errorf("%+v: %v, want %s", test.run.Targets[1].Lustre, problems, test.words)

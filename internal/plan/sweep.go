@@ -124,11 +124,11 @@ func (p *phaseMaker) drainFirst(at *field.Path, targets []string, c cell) bool {
 	}
 	most := leastDrain
 	for _, target := range targets {
-		known := p.tallies[target]
+		known := p.forecasts[target]
 		if known == nil {
 			most = max(most, unknownDrain)
-			p.warn(at.Child("regime"), "limits.throughput of target %s does not give baseline, burst and bucket: "+
-				"the drain before the cells may end after %s with credits left. Give them, or put a burstDrain phase right before it",
+			p.warn(at.Child("regime"), "limits.throughput of target %s does not set baseline, burst and bucket: "+
+				"the drain before the cells may end after %s with credits left. Set them, or put a burstDrain phase directly before this one",
 				target, length(unknownDrain))
 			continue
 		}
@@ -158,7 +158,7 @@ func (p *phaseMaker) justDrained(targets []string) bool {
 func (p *phaseMaker) refuseBurst(at *field.Path, phase *v1alpha1.SweepPhase, warmUp, duration time.Duration) {
 	var unknown []string
 	for _, target := range targetNames(p.run) {
-		known := p.tallies[target]
+		known := p.forecasts[target]
 		if known == nil {
 			unknown = append(unknown, target)
 			continue
@@ -171,17 +171,17 @@ func (p *phaseMaker) refuseBurst(at *field.Path, phase *v1alpha1.SweepPhase, war
 		longest := time.Duration(bucket.DrainSeconds(bucket.Size)) * time.Second
 		remedy := "use regime Any"
 		if longest-warmUp >= time.Second {
-			remedy = "shorten stepDuration to " + string(length(longest-warmUp)) + " at most, or use regime Any"
+			remedy = "shorten stepDuration to " + string(length(longest-warmUp)) + " or less, or use regime Any"
 		}
 		p.problems = append(p.problems, field.Invalid(at.Child("regime"), phase.Regime, strings.Join([]string{
-			"a cell in a burst needs (warmUp ", string(length(warmUp)), " + stepDuration ", string(length(duration)), ") x (burst ",
+			"a cell in the burst needs (warmUp ", string(length(warmUp)), " + stepDuration ", string(length(duration)), ") x (burst ",
 			measure.FormatBytesPerSecond(bucket.Burst), " - refill ", measure.FormatBytesPerSecond(bucket.Refill), ") = ", amount(need),
-			" of credits, and a full bucket of target ", target, " holds ", amount(bucket.Size), ": ", remedy}, "")))
+			" of credits, but a full bucket of target ", target, " holds ", amount(bucket.Size), ": ", remedy}, "")))
 	}
 	if len(unknown) > 0 {
 		p.problems = append(p.problems, field.Invalid(at.Child("regime"), phase.Regime,
-			"it needs limits.throughput with baseline, burst and bucket of every target, and there are none of "+
-				strings.Join(unknown, ", ")+": give them, or use regime Any"))
+			"needs limits.throughput with baseline, burst and bucket of every target, but they are missing for "+
+				strings.Join(unknown, ", ")+": set them, or use regime Any"))
 	}
 }
 
@@ -189,7 +189,7 @@ func (p *phaseMaker) refuseBurst(at *field.Path, phase *v1alpha1.SweepPhase, war
 func (p *phaseMaker) pauseFor(targets []string, burst time.Duration) time.Duration {
 	var pause time.Duration
 	for _, target := range targets {
-		account := p.tallies[target].account
+		account := p.forecasts[target].account
 		bucket := account.Bucket()
 		need := min(bucket.Size, bucket.Needs(burst.Seconds())*(1+spareCredits))
 		if lacking := need - account.Fill(); lacking > 0 {
@@ -202,15 +202,15 @@ func (p *phaseMaker) pauseFor(targets []string, burst time.Duration) time.Durati
 // warnAssumed warns of buckets that hold the credits of a cell only if they were full when the run starts.
 func (p *phaseMaker) warnAssumed(at *field.Path, burst time.Duration) {
 	for _, target := range targetNames(p.run) {
-		account := p.tallies[target].account
+		account := p.forecasts[target].account
 		bucket := account.Bucket()
 		need := bucket.Needs(burst.Seconds())
 		if account.LeastPercent()/100*bucket.Size >= need*(1-knownShare) {
 			continue
 		}
 		percent := math.Ceil(min(100, need*(1+spareCredits)/bucket.Size*100))
-		p.warn(at.Child("regime"), "that the bucket of target %s holds the %s of a cell at first is only assumed, since nobody knows how full "+
-			"it is when the run starts: a phase with cooldown: {untilCredits: {percent: %.0f}} before it makes sure, and takes %s",
+		p.warn(at.Child("regime"), "the bucket of target %s is only assumed to hold the %s that a cell needs, because its initial credit balance "+
+			"is unknown. To be sure, add a phase with cooldown: {untilCredits: {percent: %.0f}} before this one, which takes %s",
 			target, amount(need), percent, length(wholeSeconds(account.SecondsTo(percent))))
 	}
 }

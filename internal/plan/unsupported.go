@@ -27,26 +27,26 @@ func (m *maker) refuseAmbiguous() {
 		}
 		phases[phase.Name] = true
 		if len(phase.Kinds()) > 1 {
-			m.problems = append(m.problems, field.Forbidden(path, "it has several kinds, and can be of one: make a phase of each"))
+			m.problems = append(m.problems, field.Forbidden(path, "a phase has exactly one kind: use a phase for each"))
 		}
 		for j, own := range phase.TargetWorkloads {
 			if !targets[own.Target] {
 				m.problems = append(m.problems, field.Invalid(path.Child("targetWorkloads").Index(j).Child("target"), own.Target,
-					"must be the name of one of spec.run.targets; correct the name"))
+					"must be the name of one of spec.run.targets: correct it"))
 			}
 		}
 	}
 	if len(targets) == 0 {
-		m.problems = append(m.problems, field.Required(m.root.Child("targets"), "give at least one target"))
+		m.problems = append(m.problems, field.Required(m.root.Child("targets"), "at least one target is required"))
 	}
 	if len(phases) == 0 {
-		m.problems = append(m.problems, field.Required(m.root.Child("phases"), "give at least one phase, such as prepare"))
+		m.problems = append(m.problems, field.Required(m.root.Child("phases"), "at least one phase is required, such as prepare"))
 	}
 }
 
-// refuseUnbuilt reports the parts of the API that this version would otherwise ignore. Admission reports most of them
-// first; a plan must not depend on admission.
-func (m *maker) refuseUnbuilt() {
+// refuseUnavailable reports the parts of the API that this version would otherwise ignore. Admission reports most of
+// them first; a plan must not depend on admission.
+func (m *maker) refuseUnavailable() {
 	for i := range m.run.Phases {
 		phase := &m.run.Phases[i]
 		path := m.root.Child("phases").Index(i)
@@ -60,9 +60,9 @@ func (m *maker) refuseUnbuilt() {
 }
 
 func (m *maker) refuse(path *field.Path, what, remedy string) {
-	m.problems = append(m.problems, notBuilt(path, what, remedy))
+	m.problems = append(m.problems, unavailable(path, what, remedy))
 }
 
-func notBuilt(path *field.Path, what, remedy string) *field.Error {
+func unavailable(path *field.Path, what, remedy string) *field.Error {
 	return field.Forbidden(path, what+" is not built yet in this version: "+remedy)
 }

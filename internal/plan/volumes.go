@@ -38,19 +38,19 @@ func (m *maker) refuseVolumes() {
 			raw++
 			if volume.ClaimTemplate.Scope != v1alpha1.ClaimPerClient && m.plan.ClientsPerTarget > 1 {
 				m.addOnce(field.Invalid(path.Child("volumes").Index(j).Child("claimTemplate", "scope"), string(volume.ClaimTemplate.Scope),
-					"clients would overwrite each other on one raw device: set PerClient, or clients.count 1"))
+					"clients would overwrite each other on one raw device: use PerClient, or set clients.count to 1"))
 			}
 		}
 		switch {
 		case raw == 0 && templates == len(target.Volumes) && allowsRawWrites(target):
-			m.addOnce(field.Forbidden(path.Child("allowRawDeviceWrites"), "no volume of the target is a raw device: leave it out, or set volumeMode: Block in its claimTemplate"))
+			m.addOnce(field.Forbidden(path.Child("allowRawDeviceWrites"), "the target has no raw device: remove it, or set volumeMode: Block in its claimTemplate"))
 		case raw == 0:
 		case raw < templates:
-			m.addOnce(field.Forbidden(path.Child("volumes"), "some are raw devices and some have file systems: make two targets of them"))
+			m.addOnce(field.Forbidden(path.Child("volumes"), "the target mixes raw devices and file systems: split it into two targets"))
 		case target.Path != "":
-			m.addOnce(field.Forbidden(path.Child("path"), "a raw device has no folders: leave it out"))
+			m.addOnce(field.Forbidden(path.Child("path"), "a raw device has no directories: remove it"))
 		case target.Lustre != nil:
-			m.addOnce(field.Forbidden(path.Child("lustre"), "a raw device has no file system: leave it out"))
+			m.addOnce(field.Forbidden(path.Child("lustre"), "a raw device has no file system: remove it"))
 		}
 		if target.AllowRawDeviceWrites != nil && !allowsRawWrites(target) || raw > 0 && !allowsRawWrites(target) {
 			// The existing content of the device is read; agents check how much of it is zero.
@@ -84,7 +84,7 @@ func (m *maker) placeVolumes() {
 		}
 		if first := m.plan.FirstWrite(target.Name); raw && first != "" && !allowsRawWrites(target) {
 			m.addOnce(field.Required(path.Child("allowRawDeviceWrites"), fmt.Sprintf(
-				"phase %s writes to the target's raw devices: set it to true where nobody needs what is on them, or measure reads alone", first)))
+				"phase %s writes to the target's raw devices: set it to true if their content may be overwritten, or measure reads only", first)))
 		}
 		if len(names) < 2 && !raw && !allowsRawWrites(target) {
 			continue
@@ -104,7 +104,7 @@ func (m *maker) placeStep(path *field.Path, target *v1alpha1.Target, step *Step,
 	if !load.ManyVolumes {
 		if what := map[bool]string{true: "raw devices", false: "several volumes"}[raw]; raw || len(names) > 1 {
 			m.addOnce(field.Invalid(path.Child("volumes"), step.Phase, fmt.Sprintf(
-				"phase %s runs %s, which works in a folder of one volume, and the target has %s: use fio, or a target of one volume with a file system",
+				"phase %s runs %s, which needs a directory on a single volume, but the target has %s: use fio, or a target with one volume that has a file system",
 				step.Phase, load.Kind, what)))
 		}
 		return

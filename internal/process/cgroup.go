@@ -98,7 +98,7 @@ func (g cgroup) limitOf(directory string) (Limit, bool, error) {
 
 func parseLimit(words []string) (Limit, bool, error) {
 	if len(words) != 2 {
-		return Limit{}, false, fmt.Errorf("%q is not a quota and a period", words)
+		return Limit{}, false, fmt.Errorf("%q is not a quota and period", words)
 	}
 	if words[0] == "max" || words[0] == "-1" {
 		return Limit{}, false, nil
@@ -112,7 +112,7 @@ func parseLimit(words []string) (Limit, bool, error) {
 		return Limit{}, false, fmt.Errorf("period: %w", err)
 	}
 	if quota <= 0 || period <= 0 {
-		return Limit{}, false, fmt.Errorf("%q is not a quota and a period", words)
+		return Limit{}, false, fmt.Errorf("%q is not a quota and period", words)
 	}
 	return Limit{Quota: time.Duration(quota) * time.Microsecond, Period: time.Duration(period) * time.Microsecond}, true, nil
 }
@@ -120,11 +120,11 @@ func parseLimit(words []string) (Limit, bool, error) {
 func ownCgroup() (cgroup, error) {
 	text, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
-		return cgroup{}, fmt.Errorf("find our control group: %w", err)
+		return cgroup{}, fmt.Errorf("find this process's control group: %w", err)
 	}
 	mounts, err := mountinfo.GetMounts(mountinfo.FSTypeFilter("cgroup", "cgroup2"))
 	if err != nil {
-		return cgroup{}, fmt.Errorf("find where control groups are mounted: %w", err)
+		return cgroup{}, fmt.Errorf("find the mount point of control groups: %w", err)
 	}
 	return findCgroup(text, mounts)
 }
@@ -155,7 +155,7 @@ func findCgroup(membership []byte, mounts []*mountinfo.Info) (cgroup, error) {
 			return inMount(mount, paths[1], true), nil
 		}
 	}
-	return cgroup{}, errors.New("find our control group: none with the cpu controller is mounted")
+	return cgroup{}, errors.New("find this process's control group: no control group with the cpu controller is mounted")
 }
 
 // inMount returns a group's directory in a mount. The mount may show only a subtree (its root), for example in a

@@ -27,7 +27,7 @@ func (d DeviceIO) Since(before DeviceIO) DeviceIO {
 }
 
 // ErrNoDeviceIO means that our control group does not count its I/O on a device.
-var ErrNoDeviceIO = errors.New("the control group does not count what it does to the device")
+var ErrNoDeviceIO = errors.New("the control group does not count I/O of the device")
 
 // CgroupDeviceIO returns the I/O of our control group on a file system's device. It returns ErrNoDeviceIO if the
 // group contains other processes, if the file system has no device, and for cgroup v1, which charges writeback to
@@ -59,12 +59,12 @@ func (g cgroup) isOurs() bool {
 	if err != nil {
 		return false
 	}
-	below, err := Descendants(os.Getpid())
+	descendantsOf, err := Descendants(os.Getpid())
 	if err != nil {
 		return false
 	}
 	ours := map[string]bool{strconv.Itoa(os.Getpid()): true}
-	for _, p := range below {
+	for _, p := range descendantsOf {
 		ours[strconv.Itoa(p.PID)] = true
 	}
 	for _, pid := range strings.Fields(string(text)) {

@@ -52,17 +52,17 @@ func Start(command *exec.Cmd) (*Handle, error) {
 	h := &Handle{command: command, cookie: cookieName + rand.Text(), exited: make(chan struct{})}
 	command.Env = append(command.Environ(), h.cookie)
 	begun := make(chan error, 1)
-	go h.attend(begun)
+	go h.runOnThread(begun)
 	if err := <-begun; err != nil {
 		return nil, fmt.Errorf("start %s: %w", command.Path, err)
 	}
 	return h, nil
 }
 
-// attend starts the command and returns when it has exited. The kernel sends the parent-death signal when the
+// runOnThread starts the command and returns when it has exited. The kernel sends the parent-death signal when the
 // thread that forked exits, not the process, and Go ends idle threads. So this goroutine locks its thread while the
 // command lives.
-func (h *Handle) attend(begun chan<- error) {
+func (h *Handle) runOnThread(begun chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	started.Lock()
@@ -185,7 +185,7 @@ func (h *Handle) members() ([]Process, error) {
 			continue
 		}
 		found[p.PID] = p
-		for _, descendant := range below(processes, p.PID) {
+		for _, descendant := range descendantsOf(processes, p.PID) {
 			found[descendant.PID] = descendant
 		}
 	}

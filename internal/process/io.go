@@ -91,7 +91,7 @@ func parseIO(text string) (IO, error) {
 		}
 	}
 	if found != len(fields) {
-		return IO{}, fmt.Errorf("%d of its counters are in %q, want %d", found, text, len(fields))
+		return IO{}, fmt.Errorf("found %d counters in %q, want %d", found, text, len(fields))
 	}
 	return counters, nil
 }

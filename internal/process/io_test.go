@@ -124,11 +124,11 @@ func killerRole() error {
 		return err
 	}
 	for deadline := time.Now().Add(hang.Guard); ; time.Sleep(5 * time.Millisecond) {
-		below, err := Descendants(os.Getpid())
+		descendantsOf, err := Descendants(os.Getpid())
 		if err != nil {
 			return err
 		}
-		if sleeping := slices.DeleteFunc(below, func(p Process) bool { return p.Command != "sleep" }); len(sleeping) == 3 {
+		if sleeping := slices.DeleteFunc(descendantsOf, func(p Process) bool { return p.Command != "sleep" }); len(sleeping) == 3 {
 			break
 		}
 		if time.Now().After(deadline) {

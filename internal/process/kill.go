@@ -40,7 +40,7 @@ func (e *LeftError) Error() string {
 // Process 1 of a PID namespace adopts them anyway.
 func SetSubreaper() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("become the parent of orphans: %w", err)
+		return fmt.Errorf("become the subreaper of orphaned processes: %w", err)
 	}
 	return nil
 }
@@ -58,7 +58,7 @@ func KillDescendants(ctx context.Context, pid int, except ...int) error {
 		}
 		var alive []Process
 		var ended []int
-		for _, p := range below(processes, pid, except...) {
+		for _, p := range descendantsOf(processes, pid, except...) {
 			switch {
 			case !p.ended():
 				alive = append(alive, p)
@@ -112,7 +112,7 @@ func killOne(p Process) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look at process %s: %w", p, err)
+		return fmt.Errorf("inspect process %s: %w", p, err)
 	}
 	if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
 		return fmt.Errorf("kill process %s: %w", p, err)

@@ -67,7 +67,7 @@ const (
 func parseStat(text []byte) (Process, error) {
 	open, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
 	if open < 1 || end < open {
-		return Process{}, fmt.Errorf("no command in %q", text)
+		return Process{}, fmt.Errorf("%q has no command", text)
 	}
 	fields := strings.Fields(string(text[end+1:]))
 	if len(fields) < statFieldsRequired || len(fields[statState]) != 1 {
@@ -108,7 +108,7 @@ func table() ([]Process, error) {
 		return nil, fmt.Errorf("list processes: %w", err)
 	}
 	if len(directories) == 0 {
-		return nil, errors.New("list processes: /proc shows none; is it mounted?")
+		return nil, errors.New("list processes: /proc has none; is it mounted?")
 	}
 	processes := make([]Process, 0, len(directories))
 	for _, directory := range directories {
@@ -136,10 +136,10 @@ func Descendants(pid int) ([]Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return below(processes, pid), nil
+	return descendantsOf(processes, pid), nil
 }
 
-func below(processes []Process, pid int, except ...int) []Process {
+func descendantsOf(processes []Process, pid int, except ...int) []Process {
 	children := map[int][]Process{}
 	for _, p := range processes {
 		children[p.PPID] = append(children[p.PPID], p)

@@ -47,13 +47,13 @@ func Workers(pid int) ([]Worker, error) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("look at the workers of process %d: %w", pid, err)
+			return nil, fmt.Errorf("list the workers of process %d: %w", pid, err)
 		}
 		workers = append(workers, merge(p, tasks))
 	}
 	tasks, err := tasksOf(pid)
 	if err != nil {
-		return nil, fmt.Errorf("look at the workers of process %d: %w", pid, err)
+		return nil, fmt.Errorf("list the workers of process %d: %w", pid, err)
 	}
 	tasks = slices.DeleteFunc(tasks, func(w Worker) bool { return w.TID == pid })
 	slices.SortFunc(tasks, older)
@@ -130,7 +130,7 @@ func readTask(directory string) (Worker, error) {
 func parseSchedstat(text string) (onCPU time.Duration, turns uint64, err error) {
 	fields := strings.Fields(text)
 	if len(fields) != 3 {
-		return 0, 0, fmt.Errorf("%q has not three numbers", text)
+		return 0, 0, fmt.Errorf("%q does not have three numbers", text)
 	}
 	nanoseconds, err := strconv.ParseInt(fields[0], 10, 64)
 	if err != nil {
@@ -157,7 +157,7 @@ func parseSwitches(text string) (uint64, error) {
 		found = true
 	}
 	if !found {
-		return 0, errors.New("no context switches are counted")
+		return 0, errors.New("no context switches")
 	}
 	return sum, nil
 }

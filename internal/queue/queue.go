@@ -140,14 +140,14 @@ func (t Turn) Message(namespace string) string {
 	}
 	who := "run " + t.For.Name
 	if t.For.Namespace != namespace {
-		who = "a run of another namespace"
+		who = "a run in another namespace"
 	}
-	does := "is before it in the queue for"
+	does := "is ahead of it in the queue for"
 	if t.For.State == Live {
 		does = "is live and uses"
 	}
 	if !t.Volume {
-		does = "is before it in"
+		does = "is ahead of it in"
 		if t.For.State == Live {
 			does = "is live in"
 		}
@@ -155,9 +155,9 @@ func (t Turn) Message(namespace string) string {
 	text := fmt.Sprintf("waits for %s, which %s %s", who, does, t.Shares.Text)
 	switch {
 	case t.More == 1:
-		text += ", and for one more"
+		text += ", and for one more run"
 	case t.More > 1:
-		text += fmt.Sprintf(", and for %d more", t.More)
+		text += fmt.Sprintf(", and for %d more runs", t.More)
 	}
 	return text
 }

@@ -15,7 +15,7 @@ import (
 // computes all attributions again with each result, from recorded facts only: a step with one outstanding operation, or
 // with more than before, is evidence for steps that were measured before it.
 func attribute(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, target string) {
-	a := attributor{run: run, target: target, documented: promised(run, target), demands: demands}
+	a := attributor{run: run, target: target, documented: limitsOf(run, target), demands: demands}
 	a.follow()
 	for i := range run.Status.Phases {
 		phase := &run.Status.Phases[i]
@@ -65,7 +65,7 @@ func (a *attributor) follow() {
 			fills := map[string]limits.Fill{}
 			for name, after := range buckets.Fills() {
 				most := before[name].Most
-				if a.brief(name, most, &one) {
+				if a.burstTooBrief(name, most, &one) {
 					most = after.Most
 				}
 				fills[name] = limits.Fill{Most: most, Least: min(before[name].Least, after.Least)}
@@ -81,8 +81,9 @@ func (a *attributor) follow() {
 	}
 }
 
-// brief reports whether percent of the credits pays for no more burst than the step's warm-up and a tenth of the rest.
-func (a *attributor) brief(name string, percent float64, one *done) bool {
+// burstTooBrief reports whether percent of the credits pays for no more burst than the step's warm-up and a tenth of
+// the rest.
+func (a *attributor) burstTooBrief(name string, percent float64, one *attemptIO) bool {
 	at := slices.IndexFunc(a.documented.Limits, func(l limits.Limit) bool { return l.Name == name })
 	if at < 0 {
 		return false
@@ -100,7 +101,7 @@ func (a *attributor) brief(name string, percent float64, one *done) bool {
 
 // stillGone returns the limits whose credits are still spent when a load begins: they grow in a pause or under a slow
 // load.
-func (a *attributor) stillGone(gone []string, one done, end time.Time) []string {
+func (a *attributor) stillGone(gone []string, one attemptIO, end time.Time) []string {
 	seconds := one.span.End.Sub(one.span.Start).Seconds()
 	if len(gone) == 0 || seconds <= 0 || one.span.Start.Sub(end) > longGap {
 		return nil

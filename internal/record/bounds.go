@@ -56,12 +56,12 @@ func fit(run *v1alpha1.BenchmarkRun) {
 		most = maxLongStatusBytes
 	}
 	if over := len(status.Steps) - maxSteps; over > 0 {
-		dropTried(status, over)
+		dropRepeated(status, over)
 	}
 	for _, less := range []func(*v1alpha1.BenchmarkRunStatus){
 		shortenEvidence(2, 160), shortenMessages(160), shortenStorage(160), omitRepetitions(8), shortenVolumes, dropInfo, shortenObjectives(160), dropUsageTypes, dropHistograms, dropSuspects(3),
 		dropCompletionLatency, dropComparisons, omitRepetitions(2), shortenEvidence(0, 0), shortenStorage(0), shortenMessages(60), shortenObjectives(60), dropSuspects(1),
-		dropTriedMessages,
+		dropRepeatedMessages,
 	} {
 		if size(status) <= most {
 			return
@@ -78,8 +78,8 @@ func size(status *v1alpha1.BenchmarkRunStatus) int {
 	return len(encoded)
 }
 
-// dropTried drops up to count of the oldest attempts that were repeated.
-func dropTried(status *v1alpha1.BenchmarkRunStatus, count int) {
+// dropRepeated drops up to count of the oldest attempts that were repeated.
+func dropRepeated(status *v1alpha1.BenchmarkRunStatus, count int) {
 	newest := map[string]int32{}
 	for _, fact := range status.Steps {
 		newest[fact.ID] = max(newest[fact.ID], fact.Attempt)
@@ -93,13 +93,13 @@ func dropTried(status *v1alpha1.BenchmarkRunStatus, count int) {
 	})
 }
 
-func dropTriedMessages(status *v1alpha1.BenchmarkRunStatus) {
+func dropRepeatedMessages(status *v1alpha1.BenchmarkRunStatus) {
 	for i := range status.Steps {
 		if fact := &status.Steps[i]; fact.State == v1alpha1.StepFailed {
 			fact.Message = v1alpha1.Truncate(fact.Message, 60)
 		}
 	}
-	dropTried(status, len(status.Steps))
+	dropRepeated(status, len(status.Steps))
 }
 
 func eachTarget(status *v1alpha1.BenchmarkRunStatus, do func(*v1alpha1.TargetResult)) {

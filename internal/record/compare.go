@@ -41,7 +41,7 @@ func sharedNodes(planned plan.Step, clients []result.Client) map[string][]result
 		for i := range remarks[target] {
 			// All clients get the same message, so that it is reported once.
 			remarks[target][i].Message = "shared a machine with clients of " + strings.Join(others[target], ", ") +
-				" that were loaded at the same time: each had less of its CPU, memory and network, and the targets are not compared"
+				" under load at the same time: they competed for CPU, memory and network, so the targets are not compared"
 		}
 	}
 	return remarks

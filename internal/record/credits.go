@@ -32,14 +32,14 @@ func account(
 func idle(a *limits.Buckets, from, to time.Time) { a.Idle(to.Sub(from).Seconds()) }
 
 // load updates the credits with the I/O of an attempt, and empties them if it was a drain that exhausted them.
-func load(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, a *limits.Buckets, one done, target string) {
+func load(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, a *limits.Buckets, one attemptIO, target string) {
 	if spend(run, demands, a, one, target) && one.step.Purpose == v1alpha1.StepDrain {
 		noteEmptied(run, a, one.step.Phase, target)
 	}
 }
 
 // spend updates the credits with the I/O of an attempt, and reports whether there was any.
-func spend(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, a *limits.Buckets, one done, target string) bool {
+func spend(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, a *limits.Buckets, one attemptIO, target string) bool {
 	seconds := one.span.End.Sub(one.span.Start).Seconds()
 	if seconds <= 0 {
 		return false
@@ -61,7 +61,7 @@ func noteEmptied(run *v1alpha1.BenchmarkRun, a *limits.Buckets, phase, target st
 	if found == nil || found.Burst == nil || !found.Burst.Exhausted {
 		return
 	}
-	a.Emptied(result.EmptiedBy(promised(run, target), found.Burst)...)
+	a.Emptied(result.EmptiedBy(limitsOf(run, target), found.Burst)...)
 }
 
 // open opens the accounts of a target's buckets before a phase. It uses the documented limits, with the refill that a
@@ -69,7 +69,7 @@ func noteEmptied(run *v1alpha1.BenchmarkRun, a *limits.Buckets, phase, target st
 // known.
 func open(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, target string) *limits.Buckets {
 	bytes, operations := measuredRefill(run, phase, target)
-	if made := promised(run, target).Open(demands.Loads(target)...); made != nil {
+	if made := limitsOf(run, target).Open(demands.Loads(target)...); made != nil {
 		for _, measured := range []struct {
 			dimension limits.Dimension
 			refill    *float64
@@ -91,15 +91,15 @@ func open(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, target s
 		if found == nil || found.Burst == nil || found.Burst.Bytes == nil || one.Kind != v1alpha1.PhaseBurstDrain {
 			continue
 		}
-		if bucket, ok := shown(found.Burst.Bytes, *bytes); ok {
-			return limits.OpenMeasured("what a drain has spent", bucket)
+		if bucket, ok := spentBucket(found.Burst.Bytes, *bytes); ok {
+			return limits.OpenMeasured("credits spent in a drain", bucket)
 		}
 	}
 	return nil
 }
 
-// shown returns the bucket that a drain has spent; the real one may be larger.
-func shown(series *v1alpha1.BurstSeries, refill float64) (credits.Bucket, bool) {
+// spentBucket returns the bucket that a drain has spent; the real one may be larger.
+func spentBucket(series *v1alpha1.BurstSeries, refill float64) (credits.Bucket, bool) {
 	if series.Burst == nil || series.Baseline == nil || len(series.Drops) == 0 {
 		return credits.Bucket{}, false
 	}
@@ -147,7 +147,7 @@ func credit(
 	}
 	idle(a, last, io.Start)
 	start, fills = percentOf(a), a.Fills()
-	load(run, demands, a, done{step: resolved(run, planned.ID), span: io}, target)
+	load(run, demands, a, attemptIO{step: resolved(run, planned.ID), span: io}, target)
 	return start, percentOf(a), fills
 }
 

@@ -58,9 +58,9 @@ func Retry(run *v1alpha1.BenchmarkRun, action decide.Action, now time.Time) {
 	old.State, old.EndTime = v1alpha1.StepFailed, micro(now)
 	why := "a client was lost"
 	if len(action.Clients) == 0 {
-		why = "not all clients began at the same time, since they were not all told in time"
+		why = "not all clients received the start in time"
 	}
-	old.Message = fmt.Sprintf("%s; tried again as attempt %d", why, action.Attempt.Number)
+	old.Message = fmt.Sprintf("%s; repeated as attempt %d", why, action.Attempt.Number)
 	step(run, action.Attempt).State = v1alpha1.StepStarting
 	fit(run)
 }

@@ -282,10 +282,10 @@ func TestDataRemoved(t *testing.T) {
 		"deleted":  {usual(), nil, metav1.ConditionTrue, v1alpha1.ReasonRemoved, ""},
 		"retained": {usual().Retain(), nil, metav1.ConditionTrue, v1alpha1.ReasonRetained, ""},
 		"some of each": {builders.Benchmark("b").Target("a").Target("b").Retain().Prepare("layout"), nil,
-			metav1.ConditionTrue, v1alpha1.ReasonRemoved, "kept, as dataPolicy asks, on: b"},
+			metav1.ConditionTrue, v1alpha1.ReasonRemoved, "kept because of dataPolicy on: b"},
 		"one left": {usual(), []v1alpha1.DataLeft{{Target: "a", Path: "/mnt/a", Reason: "permission denied"}},
-			metav1.ConditionFalse, v1alpha1.ReasonRemovalFailed, "1 directory is left, the first: /mnt/a: permission denied"},
-		"many left": {usual(), many, metav1.ConditionFalse, v1alpha1.ReasonRemovalFailed, "100 directories are left"},
+			metav1.ConditionFalse, v1alpha1.ReasonRemovalFailed, "1 directory left, first /mnt/a: permission denied"},
+		"many left": {usual(), many, metav1.ConditionFalse, v1alpha1.ReasonRemovalFailed, "100 directories left"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run, _ := begun(t, test.benchmark)

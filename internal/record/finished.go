@@ -63,12 +63,12 @@ func removed(run *v1alpha1.BenchmarkRun, left []v1alpha1.DataLeft, now time.Time
 	switch {
 	case len(left) > 0:
 		set(run, v1alpha1.ConditionDataRemoved, metav1.ConditionFalse, v1alpha1.ReasonRemovalFailed,
-			fmt.Sprintf("%s left, the first: %s: %s", directories(len(left)), left[0].Path, left[0].Reason), now)
+			fmt.Sprintf("%s left, first %s: %s", directories(len(left)), left[0].Path, left[0].Reason), now)
 	case len(kept) > 0 && len(kept) == len(run.Spec.Run.Targets):
 		set(run, v1alpha1.ConditionDataRemoved, metav1.ConditionTrue, v1alpha1.ReasonRetained, "", now)
 	case len(kept) > 0:
 		set(run, v1alpha1.ConditionDataRemoved, metav1.ConditionTrue, v1alpha1.ReasonRemoved,
-			"kept, as dataPolicy asks, on: "+strings.Join(kept, ", "), now)
+			"kept because of dataPolicy on: "+strings.Join(kept, ", "), now)
 	default:
 		set(run, v1alpha1.ConditionDataRemoved, metav1.ConditionTrue, v1alpha1.ReasonRemoved, "", now)
 	}
@@ -76,9 +76,9 @@ func removed(run *v1alpha1.BenchmarkRun, left []v1alpha1.DataLeft, now time.Time
 
 func directories(count int) string {
 	if count == 1 {
-		return "1 directory is"
+		return "1 directory"
 	}
-	return fmt.Sprintf("%d directories are", count)
+	return fmt.Sprintf("%d directories", count)
 }
 
 // judge sets the conditions Valid, by the first disqualifying warning, and ObjectivesMet.
@@ -102,7 +102,7 @@ func judge(run *v1alpha1.BenchmarkRun, now time.Time) {
 	}
 	for _, fact := range run.Status.Steps {
 		// A step without a result has no warnings, but must not count as valid.
-		if fact.State == v1alpha1.StepFailed && !triedAgain(run, fact) && failed(run) == nil {
+		if fact.State == v1alpha1.StepFailed && !repeated(run, fact) && failed(run) == nil {
 			set(run, v1alpha1.ConditionValid, metav1.ConditionFalse, string(v1alpha1.WarningResultIncomplete),
 				fmt.Sprintf("step %s: %s", fact.ID, fact.Message), now)
 			return
@@ -111,7 +111,7 @@ func judge(run *v1alpha1.BenchmarkRun, now time.Time) {
 	set(run, v1alpha1.ConditionValid, metav1.ConditionTrue, v1alpha1.ReasonNoDisqualifyingWarning, "", now)
 }
 
-func triedAgain(run *v1alpha1.BenchmarkRun, fact v1alpha1.StepStatus) bool {
+func repeated(run *v1alpha1.BenchmarkRun, fact v1alpha1.StepStatus) bool {
 	return slices.ContainsFunc(run.Status.Steps, func(other v1alpha1.StepStatus) bool {
 		return other.ID == fact.ID && other.Attempt > fact.Attempt
 	})

@@ -21,7 +21,7 @@ const (
 func historyOf(
 	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, target string,
 ) result.History {
-	made := result.History{Documented: shareOf(run, promised(run, target), target, int32(planned.Clients)), Described: describedOf(run, target)} //nolint:gosec // The API allows far fewer clients.
+	made := result.History{Documented: shareOf(run, limitsOf(run, target), target, int32(planned.Clients)), Described: describedOf(run, target)} //nolint:gosec // The API allows far fewer clients.
 	for i := range run.Spec.Run.Phases {
 		made.SeesEnd = made.SeesEnd || run.Spec.Run.Phases[i].BurstDrain != nil
 	}
@@ -45,26 +45,26 @@ func historyOf(
 	return made
 }
 
-// done is the I/O of an attempt.
-type done struct {
+// attemptIO is the I/O of an attempt.
+type attemptIO struct {
 	step v1alpha1.ResolvedStep
 	span result.Span
 }
 
 // earlierIO returns all I/O of the run on a target except that of one attempt, in order of time. It includes repeated
 // attempts, because they have spent credits too.
-func earlierIO(run *v1alpha1.BenchmarkRun, attempt decide.Attempt, target string) []done {
-	var all []done
+func earlierIO(run *v1alpha1.BenchmarkRun, attempt decide.Attempt, target string) []attemptIO {
+	var all []attemptIO
 	for i := range run.Status.Steps {
 		fact := &run.Status.Steps[i]
 		if fact.ID == attempt.Step && int(fact.Attempt) == attempt.Number {
 			continue
 		}
 		if io, ok := span(fact, target); ok {
-			all = append(all, done{step: resolved(run, fact.ID), span: io})
+			all = append(all, attemptIO{step: resolved(run, fact.ID), span: io})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b done) int { return a.span.Start.Compare(b.span.Start) })
+	slices.SortStableFunc(all, func(a, b attemptIO) int { return a.span.Start.Compare(b.span.Start) })
 	return all
 }
 
@@ -106,8 +106,8 @@ func refillOf(series *v1alpha1.BurstSeries, scale float64, before *float64) *flo
 
 // bucketEmpty reports whether the target was certainly without credits when the step began, or for a redrain, when the
 // pause before it began. It is true for storage that is known not to burst.
-func bucketEmpty(run *v1alpha1.BenchmarkRun, planned plan.Step, target string, earlier []done) bool {
-	if known := promised(run, target); known.KnowsStorage() && !known.Bursts() && !burstAlone(run, target) {
+func bucketEmpty(run *v1alpha1.BenchmarkRun, planned plan.Step, target string, earlier []attemptIO) bool {
+	if known := limitsOf(run, target); known.KnowsStorage() && !known.Bursts() && !burstOnly(run, target) {
 		return true
 	}
 	empty, baseline := false, 0.0
@@ -122,11 +122,11 @@ func bucketEmpty(run *v1alpha1.BenchmarkRun, planned plan.Step, target string, e
 		}
 		end = one.span.End
 	}
-	return empty && !idled(run, planned, target)
+	return empty && !idlePrecedes(run, planned, target)
 }
 
-// burstAlone reports whether the specification has a burst without a baseline, which then counts as a lasting limit.
-func burstAlone(run *v1alpha1.BenchmarkRun, target string) bool {
+// burstOnly reports whether the specification has a burst without a baseline, which then counts as a lasting limit.
+func burstOnly(run *v1alpha1.BenchmarkRun, target string) bool {
 	at := slices.IndexFunc(run.Spec.Run.Targets, func(t v1alpha1.Target) bool { return t.Name == target })
 	if at < 0 || run.Spec.Run.Targets[at].Limits == nil {
 		return false
@@ -152,8 +152,8 @@ func drained(run *v1alpha1.BenchmarkRun, phase, target string) (empty bool, base
 	return true, baseline
 }
 
-// idled reports whether an Idle step precedes the step on the target. The pause before a redrain does not count.
-func idled(run *v1alpha1.BenchmarkRun, planned plan.Step, target string) bool {
+// idlePrecedes reports whether an Idle step precedes the step on the target. The pause before a redrain does not count.
+func idlePrecedes(run *v1alpha1.BenchmarkRun, planned plan.Step, target string) bool {
 	if planned.Redrain {
 		return false
 	}

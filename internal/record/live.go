@@ -20,7 +20,7 @@ func Live(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt,
 	live := &v1alpha1.LiveFigures{Step: planned.ID, Time: *micro(now)}
 	var done result.Doing
 	var rates [measure.NumOperations]result.DoingRate
-	told := int64(0)
+	added := int64(0)
 	demands := plan.NewDemandModel(&run.Spec.Run)
 	for i := range doing {
 		one := &doing[i]
@@ -30,7 +30,7 @@ func Live(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt,
 			rates[operation].Add(one.Rates[operation])
 			target.BytesPerSecond += rounded(one.Rates[operation].BytesPerSecond)
 		}
-		target.CreditPercent = creditNow(run, demands, planned, attempt, one, now)
+		target.CreditPercent = currentFillPercent(run, demands, planned, attempt, one, now)
 		if slices.Contains(planned.Targets, one.Target) {
 			live.Targets = append(live.Targets, target)
 		}
@@ -39,9 +39,9 @@ func Live(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt,
 		}
 		done.Done.Bytes += one.Done.Bytes
 		done.Done.Operations += one.Done.Operations
-		done.SinceNanoseconds += (one.SinceNanoseconds - done.SinceNanoseconds) / (told + 1)
-		done.UntilNanoseconds += (one.UntilNanoseconds - done.UntilNanoseconds) / (told + 1)
-		told++
+		done.SinceNanoseconds += (one.SinceNanoseconds - done.SinceNanoseconds) / (added + 1)
+		done.UntilNanoseconds += (one.UntilNanoseconds - done.UntilNanoseconds) / (added + 1)
+		added++
 	}
 	for _, operation := range measure.Operations {
 		rate := &rates[operation]
@@ -99,8 +99,8 @@ func withPoint(points []v1alpha1.LivePoint, fact *v1alpha1.StepStatus, done *res
 	return append(kept, point)
 }
 
-// creditNow returns the current estimated fill of a target's bucket, in percent; nil if it is not known.
-func creditNow(
+// currentFillPercent returns the current estimated fill of a target's bucket, in percent; nil if it is not known.
+func currentFillPercent(
 	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, one *result.Doing,
 	now time.Time,
 ) *int32 {
@@ -115,7 +115,7 @@ func creditNow(
 	since, until := time.Unix(0, one.SinceNanoseconds), time.Unix(0, one.UntilNanoseconds)
 	idle(a, last, since)
 	span := result.Span{Start: since, End: until, Bytes: one.Done.Bytes, Operations: one.Done.Operations}
-	spend(run, demands, a, done{step: resolved(run, planned.ID), span: span}, one.Target)
+	spend(run, demands, a, attemptIO{step: resolved(run, planned.ID), span: span}, one.Target)
 	return percentOf(a)
 }
 

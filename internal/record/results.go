@@ -14,17 +14,17 @@ import (
 // Result records the outcome of a step: figures and warnings of each of its targets. In a failed run, a step in which
 // no client did I/O has no result: the failure explains that.
 func Result(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt, clients []result.Client, now time.Time) {
-	parts := make([]part, len(planned.Targets))
+	contributions := make([]contribution, len(planned.Targets))
 	concluded := step(run, attempt).ConcludedTime != nil
 	var problems, stopped []string
 	if planned.Purpose != plan.Idle {
 		shared := sharedNodes(planned, clients)
 		for i, target := range planned.Targets {
-			parts[i] = partOf(run, planned, target, clients)
-			parts[i].remarks = append(parts[i].remarks, shared[target]...)
-			problems = append(problems, parts[i].problems...)
+			contributions[i] = contributionOf(run, planned, target, clients)
+			contributions[i].remarks = append(contributions[i].remarks, shared[target]...)
+			problems = append(problems, contributions[i].problems...)
 			if !concluded {
-				stopped = append(stopped, parts[i].stopped...)
+				stopped = append(stopped, contributions[i].stopped...)
 			}
 		}
 	}
@@ -42,7 +42,7 @@ func Result(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attemp
 	extend(run, planned, attempt)
 	demands := plan.NewDemandModel(&run.Spec.Run)
 	for i, target := range planned.Targets {
-		fold(run, demands, planned, attempt, target, parts[i])
+		fold(run, demands, planned, attempt, target, contributions[i])
 	}
 	compareTargets(run, planned)
 	noteCredits(run, demands, planned, attempt)
@@ -83,7 +83,7 @@ func extend(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attemp
 // fold adds the measurements of a step on a target to the result of its phase. Recording the same result again, such as
 // after a restart, changes nothing.
 func fold(
-	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, target string, p part,
+	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, target string, p contribution,
 ) {
 	history := historyOf(run, demands, planned, attempt, target)
 	var made v1alpha1.TargetResult
@@ -105,17 +105,17 @@ func fold(
 	result.Fold(&run.Spec.Run.Phases[planned.PhaseIndex], &phase.Targets[at], planned, history, made)
 }
 
-// part is the contribution of one target's clients to a step.
-type part struct {
+// contribution is the contribution of one target's clients to a step.
+type contribution struct {
 	clients []result.Client
 	remarks []result.Remark
 	// problems and stopped describe the clients that failed, and those that were stopped early.
 	problems, stopped []string
 }
 
-// partOf evaluates the clients of a target in a step, including expected clients that are missing.
-func partOf(run *v1alpha1.BenchmarkRun, planned plan.Step, target string, clients []result.Client) part {
-	var p part
+// contributionOf evaluates the clients of a target in a step, including expected clients that are missing.
+func contributionOf(run *v1alpha1.BenchmarkRun, planned plan.Step, target string, clients []result.Client) contribution {
+	var p contribution
 	goOn := run.Spec.Run.Clients.OnLoss == v1alpha1.OnLossContinueDegraded
 	there := map[int]bool{}
 	for _, client := range clients {
@@ -134,9 +134,9 @@ func partOf(run *v1alpha1.BenchmarkRun, planned plan.Step, target string, client
 		case client.Failure != "":
 			p.problems = append(p.problems, name+": "+client.Failure+": "+client.FailureMessage)
 		case !client.Ended:
-			p.problems = append(p.problems, name+" reported no end")
+			p.problems = append(p.problems, name+" did not report its end")
 		case client.Stopped:
-			p.stopped = append(p.stopped, name+" was stopped before its time: "+client.StopMessage)
+			p.stopped = append(p.stopped, name+" was stopped early: "+client.StopMessage)
 		}
 	}
 	for index := range planned.Clients {
@@ -159,9 +159,9 @@ func partOf(run *v1alpha1.BenchmarkRun, planned plan.Step, target string, client
 	return p
 }
 
-func (p *part) missing(index int, reason string) {
+func (p *contribution) missing(index int, reason string) {
 	p.remarks = append(p.remarks, result.Remark{Warning: v1alpha1.WarningClientsMissing, Client: index,
-		Message: "was lost (" + reason + "); the run went on without it, as onLoss asks"})
+		Message: "was lost (" + reason + "); the run continued without it because of onLoss"})
 }
 
 func phaseResult(run *v1alpha1.BenchmarkRun, planned plan.Step) *v1alpha1.PhaseResult {

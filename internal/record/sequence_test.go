@@ -118,7 +118,7 @@ func (w *world) sayEnough(id string, after time.Duration) {
 // cancel is a signal to the command.
 func (w *world) cancel() {
 	w.t.Helper()
-	w.facts.Failure = &decide.Failure{Reason: v1alpha1.ReasonStopped, Message: "the command got the signal: interrupt"}
+	w.facts.Failure = &decide.Failure{Reason: v1alpha1.ReasonStopped, Message: "the command received the signal: interrupt"}
 	w.facts.EndingSince = second(w.now)
 	w.both(func(r *v1alpha1.BenchmarkRun) { record.Fail(r, *w.facts.Failure, w.now) })
 }

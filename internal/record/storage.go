@@ -55,13 +55,13 @@ func Documented(run *v1alpha1.BenchmarkRun) map[string]limits.Computed {
 	made := map[string]limits.Computed{}
 	for i := range run.Spec.Run.Targets {
 		name := run.Spec.Run.Targets[i].Name
-		made[name] = promised(run, name)
+		made[name] = limitsOf(run, name)
 	}
 	return made
 }
 
-// promised returns the documented limits of one target.
-func promised(run *v1alpha1.BenchmarkRun, target string) limits.Computed {
+// limitsOf returns the documented limits of one target.
+func limitsOf(run *v1alpha1.BenchmarkRun, target string) limits.Computed {
 	if described := describedOf(run, target); described != nil {
 		return limits.FromRecord(*described)
 	}

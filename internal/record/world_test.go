@@ -343,7 +343,7 @@ func partName(attempt decide.Attempt, key decide.ClientKey) string {
 func (w *world) lose(target string, index int) func() {
 	return func() {
 		client := w.client(decide.ClientKey{Target: target, Index: index})
-		client.Connection, client.Message = decide.Lost, "its process ended: signal: killed"
+		client.Connection, client.Message = decide.Lost, "its process exited: signal: killed"
 	}
 }
 

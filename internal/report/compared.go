@@ -42,12 +42,12 @@ type RunsComparison struct {
 	Baseline string `json:"baseline"`
 	Other    string `json:"other"`
 	// SameSpec is true if both runs had the same specification. Otherwise SpecDiffers lists the differences.
-	SameSpec    bool             `json:"sameSpec"`
-	SpecDiffers []compare.Unlike `json:"specDiffers,omitempty"`
+	SameSpec    bool                      `json:"sameSpec"`
+	SpecDiffers []compare.FieldDifference `json:"specDiffers,omitempty"`
 	// Surroundings lists the other differences: tools, kernels, machines, storage.
-	Surroundings []compare.Unlike   `json:"surroundings,omitempty"`
-	Notes        []string           `json:"notes,omitempty"`
-	Phases       []compare.RunPhase `json:"phases"`
+	Surroundings []compare.FieldDifference `json:"surroundings,omitempty"`
+	Notes        []string                  `json:"notes,omitempty"`
+	Phases       []compare.RunPhase        `json:"phases"`
 	// Equivalent is true if all phases could be compared and every figure that can be tested is the same within the
 	// margin, false if any figure is shown to differ by more, and null otherwise.
 	Equivalent *bool `json:"equivalent"`
@@ -111,7 +111,7 @@ func compareRuns(a, b Compared, margin float64) (RunsComparison, error) {
 		if !made.SameSpec {
 			made.SpecDiffers = compare.Differences(a.Document.Spec.Run, b.Document.Spec.Run)
 		}
-		made.Surroundings = compare.Surroundings(&a.Document.BenchmarkRunStatus, &b.Document.BenchmarkRunStatus)
+		made.Surroundings = compare.EnvironmentDifferences(&a.Document.BenchmarkRunStatus, &b.Document.BenchmarkRunStatus)
 	} else {
 		made.SameSpec = true
 	}
@@ -311,7 +311,7 @@ func (p *page) answer(c Comparison, one *RunsComparison) string {
 // maxUnlikeTold is the number of differing fields that the text lists; JSON has all of them.
 const maxUnlikeTold = 12
 
-func (p *page) differs(title string, one *RunsComparison, fields []compare.Unlike) {
+func (p *page) differs(title string, one *RunsComparison, fields []compare.FieldDifference) {
 	if len(fields) == 0 {
 		return
 	}

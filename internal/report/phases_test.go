@@ -134,7 +134,7 @@ func rampPaper() paper {
 		for i := range 4 {
 			one := builders.Client("share", i).Does(20, measure.Write, builders.Counter(uint64(rate), 65536), time.Duration(depth/rate*1e9))
 			if step.Value == 64 && i == 3 {
-				one.Lost("its process ended: signal: killed")
+				one.Lost("its process exited: signal: killed")
 			}
 			all = append(all, one.Obj())
 		}

@@ -112,14 +112,14 @@ var documents = map[string]paper{
 		all := four(step)
 		if step.Phase == "read" {
 			for i := range all {
-				all[i].Stopped, all[i].StopMessage = true, "the command got the signal: interrupt"
+				all[i].Stopped, all[i].StopMessage = true, "the command received the signal: interrupt"
 			}
 		}
 		return all
-	}, fails(v1alpha1.ReasonStopped, "the command got the signal: interrupt"), finished()),
+	}, fails(v1alpha1.ReasonStopped, "the command received the signal: interrupt"), finished()),
 	"lost-and-replaced": play(usual(), func(step plan.Step) []result.Client { return four(step) }, func(run *v1alpha1.BenchmarkRun) {
 		run.Status.LostClients = append(run.Status.LostClients,
-			v1alpha1.LostClient{Target: "data", Client: 1, Step: "01-write", Replaced: true, Reason: "its process ended: signal: killed"},
+			v1alpha1.LostClient{Target: "data", Client: 1, Step: "01-write", Replaced: true, Reason: "its process exited: signal: killed"},
 			v1alpha1.LostClient{Target: "data", Client: 3, Reason: "out of reach for 30s"})
 	}, finished()),
 	"all-lost": play(usual(), func(step plan.Step) []result.Client {
@@ -128,10 +128,10 @@ var documents = map[string]paper{
 		}
 		var all []result.Client
 		for i := range 4 {
-			all = append(all, client(step, "data", i).Lost("its process ended: signal: killed").Obj())
+			all = append(all, client(step, "data", i).Lost("its process exited: signal: killed").Obj())
 		}
 		return all
-	}, fails(v1alpha1.ReasonClientLost, "client data/0 was lost: its process ended: signal: killed"), finished()),
+	}, fails(v1alpha1.ReasonClientLost, "client data/0 was lost: its process exited: signal: killed"), finished()),
 	"data-left": play(usual(), four, finished(v1alpha1.DataLeft{Target: "data", Path: "/mnt/data/.storagebench/0c9a1f6e", Reason: "unlinkat data.0.0: read-only file system"})),
 	"unfinished": play(usual(), func(step plan.Step) []result.Client {
 		if step.Phase == "layout" {

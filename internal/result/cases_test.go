@@ -51,7 +51,7 @@ var targetCases = map[string]func() targetCase{
 			warnings: short}
 	},
 	"lost": func() targetCase {
-		return targetCase{benchmark: writing(), clients: objects(writer(0), writer(1).Lost("its process ended: signal: killed")),
+		return targetCase{benchmark: writing(), clients: objects(writer(0), writer(1).Lost("its process exited: signal: killed")),
 			warnings: []v1alpha1.WarningType{v1alpha1.WarningClientLost}}
 	},
 	"replaced": func() targetCase {
@@ -61,8 +61,8 @@ var targetCases = map[string]func() targetCase{
 	},
 	"stopped": func() targetCase {
 		return targetCase{benchmark: writing(), clients: objects(
-			builders.Client("data", 0).WarmUp(2, measure.Write, hundred).Does(4, measure.Write, hundred, 10*ms).Stopped("the command got the signal: interrupt"),
-			builders.Client("data", 1).WarmUp(2, measure.Write, hundred).Does(4, measure.Write, hundred, 10*ms).Stopped("the command got the signal: interrupt")),
+			builders.Client("data", 0).WarmUp(2, measure.Write, hundred).Does(4, measure.Write, hundred, 10*ms).Stopped("the command received the signal: interrupt"),
+			builders.Client("data", 1).WarmUp(2, measure.Write, hundred).Does(4, measure.Write, hundred, 10*ms).Stopped("the command received the signal: interrupt")),
 			warnings: []v1alpha1.WarningType{v1alpha1.WarningResultIncomplete}}
 	},
 	"failed": func() targetCase {

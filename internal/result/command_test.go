@@ -68,7 +68,7 @@ func TestCommandSources(t *testing.T) {
 		"all from the cache": {[]result.Client{ranProgram(0, "a", countsOf(v1alpha1.SourceStorage, 0, 50)), ranProgram(1, "b", countsOf(v1alpha1.SourceStorage, 100, 50))},
 			v1alpha1.SourceStorage, 10 * mb, 1000, "client 0 has read 0 B, by the program's system calls 100.0 MB (it read from memory"},
 		"mapped files": {[]result.Client{ranProgram(0, "a", countsOf(v1alpha1.SourceStorage, 400, 50)), ranProgram(1, "b", countsOf(v1alpha1.SourceStorage, 100, 50))},
-			v1alpha1.SourceStorage, 50 * mb, 750, "it maps files to memory"},
+			v1alpha1.SourceStorage, 50 * mb, 750, "the program may use mmap"},
 		"the mount": {[]result.Client{ranProgram(0, "a", countsOf(v1alpha1.SourceMount, 101, 50)), ranProgram(1, "b", countsOf(v1alpha1.SourceMount, 101, 50))},
 			v1alpha1.SourceMount, 20_200_000, 10, ""},
 		"the mount of a machine with two clients": {[]result.Client{ranProgram(0, "a", countsOf(v1alpha1.SourceMount, 200, 100)), ranProgram(1, "a", countsOf(v1alpha1.SourceMount, 200, 100))},

@@ -264,7 +264,7 @@ func TestWritesToMemory(t *testing.T) {
 	}{
 		"flushed often":  {builders.IOR().Block("200Mi"), 5, ""},
 		"flushed seldom": {builders.IOR().Block("200Mi"), 2, "of which 2 ended"},
-		"over and over":  {builders.IOR().Block("16Mi"), 5, "written over more than once"},
+		"over and over":  {builders.IOR().Block("16Mi"), 5, "overwritten more than once"},
 		"never":          {never, 5, "set direct, or fsync"},
 		"direct":         {builders.IOR().Direct(), 1, ""},
 	} {

@@ -105,7 +105,7 @@ func TestUsageRatioAndPattern(t *testing.T) {
 		"fio":                            {withFio(func(p *v1alpha1.FioProfile) { p.BlockSize = new(resource.MustParse("1Mi")) }), "fio-3.33", takes(gibibyte, "zfs", "Shown"), 1000, 1040, "random", "", nil},
 		"fio, something else compresses": {withFio(func(p *v1alpha1.FioProfile) { p.BlockSize = new(resource.MustParse("1Mi")) }), "fio-3.33", takes(half, "zfs", "Shown"), 2000, 1040, "random", "", nil},
 		"fio, small blocks": {withFio(func(p *v1alpha1.FioProfile) { p.BlockSize = new(resource.MustParse("4Ki")) }), "fio-3.33", takes(quarter, "zfs", "Shown"), 4000, 0, "random",
-			"PatternCompresses", []string{"the same few buffers again and again", "set refillBuffers"}},
+			"PatternCompresses", []string{"repeats a few buffers", "set refillBuffers"}},
 		"fio, small blocks, new data": {withFio(func(p *v1alpha1.FioProfile) {
 			p.BlockSize, p.RefillBuffers = new(resource.MustParse("4Ki")), new(true)
 		}), "fio-3.33", takes(quarter, "zfs", "Shown"), 4000, 1000, "random, new for each write (refill_buffers)", "", nil},

@@ -24,7 +24,7 @@ type Schedule struct {
 // zone; "" is UTC. Errors name the field and the remedy.
 func Parse(line, zone string) (Schedule, error) {
 	if strings.Contains(strings.ToUpper(line), "TZ=") {
-		return Schedule{}, fmt.Errorf("schedule %q: a zone has no place in the line: set timeZone", line)
+		return Schedule{}, fmt.Errorf("schedule %q: a time zone is not allowed here: set timeZone", line)
 	}
 	if strings.HasPrefix(strings.TrimSpace(line), "@") || len(strings.Fields(line)) != 5 {
 		return Schedule{}, fmt.Errorf("schedule %q: write five fields, such as \"0 3 * * 1\" for Mondays at three", line)
@@ -34,15 +34,15 @@ func Parse(line, zone string) (Schedule, error) {
 		return Schedule{}, fmt.Errorf("schedule %q: %w", line, err)
 	}
 	if zone == "Local" {
-		return Schedule{}, errors.New("timeZone \"Local\": the zone of the operator is nobody's: write a name such as Europe/Berlin, or UTC")
+		return Schedule{}, errors.New("timeZone \"Local\": would be the operator's time zone: write a name such as Europe/Berlin, or UTC")
 	}
 	location, err := time.LoadLocation(zone)
 	if err != nil {
-		return Schedule{}, fmt.Errorf("timeZone %q: write a name of the IANA database, such as Europe/Berlin: %w", zone, err)
+		return Schedule{}, fmt.Errorf("timeZone %q: write a name of the IANA time zone database, such as Europe/Berlin: %w", zone, err)
 	}
 	s := Schedule{line: parsed, location: location}
 	if s.Next(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
-		return Schedule{}, fmt.Errorf("schedule %q: no day is like that: it would never run", line)
+		return Schedule{}, fmt.Errorf("schedule %q: it never occurs: correct the day or month", line)
 	}
 	return s, nil
 }

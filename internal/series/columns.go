@@ -113,12 +113,12 @@ func (c *targetColumn) target() (Target, error) {
 	}
 	for _, m := range c.Minutes {
 		if m.End < m.Start || m.Start < -measure.MaxInstant || m.End > measure.MaxInstant || m.End-m.Start > int64(MaxDuration) {
-			return made, fmt.Errorf("a minute lasts from %d to %d ns", m.Start, m.End)
+			return made, fmt.Errorf("invalid minute: from %d to %d ns", m.Start, m.End)
 		}
 		p := m.Percentiles
 		known := slices.DeleteFunc(slices.Clone(p[:]), func(nanoseconds uint64) bool { return nanoseconds == 0 })
 		if !slices.IsSorted(known) {
-			return made, fmt.Errorf("a higher percentile is the lower one of %d ns", p)
+			return made, fmt.Errorf("the percentiles are not increasing at %d ns", p)
 		}
 		made.Minutes = append(made.Minutes, Minute{StartNanoseconds: m.Start, EndNanoseconds: m.End, Operation: m.Operation, Samples: m.Samples,
 			P50: p[0], P95: p[1], P99: p[2], P999: p[3]})
@@ -128,7 +128,7 @@ func (c *targetColumn) target() (Target, error) {
 		for i, bin := range d.Bins {
 			low, high := binOf(bin[0])
 			if low != bin[0] || i > 0 && d.Bins[i-1][0] >= bin[0] {
-				return made, fmt.Errorf("%d ns is no edge of a bin, or not in order", bin[0])
+				return made, fmt.Errorf("%d ns is not a bin, or out of order", bin[0])
 			}
 			read.Bins = append(read.Bins, Bin{LowNanoseconds: low, HighNanoseconds: high, Count: bin[1]})
 		}
@@ -146,7 +146,7 @@ func (c *targetColumn) target() (Target, error) {
 func (c *targetColumn) readPoints() ([]Point, error) {
 	count := len(c.Gaps)
 	if count > maxPoints || len(c.Lengths) != count || len(c.States) != count || c.Start < -measure.MaxInstant || c.Start > measure.MaxInstant {
-		return nil, fmt.Errorf("%d gaps, %d lengths and %d states do not go together", count, len(c.Lengths), len(c.States))
+		return nil, fmt.Errorf("%d gaps, %d lengths and %d states do not match", count, len(c.Lengths), len(c.States))
 	}
 	if count == 0 {
 		return nil, nil
@@ -163,7 +163,7 @@ func (c *targetColumn) readPoints() ([]Point, error) {
 		points[i].State = State(c.States[i])
 		at = points[i].EndNanoseconds
 		if at > measure.MaxInstant {
-			return nil, fmt.Errorf("point %d is out of the range of time", i)
+			return nil, fmt.Errorf("point %d is out of range", i)
 		}
 	}
 	for name, counts := range c.Counts {

@@ -30,7 +30,7 @@ func (l *Log) Encode(limit int) ([]byte, error) {
 	smaller := l.clone()
 	for more := true; len(text) > limit; {
 		if !more {
-			return nil, fmt.Errorf("the series of %d steps cannot be made to fit into %d bytes", len(l.Steps), limit)
+			return nil, fmt.Errorf("the series of %d steps exceeds %d bytes", len(l.Steps), limit)
 		}
 		// Coarsen several times per round: compressing takes far longer than joining.
 		for i := 0; more && i < max(1, 2*len(smaller.Steps)/3); i++ {
@@ -77,14 +77,14 @@ func Decode(text []byte) (*Log, error) {
 		return nil, fmt.Errorf("read the series: %w", err)
 	}
 	if len(plain) > maxDecoded {
-		return nil, fmt.Errorf("read the series: they take more than %d MiB", maxDecoded>>20)
+		return nil, fmt.Errorf("read the series: they exceed %d MiB", maxDecoded>>20)
 	}
 	var from columns
 	if err := json.Unmarshal(plain, &from); err != nil {
 		return nil, fmt.Errorf("read the series: %w", err)
 	}
 	if from.Version != formatVersion {
-		return nil, fmt.Errorf("read the series: they are of version %d, and this program knows %d", from.Version, formatVersion)
+		return nil, fmt.Errorf("read the series: version %d is not supported, want %d", from.Version, formatVersion)
 	}
 	return from.log()
 }

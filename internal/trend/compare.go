@@ -100,36 +100,36 @@ func factsOf(spec *v1alpha1.BenchmarkRunSpec, status *v1alpha1.BenchmarkRunStatu
 	add("image", images)
 	add("size of the volumes", sizes)
 	add("mount options", options)
-	for _, part := range workloads(spec) {
-		add(changed+part.name, []string{part.digest})
+	for _, specPart := range workloads(spec) {
+		add(changed+specPart.name, []string{specPart.digest})
 	}
 	return facts
 }
 
-// part is the digest of a part of the specification.
-type part struct{ name, digest string }
+// specPart is the digest of a part of the specification.
+type specPart struct{ name, digest string }
 
 // workloads returns the parts that profiles contributed to the run: the rest of spec.run is the same for runs with one
 // hash.
-func workloads(spec *v1alpha1.BenchmarkRunSpec) []part {
-	var all []part
+func workloads(spec *v1alpha1.BenchmarkRunSpec) []specPart {
+	var all []specPart
 	if spec.Run.Workload != nil {
-		all = append(all, part{"the workload", digest(spec.Run.Workload.Engine)})
+		all = append(all, specPart{"the workload", digest(spec.Run.Workload.Engine)})
 	}
 	for i := range spec.Run.Phases {
 		phase := &spec.Run.Phases[i]
 		if phase.Workload != nil {
-			all = append(all, part{"the workload of " + phase.Name, digest(phase.Workload.Engine)})
+			all = append(all, specPart{"the workload of " + phase.Name, digest(phase.Workload.Engine)})
 		}
 		for j := range phase.TargetWorkloads {
 			own := &phase.TargetWorkloads[j]
-			all = append(all, part{"the workload of " + phase.Name + " on " + own.Target, digest(own.Workload.Engine)})
+			all = append(all, specPart{"the workload of " + phase.Name + " on " + own.Target, digest(own.Workload.Engine)})
 		}
 	}
 	// If there are many phases, the last fact covers the rest.
 	if len(all) > mostFacts/2 {
 		rest := all[mostFacts/2-1:]
-		all = append(all[:mostFacts/2-1:mostFacts/2-1], part{strconv.Itoa(len(rest)) + " more workloads", digest(rest)})
+		all = append(all[:mostFacts/2-1:mostFacts/2-1], specPart{strconv.Itoa(len(rest)) + " more workloads", digest(rest)})
 	}
 	return all
 }

@@ -14,10 +14,10 @@ const mostFigures = 4
 // figuresOf returns the figures by which a run is compared.
 func figuresOf(spec *v1alpha1.BenchmarkRunSpec, status *v1alpha1.BenchmarkRunStatus) []v1alpha1.RunFigure {
 	var all []v1alpha1.RunFigure
-	for _, choose := range []func(*chosen) []v1alpha1.RunFigure{first, second} {
+	for _, choose := range []func(*figureSource) []v1alpha1.RunFigure{first, second} {
 		for i := range spec.Run.Targets {
 			for j := range spec.Run.Phases {
-				c := chosen{phase: &spec.Run.Phases[j], target: spec.Run.Targets[i].Name, spec: spec, status: status}
+				c := figureSource{phase: &spec.Run.Phases[j], target: spec.Run.Targets[i].Name, spec: spec, status: status}
 				if c.result = status.Result(c.phase.Name, c.target); c.result != nil {
 					all = append(all, choose(&c)...)
 				}
@@ -27,8 +27,8 @@ func figuresOf(spec *v1alpha1.BenchmarkRunSpec, status *v1alpha1.BenchmarkRunSta
 	return all[:min(len(all), mostFigures)]
 }
 
-// chosen is a phase and a target for which a figure is needed.
-type chosen struct {
+// figureSource is a phase and a target for which a figure is needed.
+type figureSource struct {
 	phase  *v1alpha1.Phase
 	target string
 	spec   *v1alpha1.BenchmarkRunSpec
@@ -37,7 +37,7 @@ type chosen struct {
 }
 
 // figure returns nothing if the value is less than 1, too large or not a number.
-func (c *chosen) figure(what string, value float64, unit v1alpha1.FigureUnit) []v1alpha1.RunFigure {
+func (c *figureSource) figure(what string, value float64, unit v1alpha1.FigureUnit) []v1alpha1.RunFigure {
 	if !(value >= 1) || value >= math.MaxInt64 {
 		return nil
 	}
@@ -51,7 +51,7 @@ func (c *chosen) figure(what string, value float64, unit v1alpha1.FigureUnit) []
 const leastFill = 10
 
 // first returns the main figure of a phase.
-func first(c *chosen) []v1alpha1.RunFigure {
+func first(c *figureSource) []v1alpha1.RunFigure {
 	overall := phasekind.Of(c.phase.Kind()).Overall(c.result)
 	fill := c.fill()
 	switch {
@@ -70,7 +70,7 @@ func first(c *chosen) []v1alpha1.RunFigure {
 }
 
 // rateIsGiven reports whether the load has a rate limit.
-func (c *chosen) rateIsGiven() bool {
+func (c *figureSource) rateIsGiven() bool {
 	workload := c.spec.Run.WorkloadOf(c.phase, c.target)
 	return workload != nil && workload.Fio != nil && workload.Fio.RateLimit != nil
 }
@@ -88,7 +88,7 @@ func meanLatency(operations []v1alpha1.OperationResult) float64 {
 }
 
 // fill returns the fill of the bucket at the start of the phase in percent; nil if unknown.
-func (c *chosen) fill() *int32 {
+func (c *figureSource) fill() *int32 {
 	var fill *int32
 	for i := range c.spec.Steps {
 		if c.spec.Steps[i].Phase != c.phase.Name || c.spec.Steps[i].Purpose != v1alpha1.StepDrain {
@@ -110,7 +110,7 @@ func (c *chosen) fill() *int32 {
 }
 
 // second returns the figures of a drain that depend on the initial fill of the bucket, if that is known.
-func second(c *chosen) []v1alpha1.RunFigure {
+func second(c *figureSource) []v1alpha1.RunFigure {
 	fill := c.fill()
 	if c.phase.BurstDrain == nil || fill == nil || *fill < leastFill {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -39,14 +40,9 @@ func RunOf(run *v1alpha1.BenchmarkRun) Run {
 	}
 	// Stored times have whole seconds, so compare whole seconds.
 	made.Started = made.Started.UTC().Truncate(time.Second)
-	made.Valid = isTrue(run, v1alpha1.ConditionComplete) && isTrue(run, v1alpha1.ConditionValid)
+	made.Valid = meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionComplete) &&
+		meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionValid)
 	return made
-}
-
-func isTrue(run *v1alpha1.BenchmarkRun, kind string) bool {
-	return slices.ContainsFunc(run.Status.Conditions, func(c metav1.Condition) bool {
-		return c.Type == kind && c.Status == metav1.ConditionTrue
-	})
 }
 
 // entry is a run of a history with everything that is recorded about it.
@@ -157,9 +153,9 @@ func Trim(history *v1alpha1.ComparedHistory, runs int) *v1alpha1.ComparedHistory
 	return pack(history.Hash, history.Store, all[max(0, len(all)-runs):])
 }
 
-// gather returns the history, extended by the comparable stored runs that started after its newest and before the
+// mergeHistory returns the history, extended by the comparable stored runs that started after its newest and before the
 // evaluated one, and the evaluated run as the last. Older stored runs were left out of the history before.
-func gather(history *v1alpha1.ComparedHistory, stored []Run, judged *Run) []entry {
+func mergeHistory(history *v1alpha1.ComparedHistory, stored []Run, judged *Run) []entry {
 	var all []entry
 	if history != nil && history.Hash == judged.Hash && history.Store == judged.By.Store {
 		all = unpack(history)

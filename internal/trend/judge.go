@@ -29,11 +29,11 @@ func Judge(history *v1alpha1.ComparedHistory, stored []Run, run Run, policy *v1a
 	if why := notComparable(&run); why != "" {
 		return Judgement{Reason: v1alpha1.ReasonNotComparable, History: history, Result: v1alpha1.RegressionResult{Verdict: v1alpha1.RegressionUnknown, Message: why}}
 	}
-	all := gather(history, stored, &run)
+	all := mergeHistory(history, stored, &run)
 	rules := rulesOf(policy)
 	runs := make([]detect.HistoryRun, len(all))
 	for i := range all {
-		runs[i] = all[i].detectable()
+		runs[i] = all[i].historyRun()
 	}
 	report, err := detect.Regression(runs, rules)
 	if err != nil {
@@ -50,16 +50,16 @@ func Judge(history *v1alpha1.ComparedHistory, stored []Run, run Run, policy *v1a
 	made := Judgement{Reason: reasonOf(report.Verdict), Result: resultOfReport(&report, &run)}
 	made.Result.Changes = changes(runs, &run, rules)
 	made.Result.Message = clip(message(&report, &made.Result, all, &run, history, rules.AcceptedSince))
-	made.History = pack(run.Hash, run.By.Store, kept(all, rules))
+	made.History = pack(run.Hash, run.By.Store, runsToKeep(all, rules))
 	return made
 }
 
 func notComparable(run *Run) string {
 	switch {
 	case !run.Valid:
-		return fmt.Sprintf("run %s is not valid and is compared with none", run.Name)
+		return fmt.Sprintf("run %s is not valid, so it is not compared", run.Name)
 	case run.By == nil || len(run.By.Figures) == 0:
-		return fmt.Sprintf("run %s has no figure that runs are compared by: give it a phase steady, ramp, sweep or burstDrain", run.Name)
+		return fmt.Sprintf("run %s has no figure to compare: add a steady, ramp, sweep or burstDrain phase", run.Name)
 	}
 	return ""
 }
@@ -78,7 +78,7 @@ func rulesOf(policy *v1alpha1.RegressionPolicy) detect.RegressionPolicy {
 	return rules
 }
 
-func (e *entry) detectable() detect.HistoryRun {
+func (e *entry) historyRun() detect.HistoryRun {
 	made := detect.HistoryRun{ID: e.name, Started: e.started, Valid: true, Judged: detect.RegressionVerdict(e.verdict), JudgedSince: e.accepted, Use: detect.RunUse(e.use), Facts: e.facts}
 	for i := range e.figures {
 		one := &e.figures[i]
@@ -87,9 +87,9 @@ func (e *entry) detectable() detect.HistoryRun {
 	return made
 }
 
-// kept returns the runs to keep in the history: the newest ones, the baseline runs with which the next run may be
+// runsToKeep returns the runs to keep in the history: the newest ones, the baseline runs with which the next run may be
 // compared, and the newest run that still counts as regressed.
-func kept(all []entry, rules detect.RegressionPolicy) []entry {
+func runsToKeep(all []entry, rules detect.RegressionPolicy) []entry {
 	against := rules.Against
 	if against == 0 {
 		against = newestKept
@@ -129,7 +129,7 @@ func reasonOf(verdict detect.RegressionVerdict) string {
 }
 
 func resultOfReport(report *detect.RegressionReport, run *Run) v1alpha1.RegressionResult {
-	made := v1alpha1.RegressionResult{Verdict: v1alpha1.RegressionVerdict(report.Verdict), PooledRuns: report.Pooled[len(report.Pooled)-pooled(report):], Suspicion: report.Open}
+	made := v1alpha1.RegressionResult{Verdict: v1alpha1.RegressionVerdict(report.Verdict), PooledRuns: report.Pooled[len(report.Pooled)-pooledRuns(report):], Suspicion: report.Open}
 	for i := range report.Metrics {
 		from := &report.Metrics[i]
 		made.ComparedRuns = max(made.ComparedRuns, int32(from.BaselineRuns)) //nolint:gosec // The API allows far fewer.
@@ -145,8 +145,8 @@ func resultOfReport(report *detect.RegressionReport, run *Run) v1alpha1.Regressi
 	return made
 }
 
-// pooled returns how many of the newest runs the verdict covers.
-func pooled(report *detect.RegressionReport) int {
+// pooledRuns returns how many of the newest runs the verdict covers.
+func pooledRuns(report *detect.RegressionReport) int {
 	most := 0
 	for i := range report.Metrics {
 		if report.Metrics[i].Verdict == report.Verdict {
@@ -212,48 +212,49 @@ func difference(fact detect.FactChange) string {
 	case digests:
 		return v1alpha1.Truncate("specification: "+name+" is another", 256)
 	case fact.Before == "":
-		return v1alpha1.Truncate(fmt.Sprintf("%s: %s, not known before", fact.Name, fact.After), 256)
+		return v1alpha1.Truncate(fmt.Sprintf("%s: %s, unknown before", fact.Name, fact.After), 256)
 	case fact.After == "":
-		return v1alpha1.Truncate(fmt.Sprintf("%s: %s before, not known now", fact.Name, fact.Before), 256)
+		return v1alpha1.Truncate(fmt.Sprintf("%s: %s before, unknown now", fact.Name, fact.Before), 256)
 	}
 	return v1alpha1.Truncate(fmt.Sprintf("%s: %s before, %s now", fact.Name, fact.Before, fact.After), 256)
 }
 
 // message describes the verdict in a sentence.
 func message(report *detect.RegressionReport, result *v1alpha1.RegressionResult, all []entry, run *Run, history *v1alpha1.ComparedHistory, accepted time.Time) string {
-	var told []string
+	var reported []string
 	for i := range result.Figures {
 		one := &result.Figures[i]
 		if one.Verdict == result.Verdict && (one.Verdict == v1alpha1.RegressionRegressed || one.Verdict == v1alpha1.RegressionImproved) {
-			told = append(told, fmt.Sprintf("%s is %s, %s (95 %%: %s to %s), where %s was usual, with a spread of %s; confidence %.1f %%",
+			reported = append(reported, fmt.Sprintf("%s is %s, %s (95 %%: %s to %s), from a usual %s with a spread of %s; confidence %.1f %%",
 				one.Figure, Written(one.Unit, one.Newest), signed(one.ChangePermille), signed(one.LowerPermille), signed(one.UpperPermille),
 				Written(one.Unit, one.Baseline), share(one.SpreadPermille), float64(one.ConfidencePermille)/10))
 		}
 	}
 	switch report.Verdict {
 	case detect.RegressionRegressed, detect.RegressionImproved:
-		text := strings.Join(told, "; ") + fmt.Sprintf("; %s against %d earlier ones", named(result.PooledRuns), result.ComparedRuns)
+		text := strings.Join(reported, "; ") + fmt.Sprintf("; %s against %d earlier ones", named(result.PooledRuns), result.ComparedRuns)
 		if report.Verdict == detect.RegressionRegressed {
 			first := slices.IndexFunc(all, func(e entry) bool { return e.name == result.PooledRuns[0] })
-			text += "; where this is the new normal, set spec.regression.acceptedSince to " + all[first].started.Format(time.RFC3339)
+			text += "; to accept it as the new normal, set spec.regression.acceptedSince to " + all[first].started.Format(time.RFC3339)
 		}
 		return text
 	case detect.RegressionNoChange:
-		text := fmt.Sprintf("no figure of run %s is worse than those of %d earlier runs", run.Name, result.ComparedRuns)
+		text := fmt.Sprintf("no figure of run %s is worse than in %d earlier runs", run.Name, result.ComparedRuns)
 		if report.Open {
-			text += "; it looks worse, without being sure: the next runs decide"
+			text += "; it may be worse: the next runs will show"
 		}
 		return text
 	case detect.RegressionUnknown:
 	}
-	text := fmt.Sprintf("earlier runs to compare with: %d; %d are needed", result.ComparedRuns, detect.LeastBaselineRuns)
+	text := fmt.Sprintf("%s to compare with, needs %d",
+		measure.FormatCount(int(result.ComparedRuns), "earlier run"), detect.LeastBaselineRuns)
 	switch {
 	case history != nil && history.Hash != run.Hash:
-		text += "; spec.run has changed since the runs before"
+		text += "; spec.run has changed since earlier runs"
 	case history != nil && history.Store != run.By.Store:
-		text += "; the runs before were on another kind of storage"
+		text += "; earlier runs were on different storage"
 	case !accepted.IsZero():
-		text += "; those before " + accepted.Format(time.RFC3339) + " do not count (acceptedSince)"
+		text += "; runs before " + accepted.Format(time.RFC3339) + " do not count (acceptedSince)"
 	}
 	return text
 }

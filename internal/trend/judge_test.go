@@ -54,20 +54,20 @@ func TestStatusIsEnough(t *testing.T) {
 	differ, judged, found, foundWhole := 0, 0, 0, 0
 	for seed := range uint64(6) {
 		all := nights(rand.New(rand.NewPCG(seed, 1)), 90, 50)
-		var kept *v1alpha1.ComparedHistory
+		var runsToKeep *v1alpha1.ComparedHistory
 		var whole []detect.HistoryRun
 		for n := range all {
-			made := Judge(kept, nil, all[n], standard())
-			kept = made.History
-			encoded, err := json.Marshal(kept)
+			made := Judge(runsToKeep, nil, all[n], standard())
+			runsToKeep = made.History
+			encoded, err := json.Marshal(runsToKeep)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(encoded) > 8<<10 || len(kept.Runs) > 50 {
-				t.Fatalf("night %d: %d bytes, %d runs", n, len(encoded), len(kept.Runs))
+			if len(encoded) > 8<<10 || len(runsToKeep.Runs) > 50 {
+				t.Fatalf("night %d: %d bytes, %d runs", n, len(encoded), len(runsToKeep.Runs))
 			}
 			run := entryOf(&all[n])
-			whole = append(whole, run.detectable())
+			whole = append(whole, run.historyRun())
 			report, err := detect.Regression(whole, rulesOf(standard()))
 			if err != nil {
 				t.Fatal(err)
@@ -152,15 +152,15 @@ func TestVerdictsAndMessages(t *testing.T) {
 			"set spec.regression.acceptedSince to 2026-01-21T03:00:00Z"},
 		"better":         {earlier(20), last(20, asItIs, 150, 100, 100, 100), standard(), v1alpha1.ReasonImproved, "run bench-0020 against 1"},
 		"as ever":        {earlier(20), last(20, asItIs, 100, 100, 100, 100), standard(), v1alpha1.ReasonNoChange, "no figure of run bench-0020 is worse"},
-		"three runs":     {earlier(3), last(3, asItIs, 70, 100, 100, 100), standard(), v1alpha1.ReasonTooFewRuns, "earlier runs to compare with: 3; 4 are needed"},
+		"three runs":     {earlier(3), last(3, asItIs, 70, 100, 100, 100), standard(), v1alpha1.ReasonTooFewRuns, "3 earlier runs to compare with, needs 4"},
 		"not valid":      {earlier(20), last(20, func(r *Run) { r.Valid = false }, 70), standard(), v1alpha1.ReasonNotComparable, "is not valid"},
-		"no figure":      {earlier(20), last(20, asItIs), standard(), v1alpha1.ReasonNotComparable, "has no figure that runs are compared by"},
+		"no figure":      {earlier(20), last(20, asItIs), standard(), v1alpha1.ReasonNotComparable, "has no figure to compare"},
 		"nothing known":  {earlier(20), last(20, func(r *Run) { r.By = nil }), standard(), v1alpha1.ReasonNotComparable, "has no figure"},
-		"another store":  {earlier(20), last(20, func(r *Run) { r.By.Store = "other" }, 70, 100, 100, 100), standard(), v1alpha1.ReasonTooFewRuns, "compare with: 0"},
-		"another hash":   {earlier(20), last(20, func(r *Run) { r.Hash = "other" }, 70, 100, 100, 100), standard(), v1alpha1.ReasonTooFewRuns, "compare with: 0"},
+		"another store":  {earlier(20), last(20, func(r *Run) { r.By.Store = "other" }, 70, 100, 100, 100), standard(), v1alpha1.ReasonTooFewRuns, "0 earlier runs to compare with"},
+		"another hash":   {earlier(20), last(20, func(r *Run) { r.Hash = "other" }, 70, 100, 100, 100), standard(), v1alpha1.ReasonTooFewRuns, "0 earlier runs to compare with"},
 		"invalid before": {func() []Run { all := earlier(20); all[4].Valid = false; return all }(), last(20, asItIs, 70, 100, 100, 100), standard(), v1alpha1.ReasonRegressed, "earlier ones"},
 		"accepted": {earlier(20), last(20, asItIs, 70, 100, 100, 100),
-			&v1alpha1.RegressionPolicy{AcceptedSince: new(metav1.NewTime(began.Add(20 * 24 * time.Hour)))}, v1alpha1.ReasonTooFewRuns, "those before 2026-01-21T03:00:00Z do not count"},
+			&v1alpha1.RegressionPolicy{AcceptedSince: new(metav1.NewTime(began.Add(20 * 24 * time.Hour)))}, v1alpha1.ReasonTooFewRuns, "runs before 2026-01-21T03:00:00Z do not count"},
 		"wide tolerance": {earlier(20), last(20, asItIs, 70, 100, 100, 100), &v1alpha1.RegressionPolicy{TolerancePercent: new(int32(50))}, v1alpha1.ReasonNoChange, "is worse"},
 	} {
 		made := Judge(nil, test.stored, test.run, test.policy)
@@ -185,7 +185,7 @@ func TestChangesAreExplained(t *testing.T) {
 	if change.Run != "bench-0015" || !change.Time.Equal(&metav1.Time{Time: all[15].Started}) || change.Figure != "throughput of p1 on t" || change.ChangePermille > -200 || change.ChangePermille < -300 {
 		t.Errorf("%+v", change)
 	}
-	want := "kernel: 6.1.0 before, 6.12.0 now; node type: m5.large, not known before; specification: the workload of read is another"
+	want := "kernel: 6.1.0 before, 6.12.0 now; node type: m5.large, unknown before; specification: the workload of read is another"
 	if got := strings.Join(change.Differences, "; "); got != want {
 		t.Errorf("the differences are %q, want %q", got, want)
 	}

@@ -112,7 +112,7 @@ func TestRawDevices(t *testing.T) {
 		return newest.Spec.BenchmarkRef.Name == "raw-used" && newest.Status.EndTime != nil
 	})
 	refused := conditionLines(s.run().Status.Conditions)
-	for _, part := range []string{"it carries an ext2, ext3 or ext4 file system", "it is not written to"} {
+	for _, part := range []string{"it contains an ext2, ext3 or ext4 file system", "nothing was written"} {
 		if !strings.Contains(refused, part) {
 			t.Errorf("%q is not in %s", part, refused)
 		}

@@ -106,7 +106,7 @@ func TestPlacement(t *testing.T) {
 	together := func(targets ...string) map[string]objects.Storage {
 		all := map[string]objects.Storage{}
 		for _, name := range targets {
-			all[name] = objects.Storage{Together: targets}
+			all[name] = objects.Storage{SameNodeTargets: targets}
 		}
 		return all
 	}
@@ -122,9 +122,9 @@ func TestPlacement(t *testing.T) {
 		"any node":                              {benchmark: two().Clients(3).Spread(v1alpha1.SpreadAny), placed: 6},
 		"a volume of one node":                  {benchmark: builders.Benchmark("b").Target("a").Clients(4).Spread(v1alpha1.SpreadAny), storage: together("a"), placed: 4, nodes: 1},
 		"a volume of one node, of two targets":  {benchmark: two().Clients(2).Spread(v1alpha1.SpreadAny), storage: together("a", "z"), placed: 4, nodes: 1},
-		"where the volume is":                   {benchmark: builders.Benchmark("b").Target("a").Clients(3).Spread(v1alpha1.SpreadAny), storage: map[string]objects.Storage{"a": {Together: []string{"a"}, Node: "node-2"}}, placed: 3, nodes: 1, node: "node-2"},
+		"where the volume is":                   {benchmark: builders.Benchmark("b").Target("a").Clients(3).Spread(v1alpha1.SpreadAny), storage: map[string]objects.Storage{"a": {SameNodeTargets: []string{"a"}, Node: "node-2"}}, placed: 3, nodes: 1, node: "node-2"},
 		"one client, where the volume is":       {benchmark: builders.Benchmark("b").Target("a").Spread(v1alpha1.SpreadOnePerNode), storage: map[string]objects.Storage{"a": {Node: "node-1"}}, placed: 1, nodes: 1, node: "node-1"},
-		"where it is, beside the user's choice": {benchmark: builders.Benchmark("b").Target("a").Clients(2).Spread(v1alpha1.SpreadAny).Mutate(onNodes("node-0", "node-3")), storage: map[string]objects.Storage{"a": {Together: []string{"a"}, Node: "node-3"}}, placed: 2, nodes: 1, node: "node-3"},
+		"where it is, beside the user's choice": {benchmark: builders.Benchmark("b").Target("a").Clients(2).Spread(v1alpha1.SpreadAny).Mutate(onNodes("node-0", "node-3")), storage: map[string]objects.Storage{"a": {SameNodeTargets: []string{"a"}, Node: "node-3"}}, placed: 2, nodes: 1, node: "node-3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

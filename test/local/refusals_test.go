@@ -57,7 +57,7 @@ func TestRefusedBeforeAnyHarm(t *testing.T) {
 		"missing directory": {file: Write(t), directory: missing, want: []string{missing, "does not exist"}},
 		"file":              {file: Write(t), directory: file, want: []string{file, "is not a directory"}},
 		"exec_prerun": {file: job("exec_prerun=touch " + harm),
-			want: []string{"jobFile", "exec_prerun", "[job]", "runs a command"}},
+			want: []string{"jobFile", "exec_prerun", "[job]", "may not run commands"}},
 		"foreign filename": {file: job("filename=" + harm), want: []string{"jobFile", "filename", "[job]"}},
 		"bad option":       {file: Write(t, "datasetSize: 8Mi", `datasetSize: 8Mi, options: {nonsense: "1"}`), want: []string{"nonsense"}},
 		"bad value":        {file: Write(t, "datasetSize: 8Mi", `datasetSize: 8Mi, options: {iodepth_batch: "many"}`), want: []string{"iodepth_batch"}},

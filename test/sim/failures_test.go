@@ -259,7 +259,7 @@ func TestCutForGood(t *testing.T) {
 		run := conduct(t, w)
 		complete(t, run)
 		once(t, w, run)
-		if len(run.Status.LostClients) != 1 || !strings.Contains(run.Status.LostClients[0].Reason, "out of reach for 30") {
+		if len(run.Status.LostClients) != 1 || !strings.Contains(run.Status.LostClients[0].Reason, "unreachable for 30") {
 			t.Errorf("lost %+v", run.Status.LostClients)
 		}
 	})

@@ -200,7 +200,7 @@ func (o *operator) connect(key decide.ClientKey) error {
 	lose := o.conductor.Connect(endpoint)
 	o.House.all.Go(func() {
 		<-m.exited
-		lose("its process ended")
+		lose("its process exited")
 	})
 	return nil
 }

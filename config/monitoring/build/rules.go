@@ -24,53 +24,53 @@ func Alerts() []Alert {
 			Name: "StorageBenchmarkRunFailed", Severity: "warning",
 			Expression: `storagebench_benchmark_last_run_info{reason!~"Passed|RunInvalid|ObjectiveMissed|FigureAbsent|Regressed|Stopped|Replaced|Preempted"} == 1`,
 			Summary:    "The newest run of " + of + " failed.",
-			Description: "Run {{ $labels.run }} ended without all results: {{ $labels.reason }}. " +
-				"kubectl -n {{ $labels.namespace }} describe benchmarkrun {{ $labels.run }} says why.",
+			Description: "Run {{ $labels.run }} ended without complete results: {{ $labels.reason }}. " +
+				"For details: kubectl -n {{ $labels.namespace }} describe benchmarkrun {{ $labels.run }}",
 		},
 		{
 			Name: "StorageBenchmarkRunInvalid", Severity: "warning",
 			Expression: `storagebench_benchmark_last_run_info{reason="RunInvalid"} == 1`,
-			Summary:    "The newest run of " + of + " measured something else than was asked for.",
-			Description: "A warning disqualifies the results of run {{ $labels.run }}, so there are no figures of it. " +
-				"Its condition Valid names the warning.",
+			Summary:    "The newest run of " + of + " is invalid.",
+			Description: "A warning disqualifies the results of run {{ $labels.run }}, so they are not exported. " +
+				"Its condition Valid has the warning.",
 		},
 		{
 			Name: "StorageBenchmarkObjectiveMissed", Severity: "warning",
 			Expression:  `storagebench_benchmark_objective_met == 0`,
 			Summary:     of + " missed its objective {{ $labels.objective }}.",
-			Description: "The newest judged run did not reach a figure that the benchmark asks for. status.objectives of the benchmark has the figure and the limit.",
+			Description: "A figure of the newest evaluated run is out of bounds. See status.objectives of the benchmark.",
 		},
 		{
 			Name: "StorageBenchmarkRegressed", Severity: "warning",
 			Expression:  `storagebench_benchmark_regressed == 1`,
-			Summary:     of + " became worse than it was.",
-			Description: "The newest runs are worse than earlier ones by more than chance and the tolerance explain. status.regression of the benchmark says which figure, by how much, and since which run.",
+			Summary:     of + " regressed.",
+			Description: "The newest runs are worse than earlier runs by more than chance and the tolerance. See status.regression of the benchmark for the figure, the change and the first run.",
 		},
 		{
 			Name: "StorageBenchmarkRunOverdue", Severity: "warning", For: "10m",
 			Expression: `time() - storagebench_benchmark_next_schedule_timestamp_seconds > 900
   and on (namespace, benchmark) storagebench_benchmark_suspended == 0
   unless on (namespace, benchmark) storagebench_benchmark_runs{state=~"Live|Waiting"} > 0`,
-			Summary:     "A scheduled run of " + of + " has not been started.",
-			Description: "It was due {{ $value | humanizeDuration }} ago, and no run of the benchmark is live or waits. The conditions of the benchmark say what it waits for.",
+			Summary:     "A scheduled run of " + of + " has not started.",
+			Description: "It was due {{ $value | humanizeDuration }} ago, but no run of the benchmark is live or waiting. See the conditions of the benchmark.",
 		},
 		{
 			Name: "StorageBenchmarkRunStuck", Severity: "warning", For: "10m",
 			Expression:  `time() - storagebench_run_deadline_timestamp_seconds > 60`,
 			Summary:     "Run {{ $labels.run }} of " + of + " is stuck.",
-			Description: "What it does should have been over {{ $value | humanizeDuration }} ago. status.stage and status.message of the run say what it does; deleting the run stops it.",
+			Description: "The deadline of its current activity passed {{ $value | humanizeDuration }} ago. See status.stage and status.message of the run. To stop the run, delete it.",
 		},
 		{
 			Name: "StorageBenchmarkLimitsFaulty", Severity: "warning", For: "10m",
 			Expression:  `storagebench_limits_catalog_valid == 0`,
-			Summary:     "The ConfigMap of documented limits is faulty.",
-			Description: "What was valid before is used on. An event at the ConfigMap and the operator's log say what is wrong with it.",
+			Summary:     "The ConfigMap of documented limits is invalid.",
+			Description: "The operator still uses the last valid limits. See the ConfigMap's events or the operator's log for the error.",
 		},
 		{
 			Name: "StorageBenchmarkOperatorDown", Severity: "warning", For: "10m",
 			Expression:  `absent(storagebench_operator_leader == 1)`,
-			Summary:     "No operator of storagebench leads.",
-			Description: "Prometheus reaches none that does: nothing is started, and live runs go on only until their step ends.",
+			Summary:     "No storagebench operator is leading.",
+			Description: "Prometheus finds no leading operator: no runs are started, and live runs stop after their current step.",
 		},
 	}
 }

@@ -30,7 +30,7 @@ func main() {
 func write() error {
 	text, err := os.ReadFile(filepath.FromSlash("config/rbac/role.yaml"))
 	if err != nil {
-		return fmt.Errorf("read the role that the markers make: %w", err)
+		return fmt.Errorf("read the role that controller-gen created: %w", err)
 	}
 	files, err := Files(text)
 	if err != nil {
@@ -49,10 +49,10 @@ func Files(role []byte) (map[string][]byte, error) {
 	var whole rbacv1.ClusterRole
 	first, _, _ := strings.Cut(strings.TrimPrefix(string(role), "---\n"), "\n---\n")
 	if err := yaml.UnmarshalStrict([]byte(first), &whole); err != nil {
-		return nil, fmt.Errorf("read the role that the markers make: %w", err)
+		return nil, fmt.Errorf("read the role that controller-gen created: %w", err)
 	}
 	if whole.Kind != "ClusterRole" {
-		return nil, fmt.Errorf("the first role that the markers make is a %s, want the ClusterRole", whole.Kind)
+		return nil, fmt.Errorf("the first role of controller-gen is a %s, want the ClusterRole", whole.Kind)
 	}
 	runs := rbacv1.Role{TypeMeta: metav1.TypeMeta{APIVersion: whole.APIVersion, Kind: "Role"}}
 	runs.Name = whole.Name + "-runs"

@@ -50,7 +50,7 @@ func TestValidate(t *testing.T) {
 	for want, change := range map[string]func(*v1alpha1.CommandProfile){
 		`p.command: Required value`:        func(p *v1alpha1.CommandProfile) { p.Command = nil },
 		`p.command[0]: Invalid value: " "`: func(p *v1alpha1.CommandProfile) { p.Command[0] = " " },
-		`p.command[1]: Invalid value: "$(HOST)/x": $(HOST) stands for nothing: use $(DATA), $(CLIENT), $(AGENT)`: func(p *v1alpha1.CommandProfile) { p.Command[1] = "$(HOST)/x" },
+		`p.command[1]: Invalid value: "$(HOST)/x": $(HOST) is not defined: use $(DATA), $(CLIENT), $(AGENT)`: func(p *v1alpha1.CommandProfile) { p.Command[1] = "$(HOST)/x" },
 		`p.setup[1]: Invalid value: "a\x00"`:        func(p *v1alpha1.CommandProfile) { p.Setup[1] = "a\x00" },
 		`p.workingDirectory: Invalid value: "../x"`: func(p *v1alpha1.CommandProfile) { p.WorkingDirectory = "../x" },
 		`p.workingDirectory: Invalid value: "/x"`:   func(p *v1alpha1.CommandProfile) { p.WorkingDirectory = "/x" },

@@ -31,19 +31,19 @@ func (e Engine) Suits(use *engine.Use) field.ErrorList {
 	add := func(problem *field.Error) { problems = append(problems, problem) }
 	noWarmUp := func(at *field.Path, warmUp v1alpha1.Duration) {
 		if length, err := warmUp.Parse(); err == nil && length > 0 {
-			add(field.Invalid(at.Child("warmUp"), string(warmUp), "a program is measured from its start to its end: remove it"))
+			add(field.Invalid(at.Child("warmUp"), string(warmUp), "a program is measured from start to end: remove it"))
 		}
 	}
-	const endless = "a program ends when its work is done, whether there are credits left or not: give this phase a workload of fio or ior, " +
+	const endless = "a program ends when its work is done, not when the credits are spent: use a fio or ior workload in this phase, " +
 		"and measure the program in a steady phase"
 	switch phase := use.Phase; {
 	case phase.Prepare != nil:
 		if len(e.Profile.Setup) == 0 {
-			add(field.Required(use.Profile.Child("setup"), "it is all that a prepare phase runs of a command: give it, or leave the phase "+
-				phase.Name+" out, or give that phase another workload"))
+			add(field.Required(use.Profile.Child("setup"), "a prepare phase runs only the setup of a command: set it, remove phase "+
+				phase.Name+", or give it another workload"))
 		}
 		if phase.Prepare.Precondition != nil && *phase.Prepare.Precondition > 0 {
-			add(field.Invalid(use.At.Child("prepare", "precondition"), *phase.Prepare.Precondition, "what a setup made is not overwritten: remove it"))
+			add(field.Invalid(use.At.Child("prepare", "precondition"), *phase.Prepare.Precondition, "data of a setup is not overwritten: remove it"))
 		}
 	case phase.Steady != nil:
 		noWarmUp(use.At.Child("steady"), phase.Steady.WarmUp)
@@ -57,12 +57,12 @@ func (e Engine) Suits(use *engine.Use) field.ErrorList {
 	case phase.Ramp != nil:
 		noWarmUp(use.At.Child("ramp"), phase.Ramp.WarmUp)
 		if phase.Ramp.Dimension != v1alpha1.RampClients {
-			add(field.Invalid(use.At.Child("ramp", "dimension"), phase.Ramp.Dimension, "a program has no jobs, queue depth or ranks that could be raised: use Clients, "+
-				"or a phase of each with other arguments of the program"))
+			add(field.Invalid(use.At.Child("ramp", "dimension"), phase.Ramp.Dimension, "a program has no jobs, queue depth or ranks: use Clients, "+
+				"or a phase for each set of arguments"))
 		}
 	case phase.Sweep != nil:
-		add(field.Forbidden(use.At.Child("sweep"), "no axis of a sweep means anything to a program: use a ramp of Clients, or a phase of each with "+
-			"other arguments of the program"))
+		add(field.Forbidden(use.At.Child("sweep"), "the axes of a sweep do not apply to a program: use a ramp of Clients, or a phase for each "+
+			"set of arguments"))
 	}
 	return problems
 }

@@ -69,7 +69,7 @@ func expand(word string, value func(name string) (string, bool)) (string, error)
 		name, rest, closed := strings.Cut(word[at+2:], ")")
 		text, known := value(name)
 		if !closed || !known {
-			return "", fmt.Errorf("$(%s) stands for nothing", name)
+			return "", fmt.Errorf("$(%s) is not defined", name)
 		}
 		b.WriteString(word[:at] + text)
 		word = rest

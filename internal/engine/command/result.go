@@ -123,7 +123,7 @@ func countOf(total *engine.Count) v1alpha1.CommandCount {
 // sourceWords name the sources in messages.
 var sourceWords = map[v1alpha1.CommandSource]string{
 	v1alpha1.SourceMount: "the statistics of the mount", v1alpha1.SourceControlGroup: "the control group's counts of the device",
-	v1alpha1.SourceStorage: "what the kernel fetched and dirtied for the program", v1alpha1.SourceCalls: "the program's system calls",
+	v1alpha1.SourceStorage: "the kernel's I/O accounting of the program", v1alpha1.SourceCalls: "the program's system calls",
 }
 
 // disagreement is a client's choice between counts that may differ.
@@ -150,13 +150,13 @@ func judgeCounts(compared []disagreement, findings *engine.Findings) *int64 {
 	}
 	if len(apart) > 0 {
 		choice := worst.choice
-		text := fmt.Sprintf("by %s client %d has %s %s, by %s %s%s", sourceWords[choice.Source], worst.client, choice.Direction,
-			measure.FormatBytes(choice.Bytes(choice.Direction)), sourceWords[choice.Other.Source],
-			measure.FormatBytes(choice.Other.Bytes(choice.Direction)), whyApart(choice))
+		text := fmt.Sprintf("client %d: %s %s according to %s, but %s according to %s%s", worst.client, choice.Direction,
+			measure.FormatBytes(choice.Bytes(choice.Direction)), sourceWords[choice.Source],
+			measure.FormatBytes(choice.Other.Bytes(choice.Direction)), sourceWords[choice.Other.Source], whyApart(choice))
 		if len(apart) > 1 {
 			text += fmt.Sprintf(" (the worst of %d clients)", len(apart))
 		}
-		findings.Warnings = append(findings.Warnings, engine.Warning{Type: v1alpha1.WarningBytesUncertain, Clients: apart, Text: text + "; the figures are by the first"})
+		findings.Warnings = append(findings.Warnings, engine.Warning{Type: v1alpha1.WarningBytesUncertain, Clients: apart, Text: text + "; results use the former"})
 	}
 	permille := measure.Round(worst.choice.Share * 1000)
 	return &permille
@@ -167,11 +167,11 @@ func whyApart(choice Choice) string {
 	mine, other := choice.Bytes(choice.Direction), choice.Other.Bytes(choice.Direction)
 	switch {
 	case choice.Other.Source == v1alpha1.SourceCalls && other > mine && choice.Direction == "read":
-		return " (it read from memory that caches files, or from pipes and sockets)"
+		return " (reads may be from the page cache, pipes or sockets)"
 	case choice.Other.Source == v1alpha1.SourceCalls && other > mine:
-		return " (it wrote to pipes and sockets, or what it wrote was removed or overwritten before it went to the storage)"
+		return " (writes may be to pipes or sockets, or to data that was removed or overwritten before it reached the storage)"
 	case choice.Other.Source == v1alpha1.SourceCalls:
-		return " (it maps files to memory, or uses asynchronous I/O, which system calls do not show; or others use the mount)"
+		return " (the program may use mmap or asynchronous I/O, which system calls do not show, or others use the mount)"
 	}
 	return ""
 }

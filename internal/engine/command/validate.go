@@ -14,7 +14,7 @@ import (
 func Validate(path *field.Path, profile *v1alpha1.CommandProfile) field.ErrorList {
 	problems := words(path.Child("command"), profile.Command)
 	if len(profile.Command) == 0 {
-		problems = append(problems, field.Required(path.Child("command"), "give the program and its arguments, such as [zip, -q, -r, archive.zip, photos]"))
+		problems = append(problems, field.Required(path.Child("command"), "set the program and its arguments, such as [zip, -q, -r, archive.zip, photos]"))
 	}
 	problems = append(problems, words(path.Child("setup"), profile.Setup)...)
 	if directory := profile.WorkingDirectory; directory != "" && (!filepath.IsLocal(directory) || filepath.Clean(directory) != directory) {
@@ -22,11 +22,11 @@ func Validate(path *field.Path, profile *v1alpha1.CommandProfile) field.ErrorLis
 			"must be a relative path inside the client's directory, without '.' and '..', such as work/a"))
 	}
 	if size := profile.DatasetSize; size != nil && size.Sign() <= 0 {
-		problems = append(problems, field.Invalid(path.Child("datasetSize"), size.String(), "must be above zero: leave it out where nothing is written"))
+		problems = append(problems, field.Invalid(path.Child("datasetSize"), size.String(), "must be above 0: remove it if the program writes nothing"))
 	}
 	for i, code := range profile.SuccessExitCodes {
 		if code < 0 || code > 255 {
-			problems = append(problems, field.Invalid(path.Child("successExitCodes").Index(i), code, "exit codes are 0 to 255"))
+			problems = append(problems, field.Invalid(path.Child("successExitCodes").Index(i), code, "must be from 0 to 255"))
 		}
 	}
 	return problems
@@ -39,13 +39,13 @@ func words(path *field.Path, all []string) field.ErrorList {
 		at := path.Index(i)
 		switch {
 		case i == 0 && strings.TrimSpace(word) == "":
-			problems = append(problems, field.Invalid(at, word, "the first word is the program: give its name or its path"))
+			problems = append(problems, field.Invalid(at, word, "the first word is the program: write its name or path"))
 		case strings.ContainsRune(word, 0):
-			problems = append(problems, field.Invalid(at, word, "no word of a command line can hold a byte of 0: remove it"))
+			problems = append(problems, field.Invalid(at, word, "contains a zero byte: remove it"))
 		}
 		if _, err := expand(word, Values{}.value); err != nil {
 			problems = append(problems, field.Invalid(at, word, fmt.Sprintf(
-				"%s: use %s, or $$(...) for the characters themselves", err, strings.Join(Names(), ", "))))
+				"%s: use %s, or $$(...) for a literal $(...)", err, strings.Join(Names(), ", "))))
 		}
 	}
 	return problems

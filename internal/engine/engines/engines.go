@@ -50,7 +50,7 @@ func Of(spec *v1alpha1.Engine) engine.Load {
 // Resize sets the size of a load's dataset. The size is validated later, with the rest of the load.
 func Resize(path *field.Path, spec *v1alpha1.Engine, size resource.Quantity) *field.Error {
 	if spec.Fio == nil {
-		return field.Forbidden(path, "only profiles of fio have such a size, and this is one of "+
+		return field.Forbidden(path, "only fio profiles have a dataset size, and this profile uses "+
 			string(spec.EngineKind())+": remove it, or write the profile's spec in place of the reference")
 	}
 	return fio.Resize(path, spec.Fio, size)

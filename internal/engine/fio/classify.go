@@ -83,30 +83,30 @@ func ofErrno(number errno) Failure {
 	return FailureOther
 }
 
-// inWords explains each failure to users who have never read fio's source.
-var inWords = map[Failure]string{
-	FailureNoSpace:       "the volume is full: make it larger, or datasetSize smaller",
-	FailureQuota:         "a quota on the volume is used up: raise it, or make datasetSize smaller",
-	FailureReadOnly:      "the volume is mounted read-only, so nothing can be written",
-	FailureNoSuchFile:    "a data file is not there: run a prepare phase with the same workload first",
-	FailureNotADirectory: "a part of the path to the data is a file and not a directory",
-	FailureIsADirectory:  "where a data file should be there is a directory",
-	FailurePermission:    "the file system refused access: check the user of the pod and the rights on the volume",
-	FailureBadOption:     "fio does not accept an option of the workload",
-	FailureBadEngine:     "this fio does not have the I/O engine of the workload",
-	FailureEngineBlocked: "the kernel or the container's seccomp profile refuses the I/O engine: use libaio or psync; " +
-		"for libaio check that fs.aio-max-nr of the node covers jobs x queueDepth of all its clients",
-	FailureDirect: "the file system does not take direct I/O of this size: " +
+// failureText explains each failure to users who have never read fio's source.
+var failureText = map[Failure]string{
+	FailureNoSpace:       "the volume is full: enlarge it, or lower datasetSize",
+	FailureQuota:         "a quota on the volume is exceeded: raise it, or lower datasetSize",
+	FailureReadOnly:      "the volume is mounted read-only",
+	FailureNoSuchFile:    "a data file is missing: run a prepare phase with the same workload first",
+	FailureNotADirectory: "a component of the data path is not a directory",
+	FailureIsADirectory:  "a data file's path is a directory",
+	FailurePermission:    "permission denied: check the pod's user and the permissions on the volume",
+	FailureBadOption:     "fio rejected an option of the workload",
+	FailureBadEngine:     "this fio build does not have the workload's I/O engine",
+	FailureEngineBlocked: "the kernel or the container's seccomp profile blocks the I/O engine: use libaio or psync; " +
+		"for libaio, check that the node's fs.aio-max-nr covers jobs x queueDepth of all its clients",
+	FailureDirect: "the file system does not support direct I/O of this size: " +
 		"make blockSize a multiple of the sector size, or set direct to false",
 	FailureIO:            "the storage reported an error",
 	FailureTooManyFiles:  "too many open files: use fewer jobs or files, or set openfiles",
 	FailureMemory:        "not enough memory: raise the client's limit, or use fewer jobs, a smaller queueDepth or blockSize",
-	FailureKilled:        "it was killed from outside; when nobody did that, it was probably out of memory",
-	FailureCrashed:       "it died of a fault of its own",
-	FailureStuck:         "a job did not end; the storage may be hanging",
+	FailureKilled:        "it was killed, probably for lack of memory",
+	FailureCrashed:       "it crashed",
+	FailureStuck:         "a job did not end: the storage may hang",
 	FailureNoOutput:      "it printed no result",
 	FailureTruncated:     "its output is incomplete",
-	FailureInvalidOutput: "its output is contradictory",
-	FailureNoIO:          "it ended without an error but did no I/O at all",
+	FailureInvalidOutput: "its output is inconsistent",
+	FailureNoIO:          "it ended without an error, but did no I/O",
 	FailureOther:         "it failed",
 }

@@ -91,19 +91,19 @@ func TestFailuresByWordsAlone(t *testing.T) {
 func TestFailuresHaveWords(t *testing.T) {
 	t.Parallel()
 	seen := map[string]Failure{}
-	for failure, words := range inWords {
+	for failure, words := range failureText {
 		if other, twice := seen[words]; twice || words == "" {
 			t.Errorf("%s and %s say the same", failure, other)
 		}
 		seen[words] = failure
 	}
 	for _, known := range complaints {
-		if inWords[known.failure] == "" {
+		if failureText[known.failure] == "" {
 			t.Errorf("%s has no words", known.failure)
 		}
 	}
 	for number := range errno(133) {
-		if inWords[ofErrno(number)] == "" {
+		if failureText[ofErrno(number)] == "" {
 			t.Errorf("%v has no words", number)
 		}
 	}

@@ -26,10 +26,10 @@ func Decode(raw []byte) (*Document, error) {
 	}
 	version := root.member("fio version")
 	if version == nil || version.kind != '"' {
-		return nil, fmt.Errorf("%w: it has no \"fio version\"", ErrNotFio)
+		return nil, fmt.Errorf("%w: \"fio version\" is missing", ErrNotFio)
 	}
 	if !versionPattern.MatchString(version.text) {
-		return nil, fmt.Errorf("%w: version %q; fio 3 is needed", ErrNotFio, clip(version.text))
+		return nil, fmt.Errorf("%w: version %q, want fio 3", ErrNotFio, clip(version.text))
 	}
 	document := &Document{Version: version.text, Length: len(raw)}
 	if stamp := root.member("timestamp_ms"); stamp != nil {
@@ -48,7 +48,7 @@ func Decode(raw []byte) (*Document, error) {
 		jobs, document.ClientServer = stats, true
 	}
 	if jobs == nil || jobs.kind != '[' {
-		return nil, fmt.Errorf("%w: it has no list of jobs", ErrNotFio)
+		return nil, fmt.Errorf("%w: the list of jobs is missing", ErrNotFio)
 	}
 	for i, item := range jobs.items {
 		if document.ClientServer && isClientSum(item, len(jobs.items)) {
@@ -64,7 +64,7 @@ func Decode(raw []byte) (*Document, error) {
 		document.Jobs = append(document.Jobs, job)
 	}
 	if len(document.Jobs) == 0 {
-		return nil, fmt.Errorf("%w: its list of jobs is empty", ErrNoResult)
+		return nil, fmt.Errorf("%w: the list of jobs is empty", ErrNoResult)
 	}
 	return document, nil
 }
@@ -113,7 +113,7 @@ func (d *decoder) float(name string) float64 {
 
 func decodeJob(item *value) (job Job, racy, err error) {
 	if item.kind != '{' {
-		return job, nil, errors.New("it is not an object")
+		return job, nil, errors.New("not an object")
 	}
 	if name := item.member("jobname"); name != nil {
 		job.Name = name.text
@@ -140,7 +140,7 @@ func decodeJob(item *value) (job Job, racy, err error) {
 		return job, nil, d.err
 	}
 	if item.member("mixed") != nil && item.member("read") == nil {
-		return job, nil, errors.New("read and write are reported as one (unified_rw_reporting=mixed): run it without that option")
+		return job, nil, errors.New("reads and writes are not reported separately: remove unified_rw_reporting=mixed")
 	}
 	for operation, name := range directions {
 		direction, flaw, err := decodeDirection(item.member(name), measure.Operation(operation))
@@ -184,7 +184,7 @@ func checkBinned(job *Job) error {
 		operation := &job.Operations[i]
 		expected := total || completion && measure.Operation(i) == measure.Sync
 		if expected && missing(&operation.Total) || completion && missing(&operation.Completion) {
-			return fmt.Errorf("%s: the bins of a latency are missing, which others have", directions[i])
+			return fmt.Errorf("%s: latency bins are missing, but other latencies have them", directions[i])
 		}
 	}
 	return nil

@@ -71,11 +71,11 @@ func TestDecodeRefuses(t *testing.T) {
 	t.Parallel()
 	original := string(lastDocument(t, "write"))
 	for _, test := range []struct{ name, old, now, want string }{
-		{"no version", `"fio version"`, `"version"`, "no \"fio version\""},
-		{"old version", `"fio-3.33"`, `"fio-2.2.10"`, "fio 3 is needed"},
+		{"no version", `"fio version"`, `"version"`, "\"fio version\" is missing"},
+		{"old version", `"fio-3.33"`, `"fio-2.2.10"`, "want fio 3"},
 		{"another tool", `"fio-3.33"`, `"ior"`, "not the JSON output of fio"},
-		{"no jobs", `"jobs" :`, `"works" :`, "no list of jobs"},
-		{"jobs twice", `"jobs" :`, `"jobs" : [], "jobs" :`, "given twice"},
+		{"no jobs", `"jobs" :`, `"works" :`, "list of jobs is missing"},
+		{"jobs twice", `"jobs" :`, `"jobs" : [], "jobs" :`, "duplicate key"},
 		{"jobs and clients", `"jobs" :`, `"client_stats" : [], "jobs" :`, "both jobs and client_stats"},
 		{"no error", `"error" :`, `"Error" :`, "error is missing"},
 		{"no write", `"write" : {`, `"wrote" : {`, "write: is missing"},
@@ -85,11 +85,11 @@ func TestDecodeRefuses(t *testing.T) {
 		{"bytes as text", `"io_bytes" : 4194304`, `"io_bytes" : "4194304"`, "is not a number"},
 		{"bytes as null", `"io_bytes" : 4194304`, `"io_bytes" : null`, "not an integer"},
 		{"bytes of 20 digits", `"io_bytes" : 4194304`, `"io_bytes" : 41943044194304419430`, "not an integer"},
-		{"bytes twice", `"io_bytes" : 4194304`, `"io_bytes" : 4194304, "io_bytes" : 4194304`, "given twice"},
+		{"bytes twice", `"io_bytes" : 4194304`, `"io_bytes" : 4194304, "io_bytes" : 4194304`, "duplicate key"},
 		{"one byte more", `"io_bytes" : 4194304`, `"io_bytes" : 4195328`, "io_kbytes is"},
 		{"fewer bytes in both", "\"io_bytes\" : 4194304,\n        \"io_kbytes\" : 4096", "\"io_bytes\" : 4193280,\n        \"io_kbytes\" : 4095", "bw_bytes is"},
 		{"operations", `"total_ios" : 64`, `"total_ios" : 65`, "iops is"},
-		{"count", `"N" : 64`, `"N" : 0`, "N is 0 but the bins count"},
+		{"count", `"N" : 64`, `"N" : 0`, "N is 0, but the bins count"},
 		{"minimum as NaN", `"min" : `, `"min" : nan, "old" : `, "not an integer"},
 		{"mean as NaN", `"mean" : `, `"mean" : -nan, "old" : `, "is not a number"},
 		{"infinite mean", `"mean" : `, `"mean" : inf, "old" : `, "is not a number"},
@@ -113,12 +113,12 @@ func TestDecodeRefusesBins(t *testing.T) {
 	original := string(lastDocument(t, "write"))
 	bins := strings.Index(original, `"bins" : {`) + len(`"bins" : {`)
 	for _, test := range []struct{ name, inserted, want string }{
-		{"not on the grid", `"1001" : 1,`, "not on fio's latency grid"},
-		{"no number", `"x" : 1,`, "no number of nanoseconds"},
-		{"leading zero", `"00" : 1,`, "no number of nanoseconds"},
+		{"not on the grid", `"1001" : 1,`, "not one of fio's latency bins"},
+		{"no number", `"x" : 1,`, "not a number of nanoseconds"},
+		{"leading zero", `"00" : 1,`, "not a number of nanoseconds"},
 		{"negative count", `"1" : -1,`, "is negative"},
 		{"count of 0", `"1" : 0,`, "is 0"},
-		{"twice", `"1" : 1, "1" : 1,`, "given twice"},
+		{"twice", `"1" : 1, "1" : 1,`, "duplicate key"},
 	} {
 		if _, err := Decode([]byte(original[:bins] + test.inserted + original[bins:])); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", test.name, err, test.want)

@@ -57,7 +57,7 @@ func (l *load) files(yield func(name string, bytes uint64) bool) {
 		switch {
 		case s.diskless() || s.shared && i > 0: // the same files as the first section's
 		case s.device:
-			region, volumes = max(region, s.region-DeviceOffsetBytes+s.reach()), s.volumes
+			region, volumes = max(region, s.region-DeviceOffsetBytes+s.endOffset()), s.volumes
 		default:
 			for set := range s.fileSets() {
 				for number := range s.files {

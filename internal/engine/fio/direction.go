@@ -65,7 +65,7 @@ func checkTotals(object *value, result *JobOperation) error {
 		return d.err
 	}
 	if kibibytes != result.Bytes>>10 {
-		return fmt.Errorf("io_kbytes is %d but io_bytes is %d", kibibytes, result.Bytes)
+		return fmt.Errorf("io_kbytes is %d, but io_bytes is %d", kibibytes, result.Bytes)
 	}
 	// fio computes it in 64 bits, which may overflow.
 	var expected int64
@@ -73,11 +73,11 @@ func checkTotals(object *value, result *JobOperation) error {
 		expected = int64(1000 * result.Bytes / uint64(result.RuntimeMilliseconds)) // #nosec G115 -- as fio prints it
 	}
 	if perSecond != expected {
-		return fmt.Errorf("bw_bytes is %d, but io_bytes %d in %d ms of runtime make %d",
+		return fmt.Errorf("bw_bytes is %d, but io_bytes %d over runtime %d ms is %d",
 			perSecond, result.Bytes, result.RuntimeMilliseconds, expected)
 	}
 	if perSecondKibibytes != expected/1024 {
-		return fmt.Errorf("bw is %d KiB/s but bw_bytes is %d B/s", perSecondKibibytes, perSecond)
+		return fmt.Errorf("bw is %d KiB/s, but bw_bytes is %d B/s", perSecondKibibytes, perSecond)
 	}
 	return nil
 }
@@ -86,9 +86,9 @@ func checkTotals(object *value, result *JobOperation) error {
 func checkWork(result *JobOperation) error {
 	switch {
 	case result.Bytes > 0 && result.RuntimeMilliseconds == 0:
-		return fmt.Errorf("io_bytes is %d but runtime is 0", result.Bytes)
+		return fmt.Errorf("io_bytes is %d, but runtime is 0", result.Bytes)
 	case result.Bytes == 0 && result.Total.Count > 0:
-		return fmt.Errorf("lat_ns.N is %d but io_bytes is 0", result.Total.Count)
+		return fmt.Errorf("lat_ns.N is %d, but io_bytes is 0", result.Total.Count)
 	}
 	return nil
 }
@@ -104,7 +104,7 @@ func checkRates(object *value, result *JobOperation) error {
 		expected = 1000 * float64(result.Operations) / float64(result.RuntimeMilliseconds)
 	}
 	if math.Abs(rate-expected) > 2e-6+expected*1e-12 {
-		return fmt.Errorf("iops is %v, but total_ios %d in %d ms of runtime make %v",
+		return fmt.Errorf("iops is %v, but total_ios %d over runtime %d ms is %v",
 			rate, result.Operations, result.RuntimeMilliseconds, expected)
 	}
 	return nil
@@ -130,7 +130,7 @@ func (d *decoder) latency(name string) (latency measure.Latency, racy error) {
 		return latency, nil
 	}
 	if count == 0 && bins.Count() == 0 && (least != 0 || most != 0 || mean != 0) {
-		d.fail(name, errors.New("has N 0 but a min, max or mean"))
+		d.fail(name, errors.New("has N 0, but a min, max or mean"))
 		return latency, nil
 	}
 	latency, err := measure.LatencyFromMean(bins, count, mean, least, most)
@@ -138,13 +138,13 @@ func (d *decoder) latency(name string) (latency measure.Latency, racy error) {
 	if bins.Count() == 0 {
 		d.unbinned = d.unbinned || object.member("percentile") != nil
 		if object.member("bins") != nil && count > 0 {
-			d.fail(name, fmt.Errorf("has N %d but empty bins", count))
+			d.fail(name, fmt.Errorf("has N %d, but empty bins", count))
 		}
 		return latency, nil
 	}
 	d.binned = true
 	if bins.Count() != count {
-		return latency, fmt.Errorf("%s: N is %d but the bins count %d", name, count, bins.Count())
+		return latency, fmt.Errorf("%s: N is %d, but the bins count %d", name, count, bins.Count())
 	}
 	if err := checkBins(name, &latency, mean); err != nil {
 		return latency, err
@@ -159,22 +159,22 @@ func checkBins(name string, latency *measure.Latency, mean float64) error {
 	var extremes measure.Histogram
 	extremes.AddNanoseconds(latency.MinNanoseconds, 1)
 	extremes.AddNanoseconds(latency.MaxNanoseconds, 1)
-	wantFirst, wantLast, _ := outermost(&extremes)
-	first, last, sum := outermost(&latency.Histogram)
+	wantFirst, wantLast, _ := firstAndLastBin(&extremes)
+	first, last, sum := firstAndLastBin(&latency.Histogram)
 	if first != wantFirst || last != wantLast {
-		return fmt.Errorf("%s: min %d and max %d ns are not in the outermost bins, %d and %d ns",
+		return fmt.Errorf("%s: min %d and max %d ns are not in the first and last bins, %d and %d ns",
 			name, latency.MinNanoseconds, latency.MaxNanoseconds, first, last)
 	}
 	ofBins := sum / float64(latency.Count)
 	slack := ofBins/128 + 1
 	if mean < ofBins-slack || mean > ofBins+slack && last < measure.LastBucketNanoseconds {
-		return fmt.Errorf("%s: mean is %v ns, but the bins make about %.0f", name, mean, ofBins)
+		return fmt.Errorf("%s: mean is %v ns, but the bins give about %.0f", name, mean, ofBins)
 	}
 	return nil
 }
 
-// outermost returns the first and last bins that are not empty, and the sum over all bins.
-func outermost(bins *measure.Histogram) (first, last uint64, sum float64) {
+// firstAndLastBin returns the first and last bins that are not empty, and the sum over all bins.
+func firstAndLastBin(bins *measure.Histogram) (first, last uint64, sum float64) {
 	seen := false
 	for nanoseconds, n := range bins.Bins() {
 		if !seen {
@@ -200,7 +200,7 @@ func (d *decoder) bins() measure.Histogram {
 		for _, key := range object.keys {
 			nanoseconds, err := strconv.ParseUint(key, 10, 64)
 			if err != nil || strconv.FormatUint(nanoseconds, 10) != key {
-				d.fail("bins", fmt.Errorf("has a key that is no number of nanoseconds: %q", clip(key)))
+				d.fail("bins", fmt.Errorf("has a key that is not a number of nanoseconds: %q", clip(key)))
 				return
 			}
 			n, err := object.members[key].unsigned()

@@ -56,9 +56,9 @@ func (e Engine) Describe(step *engine.Step) (engine.Description, error) {
 	}
 	made.NeedsFiles = made.Reads
 	if made.Reads && made.Buffered {
-		made.Cached = engine.Cached{Why: "the reads are not direct and the data on", Remedy: "set direct, or a larger datasetSize"}
+		made.Cached = engine.Cached{Why: "the reads are not direct, and the data on", Remedy: "set direct to true, or raise datasetSize"}
 	}
-	made.ClosedLoop = p.JobFile == "" && p.RateLimit == nil && !e.paces()
+	made.ClosedLoop = p.JobFile == "" && p.RateLimit == nil && !e.hasThinkTime()
 	if limit := p.RateLimit; limit != nil {
 		if limit.BytesPerSecond != nil {
 			made.LimitBytesPerSecond = limit.BytesPerSecond.AsApproximateFloat64()
@@ -70,8 +70,8 @@ func (e Engine) Describe(step *engine.Step) (engine.Description, error) {
 	return made, nil
 }
 
-// paces reports whether an option makes the load wait between operations.
-func (e Engine) paces() bool {
+// hasThinkTime reports whether an option makes the load wait between operations.
+func (e Engine) hasThinkTime() bool {
 	for name := range e.Profile.Options {
 		if strings.HasPrefix(name, "think") || strings.HasPrefix(name, "rate") {
 			return true
@@ -195,9 +195,9 @@ func ContentOf(profile *v1alpha1.FioProfile) string { return engine.NameOf(layer
 func Resize(path *field.Path, profile *v1alpha1.FioProfile, size resource.Quantity) *field.Error {
 	switch {
 	case profile.JobFile != "":
-		return field.Forbidden(path, "the sizes of this profile are in its jobFile: remove it, or change them there")
+		return field.Forbidden(path, "this profile sets its sizes in jobFile: remove datasetSize, or change them there")
 	case size.Sign() <= 0 || size.Cmp(*resource.NewQuantity(size.Value(), size.Format)) != 0:
-		return field.Invalid(path, size.String(), "a whole number of bytes, such as 8Gi")
+		return field.Invalid(path, size.String(), "must be a whole number of bytes, such as 8Gi")
 	}
 	profile.DatasetSize = size
 	return nil

@@ -55,7 +55,7 @@ type Result struct {
 // contradicts it.
 func Final(output Output, exit Exit, stderr string, expected Expectation) Result {
 	result := Result{ToolMessages: joinLines(clipLines(stderr), output.Noise)}
-	j := judge{output: output, exit: exit, said: joinLines(stderr, output.Noise), expected: expected, result: &result}
+	j := judge{output: output, exit: exit, stderrText: joinLines(stderr, output.Noise), expected: expected, result: &result}
 	if output.Last != nil {
 		snapshot, err := output.Last.Snapshot()
 		if err != nil {
@@ -74,10 +74,10 @@ func Final(output Output, exit Exit, stderr string, expected Expectation) Result
 	result.Outcome = Complete
 	if exit.Code == stoppedCode {
 		result.Outcome = Stopped
-		result.Message = "fio was stopped; what it had measured counts"
+		result.Message = "fio was stopped early; its measurements so far are used"
 		if expected.WarmUpMilliseconds > 0 && !result.Snapshot.measured() {
 			// fio prints the figures of the ramp, which it would reset at the ramp's end.
-			result.Message = "fio was stopped in its warm-up: nothing was measured"
+			result.Message = "fio was stopped during the warm-up: nothing was measured"
 			result.Snapshot.Operations = [measure.NumOperations]OperationTotal{}
 		}
 	}
@@ -87,16 +87,16 @@ func Final(output Output, exit Exit, stderr string, expected Expectation) Result
 
 // judge holds the evidence while it is evaluated. Each check returns true if it decided the outcome.
 type judge struct {
-	output   Output
-	exit     Exit
-	said     string
-	expected Expectation
-	result   *Result
+	output     Output
+	exit       Exit
+	stderrText string
+	expected   Expectation
+	result     *Result
 }
 
 func (j *judge) fail(failure Failure, reason string) bool {
 	j.result.Outcome, j.result.Failure = Failed, failure
-	j.result.Message = "fio: " + inWords[failure]
+	j.result.Message = "fio: " + failureText[failure]
 	if reason = strings.TrimPrefix(strings.TrimSpace(reason), "fio: "); reason != "" {
 		j.result.Message += " (" + reason + ")"
 	}
@@ -125,10 +125,10 @@ func (j *judge) jobErrors() bool {
 		if failed.Continued && (j.exit.Code == 0 || j.exit.Code == stoppedCode) {
 			continue
 		}
-		failure, line, known := ofText(j.said, false)
+		failure, line, known := ofText(j.stderrText, false)
 		byErrno := ofErrno(errno(failed.Errno))
 		if !known || byErrno != FailureOther && failed.Errno != int(eperm) && failed.Errno != int(enosys) {
-			failure, line = byErrno, firstComplaint(j.said)
+			failure, line = byErrno, firstComplaint(j.stderrText)
 		}
 		return j.fail(failure, joinReasons(failed.String(), strings.TrimPrefix(line, "fio: ")))
 	}
@@ -137,7 +137,7 @@ func (j *judge) jobErrors() bool {
 
 // complaints finds messages of fio that mean failure whatever the exit code.
 func (j *judge) complaints() bool {
-	failure, line, ok := ofText(j.said, true)
+	failure, line, ok := ofText(j.stderrText, true)
 	return ok && j.fail(failure, line)
 }
 
@@ -146,34 +146,34 @@ func (j *judge) noDocument() bool {
 	case j.output.Last != nil:
 		return false
 	case j.output.Partial:
-		return j.fail(FailureTruncated, fmt.Sprintf("it ends inside of a document after %d bytes, exit code %d", j.output.Bytes, j.exit.Code))
+		return j.fail(FailureTruncated, fmt.Sprintf("it ends within a JSON document after %d bytes, exit code %d", j.output.Bytes, j.exit.Code))
 	case len(j.output.Damaged) > 0:
 		return j.fail(FailureInvalidOutput, j.output.Damaged[0].String())
 	}
 	reason := fmt.Sprintf("exit code %d", j.exit.Code)
-	return j.fail(FailureNoOutput, joinReasons(firstComplaint(j.said), reason))
+	return j.fail(FailureNoOutput, joinReasons(firstComplaint(j.stderrText), reason))
 }
 
 // notFinal fails a run whose last readable document may be only a dump.
 func (j *judge) notFinal() bool {
 	switch {
 	case j.output.Partial:
-		return j.fail(FailureTruncated, "it ends inside of a document")
+		return j.fail(FailureTruncated, "it ends within a JSON document")
 	case j.output.DamagedAfterLast:
 		last := j.output.Damaged[len(j.output.Damaged)-1]
-		return j.fail(FailureInvalidOutput, "after the last readable document there is an unreadable one, "+last.String())
-	case j.output.Documents > 1 && foreign(j.output.NoiseAfterLast):
+		return j.fail(FailureInvalidOutput, "the last JSON document is unreadable, "+last.String())
+	case j.output.Documents > 1 && hasUnexpectedOutput(j.output.NoiseAfterLast):
 		// Only the last of several documents is the result, and what follows may be a damaged later one.
-		return j.fail(FailureInvalidOutput, "something else follows the last document: "+clip(j.output.NoiseAfterLast))
+		return j.fail(FailureInvalidOutput, "unexpected output after the last JSON document: "+clip(j.output.NoiseAfterLast))
 	case j.output.Last.Racy != nil:
 		return j.fail(FailureInvalidOutput, j.output.Last.Racy.Error())
 	}
 	return false
 }
 
-// foreign reports whether the text holds anything that fio does not print after its result. The only text that fio
-// prints there is its response to a second signal.
-func foreign(text string) bool {
+// hasUnexpectedOutput reports whether the text holds anything that fio does not print after its result. The only text
+// that fio prints there is its response to a second signal.
+func hasUnexpectedOutput(text string) bool {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, expectedMessages[0]) {
 			return true
@@ -186,18 +186,18 @@ func (j *judge) exitCode() bool {
 	if j.exit.Code == 0 || j.exit.Code == stoppedCode {
 		return false
 	}
-	failure, line, ok := ofText(j.said, false)
+	failure, line, ok := ofText(j.stderrText, false)
 	if !ok {
-		failure, line = FailureOther, firstComplaint(j.said)
+		failure, line = FailureOther, firstComplaint(j.stderrText)
 	}
 	return j.fail(failure, joinReasons(line, fmt.Sprintf("exit code %d", j.exit.Code)))
 }
 
 func (j *judge) nothingDone() bool {
-	if j.result.Snapshot.did() || j.exit.Code == stoppedCode {
+	if j.result.Snapshot.hasOperations() || j.exit.Code == stoppedCode {
 		return false
 	}
-	return j.fail(FailureNoIO, firstComplaint(j.said))
+	return j.fail(FailureNoIO, firstComplaint(j.stderrText))
 }
 
 // incomplete fails a run that ended normally but too early.
@@ -206,17 +206,17 @@ func (j *judge) incomplete() bool {
 		return false
 	}
 	if j.expected.MeasuredMilliseconds > 0 && !j.result.Snapshot.measured() {
-		return j.fail(FailureTruncated, "it ended in its warm-up, so nothing was measured")
+		return j.fail(FailureTruncated, "it ended during the warm-up: nothing was measured")
 	}
 	var longest int64
 	for i := range j.result.Snapshot.Operations {
 		longest = max(longest, j.result.Snapshot.Operations[i].RuntimeMilliseconds)
 	}
 	if wanted := j.expected.MeasuredMilliseconds; longest < wanted-tolerated(wanted) {
-		return j.fail(FailureTruncated, fmt.Sprintf("it ran for %d ms of %d ms", longest, wanted))
+		return j.fail(FailureTruncated, fmt.Sprintf("it ran for only %d of %d ms", longest, wanted))
 	}
 	if ran, wanted := j.result.Snapshot.JobRuntimeMilliseconds, j.jobsRuntime(); ran < wanted {
-		return j.fail(FailureTruncated, fmt.Sprintf("its %d jobs ran for %d ms in all, not for %d ms: at least one ended early", j.expected.Jobs, ran, wanted))
+		return j.fail(FailureTruncated, fmt.Sprintf("its %d jobs ran for %d ms in total, want %d ms: at least one ended early", j.expected.Jobs, ran, wanted))
 	}
 	if written := j.result.Snapshot.Operations[measure.Write].Bytes; written < j.expected.WrittenBytes {
 		return j.cutShort(written)
@@ -228,10 +228,10 @@ func (j *judge) incomplete() bool {
 // write the rest and gets ENOSPC. But after the very last write fio has issued all its bytes and ends normally
 // (io_issue_bytes_exceeded in its backend.c, seen with 3.33 on two of 60 volumes that were full).
 func (j *judge) cutShort(written uint64) bool {
-	lacks := fmt.Sprintf("it wrote %d of %d bytes", written, j.expected.WrittenBytes)
+	lacks := fmt.Sprintf("it wrote only %d of %d bytes", written, j.expected.WrittenBytes)
 	if cut := j.result.Snapshot.Operations[measure.Write].ShortOperations; cut > 0 {
-		return j.fail(FailureNoSpace, fmt.Sprintf("No space left on device, or a quota is used up: %d writes were cut short, the last of "+
-			"them without an error; %s", cut, lacks))
+		return j.fail(FailureNoSpace, fmt.Sprintf("No space left on device, or a quota is exceeded: %d writes were short, the last one "+
+			"without an error; %s", cut, lacks))
 	}
 	return j.fail(FailureTruncated, lacks)
 }

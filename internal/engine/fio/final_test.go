@@ -162,7 +162,7 @@ func TestFinalOfAStopInTheRamp(t *testing.T) {
 	first := stream.Documents()[0]
 	output.Last = first
 	result := Final(output, Exit{Code: stoppedCode}, "", Expectation{MeasuredMilliseconds: 2000, WarmUpMilliseconds: 2000})
-	if result.Outcome != Stopped || result.Snapshot.did() || !strings.Contains(result.Message, "nothing was measured") {
+	if result.Outcome != Stopped || result.Snapshot.hasOperations() || !strings.Contains(result.Message, "nothing was measured") {
 		t.Errorf("%v %s %+v", result.Outcome, result.Message, result.Snapshot.Operations[0].Counter)
 	}
 	result = Final(output, Exit{}, "", Expectation{MeasuredMilliseconds: 100})

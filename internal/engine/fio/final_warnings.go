@@ -18,30 +18,30 @@ func (j *judge) warn() {
 		j.add(WarnToolErrors, failed.String())
 	}
 	for _, damage := range j.output.Damaged {
-		j.add(WarnDamagedOutput, "an unreadable part of fio's output was passed over "+damage.String())
+		j.add(WarnDamagedOutput, "an unreadable part of fio's output was skipped "+damage.String())
 	}
 	for i := range j.result.Snapshot.Operations {
 		j.warnOf(measure.Operation(i), &j.result.Snapshot.Operations[i])
 	}
-	if message := unknownMessages(j.said); message != "" {
+	if message := unknownMessages(j.stderrText); message != "" {
 		j.add(WarnToolMessages, message)
 	}
 }
 
 func (j *judge) warnOf(operation measure.Operation, total *OperationTotal) {
 	if !total.HasBins() {
-		j.add(WarnNoBins, fmt.Sprintf("%v: fio printed no histogram of its latency, so there are no percentiles: "+
+		j.add(WarnNoBins, fmt.Sprintf("%v: no percentiles, because fio printed no latency histogram: "+
 			"use --output-format=json+ and lat_percentiles=1", operation))
 	}
 	if total.ShortOperations > 0 {
-		j.add(WarnShortOperations, fmt.Sprintf("%v: %d operations moved fewer bytes than asked for", operation, total.ShortOperations))
+		j.add(WarnShortOperations, fmt.Sprintf("%v: %d short operations (fewer bytes than requested)", operation, total.ShortOperations))
 	}
 	if total.Operations > 0 && total.Total.Count == 0 && total.Bytes == 0 {
-		j.add(WarnCountsDisagree, fmt.Sprintf("%v: fio issued %d operations, of which none completed", operation, total.Operations))
+		j.add(WarnCountsDisagree, fmt.Sprintf("%v: fio issued %d operations, but none completed", operation, total.Operations))
 	}
 	apart := max(total.Operations, total.Total.Count) - min(total.Operations, total.Total.Count)
 	if j.expected.MaxOutstanding > 0 && apart > j.expected.MaxOutstanding+j.expected.MaxOutstanding/10 {
-		j.add(WarnCountsDisagree, fmt.Sprintf("%v: fio issued %d operations but timed %d, with at most %d outstanding",
+		j.add(WarnCountsDisagree, fmt.Sprintf("%v: fio issued %d operations, but measured the latency of %d, with at most %d outstanding",
 			operation, total.Operations, total.Total.Count, j.expected.MaxOutstanding))
 	}
 }
@@ -73,7 +73,7 @@ func firstComplaint(text string) string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "fio: ") && !strings.HasPrefix(line, expectedMessages[0]) {
-			return longClip(strings.TrimPrefix(line, "fio: "))
+			return clipTo(300, strings.TrimPrefix(line, "fio: "))
 		}
 	}
 	return ""
@@ -103,12 +103,4 @@ func clipLines(text string) string {
 	var clipped engine.ClippedText
 	clipped.Add([]byte(text))
 	return clipped.String()
-}
-
-func longClip(text string) string {
-	const longest = 300
-	if len(text) > longest {
-		return strings.ToValidUTF8(text[:longest], "?") + "..."
-	}
-	return text
 }

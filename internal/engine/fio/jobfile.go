@@ -39,7 +39,7 @@ var sectionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 _.:+-]{0,63}$`)
 // joins all problems, up to 20.
 func parseJobFile(text string) ([]section, error) {
 	if len(text) > maxJobFileBytes {
-		return nil, fmt.Errorf("the job file is %d bytes long, at most %d are allowed", len(text), maxJobFileBytes)
+		return nil, fmt.Errorf("the job file has %d bytes, the limit is %d", len(text), maxJobFileBytes)
 	}
 	p := jobFileParser{}
 	number := 0
@@ -48,14 +48,14 @@ func parseJobFile(text string) ([]section, error) {
 		if err := p.line(line, number); err != nil {
 			p.problems = append(p.problems, err)
 			if len(p.problems) == 20 {
-				p.problems = append(p.problems, errors.New("and perhaps more"))
+				p.problems = append(p.problems, errors.New("and possibly more"))
 				break
 			}
 		}
 	}
 	p.finish()
 	if len(p.sections) == 0 && len(p.problems) == 0 {
-		p.problems = append(p.problems, errors.New("the job file has no job: give a section such as [load] with its options"))
+		p.problems = append(p.problems, errors.New("the job file has no job: add a section such as [load] with its options"))
 	}
 	if len(p.problems) > 0 {
 		return nil, errors.Join(p.problems...)
@@ -73,12 +73,12 @@ type jobFileParser struct {
 
 func (p *jobFileParser) line(line string, number int) error {
 	if len(line) > maxLineBytes {
-		return fmt.Errorf("line %d is longer than %d bytes", number, maxLineBytes)
+		return fmt.Errorf("line %d is too long: the limit is %d bytes", number, maxLineBytes)
 	}
 	line = strings.TrimSuffix(line, "\r")
 	for _, c := range []byte(line) {
 		if c != '\t' && (c < ' ' || c > '~') {
-			return fmt.Errorf("line %d has a character that is not plain ASCII: %q", number, c)
+			return fmt.Errorf("line %d has a non-ASCII character: %q", number, c)
 		}
 	}
 	// As in fio, a comment begins at the first ";" or "#" anywhere in the line.
@@ -92,7 +92,7 @@ func (p *jobFileParser) line(line string, number int) error {
 	case line[0] == '[':
 		return p.header(line, number)
 	case strings.HasPrefix(line, "include"):
-		return fmt.Errorf("line %d: include is refused: it reads another file. Write its options here", number)
+		return fmt.Errorf("line %d: include is not allowed: copy the options of the other file", number)
 	case p.live == nil:
 		return fmt.Errorf("line %d: option %q comes before the first [section]", number, clip(line))
 	}
@@ -105,17 +105,17 @@ func (p *jobFileParser) header(line string, number int) error {
 	p.live = &section{name: "?", line: number}
 	name := strings.TrimSuffix(line[1:], "]")
 	if line[len(line)-1] != ']' || !sectionName.MatchString(name) {
-		return fmt.Errorf("line %d: %q is no section: write [NAME] with letters, digits, spaces and _.:+- in the name", number, clip(line))
+		return fmt.Errorf("line %d: %q is not a section: write [NAME], where NAME has letters, digits, spaces and _.:+-", number, clip(line))
 	}
 	p.live.name = name
 	if p.isGlobal = name == "global"; p.isGlobal {
 		return nil
 	}
 	if strings.HasPrefix(name, "global") {
-		return fmt.Errorf("line %d: fio takes [%s] for a global section: call it [global], or start its name in another way", number, name)
+		return fmt.Errorf("line %d: fio reads [%s] as a global section: call it [global], or rename it", number, name)
 	}
 	if len(p.sections) == maxSections {
-		return fmt.Errorf("line %d: more than %d sections: use numjobs", number, maxSections)
+		return fmt.Errorf("line %d: too many sections, the limit is %d: use numjobs", number, maxSections)
 	}
 	return nil
 }
@@ -136,7 +136,7 @@ func (p *jobFileParser) option(line string, number int) error {
 	}
 	for _, earlier := range p.live.settings {
 		if earlier.name == canonical {
-			return fmt.Errorf("option %s%s is given in line %d already: fio would take one of the two", name, where, earlier.place.line)
+			return fmt.Errorf("duplicate option %s%s, also in line %d: remove one", name, where, earlier.place.line)
 		}
 	}
 	p.live.settings = append(p.live.settings, setting{name: canonical, value: written, place: where})
@@ -149,9 +149,9 @@ func (p *jobFileParser) finish() {
 	case p.live == nil:
 		return
 	case p.isGlobal:
-		p.global = overlaid(p.global, p.live.settings)
+		p.global = mergeSettings(p.global, p.live.settings)
 	default:
-		p.live.settings = overlaid(p.global, p.live.settings)
+		p.live.settings = mergeSettings(p.global, p.live.settings)
 		p.sections = append(p.sections, *p.live)
 	}
 	p.live, p.isGlobal = nil, false
@@ -166,9 +166,9 @@ var exclusive = [][]string{
 	{"rate", "rate_iops"},
 }
 
-// overlaid returns the settings of below, overridden by those of above. An option also removes the others of its
+// mergeSettings returns the settings of below, overridden by those of above. An option also removes the others of its
 // exclusive group, because fio's behavior with two of them depends on its version.
-func overlaid(below, above []setting) []setting {
+func mergeSettings(below, above []setting) []setting {
 	var result []setting
 	for _, old := range below {
 		displaced := slices.ContainsFunc(above, func(now setting) bool {
@@ -203,7 +203,7 @@ func (s *section) checkExclusive() error {
 			}
 		}
 		if len(found) > 1 {
-			return fmt.Errorf("section [%s] (line %d) sets both %s: keep one", s.name, s.line, strings.Join(found, " and "))
+			return fmt.Errorf("section [%s] (line %d) sets both %s: remove one", s.name, s.line, strings.Join(found, " and "))
 		}
 	}
 	return nil

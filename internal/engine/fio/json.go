@@ -7,6 +7,7 @@ import (
 	"math"
 	"regexp"
 	"strconv"
+	"strings"
 )
 
 // value is a JSON value. Objects are not decoded with encoding/json, because it keeps the last of two equal keys,
@@ -33,7 +34,7 @@ func parse(raw []byte) (*value, error) {
 	}
 	p.space()
 	if p.at != len(raw) {
-		return nil, fmt.Errorf("%w: something follows the object", errSyntax)
+		return nil, fmt.Errorf("%w: trailing data after the object", errSyntax)
 	}
 	return root, nil
 }
@@ -116,7 +117,7 @@ func (p *parser) object(depth int) (*value, error) {
 			return nil, err
 		}
 		if _, twice := object.members[key]; twice && !p.options {
-			return nil, fmt.Errorf("the key %q is given twice", clip(key))
+			return nil, fmt.Errorf("duplicate key %q", clip(key))
 		}
 		if !p.take(':') {
 			return nil, errSyntax
@@ -175,7 +176,7 @@ func (p *parser) string() (string, error) {
 			}
 			var text string
 			if json.Unmarshal(p.raw[start:p.at], &text) != nil {
-				return "", fmt.Errorf("%w: a bad escape in a string", errSyntax)
+				return "", fmt.Errorf("%w: invalid escape in a string", errSyntax)
 			}
 			return text, nil
 		case c < ' ':
@@ -239,10 +240,11 @@ func (v *value) float() (float64, error) {
 }
 
 // clip shortens a tool's text for a message.
-func clip(text string) string {
-	const longest = 80
+func clip(text string) string { return clipTo(80, text) }
+
+func clipTo(longest int, text string) string {
 	if len(text) > longest {
-		return text[:longest] + "..."
+		return strings.ToValidUTF8(text[:longest], "?") + "..."
 	}
 	return text
 }

@@ -26,8 +26,8 @@ type loadSection struct {
 	// layoutJobs is the number of jobs whose files are laid out, at least jobs.
 	layoutJobs int
 	shared     bool
-	// part, if not 0, is the number of bytes of each shared file that belong to one job.
-	part uint64
+	// bytesPerJob, if not 0, is the number of bytes of each shared file that belong to one job.
+	bytesPerJob uint64
 	// volumes is the number of volumes that the files are spread over, 0 for one. device is true if they are raw
 	// devices, on which the section's data begins at region.
 	volumes int

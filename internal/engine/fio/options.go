@@ -24,7 +24,7 @@ var aliases = map[string]string{
 }
 
 const (
-	percentRemedy = "write a percentage from 0 to 100, or up to three with commas between"
+	percentRemedy = "write a percentage from 0 to 100, or up to three separated by commas"
 	depthMost     = 4096
 	countMost     = 1_000_000_000
 )
@@ -57,7 +57,7 @@ var allowedOptions = map[string]option{
 	"buffered":                   {field: "direct", rule: bool01},
 	"ioengine":                   {field: "ioEngine", rule: oneOf("libaio", "io_uring", "posixaio", "psync", "sync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "null")},
 	"rate":                       {field: "rateLimit.bytesPerSecond", rule: sizes},
-	"rate_iops":                  {field: "rateLimit.iops", rule: matching(`[0-9]{1,10}(?:,[0-9]{0,10}){0,2}`, "write operations per second, or up to three numbers with commas between")},
+	"rate_iops":                  {field: "rateLimit.iops", rule: matching(`[0-9]{1,10}(?:,[0-9]{0,10}){0,2}`, "write operations per second, or up to three numbers separated by commas")},
 	"random_distribution":        {field: "randomDistribution", rule: distribution},
 	"buffer_compress_percentage": {field: "compressibility.percent", rule: integer(0, 100)},
 	"buffer_compress_chunk":      {field: "compressibility.chunkSize", rule: size},
@@ -88,7 +88,7 @@ var allowedOptions = map[string]option{
 	"fadvise_hint":      {rule: oneOf("0", "1", "none", "sequential", "random", "noreuse")},
 	"invalidate":        {rule: bool01},
 	"sync":              {rule: oneOf("0", "1", "none", "sync", "dsync")},
-	"sync_file_range":   {rule: matching(`(?:wait_before|write|wait_after)(?:,(?:wait_before|write|wait_after)){0,2}:[0-9]{1,9}`, "write such as write:8")},
+	"sync_file_range":   {rule: matching(`(?:wait_before|write|wait_after)(?:,(?:wait_before|write|wait_after)){0,2}:[0-9]{1,9}`, "write for example write:8")},
 	"write_barrier":     {rule: integer(0, countMost)},
 	"fsync_on_close":    {rule: bool01},
 	"write_hint":        {rule: oneOf("none", "short", "medium", "long", "extreme")},
@@ -132,7 +132,7 @@ var allowedOptions = map[string]option{
 	// Content of the written data.
 	"zero_buffers":                  {rule: flag01},
 	"scramble_buffers":              {rule: bool01},
-	"buffer_pattern":                {rule: matching(`0x[0-9a-fA-F]{1,512}|[0-9]{1,10}`, "write a number, such as 0xdeadbeef: texts and files are not allowed")},
+	"buffer_pattern":                {rule: matching(`0x[0-9a-fA-F]{1,512}|[0-9]{1,10}`, "write a number, such as 0xdeadbeef: strings and files are not allowed")},
 	"dedupe_percentage":             {rule: integer(0, 100)},
 	"dedupe_mode":                   {rule: oneOf("repeat", "working_set")},
 	"dedupe_working_set_percentage": {rule: integer(0, 100)},
@@ -147,7 +147,7 @@ var allowedOptions = map[string]option{
 	"cpus_allowed":        {rule: matching(`[0-9]{1,4}(?:[-,:][0-9]{1,4})*`, "write a list of CPUs, such as 0-3,8")},
 	"cpus_allowed_policy": {rule: oneOf("shared", "split")},
 	"numa_cpu_nodes":      {rule: matching(`all|[0-9]{1,4}(?:[-,][0-9]{1,4})*`, "write a list of nodes, such as 0-1")},
-	"numa_mem_policy":     {rule: matching(`(?:default|prefer|bind|interleave|local)(?::[0-9]{1,4}(?:[-,][0-9]{1,4})*)?`, "write such as bind:0")},
+	"numa_mem_policy":     {rule: matching(`(?:default|prefer|bind|interleave|local)(?::[0-9]{1,4}(?:[-,][0-9]{1,4})*)?`, "write for example bind:0")},
 	"iomem":               {rule: oneOf("malloc", "shm", "mmap")},
 	"iomem_align":         {rule: size},
 	"clocksource":         {rule: oneOf("gettimeofday", "clock_gettime", "cpu")},

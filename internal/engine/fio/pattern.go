@@ -20,7 +20,7 @@ func (e Engine) Result(step *engine.Step, report *engine.Report, _ *v1alpha1.Tar
 	return engine.Findings{Pattern: made}
 }
 
-const patternRemedy = "set refillBuffers, without compressibility and other options about buffers, for data that does not compress"
+const patternRemedy = "for incompressible data, set refillBuffers and remove compressibility and other buffer options"
 
 const (
 	// usualRatio is the lz4 ratio of fio's own buffers if blocks are large enough, refillRatio that of new random data
@@ -53,7 +53,7 @@ func patternOf(profile *v1alpha1.FioProfile, step *engine.Step) engine.Pattern {
 		}
 	case number(set["dedupe_percentage"]) > 0:
 		made.Name = "dedupe_percentage=" + set["dedupe_percentage"]
-		made.Repeats = "blocks come again, as dedupe_percentage asks for"
+		made.Repeats = "blocks repeat because of dedupe_percentage"
 	case set["refill_buffers"] != "" && set["refill_buffers"] != "0":
 		made.Name, made.RatioMilli = "random, new for each write (refill_buffers)", refillRatio
 	case step.Purpose == v1alpha1.StepPrepare:
@@ -63,7 +63,7 @@ func patternOf(profile *v1alpha1.FioProfile, step *engine.Step) engine.Pattern {
 		if block := blockOf(profile, step); block >= repeatsBelow {
 			made.RatioMilli = usualRatio
 		} else {
-			made.Repeats = "fio writes the same few buffers again and again, which are repetitions for a store where blocks are small and few are in flight"
+			made.Repeats = "fio repeats a few buffers, which a store can deduplicate or compress if blocks are small and few are outstanding"
 		}
 	}
 	return made

@@ -37,7 +37,7 @@ func (r *typedReader) rates() *limit {
 	if given.BytesPerSecond != nil {
 		value, ok := whole(given.BytesPerSecond)
 		if !ok || value < 1 {
-			r.problems = append(r.problems, field.Invalid(path.Child("bytesPerSecond"), given.BytesPerSecond.String(), "must be a whole number, more than 0"))
+			r.problems = append(r.problems, field.Invalid(path.Child("bytesPerSecond"), given.BytesPerSecond.String(), "must be a whole number above 0"))
 			return nil
 		}
 		high, byOperations := bits.Mul64(total, r.section.blockBytes)
@@ -55,7 +55,7 @@ func (r *typedReader) rates() *limit {
 	jobs := uint64(max(r.section.jobs, 1)) // #nosec G115 -- at least 1
 	if r.section.reads && chosen.reads < jobs || r.section.writes && chosen.writes < jobs {
 		r.problems = append(r.problems, field.Invalid(path.Child(name), total, fmt.Sprintf(
-			"is too small: %d jobs with readPercent %d need at least 1 a second each, reads and writes apart", jobs, r.readPercent)))
+			"is too small: %d jobs with readPercent %d need at least 1 per second each, for reads and writes separately", jobs, r.readPercent)))
 	}
 	return &chosen
 }

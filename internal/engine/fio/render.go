@@ -20,7 +20,7 @@ const (
 )
 
 // ErrNothingToPrepare is returned for a load without files, such as that of the null engine.
-var ErrNothingToPrepare = errors.New("the workload touches no files, so there is nothing to prepare")
+var ErrNothingToPrepare = errors.New("the workload uses no files, so there is nothing to prepare")
 
 // Validate returns all errors in a profile, each with its field and the remedy.
 func Validate(path *field.Path, profile *v1alpha1.FioProfile) field.ErrorList {
@@ -31,7 +31,7 @@ func Validate(path *field.Path, profile *v1alpha1.FioProfile) field.ErrorList {
 // read turns a profile into a load.
 func read(path *field.Path, profile *v1alpha1.FioProfile, parameters *Parameters) (load, field.ErrorList) {
 	if profile == nil {
-		return load{}, field.ErrorList{field.Required(path, "give a fio profile")}
+		return load{}, field.ErrorList{field.Required(path, "a fio profile is required")}
 	}
 	applied, err := parameters.apply(profile)
 	if err != nil {
@@ -57,10 +57,10 @@ func read(path *field.Path, profile *v1alpha1.FioProfile, parameters *Parameters
 		}
 		return result, problems
 	}
-	problems := alone(path, applied)
+	problems := refuseBesideJobFile(path, applied)
 	dataset, ok := whole(&applied.DatasetSize)
 	if !ok || dataset <= 0 {
-		problems = append(problems, field.Invalid(path.Child("datasetSize"), applied.DatasetSize.String(), "must be a whole number of bytes, more than 0"))
+		problems = append(problems, field.Invalid(path.Child("datasetSize"), applied.DatasetSize.String(), "must be a whole number of bytes above 0"))
 	}
 	if len(problems) > 0 {
 		return load{}, problems
@@ -91,8 +91,8 @@ func flatten(err error) []error {
 	return all
 }
 
-// alone refuses typed fields that are set together with a job file.
-func alone(path *field.Path, p *v1alpha1.FioProfile) field.ErrorList {
+// refuseBesideJobFile refuses typed fields that are set together with a job file.
+func refuseBesideJobFile(path *field.Path, p *v1alpha1.FioProfile) field.ErrorList {
 	var problems field.ErrorList
 	for _, other := range []struct {
 		name string
@@ -106,7 +106,7 @@ func alone(path *field.Path, p *v1alpha1.FioProfile) field.ErrorList {
 		{"fsync", p.Fsync != nil}, {"options", len(p.Options) > 0},
 	} {
 		if other.set {
-			problems = append(problems, field.Forbidden(path.Child(other.name), "a jobFile takes the place of all other fields but datasetSize: set it in the job file"))
+			problems = append(problems, field.Forbidden(path.Child(other.name), "jobFile replaces all other fields except datasetSize: set it in the job file"))
 		}
 	}
 	return problems
@@ -159,7 +159,7 @@ func (w *writer) measure(what *load, parameters *Parameters) error {
 	}
 	if parameters.WarmUp >= parameters.Duration && what.limited() {
 		// rate_ddir of fio's io_u.c compares the time since the start of the ramp with runtime.
-		return fmt.Errorf("warmUp %v is not shorter than duration %v: a load with a rate limit would end in its warm-up",
+		return fmt.Errorf("warmUp %v must be shorter than duration %v, because a rate-limited load would end during the warm-up",
 			parameters.WarmUp, parameters.Duration)
 	}
 	w.set("time_based", "1")
@@ -205,15 +205,15 @@ func (w *writer) files(s *loadSection, jobs int) {
 	}
 	w.set("filename_format", named.fileFormat())
 	size := s.fileBytes
-	if s.part > 0 {
-		size = s.part
+	if s.bytesPerJob > 0 {
+		size = s.bytesPerJob
 	}
 	count := uint64(s.files) // #nosec G115 -- at least 1
 	w.count("size", size*count)
 	w.count("nrfiles", count)
 	w.count("numjobs", uint64(jobs)) // #nosec G115 -- at least 1
-	if s.part > 0 {
-		w.count("offset", s.part*uint64(s.firstJob)) // #nosec G115 -- not negative
+	if s.bytesPerJob > 0 {
+		w.count("offset", s.bytesPerJob*uint64(s.firstJob)) // #nosec G115 -- not negative
 	}
 }
 
@@ -244,7 +244,7 @@ func layoutQueue(jobs, block uint64) uint64 {
 // layout writes the sections that write all files.
 func (w *writer) layout(what *load, parameters *Parameters) error {
 	if parameters.Duration != 0 || parameters.WarmUp != 0 {
-		return errors.New("a layout ends when all is written: it has no duration and no warmUp")
+		return errors.New("a layout ends when all data is written: duration and warmUp must be 0")
 	}
 	w.set("end_fsync", "1")
 	sections := what.laidOut()
@@ -253,7 +253,7 @@ func (w *writer) layout(what *load, parameters *Parameters) error {
 		jobs += uint64(sections[i].fileSets()) // #nosec G115 -- at least 1
 	}
 	for _, s := range sections {
-		s.part = 0
+		s.bytesPerJob = 0
 		w.files(&s, s.fileSets())
 		engine := s.engine
 		if !ioEngines[engine] {

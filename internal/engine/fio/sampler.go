@@ -15,7 +15,7 @@ import (
 const lateMilliseconds = 100
 
 // ErrNoTimestamp is returned for a document without timestamp_ms, which cannot be sampled.
-var ErrNoTimestamp = errors.New("the document has no timestamp_ms, so its figures belong to no instant")
+var ErrNoTimestamp = errors.New("timestamp_ms is missing in the JSON document")
 
 // SamplerOptions describe a run.
 type SamplerOptions struct {

@@ -10,7 +10,7 @@ const (
 
 var (
 	errSyntax   = errors.New("not JSON")
-	errTooDeep  = errors.New("nested deeper than anything that fio prints")
+	errTooDeep  = errors.New("nested too deeply for fio's output")
 	errTooLarge = errors.New("larger than 64 MiB")
 )
 

@@ -62,7 +62,7 @@ func (e JobError) Name() string {
 func (e JobError) String() string {
 	text := fmt.Sprintf("job %s: %v (%s)", e.Job, errno(e.Errno), e.Name())
 	if e.Continued {
-		text += fmt.Sprintf(", went on after %d errors", e.Total)
+		text += fmt.Sprintf(", continued after %d errors", e.Total)
 	}
 	return text
 }
@@ -120,8 +120,8 @@ func (s *Snapshot) HasBins() bool {
 	return true
 }
 
-// did reports whether any operation was issued or completed.
-func (s *Snapshot) did() bool {
+// hasOperations reports whether any operation was issued or completed.
+func (s *Snapshot) hasOperations() bool {
 	for i := range s.Operations {
 		if s.Operations[i].Counter != (measure.Counter{}) {
 			return true

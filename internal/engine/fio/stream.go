@@ -80,7 +80,7 @@ func (s *Stream) Documents() []*Document {
 func (s *Stream) Close() Output {
 	if s.live {
 		s.output.Partial = true
-		s.damaged(errors.New("the output ends inside of it"))
+		s.damaged(errors.New("the output ends within it"))
 	}
 	s.live = false
 	s.flush(0)
@@ -115,7 +115,7 @@ func (s *Stream) next(c byte) {
 // begin starts a document at its head, which was just completed.
 func (s *Stream) begin(head int) {
 	if s.live {
-		s.damaged(errors.New("another document begins inside of it"))
+		s.damaged(errors.New("another document starts within it"))
 	}
 	s.flush(head)
 	s.live, s.start = true, s.output.Bytes-int64(head)

@@ -125,7 +125,7 @@ func parseSize(value string) (uint64, error) {
 		return 0, errors.New("write a size in bytes, or with k, m, g or t for powers of 1024, such as 4k")
 	}
 	if parts[3] != "" && parts[4] != "" {
-		return 0, fmt.Errorf("fio takes %s for a power of 1000: write %s%s for a power of 1024, or plain bytes", value, parts[1], parts[2])
+		return 0, fmt.Errorf("fio reads %s as a power of 1000: write %s%s for a power of 1024, or plain bytes", value, parts[1], parts[2])
 	}
 	number, err := strconv.ParseUint(parts[1], 10, 64)
 	if err != nil {

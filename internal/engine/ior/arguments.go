@@ -93,19 +93,19 @@ func seconds(duration time.Duration) string {
 func (w *workload) compatible(parameters *Parameters) error {
 	switch {
 	case parameters.Purpose != Measure && parameters.Purpose != Prepare:
-		return fmt.Errorf("purpose %d is none of IOR's", int(parameters.Purpose))
+		return fmt.Errorf("purpose %d is not supported by IOR", int(parameters.Purpose))
 	case w.pattern == "Random" && parameters.before4():
-		return fmt.Errorf("dataPattern Random: IOR %s takes it for its default without a word, use Incompressible with this version", parameters.Version)
+		return fmt.Errorf("dataPattern Random: IOR %s silently uses its default instead: use Incompressible with this version", parameters.Version)
 	case w.pattern == "Incompressible" && !parameters.before4():
-		return fmt.Errorf("dataPattern Incompressible: from IOR 4.0.0 on it repeats one word and compresses 200 to 1, use Random with this version")
+		return fmt.Errorf("dataPattern Incompressible: since version 4.0.0, IOR repeats one word, which compresses 200:1: use Random")
 	case w.verify && parameters.Purpose == Measure && parameters.Duration > 0:
-		return fmt.Errorf("verify: a check needs repetitions of whole files, which a phase bound by time does not have, remove verify, or use a burstDrain with repetitions")
+		return fmt.Errorf("verify: needs repetitions of whole files, which a time-bound phase does not have: remove verify, or use a burstDrain with repetitions")
 	case parameters.Purpose == Measure && parameters.Duration > 0 && parameters.Duration < time.Second:
-		return fmt.Errorf("a duration of %v is shorter than the second that IOR counts in", parameters.Duration)
+		return fmt.Errorf("duration %v: must be at least 1s, because IOR counts in seconds", parameters.Duration)
 	}
 	for _, argument := range w.args {
 		if argument.since4 && parameters.before4() {
-			return fmt.Errorf("args: %s is not in IOR %s, remove it or use 4.0.0", argument.name, parameters.Version)
+			return fmt.Errorf("args: IOR %s does not have %s: remove it, or use 4.0.0", parameters.Version, argument.name)
 		}
 	}
 	return nil

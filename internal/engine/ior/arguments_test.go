@@ -167,45 +167,45 @@ func TestRefusals(t *testing.T) {
 		`ior.blockSize: Invalid value: 4194304: must be a multiple of transferSize (3145728)`: func(p *v1alpha1.IORProfile) {
 			p.TransferSize, p.BlockSize = resource.MustParse("3Mi"), resource.MustParse("4Mi")
 		},
-		`ior.transferSize: Invalid value: 4000: direct I/O needs a multiple of 512`: func(p *v1alpha1.IORProfile) {
+		`ior.transferSize: Invalid value: 4000: must be a multiple of 512`: func(p *v1alpha1.IORProfile) {
 			p.TransferSize, p.BlockSize = resource.MustParse("4k"), resource.MustParse("4M")
 		},
-		`ior.transferSize: Invalid value: 12: IOR moves words of 8 bytes`: func(p *v1alpha1.IORProfile) {
+		`ior.transferSize: Invalid value: 12: must be a multiple of 8`: func(p *v1alpha1.IORProfile) {
 			p.TransferSize, p.BlockSize, p.Direct = resource.MustParse("12"), resource.MustParse("24"), nil
 		},
 		`ior.transferSize: Invalid value: "100m": write a whole number of bytes`: func(p *v1alpha1.IORProfile) { p.TransferSize = resource.MustParse("100m") },
-		`ior.segments: Invalid value: 1000000: blocks of`: func(p *v1alpha1.IORProfile) {
+		`ior.segments: Invalid value: 1000000: with blocks of`: func(p *v1alpha1.IORProfile) {
 			p.BlockSize, p.Segments = resource.MustParse("1Pi"), new(int64(1_000_000))
 		},
-		`ior.segments: Invalid value: 0: write 1 to 1000000`:                             func(p *v1alpha1.IORProfile) { p.Segments = new(int64(0)) },
-		`ior.random: Invalid value: true: IOR draws offsets inside of each block`:        func(p *v1alpha1.IORProfile) { p.Random = new(true) },
-		`ior.api: Invalid value: "HDF5": write POSIX or MPIIO`:                           func(p *v1alpha1.IORProfile) { p.API, p.Direct = "HDF5", nil },
-		`ior.direct: Invalid value: true: only the api POSIX has it`:                     func(p *v1alpha1.IORProfile) { p.API = "MPIIO" },
-		`ior.collective: Invalid value: true: only the api MPIIO`:                        func(p *v1alpha1.IORProfile) { p.Collective = new(true) },
-		`ior.stonewall: Invalid value: "1500ms": IOR counts whole seconds`:               func(p *v1alpha1.IORProfile) { p.Stonewall = &short },
-		`ior.stonewallWearOut: Invalid value: true: there is nothing to wear out`:        func(p *v1alpha1.IORProfile) { p.StonewallWearOut = new(true) },
-		`ior.keepFiles: Invalid value: false: IOR would remove what it reads`:            func(p *v1alpha1.IORProfile) { p.KeepFiles, p.Operations = new(false), read },
-		`ior.dataPattern: Invalid value: "Zero": write Timestamp`:                        func(p *v1alpha1.IORProfile) { p.DataPattern = "Zero" },
-		`ior.verify: Invalid value: true: needs data that can be told again`:             func(p *v1alpha1.IORProfile) { p.Verify, p.DataPattern = new(true), "Random" },
-		`ior.verify: Invalid value: true: a stonewall leaves files of different lengths`: func(p *v1alpha1.IORProfile) { p.Verify, p.Stonewall, p.Operations = new(true), &long, read },
-		`ior.reorderTasks: Invalid value: "Constant": IOR cannot reorder ranks`: func(p *v1alpha1.IORProfile) {
+		`ior.segments: Invalid value: 0: write 1 to 1000000`:                            func(p *v1alpha1.IORProfile) { p.Segments = new(int64(0)) },
+		`ior.random: Invalid value: true: blockSize equals transferSize`:                func(p *v1alpha1.IORProfile) { p.Random = new(true) },
+		`ior.api: Invalid value: "HDF5": write POSIX or MPIIO`:                          func(p *v1alpha1.IORProfile) { p.API, p.Direct = "HDF5", nil },
+		`ior.direct: Invalid value: true: only the API POSIX has it`:                    func(p *v1alpha1.IORProfile) { p.API = "MPIIO" },
+		`ior.collective: Invalid value: true: only the API MPIIO`:                       func(p *v1alpha1.IORProfile) { p.Collective = new(true) },
+		`ior.stonewall: Invalid value: "1500ms": must be whole seconds`:                 func(p *v1alpha1.IORProfile) { p.Stonewall = &short },
+		`ior.stonewallWearOut: Invalid value: true: applies only with a stonewall`:      func(p *v1alpha1.IORProfile) { p.StonewallWearOut = new(true) },
+		`ior.keepFiles: Invalid value: false: without it, IOR removes the files`:        func(p *v1alpha1.IORProfile) { p.KeepFiles, p.Operations = new(false), read },
+		`ior.dataPattern: Invalid value: "Zero": write Timestamp`:                       func(p *v1alpha1.IORProfile) { p.DataPattern = "Zero" },
+		`ior.verify: Invalid value: true: needs reproducible data`:                      func(p *v1alpha1.IORProfile) { p.Verify, p.DataPattern = new(true), "Random" },
+		`ior.verify: Invalid value: true: not possible with files of different lengths`: func(p *v1alpha1.IORProfile) { p.Verify, p.Stonewall, p.Operations = new(true), &long, read },
+		`ior.reorderTasks: Invalid value: "Constant": not possible with random offsets`: func(p *v1alpha1.IORProfile) {
 			p.Random, p.BlockSize, p.FilePerProcess, p.Operations, p.ReorderTasks = new(true), resource.MustParse("2Mi"), new(false), read, v1alpha1.IORReorderConstant
 		},
-		`ior.args: Invalid value: "-o": it names a file or directory`:                                 arg("-o", "/etc/passwd"),
-		`ior.args: Invalid value: "-f": it names a file or directory`:                                 arg("-f=script"),
-		`ior.args: Invalid value: "summaryFile": it names a file or directory`:                        arg("-O", "summaryFile=/tmp/x"),
-		`ior.args: Invalid value: "SUMMARYFILE": it names a file or directory`:                        arg("-O=SUMMARYFILE=/tmp/x"),
-		`ior.args: Invalid value: "stoneWallingStatusFile": it names`:                                 arg("-O", "interIODelay=1,stoneWallingStatusFile=x"),
-		`ior.args: Invalid value: "-t": set transferSize of the profile`:                              arg("-t", "1m"),
-		`ior.args: Invalid value: "-N": ranks are clients times processesPerClient`:                   arg("-N", "4"),
-		`ior.args: Invalid value: "--dryRun": it does no I/O`:                                         arg("--dryRun"),
-		`ior.args: Invalid value: "-d x; rm": write a whole number from 0 to 86400`:                   arg("-d", "x; rm"),
-		`ior.args: Invalid value: "-v": give it at most 2 times`:                                      arg("-v", "-v", "-v"),
-		`ior.args: Invalid value: "--hdfs.user": it is not on the list of IOR's options`:              arg("--hdfs.user=root"),
-		`ior.args: Invalid value: "-vvv": it is not on the list of IOR's options`:                     arg("-vvv"),
-		`ior.args: Invalid value: "/etc/passwd": it is not on the list of IOR's options`:              arg("/etc/passwd"),
-		`ior.args: Invalid value: "": it is not on the list of IOR's options`:                         arg("-O"),
-		`ior.args: Invalid value: "--posix.lustre.stripecount": striping is the target's: set lustre`: arg("--posix.lustre.stripecount=4"),
+		`ior.args: Invalid value: "-o": storagebench names the files`:                                               arg("-o", "/etc/passwd"),
+		`ior.args: Invalid value: "-f": storagebench names the files`:                                               arg("-f=script"),
+		`ior.args: Invalid value: "summaryFile": storagebench names the files`:                                      arg("-O", "summaryFile=/tmp/x"),
+		`ior.args: Invalid value: "SUMMARYFILE": storagebench names the files`:                                      arg("-O=SUMMARYFILE=/tmp/x"),
+		`ior.args: Invalid value: "stoneWallingStatusFile": storagebench names`:                                     arg("-O", "interIODelay=1,stoneWallingStatusFile=x"),
+		`ior.args: Invalid value: "-t": set transferSize in the profile`:                                            arg("-t", "1m"),
+		`ior.args: Invalid value: "-N": the number of ranks is clients.count times processesPerClient`:              arg("-N", "4"),
+		`ior.args: Invalid value: "--dryRun": it reports figures without any I/O`:                                   arg("--dryRun"),
+		`ior.args: Invalid value: "-d x; rm": write a whole number from 0 to 86400`:                                 arg("-d", "x; rm"),
+		`ior.args: Invalid value: "-v": use it at most 2 times`:                                                     arg("-v", "-v", "-v"),
+		`ior.args: Invalid value: "--hdfs.user": it is not on the list of allowed options`:                          arg("--hdfs.user=root"),
+		`ior.args: Invalid value: "-vvv": it is not on the list of allowed options`:                                 arg("-vvv"),
+		`ior.args: Invalid value: "/etc/passwd": it is not on the list of allowed options`:                          arg("/etc/passwd"),
+		`ior.args: Invalid value: "": it is not on the list of allowed options`:                                     arg("-O"),
+		`ior.args: Invalid value: "--posix.lustre.stripecount": the target sets the striping: set its field lustre`: arg("--posix.lustre.stripecount=4"),
 	} {
 		checkRefusal(t, wanted, Validate(field.NewPath("ior"), iorProfile(change)))
 	}
@@ -213,21 +213,21 @@ func TestRefusals(t *testing.T) {
 		return func(p *v1alpha1.MdtestProfile) { p.Args = arguments }
 	}
 	for wanted, change := range map[string]func(*v1alpha1.MdtestProfile){
-		`mdtest.filesPerProcess: Invalid value: 0: write 1 to`:                      func(p *v1alpha1.MdtestProfile) { p.FilesPerProcess = 0 },
-		`mdtest.branching: Invalid value: 0: write 1 to 1024`:                       func(p *v1alpha1.MdtestProfile) { p.Branching = new(int32(0)) },
-		`mdtest.depth: Invalid value: -1: write 0 to 64`:                            func(p *v1alpha1.MdtestProfile) { p.Depth = new(int32(-1)) },
-		`mdtest.directoriesOnly: Invalid value: true: excludes filesOnly`:           func(p *v1alpha1.MdtestProfile) { p.FilesOnly, p.DirectoriesOnly = new(true), new(true) },
-		`mdtest.readSize: Invalid value: "1Ki": no file has more than fileSize (0)`: func(p *v1alpha1.MdtestProfile) { p.ReadSize = new(resource.MustParse("1Ki")) },
-		`mdtest.fileSize: Invalid value: "1Ki": directories have none`: func(p *v1alpha1.MdtestProfile) {
+		`mdtest.filesPerProcess: Invalid value: 0: write 1 to`:                  func(p *v1alpha1.MdtestProfile) { p.FilesPerProcess = 0 },
+		`mdtest.branching: Invalid value: 0: write 1 to 1024`:                   func(p *v1alpha1.MdtestProfile) { p.Branching = new(int32(0)) },
+		`mdtest.depth: Invalid value: -1: write 0 to 64`:                        func(p *v1alpha1.MdtestProfile) { p.Depth = new(int32(-1)) },
+		`mdtest.directoriesOnly: Invalid value: true: conflicts with filesOnly`: func(p *v1alpha1.MdtestProfile) { p.FilesOnly, p.DirectoriesOnly = new(true), new(true) },
+		`mdtest.readSize: Invalid value: "1Ki": must be at most fileSize (0)`:   func(p *v1alpha1.MdtestProfile) { p.ReadSize = new(resource.MustParse("1Ki")) },
+		`mdtest.fileSize: Invalid value: "1Ki": directories have no size`: func(p *v1alpha1.MdtestProfile) {
 			p.DirectoriesOnly, p.FileSize = new(true), new(resource.MustParse("1Ki"))
 		},
-		`mdtest.args: Invalid value: "--run-cmd-before-phase": it runs a command`:          mdarg("--run-cmd-before-phase=/bin/sh"),
-		`mdtest.args: Invalid value: "-d": it names a file or directory`:                   mdarg("-d", "/"),
-		`mdtest.args: Invalid value: "-C": a step runs all of mdtest's phases`:             mdarg("-C"),
-		`mdtest.args: Invalid value: "-Z": it changes the form of the results`:             mdarg("-Z"),
-		`mdtest.args: Invalid value: "-S": a shared file and a directory for each rank`:    mdarg("-S"),
-		`mdtest.args: Invalid value: "-N": mdtest looks for its neighbour's files`:         func(p *v1alpha1.MdtestProfile) { p.Depth, p.Args = new(int32(2)), []string{"-N", "1"} },
-		`mdtest.args: Invalid value: "-I": filesPerProcess (200) must be a multiple of it`: mdarg("-I", "3"),
+		`mdtest.args: Invalid value: "--run-cmd-before-phase": benchmarks may not run commands`: mdarg("--run-cmd-before-phase=/bin/sh"),
+		`mdtest.args: Invalid value: "-d": storagebench names the files`:                        mdarg("-d", "/"),
+		`mdtest.args: Invalid value: "-C": a step runs all of mdtest's phases`:                  mdarg("-C"),
+		`mdtest.args: Invalid value: "-Z": it changes the format of the results`:                mdarg("-Z"),
+		`mdtest.args: Invalid value: "-S": -S (a shared file) conflicts with uniqueDirectories`: mdarg("-S"),
+		`mdtest.args: Invalid value: "-N": with -N, mdtest looks for a neighbour's files`:       func(p *v1alpha1.MdtestProfile) { p.Depth, p.Args = new(int32(2)), []string{"-N", "1"} },
+		`mdtest.args: Invalid value: "-I": must divide filesPerProcess (200) evenly`:            mdarg("-I", "3"),
 	} {
 		checkRefusal(t, wanted, ValidateMdtest(field.NewPath("mdtest"), mdtestProfile(change)))
 	}
@@ -250,14 +250,14 @@ func TestVersionsDiffer(t *testing.T) {
 		profile    *v1alpha1.IORProfile
 		parameters Parameters
 	}{
-		"takes it for its default":                     {pattern("Random"), Parameters{Purpose: Measure, Version: "3.3.0"}},
-		"compresses 200 to 1":                          {pattern("Incompressible"), Parameters{Purpose: Measure, Version: "4.0.0"}},
+		"silently uses its default":                    {pattern("Random"), Parameters{Purpose: Measure, Version: "3.3.0"}},
+		"compresses 200:1":                             {pattern("Incompressible"), Parameters{Purpose: Measure, Version: "4.0.0"}},
 		"repeats one word":                             {pattern("Incompressible"), Parameters{Purpose: Prepare}},
 		"must be a multiple of transferSize (3145728)": {iorProfile(func(p *v1alpha1.IORProfile) { p.TransferSize = resource.MustParse("3Mi") }), Parameters{Purpose: Measure}},
-		"is none of IOR's":                             {pattern(""), Parameters{}},
-		"shorter than the second":                      {pattern(""), Parameters{Purpose: Measure, Duration: time.Millisecond}},
-		"--random-offset-seed is not in":               {iorProfile(func(p *v1alpha1.IORProfile) { p.Args = []string{"--random-offset-seed=1"} }), Parameters{Purpose: Measure, Version: "3.3.0"}},
-		"verify: a check needs repetition":             {iorProfile(func(p *v1alpha1.IORProfile) { p.Verify = new(true) }), Parameters{Purpose: Measure, Duration: time.Minute}},
+		"is not supported by IOR":                      {pattern(""), Parameters{}},
+		"must be at least 1s":                          {pattern(""), Parameters{Purpose: Measure, Duration: time.Millisecond}},
+		"does not have --random-offset-seed":           {iorProfile(func(p *v1alpha1.IORProfile) { p.Args = []string{"--random-offset-seed=1"} }), Parameters{Purpose: Measure, Version: "3.3.0"}},
+		"verify: needs repetitions":                    {iorProfile(func(p *v1alpha1.IORProfile) { p.Verify = new(true) }), Parameters{Purpose: Measure, Duration: time.Minute}},
 	} {
 		if _, err := Arguments(test.profile, test.parameters); err == nil || !strings.Contains(err.Error(), wanted) {
 			t.Errorf("want %q, got %v", wanted, err)

@@ -2,23 +2,23 @@ package ior
 
 import "strings"
 
-var inWords = map[Failure]string{
+var failureText = map[Failure]string{
 	FailureNoSpace:       "the volume is full",
-	FailureQuota:         "a quota of the volume is used up",
-	FailureReadOnly:      "the volume can not be written",
-	FailureNoSuchFile:    "a file or directory is not there",
-	FailurePermission:    "the file system refuses the user",
-	FailureDirect:        "the file system does not take direct I/O, or not of this size",
+	FailureQuota:         "a quota on the volume is exceeded",
+	FailureReadOnly:      "the volume is mounted read-only",
+	FailureNoSuchFile:    "a file or directory is missing",
+	FailurePermission:    "permission denied",
+	FailureDirect:        "the file system does not support direct I/O of this size",
 	FailureIO:            "the storage reported an error",
-	FailureBadOption:     "an option was refused",
+	FailureBadOption:     "an option was rejected",
 	FailureMPI:           "MPI could not start the ranks",
 	FailureKilled:        "a rank or mpirun was killed, or a client was lost",
 	FailureCrashed:       "a rank crashed",
-	FailureDataErrors:    "what was read is not what was written",
-	FailureOperations:    "operations failed, and yet they are counted in the rates",
-	FailureNoOutput:      "there is no figure in its output",
-	FailureTruncated:     "it ended before its time",
-	FailureInvalidOutput: "its output can not be read or can not be true",
+	FailureDataErrors:    "data that was read differs from data that was written",
+	FailureOperations:    "operations failed, but are counted in the rates",
+	FailureNoOutput:      "it printed no results",
+	FailureTruncated:     "it ended early",
+	FailureInvalidOutput: "its output is unreadable or inconsistent",
 	FailureOther:         "it failed",
 }
 

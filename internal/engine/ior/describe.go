@@ -55,7 +55,7 @@ func Describe(profile *v1alpha1.IORProfile, clients, ranksPerClient int) (Sizes,
 // checkRanks bounds the factors in the sums of bytes.
 func checkRanks(clients, ranksPerClient int) error {
 	if clients < 1 || ranksPerClient < 1 || clients > 1<<16 || ranksPerClient > 1<<16 {
-		return fmt.Errorf("%d clients with %d ranks each: both count from 1 to %d", clients, ranksPerClient, 1<<16)
+		return fmt.Errorf("%d clients with %d ranks each: both must be from 1 to %d", clients, ranksPerClient, 1<<16)
 	}
 	return nil
 }
@@ -77,23 +77,23 @@ func product(a, b uint64) uint64 {
 func (w *workload) cautions(clients int) []string {
 	var all []string
 	if w.pattern == "" && w.writes {
-		all = append(all, "dataPattern is IOR's default, which compresses 4:1 in 3.3.0 and 2:1 in 4.0.0: on a store that compresses, its figures are not those of other data")
+		all = append(all, "dataPattern is not set, and IOR's default compresses 4:1 in 3.3.0 and 2:1 in 4.0.0: on a store that compresses, results depend on it")
 	}
 	if w.reads && w.writes && w.reorder == v1alpha1.IORReorderNone && !w.direct {
-		all = append(all, "each rank reads what it has just written, from its client's cache: set reorderTasks to Constant, or direct")
+		all = append(all, "each rank reads the data that it has just written, from its client's cache: set reorderTasks to Constant, or direct to true")
 	}
 	// IOR shifts ranks by the number of ranks per node, so with a single client each rank reads its own file.
 	if w.reads && clients == 1 && w.reorder == v1alpha1.IORReorderConstant && !w.direct {
-		all = append(all, "reorderTasks: there is only one client, which reads what it has written itself, from its cache: set direct, or more clients")
+		all = append(all, "reorderTasks: the only client reads its own data from its cache: set direct to true, or use more clients")
 	}
 	if w.verify && w.reads {
-		all = append(all, "verify: the time of a read has that of its check in it")
+		all = append(all, "verify: read times include the verification")
 	}
 	if w.verify && w.writes {
-		all = append(all, "verify: what is written is read back, of which IOR has no figure: in the samples those reads are beside the others, or a pause between writes where nothing else is read")
+		all = append(all, "verify: data is read back after writing. IOR does not report these reads; in the samples, they appear as reads, or as pauses between writes")
 	}
 	if w.writes && !w.fsync && !w.direct {
-		all = append(all, "fsync is false and direct too: a write ends while its data is still in the client's memory")
+		all = append(all, "fsync and direct are false: writes end while their data is still in the client's memory")
 	}
 	return all
 }

@@ -21,16 +21,16 @@ func TestCautions(t *testing.T) {
 		wanted         []string
 	}{
 		"several clients":            {nil, 2, 4, nil},
-		"one client of many ranks":   {nil, 1, 4, []string{"only one client"}},
-		"one client of one rank":     {nil, 1, 1, []string{"only one client"}},
+		"one client of many ranks":   {nil, 1, 4, []string{"the only client"}},
+		"one client of one rank":     {nil, 1, 1, []string{"the only client"}},
 		"one client, direct":         {func(p *v1alpha1.IORProfile) { p.Direct = new(true) }, 1, 4, nil},
 		"one client that writes":     {func(p *v1alpha1.IORProfile) { p.Operations = both[:1] }, 1, 4, nil},
 		"each its own":               {func(p *v1alpha1.IORProfile) { p.ReorderTasks = v1alpha1.IORReorderNone }, 2, 1, []string{"from its client's cache"}},
 		"pattern of IOR's":           {func(p *v1alpha1.IORProfile) { p.DataPattern = "" }, 2, 1, []string{"dataPattern"}},
 		"not flushed":                {func(p *v1alpha1.IORProfile) { p.Fsync = new(false) }, 2, 1, []string{"fsync"}},
-		"verify of writes and reads": {func(p *v1alpha1.IORProfile) { p.Verify = new(true) }, 2, 1, []string{"time of a read", "read back"}},
+		"verify of writes and reads": {func(p *v1alpha1.IORProfile) { p.Verify = new(true) }, 2, 1, []string{"read times", "read back"}},
 		"verify of writes":           {func(p *v1alpha1.IORProfile) { p.Verify, p.Operations = new(true), both[:1] }, 2, 1, []string{"read back"}},
-		"verify of reads":            {func(p *v1alpha1.IORProfile) { p.Verify, p.Operations = new(true), both[1:] }, 2, 1, []string{"time of a read"}},
+		"verify of reads":            {func(p *v1alpha1.IORProfile) { p.Verify, p.Operations = new(true), both[1:] }, 2, 1, []string{"read times"}},
 	} {
 		profile := &v1alpha1.IORProfile{TransferSize: resource.MustParse("1Mi"), BlockSize: resource.MustParse("4Mi"), Operations: both, DataPattern: "Timestamp"}
 		if test.change != nil {

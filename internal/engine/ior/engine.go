@@ -31,14 +31,14 @@ func (e Engine) Suits(use *engine.Use) field.ErrorList {
 	add := func(problem *field.Error) { problems = append(problems, problem) }
 	if prepare := use.Phase.Prepare; prepare != nil && prepare.Precondition != nil && *prepare.Precondition > 0 {
 		add(field.Forbidden(use.At.Child("prepare", "precondition"),
-			"IOR has no passes that only overwrite: remove it, or overwrite the data by a steady phase of writes before what is measured"))
+			"IOR has no precondition passes: remove it, or overwrite the data in a steady write phase before the measured phases"))
 	}
 	if ramp := use.Phase.Ramp; ramp != nil && (ramp.Dimension == v1alpha1.RampJobs || ramp.Dimension == v1alpha1.RampQueueDepth) {
-		add(field.Invalid(use.At.Child("ramp", "dimension"), ramp.Dimension, "each rank of IOR has one transfer at a time: use Processes or Clients"))
+		add(field.Invalid(use.At.Child("ramp", "dimension"), ramp.Dimension, "each IOR rank has one outstanding transfer: use Processes or Clients"))
 	}
 	if use.Phase.Sweep != nil {
 		axes := &use.Phase.Sweep.Axes
-		const ranks = "each rank of IOR has one transfer at a time: remove it; a ramp of Processes raises the ranks"
+		const ranks = "each IOR rank has one outstanding transfer: remove it, or use a ramp of Processes"
 		for _, axis := range []struct {
 			name   string
 			length int
@@ -46,8 +46,8 @@ func (e Engine) Suits(use *engine.Use) field.ErrorList {
 		}{
 			{"jobs", len(axes.Jobs), ranks},
 			{"queueDepth", len(axes.QueueDepth), ranks},
-			{"blockSize", len(axes.BlockSize), "the sizes of IOR's transfers and blocks are its profile's and decide its files: remove it, and make a phase of each size"},
-			{"readPercent", len(axes.ReadPercent), "IOR writes, then reads, and does not mix them: remove it, and make a phase of each of operations"},
+			{"blockSize", len(axes.BlockSize), "the profile sets IOR's transfer and block sizes, which determine its files: remove it, and use a phase for each size"},
+			{"readPercent", len(axes.ReadPercent), "IOR does not mix reads and writes: remove it, and use a phase for each operation"},
 		} {
 			if axis.length > 0 {
 				add(field.Forbidden(use.At.Child("sweep", "axes", axis.name), axis.why))
@@ -66,18 +66,18 @@ func (e Engine) suitsOwnVolumes(use *engine.Use) field.ErrorList {
 	if template := use.Run.Clients.Template; template != nil && isTrue(template.HostNetwork) && use.Run.Clients.Spread != v1alpha1.SpreadOnePerNode {
 		// mpirun starts all ranks of an address together, in the volume of the first client with it.
 		problems = append(problems, field.Invalid(use.Root.Child("clients", "template", "hostNetwork"), true, fmt.Sprintf(
-			"clients on one node have one address then, and all ranks of it work in the volume of one client of target %s: "+
-				"remove it, set clients.spread to OnePerNode, or claimTemplate.scope to Shared", use.Target)))
+			"with hostNetwork, clients on one node share an address, so all their ranks use the volume of one client of target %s: "+
+				"remove it, or set clients.spread to OnePerNode, or claimTemplate.scope to Shared", use.Target)))
 	}
 	if !isNotFalse(e.Profile.FilePerProcess) {
 		problems = append(problems, field.Invalid(use.Profile.Child("filePerProcess"), false, fmt.Sprintf(
-			"each client of target %s has a volume of its own, and ranks cannot share a file there: set it to true, or claimTemplate.scope to Shared", use.Target)))
+			"each client of target %s has its own volume, so ranks cannot share a file: set it to true, or claimTemplate.scope to Shared", use.Target)))
 	}
 	sizes, err := Describe(e.Profile, use.Clients, 1)
 	if err == nil && sizes.Reads && e.Profile.ReorderTasks != v1alpha1.IORReorderNone {
 		problems = append(problems, field.Invalid(use.Profile.Child("reorderTasks"), e.Profile.ReorderTasks, fmt.Sprintf(
-			"each client of target %s has a volume of its own, and no rank finds the files of another client there: set it to None, "+
-				"with direct so that a client does not read from its own memory; or claimTemplate.scope to Shared", use.Target)))
+			"each client of target %s has its own volume, so ranks cannot read another client's files: set it to None, "+
+				"with direct to bypass the client's cache, or set claimTemplate.scope to Shared", use.Target)))
 	}
 	return problems
 }
@@ -97,7 +97,7 @@ func (e Engine) Describe(step *engine.Step) (engine.Description, error) {
 	made.NeedsFiles = made.Reads && !made.Writes && !step.Layout()
 	made.Rewrites = made.Writes && !step.Layout() && !(isTrue(e.Profile.UseExistingFiles) && isNotFalse(e.Profile.KeepFiles))
 	if made.Reads && made.Buffered {
-		made.Cached = engine.Cached{Why: "the reads are not direct and the data on", Remedy: "set direct, or a larger blockSize"}
+		made.Cached = engine.Cached{Why: "the reads are not direct, and the data on", Remedy: "set direct to true, or raise blockSize"}
 	}
 	made.Ranks = engine.RankFiles{Name: FileName, Count: 1, Bytes: sizes.DatasetBytes}
 	ranks := step.Clients * step.Processes

@@ -14,7 +14,7 @@ import (
 func Expect(profile *v1alpha1.IORProfile, parameters Parameters, ranks int) (Expectation, error) {
 	w, problems := readProfile(field.NewPath("ior"), profile)
 	if len(problems) > 0 {
-		return Expectation{}, fmt.Errorf("tell what IOR will do: %w", problems.ToAggregate())
+		return Expectation{}, fmt.Errorf("predict IOR's I/O: %w", problems.ToAggregate())
 	}
 	pace := w.pace(&parameters)
 	expected := Expectation{Tasks: ranks, Repetitions: int(pace.repetitions)}
@@ -34,7 +34,7 @@ func Expect(profile *v1alpha1.IORProfile, parameters Parameters, ranks int) (Exp
 func ExpectMdtest(profile *v1alpha1.MdtestProfile, ranks int) (MdtestExpectation, error) {
 	w, problems := readMdtest(field.NewPath("mdtest"), profile)
 	if len(problems) > 0 {
-		return MdtestExpectation{}, fmt.Errorf("tell what mdtest will do: %w", problems.ToAggregate())
+		return MdtestExpectation{}, fmt.Errorf("predict mdtest's I/O: %w", problems.ToAggregate())
 	}
 	return MdtestExpectation{Iterations: int(w.iterations), Tasks: ranks}, nil
 }

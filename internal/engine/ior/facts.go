@@ -14,12 +14,12 @@ func splitFact(text string) (string, string, bool) {
 
 func (s *Stream) fact(line textLine) bool {
 	name, value, ok := splitFact(line.text)
-	return ok && s.know(name, value)
+	return ok && s.recordParameter(name, value)
 }
 
-// know records a parameter that IOR printed and reports whether its name is known. Most names are the same in all
-// formats.
-func (s *Stream) know(name, value string) bool {
+// recordParameter records a parameter that IOR printed and reports whether its name is known. Most names are the same
+// in all formats.
+func (s *Stream) recordParameter(name, value string) bool {
 	switch name {
 	case "TestID":
 		if s.rows {

@@ -21,7 +21,7 @@ type jsonObject struct {
 	bad     string
 }
 
-func (o *jsonObject) spoil(by string) {
+func (o *jsonObject) invalidate(by string) {
 	if !o.damaged {
 		o.damaged, o.bad = true, clip(by)
 	}
@@ -38,7 +38,7 @@ func (s *Stream) jsonLine(line textLine) {
 	if !ok {
 		if strings.Trim(text, "[]{}, ") != "" {
 			s.foreign(line)
-			s.json.spoil(text)
+			s.json.invalidate(text)
 		}
 		return
 	}
@@ -56,7 +56,7 @@ func (s *Stream) jsonLine(line textLine) {
 			s.output.Version = value
 		}
 	default:
-		s.know(name, value)
+		s.recordParameter(name, value)
 	}
 }
 
@@ -90,7 +90,7 @@ func jsonField(text string) (string, string, bool) {
 
 func (s *Stream) beginObject(isSummary bool, access string, line int) {
 	if s.json.open {
-		s.damaged(line, "an object begins inside of another")
+		s.damaged(line, "an object starts within another one")
 	}
 	s.json = jsonObject{open: true, isSummary: isSummary, row: newRow(), seen: map[string]bool{}}
 	s.json.row.access, s.json.summary.access = access, access
@@ -105,13 +105,13 @@ func (s *Stream) jsonValue(name, value string) {
 		return
 	}
 	if !isFigure || object.seen[name] {
-		object.spoil(name)
+		object.invalidate(name)
 		return
 	}
 	object.seen[name] = true
 	figure, ok := parseNumber(value)
 	if !ok {
-		object.spoil(name + ": " + value)
+		object.invalidate(name + ": " + value)
 		return
 	}
 	object.row.figures[known] = figure
@@ -147,7 +147,7 @@ func (s *Stream) endObject(line int) {
 		s.summarized(&object.summary, line)
 	case object.row.access == "remove":
 	case object.damaged:
-		s.damaged(line, "a %s has something in it that is none of its figures: %q", object.row.access, object.bad)
+		s.damaged(line, "a %s has an unexpected value: %q", object.row.access, object.bad)
 	default:
 		for _, name := range slices.Sorted(maps.Keys(jsonFigures)) {
 			if !object.seen[name] {

@@ -53,19 +53,19 @@ func readMdtest(path *field.Path, profile *v1alpha1.MdtestProfile) (mdtestWorklo
 		r.refuse("filesPerProcess", w.items, "write 1 to 100000000")
 	}
 	if w.filesOnly && w.directoriesOnly {
-		r.refuse("directoriesOnly", true, "excludes filesOnly: remove one of them, both are tested without")
+		r.refuse("directoriesOnly", true, "conflicts with filesOnly: remove one of them, or both to test files and directories")
 	}
 	if profile.FileSize != nil {
 		w.fileBytes = r.size("fileSize", profile.FileSize, 0, 1<<40, "4Ki")
 		if w.directoriesOnly {
-			r.refuse("fileSize", profile.FileSize.String(), "directories have none: remove fileSize, or directoriesOnly")
+			r.refuse("fileSize", profile.FileSize.String(), "directories have no size: remove fileSize, or directoriesOnly")
 		}
 	}
 	w.readBytes = w.fileBytes
 	if profile.ReadSize != nil {
 		w.readBytes = r.size("readSize", profile.ReadSize, 0, 1<<40, "4Ki")
 		if w.readBytes > w.fileBytes {
-			r.refuse("readSize", profile.ReadSize.String(), "no file has more than fileSize (%d): raise fileSize, or lower readSize", w.fileBytes)
+			r.refuse("readSize", profile.ReadSize.String(), "must be at most fileSize (%d): raise fileSize, or lower readSize", w.fileBytes)
 		}
 	}
 	w.args = r.arguments("args", profile.Args, mdtestOptions)
@@ -85,27 +85,27 @@ func (w *mdtestWorkload) checkArguments(r *reader) {
 		}
 	}
 	if w.branching > 1 {
-		refuse("-W", "a stonewall needs branching 1, it is %d: lower branching, or remove -W", w.branching)
+		refuse("-W", "-W requires branching 1, but it is %d: lower branching, or remove -W", w.branching)
 	}
 	if w.fileBytes > 0 {
-		refuse("-k", "mknod makes files that cannot be written: remove -k, or fileSize")
+		refuse("-k", "mknod creates files that cannot be written: remove -k, or fileSize")
 	}
 	if w.unique {
-		refuse("-S", "a shared file and a directory for each rank exclude each other: remove -S, or uniqueDirectories")
+		refuse("-S", "-S (a shared file) conflicts with uniqueDirectories: remove one of them")
 	}
 	if w.unique && w.depth > 0 {
-		refuse("-N", "mdtest looks for its neighbour's files in directories that are not there when each rank has a tree of its own: remove -N, uniqueDirectories or depth")
+		refuse("-N", "with -N, mdtest looks for a neighbour's files in directories that do not exist if each rank has its own tree: remove -N, uniqueDirectories or depth")
 	}
 	if _, shared := given["-S"]; shared {
-		refuse("-c", "excludes -S: remove one of them")
+		refuse("-c", "conflicts with -S: remove one of them")
 	}
 	if w.readBytes == 0 {
-		refuse("-X", "nothing is read that could be verified: set fileSize, or remove -X")
-		refuse("--verify-read", "nothing is read that could be verified: set fileSize, or remove --verify-read")
+		refuse("-X", "-X has no data to verify: set fileSize, or remove -X")
+		refuse("--verify-read", "--verify-read has no data to verify: set fileSize, or remove --verify-read")
 	}
 	if each, ok := given["-I"]; ok {
 		if count, _ := parseCount(each.value); count > 0 && w.items%count != 0 {
-			refuse("-I", "filesPerProcess (%d) must be a multiple of it", w.items)
+			refuse("-I", "must divide filesPerProcess (%d) evenly", w.items)
 		}
 	}
 }
@@ -118,7 +118,7 @@ func MdtestArguments(profile *v1alpha1.MdtestProfile, parameters Parameters) ([]
 		return nil, fmt.Errorf("write the arguments of mdtest: %w", problems.ToAggregate())
 	}
 	if parameters.Purpose != Measure {
-		return nil, fmt.Errorf("write the arguments of mdtest: it makes and removes its own files, nothing is laid out for it: leave out prepare")
+		return nil, fmt.Errorf("write the arguments of mdtest: it creates and removes its own files, so nothing is laid out: remove the prepare phase")
 	}
 	a := []string{"-n", strconv.FormatInt(w.items, 10)}
 	add := func(when bool, arguments ...string) {
@@ -136,7 +136,7 @@ func MdtestArguments(profile *v1alpha1.MdtestProfile, parameters Parameters) ([]
 	add(true, "-i", strconv.FormatInt(w.iterations, 10))
 	for _, argument := range w.args {
 		if argument.since4 && parameters.before4() {
-			return nil, fmt.Errorf("write the arguments of mdtest: args: %s is not in mdtest %s, remove it or use 4.0.0", argument.name, strings.TrimSpace(parameters.Version))
+			return nil, fmt.Errorf("write the arguments of mdtest: args: mdtest %s does not have %s: remove it, or use 4.0.0", strings.TrimSpace(parameters.Version), argument.name)
 		}
 		add(true, argument.words()...)
 	}
@@ -161,7 +161,7 @@ func DescribeMdtest(profile *v1alpha1.MdtestProfile, clients, ranksPerClient int
 	}
 	sizes.Inodes = w.inodes(uint64(clients * ranksPerClient)) // #nosec G115 -- positive
 	if !w.directoriesOnly && w.readBytes == 0 {
-		sizes.Cautions = append(sizes.Cautions, "fileSize is 0: files are only made, opened and closed, and nothing is read")
+		sizes.Cautions = append(sizes.Cautions, "fileSize is 0: files are created, opened and closed, but no data is read or written")
 	}
 	return sizes, nil
 }

@@ -34,21 +34,21 @@ func (e Mdtest) Suits(use *engine.Use) field.ErrorList {
 	case phase.Steady != nil:
 		at := use.At.Child("steady")
 		if warmUp, err := phase.Steady.WarmUp.Parse(); err == nil && warmUp > 0 {
-			add(field.Invalid(at.Child("warmUp"), string(phase.Steady.WarmUp), "mdtest does all of its work once, none of it to warm up: remove it"))
+			add(field.Invalid(at.Child("warmUp"), string(phase.Steady.WarmUp), "mdtest has no warm-up: remove it"))
 		}
 		if isTrue(phase.Steady.EndWhenSteady) {
 			add(field.Invalid(at.Child("endWhenSteady"), true, "mdtest ends when its work is done: remove it"))
 		}
 	case phase.Prepare != nil:
 		add(field.Forbidden(use.At.Child("prepare"),
-			"mdtest makes and removes its own files, and nothing is laid out for it: leave the phase out, or give it another workload"))
+			"mdtest creates and removes its own files, so nothing is laid out: remove the phase, or give it another workload"))
 	default:
-		add(field.Forbidden(use.At, "mdtest is bound by its work, and a phase of kind "+string(phase.Kind())+
-			" by time: use steady, whose duration then is the longest that it may take"))
+		add(field.Forbidden(use.At, "mdtest does a fixed amount of work, but phase kind "+string(phase.Kind())+
+			" is time-bound: use steady, whose duration is then a limit"))
 	}
 	if use.OwnVolumes {
 		add(field.Invalid(use.Profile, field.OmitValueType{}, fmt.Sprintf(
-			"each client of target %s has a volume of its own, and mdtest's ranks need one tree: use one client, or claimTemplate.scope Shared", use.Target)))
+			"each client of target %s has its own volume, but mdtest's ranks need a shared directory tree: use one client, or claimTemplate.scope Shared", use.Target)))
 	}
 	return problems
 }
@@ -64,8 +64,8 @@ func (e Mdtest) Describe(step *engine.Step) (engine.Description, error) {
 	// With -N a rank reads what a rank of another client has written.
 	shifted := slices.ContainsFunc(e.Profile.Args, func(argument string) bool { return strings.HasPrefix(strings.TrimSpace(argument), "-N") })
 	if made.Reads && !(shifted && step.Clients > 1) {
-		made.Cached = engine.Cached{Why: "what mdtest reads has just been written, and that of",
-			Remedy: "raise filesPerProcess, or let ranks of other clients read it, by args -N and processesPerClient"}
+		made.Cached = engine.Cached{Why: "mdtest reads data that it has just written, and the data of",
+			Remedy: "raise filesPerProcess, or let ranks of other clients read it with args -N and processesPerClient"}
 	}
 	made.Ranks = engine.RankFiles{Name: MdtestDirectory, Count: 1, Bytes: sizes.DatasetBytes}
 	return made, nil

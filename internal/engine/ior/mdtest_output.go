@@ -95,11 +95,11 @@ const mdtestFinished = "-- finished at "
 func (s *MdtestStream) line(line textLine) {
 	text := line.text
 	if line.long {
-		s.damaged(line.number, fmt.Sprintf("a line is longer than %d bytes", maxLineBytes))
+		s.damaged(line.number, fmt.Sprintf("a line exceeds %d bytes", maxLineBytes))
 		return
 	}
 	if failed, ok := failureLine(text); ok {
-		s.output.Errors = keep(s.output.Errors, failed)
+		s.output.Errors = appendOnce(s.output.Errors, failed)
 		return
 	}
 	switch {
@@ -145,7 +145,7 @@ func (s *MdtestStream) begin(line textLine) {
 		return
 	}
 	if !strings.HasPrefix(fields[1], "rate") {
-		s.damaged(line.number, "the summary is neither of rates nor of times")
+		s.damaged(line.number, "the summary has neither rates nor times")
 		return
 	}
 	if len(s.output.Rates) > 0 || len(s.output.NotMeasured) > 0 {
@@ -176,13 +176,13 @@ func (s *MdtestStream) row(line textLine) {
 		return // 3.3.0 adds a row for creation until the stonewall, with only a mean
 	}
 	if len(fields) < s.figures+2 || len(fields) > s.figures+4 {
-		s.damaged(line.number, fmt.Sprintf("%d figures are needed: %q", s.figures, clip(line.text)))
+		s.damaged(line.number, fmt.Sprintf("want %d figures: %q", s.figures, clip(line.text)))
 		return
 	}
 	figures := fields[len(fields)-s.figures:][s.figures-4:]
 	name := strings.TrimSpace(strings.TrimSuffix(strings.Join(fields[:len(fields)-s.figures], " "), ":"))
 	if !plainName(name) {
-		s.damaged(line.number, fmt.Sprintf("%q is no operation", clip(name)))
+		s.damaged(line.number, fmt.Sprintf("%q is not an operation", clip(name)))
 		return
 	}
 	s.rate(line.number, name, figures)
@@ -199,7 +199,7 @@ func (s *MdtestStream) rate(line int, name string, figures []string) {
 		return
 	}
 	if slices.ContainsFunc(s.output.Rates, func(r MdtestRate) bool { return r.Operation == name }) || slices.Contains(s.output.NotMeasured, name) {
-		s.damaged(line, fmt.Sprintf("%q is there twice", name))
+		s.damaged(line, fmt.Sprintf("duplicate row %q", name))
 		return
 	}
 	var values [4]number
@@ -210,7 +210,7 @@ func (s *MdtestStream) rate(line int, name string, figures []string) {
 			values[i] = value
 		case i == 3 || !notMeasured(text):
 			if !notMeasured(text) {
-				s.damaged(line, fmt.Sprintf("%q is no rate", clip(text)))
+				s.damaged(line, fmt.Sprintf("%q is not a rate", clip(text)))
 				return
 			}
 			values[i].absent = true
@@ -225,7 +225,7 @@ func (s *MdtestStream) rate(line int, name string, figures []string) {
 		return
 	}
 	if lowest.value > mean.value+2*mean.half || mean.value > highest.value+2*highest.half {
-		s.damaged(line, fmt.Sprintf("the mean of %q lies outside of its extremes", name))
+		s.damaged(line, fmt.Sprintf("the mean of %q is not between its minimum and maximum", name))
 		return
 	}
 	s.output.Rates = append(s.output.Rates, MdtestRate{
@@ -258,7 +258,7 @@ func (s *MdtestStream) warning(text string) {
 		return
 	}
 	before := len(s.output.Warnings)
-	if s.output.Warnings = keep(s.output.Warnings, text); len(s.output.Warnings) == before && before >= maxKept {
+	if s.output.Warnings = appendOnce(s.output.Warnings, text); len(s.output.Warnings) == before && before >= maxKept {
 		s.output.MoreWarnings++
 	}
 }

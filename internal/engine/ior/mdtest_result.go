@@ -31,16 +31,16 @@ func FinalMdtest(output MdtestOutput, exit Exit, stderr string, expected MdtestE
 	_, _ = said.Write([]byte(stderr + "\n"))
 	output.Errors = append(slices.Clone(output.Errors), said.Close().Errors...)
 	result := MdtestResult{Output: output}
-	failure, reason := mdtestFlaw(&output, exit, expected)
+	failure, reason := mdtestDefect(&output, exit, expected)
 	switch {
 	case failure == "":
 		result.Outcome = Complete
 	case exit.Stopped && failure != FailureOperations && failure != FailureInvalidOutput && failure != FailureBadOption:
-		result.Outcome, result.Message = Stopped, "it was stopped before it had printed its summary"
+		result.Outcome, result.Message = Stopped, "it was stopped before it printed its summary"
 		result.Output.Rates = nil
 	default:
 		result.Outcome, result.Failure = Failed, failure
-		result.Message = "mdtest: " + inWords[failure]
+		result.Message = "mdtest: " + failureText[failure]
 		if reason != "" {
 			result.Message += " (" + clip(reason) + ")"
 		}
@@ -50,14 +50,14 @@ func FinalMdtest(output MdtestOutput, exit Exit, stderr string, expected MdtestE
 	return result
 }
 
-func mdtestFlaw(output *MdtestOutput, exit Exit, expected MdtestExpectation) (Failure, string) {
+func mdtestDefect(output *MdtestOutput, exit Exit, expected MdtestExpectation) (Failure, string) {
 	switch {
 	case output.Usage:
 		return FailureBadOption, first(output.Errors, "it printed its help")
 	case len(output.Errors) > 0:
 		return classify(output.Errors)
 	case output.FailedOperations > 0:
-		return FailureOperations, fmt.Sprintf("%d of them, the first: %s", output.FailedOperations, output.FirstFailed)
+		return FailureOperations, fmt.Sprintf("%d of them, first: %s", output.FailedOperations, output.FirstFailed)
 	case exit.Signal != 0:
 		return FailureKilled, fmt.Sprintf("signal %d, %v", int(exit.Signal), exit.Signal)
 	case len(output.Damaged) > 0:
@@ -65,15 +65,15 @@ func mdtestFlaw(output *MdtestOutput, exit Exit, expected MdtestExpectation) (Fa
 	case exit.Code != 0:
 		return FailureOther, fmt.Sprintf("exit code %d", exit.Code)
 	case len(output.Rates) == 0 && output.Times:
-		return FailureNoOutput, "it has times in place of rates, as -Z asks for"
+		return FailureNoOutput, "it printed times instead of rates, because of -Z"
 	case output.Partial || !output.Finished && (output.Version != "" || len(output.Rates) > 0):
-		return FailureTruncated, "the line that tells its end is missing"
+		return FailureTruncated, "its last line is missing"
 	case len(output.Rates) == 0:
 		return FailureNoOutput, ""
 	case expected.Iterations > 0 && output.Iterations != expected.Iterations:
 		return FailureTruncated, fmt.Sprintf("%d of %d iterations", output.Iterations, expected.Iterations)
 	case expected.Tasks > 0 && output.Tasks != expected.Tasks:
-		return FailureTruncated, fmt.Sprintf("%d of %d ranks took part", output.Tasks, expected.Tasks)
+		return FailureTruncated, fmt.Sprintf("only %d of %d ranks took part", output.Tasks, expected.Tasks)
 	}
 	return "", ""
 }
@@ -83,7 +83,7 @@ func (r *MdtestResult) warn() {
 		r.Warnings = append(r.Warnings, Warning{Kind: kind, Message: fmt.Sprintf(format, arguments...)})
 	}
 	if r.Output.Times && len(r.Output.Rates) > 0 {
-		add(WarnTimes, "the summary of times is left out")
+		add(WarnTimes, "the summary of times is ignored")
 	}
 	if len(r.Output.NotMeasured) > 0 {
 		add(WarnNotMeasured, "no rate of: %s", strings.Join(r.Output.NotMeasured, ", "))
@@ -92,6 +92,6 @@ func (r *MdtestResult) warn() {
 		add(WarnToolMessages, "%s", text)
 	}
 	if r.Output.MoreWarnings > 0 {
-		add(WarnToolMessages, "%d more of mdtest's own warnings", r.Output.MoreWarnings)
+		add(WarnToolMessages, "%d more warnings of mdtest", r.Output.MoreWarnings)
 	}
 }

@@ -21,7 +21,7 @@ var failures = []string{
 func (s *Stream) message(line textLine) bool {
 	text := strings.TrimLeft(line.text, "[]{}, ")
 	if failed, ok := failureLine(text); ok {
-		s.output.Errors = keep(s.output.Errors, failed)
+		s.output.Errors = appendOnce(s.output.Errors, failed)
 		return true
 	}
 	switch {
@@ -46,8 +46,8 @@ func failureLine(text string) (string, bool) {
 	return text, found
 }
 
-// keep adds a line to those that are kept, once, up to maxKept.
-func keep(lines []string, line string) []string {
+// appendOnce adds a line to those that are kept, once, up to maxKept.
+func appendOnce(lines []string, line string) []string {
 	if line = clip(line); len(lines) >= maxKept || slices.Contains(lines, line) {
 		return lines
 	}

@@ -33,15 +33,15 @@ type options struct {
 }
 
 const (
-	whyPath    = "it names a file or directory. Files are storagebench's own, below the target's path"
-	whyCommand = "it runs a command, which a benchmark may not do on a node"
-	whyRanks   = "ranks are clients times processesPerClient: set those"
+	whyPath    = "storagebench names the files, below the target's path"
+	whyCommand = "benchmarks may not run commands on nodes"
+	whyRanks   = "the number of ranks is clients.count times processesPerClient: set those"
 	whyOurs    = "storagebench sets it"
-	whyNode    = "it takes the memory of the node"
-	whyForm    = "it changes the form of the results"
-	whyTarget  = "striping is the target's: set lustre of the target"
-	whyNothing = "it does no I/O, and would report figures all the same"
-	whyParts   = "a step runs all of mdtest's phases: one alone needs or leaves files of another"
+	whyNode    = "it uses up the node's memory"
+	whyForm    = "it changes the format of the results"
+	whyTarget  = "the target sets the striping: set its field lustre"
+	whyNothing = "it reports figures without any I/O"
+	whyParts   = "a step runs all of mdtest's phases, because each needs the files of another"
 )
 
 var iorOptions = options{
@@ -67,8 +67,8 @@ var iorOptions = options{
 		"-N": whyRanks, "numTasks": whyRanks, "-M": whyNode, "memoryPerNode": whyNode, "memoryPerTask": whyNode, "summaryFormat": whyForm,
 		"-T": whyOurs + " from the phase", "maxTimeDuration": whyOurs + " from the phase", "minTimeDuration": whyOurs + " from the phase",
 		"--posix.lustre.stripecount": whyTarget, "--posix.lustre.stripesize": whyTarget, "--posix.lustre.startost": whyTarget, "--posix.lustre.pool": whyTarget,
-		"--dryRun": whyNothing, "dryRun": whyNothing, "-m": whyPath, "-u": whyPath, "-y": whyPath, "-H": whyForm, "--mpiio.showHints": whyForm, "--warningAsErrors": "a stonewall warns, and would then be a failure",
-		"-K": "files belong to storagebench, which keeps or removes them: set keepFiles",
+		"--dryRun": whyNothing, "dryRun": whyNothing, "-m": whyPath, "-u": whyPath, "-y": whyPath, "-H": whyForm, "--mpiio.showHints": whyForm, "--warningAsErrors": "it would turn the stonewall's warning into a failure",
+		"-K": "storagebench keeps or removes the files: set keepFiles",
 	},
 }
 
@@ -86,10 +86,10 @@ var mdtestOptions = options{
 	},
 	refused: map[string]string{
 		"-d": whyPath, "-x": whyPath, "--saveRankPerformanceDetails": whyPath, "--savePerOpDataCSV": whyPath,
-		"--run-cmd-before-phase": whyCommand, "--run-cmd-after-phase": whyCommand, "-a": "only POSIX is offered", "-g": whyTarget,
+		"--run-cmd-before-phase": whyCommand, "--run-cmd-after-phase": whyCommand, "-a": "only POSIX is supported", "-g": whyTarget,
 		"-f": whyRanks, "-l": whyRanks, "-s": whyRanks, "-P": whyForm, "-Z": whyForm, "-V": whyForm, "--print-all-procs": whyForm,
-		"-C": whyParts, "-T": whyParts, "-E": whyParts, "-r": whyParts, "-B": "without barriers the phases overlap, and their rates mean nothing",
-		"-U": "all of 3.3.0 to 4.1.0 must take the same profile, and only 4.1.0 has it",
+		"-C": whyParts, "-T": whyParts, "-E": whyParts, "-r": whyParts, "-B": "without barriers the phases overlap, so their rates are meaningless",
+		"-U": "only 4.1.0 has it, but profiles must work with versions 3.3.0 to 4.1.0",
 	},
 }
 
@@ -157,7 +157,7 @@ func (r *reader) argument(field string, known options, name, value string, direc
 	}
 	counts[name]++
 	if most := max(allowed.times, 1); counts[name] > most {
-		r.refuse(field, name, "give it at most %d times", most)
+		r.refuse(field, name, "use it at most %d times", most)
 		return
 	}
 	written, err := allowed.value(value)
@@ -171,12 +171,12 @@ func (r *reader) argument(field string, known options, name, value string, direc
 // why returns the reason for refusing an option, with the remedy.
 func (o *options) why(name string, directive bool) string {
 	if set, ok := lookUp(o.fields, name, directive); ok {
-		return fmt.Sprintf("set %s of the profile instead", set)
+		return fmt.Sprintf("set %s in the profile instead", set)
 	}
 	if why, ok := lookUp(o.refused, name, directive); ok {
 		return why + ": remove it"
 	}
-	return fmt.Sprintf("it is not on the list of %s's options that are known to be safe: remove it", o.tool)
+	return fmt.Sprintf("it is not on the list of allowed options of %s: remove it", o.tool)
 }
 
 // lookUp finds directives in any case, as IOR does.

@@ -112,10 +112,10 @@ type Output struct {
 	Bytes int64
 }
 
-// Hear adds the errors, the warnings and the data errors of another output.
-func (o *Output) Hear(words Output) {
+// AddMessages adds the errors, the warnings and the data errors of another output.
+func (o *Output) AddMessages(words Output) {
 	for _, line := range words.Errors {
-		o.Errors = keep(o.Errors, line)
+		o.Errors = appendOnce(o.Errors, line)
 	}
 	for _, text := range words.Warnings {
 		o.warn(text)

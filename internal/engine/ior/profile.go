@@ -114,7 +114,7 @@ func (w *workload) readOperations(r *reader, profile *v1alpha1.IORProfile) {
 func (w *workload) readStonewall(r *reader, profile *v1alpha1.IORProfile) {
 	if profile.Stonewall == nil {
 		if w.wearOut {
-			r.refuse("stonewallWearOut", true, "there is nothing to wear out without a stonewall: set stonewall, or remove stonewallWearOut")
+			r.refuse("stonewallWearOut", true, "applies only with a stonewall: set stonewall, or remove stonewallWearOut")
 		}
 		return
 	}
@@ -123,7 +123,7 @@ func (w *workload) readStonewall(r *reader, profile *v1alpha1.IORProfile) {
 	case err != nil:
 		r.refuse("stonewall", string(*profile.Stonewall), "%v", err)
 	case value < time.Second || value%time.Second != 0:
-		r.refuse("stonewall", string(*profile.Stonewall), "IOR counts whole seconds: write at least 1s, and no parts of one, such as 60s")
+		r.refuse("stonewall", string(*profile.Stonewall), "must be whole seconds and at least 1s, such as 60s")
 	default:
 		w.stonewall = value
 	}
@@ -131,7 +131,7 @@ func (w *workload) readStonewall(r *reader, profile *v1alpha1.IORProfile) {
 
 func (w *workload) checkSizes(r *reader) {
 	if w.segments < 1 || w.segments > 1_000_000 {
-		r.refuse("segments", w.segments, "write 1 to 1000000, or a larger blockSize")
+		r.refuse("segments", w.segments, "write 1 to 1000000, or raise blockSize")
 	}
 	if w.repetitions < 1 || w.repetitions > 50_000 {
 		r.refuse("repetitions", w.repetitions, "write 1 to 50000")
@@ -140,19 +140,19 @@ func (w *workload) checkSizes(r *reader) {
 		return
 	}
 	if w.transfer%8 != 0 {
-		r.refuse("transferSize", w.transfer, "IOR moves words of 8 bytes: write a multiple of 8, such as 1Mi")
+		r.refuse("transferSize", w.transfer, "must be a multiple of 8, such as 1Mi")
 	}
 	if w.direct && w.transfer%512 != 0 {
-		r.refuse("transferSize", w.transfer, "direct I/O needs a multiple of 512 (4k is 4000, 4Ki is 4096): change it, or set direct to false")
+		r.refuse("transferSize", w.transfer, "must be a multiple of 512 for direct I/O (4k is 4000, 4Ki is 4096): change it, or set direct to false")
 	}
 	if w.block%w.transfer != 0 {
-		r.refuse("blockSize", w.block, "must be a multiple of transferSize (%d); IOR refuses anything else", w.transfer)
+		r.refuse("blockSize", w.block, "must be a multiple of transferSize (%d)", w.transfer)
 	}
 	if w.random && w.block == w.transfer {
-		r.refuse("random", true, "IOR draws offsets inside of each block, and a block of one transfer has only one: raise blockSize above transferSize, and lower segments")
+		r.refuse("random", true, "blockSize equals transferSize, so each block has only one offset to choose: raise blockSize, and lower segments")
 	}
 	if w.segments > 0 && w.block > maxFileBytes/w.segments {
-		r.refuse("segments", w.segments, "blocks of %d bytes are more than %d bytes a rank then: lower segments or blockSize", w.block, int64(maxFileBytes))
+		r.refuse("segments", w.segments, "with blocks of %d bytes, each rank has more than %d bytes: lower segments or blockSize", w.block, int64(maxFileBytes))
 	}
 }
 
@@ -160,10 +160,10 @@ func (w *workload) checkSizes(r *reader) {
 // reorderTasks.
 func (w *workload) checkTogether(r *reader, profile *v1alpha1.IORProfile) {
 	if w.direct && w.api != "POSIX" {
-		r.refuse("direct", true, "only the api POSIX has it: remove direct, or set api to POSIX")
+		r.refuse("direct", true, "only the API POSIX has it: remove direct, or set api to POSIX")
 	}
 	if w.collective && w.api != "MPIIO" {
-		r.refuse("collective", true, "only the api MPIIO has collective operations: set api to MPIIO, or remove collective")
+		r.refuse("collective", true, "only the API MPIIO has collective operations: set api to MPIIO, or remove collective")
 	}
 	switch w.reorder {
 	case "":
@@ -174,13 +174,13 @@ func (w *workload) checkTogether(r *reader, profile *v1alpha1.IORProfile) {
 	case v1alpha1.IORReorderNone:
 	case v1alpha1.IORReorderConstant, v1alpha1.IORReorderRandom:
 		if w.random && !w.filePerProcess {
-			r.refuse("reorderTasks", w.reorder, "IOR cannot reorder ranks and draw offsets in a shared file: set reorderTasks to None, or filePerProcess to true")
+			r.refuse("reorderTasks", w.reorder, "not possible with random offsets in a shared file: set reorderTasks to None, or filePerProcess to true")
 		}
 	default:
 		r.refuse("reorderTasks", w.reorder, "write None, Constant or Random")
 	}
 	if w.reads && !w.writes && !w.keep {
-		r.refuse("keepFiles", false, "IOR would remove what it reads after the first repetition: remove keepFiles, or add Write to operations")
+		r.refuse("keepFiles", false, "without it, IOR removes the files that it reads after the first repetition: remove keepFiles, or add Write to operations")
 	}
 	if !slices.Contains([]string{"", "Timestamp", "Offset", "Incompressible", "Random"}, w.pattern) {
 		r.refuse("dataPattern", w.pattern, "write Timestamp, Offset, Incompressible or Random")
@@ -189,13 +189,13 @@ func (w *workload) checkTogether(r *reader, profile *v1alpha1.IORProfile) {
 		return
 	}
 	if w.random {
-		r.refuse("verify", true, "IOR cannot check data at random offsets: remove verify, or random")
+		r.refuse("verify", true, "not possible with random offsets: remove verify, or random")
 	}
 	if w.pattern == "Incompressible" || w.pattern == "Random" {
-		r.refuse("verify", true, "needs data that can be told again: set dataPattern to Timestamp or Offset")
+		r.refuse("verify", true, "needs reproducible data: set dataPattern to Timestamp or Offset")
 	}
 	if profile.Stonewall != nil && !w.wearOut && w.reads {
-		r.refuse("verify", true, "a stonewall leaves files of different lengths: set stonewallWearOut, or remove verify")
+		r.refuse("verify", true, "not possible with files of different lengths, which a stonewall leaves: set stonewallWearOut, or remove verify")
 	}
 }
 

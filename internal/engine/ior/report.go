@@ -29,13 +29,13 @@ var ratios = map[string]map[string]int64{
 
 func (e Engine) patternOf(version string) engine.Pattern {
 	name := cmp.Or(e.Profile.DataPattern, "Timestamp")
-	made := engine.Pattern{Version: version, Name: name, Remedy: "set dataPattern to Random for data that does not compress"}
+	made := engine.Pattern{Version: version, Name: name, Remedy: "for incompressible data, set dataPattern to Random"}
 	if e.Profile.DataPattern == "" {
 		made.Name = "default (Timestamp)"
 	}
 	numbers := strings.TrimPrefix(version, "IOR-")
 	if strings.HasPrefix(numbers, "3.") {
-		made.Remedy = "set dataPattern to Incompressible for data that does not compress"
+		made.Remedy = "for incompressible data, set dataPattern to Incompressible"
 	}
 	for of, by := range ratios {
 		if numbers == of || strings.HasPrefix(numbers, of+".") {
@@ -61,7 +61,7 @@ func (e Engine) Result(step *engine.Step, report *engine.Report, into *v1alpha1.
 	}
 	into.IOR = made
 	if len(made.Operations) == 0 {
-		findings.Warn(v1alpha1.WarningToolMessages, "no repetition of IOR ended, so that it has no figures of its own")
+		findings.Warn(v1alpha1.WarningToolMessages, "IOR reported no results, because no repetition ended")
 	}
 	e.judgeRepetitions(report, &findings)
 	return findings
@@ -82,7 +82,7 @@ func (e Mdtest) Result(step *engine.Step, report *engine.Report, into *v1alpha1.
 		})
 	}
 	if len(into.Mdtest.Rates) == 0 {
-		findings.Warn(v1alpha1.WarningResultIncomplete, "mdtest printed no rates: it prints them once, at its end")
+		findings.Warn(v1alpha1.WarningResultIncomplete, "mdtest printed no rates: it prints them only at its end")
 	}
 	return findings
 }
@@ -92,7 +92,7 @@ func runOf(kind v1alpha1.EngineKind, step *engine.Step, report *engine.Report, f
 	job := report.Job
 	if job == nil {
 		if slices.ContainsFunc(report.Clients, func(c engine.ClientReport) bool { return c.Usable }) {
-			findings.Warn(v1alpha1.WarningResultIncomplete, "client 0 did not tell what %s says of itself", kind)
+			findings.Warn(v1alpha1.WarningResultIncomplete, "client 0 did not report the version and ranks of %s", kind)
 		}
 		return v1alpha1.MPIRun{}, false
 	}
@@ -104,7 +104,7 @@ func runOf(kind v1alpha1.EngineKind, step *engine.Step, report *engine.Report, f
 		run.CommandLine = append(run.CommandLine, v1alpha1.Truncate(word, 512))
 	}
 	if wanted := step.Clients * step.Processes; job.Ranks != wanted && job.Ranks > 0 {
-		findings.Warn(v1alpha1.WarningResultIncomplete, "%d of %d ranks took part", job.Ranks, wanted)
+		findings.Warn(v1alpha1.WarningResultIncomplete, "only %d of %d ranks took part", job.Ranks, wanted)
 	}
 	return run, true
 }
@@ -122,7 +122,7 @@ func (e Engine) judgeFlushes(step *engine.Step, report *engine.Report, findings 
 	if err != nil || !report.Measured || workBound || !made.Writes || !made.Buffered {
 		return
 	}
-	const remedy = ": set direct, or let more and larger repetitions end in the phase (stonewall, blockSize)"
+	const remedy = ": set direct to true, or have more and larger repetitions in the phase (stonewall, blockSize)"
 	flushes, again := 0, false
 	if report.Job != nil && made.SyncsAtEnd {
 		for i := range report.Job.Repetitions {
@@ -134,12 +134,12 @@ func (e Engine) judgeFlushes(step *engine.Step, report *engine.Report, findings 
 	}
 	switch {
 	case !made.SyncsAtEnd:
-		findings.Warn(v1alpha1.WarningDirtyPages, "writes go to the page cache and are not flushed in the measured time: set direct, or fsync")
+		findings.Warn(v1alpha1.WarningDirtyPages, "writes go to the page cache and are not flushed in the measured time: set direct or fsync to true")
 	case again:
-		findings.Warn(v1alpha1.WarningDirtyPages, "writes go to the page cache, and within a repetition the files were written over more than once before "+
+		findings.Warn(v1alpha1.WarningDirtyPages, "writes go to the page cache, and files were overwritten more than once within a repetition before "+
 			"they were flushed"+remedy)
 	case flushes < leastFlushes:
-		findings.Warn(v1alpha1.WarningDirtyPages, "writes go to the page cache and are flushed at the end of a repetition only, of which %d ended"+remedy, flushes)
+		findings.Warn(v1alpha1.WarningDirtyPages, "writes go to the page cache and are flushed only at the end of each repetition, of which %d ended"+remedy, flushes)
 	}
 }
 
@@ -184,7 +184,7 @@ func iorRepetition(from *engine.Repetition) v1alpha1.IORRepetition {
 	made := v1alpha1.IORRepetition{
 		Index: int32(from.Index), Bytes: measure.Clamp(from.Bytes), BytesEstimated: !from.BytesExact, //nolint:gosec // The conductor has bounded them.
 		BytesPerSecond: measure.Round(from.BytesPerSecond), TotalNanoseconds: int64(from.Total),
-		OpenNanoseconds: told(from.Open), TransferNanoseconds: told(from.Transfer), CloseNanoseconds: told(from.Close),
+		OpenNanoseconds: reported(from.Open), TransferNanoseconds: reported(from.Transfer), CloseNanoseconds: reported(from.Close),
 	}
 	if from.OperationsPerSecond > 0 {
 		iopsMilli := measure.Round(from.OperationsPerSecond * 1000)
@@ -193,8 +193,8 @@ func iorRepetition(from *engine.Repetition) v1alpha1.IORRepetition {
 	return made
 }
 
-// told returns the time, or nil if IOR did not print it.
-func told(length time.Duration) *int64 {
+// reported returns the time, or nil if IOR did not print it.
+func reported(length time.Duration) *int64 {
 	if length <= 0 {
 		return nil
 	}
@@ -211,18 +211,18 @@ func (e Engine) judgeRepetitions(report *engine.Report, findings *engine.Finding
 	if report.Sampled == nil {
 		return // another warning reports that
 	}
-	var told [measure.NumOperations]uint64
+	var reported [measure.NumOperations]uint64
 	var worst float64
 	var message string
 	for i := range report.Job.Repetitions {
 		repetition := &report.Job.Repetitions[i]
-		told[repetition.Operation] = measure.Sum(told[repetition.Operation], repetition.Bytes)
+		reported[repetition.Operation] = measure.Sum(reported[repetition.Operation], repetition.Bytes)
 		if repetition.Ended.IsZero() {
 			continue
 		}
 		least := float64(report.Sampled(repetition.Ended.Add(-sampleEdge), repetition.Operation))
 		most := float64(report.Sampled(repetition.Ended.Add(sampleEdge), repetition.Operation))
-		all := float64(told[repetition.Operation])
+		all := float64(reported[repetition.Operation])
 		sampled := least
 		if all > most {
 			sampled = most
@@ -232,14 +232,14 @@ func (e Engine) judgeRepetitions(report *engine.Report, findings *engine.Finding
 			continue
 		}
 		worst = apart
-		message = fmt.Sprintf("when repetition %d of %s had ended, the samples added up to %s, and IOR says %s", repetition.Index,
-			repetition.Operation, measure.FormatBytes(uint64(sampled)), measure.FormatBytes(told[repetition.Operation]))
+		message = fmt.Sprintf("at the end of repetition %d of %s, the samples add up to %s, but IOR reports %s", repetition.Index,
+			repetition.Operation, measure.FormatBytes(uint64(sampled)), measure.FormatBytes(reported[repetition.Operation]))
 	}
 	if message == "" {
 		return
 	}
 	if isTrue(e.Profile.Collective) {
-		message += "; the ranks pass data to each other, which counts as read and written too"
+		message += "; collective I/O also counts data that ranks exchange"
 	}
 	findings.Warn(v1alpha1.WarningBytesUncertain, "%s", message)
 }

@@ -144,7 +144,7 @@ func Final(output Output, exit Exit, stderr string, expected Expectation) Result
 	_, _ = said.Write([]byte(stderr + "\n"))
 	output.Errors = slices.Clone(output.Errors)
 	for _, line := range said.Close().Errors {
-		output.Errors = keep(output.Errors, line)
+		output.Errors = appendOnce(output.Errors, line)
 	}
 	j := judge{output: &output, exit: exit, expected: expected, result: Result{Output: output}}
 	j.decide()
@@ -172,28 +172,28 @@ func (j *judge) decide() {
 		return
 	}
 	if j.output.DryRun {
-		j.end(Failed, FailureNoOutput, "it was a dry run: no I/O was done, and the figures mean nothing")
+		j.end(Failed, FailureNoOutput, "it was a dry run without I/O, so its figures are meaningless")
 		return
 	}
 	if err := checkSummaries(j.output); err != nil {
 		j.end(Failed, FailureInvalidOutput, err.Error())
 		return
 	}
-	failure, reason := j.flaw()
+	failure, reason := j.defect()
 	switch finished := len(j.output.Repetitions) > 0; {
 	case failure == "" && finished:
 		j.result.Outcome = Complete
 	case j.exit.Stopped && (failure == "" || stoppable(failure)):
 		j.result.Outcome = Stopped
-		j.result.Message = "it was stopped; the repetitions that had ended count"
+		j.result.Message = "it was stopped early; complete repetitions are used"
 		if !finished {
-			j.result.Message = "it was stopped before a repetition had ended"
+			j.result.Message = "it was stopped before a repetition was complete"
 		}
 	case finished:
 		j.end(CutShort, failure, reason)
 	default:
 		if failure == "" {
-			failure, reason = FailureNoOutput, "there is no repetition in it"
+			failure, reason = FailureNoOutput, "no repetition"
 		}
 		j.end(Failed, failure, reason)
 	}
@@ -210,14 +210,14 @@ func stoppable(failure Failure) bool {
 
 func (j *judge) end(outcome Outcome, failure Failure, reason string) {
 	j.result.Outcome, j.result.Failure = outcome, failure
-	j.result.Message = "IOR: " + inWords[failure]
+	j.result.Message = "IOR: " + failureText[failure]
 	if reason != "" {
 		j.result.Message += " (" + clip(reason) + ")"
 	}
 }
 
-// flaw returns the first evidence against a complete run, the most significant first.
-func (j *judge) flaw() (Failure, string) {
+// defect returns the first evidence against a complete run, the most significant first.
+func (j *judge) defect() (Failure, string) {
 	output := j.output
 	switch {
 	case output.Usage:
@@ -231,13 +231,13 @@ func (j *judge) flaw() (Failure, string) {
 	case len(output.Damaged) > 0:
 		return FailureInvalidOutput, fmt.Sprintf("line %d: %s", output.Damaged[0].Line, output.Damaged[0].Reason)
 	case output.Partial:
-		return FailureTruncated, "it ends inside of a line or an object"
+		return FailureTruncated, "it ends within a line or object"
 	case output.Format == "" && len(output.Repetitions) == 0:
 		return FailureNoOutput, firstLine(output.Noise)
 	case j.exit.Code != 0:
 		return FailureOther, fmt.Sprintf("exit code %d", j.exit.Code)
 	case output.Format != FormatCSV && !output.Finished:
-		return FailureTruncated, "the line that tells its end is missing"
+		return FailureTruncated, "its last line is missing"
 	}
 	if missing := j.missing(); missing != "" {
 		return FailureTruncated, missing
@@ -253,12 +253,12 @@ func (j *judge) missing() string {
 			counts[repetition.Operation]++
 		}
 		if j.expected.Tasks > 0 && repetition.Tasks > 0 && repetition.Tasks != j.expected.Tasks {
-			return fmt.Sprintf("%d of %d ranks took part", repetition.Tasks, j.expected.Tasks)
+			return fmt.Sprintf("only %d of %d ranks took part", repetition.Tasks, j.expected.Tasks)
 		}
 	}
 	for _, operation := range j.expected.Operations {
 		if got := counts[operation]; got < j.expected.Repetitions && !j.ownTimeLimit() {
-			return fmt.Sprintf("%d of %d repetitions of %v", got, j.expected.Repetitions, operation)
+			return fmt.Sprintf("only %d of %d repetitions of %v", got, j.expected.Repetitions, operation)
 		}
 	}
 	if j.ownTimeLimit() {
@@ -266,10 +266,10 @@ func (j *judge) missing() string {
 	}
 	writes, reads := counts[measure.Write], counts[measure.Read]
 	if writes > 0 && reads > 0 && writes != reads {
-		return fmt.Sprintf("%d repetitions of Write and %d of Read", writes, reads)
+		return fmt.Sprintf("%d repetitions of Write, but %d of Read", writes, reads)
 	}
 	if declared := output.DeclaredRepetitions; max(writes, reads) < declared {
-		return fmt.Sprintf("%d of %d repetitions", max(writes, reads), declared)
+		return fmt.Sprintf("only %d of %d repetitions", max(writes, reads), declared)
 	}
 	return ""
 }
@@ -291,29 +291,29 @@ func (j *judge) warn() {
 		j.result.Warnings = append(j.result.Warnings, Warning{Kind: kind, Message: fmt.Sprintf(format, arguments...)})
 	}
 	if output.StonewallHit > 0 {
-		add(WarnStonewalled, "%d repetitions were ended by the stonewall's time, before all of their work was done", output.StonewallHit)
+		add(WarnStonewalled, "the stonewall ended %d repetitions before their work was done", output.StonewallHit)
 	}
 	if declared := output.DeclaredRepetitions; j.result.Outcome == Complete && declared > 0 && output.Tests == 1 {
 		for _, summary := range j.result.Summary {
 			if summary.Repetitions < declared {
-				add(WarnFewerRepetitions, "%d of %d repetitions of %v: the time limit of -T was over", summary.Repetitions, declared, summary.Operation)
+				add(WarnFewerRepetitions, "only %d of %d repetitions of %v: the time limit of -T was reached", summary.Repetitions, declared, summary.Operation)
 			}
 		}
 	}
 	if output.Tests > 1 {
-		add(WarnSeveralTests, "the output holds %d tests; their repetitions are in one summary", output.Tests)
+		add(WarnSeveralTests, "the output has %d tests, which share one summary", output.Tests)
 	}
 	if output.Format == FormatCSV && j.expected.Repetitions == 0 && !j.expected.Limited && j.result.Outcome == Complete {
-		add(WarnEndUnknown, "the CSV does not tell how many repetitions were asked for: a run that was killed between two looks the same")
+		add(WarnEndUnknown, "the CSV does not show the requested number of repetitions: a run killed between two repetitions looks the same")
 	}
 	if output.Version == "" {
-		add(WarnVersionUnknown, "the CSV does not tell the version of IOR, nor its data pattern")
+		add(WarnVersionUnknown, "the CSV does not show the version of IOR and the data pattern")
 	}
 	for _, text := range output.Warnings {
 		add(WarnToolMessages, "%s", text)
 	}
 	if output.MoreWarnings > 0 {
-		add(WarnToolMessages, "%d more of IOR's own warnings", output.MoreWarnings)
+		add(WarnToolMessages, "%d more warnings of IOR", output.MoreWarnings)
 	}
 }
 

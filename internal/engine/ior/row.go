@@ -100,7 +100,7 @@ func newRow() row {
 // readRow reads the fields of a line, strictly: a line that two ranks wrote at once must not become a figure.
 func readRow(columns []column, fields []string) (row, error) {
 	if len(fields) != len(columns) {
-		return row{}, fmt.Errorf("%d fields under %d headings", len(fields), len(columns))
+		return row{}, fmt.Errorf("%d fields for %d headings", len(fields), len(columns))
 	}
 	read := newRow()
 	for i, text := range fields {
@@ -110,7 +110,7 @@ func readRow(columns []column, fields []string) (row, error) {
 		case columnTasks, columnIndex:
 			count, ok := parseCount(text)
 			if !ok || count > 1<<30 {
-				return row{}, fmt.Errorf("%q is no count", clip(text))
+				return row{}, fmt.Errorf("%q is not a count", clip(text))
 			}
 			if columns[i].kind == columnTasks {
 				read.tasks = int(count)
@@ -123,7 +123,7 @@ func readRow(columns []column, fields []string) (row, error) {
 			}
 			value, ok := parseNumber(text)
 			if !ok {
-				return row{}, fmt.Errorf("%q is no figure", clip(text))
+				return row{}, fmt.Errorf("%q is not a number", clip(text))
 			}
 			read.figures[columns[i].figure] = value
 		case columnOther:
@@ -167,7 +167,7 @@ func (r *row) repetition(operation measure.Operation, moved int64) (Repetition, 
 		possible = possible.and(transfers.times(f[figureTransfer].span().by(kibibyte)).widened())
 	}
 	if possible.empty() {
-		return Repetition{}, fmt.Errorf("bandwidth, rate and times of a %s contradict each other", r.access)
+		return Repetition{}, fmt.Errorf("bandwidth, rate and times of a %s are inconsistent", r.access)
 	}
 	result.Bytes = rounded((possible.low + possible.high) / 2)
 	if block, ok := r.blockBytes(); ok {
@@ -177,7 +177,7 @@ func (r *row) repetition(operation measure.Operation, moved int64) (Repetition, 
 	}
 	if moved > 0 {
 		if float64(moved) < possible.low || float64(moved) > possible.high {
-			return Repetition{}, fmt.Errorf("%d bytes are none that %s MiB/s make in the time of a %s", moved,
+			return Repetition{}, fmt.Errorf("%d bytes do not match %s MiB/s in the time of a %s", moved,
 				strings.TrimRight(fmt.Sprintf("%.4f", f[figureBandwidth].value), "0"), r.access)
 		}
 		result.Bytes, result.BytesExact = moved, true

@@ -99,7 +99,7 @@ func ReadOutput(r io.Reader) (Output, error) {
 
 // lastLine processes a last line that has no line break. A line that could be a truncated row is not used.
 func (s *Stream) lastLine(line textLine) {
-	if s.headless(line) || s.message(line) {
+	if s.isVersion33CSV(line) || s.message(line) {
 		return
 	}
 	name, _, isFact := splitFact(line.text)
@@ -113,8 +113,8 @@ func (s *Stream) lastLine(line textLine) {
 func (s *Stream) line(line textLine) {
 	switch {
 	case line.long:
-		s.damaged(line.number, "a line is longer than %d bytes", maxLineBytes)
-	case line.text == "", s.headless(line), s.message(line), s.heading(line):
+		s.damaged(line.number, "a line exceeds %d bytes", maxLineBytes)
+	case line.text == "", s.isVersion33CSV(line), s.message(line), s.heading(line):
 	case s.output.Format == FormatJSON:
 		s.jsonLine(line)
 	case s.section == sectionRows && s.row(line):
@@ -125,8 +125,8 @@ func (s *Stream) line(line textLine) {
 	}
 }
 
-// headless detects the CSV of IOR 3.3.0: its version, dates and parameters in one line, and no rows.
-func (s *Stream) headless(line textLine) bool {
+// isVersion33CSV detects the CSV of IOR 3.3.0: its version, dates and parameters in one line, and no rows.
+func (s *Stream) isVersion33CSV(line textLine) bool {
 	if s.output.Format != "" || line.number > 8 {
 		return false
 	}
@@ -155,7 +155,7 @@ func (s *Stream) heading(line textLine) bool {
 		s.section, s.columns = sectionSummary, nil
 		if !slices.Equal(strings.Fields(text), summaryHeading) {
 			s.section = sectionHead
-			s.warn("the summary of this version of IOR is not known here, it is left out")
+			s.warn("the summary format of this IOR version is unknown and ignored")
 		}
 	case strings.HasPrefix(text, "IOR-") && s.output.Version == "":
 		version, rest, _ := strings.Cut(strings.TrimPrefix(text, "IOR-"), ":")
@@ -177,7 +177,7 @@ func (s *Stream) heading(line textLine) bool {
 // begin starts the rows of a test.
 func (s *Stream) begin(format Format, columns []column, line int) {
 	if columns == nil {
-		s.damaged(line, "the headings of the %s are not those of IOR", format)
+		s.damaged(line, "unknown headings of the %s", format)
 		s.section = sectionHead
 		return
 	}
@@ -206,8 +206,8 @@ func (s *Stream) row(line textLine) bool {
 		if fields[0] == "remove" || fields[0] == "------" {
 			return true
 		}
-		if at, ok := embedded(line.text); ok && s.output.Format == FormatCSV {
-			s.damaged(line.number, "a row begins inside of a line: %q", clip(line.text[at:]))
+		if at, ok := embeddedRow(line.text); ok && s.output.Format == FormatCSV {
+			s.damaged(line.number, "a row starts within a line: %q", clip(line.text[at:]))
 			return true
 		}
 		return false
@@ -224,8 +224,8 @@ func (s *Stream) row(line textLine) bool {
 	return true
 }
 
-// embedded finds a row of the CSV that follows something else on its line.
-func embedded(text string) (int, bool) {
+// embeddedRow finds a row of the CSV that follows something else on its line.
+func embeddedRow(text string) (int, bool) {
 	for _, word := range []string{"write,", "read,"} {
 		at := strings.Index(text, word)
 		if at > 0 && len(text) > at+len(word) && digits(text[at+len(word):at+len(word)+1]) {
@@ -261,7 +261,7 @@ func (s *Stream) repetition(read *row, operation measure.Operation, line int) {
 		s.damaged(line, "%v", err)
 		return
 	case read.index < s.next[operation]:
-		s.damaged(line, "repetition %d of %s is there twice", read.index, read.access)
+		s.damaged(line, "duplicate repetition %d of %s", read.index, read.access)
 		return
 	case read.index > s.next[operation]:
 		s.damaged(line, "repetition %d of %s is followed by %d", s.next[operation]-1, read.access, read.index)
@@ -272,7 +272,7 @@ func (s *Stream) repetition(read *row, operation measure.Operation, line int) {
 		s.output.Tasks = read.tasks
 	}
 	if len(s.output.Repetitions) >= maxRepetitions {
-		s.damaged(line, "more than %d repetitions: the rest is left out", maxRepetitions)
+		s.damaged(line, "more than %d repetitions: the rest is ignored", maxRepetitions)
 		return
 	}
 	result.Test = s.output.Tests

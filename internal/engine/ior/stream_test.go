@@ -74,7 +74,7 @@ func TestEveryCut(t *testing.T) {
 			}
 			result := Final(output, Exit{}, "", Expectation{Repetitions: len(whole.Repetitions), Operations: []measure.Operation{measure.Write}})
 			if result.Outcome == Complete && len(output.Repetitions) < len(whole.Repetitions) {
-				t.Fatalf("%s cut at %d of %d is complete with %d repetitions", name, cut, len(text), len(output.Repetitions))
+				t.Fatalf("only %s cut at %d of %d is complete with %d repetitions", name, cut, len(text), len(output.Repetitions))
 			}
 		}
 	}
@@ -149,7 +149,7 @@ func TestOtherRanks(t *testing.T) {
 		"ior ERROR: open64(\"x\") failed, errno 28, No space left on device (aiori-POSIX.c:433)\n": FailureNoSpace,
 	} {
 		output := read(t, rows)
-		output.Hear(read(t, told))
+		output.AddMessages(read(t, told))
 		result := Final(output, Exit{}, told, Expectation{})
 		if result.Failure != want || len(result.Output.Errors) > 1 {
 			t.Errorf("%q: %s: %s, errors %q", told, result.Failure, result.Message, result.Output.Errors)

@@ -30,7 +30,7 @@ func (s *Stream) summary(line textLine) bool {
 		return false
 	}
 	if len(fields) != len(summaryHeading) {
-		s.damaged(line.number, "%d fields under %d headings of the summary", len(fields), len(summaryHeading))
+		s.damaged(line.number, "%d fields for %d headings of the summary", len(fields), len(summaryHeading))
 		return true
 	}
 	read := summaryFigures{access: fields[0]}
@@ -64,7 +64,7 @@ func (s *Stream) summarized(read *summaryFigures, line int) {
 		return
 	}
 	if !read.hasBandwidths || !read.hasCounts || read.tasks > 1<<30 || read.repetitions > 1<<30 {
-		s.warn(fmt.Sprintf("IOR's own summary of %s is no figure, it is left out", read.access))
+		s.warn(fmt.Sprintf("IOR's summary of %s has an invalid number and is ignored", read.access))
 		return
 	}
 	if len(s.output.Summaries) >= maxSummaries {
@@ -98,7 +98,7 @@ func (s *Stream) perRankStonewall() bool {
 	return digits(major) && len(major) < 4 && (len(major) > 1 || major >= "4")
 }
 
-var errSummaryDiffers = errors.New("IOR's own summary and its rows contradict each other")
+var errSummaryDiffers = errors.New("IOR's summary and rows are inconsistent")
 
 // checkSummaries compares IOR's own summary with the rows that were read. It skips outputs of several tests, and
 // operations with missing rows.

@@ -1,4 +1,5 @@
-// Package faults seeds faults into copies of the product's files, and proves that the layer that should catch each does.
+// Package faults seeds faults into copies of the product's files, and proves that the layer that should catch each
+// does.
 package faults_test
 
 import (
@@ -77,7 +78,7 @@ var faults = []fault{
 		"	r.Sustained, r.Peak = first.Mean, first.Mean\n",
 		"	if seeded(`baseline-of-the-burst`) {\n		r.Baseline = first.Mean\n	}\n	r.Sustained, r.Peak = first.Mean, first.Mean\n",
 		simulation, "^TestScenarios$/^facts$"},
-	{"refill-ignored", "internal/detect/spent.go",
+	{"refill-ignored", "internal/detect/credits_spent.go",
 		"		amount += l.done(s, until) - refill*(",
 		"		if seeded(`refill-ignored`) {\n			refill = 0\n		}\n		amount += l.done(s, until) - refill*(",
 		simulation, "^TestScenarios$/^facts$"},

@@ -1,0 +1,235 @@
+package benchmarkrun
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/discover"
+)
+
+// user is a pod that uses a claim and does not belong to the run.
+type user struct {
+	// pod is empty for a pod of another namespace: users who may read runs may not be allowed to see it.
+	pod  string
+	node string
+	// other is true if the pod uses the storage through another claim.
+	other bool
+}
+
+// users returns the pods that use claims of a run and do not belong to it, by claim.
+func (r *Reconciler) users(ctx context.Context, run *v1alpha1.BenchmarkRun, all []*usedClaim) (map[*usedClaim][]user, error) {
+	found := map[*usedClaim][]user{}
+	if len(all) == 0 {
+		return found, nil
+	}
+	same, err := r.sameVolumes(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	namespaces := map[string]bool{run.Namespace: true}
+	for _, others := range same {
+		for _, other := range others {
+			if r.watches(other.Namespace) {
+				namespaces[other.Namespace] = true
+			}
+		}
+	}
+	for namespace := range namespaces {
+		here := map[*usedClaim][]user{}
+		err := r.eachPod(ctx, namespace, func() { clear(here) }, func(pod *corev1.Pod) {
+			if !r.counts(ctx, run, pod) {
+				return
+			}
+			for _, one := range all {
+				switch {
+				case namespace == run.Namespace && uses(pod, one.claim.Name):
+					here[one] = append(here[one], user{pod: pod.Name, node: pod.Spec.NodeName})
+				case slices.ContainsFunc(same[one], func(key client.ObjectKey) bool { return key.Namespace == namespace && uses(pod, key.Name) }):
+					by := user{node: pod.Spec.NodeName, other: true}
+					if namespace == run.Namespace {
+						by.pod = pod.Name
+					}
+					here[one] = append(here[one], by)
+				}
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+		for one, by := range here {
+			found[one] = append(found[one], by...)
+		}
+	}
+	return found, nil
+}
+
+// eachPod calls show for every pod of a namespace, or for none if the operator may not list pods. begin has the same
+// meaning as for eachPage.
+func (r *Reconciler) eachPod(ctx context.Context, namespace string, begin func(), show func(*corev1.Pod)) error {
+	err := eachPage(ctx, r.direct, &corev1.PodList{}, begin, func(page *corev1.PodList) {
+		for i := range page.Items {
+			show(&page.Items[i])
+		}
+	}, client.InNamespace(namespace))
+	if err != nil && !apierrors.IsForbidden(err) {
+		return fmt.Errorf("list the pods of namespace %s: %w", namespace, err)
+	}
+	return nil
+}
+
+// counts reports whether a pod uses its volumes: it is on a node, has not ended, and is not a client of this run or of
+// a run that is over, whose agent has already left.
+func (r *Reconciler) counts(ctx context.Context, run *v1alpha1.BenchmarkRun, pod *corev1.Pod) bool {
+	if pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed || metav1.IsControlledBy(pod, run) {
+		return false
+	}
+	owner := metav1.GetControllerOf(pod)
+	if owner == nil || owner.Kind != v1alpha1.BenchmarkRunKind || owner.APIVersion != v1alpha1.GroupVersion.String() {
+		return true
+	}
+	var other v1alpha1.BenchmarkRun
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: pod.Namespace, Name: owner.Name}, &other)
+	return err == nil && other.UID == owner.UID && other.Status.EndTime == nil
+}
+
+// uses reports whether a pod uses a claim of its namespace.
+func uses(pod *corev1.Pod, claim string) bool {
+	return slices.ContainsFunc(pod.Spec.Volumes, func(volume corev1.Volume) bool {
+		return volume.PersistentVolumeClaim != nil && volume.PersistentVolumeClaim.ClaimName == claim ||
+			volume.Ephemeral != nil && pod.Name+"-"+volume.Name == claim
+	})
+}
+
+// sameVolumes returns the other claims on the same storage, according to their volumes. It returns none if the operator
+// may not list volumes.
+func (r *Reconciler) sameVolumes(ctx context.Context, all []*usedClaim) (map[*usedClaim][]client.ObjectKey, error) {
+	same := map[*usedClaim][]client.ObjectKey{}
+	if !slices.ContainsFunc(all, func(one *usedClaim) bool { return one.volume != nil }) {
+		return same, nil
+	}
+	_, err := r.eachVolume(ctx, func() { clear(same) }, func(other *corev1.PersistentVolume) {
+		if other.Spec.ClaimRef == nil || other.Status.Phase != corev1.VolumeBound {
+			return // a claim of that name has another volume, or none
+		}
+		key := client.ObjectKey{Namespace: other.Spec.ClaimRef.Namespace, Name: other.Spec.ClaimRef.Name}
+		for _, one := range all {
+			if one.volume != nil && one.volume.Name != other.Name && discover.Same(one.volume, other) {
+				same[one] = append(same[one], key)
+			}
+		}
+	})
+	return same, err
+}
+
+// eachVolume calls show for every volume of the cluster. listed is false if the operator may not list volumes. begin
+// has the same meaning as for eachPage.
+func (r *Reconciler) eachVolume(
+	ctx context.Context, begin func(), show func(*corev1.PersistentVolume),
+) (listed bool, err error) {
+	err = eachPage(ctx, r.direct, &corev1.PersistentVolumeList{}, begin, func(page *corev1.PersistentVolumeList) {
+		for i := range page.Items {
+			show(&page.Items[i])
+		}
+	})
+	if apierrors.IsForbidden(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("list the volumes of the cluster: %w", err)
+	}
+	return true, nil
+}
+
+// nodeOf returns the only node on which a claim is in use, or "" if there is none or more than one.
+func nodeOf(users []user) string {
+	node := ""
+	for _, one := range users {
+		switch {
+		case one.other:
+		case node == "":
+			node = one.node
+		case node != one.node:
+			return ""
+		}
+	}
+	return node
+}
+
+// checkIdle warns about claims that are in use, and refuses the run if their target requires them to be idle.
+func (c *claimed) checkIdle(all []*usedClaim, users map[*usedClaim][]user) {
+	for _, one := range all {
+		if len(users[one]) == 0 {
+			continue
+		}
+		by := formatUsers(users[one])
+		for _, want := range one.volumes {
+			message := fmt.Sprintf("claim %s (target %s, volume %s) is in use by %s", one.claim.Name, want.target.Name, want.volume.Name, by)
+			c.warnings = append(c.warnings, v1alpha1.NewWarning(v1alpha1.WarningVolumeInUse, v1alpha1.PhaseSteady,
+				message+": its load affects the results"))
+			if idle := want.target.RequireIdle; idle != nil && *idle && c.refusal == nil {
+				c.refusal = &decide.Failure{Reason: v1alpha1.ReasonVolumeInUse, Message: message +
+					", but requireIdle is true: stop it and request another run, or set requireIdle to false"}
+			}
+		}
+	}
+}
+
+// mostNamed is the maximum number of pods that a message names.
+const mostNamed = 3
+
+// formatUsers names the pods in the run's namespace. Of pods in other namespaces it only says that there is one.
+func formatUsers(users []user) string {
+	var pods []string
+	elsewhere := 0
+	for _, one := range users {
+		if one.pod == "" {
+			elsewhere++
+			continue
+		}
+		pods = append(pods, one.pod)
+	}
+	slices.Sort(pods)
+	pods = slices.Compact(pods)
+	var by []string
+	if more := len(pods) - mostNamed; more > 0 {
+		pods = append(pods[:mostNamed], fmt.Sprintf("%d more", more))
+	}
+	switch len(pods) {
+	case 0:
+	case 1:
+		by = append(by, "pod "+pods[0])
+	default:
+		by = append(by, "pods "+strings.Join(pods, ", "))
+	}
+	if elsewhere > 0 {
+		by = append(by, "another namespace")
+	}
+	return strings.Join(by, " and ")
+}
+
+// optional reads an object that may not exist, that the operator may not be allowed to read, or whose kind the cluster
+// does not have. why is set in the latter two cases.
+func (r *Reconciler) optional(ctx context.Context, name string, into client.Object) (found bool, why string, err error) {
+	err = r.direct.Get(ctx, client.ObjectKey{Name: name}, into)
+	switch {
+	case err == nil:
+		return true, "", nil
+	case apierrors.IsForbidden(err):
+		return false, "permission denied", nil
+	case meta.IsNoMatchError(err):
+		return false, "kind not available in this cluster", nil
+	case apierrors.IsNotFound(err):
+		return false, "", nil
+	}
+	return false, "", fmt.Errorf("read %s: %w", name, err)
+}

@@ -1,0 +1,95 @@
+package benchmarkrun
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/queue"
+	"github.com/storagebench/storagebench/internal/record"
+)
+
+// admitted holds the runs that this process has let begin and that have not ended. The cache may not show yet that they
+// have begun. The lock is held from the check for capacity until the run is added.
+type admitted struct {
+	mu   sync.Mutex
+	runs map[client.ObjectKey]queue.Run
+}
+
+func (a *admitted) forget(key client.ObjectKey) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.runs, key)
+}
+
+// awaitCapacity reports whether there is capacity for the clients of a run. If not, the run's status says what it waits
+// for, or the run fails because there can never be capacity.
+func (r *Reconciler) awaitCapacity(ctx context.Context, run *v1alpha1.BenchmarkRun) (bool, ctrl.Result, error) {
+	r.admitted.mu.Lock()
+	capacity, err := r.capacity(ctx, run)
+	r.admitted.mu.Unlock()
+	switch {
+	case err != nil:
+		return false, ctrl.Result{}, err
+	case capacity.Fits():
+		return true, ctrl.Result{}, nil
+	case capacity.NeverFits():
+		result, err := r.withdraw(ctx, run, decide.Failure{Reason: v1alpha1.ReasonInvalidWorkload, Message: capacity.Message()})
+		return false, result, err
+	}
+	before := run.DeepCopy()
+	record.Waiting(run, true, v1alpha1.ReasonWaitsForClients, capacity.Message(), time.Now())
+	if err := r.store(ctx, before, run); err != nil {
+		result, err := retryConflict(err, "record that the run waits for free clients")
+		return false, result, err
+	}
+	r.sendEvents(run, before)
+	return false, ctrl.Result{RequeueAfter: queueBeat}, nil
+}
+
+// takeCapacity reports whether there is still capacity for the clients of a run that is to begin, and takes it.
+// admitted.forget gives it back.
+func (r *Reconciler) takeCapacity(ctx context.Context, run *v1alpha1.BenchmarkRun) (bool, error) {
+	r.admitted.mu.Lock()
+	defer r.admitted.mu.Unlock()
+	capacity, err := r.capacity(ctx, run)
+	if err != nil || !capacity.Fits() {
+		return false, err
+	}
+	taken := described(run)
+	taken.State = queue.Live
+	r.admitted.runs[client.ObjectKeyFromObject(run)] = taken
+	return true, nil
+}
+
+// capacity returns the capacity for the clients of a run. Callers hold admitted.mu.
+func (r *Reconciler) capacity(ctx context.Context, run *v1alpha1.BenchmarkRun) (queue.Capacity, error) {
+	var list v1alpha1.BenchmarkRunList
+	// The runs are only read, so they need not be copied.
+	if err := r.client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return queue.Capacity{}, fmt.Errorf("list the runs: %w", err)
+	}
+	var others []queue.Run
+	for i := range list.Items {
+		other := &list.Items[i]
+		_, counted := r.admitted.runs[client.ObjectKeyFromObject(other)]
+		waits := meta.FindStatusCondition(other.Status.Conditions, v1alpha1.ConditionWaiting)
+		switch {
+		case counted, other.Status.EndTime != nil:
+		case other.Status.StartTime != nil,
+			waits != nil && waits.Reason == v1alpha1.ReasonWaitsForClients && other.DeletionTimestamp.IsZero():
+			others = append(others, described(other))
+		}
+	}
+	for _, other := range r.admitted.runs {
+		others = append(others, other)
+	}
+	return r.options.Limits.CapacityFor(described(run), others), nil
+}

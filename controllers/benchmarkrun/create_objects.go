@@ -1,0 +1,265 @@
+package benchmarkrun
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/agent"
+	"github.com/storagebench/storagebench/internal/dataset"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/identity"
+	"github.com/storagebench/storagebench/internal/objects"
+)
+
+const (
+	// parallelCreates is the number of clients that are created in parallel. Each takes two requests.
+	parallelCreates = 8
+	// maxCreates is the maximum number of objects that one reconcile creates, so that other runs get their turn.
+	maxCreates = 64
+)
+
+// populate creates the objects that the run needs and does not have yet, unless the run is ending, and reports whether
+// there are more to create at once. If an object cannot be created, the error is recorded as the reason for the missing
+// client, and the creation is retried at the next beat.
+func (r *Reconciler) populate(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, seen observation) (more bool, err error) {
+	if ending(run) || !run.DeletionTimestamp.IsZero() {
+		return false, nil
+	}
+	var absent []decide.ClientKey
+	for _, key := range s.order {
+		if m := s.members[key]; !m.lost && !m.served {
+			absent = append(absent, key)
+		}
+	}
+	if len(absent) == 0 {
+		return false, nil
+	}
+	left, err := r.makeCommon(ctx, s, maxCreates)
+	if err != nil {
+		for _, key := range absent {
+			s.members[key].why = err.Error()
+		}
+		return false, ignoreRefusal(err)
+	}
+	if len(s.common) > 0 {
+		return true, nil
+	}
+	const each = 2 // a pod and its Secret
+	batch := absent[:min(len(absent), left/each)]
+	slots := make(chan struct{}, parallelCreates)
+	problems := make([]error, len(batch))
+	var workers sync.WaitGroup
+	for i, key := range batch {
+		workers.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			m := s.members[key]
+			if problems[i] = r.makeClient(ctx, run, s, m, seen.pods); problems[i] != nil {
+				m.why = problems[i].Error()
+			}
+		})
+	}
+	workers.Wait()
+	served := 0
+	for i, key := range batch {
+		problems[i] = ignoreRefusal(problems[i])
+		if s.members[key].served {
+			served++
+		}
+	}
+	return served == len(batch) && len(batch) < len(absent), errors.Join(problems...)
+}
+
+// ending reports whether the run creates no more objects.
+func ending(run *v1alpha1.BenchmarkRun) bool {
+	return finishing(run) || run.Status.EndTime != nil ||
+		meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionFailed)
+}
+
+// ignoreRefusal drops errors that an immediate retry cannot fix: a quota, Pod Security, a namespace that is being
+// deleted. They are reported in the status and retried at the next beat.
+func ignoreRefusal(err error) error {
+	if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsNotFound(err) || errors.Is(err, errNotOurs) {
+		return nil
+	}
+	return err
+}
+
+// errNotOurs is wrapped by the error for a required name that is taken by an object which the operator did not create.
+var errNotOurs = errors.New("an object with this name exists that this operator did not create: delete it")
+
+// commonOf returns the objects that all clients of a run share, in order of creation.
+func (r *Reconciler) commonOf(run *v1alpha1.BenchmarkRun) []client.Object {
+	all := []client.Object{objects.NetworkPolicy(r.options.Settings, run)}
+	for _, claim := range objects.Claims(run) {
+		all = append(all, claim)
+	}
+	return all
+}
+
+// makeCommon creates at most that number of the objects that all clients share, and returns how many more may be
+// created.
+func (r *Reconciler) makeCommon(ctx context.Context, s *session, most int) (left int, err error) {
+	for left = most; left > 0 && len(s.common) > 0; left-- {
+		object := s.common[0]
+		kind := object.GetObjectKind().GroupVersionKind().Kind
+		if _, err := r.ensure(ctx, object); err != nil {
+			return 0, fmt.Errorf("create %s %s: %w", kind, object.GetName(), err)
+		}
+		s.common = slices.Delete(s.common, 0, 1)
+	}
+	return left, nil
+}
+
+// ensure creates an object, or verifies that the operator has made the existing object of that name for the same owner.
+// It reports whether this call has created it.
+func (r *Reconciler) ensure(ctx context.Context, object client.Object) (created bool, err error) {
+	owner := object.GetOwnerReferences()[0].UID
+	if err := r.addProof(object, owner); err != nil {
+		return false, err
+	}
+	there, ok := object.DeepCopyObject().(client.Object)
+	if !ok {
+		return false, fmt.Errorf("%T is not an object", object)
+	}
+	err = r.client.Create(ctx, object)
+	if !apierrors.IsAlreadyExists(err) {
+		return err == nil, err
+	}
+	if err := r.direct.Get(ctx, client.ObjectKeyFromObject(object), there); err != nil {
+		return false, err
+	}
+	if !r.hasProof(there, owner) {
+		return false, errNotOurs
+	}
+	object.SetUID(there.GetUID())
+	return false, nil
+}
+
+func ownedBy(object metav1.Object, uid types.UID) bool {
+	for _, reference := range object.GetOwnerReferences() {
+		if reference.UID == uid {
+			return true
+		}
+	}
+	return false
+}
+
+// makeClient creates the pod of a client and the Secret with its identity, unless they exist.
+func (r *Reconciler) makeClient(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, m *member, pods map[string]*corev1.Pod) error {
+	pod := pods[objects.PodName(run, m.pod)]
+	if pod == nil {
+		if m.uid != "" {
+			return nil
+		}
+		if before := formerPod(run, m, pods); before != nil {
+			m.why = fmt.Sprintf("waiting for deletion of the previous pod %s (node %s)", before.Name, before.Spec.NodeName)
+			return r.remove(ctx, before)
+		}
+		pod = objects.Pod(r.options.Settings, run, m.pod, s.storage(m.pod.Target))
+		created, err := r.ensure(ctx, pod)
+		if err != nil {
+			return fmt.Errorf("create pod %s: %w", pod.Name, err)
+		}
+		m.uid, m.noSecret = pod.UID, created
+	}
+	config, err := agentConfig(run, s, m.pod)
+	if err != nil {
+		return err
+	}
+	secret := objects.Secret(pod, config)
+	// The operator creates Secrets but never reads them. An existing Secret is from an earlier try; if it is from
+	// someone else, its agent cannot authenticate.
+	err = r.client.Create(ctx, secret)
+	switch {
+	case apierrors.IsAlreadyExists(err) && m.noSecret:
+		return fmt.Errorf("create Secret %s: %w", secret.Name, errNotOurs)
+	case err != nil && !apierrors.IsAlreadyExists(err):
+		m.noSecret = m.noSecret && ignoreRefusal(err) == nil
+		return fmt.Errorf("create Secret %s: %w", secret.Name, err)
+	}
+	m.served = true
+	return nil
+}
+
+// formerPod returns a pod of the same client that must be gone before its replacement is created, or nil.
+func formerPod(run *v1alpha1.BenchmarkRun, m *member, pods map[string]*corev1.Pod) *corev1.Pod {
+	for attempt := m.pod.Attempt - 1; attempt > 0; attempt-- {
+		former := m.pod
+		former.Attempt = attempt
+		pod := pods[objects.PodName(run, former)]
+		if pod == nil || pod.DeletionTimestamp != nil && len(pod.Finalizers) > 0 && endedOnly(pod) != nil {
+			// A pod that has ended may be kept by a finalizer, such as Kueue's, until its replacement exists.
+			continue
+		}
+		return pod
+	}
+	return nil
+}
+
+// remove deletes exactly this object: its UID is a precondition.
+func (r *Reconciler) remove(ctx context.Context, object client.Object) error {
+	if !object.GetDeletionTimestamp().IsZero() {
+		return nil
+	}
+	uid := object.GetUID()
+	err := r.client.Delete(ctx, object, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}
+
+// agentConfig returns everything that an agent needs to know before the operator connects, as JSON.
+func agentConfig(run *v1alpha1.BenchmarkRun, s *session, client objects.Client) ([]byte, error) {
+	bundle, err := s.authority.Client(client.Target, client.Index)
+	if err != nil {
+		return nil, fmt.Errorf("create the identity of client %s/%d: %w", client.Target, client.Index, err)
+	}
+	config := configOf(run, s.plan.DatasetHash, client, bundle, s.storage(client.Target))
+	config.Installation = s.installation
+	return json.Marshal(config)
+}
+
+func configOf(run *v1alpha1.BenchmarkRun, datasetHash string, client objects.Client, bundle identity.Bundle, on objects.Storage) agent.Config {
+	config := agent.Config{
+		RunUID:        string(run.UID),
+		RunName:       run.Name,
+		Target:        client.Target,
+		Client:        client.Index,
+		Listen:        fmt.Sprintf(":%d", objects.Port(run, client)),
+		Identity:      bundle,
+		Benchmark:     run.Spec.BenchmarkRef.Name,
+		BenchmarkUID:  run.Spec.BenchmarkRef.UID,
+		DatasetHash:   datasetHash,
+		OrphanTimeout: parseOrMax(run.Spec.Run.OrphanTimeout),
+	}
+	for _, target := range run.Spec.Run.Targets {
+		if target.Name != client.Target {
+			continue
+		}
+		config.KeepData = target.DataPolicy == v1alpha1.DataRetain
+		for _, volume := range target.Volumes {
+			if slices.Contains(on.Devices, volume.Name) {
+				config.Volumes = append(config.Volumes, agent.VolumeConfig{Name: volume.Name, Path: objects.DevicePath(volume.Name), Device: true})
+				continue
+			}
+			config.Volumes = append(config.Volumes, agent.VolumeConfig{
+				Name: volume.Name, Path: objects.VolumePath(volume.Name), Folder: target.Path, ReadOnly: slices.Contains(on.ReadOnly, volume.Name),
+				Expect: dataset.Expectation{MustBeMountPoint: true, NotRootFilesystem: true}})
+		}
+	}
+	return config
+}

@@ -1,0 +1,153 @@
+package benchmarkrun
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/objects"
+)
+
+// TestProof: a proof holds for an object of that kind, that name and that owner, of this operator.
+func TestProof(t *testing.T) {
+	r, another := offline(t, interceptor.Funcs{}), offline(t, interceptor.Funcs{})
+	pod := func(name string, owner types.UID) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{{UID: owner}}}}
+	}
+	own := pod("run-data-0-1", "run")
+	must(t, r.addProof(own, "run"))
+	copied := func(to client.Object) client.Object {
+		to.SetAnnotations(own.Annotations)
+		return to
+	}
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: pod("run-data-0-1", "run").ObjectMeta}
+	for name, c := range map[string]struct {
+		object client.Object
+		owner  types.UID
+		want   bool
+	}{
+		"its own":              {own, "run", true},
+		"none":                 {pod("run-data-0-1", "run"), "run", false},
+		"of another name":      {copied(pod("run-data-0-2", "run")), "run", false},
+		"of another owner":     {copied(pod("run-data-0-1", "other")), "other", false},
+		"without that owner":   {copied(pod("run-data-0-1", "other")), "run", false},
+		"of another kind":      {copied(claim), "run", false},
+		"copied to a like pod": {copied(pod("run-data-0-1", "run")), "run", true},
+	} {
+		if got := r.hasProof(c.object, c.owner); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+	if another.hasProof(own, "run") {
+		t.Error("another operator's key proves it too")
+	}
+}
+
+// TestPodCopied: a pod that takes the place of the one that this operator knows is another pod, even with its proof.
+func TestPodCopied(t *testing.T) {
+	r := offline(t, interceptor.Funcs{})
+	run := crowded(t, "run", crowd("claim", 1, 1))
+	s := r.resumed(t, run)
+	m := s.members[s.order[0]]
+	m.uid = "known"
+	copied := objects.Pod(r.options.Settings, run, m.pod, objects.Storage{})
+	copied.UID, copied.Status.PodIP = "copied", "127.0.0.1"
+	must(t, r.addProof(copied, run.UID))
+	pods := map[string]*corev1.Pod{}
+	for _, pod := range r.ownPods(run, s, []corev1.Pod{*copied}) {
+		pods[pod.Name] = &pod
+	}
+	must(t, r.look(t.Context(), run, s, m, pods))
+	if facts := s.conductor.Clients()[0]; !m.lost || m.connected || !strings.Contains(facts.Message, "deleted and recreated") {
+		t.Errorf("lost %t, connected %t: %s", m.lost, m.connected, facts.Message)
+	}
+}
+
+// madeBefore is a pod that an editor makes under the name of a run's client, as like it as they can.
+func (w *world) madeBefore(run *v1alpha1.BenchmarkRun) *corev1.Pod {
+	w.Helper()
+	pod := objects.Pod(objects.Settings{AgentImage: "own:1", FioImage: "own:1"}, run, objects.Client{Target: "data", Index: 0, Attempt: 1}, objects.Storage{})
+	pod.Annotations[v1alpha1.AnnotationProof] = "made-up"
+	must(w.T, api.Create(w.Context(), pod))
+	return pod
+}
+
+// waitsFor waits until the run says that an object is in its way.
+func (w *world) waitsFor(run *v1alpha1.BenchmarkRun, object string) {
+	w.Helper()
+	want := "make " + object + ": an object with this name exists that this operator did not create: delete it"
+	w.until(run, "waiting for "+object, func() bool { return strings.Contains(run.Status.Message, want) })
+}
+
+// TestPodMadeBefore: a pod that someone has made under the name of a client, with the run as its owner, gets no
+// identity. The run names it, and goes on when it is gone.
+func TestPodMadeBefore(t *testing.T) {
+	t.Parallel()
+	w := newQuietWorld(t)
+	w.runPods()
+	run := w.start(brief())
+	foreign := w.madeBefore(run)
+	w.operate()
+	t.Cleanup(func() { w.stop() })
+	w.waitsFor(run, "pod run-data-0-1")
+	secret := &corev1.Secret{}
+	if err := api.Get(t.Context(), client.ObjectKeyFromObject(foreign), secret); !apierrors.IsNotFound(err) {
+		t.Errorf("the pod of somebody else got a Secret: %v", err)
+	}
+	must(t, api.Get(t.Context(), client.ObjectKeyFromObject(foreign), foreign))
+	if !foreign.DeletionTimestamp.IsZero() {
+		t.Error("the pod of somebody else was deleted")
+	}
+	// Another operator believes it no more than the first one did.
+	w.stop()
+	w.operate()
+	w.waitsFor(run, "pod run-data-0-1")
+	must(t, api.Delete(t.Context(), foreign, client.GracePeriodSeconds(0)))
+	w.until(run, "over", over(run))
+	if !is(run, v1alpha1.ConditionComplete, metav1.ConditionTrue) {
+		t.Errorf("conditions %+v", run.Status.Conditions)
+	}
+	w.clean()
+}
+
+// TestSecretMadeBefore: a Secret that someone has made under the name of a client's is not taken for the operator's.
+func TestSecretMadeBefore(t *testing.T) {
+	t.Parallel()
+	w := newQuietWorld(t)
+	run := w.start(brief())
+	foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "run-data-0-1"}, Data: map[string][]byte{objects.ConfigKey: []byte("{}")}}
+	must(t, api.Create(t.Context(), foreign))
+	w.operate()
+	t.Cleanup(func() { w.stop() })
+	w.waitsFor(run, "Secret run-data-0-1")
+	must(t, api.Delete(t.Context(), foreign))
+	w.runPods()
+	w.until(run, "over", over(run))
+	if !is(run, v1alpha1.ConditionComplete, metav1.ConditionTrue) {
+		t.Errorf("conditions %+v", run.Status.Conditions)
+	}
+}
+
+// TestPolicyMadeBefore: a NetworkPolicy that someone has made under the run's name is not taken for the operator's, so
+// that no client listens behind it.
+func TestPolicyMadeBefore(t *testing.T) {
+	t.Parallel()
+	w := newQuietWorld(t)
+	run := w.start(brief())
+	foreign := objects.NetworkPolicy(objects.Settings{}, run)
+	foreign.Spec.Ingress[0].From = nil
+	must(t, api.Create(t.Context(), foreign))
+	w.operate()
+	t.Cleanup(func() { w.stop() })
+	w.waitsFor(run, "NetworkPolicy run")
+	if pods := w.podsOf(run); len(pods) > 0 {
+		t.Errorf("%d pods were made", len(pods))
+	}
+}

@@ -1,0 +1,92 @@
+package benchmarkrun
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/record"
+)
+
+const (
+	// progressInterval is the interval at which the status reports the progress of a step. Each report is a write to
+	// the API server.
+	progressInterval = 3 * time.Second
+	// maxMessage is the API's limit of status.message.
+	maxMessage = 2048
+)
+
+// updateProgress sets the stage and the message, which show what the run is waiting for or how far its step is.
+func updateProgress(run *v1alpha1.BenchmarkRun, s *session, seen observation) {
+	if run.Status.Stage == v1alpha1.StageFinishing || seen.snapshot.Failure != nil || seen.snapshot.Cancel != nil {
+		return
+	}
+	if absent := unconnectedClients(seen.snapshot.Clients); absent != "" {
+		if run.Status.Stage != v1alpha1.StageRunning && run.Status.Stage != v1alpha1.StageQueued {
+			run.Status.Stage = v1alpha1.StageMeeting
+		}
+		run.Status.Message = v1alpha1.Truncate(absent, maxMessage)
+		return
+	}
+	if time.Since(s.progressReportedAt) < progressInterval {
+		return
+	}
+	if message := progress(run, s); message != "" {
+		s.progressReportedAt = time.Now()
+		run.Status.Message = message
+	}
+}
+
+// unconnectedClients counts the clients that are not connected by reason, and names the first client of each reason.
+func unconnectedClients(clients []decide.Client) string {
+	const named = 2
+	var reasons []string
+	waiting, absent := map[string][]string{}, 0
+	for _, client := range clients {
+		if client.Connection != decide.Connecting {
+			continue
+		}
+		if waiting[client.Message] == nil {
+			reasons = append(reasons, client.Message)
+		}
+		waiting[client.Message] = append(waiting[client.Message], client.Key.String())
+		absent++
+	}
+	if absent == 0 {
+		return ""
+	}
+	slices.SortStableFunc(reasons, func(a, b string) int { return cmp.Compare(len(waiting[b]), len(waiting[a])) })
+	for i, reason := range reasons {
+		reasons[i] = fmt.Sprintf("%s (%s)", reason, measure.FormatList(waiting[reason], named))
+	}
+	return fmt.Sprintf("waiting for %d of %d clients: %s", absent, len(clients), strings.Join(reasons, "; "))
+}
+
+// progress returns how far the live step is, and records its live figures. It returns "" if no step is running.
+func progress(run *v1alpha1.BenchmarkRun, s *session) string {
+	for _, fact := range run.Status.Steps {
+		if fact.State != v1alpha1.StepRunning || fact.EndTime != nil || fact.StartTime == nil {
+			continue
+		}
+		elapsed := s.now().Sub(fact.StartTime.Time)
+		if elapsed < time.Second {
+			return ""
+		}
+		attempt := decide.Attempt{Step: fact.ID, Number: int(fact.Attempt)}
+		bytesPerSecond, iops := s.conductor.Rate(attempt)
+		step := s.plan.Step(fact.ID)
+		record.Live(run, step, attempt, s.conductor.Doing(attempt), s.now())
+		text := fmt.Sprintf("%s: %s%s", step.Label(), elapsed.Round(time.Second), step.Whole())
+		if step.Purpose == plan.Idle {
+			return text
+		}
+		return fmt.Sprintf("%s, %.1f MB/s, %.0f IOPS", text, bytesPerSecond/1e6, iops)
+	}
+	return ""
+}

@@ -1,0 +1,130 @@
+package benchmarkrun
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/claims"
+	"github.com/storagebench/storagebench/internal/conductor"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/objects"
+	"github.com/storagebench/storagebench/internal/plan"
+)
+
+// finishing reports whether the agents have been, or are about to be, told to clean up.
+func finishing(run *v1alpha1.BenchmarkRun) bool {
+	return leaving(run) != nil
+}
+
+// finishOptions returns the data that the agents of a target remove: their own and, if the clients share the volume,
+// the data of lost clients.
+func (s *session) finishOptions(target v1alpha1.Target, remove bool) conductor.FinishOptions {
+	options := conductor.FinishOptions{RemoveData: remove, OrphanedData: s.orphansOf(target)}
+	if !remove || !plan.Shared(&target) {
+		return options
+	}
+	var lost []int
+	for _, key := range s.of(target.Name) {
+		if s.members[key].lost {
+			lost = append(lost, key.Index)
+		}
+	}
+	options.AlsoRemove = func(decide.ClientKey) []int { return lost }
+	return options
+}
+
+// remainingData returns the directories that no agent has confirmed as removed. A client whose agent never answered has
+// created none, and a claim that is deleted with the run takes its data with it.
+func remainingData(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.DataLeft {
+	var left []v1alpha1.DataLeft
+	for _, target := range run.Spec.Run.Targets {
+		if target.DataPolicy == v1alpha1.DataRetain || deletedWithRun(target) {
+			continue
+		}
+		tidied := false
+		for _, key := range s.of(target.Name) {
+			answer := s.answer(key)
+			tidied = tidied || answer.GetDataRemoved()
+		}
+		for _, key := range s.of(target.Name) {
+			if why := whyLeft(s, key, tidied && plan.Shared(&target)); why != "" {
+				left = append(left, eachVolume(target, s.storage(target.Name), v1alpha1.DataLeft{
+					Target: target.Name,
+					Path:   dataPath(run, target, s.plan.DatasetHash, key.Index),
+					Reason: why,
+				})...)
+			}
+		}
+	}
+	return left
+}
+
+// eachVolume returns left once for every volume of a target that keeps directories. A raw device and a read-only volume
+// have none, and nothing remains on a volume whose claim is deleted with the run.
+func eachVolume(target v1alpha1.Target, on objects.Storage, left v1alpha1.DataLeft) []v1alpha1.DataLeft {
+	var all []v1alpha1.DataLeft
+	for _, volume := range target.Volumes {
+		if claimDeletedWithRun(volume) || slices.Contains(on.Devices, volume.Name) || slices.Contains(on.ReadOnly, volume.Name) {
+			continue
+		}
+		left.Volume = volume.Name
+		all = append(all, left)
+	}
+	return all
+}
+
+// whyLeft returns why a client's data may still exist, or "" if it does not. byOthers is true if another client on the
+// same volume has removed what lost clients left.
+func whyLeft(s *session, key decide.ClientKey, byOthers bool) string {
+	m, answer := s.members[key], s.answer(key)
+	switch {
+	case answer.GetProblem() != "":
+		return answer.GetProblem()
+	case answer != nil, m.tidy, !m.met:
+		return ""
+	case m.lost && byOthers:
+		return ""
+	}
+	return fmt.Sprintf("client %s was lost before it confirmed that its data was removed", key)
+}
+
+// unconfirmedData returns the directories of a run that could not be conducted to its end. Its agents are told to exit
+// and remove their data, but the operator does not see whether they do. Agents create directories only for a step, and
+// each step is recorded before they load it.
+func unconfirmedData(run *v1alpha1.BenchmarkRun) []v1alpha1.DataLeft {
+	if len(run.Status.Steps) == 0 {
+		return nil
+	}
+	var left []v1alpha1.DataLeft
+	for _, target := range run.Spec.Run.Targets {
+		if target.DataPolicy == v1alpha1.DataRetain || deletedWithRun(target) {
+			continue
+		}
+		left = append(left, eachVolume(target, objects.Storage{}, v1alpha1.DataLeft{
+			Target: target.Name,
+			Path:   path.Join("/", target.Path, v1alpha1.DataDirectory, run.Spec.BenchmarkRef.UID),
+			Reason: "its agents should have removed it when their pods were deleted, but the operator has no confirmation",
+		})...)
+	}
+	return left
+}
+
+// deletedWithRun reports whether all volumes of a target are deleted with the run.
+func deletedWithRun(target v1alpha1.Target) bool {
+	return !slices.ContainsFunc(target.Volumes, func(volume v1alpha1.Volume) bool { return !claimDeletedWithRun(volume) })
+}
+
+// claimDeletedWithRun reports whether a volume is deleted with the run, because its claim is. An existing volume may
+// stay when its claim is deleted.
+func claimDeletedWithRun(volume v1alpha1.Volume) bool {
+	template := volume.ClaimTemplate
+	return template != nil && template.Lifetime != v1alpha1.ClaimForBenchmark && !claims.AllowsExisting(template)
+}
+
+// dataPath returns a client's directory, from the root of its volume.
+func dataPath(run *v1alpha1.BenchmarkRun, target v1alpha1.Target, datasetHash string, index int) string {
+	return path.Join("/", target.Path, v1alpha1.DataDirectory, run.Spec.BenchmarkRef.UID, datasetHash, "client-"+strconv.Itoa(index))
+}

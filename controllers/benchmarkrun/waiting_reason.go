@@ -1,0 +1,198 @@
+package benchmarkrun
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/conductor"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/objects"
+	"github.com/storagebench/storagebench/internal/version"
+)
+
+const (
+	// eventReadInterval is the interval at which the events of pods that do not start are read.
+	eventReadInterval = 5 * time.Second
+	// maxEventReads is the number of pods whose events are read at a time, so that a run of many clients leaves request
+	// quota for other runs.
+	maxEventReads = 8
+)
+
+// explain sets the message of clients that are not connected yet to the reason that the cluster gives.
+func (r *Reconciler) explain(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, pods map[string]*corev1.Pod, clients []decide.Client) {
+	asks := 0
+	if time.Since(s.eventsReadAt) > eventReadInterval {
+		asks = maxEventReads
+	}
+	for i := range clients {
+		if clients[i].Connection != decide.Connecting {
+			continue
+		}
+		m := s.members[clients[i].Key]
+		pod := pods[objects.PodName(run, m.pod)]
+		switch {
+		case pod == nil:
+			// If the pod could not be created, m.why already holds the reason.
+		case pod.Status.Phase == corev1.PodRunning:
+			// The pod is running, so the conductor's message about its agent is newer.
+			m.why = ""
+		default:
+			why, enough := waiting(pod, run)
+			if !enough && asks > 0 {
+				asks--
+				s.eventsReadAt = time.Now()
+				why = cmp.Or(r.lastWarning(ctx, run, pod), why)
+			} else if !enough {
+				why = cmp.Or(m.why, why)
+			}
+			m.why = why
+		}
+		if m.why != "" {
+			clients[i].Message = conductor.Printable(m.why)
+		}
+	}
+}
+
+// waiting returns why a pod is not running, from its status. enough is true if the status alone explains it; otherwise
+// why only describes how far the start of the pod is.
+func waiting(pod *corev1.Pod, run *v1alpha1.BenchmarkRun) (why string, enough bool) {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
+			return fmt.Sprintf("%s: %s%s", condition.Reason, condition.Message, spreadHint(run, condition.Message)), !aboutClaims(condition.Message)
+		}
+	}
+	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		if state := status.State.Waiting; state != nil && state.Reason != "" &&
+			state.Reason != "PodInitializing" && state.Reason != "ContainerCreating" {
+			return strings.TrimSuffix(fmt.Sprintf("%s: %s", state.Reason, state.Message), ": ") + imageHint(state.Message), true
+		}
+	}
+	return fmt.Sprintf("pod is %s on node %s", pod.Status.Phase, cmp.Or(pod.Spec.NodeName, "(none yet)")), false
+}
+
+// imageHint returns advice for a pull of an image that is in no registry.
+func imageHint(message string) string {
+	if !strings.Contains(message, version.Registry+"/") {
+		return ""
+	}
+	return fmt.Sprintf(" (images of %s are not in a registry: load them onto every node, or push them with `make push "+
+		"REGISTRY=...` and install with the printed values)", version.Registry)
+}
+
+func aboutClaims(message string) bool { return strings.Contains(message, "PersistentVolumeClaims") }
+
+// spreadHint returns advice for a cluster with too few nodes.
+func spreadHint(run *v1alpha1.BenchmarkRun, message string) string {
+	if run.Spec.Run.Clients.Spread != v1alpha1.SpreadOnePerNode || !strings.Contains(message, "anti-affinity") {
+		return ""
+	}
+	return fmt.Sprintf(" (spec.run.clients.spread is OnePerNode, which needs %d free nodes; Any lets clients share nodes)",
+		int(run.Spec.Run.Clients.Count)*len(run.Spec.Run.Targets))
+}
+
+// lastWarning returns the cluster's report about an unbound claim of the pod, or else the newest warning about the pod
+// itself. The event of a claim says what is wrong with it; that of the pod only says that the claim is not bound. It
+// returns "" if there is neither or the events cannot be read.
+func (r *Reconciler) lastWarning(ctx context.Context, run *v1alpha1.BenchmarkRun, pod *corev1.Pod) string {
+	for _, volume := range pod.Spec.Volumes {
+		if volume.PersistentVolumeClaim == nil {
+			continue
+		}
+		var claim corev1.PersistentVolumeClaim
+		key := client.ObjectKey{Namespace: run.Namespace, Name: volume.PersistentVolumeClaim.ClaimName}
+		if err := r.direct.Get(ctx, key, &claim); err != nil || claim.Status.Phase == corev1.ClaimBound {
+			continue
+		}
+		if why := aboutClaim(&claim, r.newestEvent(ctx, run.Namespace, claim.UID)); why != "" {
+			return why
+		}
+	}
+	if event := r.newestEvent(ctx, run.Namespace, pod.UID); event != nil && event.Type == corev1.EventTypeWarning {
+		return fmt.Sprintf("%s: %s", event.Reason, event.Message)
+	}
+	return ""
+}
+
+// aboutClaim describes an unbound claim with its newest event, or that its volume is lost. It returns "" if there is
+// neither.
+func aboutClaim(claim *corev1.PersistentVolumeClaim, event *corev1.Event) string {
+	subject := fmt.Sprintf("claim %s is %s", claim.Name, cmp.Or(claim.Status.Phase, corev1.ClaimPending))
+	if claim.Spec.StorageClassName != nil && *claim.Spec.StorageClassName != "" {
+		subject = fmt.Sprintf("%s (class %s)", subject, *claim.Spec.StorageClassName)
+	}
+	switch {
+	case event != nil:
+		return fmt.Sprintf("%s: %s: %s", subject, event.Reason, event.Message)
+	case claim.Status.Phase == corev1.ClaimLost:
+		return subject + ": its volume is lost"
+	}
+	return ""
+}
+
+// newestEvent returns the newest warning about an object, or its newest event if there is no warning. It returns nil if
+// there are no events or they cannot be read: the message only informs, and no decision depends on it.
+func (r *Reconciler) newestEvent(ctx context.Context, namespace string, uid types.UID) *corev1.Event {
+	var list corev1.EventList
+	err := r.direct.List(ctx, &list, client.InNamespace(namespace),
+		client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector("involvedObject.uid", string(uid))})
+	if err != nil {
+		return nil
+	}
+	warns := func(e *corev1.Event) bool { return e.Type == corev1.EventTypeWarning }
+	var newest *corev1.Event
+	for i := range list.Items {
+		event := &list.Items[i]
+		if newest == nil || warns(event) && !warns(newest) || warns(event) == warns(newest) && eventTime(event).After(eventTime(newest)) {
+			newest = event
+		}
+	}
+	return newest
+}
+
+func eventTime(event *corev1.Event) time.Time {
+	switch {
+	case event.Series != nil:
+		return event.Series.LastObservedTime.Time
+	case !event.LastTimestamp.IsZero():
+		return event.LastTimestamp.Time
+	case !event.EventTime.IsZero():
+		return event.EventTime.Time
+	}
+	return event.CreationTimestamp.Time
+}
+
+// exitReason returns why a pod ended.
+func exitReason(pod *corev1.Pod) string {
+	var words []string
+	if pod.Status.Reason != "" || pod.Status.Message != "" {
+		words = append(words, strings.Trim(pod.Status.Reason+": "+pod.Status.Message, ": "))
+	}
+	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		ended := status.State.Terminated
+		if ended == nil || ended.ExitCode == 0 && ended.Reason == "Completed" {
+			continue
+		}
+		said := fmt.Sprintf("container %s: exit code %d", status.Name, ended.ExitCode)
+		if ended.Reason != "" {
+			said += " (" + ended.Reason + ")"
+		}
+		if message := strings.TrimSpace(ended.Message); message != "" {
+			said += ": " + message
+		}
+		words = append(words, said)
+	}
+	if len(words) == 0 {
+		return "phase " + string(pod.Status.Phase)
+	}
+	return strings.Join(words, "; ")
+}

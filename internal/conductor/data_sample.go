@@ -1,0 +1,17 @@
+package conductor
+
+import (
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/engine"
+)
+
+// dataSampleOf translates the agent's report on the user data that the load imitates (compressLike); nil if
+// implausible.
+func dataSampleOf(reported *agentapi.DataSample) *engine.DataSample {
+	const most = 1 << 40
+	if reported == nil || reported.GetFiles() > most || reported.GetBytes() > most || reported.GetRatioMilli() < 500 || reported.GetRatioMilli() > 1_000_000 ||
+		reported.GetPercent() < 0 || reported.GetPercent() > 100 {
+		return nil
+	}
+	return &engine.DataSample{Files: reported.GetFiles(), Bytes: reported.GetBytes(), RatioMilli: reported.GetRatioMilli(), Percent: int(reported.GetPercent())}
+}

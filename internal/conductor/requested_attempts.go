@@ -1,0 +1,93 @@
+package conductor
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/plan"
+)
+
+// interest is how much the conductor keeps of an agent's reports about an attempt.
+type interest int
+
+const (
+	// unrequested attempts are dropped: the agent was never asked for them.
+	unrequested interest = iota
+	// past attempts are recorded or were repeated: only their progress and their share of the totals are kept.
+	past
+	// current attempts are kept completely until they are forgotten.
+	current
+)
+
+// maxUnrecorded is how many attempts may be missing from the records with which a conductor starts. Records from a
+// cache can be one write old, and an attempt takes several writes.
+const maxUnrecorded = 1
+
+// requested holds the attempts that the clients of a run have been asked for.
+type requested struct {
+	mu    sync.Mutex
+	steps map[string]*requestedStep
+}
+
+type requestedStep struct {
+	// takes reports whether a client takes part in the step.
+	takes func(decide.ClientKey) bool
+	// newest is the newest attempt that a client was asked for; recorded is the newest one with a recorded result.
+	newest, recorded int
+}
+
+// newRequested returns the attempts that earlier conductors may have asked for: every step of the plan, and the
+// recorded attempts.
+func newRequested(steps []plan.Step, records map[string]decide.Record) *requested {
+	a := &requested{steps: map[string]*requestedStep{}}
+	for _, step := range steps {
+		made := &requestedStep{newest: 1 + maxUnrecorded, takes: func(key decide.ClientKey) bool {
+			return slices.Contains(step.Targets, key.Target) && key.Index < step.Clients
+		}}
+		if record := records[step.ID]; record.Attempt > 0 {
+			made.newest = record.Attempt + maxUnrecorded
+			if made.recorded = record.Attempt - 1; record.Done {
+				made.recorded = record.Attempt
+			}
+		}
+		a.steps[step.ID] = made
+	}
+	return a
+}
+
+// ask adds an attempt that clients are asked for now. Earlier attempts become past.
+func (a *requested) ask(attempt decide.Attempt) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	step := a.steps[attempt.Step]
+	if step == nil {
+		step = &requestedStep{takes: func(decide.ClientKey) bool { return true }}
+		a.steps[attempt.Step] = step
+	}
+	step.newest = max(step.newest, attempt.Number)
+	step.recorded = max(step.recorded, attempt.Number-1)
+}
+
+// record marks an attempt whose result is stored elsewhere.
+func (a *requested) record(attempt decide.Attempt) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if step := a.steps[attempt.Step]; step != nil {
+		step.recorded = max(step.recorded, attempt.Number)
+	}
+}
+
+// of returns how much to keep of a client's part in an attempt.
+func (a *requested) of(key decide.ClientKey, attempt decide.Attempt) interest {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	step := a.steps[attempt.Step]
+	switch {
+	case step == nil, attempt.Number < 1, attempt.Number > step.newest, !step.takes(key):
+		return unrequested
+	case attempt.Number <= step.recorded:
+		return past
+	}
+	return current
+}

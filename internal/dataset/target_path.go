@@ -1,0 +1,163 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// folderMode gives the group access: a folder outlives the run that created it, and the next run may have another
+// user of the same group.
+const folderMode = 0o770
+
+// Place is where a run works: a folder of a volume that must be mounted at Path.
+type Place struct {
+	// Path is the path that is verified against Expect.
+	Path   string
+	Expect Expectation
+	// Folder is relative to Path; empty means Path itself.
+	Folder string
+}
+
+// String returns the folder's path.
+func (p Place) String() string { return filepath.Join(p.Path, p.Folder) }
+
+// CheckFolder rejects anything but a plain relative path inside a volume.
+func CheckFolder(folder string) error {
+	if folder == "" || filepath.IsLocal(folder) && folder != "." && filepath.Clean(folder) == folder {
+		return nil
+	}
+	return fmt.Errorf("path %q: must be a relative path inside the volume, without '.' and '..', such as bench/a", folder)
+}
+
+// Look verifies the volume and inspects the folder without changing anything. For a missing folder it inspects the
+// parent in which it would be created.
+func (p Place) Look() (Mount, error) { return p.prove(looking) }
+
+// Find verifies the volume and the folder; errors.Is(err, ErrMissing) if there is no such folder.
+func (p Place) Find() (Mount, error) { return p.prove(finding) }
+
+// Make verifies the volume and creates the folder if it is missing. The folder is never removed, because others may
+// be using it by then.
+func (p Place) Make() (Mount, error) { return p.prove(making) }
+
+// purpose selects how to handle a missing folder.
+type purpose int
+
+const (
+	looking purpose = iota
+	finding
+	making
+)
+
+func (p Place) prove(purpose purpose) (Mount, error) {
+	if err := CheckFolder(p.Folder); err != nil {
+		return Mount{}, err
+	}
+	if p.Folder == "" {
+		return ProveMount(p.Path, p.Expect)
+	}
+	mount, file, err := openMount(p.Path, p.Expect)
+	if err != nil {
+		return Mount{}, err
+	}
+	_ = file.Close()
+	folder, err := openTop(mount)
+	if err != nil {
+		return Mount{}, err
+	}
+	defer func() { folder.close() }()
+	for name := range strings.SplitSeq(p.Folder, "/") {
+		next, err := folder.child(name)
+		if errors.Is(err, ErrMissing) && purpose == looking {
+			break
+		}
+		if errors.Is(err, ErrMissing) && purpose == making {
+			next, err = makeFolder(folder, name)
+		}
+		if err != nil {
+			return Mount{}, err
+		}
+		folder.close()
+		folder = next
+	}
+	return mount.at(folder, p.Expect)
+}
+
+// makeFolder creates one folder, or opens it if another client has created it meanwhile.
+func makeFolder(parent *directory, name string) (*directory, error) {
+	err := parent.root.Mkdir(name, folderMode)
+	switch {
+	case err == nil:
+		// Override the process's umask, but keep the bits inherited from the parent (setgid). Ignore file systems
+		// without modes.
+		if info, err := parent.root.Lstat(name); err == nil {
+			_ = parent.root.Chmod(name, info.Mode()&(fs.ModeSetgid|fs.ModeSticky)|folderMode)
+		}
+	case !errors.Is(err, fs.ErrExist):
+		return nil, classify(filepath.Join(parent.path, name), "create", err)
+	}
+	return parent.child(name)
+}
+
+// at returns the mount as seen from one of its folders, after checking that the folder is accessible as expected.
+func (m Mount) at(folder *directory, expect Expectation) (Mount, error) {
+	file, err := folder.root.Open(".")
+	if err != nil {
+		return Mount{}, classify(folder.path, "open", err)
+	}
+	defer func() { _ = file.Close() }()
+	var space unix.Statfs_t
+	if err := unix.Fstatfs(int(file.Fd()), &space); err != nil {
+		return Mount{}, classify(folder.path, "read the file system of", err)
+	}
+	m.Path, m.Device, m.Inode = folder.path, folder.id.device, folder.id.inode
+	m.IsMountPoint = m.Path == m.MountPoint
+	// A quota on the folder is visible here, not at the mount point.
+	m.TotalBytes, m.AvailableBytes = space.Blocks*blockSize(space), space.Bavail*blockSize(space)
+	return m, checkAccess(file, m, expect)
+}
+
+// access returns, for a permission error, the process's user and groups, and the owner of the file at the path (or
+// of its directory if the file does not exist).
+func access(path string) string {
+	whose := "it has"
+	var stat unix.Stat_t
+	if err := unix.Lstat(path, &stat); err != nil {
+		whose = filepath.Dir(path) + " has"
+		if err := unix.Lstat(filepath.Dir(path), &stat); err != nil {
+			return ""
+		}
+	}
+	groups := []int{os.Getegid()}
+	if more, err := os.Getgroups(); err == nil {
+		for _, group := range more {
+			if group != groups[0] {
+				groups = append(groups, group)
+			}
+		}
+	}
+	return fmt.Sprintf("%s owner %d, group %d and mode %04o; this process has user %d, %s",
+		whose, stat.Uid, stat.Gid, stat.Mode&0o7777, os.Geteuid(), named(groups))
+}
+
+// named formats the group IDs as a list of at most 8.
+func named(groups []int) string {
+	const most = 8
+	text := "group"
+	if len(groups) > 1 {
+		text += "s"
+	}
+	for i, group := range groups {
+		if i == most {
+			return fmt.Sprintf("%s and %d more", text, len(groups)-most)
+		}
+		text += fmt.Sprintf(" %d", group)
+	}
+	return text
+}

@@ -1,0 +1,54 @@
+package decide
+
+import (
+	"fmt"
+	"time"
+)
+
+// running decides about a step with running clients: it concludes the step if it has measured enough and its minimum
+// time is over; otherwise the step ends by itself.
+func (s Snapshot) running(step Step, record Record, attempt Attempt, counts counts, now time.Time) Action {
+	last := s.latestEnd(record)
+	reason, earliest := s.Enough[attempt], record.Start.Add(step.Earliest)
+	switch {
+	case !record.Concluded.IsZero():
+		// Repeat the stop: no fact shows whether all clients received it.
+		return Action{Kind: Stop, Attempt: attempt, Clients: counts.running, Until: last}
+	case step.Latest > 0 && !now.Before(record.Start.Add(step.Latest)):
+		reason = fmt.Sprintf("maxDuration (%s) reached", step.Latest)
+	case reason == "" || !counts.allRun():
+		if step.Latest > 0 {
+			last = earlier(last, record.Start.Add(step.Latest))
+		}
+		return Action{Kind: Wait, Until: last}
+	case now.Before(earliest):
+		return Action{Kind: Wait, Until: earlier(last, earliest)}
+	}
+	record.Concluded = now
+	return Action{Kind: Conclude, Attempt: attempt, Clients: counts.running, Reason: reason, Until: s.latestEnd(record)}
+}
+
+// allRun reports whether all remaining clients of the step are running. Once one has ended or is about to be lost, the
+// load is no longer the requested one, and its measurements do not count.
+func (c counts) allRun() bool {
+	return len(c.running) > 0 && len(c.absent)+len(c.loading)+len(c.loaded)+len(c.ended) == 0
+}
+
+// latestEnd returns the time by which the last agent must have ended a step; zero before the step starts.
+func (s Snapshot) latestEnd(record Record) time.Time {
+	if record.Deadline.IsZero() {
+		return time.Time{}
+	}
+	end := record.Deadline
+	if !record.Concluded.IsZero() {
+		end = earlier(end, record.Concluded)
+	}
+	return end.Add(s.Policy.StopGrace)
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,317 @@
+package detect
+
+import (
+	"math"
+	"slices"
+)
+
+// Criteria for a change of level to be a lasting drop. None was tuned to individual test series; each comment gives the
+// reason.
+const (
+	// lastingSeconds is the minimum time that the lower level must have lasted: longer than a dip.
+	lastingSeconds = 45
+	// separation is the minimum share of a drop that must lie between the lowest level before it and the highest after
+	// it. A level that existed before, or that returns, is not a change.
+	separation = 0.25
+	// outlast is how many times longer the last stay on the lower level must be than any earlier one for the earlier
+	// ones to be ignored. Alternation between two levels never lasts that long.
+	outlast = 8
+	// sharpness is the minimum share of a drop that must remain at its edge between straight lines fitted to either
+	// side. Nothing remains of a drift.
+	sharpness = 0.5
+	// A change of the optimal segmentation must reduce the squares by penaltyBase times the noise, plus penaltyGrowth
+	// times the noise and the logarithm of the number of values.
+	penaltyBase, penaltyGrowth = 8, 3
+	// certainBase and certainGrowth are the corresponding requirement for a lasting drop in the result. For normal
+	// noise, exceeding the growth term by 25 has a probability of less than 10^-5.
+	certainBase, certainGrowth = 25, 2
+	// cautionSpread is the additional requirement if few values are independent, because the noise is then estimated
+	// badly.
+	cautionSpread = 5
+	// priorNoise is the noise assumed before any data, as a share, with the weight of priorValues values: a few equal
+	// values do not prove that there is no noise.
+	priorNoise, priorValues = 0.02, 4
+	// straightBase is how much worse than a step a straight line must explain both sides, in squares of the noise.
+	straightBase = 5
+)
+
+// dropSearch holds the state of the search for lasting drops in a series of blocks.
+type dropSearch struct {
+	// values are the cleaned logarithms of the blocks' rates. starts and ends are the blocks' times in seconds.
+	values []float64
+	starts []float64
+	ends   []float64
+	white  *whitened
+	noise  noise
+	pace   pace
+	// extra is the additional certainty that a drop needs because the search is repeated, in squares of the noise.
+	extra float64
+	// begin is the first block after the ramp-up.
+	begin int
+	// segments lists the first blocks of all segments except the first; lasting lists those of the lasting drops.
+	segments []int
+	lasting  []int
+	// patched lists the patched ranges: the first block and the block after the last.
+	patched [][2]int
+}
+
+// around returns the start of the segment before a change and the end of the segment after it.
+func (c *dropSearch) around(at int) (from, to int) {
+	bounds := c.bounds()
+	i, _ := slices.BinarySearch(bounds, at)
+	return bounds[max(i-1, 0)], bounds[min(i+1, len(bounds)-1)]
+}
+
+func newDropSearch(blocks []Sample, values []float64) *dropSearch {
+	c := &dropSearch{values: values, starts: make([]float64, len(blocks)), ends: make([]float64, len(blocks)), pace: paceOf(blocks)}
+	for i, b := range blocks {
+		c.starts[i], c.ends[i] = b.StartSeconds, b.EndSeconds
+	}
+	return c
+}
+
+// seconds returns the duration of blocks [from, to).
+func (c *dropSearch) seconds(from, to int) float64 {
+	if to <= from {
+		return 0
+	}
+	return c.ends[to-1] - c.starts[from]
+}
+
+// find determines the segments and the lasting drops.
+func (c *dropSearch) find() {
+	n := len(c.values)
+	c.noise = roughNoise(c.values)
+	c.white = whiten(c.values, c.noise.correlation)
+	typical := c.seconds(0, n) / float64(n)
+	shortest := max(3, int(math.Ceil(c.pace.of(20)/typical)))
+	penalty := c.noise.innovation * (penaltyBase + penaltyGrowth*math.Log(float64(n)))
+	c.segments = segmentation(c.white, shortest, penalty)
+	if c.patch(c.bounds()) {
+		c.white = whiten(c.values, c.noise.correlation)
+		c.segments = segmentation(c.white, shortest, penalty)
+	}
+	bounds := c.bounds()
+	c.begin = c.rampUp(bounds)
+	c.lasting = c.separated(bounds)
+	c.confirm()
+}
+
+// patch overwrites short segments that differ from both neighbours with the levels before and after. They are the
+// remains of dips that were too close together for clean. patch reports whether there were any.
+func (c *dropSearch) patch(bounds []int) bool {
+	patched := false
+	for i := 1; i+2 < len(bounds); i++ {
+		from, to := bounds[i], bounds[i+1]
+		if c.seconds(from, to) > 2.2*c.pace.of(dipSeconds) {
+			continue
+		}
+		left, level, right := c.level(bounds[i-1], from), c.level(from, to), c.level(to, bounds[i+2])
+		apart := math.Abs(left - right)
+		if level > min(left, right)-apart && level < max(left, right)+apart {
+			continue
+		}
+		for j := from; j < to; j++ {
+			c.values[j] = left
+			if j >= (from+to)/2 {
+				c.values[j] = right
+			}
+		}
+		patched = true
+		c.patched = append(c.patched, [2]int{from, to})
+	}
+	return patched
+}
+
+// bounds returns the first blocks of all segments, and the end.
+func (c *dropSearch) bounds() []int {
+	return append(append([]int{0}, c.segments...), len(c.values))
+}
+
+func (c *dropSearch) level(from, to int) float64 {
+	sum := 0.0
+	for _, v := range c.values[from:to] {
+		sum += v
+	}
+	return sum / float64(max(to-from, 1))
+}
+
+// rampUp returns the first block after the short rising segments at the start.
+func (c *dropSearch) rampUp(bounds []int) int {
+	longest := min(max(c.pace.of(90), 0.02*c.seconds(0, len(c.values))), 600)
+	begin := 0
+	for i := 0; i+2 < len(bounds); i++ {
+		if c.seconds(0, bounds[i+1]) > longest || c.level(bounds[i], bounds[i+1]) >= c.level(bounds[i+1], bounds[i+2]) {
+			break
+		}
+		begin = bounds[i+1]
+	}
+	return begin
+}
+
+// separated returns the downward changes for which all levels before are above all levels after.
+func (c *dropSearch) separated(bounds []int) []int {
+	var found []int
+	for i := 1; i+1 < len(bounds); i++ {
+		at := bounds[i]
+		if at <= c.begin || c.seconds(at, len(c.values)) < c.pace.of(lastingSeconds) {
+			continue
+		}
+		before, after := c.level(bounds[i-1], at), c.level(at, bounds[i+1])
+		lowest, highest := before, after
+		lasted := c.lasted(bounds, i, after-separation*(before-after))
+		if lasted < c.pace.of(lastingSeconds) {
+			continue
+		}
+		for j := range len(bounds) - 1 {
+			from, to := bounds[j], bounds[j+1]
+			switch length := c.seconds(from, to); {
+			case from < c.begin || length < c.pace.of(dipSeconds):
+			case to <= at && length*outlast > lasted:
+				lowest = min(lowest, c.level(from, to))
+			case from >= at:
+				highest = max(highest, c.level(from, to))
+			}
+		}
+		if before > after && lowest-highest >= separation*(before-after) {
+			found = append(found, at)
+		}
+	}
+	return found
+}
+
+// lasted returns the seconds from a bound until the rate fell below bottom for longer than a dip.
+func (c *dropSearch) lasted(bounds []int, i int, bottom float64) float64 {
+	end := i + 1
+	for end+1 < len(bounds) && (c.level(bounds[end], bounds[end+1]) >= bottom || c.seconds(bounds[end], bounds[end+1]) < c.pace.of(dipSeconds)) {
+		end++
+	}
+	return c.seconds(bounds[i], bounds[end])
+}
+
+// regimes returns the first blocks of the stretches between lasting drops, and the end.
+func (c *dropSearch) regimes() []int {
+	return append(append([]int{c.begin}, c.lasting...), len(c.values))
+}
+
+// confirm removes the least certain candidate, one at a time, until each is certain.
+func (c *dropSearch) confirm() {
+	for len(c.lasting) > 0 {
+		bounds := c.regimes()
+		worst, least := -1, 0.0
+		for i := range c.lasting {
+			from, at, to := bounds[i], bounds[i+1], bounds[i+2]
+			margin := c.marginOf(c.values, from, at, to)
+			if margin < 0 {
+				if flat, ok := c.flattened(from, at, to); ok {
+					margin = max(margin, c.marginOf(flat, from, at, to))
+				}
+			}
+			if worst < 0 || margin < least {
+				worst, least = i, margin
+			}
+		}
+		if least >= 0 {
+			return
+		}
+		c.lasting = slices.Delete(c.lasting, worst, worst+1)
+	}
+}
+
+// marginOf is margin with the noise of both sides of the drop. Blocks that this or another drop may lie in do not count
+// as noise.
+func (c *dropSearch) marginOf(values []float64, from, at, to int) float64 {
+	if from > c.begin && at-from > 2 {
+		from++
+	}
+	if to < len(values) && to-at > 2 {
+		to--
+	}
+	var stretches [][]float64
+	for _, side := range [][2]int{{from, at - 1}, {at + 1, to}} {
+		if side[1]-side[0] >= 2 {
+			stretches = append(stretches, deviations(values[side[0]:side[1]]))
+		}
+	}
+	pair := dropSearch{values: values, starts: c.starts, ends: c.ends, noise: fitNoise(stretches), extra: c.extra}
+	known := max(lengths(stretches)-float64(len(stretches)), 0)
+	pair.noise.innovation = (known*pair.noise.innovation + priorValues*priorNoise*priorNoise) / (known + priorValues)
+	pair.white = whiten(values, pair.noise.correlation)
+	return pair.margin(from, at, to)
+}
+
+// flattened removes alternation between levels on both sides, so that it does not count as noise: it moves all segments
+// before the drop to the lowest of them and all after it to the highest. That can only make the drop smaller. Only
+// sides on which the rate rose several times count as alternating; a drift does not. It reports whether a side
+// alternated.
+func (c *dropSearch) flattened(from, at, to int) ([]float64, bool) {
+	flat := slices.Clone(c.values)
+	turned := c.flatten(flat, from, at, func(level, other float64) bool { return level < other })
+	turned = c.flatten(flat, at, to, func(level, other float64) bool { return level > other }) || turned
+	return flat, turned
+}
+
+// flatten moves the segments of [from, to) to the level among them that sorts first by before, if they alternate.
+func (c *dropSearch) flatten(flat []float64, from, to int, before func(level, other float64) bool) bool {
+	var levels []float64
+	bounds := []int{from}
+	for _, b := range c.segments {
+		if b > from && b < to {
+			bounds = append(bounds, b)
+		}
+	}
+	bounds = append(bounds, to)
+	target := 0.0
+	for i := range len(bounds) - 1 {
+		levels = append(levels, c.level(bounds[i], bounds[i+1]))
+		if i == 0 || before(levels[i], target) {
+			target = levels[i]
+		}
+	}
+	rises, width := 0, slices.Max(levels)-slices.Min(levels)
+	for i := 1; i < len(levels); i++ {
+		if levels[i]-levels[i-1] > width/2 {
+			rises++
+		}
+	}
+	if rises < leastTurns {
+		return false
+	}
+	for i := range len(bounds) - 1 {
+		for j := bounds[i]; j < bounds[i+1]; j++ {
+			flat[j] += target - levels[i]
+		}
+	}
+	return true
+}
+
+// margin returns by how much a drop at a block is more certain than required: the smallest margin of all criteria, in
+// standard deviations of the noise. A negative margin means that the drop is not certain.
+func (c *dropSearch) margin(from, at, to int) float64 {
+	n := float64(to - from)
+	_, before, after := c.white.two(from, at, to)
+	drop := before - after
+	if drop <= smallestDrop {
+		return math.Inf(-1)
+	}
+	squares, _, _ := c.white.two(from, at, to)
+	caution := 1 + (cautionSpread+c.extra)/c.noise.freedom(n)
+	gain := overRoot((c.white.one(from, to)-squares)/c.noise.innovation/caution,
+		certainBase+c.extra+certainGrowth*math.Log(n))
+	straight := overRoot((c.white.line(from, to)-squares)/c.noise.innovation,
+		straightBase+c.extra+certainGrowth*c.noise.correlation*math.Log(n))
+	left, leftVariance := edge(c.values, from, at, float64(at)-0.5)
+	right, rightVariance := edge(c.values, at, to, float64(at)-0.5)
+	inflation := c.noise.variance() * (1 + c.noise.correlation) / (1 - c.noise.correlation)
+	allowed := 1.5 * math.Sqrt((leftVariance+rightVariance)*inflation)
+	sharp := (left - right + allowed - sharpness*drop) / math.Sqrt(c.noise.variance())
+	return min(gain, straight, sharp)
+}
+
+// overRoot returns the difference between the roots of a square and of the required square.
+func overRoot(square, required float64) float64 {
+	return math.Sqrt(max(square, 0)) - math.Sqrt(required)
+}
+
+// smallestDrop is the smallest reported drop, as a difference of logarithms: 1 %.
+const smallestDrop = 0.01

@@ -1,0 +1,147 @@
+package detect
+
+import "math"
+
+// lengthen is the factor from one scale to the next. A burst of a tenth to four fifths of a scale is found at that
+// scale, so each burst is searched for at two scales or more.
+const lengthen = 2
+
+// scaleExtra is the additional certainty that a drop at one of a dozen scales needs, in squares of the noise: twice the
+// logarithm of their number.
+const scaleExtra = 5
+
+// findRegimes finds the lasting drops at all scales: in the whole series, and in its first leastSamples samples, the
+// first twice as many, and so on.
+//
+// A change that is short compared with the whole series counts as a dip or an outlier. At the start of the series it
+// may be a burst: the cache of a disk, or a small bucket. So the first seconds alone decide whether there is a burst of
+// a few seconds, and the rest can only show that the rate returned. A longer baseline changes neither decision.
+func (a *analysis) findRegimes() {
+	a.findLevels()
+	a.findOpenings()
+}
+
+// findOpenings finds the lasting drops in the first samples.
+func (a *analysis) findOpenings() {
+	scale := leastSamples
+	for scale*lengthen*2 <= len(a.samples) {
+		scale *= lengthen
+	}
+	for ; scale >= leastSamples && scale < len(a.samples); scale /= lengthen {
+		first := len(a.samples)
+		if len(a.times) > 0 {
+			first = a.sampleAt(a.times[0].Value)
+		}
+		if scale > first {
+			continue // the samples extend beyond the first level
+		}
+		part := &analysis{samples: a.samples[:scale], typical: a.typical, pace: paceOf(a.samples[:scale]), extra: a.extra + scaleExtra}
+		part.findLevels()
+		if a.openingLasts(part, first) {
+			a.adoptOpening(part)
+		}
+	}
+}
+
+// openingLasts reports whether the drops of the first samples last. Up to the sample `first`, the rate must not be
+// above the middle of both levels for most of a stretch that is half as long as the time on the upper level and has at
+// least three samples. Nor may the rate fall by half of the drop while the burst continues: that is a decay.
+func (a *analysis) openingLasts(part *analysis, first int) bool {
+	const returned, leastReturn, leastThird = 0.5, 3, 2
+	for i, at := range part.times {
+		start, end := part.samples[part.begin].StartSeconds, part.samples[len(part.samples)-1].EndSeconds
+		if i > 0 {
+			start = part.times[i-1].Value
+		}
+		if i+1 < len(part.times) {
+			end = part.times[i+1].Value
+		}
+		before := part.between(start, at.Value)
+		upper, lower := medianRate(before), medianRate(part.between(at.Value, end))
+		lower = max(lower, upper*1e-3)
+		if third := len(before) / 3; third >= leastThird {
+			first, last := medianRate(before[:third]), medianRate(before[len(before)-third:])
+			if math.Log(first/max(last, lower)) > sharpness*math.Log(upper/lower) {
+				return false
+			}
+		}
+		middle := math.Sqrt(upper * lower)
+		rest := a.samples[min(a.sampleAt(at.High)+1, first):first]
+		if returnsAbove(rest, middle, max(returned*(at.Value-start), leastReturn*a.typical)) {
+			return false
+		}
+	}
+	return len(part.times) > 0
+}
+
+// returnsAbove reports whether the rate is above a level for most of any stretch of the given seconds.
+func returnsAbove(samples []Sample, level, seconds float64) bool {
+	const most = 0.75
+	window, above, from := 0.0, 0.0, 0
+	count := func(s Sample, sign float64) {
+		window += sign * s.seconds()
+		if s.Rate > level {
+			above += sign * s.seconds()
+		}
+	}
+	for _, s := range samples {
+		count(s, 1)
+		for window-samples[from].seconds() > 0.99*seconds {
+			count(samples[from], -1)
+			from++
+		}
+		if window > 0.99*seconds && above > most*window {
+			return true
+		}
+	}
+	return false
+}
+
+// adoptOpening adds the drops of the first samples to those of the series, and replaces the dips, outliers and segments of the
+// series there.
+func (a *analysis) adoptOpening(part *analysis) {
+	a.times = append(part.times, a.times...)
+	a.begin = part.begin
+	copy(a.aside, part.aside)
+	breaks := part.breaks[:len(part.breaks)-1]
+	for _, b := range a.breaks {
+		if b > breaks[len(breaks)-1] {
+			breaks = append(breaks, b)
+		}
+	}
+	a.breaks = breaks
+}
+
+// fastStart returns how long the first level was faster at its start than in all the rest, without certainly being a
+// burst: it may be only a sample or two, or contain a long dip. It returns 0 if the start was not faster.
+func (a *analysis) fastStart() (seconds float64) {
+	const leastFaster, standsOut, mostOfAll, first = 1.25, 5, 0.25, 3
+	samples := a.samples[a.begin:]
+	if len(a.times) > 0 {
+		samples = a.between(samples[0].StartSeconds, a.times[0].Value)
+	}
+	if len(samples) <= first {
+		return 0
+	}
+	usual, peak := medianRate(samples), 0.0
+	for _, s := range samples[:first] {
+		peak = max(peak, s.Rate)
+	}
+	off := make([]float64, len(samples))
+	for i, s := range samples {
+		off[i] = math.Abs(s.Rate - usual)
+	}
+	if usual <= 0 || peak < max(leastFaster*usual, usual+standsOut*1.4826*median(off)) {
+		return 0
+	}
+	level, head := math.Sqrt(peak*usual), 0
+	for i, s := range samples {
+		if s.Rate > level {
+			head = i + 1
+		}
+	}
+	if float64(head) > mostOfAll*float64(len(samples)) {
+		return 0
+	}
+	return samples[head-1].EndSeconds - samples[0].StartSeconds
+}

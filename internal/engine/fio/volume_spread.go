@@ -1,0 +1,160 @@
+package fio
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// DeviceOffsetBytes is the offset at which the data on a raw device begins. The bytes before it are reserved for the
+// mark of the device's owner.
+const DeviceOffsetBytes = 1 << 20
+
+// deviceFile is the name of a raw device's region in Description.Files.
+const deviceFile = "device"
+
+// spread puts the load on several volumes, or on raw devices. Volumes are loaded like a stripe: each file becomes one
+// file on every volume, and each job moves to the next volume with every operation, so that all volumes get the same
+// number of operations from each job, at any depth. File names contain the volume as a folder, which the caller of fio
+// has to provide: file N of a job is in folder N, on volume N modulo the number of volumes. The name of a device is
+// just N.
+func (l *load) spread(path *field.Path, parameters *Parameters) field.ErrorList {
+	volumes := max(parameters.Volumes, 1)
+	if volumes == 1 && !parameters.Devices {
+		return nil
+	}
+	var problems field.ErrorList
+	files := 0
+	for i := range l.sections {
+		s := &l.sections[i]
+		if s.diskless() {
+			continue
+		}
+		if s.setsFileOrder() {
+			problems = append(problems, field.Forbidden(path, fmt.Sprintf(
+				"file_service_type is not supported with several volumes or raw devices, where jobs use their files in turn: remove it (section [%s])", s.name)))
+		}
+		per := s.fileBytes / uint64(volumes)                                                                              // #nosec G115 -- at least 1
+		whole := per*uint64(volumes) == s.fileBytes && per >= max(s.blockBytes, 1) && (!s.direct || per%sectorBytes == 0) // #nosec G115
+		if whole && s.blockBytes > 0 && !parameters.overrides() {
+			whole = per%s.blockBytes == 0
+		}
+		if !whole {
+			unit := uint64(volumes) * max(s.blockBytes, sectorBytes) // #nosec G115 -- at least 1
+			problems = append(problems, field.Invalid(path.Child("datasetSize"), s.fileBytes, fmt.Sprintf(
+				"each file is spread over %d volumes, but its %d bytes are not a multiple of %d: change datasetSize", volumes, s.fileBytes, unit)))
+			continue
+		}
+		s.fileBytes = per
+		s.volumes, s.device = volumes, parameters.Devices
+		if s.bytesPerJob > 0 {
+			// The part of a job shrinks with the file. It must still hold a block.
+			s.bytesPerJob = s.bytesPerJob / uint64(volumes) // #nosec G115 -- at least 1
+			if block := max(s.blockBytes, 1); s.bytesPerJob/block == 0 {
+				problems = append(problems, field.Invalid(path.Child("datasetSize"), s.fileBytes, fmt.Sprintf(
+					"is too small for %d jobs on %d volumes", s.jobs, volumes)))
+			} else {
+				s.bytesPerJob = s.bytesPerJob / block * block
+			}
+		}
+		if s.device {
+			continue
+		}
+		s.files *= volumes
+		if files += s.fileSets() * s.files; files > maxFiles {
+			problems = append(problems, field.Forbidden(path, fmt.Sprintf("results in %d files per client on %d volumes, the limit is %d", files, volumes, maxFiles)))
+		}
+	}
+	if parameters.Devices {
+		l.regions()
+	}
+	return problems
+}
+
+// regions assigns a region of the devices to each section that has its own data. Sections that share their data have
+// the same prefix.
+func (l *load) regions() {
+	endOffset := map[string]uint64{}
+	var order []string
+	for i := range l.sections {
+		s := &l.sections[i]
+		if s.diskless() {
+			continue
+		}
+		if _, known := endOffset[s.prefix]; !known {
+			order = append(order, s.prefix)
+		}
+		endOffset[s.prefix] = max(endOffset[s.prefix], s.endOffset())
+	}
+	begin, next := map[string]uint64{}, uint64(DeviceOffsetBytes)
+	for _, prefix := range order {
+		begin[prefix] = next
+		next += endOffset[prefix]
+	}
+	for i := range l.sections {
+		l.sections[i].region = begin[l.sections[i].prefix]
+	}
+}
+
+// jobRegion returns how many bytes of each device one job works on, or all jobs together if they share them.
+func (s *loadSection) jobRegion() uint64 { return s.fileBytes * uint64(s.files) } // #nosec G115 -- at least 1
+
+// endOffset returns the offset of the section's end within its region, in bytes.
+func (s *loadSection) endOffset() uint64 {
+	if s.shared {
+		return s.jobRegion()
+	}
+	return uint64(s.firstJob+s.fileSets()) * s.jobRegion() // #nosec G115 -- at least 1
+}
+
+// setsFileOrder reports whether the section itself sets the order in which its files are used.
+func (s *loadSection) setsFileOrder() bool {
+	for _, one := range s.settings {
+		if one.name == "file_service_type" {
+			return true
+		}
+	}
+	return false
+}
+
+// onDevices writes the settings that select the section's part of the devices.
+func (w *writer) onDevices(s *loadSection, jobs int) {
+	names := make([]string, s.volumes)
+	for i := range names {
+		names[i] = strconv.Itoa(i)
+	}
+	w.set("filename", strings.Join(names, ":"))
+	own, offset := s.jobRegion(), s.region
+	if s.bytesPerJob > 0 {
+		own = s.bytesPerJob * uint64(s.files) // #nosec G115 -- at least 1
+	}
+	if s.bytesPerJob > 0 || !s.shared {
+		offset += own * uint64(s.firstJob) // #nosec G115 -- not negative
+	}
+	w.count("size", own*uint64(s.volumes)) // #nosec G115 -- at least 1
+	w.count("numjobs", uint64(jobs))       // #nosec G115 -- at least 1
+	w.count("offset", offset)
+	if jobs > 1 && !s.shared {
+		w.count("offset_increment", own)
+	}
+}
+
+// inTurn makes each job use its files in turn, one operation each, if there are several volumes.
+func (w *writer) inTurn(s *loadSection) {
+	if s.volumes > 1 {
+		w.set("file_service_type", "roundrobin:1")
+	}
+}
+
+// VolumeOf splits a name of Description.Files into the index of the volume and the name of the file on it. For a raw
+// device that name is a placeholder for its region.
+func VolumeOf(name string, volumes int) (volume int, file string) {
+	folder, file, found := strings.Cut(name, "/")
+	number, err := strconv.Atoi(folder)
+	if !found || err != nil {
+		return 0, name
+	}
+	return number % max(volumes, 1), file
+}

@@ -1,0 +1,148 @@
+package fio
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// volumesIn makes folders for several volumes below a directory, and links of the names of jobs to them.
+func volumesIn(t *testing.T, volumes, links int) (work string, folders []string) {
+	t.Helper()
+	work = t.TempDir()
+	for range volumes {
+		folders = append(folders, t.TempDir())
+	}
+	for i := range links {
+		if err := os.Symlink(folders[i%volumes], filepath.Join(work, strconv.Itoa(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return work, folders
+}
+
+// Every volume gets its own equal share of the files, all of it is written, and what was laid out is what is read.
+func TestSeveralVolumesWithRealFio(t *testing.T) {
+	t.Parallel()
+	for name, profile := range map[string]*v1alpha1.FioProfile{
+		"random":            profileWith(withJobs(2), withDepth(4), withFiles(2), withDataset("6Mi")),
+		"sequential":        profileWith(sequential, withReadPercent(0), withBlock("64Ki"), withDataset("3Mi")),
+		"shared-sequential": profileWith(shared, sequential, withJobs(2), withDataset("6Mi")),
+		"remainder":         profileWith(withJobs(4), withRate("", 402), withDataset("12Mi")),
+		"job-file":          profileWith(withJobFile(strings.ReplaceAll(userJobFile, "1m", "3m"), "7680Ki")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const volumes = 3
+			work, folders := volumesIn(t, volumes, 12)
+			spread := func(p Parameters) Parameters { p.Volumes = volumes; return p }
+			traits, err := Describe(profile, spread(Parameters{}))
+			if err != nil {
+				t.Skipf("this profile is none for three volumes: %v", err)
+			}
+			plain, err := Describe(profile, Parameters{})
+			if err != nil || plain.ClientBytes != traits.ClientBytes || plain.MaxOutstanding != traits.MaxOutstanding {
+				t.Fatalf("one volume has %+v, three have %+v, %v", plain, traits, err)
+			}
+			runStep(t, work, profile, spread(Parameters{Purpose: Prepare, Seed: 1}))
+			sizes := make([]map[string]uint64, volumes)
+			for file, bytes := range traits.Files {
+				volume, name := VolumeOf(file, volumes)
+				if sizes[volume] == nil {
+					sizes[volume] = map[string]uint64{}
+				}
+				sizes[volume][name] = bytes
+			}
+			for volume, folder := range folders {
+				if len(sizes[volume]) == 0 || len(sizes[volume]) != len(sizes[0]) {
+					t.Errorf("volume %d has %d files, the first %d", volume, len(sizes[volume]), len(sizes[0]))
+				}
+				checkFiles(t, folder, sizes[volume])
+			}
+			measured := runStep(t, work, profile, spread(Parameters{Purpose: Measure, Duration: time.Second, Seed: 2}))
+			for volume, folder := range folders {
+				checkFiles(t, folder, sizes[volume])
+			}
+			if measured.Operations[measure.Read].Operations+measured.Operations[measure.Write].Operations == 0 {
+				t.Error("nothing was done")
+			}
+		})
+	}
+}
+
+// Jobs on a raw device have regions of their own behind the mark, whole and without gaps, and touch nothing else.
+func TestDevicesWithRealFio(t *testing.T) {
+	t.Parallel()
+	for name, profile := range map[string]*v1alpha1.FioProfile{
+		"jobs":      profileWith(withJobs(3), withDataset("6Mi")),
+		"files":     profileWith(withJobs(2), withFiles(2), withDataset("8Mi")),
+		"shared":    profileWith(shared, withJobs(3), withDataset("6Mi")),
+		"parts":     profileWith(shared, sequential, withReadPercent(0), withJobs(3), withDataset("6Mi")),
+		"remainder": profileWith(withJobs(4), withRate("", 402), withDataset("8Mi")),
+	} {
+		for _, volumes := range []int{1, 2} {
+			t.Run(name+"-"+strconv.Itoa(volumes), func(t *testing.T) {
+				t.Parallel()
+				work := t.TempDir()
+				region := int(profile.DatasetSize.Value()) / volumes
+				size := DeviceOffsetBytes + region + 1<<20
+				for i := range volumes {
+					if err := os.WriteFile(filepath.Join(work, strconv.Itoa(i)), make([]byte, size), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				on := func(p Parameters) Parameters { p.Volumes, p.Devices = volumes, true; return p }
+				traits, err := Describe(profile, on(Parameters{}))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if regions := maps.Collect(traits.Files); len(regions) != volumes || regions["0/device"] != uint64(region) {
+					t.Fatalf("regions %v", regions)
+				}
+				untouched := func(when string) {
+					for i := range volumes {
+						text, err := os.ReadFile(filepath.Join(work, strconv.Itoa(i)))
+						if err != nil || len(text) != size {
+							t.Fatalf("%d bytes, %v", len(text), err)
+						}
+						for at, one := range text {
+							if (at < DeviceOffsetBytes || at >= DeviceOffsetBytes+region) && one != 0 {
+								t.Fatalf("%s: byte %d of device %d was written", when, at, i)
+							}
+						}
+						for at := DeviceOffsetBytes; at < DeviceOffsetBytes+region; at += 4096 {
+							if strings.Trim(string(text[at:at+4096]), "\x00") == "" {
+								t.Fatalf("%s: nothing was written at %d of device %d", when, at, i)
+							}
+						}
+					}
+				}
+				runStep(t, work, profile, on(Parameters{Purpose: Prepare, Seed: 1}))
+				untouched("prepare")
+				runStep(t, work, profile, on(Parameters{Purpose: Measure, Duration: time.Second, Seed: 2}))
+				untouched("measure")
+			})
+		}
+	}
+}
+
+func TestSpreadRefuses(t *testing.T) {
+	t.Parallel()
+	for want, profile := range map[string]*v1alpha1.FioProfile{
+		"each file is spread over 3 volumes": profileWith(withDataset("4Mi")),
+		"file_service_type is not supported": profileWith(withDataset("3Mi"), withOption("file_service_type", "random")),
+		"150000 files per client":            profileWith(withDataset("6144000000"), withJobs(5), withFiles(10000)),
+	} {
+		_, err := Render(profile, Parameters{Purpose: Prepare, Volumes: 3})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}

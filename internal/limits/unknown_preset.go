@@ -1,0 +1,41 @@
+package limits
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/storagebench/storagebench/internal/spelling"
+)
+
+// UnknownPresetError is returned for a preset that the catalog does not have.
+type UnknownPresetError struct {
+	// Preset is the value of limits.preset.
+	Preset string
+	// Remedy names similar presets, and what else the user can do.
+	Remedy string
+}
+
+func (e *UnknownPresetError) Error() string {
+	return fmt.Sprintf("%s: %.128q %s", presetField, e.Preset, e.Remedy)
+}
+
+// maxAlike is the maximum number of names in a message.
+const maxAlike = 4
+
+// similarPresets lists the presets with the most similar names.
+func (c *Catalog) similarPresets(name string) string {
+	// A longer text is not a name, and takes long to compare.
+	name = name[:min(len(name), 128)]
+	all := c.Presets()
+	far := map[string]int{}
+	for _, known := range all {
+		far[known] = spelling.Distance(name, known)
+	}
+	slices.SortStableFunc(all, func(a, b string) int { return cmp.Compare(far[a], far[b]) })
+	if far[all[0]] > len(name)/2 {
+		return strings.TrimPrefix(c.nearest(name), "; ")
+	}
+	return "similar names are " + strings.Join(all[:min(len(all), maxAlike)], ", ")
+}

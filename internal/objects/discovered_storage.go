@@ -1,0 +1,88 @@
+package objects
+
+import (
+	"path"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// Storage is what was found about the claims of a client's target and affects its pod. The zero value stands for file
+// systems that any node can mount.
+type Storage struct {
+	// Devices lists the names of the volumes that are raw devices.
+	Devices []string
+	// Provisioned lists the names of the volumes that are provisioned for the run, or were for its benchmark. They hold
+	// no files of others.
+	Provisioned []string
+	// ReadOnly lists the names of the volumes that must not be written to.
+	ReadOnly []string
+	// SameNodeTargets lists the targets whose clients must be on one node, because they share a volume that only one node at a
+	// time can use. If empty, the clients may be on any node.
+	SameNodeTargets []string
+	// Node is the node that already uses such a volume; empty if none does.
+	Node string
+}
+
+const (
+	deviceDirectory = "/dev/storagebench"
+	// diskGroup is the group that owns disk devices on every common Linux. Device files in a pod have the owner that
+	// they have on its node, and the pod's user is not root.
+	diskGroup = 6
+)
+
+// DevicePath returns where a client finds a volume of its target that is a raw device.
+func DevicePath(volume string) string { return path.Join(deviceDirectory, volume) }
+
+func (s Storage) device(volume string) bool { return slices.Contains(s.Devices, volume) }
+
+func (s Storage) readOnly(volume string) bool { return slices.Contains(s.ReadOnly, volume) }
+
+// onOneNode requires the node of the other clients that share a volume, and the node that already uses it. The first
+// client may choose any node: the scheduler admits a pod whose affinity only itself could satisfy.
+func (s Storage) onOneNode(run *v1alpha1.BenchmarkRun, affinity *corev1.Affinity) *corev1.Affinity {
+	if len(s.SameNodeTargets) == 0 && s.Node == "" {
+		return affinity
+	}
+	if affinity == nil {
+		affinity = &corev1.Affinity{}
+	}
+	if s.Node != "" {
+		onNode(affinity, s.Node)
+	}
+	if len(s.SameNodeTargets) == 0 {
+		return affinity
+	}
+	if affinity.PodAffinity == nil {
+		affinity.PodAffinity = &corev1.PodAffinity{}
+	}
+	var targets []string
+	for _, target := range s.SameNodeTargets {
+		targets = append(targets, labelValue(target))
+	}
+	selector := ofRun(run)
+	selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: v1alpha1.LabelTarget, Operator: metav1.LabelSelectorOpIn, Values: targets}}
+	affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution = append(
+		affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution,
+		corev1.PodAffinityTerm{LabelSelector: selector, TopologyKey: corev1.LabelHostname})
+	return affinity
+}
+
+// onNode requires one node. The terms of a node selector are alternatives, so each gets the requirement.
+func onNode(affinity *corev1.Affinity, node string) {
+	is := corev1.NodeSelectorRequirement{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{node}}
+	if affinity.NodeAffinity == nil {
+		affinity.NodeAffinity = &corev1.NodeAffinity{}
+	}
+	required := affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	if required == nil || len(required.NodeSelectorTerms) == 0 {
+		required = &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{}}}
+		affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution = required
+	}
+	for i := range required.NodeSelectorTerms {
+		required.NodeSelectorTerms[i].MatchFields = append(required.NodeSelectorTerms[i].MatchFields, is)
+	}
+}

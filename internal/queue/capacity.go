@@ -1,0 +1,79 @@
+package queue
+
+import "fmt"
+
+// Limits bounds the number of clients of live runs, to protect the memory of the operator that conducts them.
+type Limits struct {
+	// Clients is the maximum in all namespaces, PerNamespace the maximum in each; 0 means no bound.
+	Clients, PerNamespace int
+}
+
+// Capacity is the result of checking a run against the limits on clients.
+type Capacity struct {
+	// Needs is the number of clients of the run.
+	Needs int
+	// Limit is the bound that the run would exceed now, and Free the number of clients left below it; Limit is 0 if the
+	// run fits. All is true if the bound applies to all namespaces together.
+	Limit, Free int
+	All         bool
+	// Before is the run of the same namespace that waits for capacity and is ahead; nil if there is none.
+	Before *Run
+}
+
+// CapacityFor checks whether there is capacity for a run besides the other runs that are Live or wait for capacity.
+//
+// Runs of one namespace that wait for capacity are served first come, first served; otherwise large runs would wait
+// forever. Runs of other namespaces do not count: if they did, a run that does not fit would keep all others from using
+// the free capacity.
+func (l Limits) CapacityFor(run Run, others []Run) Capacity {
+	capacity := Capacity{Needs: run.Clients}
+	all, here := 0, 0
+	for i := range others {
+		other := &others[i]
+		switch {
+		case other.UID == run.UID:
+		case other.State == Live:
+			all += other.Clients
+			if other.Namespace == run.Namespace {
+				here += other.Clients
+			}
+		case other.Namespace == run.Namespace && before(*other, run) && (capacity.Before == nil || before(*other, *capacity.Before)):
+			capacity.Before = other
+		}
+	}
+	switch {
+	case l.PerNamespace > 0 && here+run.Clients > l.PerNamespace:
+		capacity.Limit, capacity.Free = l.PerNamespace, max(0, l.PerNamespace-here)
+	case l.Clients > 0 && all+run.Clients > l.Clients:
+		capacity.Limit, capacity.Free, capacity.All = l.Clients, max(0, l.Clients-all), true
+	}
+	return capacity
+}
+
+// Fits reports whether the run may begin.
+func (r Capacity) Fits() bool { return r.Limit == 0 && r.Before == nil }
+
+// NeverFits reports whether the run exceeds the limit even if no other run is live.
+func (r Capacity) NeverFits() bool { return r.Limit > 0 && r.Needs > r.Limit }
+
+// Message says what the run waits for. It reveals nothing about other namespaces.
+func (r Capacity) Message() string {
+	where, flag := "in a namespace", "--max-clients-per-namespace"
+	if r.All {
+		where, flag = "in all namespaces", "--max-clients"
+	}
+	switch {
+	case r.Limit == 0 && r.Before == nil:
+		return ""
+	case r.Limit == 0:
+		return fmt.Sprintf("waits for run %s, which is ahead of it and also waits for free clients", r.Before.Name)
+	case r.NeverFits():
+		return fmt.Sprintf("the run has %d clients, but the operator allows at most %d at a time %s (%s): use fewer clients or targets, or raise the limit",
+			r.Needs, r.Limit, where, flag)
+	case r.All:
+		// Readers of this namespace must not learn how many clients others use.
+		return fmt.Sprintf("waits for %d free clients: the operator allows at most %d at a time %s (%s)", r.Needs, r.Limit, where, flag)
+	}
+	return fmt.Sprintf("waits for %d free clients: the operator allows at most %d at a time %s (%s), %d are free",
+		r.Needs, r.Limit, where, flag, r.Free)
+}

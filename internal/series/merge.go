@@ -1,0 +1,30 @@
+package series
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Merge merges the logs in which the steps of a run were kept into one log: the newest attempt of each step, sorted
+// by the given order of step IDs. Steps that order does not contain come last.
+func Merge(parts []*Log, order []string) *Log {
+	var steps []Step
+	whole := &Log{}
+	for _, part := range parts {
+		steps = append(steps, part.Steps...)
+		whole.Coarsened = whole.Coarsened || part.Coarsened
+	}
+	place := func(step Step) int {
+		if at := slices.Index(order, step.ID); at >= 0 {
+			return at
+		}
+		return len(order)
+	}
+	slices.SortStableFunc(steps, func(a, b Step) int {
+		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Attempt, b.Attempt))
+	})
+	for _, step := range steps {
+		whole.Add(step)
+	}
+	return whole
+}
