@@ -1,0 +1,246 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/phasekind"
+)
+
+// Limits of what the text lists for one target or one rate; JSON has the rest.
+const (
+	maxLimitsTold   = 8
+	maxMissingTold  = 3
+	maxSuspectsTold = 4
+	maxReasonsTold  = 3
+	maxRatesTold    = 12
+)
+
+// limited lists what limited the rates, an entry per cause; the evidence for each rate is a detail.
+func (p *page) limited(d Document) {
+	type group struct {
+		cause string
+		rates []string
+	}
+	var groups []*group
+	var evidence []string
+	for _, phase := range d.Phases {
+		for i := range phase.Targets {
+			target := &phase.Targets[i]
+			for j := range target.Attributions {
+				a := &target.Attributions[j]
+				name, cause := rateName(where(d, phase, target), target, a), causes(a)
+				at := slices.IndexFunc(groups, func(g *group) bool { return g.cause == cause })
+				if at < 0 {
+					at = len(groups)
+					groups = append(groups, &group{cause: cause})
+				}
+				groups[at].rates = append(groups[at].rates, name)
+				if text := evidenceText(a); text != "" {
+					evidence = append(evidence, name+": "+text)
+				}
+			}
+		}
+	}
+	var items []string
+	for _, g := range groups {
+		items = append(items, g.cause+": "+measure.FormatList(g.rates, maxRatesTold))
+	}
+	for _, phase := range d.Phases {
+		for i := range phase.Targets {
+			if text := cellsText(phasekind.Of(phase.Kind).Cell, phase.Targets[i].Steps); text != "" {
+				items = append(items, where(d, phase, &phase.Targets[i])+": "+text)
+			}
+		}
+	}
+	p.list("", items)
+	p.details(func() { p.list("Evidence:", evidence) })
+}
+
+// rateName names the rate that an attribution is of.
+func rateName(where string, target *v1alpha1.TargetResult, a *v1alpha1.Attribution) string {
+	switch {
+	case a.Level != "":
+		return strings.ToLower(printable(string(a.Level))) + " of " + where
+	case a.Operation != "" && len(target.Operations) > 1:
+		return where + " " + strings.ToLower(printable(string(a.Operation))) + "s"
+	}
+	return where
+}
+
+// causes names the likeliest cause with its limit, and those that explain the rate equally well.
+func causes(a *v1alpha1.Attribution) string {
+	var all []string
+	for i := range a.Suspects {
+		if s := &a.Suspects[i]; i == 0 || s.Tied {
+			if text := suspectText(s); !slices.Contains(all, text) {
+				all = append(all, text)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return causeText(v1alpha1.CauseUnknown)
+	}
+	return strings.Join(all, " or ")
+}
+
+// evidenceText returns the evidence for the likeliest cause, the calculation of the documented rate, and other causes
+// that are near.
+func evidenceText(a *v1alpha1.Attribution) string {
+	var parts []string
+	if len(a.Suspects) > 0 {
+		first := &a.Suspects[0]
+		why := first.Evidence
+		if first.Limit != "" && len(why) > 0 {
+			why = why[1:] // the first reason is the share, which a table shows
+		}
+		parts = slices.Clone(why[:min(len(why), maxReasonsTold)])
+		if text := calculation(first.Arithmetic); text != "" {
+			parts = append(parts, text)
+		}
+		var near []string
+		for i := range a.Suspects[1:] {
+			if s := &a.Suspects[i+1]; !s.Tied && len(near) < maxSuspectsTold {
+				text := suspectText(s)
+				if s.Limit != "" {
+					text += ", " + measure.FormatShare(float64(s.PermilleUsed)/1000) + " used"
+				}
+				near = append(near, text)
+			}
+		}
+		if len(near) > 0 {
+			parts = append(parts, "also near: "+strings.Join(near, ", "))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// documentedLimits returns the documented limits of the targets, and the facts about them that are unknown.
+func documentedLimits(d Document) []string {
+	var all []string
+	for i := range d.Storage {
+		all = append(all, documentedTexts(&d.Storage[i])...)
+	}
+	return all
+}
+
+// documentedTexts returns the documented limits of a target, and its facts that are unknown.
+func documentedTexts(s *v1alpha1.StorageDescription) []string {
+	var all []string
+	var limits []string
+	for i := range s.Limits {
+		l := &s.Limits[i]
+		if len(limits) == maxLimitsTold {
+			limits = append(limits, measure.FormatCount(len(s.Limits)-maxLimitsTold, "more limit"))
+			break
+		}
+		format := rateText
+		if l.Dimension == "Operations" {
+			format = func(iops int64) string { return iopsText(1000 * iops) }
+		}
+		text := l.Name
+		if l.Operation != "" {
+			text += " of " + strings.ToLower(string(l.Operation)) + "s"
+		}
+		text += " " + format(l.Baseline)
+		switch {
+		case l.Burst == nil:
+		case l.Billed:
+			text += ", on demand " + format(*l.Burst)
+		case l.Bucket == nil:
+			text += ", in a burst " + format(*l.Burst) + " (of unpublished length)"
+		default:
+			text += ", in a burst " + format(*l.Burst)
+		}
+		if l.Overridden {
+			text += " (not the vendor's own figure)"
+		}
+		limits = append(limits, text)
+	}
+	if len(limits) > 0 {
+		all = append(all, s.Target+": "+strings.Join(limits, "; "))
+		for _, missing := range s.Missing[:min(len(s.Missing), maxMissingTold)] {
+			all = append(all, s.Target+": not known: "+missing.Field+": "+missing.Message)
+		}
+	}
+	return all
+}
+
+// suspectText returns a cause with its limit.
+func suspectText(s *v1alpha1.Suspect) string {
+	text := causeText(s.Cause)
+	if s.Limit == "" {
+		return text
+	}
+	if s.Burst {
+		return text + " (" + s.Limit + " in a burst)"
+	}
+	return text + " (" + s.Limit + ")"
+}
+
+// specified ends the arithmetic of a limit whose figure is given in the specification.
+const specified = ", as the specification says"
+
+// calculation returns the arithmetic of a limit; empty if it is only a figure, which a table shows.
+func calculation(arithmetic string) string {
+	arithmetic = strings.TrimSuffix(arithmetic, specified)
+	if !strings.ContainsAny(arithmetic, "=x;") {
+		return ""
+	}
+	return arithmetic
+}
+
+func causeText(c v1alpha1.Cause) string {
+	if text, known := map[v1alpha1.Cause]string{
+		v1alpha1.CauseDisk: "the disks", v1alpha1.CauseLimit: "the given limit", v1alpha1.CauseNetwork: "the server's network", v1alpha1.CauseFlow: "a single connection",
+		v1alpha1.CauseInstance: "the client's machine", v1alpha1.CauseCredits: "spent credits", v1alpha1.CauseServerCache: "the server's cache",
+		v1alpha1.CauseClientCPU: "the client's CPU", v1alpha1.CauseQueueDepth: "too few outstanding operations", v1alpha1.CauseTool: "the tool or its rate limit",
+		v1alpha1.CauseUnknown: "an unknown limit",
+	}[c]; known {
+		return text
+	}
+	return string(c)
+}
+
+// cellsText counts the steps of a ramp, or the cells of a sweep, by what limited them. what is the word for one.
+func cellsText(what string, steps []v1alpha1.StepResult) string {
+	type group struct {
+		name  string
+		cells int
+		most  int64
+	}
+	var groups []group
+	for i := range steps {
+		a := steps[i].Attribution
+		if a == nil {
+			continue
+		}
+		name := causeText(a.Cause)
+		if a.Limit != "" {
+			name += " (" + a.Limit + ")"
+		}
+		at := -1
+		for j := range groups {
+			if groups[j].name == name {
+				at = j
+			}
+		}
+		if at < 0 {
+			groups, at = append(groups, group{name: name}), len(groups)
+		}
+		groups[at].cells++
+		groups[at].most = max(groups[at].most, a.PermilleUsed)
+	}
+	var texts []string
+	for _, g := range groups {
+		text := measure.FormatCount(g.cells, cmp.Or(what, "step")) + " by " + g.name
+		if strings.HasSuffix(g.name, ")") {
+			text += ", up to " + measure.FormatShare(float64(g.most)/1000) + " used"
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, "; ")
+}
