@@ -20,12 +20,14 @@ func (p *page) bursts(d Document, phases []v1alpha1.PhaseResult) {
 				p.line(name + ": " + burstTitle(burst) + bucketText(burst))
 			}
 			p.details(func() {
+				var texts []string
 				if target.Cooldown != nil {
-					p.line(name + ": " + cooldownText(target.Cooldown))
+					texts = append(texts, cooldownText(target.Cooldown))
 				}
-				if burst := target.Burst; burst != nil {
-					p.list(name+":", burstTexts(d, phase.Name, burst))
+				if target.Burst != nil {
+					texts = append(texts, burstTexts(d, phase.Name, target.Burst)...)
 				}
+				p.list(name+":", texts)
 			})
 		}
 	}

@@ -11,7 +11,9 @@ import (
 )
 
 // brief is the text on a terminal, everything that with all details.
-func brief(w io.Writer, d report.Document) error { return report.Text(w, d, report.TextOptions{Columns: 80}) }
+func brief(w io.Writer, d report.Document) error {
+	return report.Text(w, d, report.TextOptions{Columns: 80})
+}
 
 func everything(w io.Writer, d report.Document) error {
 	return report.Text(w, d, report.TextOptions{Verbose: true, Columns: 100, ASCII: true})

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/chart"
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
@@ -45,12 +46,8 @@ func Text(w io.Writer, d Document, o TextOptions) error {
 			hidden = hidden || s.hasDetails()
 			s = s.short()
 		}
-		if s.ID == overTimeID && len(s.Views) > 0 && o.Columns >= minChartColumns {
-			t.WriteString("\n")
-			t.line("  ", s.Views[0].Title)
-			for _, line := range s.Views[0].TextRows(min(o.Columns, maxChartColumns)-3, chartRows, o.ASCII) {
-				t.WriteString("  " + line + "\n")
-			}
+		if s.ID == overTimeID && o.Columns >= minChartColumns {
+			t.chart(d, o)
 		}
 		t.section(s)
 	}
@@ -62,6 +59,22 @@ func Text(w io.Writer, d Document, o TextOptions) error {
 		return fmt.Errorf("write the report: %w", err)
 	}
 	return nil
+}
+
+// chart draws the throughput of each target over time, all operations together.
+func (t *terminal) chart(d Document, o TextOptions) {
+	lines := totals(d)
+	if len(lines) == 0 {
+		return
+	}
+	top, _ := height(lines)
+	bands := phaseBands(d)
+	figure := chart.Figure{Bands: bands, Lines: lines, X: timeAxis(bands, lines), Y: chart.Linear(top, chartRows-1, round(measure.FormatBytesPerSecond))}
+	t.WriteString("\n")
+	t.line("  ", throughputTitle)
+	for _, line := range figure.TextRows(min(o.Columns, maxChartColumns)-3, chartRows, o.ASCII) {
+		t.WriteString(strings.TrimRight("  "+line, " ") + "\n")
+	}
 }
 
 // hiddenText states what the short form leaves out.
