@@ -218,7 +218,7 @@ func (c *Comparison) sections(all []Compared) []section {
 	made := []section{{ID: "compared", Title: "Compared", parts: partsOf(func(p *page) { p.sides(c) })}}
 	for i := range c.Comparisons {
 		one := &c.Comparisons[i]
-		made = append(made, section{ID: fmt.Sprintf("comparison-%d", i), Title: printable(one.Other + " beside " + one.Baseline),
+		made = append(made, section{ID: fmt.Sprintf("%s%d", comparisonID, i), named: true, Title: printable(one.Other + " beside " + one.Baseline),
 			parts: partsOf(func(p *page) { p.comparedWith(c, one, all[0].Document) })})
 	}
 	return made

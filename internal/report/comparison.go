@@ -40,7 +40,8 @@ func (p *page) comparison(d Document, target string) {
 			main := phasekind.Of(phase.Kind).Figures(&phase.Targets[0])
 			for i := range one.Figures {
 				f := &one.Figures[i]
-				if known := phasekind.Find(main, f.Figure, f.Operation); known == nil || !known.Main {
+				known := phasekind.Find(main, f.Figure, f.Operation)
+				if known == nil || !known.Main || f.Figure == v1alpha1.FigureCompressionRatio && toldBefore(d, &phase, phase.Target(target)) {
 					table.detailRows = append(table.detailRows, len(lines))
 				}
 				row := comparisonRow(phase.Name, &one, f)

@@ -160,7 +160,7 @@ func toldBefore(d Document, phase *v1alpha1.PhaseResult, target *v1alpha1.Target
 			return false
 		}
 		earlier := d.Phases[i].Target(target.Target)
-		if earlier != nil && earlier.Usage != nil && earlier.Usage.CompressionRatioMilli != nil && target.Usage.CompressionRatioMilli != nil &&
+		if earlier != nil && target.Usage != nil && earlier.Usage != nil && earlier.Usage.CompressionRatioMilli != nil && target.Usage.CompressionRatioMilli != nil &&
 			*earlier.Usage.CompressionRatioMilli == *target.Usage.CompressionRatioMilli {
 			return true
 		}

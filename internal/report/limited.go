@@ -21,43 +21,52 @@ const (
 
 // limited lists what limited the rates, an entry per cause; the evidence for each rate is a detail.
 func (p *page) limited(d Document) {
-	type group struct {
-		cause string
-		rates []string
-	}
-	var groups []*group
+	var causes byCause
 	var evidence []string
 	for _, phase := range d.Phases {
 		for i := range phase.Targets {
-			target := &phase.Targets[i]
+			target, name := &phase.Targets[i], where(d, phase, &phase.Targets[i])
 			for j := range target.Attributions {
 				a := &target.Attributions[j]
-				name, cause := rateName(where(d, phase, target), target, a), causes(a)
-				at := slices.IndexFunc(groups, func(g *group) bool { return g.cause == cause })
-				if at < 0 {
-					at = len(groups)
-					groups = append(groups, &group{cause: cause})
-				}
-				groups[at].rates = append(groups[at].rates, name)
+				causes.add(causesText(a), rateName(name, target, a))
 				if text := evidenceText(a); text != "" {
-					evidence = append(evidence, name+": "+text)
+					evidence = append(evidence, rateName(name, target, a)+": "+text)
 				}
+			}
+			for _, g := range causesOfCells(target.Steps) {
+				text := measure.FormatCount(g.cells, cmp.Or(phasekind.Of(phase.Kind).Cell, "step")) + " of " + name
+				if g.most > 0 {
+					text += " (up to " + measure.FormatShare(float64(g.most)/1000) + " used)"
+				}
+				causes.add(g.cause, text)
 			}
 		}
 	}
 	var items []string
-	for _, g := range groups {
-		items = append(items, g.cause+": "+measure.FormatList(g.rates, maxRatesTold))
-	}
-	for _, phase := range d.Phases {
-		for i := range phase.Targets {
-			if text := cellsText(phasekind.Of(phase.Kind).Cell, phase.Targets[i].Steps); text != "" {
-				items = append(items, where(d, phase, &phase.Targets[i])+": "+text)
-			}
-		}
+	for _, c := range causes {
+		items = append(items, c.cause+": "+measure.FormatList(c.rates, maxRatesTold))
 	}
 	p.list("", items)
 	p.details(func() { p.list("Evidence:", evidence) })
+}
+
+// byCause holds what was limited, by its cause, in the order in which causes were found.
+type byCause []struct {
+	cause string
+	rates []string
+}
+
+func (b *byCause) add(cause, rate string) {
+	for i := range *b {
+		if (*b)[i].cause == cause {
+			(*b)[i].rates = append((*b)[i].rates, rate)
+			return
+		}
+	}
+	*b = append(*b, struct {
+		cause string
+		rates []string
+	}{cause, []string{rate}})
 }
 
 // rateName names the rate that an attribution is of.
@@ -71,8 +80,8 @@ func rateName(where string, target *v1alpha1.TargetResult, a *v1alpha1.Attributi
 	return where
 }
 
-// causes names the likeliest cause with its limit, and those that explain the rate equally well.
-func causes(a *v1alpha1.Attribution) string {
+// causesText names the likeliest cause with its limit, and those that explain the rate equally well.
+func causesText(a *v1alpha1.Attribution) string {
 	var all []string
 	for i := range a.Suspects {
 		if s := &a.Suspects[i]; i == 0 || s.Tied {
@@ -205,42 +214,32 @@ func causeText(c v1alpha1.Cause) string {
 	return string(c)
 }
 
-// cellsText counts the steps of a ramp, or the cells of a sweep, by what limited them. what is the word for one.
-func cellsText(what string, steps []v1alpha1.StepResult) string {
-	type group struct {
-		name  string
-		cells int
-		most  int64
-	}
-	var groups []group
+// cellsOfCause is the number of cells that a cause limited, and the highest share of its limit in thousandths; 0 if the
+// cause has no limit.
+type cellsOfCause struct {
+	cause string
+	cells int
+	most  int64
+}
+
+// causesOfCells counts the steps of a ramp, or the cells of a sweep, by what limited them.
+func causesOfCells(steps []v1alpha1.StepResult) []cellsOfCause {
+	var all []cellsOfCause
 	for i := range steps {
 		a := steps[i].Attribution
 		if a == nil {
 			continue
 		}
-		name := causeText(a.Cause)
-		if a.Limit != "" {
-			name += " (" + a.Limit + ")"
-		}
-		at := -1
-		for j := range groups {
-			if groups[j].name == name {
-				at = j
-			}
-		}
+		cause := suspectText(&v1alpha1.Suspect{Cause: a.Cause, Limit: a.Limit})
+		at := slices.IndexFunc(all, func(c cellsOfCause) bool { return c.cause == cause })
 		if at < 0 {
-			groups, at = append(groups, group{name: name}), len(groups)
+			at = len(all)
+			all = append(all, cellsOfCause{cause: cause})
 		}
-		groups[at].cells++
-		groups[at].most = max(groups[at].most, a.PermilleUsed)
-	}
-	var texts []string
-	for _, g := range groups {
-		text := measure.FormatCount(g.cells, cmp.Or(what, "step")) + " by " + g.name
-		if strings.HasSuffix(g.name, ")") {
-			text += ", up to " + measure.FormatShare(float64(g.most)/1000) + " used"
+		all[at].cells++
+		if a.Limit != "" {
+			all[at].most = max(all[at].most, a.PermilleUsed)
 		}
-		texts = append(texts, text)
 	}
-	return strings.Join(texts, "; ")
+	return all
 }

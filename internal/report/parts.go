@@ -9,6 +9,8 @@ import (
 // section is a part of a report under a title. Text, Markdown and HTML render the same sections in the same order.
 type section struct {
 	ID, Title string
+	// named is true if the title contains names of targets or runs.
+	named bool
 	// Class is bad for reasons not to use the figures, warn for warnings, else empty.
 	Class string
 	// Views are charts. Text draws the first one of those over time.

@@ -12,6 +12,9 @@ import (
 // overTimeID is the ID of the section whose first chart text shows too.
 const overTimeID = "over-time"
 
+// comparisonID begins the ID of sections that compare a target or a run with another.
+const comparisonID = "comparison-"
+
 // sectionsOf returns the content of a report, the most important first. Each format renders these sections in this
 // order.
 func sectionsOf(d Document) []section {
@@ -50,7 +53,7 @@ func sectionsOf(d Document) []section {
 	})
 	add("other", "Other figures", nil, func(p *page) { p.otherFigures(d, told) })
 	for i, target := range comparedTargets(d) {
-		add(fmt.Sprintf("comparison-%d", i), "How "+printable(target)+" compares with "+printable(targetNames(d)[0]), nil, func(p *page) { p.comparison(d, target) })
+		add(fmt.Sprintf("%s%d", comparisonID, i), "How "+printable(target)+" compares with "+printable(targetNames(d)[0]), nil, func(p *page) { p.comparison(d, target) })
 	}
 	add("limits", "Limited by", nil, func(p *page) { p.limited(d) })
 	title := "Warnings (results are valid)"
@@ -71,6 +74,7 @@ func sectionsOf(d Document) []section {
 	detail("environment", "Environment", nil, func(p *page) { p.environment(d); p.storage(d) })
 	detail("definitions", "Definitions", nil, func(p *page) { p.definitions(d) })
 	for i := range all {
+		all[i].named = strings.HasPrefix(all[i].ID, comparisonID)
 		all[i].Class = map[string]string{"not-valid": "bad", "warnings": "warn"}[all[i].ID]
 	}
 	return all

@@ -41,6 +41,9 @@ func (p *page) operations(d Document, told documentedRates) {
 				add(printable(phase.Name), printable(target.Target), append(slices.Repeat([]string{absent}, len(figureColumns)), "", "")...)
 			}
 			for _, operation := range target.Operations {
+				if target.Burst != nil { // its block has the rates
+					table.detailRows = append(table.detailRows, len(table.lines))
+				}
 				documented := operationPromise(d, target, operation)
 				add(printable(phase.Name), printable(target.Target), append(operationFigures(d, phase, operation), told.once(documented), documented.percent)...)
 			}

@@ -8,8 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// width is the number of columns to which text is wrapped. Wider tables have their names on lines of their own.
-const width = 100
+// width is the number of columns to which text is wrapped. Tables that are wider than maxTableWidth have their names on
+// lines of their own.
+const width, maxTableWidth = 100, 110
 
 // terminal builds text for a terminal. It replaces characters that a terminal would interpret, because messages quote
 // the output of tools, which can contain anything.
@@ -17,14 +18,15 @@ type terminal struct {
 	strings.Builder
 }
 
-// section writes a section. If it begins with a table, its title is the heading of the first column.
+// section writes a section. If it begins with a table, its title is the heading of the first column, unless it has names:
+// headings are in capitals.
 func (t *terminal) section(s section) {
 	if len(s.parts) == 0 {
 		return
 	}
 	t.WriteString("\n")
 	title := s.Title
-	if first := s.parts[0]; title != "" && (len(first.tables) != 1 || first.text != "" || first.nested) {
+	if first := s.parts[0]; title != "" && (s.named || len(first.tables) != 1 || first.text != "" || first.nested) {
 		t.line("  ", title)
 		title = ""
 	}
@@ -88,7 +90,7 @@ func (t *terminal) table(indent string, table partTable, title string) {
 		lines[0] = append([]string{strings.ToUpper(title)}, lines[0][1:]...)
 	}
 	names := table.left - 1
-	if names < 1 || len(indent)+sum(widthsOf(lines)) <= width {
+	if names < 1 || len(indent)+sum(widthsOf(lines)) <= maxTableWidth {
 		t.aligned(indent, lines, table.left)
 		return
 	}

@@ -80,7 +80,7 @@ func (t *terminal) chart(d Document, o TextOptions) {
 // hiddenText states what the short form leaves out.
 func hiddenText(d Document) string {
 	if notes := len(remarksOf(d, v1alpha1.SeverityInfo)); notes > 0 {
-		return measure.FormatCount(notes, "note") + " hidden; -v shows them, and details"
+		return measure.FormatCount(notes, "note") + " hidden; -v shows them and all details"
 	}
 	return "details hidden; -v shows them"
 }
