@@ -15,9 +15,9 @@ var (
 // maxTall is the number of lines up to which each has all rows; if there are more, each has one.
 const maxTall = 2
 
-// TextRows draws the lines of the figure with characters, in at most the given number of columns: each line of the figure in
-// rows of its own, all on one scale from 0, each column with the mean of its time. A column without a measurement is
-// blank. Below are the names of the bands and the labels of the X axis.
+// TextRows draws the lines of the figure with characters, in at most the given number of columns: each line of the
+// figure in rows of its own, all on one scale from 0, each column with the mean of its time. A column without a
+// measurement is blank. Below are the names of the bands and the labels of the X axis.
 func (f *Figure) TextRows(columns, rows int, ascii bool) []string {
 	if len(f.Lines) > maxTall {
 		rows = 1
@@ -94,7 +94,11 @@ func (l *Line) means(x Axis, columns int) []float64 {
 
 // columnOf returns the column of a value, the nearest one if it is outside.
 func (a Axis) columnOf(value float64, columns int) int {
-	return int(min(max((value-a.Min)/(a.Max-a.Min)*float64(columns), 0), float64(columns-1)))
+	at := (value - a.Min) / (a.Max - a.Min) * float64(columns)
+	if !(at > 0) { // not a number if the axis has no length
+		return 0
+	}
+	return int(min(at, float64(columns-1)))
 }
 
 // labelIn returns the highest label of the axis in a row, counted from the bottom.

@@ -118,7 +118,7 @@ var figureNames = map[v1alpha1.FigureName]string{
 	v1alpha1.FigureThroughput: "throughput", v1alpha1.FigureIOPS: "IOPS", v1alpha1.FigureMeanLatency: "mean latency",
 	v1alpha1.FigureP50Latency: "p50 latency", v1alpha1.FigureP95Latency: "p95 latency", v1alpha1.FigureP99Latency: "p99 latency",
 	v1alpha1.FigureP999Latency: "p99.9 latency", v1alpha1.FigureBurst: "burst", v1alpha1.FigureSustained: "sustained", v1alpha1.FigurePeak: "peak",
-	v1alpha1.FigureBaseline: "baseline", v1alpha1.FigureTimeToBaseline: "lasted", v1alpha1.FigureSpent: "spent",
+	v1alpha1.FigureBaseline: "baseline", v1alpha1.FigureTimeToBaseline: "time to baseline", v1alpha1.FigureSpent: "credits spent",
 	v1alpha1.FigureRefill: "refill", v1alpha1.FigureRate: "", v1alpha1.FigureDuration: "duration", v1alpha1.FigureCompressionRatio: "compression ratio",
 }
 

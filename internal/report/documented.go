@@ -32,7 +32,8 @@ func documentedOf(d Document, target *v1alpha1.TargetResult, f *phasekind.Figure
 	if value <= 0 {
 		return promise{}
 	}
-	return promise{value: figureValue(f.Name, f.Operation, value), percent: measure.FormatShare(float64(f.Value) / float64(value))}
+	share := float64(f.Value) / float64(value)
+	return promise{value: figureValue(f.Name, f.Operation, value), percent: measure.FormatShare(share)}
 }
 
 // documentedValue returns the documented value of a figure in its unit; 0 if unknown.
@@ -98,7 +99,8 @@ func bucketValue(d Document, target *v1alpha1.TargetResult, f *phasekind.Figure)
 	case limit.Bucket == nil:
 	case f.Name == v1alpha1.FigureSpent:
 		return *limit.Bucket
-	case f.Name == v1alpha1.FigureTimeToBaseline && limit.Burst != nil && limit.Refill != nil && *limit.Burst > *limit.Refill:
+	case f.Name != v1alpha1.FigureTimeToBaseline || limit.Burst == nil || limit.Refill == nil:
+	case *limit.Burst > *limit.Refill:
 		return int64(float64(*limit.Bucket) / float64(*limit.Burst-*limit.Refill) * 1e9)
 	}
 	return 0
@@ -124,7 +126,9 @@ func burstLimit(d Document, target *v1alpha1.TargetResult) *v1alpha1.DocumentedL
 
 // attributionOf returns the attribution of a level of a drain, or of an operation; nil if there is none. If the target
 // did only one operation, the attribution of reads and writes together counts too.
-func attributionOf(target *v1alpha1.TargetResult, level v1alpha1.AttributionLevel, operation string) *v1alpha1.Attribution {
+func attributionOf(
+	target *v1alpha1.TargetResult, level v1alpha1.AttributionLevel, operation string,
+) *v1alpha1.Attribution {
 	for i := range target.Attributions {
 		one := &target.Attributions[i]
 		if one.Level != level {

@@ -48,8 +48,8 @@ func inBlock(kind phasekind.Kind, f *phasekind.Figure) bool {
 // inPhases reports whether the table of phases shows a figure.
 func inPhases(f *phasekind.Figure) bool {
 	switch f.Name {
-	case v1alpha1.FigureThroughput, v1alpha1.FigureIOPS, v1alpha1.FigureMeanLatency, v1alpha1.FigureP50Latency, v1alpha1.FigureP95Latency,
-		v1alpha1.FigureP99Latency, v1alpha1.FigureP999Latency:
+	case v1alpha1.FigureThroughput, v1alpha1.FigureIOPS, v1alpha1.FigureMeanLatency, v1alpha1.FigureP50Latency,
+		v1alpha1.FigureP95Latency, v1alpha1.FigureP99Latency, v1alpha1.FigureP999Latency:
 		return true
 	default:
 	}
@@ -81,7 +81,9 @@ func (p *page) figureTable(d Document, rows []figureRow, told documentedRates) {
 
 // figureRows returns the chosen figures of a phase, those with the same name of all targets together. A figure that
 // equals one before it is left out unless the phase is run for it: a burst on one level is its own peak.
-func figureRows(d Document, phase *v1alpha1.PhaseResult, chosen func(phasekind.Kind, *phasekind.Figure) bool) []figureRow {
+func figureRows(
+	d Document, phase *v1alpha1.PhaseResult, chosen func(phasekind.Kind, *phasekind.Figure) bool,
+) []figureRow {
 	kind := phasekind.Of(phase.Kind)
 	var rows []figureRow
 	for i := range phase.Targets {
@@ -92,7 +94,9 @@ func figureRows(d Document, phase *v1alpha1.PhaseResult, chosen func(phasekind.K
 				continue
 			}
 			r := rowOf(d, phase, target, &f)
-			if !f.Main && slices.ContainsFunc(rows, func(known figureRow) bool { return known.target == r.target && known.measured == r.measured }) {
+			if !f.Main && slices.ContainsFunc(rows, func(known figureRow) bool {
+				return known.target == r.target && known.measured == r.measured
+			}) {
 				continue
 			}
 			at := -1
@@ -112,8 +116,8 @@ func figureRows(d Document, phase *v1alpha1.PhaseResult, chosen func(phasekind.K
 
 func rowOf(d Document, phase *v1alpha1.PhaseResult, target *v1alpha1.TargetResult, f *phasekind.Figure) figureRow {
 	format := func(value int64) string { return figureValue(f.Name, f.Operation, value) }
-	r := figureRow{phase: printable(phase.Name), target: printable(target.Target), name: figureTitle(phase, f), measured: format(f.Value), main: f.Main,
-		documented: documentedOf(d, target, f)}
+	r := figureRow{phase: printable(phase.Name), target: printable(target.Target), name: figureTitle(phase, f),
+		measured: format(f.Value), main: f.Main, documented: documentedOf(d, target, f)}
 	if f.Lower != nil && f.Upper != nil && *f.Lower < *f.Upper {
 		r.interval = between(format(*f.Lower), format(*f.Upper))
 	}
@@ -132,12 +136,16 @@ func between(lower, upper string) string {
 	return lower + " to " + upper
 }
 
-// figureTitle names a figure of a phase.
+// figureTitle names a figure in a table of its phase or block, which says what has lasted and what was spent.
 func figureTitle(phase *v1alpha1.PhaseResult, f *phasekind.Figure) string {
 	words, operation := figureNames[f.Name], strings.ToLower(printable(f.Operation))
 	switch f.Name {
 	case v1alpha1.FigureThroughput:
 		words = ""
+	case v1alpha1.FigureTimeToBaseline:
+		words = "lasted"
+	case v1alpha1.FigureSpent:
+		words = "spent"
 	case v1alpha1.FigurePeak, v1alpha1.FigureSustained:
 		words += " burst"
 	case v1alpha1.FigureRate:
@@ -159,13 +167,19 @@ func toldBefore(d Document, phase *v1alpha1.PhaseResult, target *v1alpha1.Target
 		if d.Phases[i].Name == phase.Name {
 			return false
 		}
-		earlier := d.Phases[i].Target(target.Target)
-		if earlier != nil && target.Usage != nil && earlier.Usage != nil && earlier.Usage.CompressionRatioMilli != nil && target.Usage.CompressionRatioMilli != nil &&
-			*earlier.Usage.CompressionRatioMilli == *target.Usage.CompressionRatioMilli {
+		earlier := ratioOf(d.Phases[i].Target(target.Target))
+		if now := ratioOf(target); earlier != nil && now != nil && *earlier == *now {
 			return true
 		}
 	}
 	return false
+}
+
+func ratioOf(target *v1alpha1.TargetResult) *int64 {
+	if target == nil || target.Usage == nil {
+		return nil
+	}
+	return target.Usage.CompressionRatioMilli
 }
 
 // cellWords describes the place of a cell in its ramp or sweep.

@@ -139,43 +139,55 @@ func documentedLimits(d Document) []string {
 // documentedTexts returns the documented limits of a target, and its facts that are unknown.
 func documentedTexts(s *v1alpha1.StorageDescription) []string {
 	var all []string
-	var limits []string
-	for i := range s.Limits {
-		l := &s.Limits[i]
-		if len(limits) == maxLimitsTold {
-			limits = append(limits, measure.FormatCount(len(s.Limits)-maxLimitsTold, "more limit"))
-			break
-		}
-		format := rateText
-		if l.Dimension == "Operations" {
-			format = func(iops int64) string { return iopsText(1000 * iops) }
-		}
-		text := l.Name
-		if l.Operation != "" {
-			text += " of " + strings.ToLower(string(l.Operation)) + "s"
-		}
-		text += " " + format(l.Baseline)
-		switch {
-		case l.Burst == nil:
-		case l.Billed:
-			text += ", on demand " + format(*l.Burst)
-		case l.Bucket == nil:
-			text += ", in a burst " + format(*l.Burst) + " (of unpublished length)"
-		default:
-			text += ", in a burst " + format(*l.Burst)
-		}
-		if l.Overridden {
-			text += " (not the vendor's own figure)"
-		}
-		limits = append(limits, text)
+	for i := range s.Limits[:min(len(s.Limits), maxLimitsTold)] {
+		all = append(all, s.Target+": "+limitText(&s.Limits[i]))
 	}
-	if len(limits) > 0 {
-		all = append(all, s.Target+": "+strings.Join(limits, "; "))
+	if more := len(s.Limits) - maxLimitsTold; more > 0 {
+		all = append(all, s.Target+": "+measure.FormatCount(more, "more limit"))
+	}
+	if len(all) > 0 {
 		for _, missing := range s.Missing[:min(len(s.Missing), maxMissingTold)] {
 			all = append(all, s.Target+": not known: "+missing.Field+": "+missing.Message)
 		}
 	}
 	return all
+}
+
+// limitText describes a documented limit: its rates, its bucket and how they are calculated.
+func limitText(l *v1alpha1.DocumentedLimit) string {
+	rate, amount := rateText, bytesText
+	if l.Dimension == "Operations" {
+		rate, amount = func(iops int64) string { return iopsText(1000 * iops) }, operationsText
+	}
+	text := l.Name
+	if l.Operation != "" {
+		text += " of " + strings.ToLower(string(l.Operation)) + "s"
+	}
+	text += " " + rate(l.Baseline)
+	switch {
+	case l.Burst == nil:
+	case l.Billed:
+		text += ", on demand " + rate(*l.Burst)
+	case l.Bucket == nil:
+		text += ", in a burst " + rate(*l.Burst) + " (of unpublished length)"
+	default:
+		text += ", in a burst " + rate(*l.Burst)
+	}
+	if l.Bucket != nil {
+		text += ", bucket " + amount(*l.Bucket)
+	}
+	if l.Refill != nil {
+		text += ", refill " + rate(*l.Refill)
+	}
+	for _, arithmetic := range []string{l.Arithmetic, l.BurstArithmetic, l.BucketArithmetic} {
+		if arithmetic = calculation(arithmetic); arithmetic != "" {
+			text += "; " + arithmetic
+		}
+	}
+	if l.Overridden {
+		text += " (not the vendor's own figure)"
+	}
+	return text
 }
 
 // suspectText returns a cause with its limit.

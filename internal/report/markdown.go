@@ -15,11 +15,16 @@ func Markdown(w io.Writer, d Document) error {
 		m.line(inMarkdown(text))
 	}
 	for _, s := range sectionsOf(d) {
-		if short := s.short(); len(short.parts) > 0 {
+		short := s.short()
+		if len(short.parts) > 0 {
 			m.section(short)
 		}
 		if s.hasDetails() {
-			m.fold(s)
+			title := s.Title
+			if len(short.parts) > 0 {
+				title += " in full"
+			}
+			m.fold(title, s.parts)
 		}
 	}
 	if _, err := io.WriteString(w, m.String()); err != nil {
@@ -44,10 +49,10 @@ func (m *markdown) section(s section) {
 	}
 }
 
-// fold writes a section that stays collapsed until the reader opens it.
-func (m *markdown) fold(s section) {
-	m.line("<details><summary>" + inMarkdown(s.Title) + " in full</summary>")
-	for _, one := range s.parts {
+// fold writes parts that stay collapsed until the reader opens them.
+func (m *markdown) fold(title string, parts []part) {
+	m.line("<details><summary>" + inMarkdown(title) + "</summary>")
+	for _, one := range parts {
 		m.part(one)
 	}
 	m.line("</details>")

@@ -57,7 +57,8 @@ func (i item) short() item {
 	if len(i.like) < maxLike {
 		return i
 	}
-	return item{text: i.text, like: append(slices.Clone(i.like[:maxLike-1]), fmt.Sprintf("%d more like this", len(i.like)-maxLike+1))}
+	more := fmt.Sprintf("%d more like this", len(i.like)-maxLike+1)
+	return item{text: i.text, like: append(slices.Clone(i.like[:maxLike-1]), more)}
 }
 
 // short returns the section without its details.
@@ -120,7 +121,9 @@ func (t partTable) short() partTable {
 func withoutEmptyColumns(lines [][]string, left int) [][]string {
 	kept := make([][]string, len(lines))
 	for column := range lines[0] {
-		if column >= left && !slices.ContainsFunc(lines[1:], func(line []string) bool { return line[column] != "" && line[column] != absent }) {
+		if column >= left && !slices.ContainsFunc(lines[1:], func(line []string) bool {
+			return line[column] != "" && line[column] != absent
+		}) {
 			continue
 		}
 		for i, line := range lines {

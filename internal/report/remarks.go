@@ -13,7 +13,8 @@ import (
 // invalid returns why the figures must not be used.
 func invalid(d Document) []item {
 	all := remarksOf(d, v1alpha1.SeverityDisqualifying)
-	if valid := meta.FindStatusCondition(d.Conditions, v1alpha1.ConditionValid); len(all) == 0 && valid != nil && valid.Status == metav1.ConditionFalse {
+	valid := meta.FindStatusCondition(d.Conditions, v1alpha1.ConditionValid)
+	if len(all) == 0 && valid != nil && valid.Status == metav1.ConditionFalse {
 		return []item{{text: valid.Reason + ": " + valid.Message}}
 	}
 	return all

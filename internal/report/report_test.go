@@ -186,6 +186,21 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestLikeWarningsAreFolded: warnings of one type are one entry, of which the short text has the first ones.
+func TestLikeWarningsAreFolded(t *testing.T) {
+	d := documents["good"].document(t)
+	for _, name := range []string{"one", "two", "three", "four"} {
+		d.Warnings = append(d.Warnings, v1alpha1.Warning{Type: v1alpha1.WarningClockUncertain, Severity: v1alpha1.SeverityWarning, Message: "node " + name + " is late"})
+	}
+	short, full := text(t, d, report.TextOptions{}), text(t, d, verbose)
+	if !strings.Contains(short, "  - ClockUncertain: run: node one is late; run: node two is late; 2 more like this\n") || !strings.Contains(short, "valid, 1 warning\n") {
+		t.Errorf("short:\n%s", short)
+	}
+	if !strings.Contains(full, "  - ClockUncertain: run: node one is late; run: node two is late; run: node three is late; run: node\n    four is late\n") {
+		t.Errorf("in full:\n%s", full)
+	}
+}
+
 // TestDisqualifiedFirst: nobody sees a figure before knowing that it is none.
 func TestDisqualifiedFirst(t *testing.T) {
 	for name, warning := range map[string]string{"not-valid": "UnwrittenDataRead", "interrupted": "ResultIncomplete", "failed-in-a-step": "ToolError"} {

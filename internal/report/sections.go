@@ -28,7 +28,9 @@ func sectionsOf(d Document) []section {
 	detail := func(id, title string, views []view, write func(*page)) {
 		add(id, title, views, func(p *page) { p.details(func() { write(p) }) })
 	}
-	add("not-valid", "Not valid: the figures do not measure what was asked for", nil, func(p *page) { p.items("", invalid(d)) })
+	add("not-valid", "Not valid: the figures do not measure what was asked for", nil, func(p *page) {
+		p.items("", invalid(d))
+	})
 	add("objectives", "Objectives", nil, func(p *page) { p.objectives(d) })
 	told := documentedRates{}
 	for _, b := range blocksOf(d) {
@@ -53,7 +55,8 @@ func sectionsOf(d Document) []section {
 	})
 	add("other", "Other figures", nil, func(p *page) { p.otherFigures(d, told) })
 	for i, target := range comparedTargets(d) {
-		add(fmt.Sprintf("%s%d", comparisonID, i), "How "+printable(target)+" compares with "+printable(targetNames(d)[0]), nil, func(p *page) { p.comparison(d, target) })
+		title := "How " + printable(target) + " compares with " + printable(targetNames(d)[0])
+		add(fmt.Sprintf("%s%d", comparisonID, i), title, nil, func(p *page) { p.comparison(d, target) })
 	}
 	add("limits", "Limited by", nil, func(p *page) { p.limited(d) })
 	title := "Warnings (results are valid)"
@@ -111,9 +114,9 @@ func (p *page) definitions(d Document) {
 	if len(d.Phases) == 0 {
 		return
 	}
-	text := "MB is 10^6 bytes. Throughput and IOPS count what was completed while every client ran, over that time; " +
-		"for prepare, everything from the first start to the last end. Latency is from submission to completion, over all operations of all clients."
-	p.line(text + absence(d))
+	p.line("MB is 10^6 bytes. Throughput and IOPS count what was completed while every client ran, over that time; " +
+		"for prepare, everything from the first start to the last end. Latency is from submission to completion, " +
+		"over all operations of all clients." + absence(d))
 }
 
 // where names the phase, and the target if the run has several.

@@ -20,7 +20,8 @@ var (
 	detailColumns = []string{"MEAN", "P95", "P99.9"}
 )
 
-// operations writes the table of operations, a line per phase, and states of targets without figures why they have none.
+// operations writes the table of operations, a line per phase, and states of targets without figures why they have
+// none.
 func (p *page) operations(d Document, told documentedRates) {
 	names := 2
 	if !manyTargets(d) {
@@ -38,14 +39,16 @@ func (p *page) operations(d Document, told documentedRates) {
 				continue
 			}
 			if len(target.Operations) == 0 {
-				add(printable(phase.Name), printable(target.Target), append(slices.Repeat([]string{absent}, len(figureColumns)), "", "")...)
+				none := append(slices.Repeat([]string{absent}, len(figureColumns)), "", "")
+				add(printable(phase.Name), printable(target.Target), none...)
 			}
 			for _, operation := range target.Operations {
 				if target.Burst != nil { // its block has the rates
 					table.detailRows = append(table.detailRows, len(table.lines))
 				}
 				documented := operationPromise(d, target, operation)
-				add(printable(phase.Name), printable(target.Target), append(operationFigures(d, phase, operation), told.once(documented), documented.percent)...)
+				figures := append(operationFigures(d, phase, operation), told.once(documented), documented.percent)
+				add(printable(phase.Name), printable(target.Target), figures...)
 			}
 		}
 	}
@@ -66,7 +69,8 @@ func (p *page) operations(d Document, told documentedRates) {
 // without operations has no figures, mdtest does not measure its reads and writes, and a mean of burst and baseline is
 // no figure.
 func inTable(phase v1alpha1.PhaseResult, target *v1alpha1.TargetResult) bool {
-	return !phasekind.Of(phase.Kind).InCells() && (target.Cooldown == nil || len(target.Operations) > 0) && target.Mdtest == nil && !drained(target)
+	return !phasekind.Of(phase.Kind).InCells() && target.Mdtest == nil && !drained(target) &&
+		(target.Cooldown == nil || len(target.Operations) > 0)
 }
 
 // drained reports whether the target's credits ran out, so that means over the whole phase mix two levels.
@@ -83,7 +87,8 @@ func operationPromise(d Document, target *v1alpha1.TargetResult, o v1alpha1.Oper
 		if f.value == nil {
 			continue
 		}
-		made := documentedOf(d, target, &phasekind.Figure{Name: f.name, Operation: string(o.Operation), Estimate: v1alpha1.Estimate{Value: *f.value}})
+		made := documentedOf(d, target, &phasekind.Figure{Name: f.name, Operation: string(o.Operation),
+			Estimate: v1alpha1.Estimate{Value: *f.value}})
 		if made.value != "" {
 			return made
 		}
@@ -115,14 +120,15 @@ func operationFigures(d Document, phase v1alpha1.PhaseResult, o v1alpha1.Operati
 
 // absence explains the dashes of the table of operations; empty if there are none.
 func absence(d Document) string {
-	var parts []part
-	if parts = partsOf(func(p *page) { p.operations(d, documentedRates{}) }); len(parts) == 0 || len(parts[0].tables) == 0 {
-		return ""
+	for _, one := range partsOf(func(p *page) { p.operations(d, documentedRates{}) }) {
+		for _, table := range one.tables {
+			if slices.ContainsFunc(table.lines, func(line []string) bool { return slices.Contains(line, absent) }) {
+				return ` "-" means no figure: IOR does not time single operations, a percentile needs ten samples ` +
+					`above it, and a sync moves no bytes.`
+			}
+		}
 	}
-	if !slices.ContainsFunc(parts[0].tables[0].lines, func(line []string) bool { return slices.Contains(line, absent) }) {
-		return ""
-	}
-	return ` "-" means no figure: IOR does not time single operations, a percentile needs ten samples above it, and a sync moves no bytes.`
+	return ""
 }
 
 // withoutClients states why no client has a result.

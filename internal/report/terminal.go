@@ -18,8 +18,8 @@ type terminal struct {
 	strings.Builder
 }
 
-// section writes a section. If it begins with a table, its title is the heading of the first column, unless it has names:
-// headings are in capitals.
+// section writes a section. If it begins with a table, its title is the heading of the first column, unless it has
+// names: headings are in capitals.
 func (t *terminal) section(s section) {
 	if len(s.parts) == 0 {
 		return
@@ -173,7 +173,8 @@ func (t *terminal) beside(tables []partTable) bool {
 	for i := range lines {
 		lines[i][first] = strings.Repeat(" ", between) + fmt.Sprintf("%*s", widths[first]-gutter, lines[i][first])
 	}
-	t.WriteString(strings.Repeat(" ", start) + tables[0].name + strings.Repeat(" ", second-start-utf8.RuneCountInString(tables[0].name)) + tables[1].name + "\n")
+	apart := second - start - utf8.RuneCountInString(tables[0].name)
+	t.WriteString(strings.Repeat(" ", start) + tables[0].name + strings.Repeat(" ", apart) + tables[1].name + "\n")
 	t.aligned(strings.Repeat(" ", indent), lines, 1)
 	return true
 }

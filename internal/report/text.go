@@ -69,7 +69,8 @@ func (t *terminal) chart(d Document, o TextOptions) {
 	}
 	top, _ := height(lines)
 	bands := phaseBands(d)
-	figure := chart.Figure{Bands: bands, Lines: lines, X: timeAxis(bands, lines), Y: chart.Linear(top, chartRows-1, round(measure.FormatBytesPerSecond))}
+	figure := chart.Figure{Bands: bands, Lines: lines, X: timeAxis(bands, lines),
+		Y: chart.Linear(top, chartRows-1, round(measure.FormatBytesPerSecond))}
 	t.WriteString("\n")
 	t.line("  ", throughputTitle)
 	for _, line := range figure.TextRows(min(o.Columns, maxChartColumns)-3, chartRows, o.ASCII) {
@@ -80,7 +81,7 @@ func (t *terminal) chart(d Document, o TextOptions) {
 // hiddenText states what the short form leaves out.
 func hiddenText(d Document) string {
 	if notes := len(remarksOf(d, v1alpha1.SeverityInfo)); notes > 0 {
-		return measure.FormatCount(notes, "note") + " hidden; -v shows them and all details"
+		return measure.FormatCount(notes, "note") + " and details hidden; -v shows them"
 	}
 	return "details hidden; -v shows them"
 }
