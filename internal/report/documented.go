@@ -17,12 +17,13 @@ type promise struct{ value, percent string }
 // documentedRates holds the documented values that the report has shown already.
 type documentedRates map[string]bool
 
-// once returns a documented value the first time, and nothing after that.
-func (t documentedRates) once(p promise) string {
+// once returns a documented value the first time, and nothing after that. A detail does not count as a time, because
+// the short form leaves it out.
+func (t documentedRates) once(p promise, detail bool) string {
 	if t[p.value] {
 		return ""
 	}
-	t[p.value] = true
+	t[p.value] = !detail
 	return p.value
 }
 

@@ -73,7 +73,7 @@ func (p *page) figureTable(d Document, rows []figureRow, told documentedRates) {
 		if !r.main {
 			table.detailRows = append(table.detailRows, len(table.lines))
 		}
-		add(r.phase, r.name, r.target, r.measured, r.interval, told.once(r.documented), r.documented.percent, r.at)
+		add(r.phase, r.name, r.target, r.measured, r.interval, told.once(r.documented, !r.main), r.documented.percent, r.at)
 	}
 	table.lines = withoutEmptyColumns(table.lines, names)
 	p.take(part{tables: []partTable{table}})
@@ -155,7 +155,7 @@ func figureTitle(phase *v1alpha1.PhaseResult, f *phasekind.Figure) string {
 	switch {
 	case f.Operation == phasekind.InOperations:
 		operation = ""
-	case phasekind.Of(phase.Kind).InCells() && operation != "":
+	case phasekind.Of(phase.Kind).InCells() && operation != "" && f.Main:
 		operation = "most " + operation
 	}
 	return cmp.Or(strings.TrimSpace(operation+" "+words), printable(strings.ToLower(string(f.Name))))

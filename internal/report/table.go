@@ -43,11 +43,12 @@ func (p *page) operations(d Document, told documentedRates) {
 				add(printable(phase.Name), printable(target.Target), none...)
 			}
 			for _, operation := range target.Operations {
-				if target.Burst != nil { // its block has the rates
+				detail := target.Burst != nil // its block has the rates
+				if detail {
 					table.detailRows = append(table.detailRows, len(table.lines))
 				}
 				documented := operationPromise(d, target, operation)
-				figures := append(operationFigures(d, phase, operation), told.once(documented), documented.percent)
+				figures := append(operationFigures(d, phase, operation), told.once(documented, detail), documented.percent)
 				add(printable(phase.Name), printable(target.Target), figures...)
 			}
 		}
@@ -99,7 +100,8 @@ func operationPromise(d Document, target *v1alpha1.TargetResult, o v1alpha1.Oper
 func operationFigures(d Document, phase v1alpha1.PhaseResult, o v1alpha1.OperationResult) []string {
 	cells := slices.Repeat([]string{absent}, len(figureColumns))
 	cells[0] = printable(string(o.Operation))
-	if spec := d.Spec.Run.Phase(phase.Name); o.Operation == v1alpha1.OperationRead && spec != nil && spec.Expect == v1alpha1.ExpectServerCache {
+	spec := d.Spec.Run.Phase(phase.Name)
+	if o.Operation == v1alpha1.OperationRead && spec != nil && spec.Expect == v1alpha1.ExpectServerCache {
 		cells[0] = "Cache read"
 	}
 	if o.BytesPerSecond != nil {
