@@ -17,13 +17,17 @@ type promise struct{ value, percent string }
 // documentedRates holds the documented values that the report has shown already.
 type documentedRates map[string]bool
 
-// once returns a documented value the first time, and nothing after that. A detail does not count as a time, because
-// the short form leaves it out.
+// once returns a documented value the first time, and nothing after that. Details are counted apart, because the short
+// form leaves them out.
 func (t documentedRates) once(p promise, detail bool) string {
-	if t[p.value] {
+	key := p.value
+	if detail {
+		key = "detail " + key
+	}
+	if t[p.value] || t[key] {
 		return ""
 	}
-	t[p.value] = !detail
+	t[key] = true
 	return p.value
 }
 
