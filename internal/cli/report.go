@@ -9,11 +9,13 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	"github.com/storagebench/storagebench/internal/live"
 	"github.com/storagebench/storagebench/internal/report"
 )
 
 func newReport(streams Streams) *cobra.Command {
 	var output, table, file string
+	var verbose bool
 	var flags *clusterFlags
 	command := &cobra.Command{
 		Use:   "report RUN|BENCHMARK|FILE",
@@ -21,6 +23,7 @@ func newReport(streams Streams) *cobra.Command {
 		Long: "Show the result of a run: of a BenchmarkRun in a cluster, of the latest run of a StorageBenchmark\n" +
 			"there, or of a file written by `run -o json` (- for standard input). A file takes precedence over\n" +
 			"a run of the same name; run/NAME always means the run in the cluster.\n\n" +
+			"The text fits a screen; -v adds notes, evidence, timeline and all other details.\n" +
 			"-o html is one file that opens offline, with charts over time. -o markdown is for a pull request.\n" +
 			"-o csv has the measurements over time; --table selects rates (series), percentiles per minute\n" +
 			"(latency), the latency distribution, or the rates per client. The exit codes are those of `run`.",
@@ -41,18 +44,22 @@ func newReport(streams Streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			text := reportOptions(streams, verbose)
+			if file != "" {
+				text.Columns = 0
+			}
 			if err := writeTo(streams, file, func(w io.Writer) error {
 				if output == "csv" {
 					return report.CSV(w, document, report.CSVTable(table))
 				}
-				return write(w, output, document)
+				return write(w, output, document, text)
 			}); err != nil {
 				return err
 			}
 			return exit(report.ExitCode(document))
 		},
 	}
-	outputFlag(command, &output)
+	outputFlag(command, &output, &verbose)
 	command.Flags().StringVar(&table, "table", string(report.CSVSeries), "table for -o csv: series, latency, distribution or clients")
 	command.Flags().StringVar(&file, "file", "", "write to this file instead of standard output")
 	flags = newClusterFlags(command)
@@ -62,20 +69,27 @@ func newReport(streams Streams) *cobra.Command {
 // outputs lists the output formats of a run.
 var outputs = []string{"text", "json", "yaml", "csv", "markdown", "html"}
 
-func outputFlag(command *cobra.Command, output *string) {
+func outputFlag(command *cobra.Command, output *string, verbose *bool) {
 	command.Flags().StringVarP(output, "output", "o", "text", strings.Join(outputs[:len(outputs)-1], ", ")+" or "+outputs[len(outputs)-1])
+	command.Flags().BoolVarP(verbose, "verbose", "v", false, "text with notes, evidence, timeline and all other details")
 	fixedValues(command, "output", outputs...)
 }
 
 // show writes a document to standard output in the requested format.
-func show(streams Streams, output string, document report.Document) error {
-	return write(streams.Out, output, document)
+func show(streams Streams, output string, verbose bool, document report.Document) error {
+	return write(streams.Out, output, document, reportOptions(streams, verbose))
 }
 
-func write(w io.Writer, output string, document report.Document) error {
+// reportOptions returns what text on standard output contains: a chart only on a terminal.
+func reportOptions(streams Streams, verbose bool) report.TextOptions {
+	columns, ascii := live.Terminal(streams.printed)
+	return report.TextOptions{Verbose: verbose, Columns: columns, ASCII: ascii}
+}
+
+func write(w io.Writer, output string, document report.Document, text report.TextOptions) error {
 	switch output {
 	case "text":
-		return report.Text(w, document)
+		return report.Text(w, document, text)
 	case "json":
 		return report.JSON(w, document)
 	case "yaml":

@@ -16,8 +16,8 @@ import (
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// screen is Err for the live view, which moves the cursor of a terminal itself.
-	screen io.Writer
+	// screen is Err for the live view, which moves the cursor of a terminal itself; printed is Out as it was given.
+	screen, printed io.Writer
 }
 
 // exitError ends the program with an exit code and without a further message.
@@ -41,7 +41,7 @@ func Main(arguments []string, streams Streams) int {
 	out, messages := newPlainWriter(streams.Out), newPlainWriter(streams.Err)
 	defer out.close()
 	defer messages.close()
-	streams.Out, streams.Err, streams.screen = out, messages, streams.Err
+	streams.Out, streams.Err, streams.screen, streams.printed = out, messages, streams.Err, streams.Out
 	root := newRoot(streams, arguments)
 	root.SetArgs(arguments)
 	err := root.Execute()

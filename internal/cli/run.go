@@ -18,6 +18,8 @@ type runOptions struct {
 	local   bool
 	targets []string
 	output  string
+	// verbose adds details to the text.
+	verbose bool
 	fio     string
 	// save lists files to which the result is written as well.
 	save []string
@@ -58,7 +60,7 @@ func newRun(streams Streams, arguments []string) *cobra.Command {
 	command.Flags().StringArrayVar(&options.save, "save", nil, "also write the result to this file (repeatable); format by suffix: .html, .md, .json, .yaml, .csv or .txt")
 	command.Flags().BoolVar(&options.watch, "watch", true, "follow a run in a cluster to its end and show its result")
 	command.Flags().BoolVar(&options.forceConflicts, "force-conflicts", false, "in a cluster: take over fields that another manager has set")
-	outputFlag(command, &options.output)
+	outputFlag(command, &options.output, &options.verbose)
 	return command
 }
 
@@ -95,7 +97,7 @@ func formOf(name string) (string, error) {
 // present shows a result and then writes it to files, so that an unwritable file does not prevent the result from being
 // shown.
 func present(streams Streams, options runOptions, document report.Document) error {
-	if err := show(streams, options.output, document); err != nil {
+	if err := show(streams, options.output, options.verbose, document); err != nil {
 		return err
 	}
 	for _, name := range options.save {
@@ -104,7 +106,7 @@ func present(streams Streams, options runOptions, document report.Document) erro
 			return err
 		}
 		var text bytes.Buffer
-		if err := write(&text, form, document); err != nil {
+		if err := write(&text, form, document, report.TextOptions{Verbose: true}); err != nil {
 			return err
 		}
 		if err := os.WriteFile(name, text.Bytes(), 0o644); err != nil {

@@ -27,6 +27,7 @@ const leaveHint = "Ctrl-C closes this view; the run continues in the cluster"
 
 func newWatch(streams Streams) *cobra.Command {
 	var output string
+	var verbose bool
 	command := &cobra.Command{
 		Use:   "watch NAME",
 		Short: "Watch a run in a cluster",
@@ -41,7 +42,7 @@ func newWatch(streams Streams) *cobra.Command {
 		Args: cobra.ExactArgs(1),
 	}
 	flags := newClusterFlags(command)
-	outputFlag(command, &output)
+	outputFlag(command, &output, &verbose)
 	command.ValidArgsFunction = flags.completeRuns
 	command.RunE = func(command *cobra.Command, arguments []string) error {
 		if !slices.Contains(outputs, output) {
@@ -57,7 +58,7 @@ func newWatch(streams Streams) *cobra.Command {
 		if err != nil {
 			return left(ctx, streams, arguments[0], err)
 		}
-		return left(ctx, streams, name, cluster.followRun(ctx, streams, name, runOptions{output: output}))
+		return left(ctx, streams, name, cluster.followRun(ctx, streams, name, runOptions{output: output, verbose: verbose}))
 	}
 	return command
 }

@@ -20,11 +20,33 @@ type Screen struct {
 
 // NewScreen returns a Screen that draws on w, or nil if w is not a terminal that can move its cursor.
 func NewScreen(w io.Writer, hint string) *Screen {
+	file := terminalOf(w)
+	if file == nil {
+		return nil
+	}
+	return &Screen{file: file, options: Options{Colour: colourAllowed(), Plain: !utf8Locale(), Hint: hint}}
+}
+
+// terminalOf returns w if it is a terminal that can move its cursor, else nil.
+func terminalOf(w io.Writer) *os.File {
 	file, isFile := w.(*os.File)
 	if !isFile || !term.IsTerminal(int(file.Fd())) || os.Getenv("TERM") == "dumb" {
 		return nil
 	}
-	return &Screen{file: file, options: Options{Colour: colourAllowed(), Plain: !utf8Locale(), Hint: hint}}
+	return file
+}
+
+// Terminal returns how many columns the terminal has that w is, 0 if w is none, and whether it shows only ASCII.
+func Terminal(w io.Writer) (columns int, ascii bool) {
+	file := terminalOf(w)
+	if file == nil {
+		return 0, false
+	}
+	columns, _, err := term.GetSize(int(file.Fd()))
+	if err != nil {
+		return 0, false
+	}
+	return columns, !utf8Locale()
 }
 
 // colourAllowed follows the convention of no-color.org.

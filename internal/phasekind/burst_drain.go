@@ -2,9 +2,13 @@ package phasekind
 
 import "github.com/storagebench/storagebench/api/v1alpha1"
 
+// burstCredits is the block of drains and of cooldowns, which measure two sides of the same bucket.
+const burstCredits = "Burst credits"
+
 // burstDrain loads a target until its credits are spent.
 var burstDrain = Kind{
 	Label: "drain",
+	Block: burstCredits,
 	figures: func(result *v1alpha1.TargetResult) []Figure {
 		all := Levels(result.Burst)
 		markDrain(all)
@@ -33,7 +37,7 @@ func markDrain(all []Figure) {
 			f.Main = !alternates
 		case v1alpha1.FigurePeak, v1alpha1.FigureSustained:
 			f.Main = alternates
-		case v1alpha1.FigureBaseline, v1alpha1.FigureTimeToBaseline:
+		case v1alpha1.FigureBaseline, v1alpha1.FigureTimeToBaseline, v1alpha1.FigureSpent:
 			f.Main = true
 		default:
 		}

@@ -5,6 +5,7 @@ import "github.com/storagebench/storagebench/api/v1alpha1"
 // cooldown pauses, and drains again if it is to measure the refill.
 var cooldown = Kind{
 	Label: "cooldown",
+	Block: burstCredits,
 	figures: func(result *v1alpha1.TargetResult) []Figure {
 		all := Levels(result.Burst)
 		for i := range all {

@@ -3,6 +3,7 @@
 //
 //	[Kind.Figures]   all figures of a result that can be shown or compared, the main ones marked
 //	[Kind.Overall]   the one figure by which runs are compared over time
+//	[Kind.Block]     the part of a report that shows the figures
 //	[Operations] [Levels] [Total]   what those are made of: operations, drains, and cells of ramps and sweeps
 //
 // Formats are up to those who show a figure.

@@ -12,6 +12,9 @@ type Kind struct {
 	Label string
 	// LaysOut is true if the phase makes the data of others: it is not run for its rates.
 	LaysOut bool
+	// Block is the title under which a report shows the figures of the kind; "" if the lines of its operations are
+	// enough. Kinds with the same title share it.
+	Block string
 	// Cell is the word for a part of the phase with figures of its own; "" if the phase has one result.
 	Cell string
 

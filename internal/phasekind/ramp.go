@@ -5,6 +5,7 @@ import "github.com/storagebench/storagebench/api/v1alpha1"
 // ramp raises one dimension in steps.
 var ramp = Kind{
 	Label:   "ramp",
+	Block:   "Ramps",
 	Cell:    "step",
 	figures: best,
 	overall: func(result *v1alpha1.TargetResult) Overall {

@@ -9,6 +9,7 @@ import (
 // sweep runs every combination of its axes.
 var sweep = Kind{
 	Label:   "sweep",
+	Block:   "Sweeps",
 	Cell:    "cell",
 	figures: best,
 	// The number of cells is part of the figure, because the mean of fewer cells is a different one.

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,37 +11,32 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// bursts writes the results of burst drains and of cooldowns.
-func (p *page) bursts(d Document) {
-	for _, phase := range d.Phases {
+// bursts states how the credits of drains and cooldowns ended.
+func (p *page) bursts(d Document, phases []v1alpha1.PhaseResult) {
+	for _, phase := range phases {
 		for i := range phase.Targets {
-			target := &phase.Targets[i]
-			if target.Cooldown != nil {
-				p.WriteString("\n")
-				p.line("  ", where(d, phase, target)+": "+cooldownText(target.Cooldown))
+			target, name := &phase.Targets[i], where(d, phase, &phase.Targets[i])
+			if burst := target.Burst; burst != nil && !burst.Exhausted {
+				p.line(name + ": " + burstTitle(burst) + bucketText(burst))
 			}
-			if target.Burst != nil {
-				p.burst(where(d, phase, target), target.Burst)
-				if why := conclusionOf(d, phase.Name); why != "" {
-					p.line("    ", "ended since "+why)
+			p.details(func() {
+				var texts []string
+				if target.Cooldown != nil {
+					texts = append(texts, cooldownText(target.Cooldown))
 				}
-			}
+				if target.Burst != nil {
+					texts = append(texts, burstTexts(d, phase.Name, target.Burst)...)
+				}
+				p.list(name+":", texts)
+			})
 		}
 	}
-}
-
-// where names the phase, and the target if the run has several.
-func where(d Document, phase v1alpha1.PhaseResult, target *v1alpha1.TargetResult) string {
-	if manyTargets(d) {
-		return phase.Name + "/" + target.Target
-	}
-	return phase.Name
 }
 
 func cooldownText(c *v1alpha1.CooldownResult) string {
 	var says []string
 	if c.Message == "" {
-		says = append(says, "nothing was loaded for "+length(c.IdleNanoseconds))
+		says = append(says, "no load for "+length(c.IdleNanoseconds))
 	} else {
 		says = append(says, c.Message)
 	}
@@ -52,58 +46,40 @@ func cooldownText(c *v1alpha1.CooldownResult) string {
 	return strings.Join(says, "; ")
 }
 
-func (p *page) burst(where string, burst *v1alpha1.BurstResult) {
-	p.WriteString("\n")
-	p.line("  ", where+": "+burstTitle(burst))
-	p.WriteString("\n")
-	lines := [][]string{{"", "BYTES", "95 % INTERVAL", "OPERATIONS", "95 % INTERVAL"}}
-	series := [2]*v1alpha1.BurstSeries{burst.Bytes, burst.Operations}
-	for i := range series {
-		if series[i] == nil {
-			series[i] = &v1alpha1.BurstSeries{}
-		}
+// burstTexts describes a drain: what ran out, the drops, what the figures do not show, and why it ended.
+func burstTexts(d Document, phase string, burst *v1alpha1.BurstResult) []string {
+	var texts []string
+	if burst.Exhausted {
+		texts = append(texts, burstTitle(burst))
 	}
-	for _, r := range burstRows(burst) {
-		line := []string{r.name}
-		shown := false
-		for i, s := range series {
-			e := r.of(s)
-			if r.bytesOnly && i == 1 {
-				e = nil
-			}
-			figure, interval := written(e, r.formats[i])
-			line = append(line, figure, interval)
-			shown = shown || e != nil
-		}
-		if shown {
-			lines = append(lines, line)
-		}
-	}
-	if from := []string{cmp.Or(series[0].RefillSource, absent), cmp.Or(series[1].RefillSource, absent)}; from[0] != absent || from[1] != absent {
-		lines = append(lines, []string{"refill is", strings.ToLower(printable(from[0])), "", strings.ToLower(printable(from[1])), ""})
-	}
-	p.columns("    ", lines, 1)
-	for _, text := range dropTexts(burst) {
-		p.line("    ", text)
-	}
+	texts = append(texts, dropTexts(burst)...)
 	if burst.Message != "" {
-		p.line("    ", burst.Message)
+		texts = append(texts, burst.Message)
 	}
+	if why := conclusionOf(d, phase); why != "" {
+		texts = append(texts, "ended early: "+why)
+	}
+	return texts
 }
 
 func burstTitle(burst *v1alpha1.BurstResult) string {
 	title := "the burst credits"
 	if burst.IdleNanoseconds != nil {
-		title = "after " + length(*burst.IdleNanoseconds) + " of idling, the burst credits"
+		title = "after " + length(*burst.IdleNanoseconds) + " without load, the burst credits"
 	}
 	if !burst.Exhausted {
 		return title + " did not run out"
 	}
-	title += map[string]string{"Bytes": " of bytes", "Operations": " of operations"}[burst.Dimension] + " ran out"
-	if burst.NanosecondsToBaseline != nil {
-		title += " within " + length(burst.NanosecondsToBaseline.Value)
+	return title + map[string]string{"Bytes": " of bytes", "Operations": " of operations"}[burst.Dimension] + " ran out"
+}
+
+// bucketText states how large the bucket is at least, of a drain that did not empty it.
+func bucketText(burst *v1alpha1.BurstResult) string {
+	series, operation := phasekind.MainSeries(burst)
+	if series == nil || series.BucketAtLeast == nil {
+		return ""
 	}
-	return title
+	return ": there were at least " + figureValue(v1alpha1.FigureSpent, operation, *series.BucketAtLeast)
 }
 
 // conclusionOf returns why the phase's last early-ended step was stopped; empty if no step ended early.
@@ -121,70 +97,8 @@ func conclusionOf(d Document, phase string) string {
 	return why
 }
 
-// burstRow is one figure of a drain, for bytes and for operations.
-type burstRow struct {
-	name      string
-	of        func(*v1alpha1.BurstSeries) *v1alpha1.Estimate
-	formats   [2]func(int64) string
-	bytesOnly bool
-}
-
-func burstRows(burst *v1alpha1.BurstResult) []burstRow {
-	rates := [2]func(int64) string{rateText, iopsText}
-	amounts := [2]func(int64) string{bytesText, operationsText}
-	times := [2]func(int64) string{finely, finely}
-	alternates := func(s *v1alpha1.BurstSeries, e *v1alpha1.Estimate) *v1alpha1.Estimate {
-		if e == nil || s.Burst == nil || e.Value == s.Burst.Value {
-			return nil // equal to the burst
-		}
-		return e
-	}
-	return []burstRow{
-		{name: "burst", of: func(s *v1alpha1.BurstSeries) *v1alpha1.Estimate { return s.Burst }, formats: rates},
-		{name: "sustained", of: func(s *v1alpha1.BurstSeries) *v1alpha1.Estimate { return alternates(s, s.Sustained) }, formats: rates},
-		{name: "peak", of: func(s *v1alpha1.BurstSeries) *v1alpha1.Estimate { return alternates(s, s.Peak) }, formats: rates},
-		{name: "peak of 5 s", bytesOnly: true, formats: rates, of: func(*v1alpha1.BurstSeries) *v1alpha1.Estimate { return exactly(burst.Peak5sBytesPerSecond) }},
-		{name: "baseline", of: func(s *v1alpha1.BurstSeries) *v1alpha1.Estimate { return s.Baseline }, formats: rates},
-		{name: "time to baseline", bytesOnly: true, formats: times, of: func(*v1alpha1.BurstSeries) *v1alpha1.Estimate { return burst.NanosecondsToBaseline }},
-		{name: "spent", formats: amounts, of: func(s *v1alpha1.BurstSeries) *v1alpha1.Estimate {
-			if len(s.Drops) == 0 {
-				return nil
-			}
-			return s.Drops[len(s.Drops)-1].Spent
-		}},
-		{name: "bucket, at least", formats: amounts, of: func(s *v1alpha1.BurstSeries) *v1alpha1.Estimate { return exactly(s.BucketAtLeast) }},
-		{name: "refill", formats: rates, of: func(s *v1alpha1.BurstSeries) *v1alpha1.Estimate { return s.Refill }},
-	}
-}
-
-func exactly(value *int64) *v1alpha1.Estimate {
-	if value == nil {
-		return nil
-	}
-	return &v1alpha1.Estimate{Value: *value}
-}
-
-// written formats a figure and its interval; the figure is a dash if there is none.
-func written(e *v1alpha1.Estimate, format func(int64) string) (figure, interval string) {
-	if e == nil {
-		return absent, ""
-	}
-	if e.Lower != nil && e.Upper != nil {
-		interval = between(format(*e.Lower), format(*e.Upper))
-	}
-	return format(e.Value), interval
-}
-
-// between formats the ends of an interval, with one unit if both have the same.
-func between(lower, upper string) string {
-	number, unit, found := strings.Cut(lower, " ")
-	if found && strings.HasSuffix(upper, " "+unit) {
-		lower = number
-	}
-	return lower + " to " + upper
-}
-
-// dropTexts describes each drop in the series of the dimension whose credits ran out.
+// dropTexts describes each drop in the series of the dimension whose credits ran out. A single drop is from the burst to
+// the baseline, which have lines of their own.
 func dropTexts(burst *v1alpha1.BurstResult) []string {
 	series, operation := phasekind.MainSeries(burst)
 	if series == nil {
@@ -196,10 +110,13 @@ func dropTexts(burst *v1alpha1.BurstResult) []string {
 	}
 	var texts []string
 	for _, drop := range series.Drops {
-		text := "drop after " + length(drop.AtNanoseconds.Value) + " from " + format(drop.Before.Value) + " to " + format(drop.After.Value)
+		text := "drop after " + length(drop.AtNanoseconds.Value)
+		if len(series.Drops) > 1 {
+			text += " from " + format(drop.Before.Value) + " to " + format(drop.After.Value)
+		}
 		switch {
 		case drop.Cause == "" || drop.Cause == "Unknown":
-			text += ", of an unknown cause"
+			text += ", cause unknown"
 		case drop.Confirmed:
 			text += ", by the " + strings.ToLower(drop.Cause) + ", which the documented baseline confirms"
 		default:

@@ -30,8 +30,8 @@ func (p *page) commands(d Document) {
 		}
 	}
 	if said {
-		p.WriteString("\n")
-		p.line("  ", "The figures of a program count all reads and writes of its process tree by the first source, from its "+
+		p.gap()
+		p.line("The figures of a program count all reads and writes of its process tree by the first source, from its " +
 			"start until its dirty pages were on the storage. Its single operations are not timed.")
 	}
 }
@@ -53,8 +53,8 @@ func (p *page) ran(where string, c *v1alpha1.CommandResult) {
 	if c.DisagreementPermille != nil {
 		text += fmt.Sprintf("; the sources differ by up to %s", measure.FormatShare(float64(*c.DisagreementPermille)/1000))
 	}
-	p.WriteString("\n")
-	p.line("  ", text)
+	p.gap()
+	p.line(text)
 	p.command(c.CommandLine)
 	if len(c.Sources) == 0 {
 		return
@@ -70,10 +70,10 @@ func (p *page) ran(where string, c *v1alpha1.CommandResult) {
 		}
 		lines = append(lines, []string{name, bytesText(source.ReadBytes), bytesText(source.WriteBytes), callsText(source.ReadOperations), callsText(source.WriteOperations)})
 	}
-	p.WriteString("\n")
-	p.columns("    ", lines, 1)
+	p.gap()
+	p.nestedColumns(lines, 1)
 	if len(c.Sources) > 1 {
-		p.line("    ", "* the figures are by this one")
+		p.nested("* the figures are by this one")
 	}
 }
 

@@ -180,9 +180,11 @@ func CompareJSON(w io.Writer, c Comparison) error {
 
 // CompareText writes a comparison as text for a terminal.
 func CompareText(w io.Writer, c Comparison, all []Compared) error {
-	p := &page{}
-	p.compared(c, all)
-	if _, err := io.WriteString(w, strings.TrimLeft(p.String(), "\n")); err != nil {
+	t := &terminal{}
+	for _, s := range c.sections(all) {
+		t.section(s)
+	}
+	if _, err := io.WriteString(w, strings.TrimLeft(t.String(), "\n")); err != nil {
 		return fmt.Errorf("write the comparison: %w", err)
 	}
 	return nil
@@ -192,8 +194,8 @@ func CompareText(w io.Writer, c Comparison, all []Compared) error {
 func CompareMarkdown(w io.Writer, c Comparison, all []Compared) error {
 	m := &markdown{}
 	m.line("### " + inMarkdown(c.title()))
-	for _, one := range partsOf(func(p *page) { p.compared(c, all) }) {
-		m.part(one)
+	for _, s := range c.sections(all) {
+		m.section(s)
 	}
 	if _, err := io.WriteString(w, m.String()); err != nil {
 		return fmt.Errorf("write the comparison: %w", err)
@@ -203,15 +205,23 @@ func CompareMarkdown(w io.Writer, c Comparison, all []Compared) error {
 
 // CompareHTML writes a comparison as one HTML page that opens offline.
 func CompareHTML(w io.Writer, c Comparison, all []Compared) error {
-	made := htmlPage{Title: printable(c.title()), Kind: "Comparison", Footer: "Made by storagebench. MB is 10^6 bytes."}
-	made.Doubts = htmlParts(partsOf(func(p *page) { p.sides(c) }))
+	made := htmlPage{Title: printable(c.title()), Kind: "Comparison", Footer: "Made by storagebench. MB is 10^6 bytes.", Sections: htmlSections(c.sections(all))}
 	for i := range c.Comparisons {
-		one := &c.Comparisons[i]
-		made.Sections = append(made.Sections, section{ID: fmt.Sprintf("comparison-%d", i), Title: printable(one.Other + " beside " + one.Baseline),
-			Parts: htmlParts(partsOf(func(p *page) { p.comparedWith(c, one, all[0].Document) }))})
-		made.Verdicts = append(made.Verdicts, equivalenceBadge(c, one))
+		made.Verdicts = append(made.Verdicts, equivalenceBadge(c, &c.Comparisons[i]))
 	}
 	return made.write(w)
+}
+
+// sections returns the content of a comparison: the compared runs, then a section for each that is compared with the
+// first one.
+func (c *Comparison) sections(all []Compared) []section {
+	made := []section{{ID: "compared", Title: "Compared", parts: partsOf(func(p *page) { p.sides(c) })}}
+	for i := range c.Comparisons {
+		one := &c.Comparisons[i]
+		made = append(made, section{ID: fmt.Sprintf("%s%d", comparisonID, i), named: true, Title: printable(one.Other + " beside " + one.Baseline),
+			parts: partsOf(func(p *page) { p.comparedWith(c, one, all[0].Document) })})
+	}
+	return made
 }
 
 func equivalenceBadge(c Comparison, one *RunsComparison) badge {
@@ -236,16 +246,9 @@ func (c *Comparison) title() string {
 	return strings.Join(names, " and ")
 }
 
-func (p *page) compared(c Comparison, all []Compared) {
-	p.sides(c)
-	for i := range c.Comparisons {
-		p.comparedWith(c, &c.Comparisons[i], all[0].Document)
-	}
-}
-
 // sides writes the table of the runs that are compared.
-func (p *page) sides(c Comparison) {
-	lines := [][]string{{"COMPARED", "RUN", "STARTED", "VERDICT"}}
+func (p *page) sides(c *Comparison) {
+	lines := [][]string{{"NAME", "RUN", "STARTED", "VERDICT"}}
 	for _, s := range c.Sides {
 		started := absent
 		if s.StartTime != nil {
@@ -253,16 +256,15 @@ func (p *page) sides(c Comparison) {
 		}
 		lines = append(lines, []string{printable(s.Name), printable(s.Run), started, s.Verdict})
 	}
-	p.columns("  ", leftLast(lines), 4)
+	p.columns(leftLast(lines), 4)
 }
 
 // comparedWith writes the comparison of one side with the first one.
-func (p *page) comparedWith(c Comparison, one *RunsComparison, baseline Document) {
-	p.WriteString("\n")
-	p.line("  ", one.Other+" beside "+one.Baseline+": "+p.answer(c, one))
+func (p *page) comparedWith(c *Comparison, one *RunsComparison, baseline Document) {
+	p.line(p.answer(c, one))
 	p.differs("Their specifications differ, which can explain a difference:", one, one.SpecDiffers)
 	if !one.SameSpec && len(one.SpecDiffers) == 0 {
-		p.line("  ", "The hashes of their specifications differ, but their records do not show how.")
+		p.line("The hashes of their specifications differ, but their records do not show how.")
 	}
 	p.differs("Other differences:", one, one.Surroundings)
 	p.list("Note:", one.Notes)
@@ -281,7 +283,7 @@ func (p *page) comparedWith(c Comparison, one *RunsComparison, baseline Document
 }
 
 // answer states whether two sides are the same, and which figures differ.
-func (p *page) answer(c Comparison, one *RunsComparison) string {
+func (p *page) answer(c *Comparison, one *RunsComparison) string {
 	switch {
 	case one.Equivalent == nil:
 		return fmt.Sprintf("neither shown to be equivalent within %g %% nor to differ by more", c.MarginPercent)
@@ -332,7 +334,7 @@ func phaseAndTargets(phase *compare.RunPhase) string {
 	return phase.Phase
 }
 
-func (p *page) comparedFigures(c Comparison, one *RunsComparison) {
+func (p *page) comparedFigures(c *Comparison, one *RunsComparison) {
 	lines := [][]string{{"PHASE", "TARGET", "FIGURE", printable(one.Baseline), printable(one.Other), "DIFFERENCE", "95 % INTERVAL", fmt.Sprintf("WITHIN %g %%", c.MarginPercent), "BETTER"}}
 	names := &v1alpha1.TargetComparison{Baseline: one.Baseline, Target: one.Other}
 	var refused, notes remarks
@@ -353,10 +355,10 @@ func (p *page) comparedFigures(c Comparison, one *RunsComparison) {
 		}
 	}
 	if len(lines) > 1 {
-		p.WriteString("\n")
-		p.columns("  ", leftLast(lines), 3)
-		p.WriteString("\n")
-		p.line("  ", "The interval is the 95 % confidence interval of the difference within these runs; another run can differ by more. \"-\" means unknown. "+
+		p.gap()
+		p.columns(leftLast(lines), 3)
+		p.gap()
+		p.line("The interval is the 95 % confidence interval of the difference within these runs; another run can differ by more. \"-\" means unknown. " +
 			fmt.Sprintf("Within %g %%: two one-sided tests at 5 %% each show that the difference is not larger (yes), the whole interval is beyond it (no), or neither (unclear).", c.MarginPercent))
 	}
 	p.list("Not compared:", refused.texts())

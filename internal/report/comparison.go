@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -9,14 +10,6 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
-
-// comparisons writes a table for each target that is compared with the first one. The cells of ramps and sweeps have
-// tables of their own.
-func (p *page) comparisons(d Document) {
-	for _, name := range comparedTargets(d) {
-		p.comparison(d, name)
-	}
-}
 
 // comparedTargets lists the targets that are compared with another one, in order.
 func comparedTargets(d Document) []string {
@@ -33,21 +26,30 @@ func comparedTargets(d Document) []string {
 	return names
 }
 
+// comparison writes the differences of a target from the first one. The cells of ramps and sweeps have tables of their
+// own.
 func (p *page) comparison(d Document, target string) {
-	lines := [][]string{{"PHASE", "FIGURE", "", "", "DIFFERENCE", "95 % INTERVAL", "BETTER"}}
+	table := partTable{left: 2}
+	lines := [][]string{{"PHASE", "FIGURE", "DIFFERENCE", "95 % INTERVAL", "BETTER"}}
 	var says remarks
 	for _, phase := range d.Phases {
 		for _, one := range compare.Targets(&d.Spec.Run, &phase) {
 			if one.Target != target {
 				continue
 			}
-			lines[0][2], lines[0][3] = printable(one.Baseline), printable(one.Target)
+			main := phasekind.Of(phase.Kind).Figures(&phase.Targets[0])
 			for i := range one.Figures {
-				lines = append(lines, comparisonRow(phase.Name, &one, &one.Figures[i]))
+				f := &one.Figures[i]
+				known := phasekind.Find(main, f.Figure, f.Operation)
+				if known == nil || !known.Main || f.Figure == v1alpha1.FigureCompressionRatio && toldBefore(d, &phase, phase.Target(target)) {
+					table.detailRows = append(table.detailRows, len(lines))
+				}
+				row := comparisonRow(phase.Name, &one, f)
+				lines = append(lines, slices.Delete(row, 2, 4)) // the figures are in other tables
 			}
 			if one.Cells != nil && len(phase.Targets) > 2 { // the matrices of two targets stand side by side
 				pair := compare.Pair{Kind: phase.Kind, Baseline: &phase.Targets[0], Target: phase.Target(target)}
-				says.add(phase.Name, countText(&pair, phasekind.Of(phase.Kind).Cell))
+				says.add(phase.Name, countText(&pair))
 			}
 			if one.Invalid != "" {
 				says.add(phase.Name, "not compared with "+one.Baseline+": "+one.Invalid)
@@ -60,16 +62,16 @@ func (p *page) comparison(d Document, target string) {
 	if len(lines) == 1 && len(says) == 0 {
 		return
 	}
-	p.WriteString("\n")
-	p.line("  ", "How "+target+" compares:")
 	if len(lines) > 1 {
-		p.columns("    ", leftLast(lines), 2)
+		table.lines = leftLast(withoutEmptyColumns(lines, 2))
+		p.take(part{tables: []partTable{table}})
 	}
 	for _, one := range says {
-		p.line("    ", strings.Join(one.phases, ", ")+": "+one.text)
+		p.line(strings.Join(one.phases, ", ") + ": " + one.text)
 	}
 	if len(lines) > 1 {
-		p.line("    ", "The interval is the 95 % confidence interval of the difference within this run; another run can differ by more. "+
+		p.detailed = true
+		p.line("The interval is the 95 % confidence interval of the difference within this run; another run can differ by more. " +
 			"\"-\" means not evaluated: the figure has no interval.")
 	}
 }
@@ -138,7 +140,9 @@ func figureValue(figure v1alpha1.FigureName, operation string, value int64) stri
 		return iopsOf(float64(value) / 1000)
 	case v1alpha1.FigureMeanLatency, v1alpha1.FigureP50Latency, v1alpha1.FigureP95Latency, v1alpha1.FigureP99Latency, v1alpha1.FigureP999Latency:
 		return measure.FormatLatency(uint64(max(value, 0)))
-	case v1alpha1.FigureTimeToBaseline, v1alpha1.FigureDuration:
+	case v1alpha1.FigureTimeToBaseline:
+		return finely(value)
+	case v1alpha1.FigureDuration:
 		return length(value)
 	case v1alpha1.FigureCompressionRatio:
 		return ratioText(value)

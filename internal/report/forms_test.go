@@ -103,7 +103,7 @@ func TestSweepWithoutFigures(t *testing.T) {
 			steps[i].Operations, steps[i].Warnings = nil, []v1alpha1.WarningType{v1alpha1.WarningClientLost}
 		}
 		var b bytes.Buffer
-		if err := report.Text(&b, d); err != nil {
+		if err := report.Text(&b, d, report.TextOptions{Verbose: true}); err != nil {
 			t.Fatal(err)
 		}
 		return b.String()

@@ -10,6 +10,15 @@ import (
 	"github.com/storagebench/storagebench/internal/report"
 )
 
+// brief is the text on a terminal, everything that with all details.
+func brief(w io.Writer, d report.Document) error {
+	return report.Text(w, d, report.TextOptions{Columns: 80})
+}
+
+func everything(w io.Writer, d report.Document) error {
+	return report.Text(w, d, report.TextOptions{Verbose: true, Columns: 100, ASCII: true})
+}
+
 // FuzzRead shows whatever is read: no file makes the report fail, or writes to the terminal anything
 // but text, and what JSON wrote can be read again.
 func FuzzRead(f *testing.F) {
@@ -31,7 +40,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for form, write := range map[string]func(io.Writer, report.Document) error{"text": report.Text, "Markdown": report.Markdown, "HTML": report.HTML} {
+		for form, write := range map[string]func(io.Writer, report.Document) error{"text": brief, "long text": everything, "Markdown": report.Markdown, "HTML": report.HTML} {
 			var shown strings.Builder
 			if err := write(&shown, document); err != nil {
 				t.Fatalf("%s: %v", form, err)

@@ -8,7 +8,6 @@ import (
 	"html/template"
 	"io"
 	"math"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -33,11 +32,9 @@ type htmlPage struct {
 	Title    string
 	Kind     string
 	Verdicts []badge
-	Tiles    []tile
-	// Doubts come before all figures, Head after the tiles.
-	Doubts   []htmlPart
-	Head     []htmlPart
-	Sections []section
+	// Lead comes before all sections.
+	Lead     []string
+	Sections []htmlSection
 	Spec     string
 	Footer   string
 	Policy   string
@@ -48,13 +45,10 @@ type htmlPage struct {
 // badge is a verdict; Class is good, bad or open.
 type badge struct{ Text, Class string }
 
-// tile is one of the run's main figures, at the top of the page.
-type tile struct{ Name, Value, Note string }
-
-type section struct {
-	ID, Title string
-	Views     []view
-	Parts     []htmlPart
+// htmlSection is a section prepared for the template.
+type htmlSection struct {
+	section
+	Parts []htmlPart
 }
 
 // htmlPart is a part prepared for the template.
@@ -80,39 +74,28 @@ type htmlCell struct {
 	Head              bool
 }
 
-// HTML writes a run as one page that opens offline: verdicts and warnings first, then charts and all figures. Names and
-// messages appear only as text, never as markup.
+// HTML writes a run as one page that opens offline: everything that the text has, in the same order, with charts. Names
+// and messages appear only as text, never as markup.
 func HTML(w io.Writer, d Document) error {
 	spec, err := yaml.Marshal(d.Spec.Run)
 	if err != nil {
 		return fmt.Errorf("write the report: the specification: %w", err)
 	}
-	made := htmlPage{Title: printable(d.Benchmark), Kind: "Run " + printable(d.Run), Verdicts: badges(d), Tiles: tiles(d), Doubts: htmlParts(doubts(d)), Head: htmlParts(partsOf(func(p *page) {
-		p.summary(d)
-		p.objectives(d)
-		p.list("Notes:", remarksOf(d, v1alpha1.SeverityInfo))
-	})), Spec: string(spec),
-		Footer: footer(d)}
-	for i := range made.Doubts {
-		made.Doubts[i].Class = severityClass(made.Doubts[i].Text)
+	made := htmlPage{Title: printable(d.Benchmark), Kind: "Run " + printable(d.Run), Verdicts: badges(d), Spec: string(spec),
+		Footer: "Made by storagebench " + printable(d.Version) + "."}
+	for _, text := range lead(d) {
+		made.Lead = append(made.Lead, printable(text))
 	}
-	if len(d.Phases) > 0 && len(remarksOf(d, v1alpha1.SeverityDisqualifying))+len(remarksOf(d, v1alpha1.SeverityWarning)) == 0 {
-		made.Doubts = append(made.Doubts, htmlPart{Text: "No warnings."})
-	}
-	made.Sections = slices.DeleteFunc(sections(d), func(s section) bool { return len(s.Views)+len(s.Parts) == 0 })
+	made.Sections = htmlSections(sectionsOf(d))
 	return made.write(w)
 }
 
-// severityClass returns the CSS class for a list with that title: one for disqualifying remarks, one for warnings, or
-// none.
-func severityClass(title string) string {
-	switch {
-	case strings.HasPrefix(title, "The figures do not measure"):
-		return "bad"
-	case strings.HasPrefix(title, "Warnings"):
-		return "warn"
+func htmlSections(all []section) []htmlSection {
+	made := make([]htmlSection, len(all))
+	for i, s := range all {
+		made[i] = htmlSection{section: s, Parts: htmlParts(s.parts, s.Class)}
 	}
-	return ""
+	return made
 }
 
 func (p *htmlPage) write(w io.Writer) error {
@@ -134,13 +117,7 @@ func hashOf(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-func footer(d Document) string {
-	text := "Made by storagebench " + printable(d.Version) + ". MB is 10^6 bytes. Throughput and operations per second count what was completed while every client ran, over that time; " +
-		"for prepare, everything from the first start to the last end" + ofDrains(d) + ". Latency is from submission to completion, over all all operations of all clients."
-	return text + absence(rowsOf(d, 1), byJobs(d))
-}
-
-// badges returns whether the run is complete, whether it is valid, and whether it met its objectives.
+// badges returns whether the run is complete, whether it is valid, whether it met its objectives, and its warnings.
 func badges(d Document) []badge {
 	var all []badge
 	switch {
@@ -169,76 +146,19 @@ func badges(d Document) []badge {
 	if len(d.Objectives) > 0 {
 		add(v1alpha1.ConditionObjectivesMet, "Objectives met", "Objectives missed", "Objectives not judged")
 	}
-	return all
-}
-
-// maxTiles is the number of tiles at the top of the page.
-const maxTiles = 6
-
-// tiles returns the first figures of the summary; none if the run has several targets.
-func tiles(d Document) []tile {
-	if manyTargets(d) {
-		return nil
-	}
-	var all []tile
-	for _, phase := range d.Phases {
-		for i := range phase.Targets {
-			for _, f := range summaryFigures(d, &phase, &phase.Targets[i]) {
-				if f.value == absent || len(all) == maxTiles {
-					continue
-				}
-				note := ""
-				if f.percent != "" {
-					note = f.percent + " of the documented " + f.documented
-				}
-				value, at, found := strings.Cut(f.value, " at ")
-				if found {
-					note = "at " + at
-				}
-				all = append(all, tile{Name: tileName(printable(phase.Name), f.name), Value: value, Note: note})
-			}
-		}
+	for _, words := range checks(d)[1:] {
+		all = append(all, badge{strings.ToUpper(words[:1]) + words[1:], "open"})
 	}
 	return all
 }
 
-// tileName returns the phase's and the figure's name, or only the figure's if it begins with the phase's name.
-func tileName(phase, figure string) string {
-	if strings.HasPrefix(figure, phase) {
-		return figure
-	}
-	return phase + ": " + figure
-}
-
-func sections(d Document) []section {
-	all := []section{
-		{ID: "over-time", Title: "Over time", Views: slices.Concat(rates(d), latencies(d))},
-		{ID: "bursts", Title: "Burst and baseline", Views: drains(d), Parts: htmlParts(partsOf(func(p *page) { p.bursts(d) }))},
-		{ID: "figures", Title: "Figures", Parts: htmlParts(partsOf(func(p *page) { p.operations(d); p.jobs(d); p.commands(d) }))},
-		{ID: "distributions", Title: "Latency distribution", Views: distributions(d)},
-		{ID: "ramps", Title: "Ramps", Views: rampCharts(d), Parts: htmlParts(partsOf(func(p *page) { p.ramps(d) }))},
-		{ID: "sweeps", Title: "Sweeps", Parts: htmlParts(partsOf(func(p *page) { p.sweeps(d) }))},
-		{ID: "comparison", Title: "Comparison of targets", Parts: htmlParts(partsOf(func(p *page) { p.comparisons(d) }))},
-		{ID: "clients", Title: "Clients", Views: clientCharts(d)},
-		{ID: "documented", Title: "Documented and measured", Parts: htmlParts(partsOf(func(p *page) { p.promises(d) }))},
-		{ID: "space", Title: "Space", Parts: htmlParts(partsOf(func(p *page) { p.spaces(d) }))},
-		{ID: "timeline", Title: "Timeline", Parts: htmlParts(partsOf(func(p *page) { p.timeline(d) }))},
-		{ID: "environment", Title: "Environment", Parts: htmlParts(partsOf(func(p *page) { p.environment(d); p.storage(d); p.losses(d) }))},
-	}
-	if made, ok := timelineChart(d); ok {
-		all[10].Views = []view{made}
-	}
-	if d.Series.Empty() && len(d.Phases) > 0 {
-		all[0].Parts = []htmlPart{{Text: "The record of a run has no data over time. Create the report from a file written by " +
-			"`run -o json`, or from the run in its cluster while its series are kept."}}
-	}
-	return all
-}
-
-func htmlParts(parts []part) []htmlPart {
+func htmlParts(parts []part, class string) []htmlPart {
 	var all []htmlPart
 	for _, one := range parts {
-		made := htmlPart{Text: one.text, Items: one.items}
+		made := htmlPart{Text: strings.Join(wordsOf(one.text), " "), Class: class}
+		for _, entry := range one.items {
+			made.Items = append(made.Items, printable(entry.String()))
+		}
 		matrix := len(one.tables) > 0 && one.tables[0].matrix
 		if matrix && scaleOf(one.tables).empty() {
 			continue
@@ -260,6 +180,7 @@ func htmlParts(parts []part) []htmlPart {
 }
 
 func htmlTableOf(title string, t partTable, beside []partTable) htmlTable {
+	t.lines = trimmed(t.lines)
 	made := htmlTable{Name: t.name, Matrix: t.matrix, Label: strings.TrimSpace(strings.Join([]string{title, t.name}, " "))}
 	if made.Label == "" {
 		made.Label = "Figures"

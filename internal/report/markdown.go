@@ -4,51 +4,33 @@ import (
 	"fmt"
 	"io"
 	"strings"
-
-	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Markdown writes a run for a pull request: the verdict, what disqualifies the figures and the summary at the top,
-// everything else collapsed. Names and messages come from users and tools; they are escaped so that they can neither
-// format nor mention anything.
+// Markdown writes a run for a pull request: what the short text has, and each section in full to be opened. Names and
+// messages come from users and tools; they are escaped so that they can neither format nor mention anything.
 func Markdown(w io.Writer, d Document) error {
 	m := &markdown{}
-	m.line("### " + inMarkdown(d.Benchmark) + ": " + inMarkdown(verdict(d)))
-	for _, one := range headlineParts(d) {
-		m.part(one)
+	m.line("### " + inMarkdown(d.Benchmark) + ": " + inMarkdown(strings.Join(checks(d), ", ")))
+	for _, text := range lead(d) {
+		m.line(inMarkdown(text))
 	}
-	m.fold("All figures", figureParts(d))
-	m.fold("Documented and measured", partsOf(func(p *page) { p.promises(d) }))
-	m.fold("Timeline", partsOf(func(p *page) { p.timeline(d) }))
-	m.fold("Environment", partsOf(func(p *page) { p.environment(d); p.losses(d) }))
+	for _, s := range sectionsOf(d) {
+		short := s.short()
+		if len(short.parts) > 0 {
+			m.section(short)
+		}
+		if s.hasDetails() {
+			title := s.Title
+			if len(short.parts) > 0 {
+				title += " in full"
+			}
+			m.fold(title, s.parts)
+		}
+	}
 	if _, err := io.WriteString(w, m.String()); err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
 	return nil
-}
-
-// headlineParts returns the parts at the top: whether the figures can be trusted, the summary, the objectives and the
-// notes.
-func headlineParts(d Document) []part {
-	return append(doubts(d), partsOf(func(p *page) {
-		p.summary(d)
-		p.objectives(d)
-		p.list("Notes:", remarksOf(d, v1alpha1.SeverityInfo))
-	})...)
-}
-
-// doubts returns the time of the run, the reason if it failed, and the reasons to doubt its figures.
-func doubts(d Document) []part {
-	return partsOf(func(p *page) {
-		p.headlineDetails(d)
-		p.disqualified(d)
-		p.list("Warnings (results are valid):", remarksOf(d, v1alpha1.SeverityWarning))
-	})
-}
-
-// figureParts returns all figures of all phases.
-func figureParts(d Document) []part {
-	return partsOf(func(p *page) { p.figures(d) })
 }
 
 // markdown builds text in GitHub Flavored Markdown.
@@ -58,12 +40,18 @@ type markdown struct {
 
 func (m *markdown) line(text string) { m.WriteString(text + "\n\n") }
 
+func (m *markdown) section(s section) {
+	if s.Title != "" {
+		m.line("#### " + inMarkdown(s.Title))
+	}
+	for _, one := range s.parts {
+		m.part(one)
+	}
+}
+
 // fold writes parts that stay collapsed until the reader opens them.
 func (m *markdown) fold(title string, parts []part) {
-	if len(parts) == 0 {
-		return
-	}
-	m.line("<details><summary>" + title + "</summary>")
+	m.line("<details><summary>" + inMarkdown(title) + "</summary>")
 	for _, one := range parts {
 		m.part(one)
 	}
@@ -73,9 +61,11 @@ func (m *markdown) fold(title string, parts []part) {
 func (m *markdown) part(one part) {
 	switch {
 	case len(one.items) > 0:
-		m.line("**" + inMarkdown(one.text) + "**")
-		for _, item := range one.items {
-			m.WriteString("- " + inMarkdown(item) + "\n")
+		if one.text != "" {
+			m.line("**" + inMarkdown(one.text) + "**")
+		}
+		for _, entry := range one.items {
+			m.WriteString("- " + inMarkdown(entry.String()) + "\n")
 		}
 		m.WriteString("\n")
 	case len(one.tables) > 0:
@@ -94,7 +84,7 @@ func (m *markdown) part(one part) {
 }
 
 func (m *markdown) table(t partTable) {
-	for i, line := range t.lines {
+	for i, line := range trimmed(t.lines) {
 		m.WriteString("|")
 		for _, cell := range line {
 			m.WriteString(" " + inMarkdown(cell) + " |")

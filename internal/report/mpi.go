@@ -38,8 +38,8 @@ func (p *page) jobs(d Document) {
 		says = append(says, "Operations per second are mdtest's own figures, over all ranks and iterations.")
 	}
 	if len(says) > 0 {
-		p.WriteString("\n")
-		p.line("  ", strings.Join(says, " "))
+		p.gap()
+		p.line(strings.Join(says, " "))
 	}
 }
 
@@ -49,8 +49,8 @@ func (p *page) ior(where string, ior *v1alpha1.IORResult) {
 		text += ", " + ior.API
 	}
 	text += ", data pattern " + cmp.Or(ior.DataPattern, "IOR's default")
-	p.WriteString("\n")
-	p.line("  ", text)
+	p.gap()
+	p.line(text)
 	p.command(ior.CommandLine)
 	if len(ior.Operations) == 0 {
 		return
@@ -59,8 +59,8 @@ func (p *page) ior(where string, ior *v1alpha1.IORResult) {
 	for i := range ior.Operations {
 		lines = append(lines, iorRows(&ior.Operations[i])...)
 	}
-	p.WriteString("\n")
-	p.columns("    ", lines, 1)
+	p.gap()
+	p.nestedColumns(lines, 1)
 }
 
 func iorRows(operation *v1alpha1.IOROperation) [][]string {
@@ -139,8 +139,8 @@ func shortLength(nanoseconds int64) string {
 }
 
 func (p *page) mdtest(where string, mdtest *v1alpha1.MdtestResult) {
-	p.WriteString("\n")
-	p.line("  ", where+": "+job("mdtest", mdtest.MPIRun))
+	p.gap()
+	p.line(where + ": " + job("mdtest", mdtest.MPIRun))
 	p.command(mdtest.CommandLine)
 	if len(mdtest.Rates) == 0 {
 		return
@@ -153,8 +153,8 @@ func (p *page) mdtest(where string, mdtest *v1alpha1.MdtestResult) {
 		}
 		lines = append(lines, row)
 	}
-	p.WriteString("\n")
-	p.columns("    ", lines, 1)
+	p.gap()
+	p.nestedColumns(lines, 1)
 }
 
 // job describes a tool and its MPI job: versions, ranks, clients.
@@ -174,7 +174,7 @@ func job(tool string, run v1alpha1.MPIRun) string {
 
 func (p *page) command(words []string) {
 	if len(words) > 0 {
-		p.line("    ", strings.Join(words, " "))
+		p.nested(strings.Join(words, " "))
 	}
 }
 

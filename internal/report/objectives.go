@@ -13,17 +13,21 @@ func (p *page) objectives(d Document) {
 		return
 	}
 	lines := [][]string{{"OBJECTIVE", "FIGURE", "VERDICT", "OBSERVED", "WANTED"}}
-	var remarks []string
+	var missed, unknown []string
 	for i := range d.Objectives {
 		one := &d.Objectives[i]
 		lines = append(lines, []string{printable(one.Name), printable(one.Figure), verdictWords[one.Verdict], objectiveValue(one, one.Observed), wanted(d, one)})
-		if one.Verdict != v1alpha1.VerdictMet {
-			remarks = append(remarks, one.Name+": "+one.Message)
+		switch one.Verdict {
+		case v1alpha1.VerdictMet:
+		case v1alpha1.VerdictMissed: // the message repeats the figures
+			missed = append(missed, one.Name+": "+one.Message)
+		case v1alpha1.VerdictUnknown:
+			unknown = append(unknown, one.Name+": "+one.Message)
 		}
 	}
-	p.WriteString("\n")
-	p.columns("  ", lines, 3)
-	p.list("Objectives not met:", remarks)
+	p.columns(lines, 3)
+	p.list("Not judged:", unknown)
+	p.details(func() { p.list("Missed:", missed) })
 }
 
 func objectiveValue(one *v1alpha1.ObjectiveResult, value *int64) string {

@@ -194,6 +194,35 @@ func timeAxis(bands []chart.Band, lines []chart.Line) chart.Axis {
 	return chart.Seconds(from, to)
 }
 
+const throughputTitle = "Throughput over time"
+
+// totals returns a line of throughput over the run for each target, all operations together.
+func totals(d Document) []chart.Line {
+	if d.StartTime == nil {
+		return nil
+	}
+	var lines []chart.Line
+	eachTarget(d, func(_ *v1alpha1.ResolvedStep, target *series.Target) {
+		at := slices.IndexFunc(lines, func(l chart.Line) bool { return l.Name == printable(target.Name) })
+		if at < 0 {
+			at = len(lines)
+			lines = append(lines, chart.Line{Name: printable(target.Name)})
+		}
+		for i := range target.Points {
+			p := &target.Points[i]
+			made := chart.Point{Start: secondsOf(d, p.StartNanoseconds), End: secondsOf(d, p.EndNanoseconds)}
+			for _, operation := range moving {
+				made.Y += p.BytesPerSecond(operation)
+			}
+			lines[at].Points = append(lines[at].Points, made)
+		}
+	})
+	if most(lines) == 0 {
+		return nil
+	}
+	return lines
+}
+
 // rates returns the charts of throughput and of IOPS over time.
 func rates(d Document) []view {
 	if d.StartTime == nil || d.Series.Empty() {
@@ -201,7 +230,7 @@ func rates(d Document) []view {
 	}
 	var views []view
 	if lines := overTime(d, (*series.Point).BytesPerSecond, moving); len(lines) > 0 {
-		views = append(views, rateView(d, "throughput", "Throughput over time", lines, bytesLevels(d), measure.FormatBytesPerSecond))
+		views = append(views, rateView(d, "throughput", throughputTitle, lines, bytesLevels(d), measure.FormatBytesPerSecond))
 	}
 	if lines := overTime(d, (*series.Point).OperationsPerSecond, measure.Operations[:]); len(lines) > 0 {
 		views = append(views, rateView(d, "iops", "Operations per second over time", lines, operationLevels(d), measure.FormatOperationsPerSecond))

@@ -3,8 +3,6 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/compare"
@@ -66,24 +64,11 @@ func (p *page) pairMatrix(pair *compare.Pair, title, corner string, rows []strin
 		}
 	}
 	names := [2]string{printable(pair.Baseline.Target), printable(pair.Target.Target)}
-	if p.parts != nil {
-		made := part{text: title}
-		for side, lines := range sides {
-			made.tables = append(made.tables, partTable{name: names[side], lines: trimmed(lines), left: 1, matrix: true})
-		}
-		p.take(made)
-		return
+	made := part{text: title, nested: true, spaced: true}
+	for side, lines := range sides {
+		made.tables = append(made.tables, partTable{name: names[side], lines: lines, left: 1, matrix: true})
 	}
-	p.WriteString("\n")
-	if title != "" {
-		p.line("    ", title)
-	}
-	if !p.beside(names, sides) {
-		for side, lines := range sides {
-			p.line("    ", names[side]+":")
-			p.columns("    ", lines, 1)
-		}
-	}
+	p.take(made)
 }
 
 // pairCell returns a figure of one side with its mark.
@@ -108,46 +93,10 @@ func pairCell(pair *compare.Pair, column pairColumn, row, side int) string {
 	return text + " "
 }
 
-// beside writes two tables with the same rows side by side, each under its name. If they do not fit, it writes nothing
-// and returns false.
-func (p *page) beside(names [2]string, sides [2][][]string) bool {
-	lines := slices.Clone(sides[0])
-	first := len(lines[0]) // where the second side begins
-	for i := range lines {
-		lines[i] = slices.Concat(lines[i], sides[1][i][1:])
-	}
-	widths := make([]int, len(lines[0]))
-	for _, line := range lines {
-		for i, cell := range line {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
-	const indent, gap, between = 4, 2, 2
-	second, full := indent, indent
-	for i, w := range widths {
-		if i < first {
-			second += w + gap
-		}
-		full += w + gap
-	}
-	if full+between-gap > width || second-indent-widths[0]-gap < utf8.RuneCountInString(names[0])+gap {
-		return false
-	}
-	for i := range lines {
-		// Leave more room between the two tables.
-		lines[i][first] = strings.Repeat(" ", between) + fmt.Sprintf("%*s", widths[first], lines[i][first])
-	}
-	start := indent + widths[0] + gap
-	p.WriteString(strings.Repeat(" ", start) + names[0] + strings.Repeat(" ", second+between-start-utf8.RuneCountInString(names[0])) + names[1] + "\n")
-	p.columns("    ", lines, 1)
-	return true
-}
-
 // pairLegend explains the marks.
 func pairLegend(pair *compare.Pair) string {
-	what := phasekind.Of(pair.Kind).Cell
-	return "Of two " + what + "s " + markBetter + " is the better one; " + markSame + " marks both if chance can explain the difference (95 % interval)" + driftLegend(pair) + ". " +
-		countText(pair, what) + "."
+	return "Of two " + phasekind.Of(pair.Kind).Cell + "s " + markBetter + " is the better one; " + markSame + " marks both if chance can explain the difference (95 % interval)" +
+		driftLegend(pair) + "."
 }
 
 // driftLegend explains that a difference no larger than the drift of a repeated cell counts as none; empty if no cell
@@ -160,7 +109,8 @@ func driftLegend(pair *compare.Pair) string {
 }
 
 // countText states in how many cells each target is faster.
-func countText(pair *compare.Pair, what string) string {
+func countText(pair *compare.Pair) string {
+	what := phasekind.Of(pair.Kind).Cell
 	count := pair.Compare().Cells
 	if count == nil || count.Compared == 0 {
 		return "No " + what + " of both has a valid result"

@@ -9,17 +9,22 @@ import (
 	"github.com/storagebench/storagebench/internal/compare"
 )
 
-// sweepPair writes the matrices of a sweep of two targets side by side.
+// sweepPair writes the matrices of a sweep of two targets side by side, and which is faster in how many cells.
 func (p *page) sweepPair(phase string, sweep *v1alpha1.SweepPhase, pair *compare.Pair) {
+	p.details(func() { p.sweepMatrices(phase, sweep, pair) })
+	p.line(phase + ": " + countText(pair))
+}
+
+func (p *page) sweepMatrices(phase string, sweep *v1alpha1.SweepPhase, pair *compare.Pair) {
 	title := phase + ": a sweep of " + pair.Baseline.Target + " beside " + pair.Target.Target
 	if sweep.Regime != "" {
 		title += " in the regime " + string(sweep.Regime)
 	}
-	p.WriteString("\n")
-	p.line("  ", title)
+	p.gap()
+	p.line(title)
 	for _, target := range []*v1alpha1.TargetResult{pair.Baseline, pair.Target} {
 		if text := creditRange(target.Steps) + driftText(target.Steps); text != "" {
-			p.line("    ", target.Target+": "+strings.TrimLeft(text, ",; "))
+			p.nested(target.Target + ": " + strings.TrimLeft(text, ",; "))
 		}
 	}
 	axes := axesOf(sweep.Axes)
@@ -29,7 +34,7 @@ func (p *page) sweepPair(phase string, sweep *v1alpha1.SweepPhase, pair *compare
 	}
 	if len(byLength) == 1 || len(byLength[1].values) == 1 {
 		p.pairLine(pair, byLength[0], fixedText(byLength[1:]))
-		p.line("    ", pairLegend(pair)+sweepMarks(bothSteps(pair)))
+		p.nested(pairLegend(pair) + sweepMarks(bothSteps(pair)))
 		return
 	}
 	rows, columns := byLength[0], byLength[1]
@@ -47,9 +52,9 @@ func (p *page) sweepPair(phase string, sweep *v1alpha1.SweepPhase, pair *compare
 			}
 		}
 	}
-	p.WriteString("\n")
-	p.line("    ", pairLegend(pair))
-	p.line("    ", order(axes)+sweepMarks(bothSteps(pair)))
+	p.gap()
+	p.nested(pairLegend(pair))
+	p.nested(order(axes) + sweepMarks(bothSteps(pair)))
 }
 
 // inOneUnit moves the unit from the cells to the title if all cells of both matrices have the same unit, so that two
@@ -120,8 +125,8 @@ func (p *page) rampPair(phase string, ramp *v1alpha1.RampPhase, pair *compare.Pa
 	for _, value := range ramp.Steps {
 		only.values = append(only.values, strconv.FormatInt(value, 10))
 	}
-	p.WriteString("\n")
-	p.line("  ", phase+": a ramp of "+only.name+" of "+pair.Baseline.Target+" beside "+pair.Target.Target)
+	p.gap()
+	p.line(phase + ": a ramp of " + only.name + " of " + pair.Baseline.Target + " beside " + pair.Target.Target)
 	p.pairLine(pair, only, "")
 	for _, target := range []*v1alpha1.TargetResult{pair.Baseline, pair.Target} {
 		text := ""
@@ -132,8 +137,9 @@ func (p *page) rampPair(phase string, ramp *v1alpha1.RampPhase, pair *compare.Pa
 			}
 		}
 		if text += creditRange(target.Steps); text != "" {
-			p.line("    ", target.Target+": "+strings.TrimLeft(text, ", "))
+			p.nested(target.Target + ": " + strings.TrimLeft(text, ", "))
 		}
 	}
-	p.line("    ", pairLegend(pair))
+	p.nested(pairLegend(pair))
+	p.nested(countText(pair))
 }

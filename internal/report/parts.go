@@ -1,13 +1,38 @@
 package report
 
-import "strings"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
-// part is a piece of a report, independent of the output format: a paragraph, a list under a title, or tables side by
-// side under a title. The content is the same in every format.
+// section is a part of a report under a title. Text, Markdown and HTML render the same sections in the same order.
+type section struct {
+	ID, Title string
+	// named is true if the title contains names of targets or runs.
+	named bool
+	// Class is bad for reasons not to use the figures, warn for warnings, else empty.
+	Class string
+	// Views are charts. Text draws the first one of those over time.
+	Views []view
+	parts []part
+}
+
+// part is a piece of a section: a paragraph, a list, or tables side by side, the latter two with text as their title.
 type part struct {
 	text   string
-	items  []string
+	items  []item
 	tables []partTable
+	// nested indents the part in text, and spaced sets it off by a blank line.
+	nested, spaced bool
+	// detail leaves the part out of the short form.
+	detail bool
+}
+
+// item is an entry of a list; like holds further sentences of the same kind.
+type item struct {
+	text string
+	like []string
 }
 
 // partTable is a table. Its first line is the heading, and its first left columns are text. The cells of a matrix can
@@ -17,20 +42,95 @@ type partTable struct {
 	lines  [][]string
 	left   int
 	matrix bool
+	// detailRows are the indexes of lines, and detailColumns the headings of columns, that the short form leaves out.
+	detailRows    []int
+	detailColumns []string
 }
 
-func (p *page) take(one part) {
-	if one.text == "" && len(one.items) == 0 && len(one.tables) == 0 {
-		return
+// String returns the entry with everything of its kind.
+func (i item) String() string { return strings.Join(append([]string{i.text}, i.like...), "; ") }
+
+// maxLike is the number of sentences of one kind in the short form.
+const maxLike = 2
+
+func (i item) short() item {
+	if len(i.like) < maxLike {
+		return i
 	}
-	*p.parts = append(*p.parts, one)
+	more := fmt.Sprintf("%d more like this", len(i.like)-maxLike+1)
+	return item{text: i.text, like: append(slices.Clone(i.like[:maxLike-1]), more)}
 }
 
-// partsOf returns the parts that write produces.
-func partsOf(write func(*page)) []part {
-	var parts []part
-	write(&page{parts: &parts})
-	return parts
+// short returns the section without its details.
+func (s section) short() section {
+	var kept []part
+	for _, one := range s.parts {
+		if one.detail {
+			continue
+		}
+		one.items = slices.Clone(one.items)
+		for i := range one.items {
+			one.items[i] = one.items[i].short()
+		}
+		var tables []partTable
+		for _, t := range one.tables {
+			if t = t.short(); len(t.lines) > 1 {
+				tables = append(tables, t)
+			}
+		}
+		if len(one.tables) > 0 && len(tables) == 0 {
+			continue
+		}
+		one.tables = tables
+		kept = append(kept, one)
+	}
+	s.parts = kept
+	return s
+}
+
+// hasDetails reports whether the short form leaves something out.
+func (s section) hasDetails() bool {
+	return slices.ContainsFunc(s.parts, func(p part) bool {
+		return p.detail || slices.ContainsFunc(p.items, func(i item) bool { return len(i.like) >= maxLike }) ||
+			slices.ContainsFunc(p.tables, func(t partTable) bool { return len(t.detailRows)+len(t.detailColumns) > 0 })
+	})
+}
+
+func (t partTable) short() partTable {
+	var lines [][]string
+	for i, line := range t.lines {
+		if slices.Contains(t.detailRows, i) {
+			continue
+		}
+		var cells []string
+		for column, cell := range line {
+			if !slices.Contains(t.detailColumns, t.lines[0][column]) {
+				cells = append(cells, cell)
+			}
+		}
+		lines = append(lines, cells)
+	}
+	if len(t.detailRows)+len(t.detailColumns) > 0 {
+		lines = withoutEmptyColumns(lines, t.left)
+	}
+	t.lines, t.detailRows, t.detailColumns = lines, nil, nil
+	return t
+}
+
+// withoutEmptyColumns removes the columns right of the first left ones that have nothing below their heading.
+func withoutEmptyColumns(lines [][]string, left int) [][]string {
+	kept := make([][]string, len(lines))
+	for column := range lines[0] {
+		if column >= left && !slices.ContainsFunc(lines[1:], func(line []string) bool {
+			return line[column] != "" && line[column] != absent
+		}) {
+			continue
+		}
+		for i, line := range lines {
+			kept[i] = append(kept[i], line[column])
+		}
+	}
+	return kept
 }
 
 // trimmed removes the spaces that align text.
@@ -42,4 +142,69 @@ func trimmed(lines [][]string) [][]string {
 		}
 	}
 	return clean
+}
+
+// page collects the parts of a section.
+type page struct {
+	parts []part
+	// detailed marks what follows as details; spaced sets off the next part by a blank line.
+	detailed, spaced bool
+}
+
+// partsOf returns the parts that write produces.
+func partsOf(write func(*page)) []part {
+	p := &page{}
+	write(p)
+	return p.parts
+}
+
+func (p *page) take(one part) {
+	if one.text == "" && len(one.items) == 0 && len(one.tables) == 0 {
+		return
+	}
+	one.detail, one.spaced = one.detail || p.detailed, one.spaced || p.spaced
+	p.spaced = false
+	p.parts = append(p.parts, one)
+}
+
+// details marks everything that write produces as details.
+func (p *page) details(write func()) {
+	before := p.detailed
+	p.detailed = true
+	write()
+	p.detailed = before
+}
+
+// gap sets off the next part by a blank line.
+func (p *page) gap() { p.spaced = true }
+
+// line adds a paragraph.
+func (p *page) line(text string) { p.take(part{text: text}) }
+
+// nested adds a paragraph that is indented in text.
+func (p *page) nested(text string) { p.take(part{text: text, nested: true}) }
+
+// columns adds a table: the first left columns are left-aligned, the others right-aligned.
+func (p *page) columns(lines [][]string, left int) {
+	p.take(part{tables: []partTable{{lines: lines, left: left}}})
+}
+
+// nestedColumns adds a table that is indented in text.
+func (p *page) nestedColumns(lines [][]string, left int) {
+	p.take(part{tables: []partTable{{lines: lines, left: left}}, nested: true})
+}
+
+// list adds entries under a title; nothing if there are none.
+func (p *page) list(title string, texts []string) {
+	var items []item
+	for _, text := range texts {
+		items = append(items, item{text: text})
+	}
+	p.items(title, items)
+}
+
+func (p *page) items(title string, items []item) {
+	if len(items) > 0 {
+		p.take(part{text: title, items: items, spaced: title != ""})
+	}
 }

@@ -16,9 +16,9 @@ import (
 )
 
 // drains returns one chart per phase and target with a burst drain, with the segments and drops that were found.
-func drains(d Document) []view {
+func drains(d Document, phases []v1alpha1.PhaseResult) []view {
 	var views []view
-	for _, phase := range d.Phases {
+	for _, phase := range phases {
 		for i := range phase.Targets {
 			target := &phase.Targets[i]
 			if target.Burst == nil || d.StartTime == nil {
@@ -104,9 +104,9 @@ func drainPoints(of *series.Target, rate func(*series.Point, measure.Operation) 
 }
 
 // rampCharts returns two charts per ramp: the rates and the latencies of its steps.
-func rampCharts(d Document) []view {
+func rampCharts(d Document, phases []v1alpha1.PhaseResult) []view {
 	var views []view
-	for _, phase := range d.Phases {
+	for _, phase := range phases {
 		spec := d.Spec.Run.Phase(phase.Name)
 		if spec == nil || spec.Ramp == nil || len(spec.Ramp.Steps) == 0 {
 			continue
@@ -296,11 +296,11 @@ func clientView(index int, name string, clients []series.ClientRate) view {
 	return made
 }
 
-// timelineChart has a row per phase, with its planned and its actual time; false if neither is known.
-func timelineChart(d Document) (view, bool) {
+// timelineChart returns a chart with a row per phase, with its planned and its actual time; none if neither is known.
+func timelineChart(d Document) []view {
 	spans := spansOf(d)
 	if d.StartTime == nil || len(spans) == 0 {
-		return view{}, false
+		return nil
 	}
 	made := view{Figure: chart.Figure{ID: "timeline", Title: "Timeline"}}
 	made.Text = "Planned and actual time of each phase."
@@ -323,5 +323,8 @@ func timelineChart(d Document) (view, bool) {
 	made.Y.Max, made.X = rows, chart.Seconds(0, end)
 	made.Rows = len(spans)
 	made.Legend = []legendEntry{{"planned", "planned"}, {"first to last I/O", "actual"}}
-	return made, len(made.Bars) > 0
+	if len(made.Bars) == 0 {
+		return nil
+	}
+	return []view{made}
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // ramps writes the tables of the steps of ramps, with the knee marked.
-func (p *page) ramps(d Document) {
-	for _, phase := range d.Phases {
+func (p *page) ramps(d Document, phases []v1alpha1.PhaseResult) {
+	for _, phase := range phases {
 		spec := d.Spec.Run.Phase(phase.Name)
 		if spec == nil || spec.Ramp == nil {
 			continue
@@ -28,9 +28,8 @@ func (p *page) ramps(d Document) {
 
 func (p *page) ramp(where string, ramp *v1alpha1.RampPhase, target *v1alpha1.TargetResult) {
 	name := rampName(ramp.Dimension)
-	p.WriteString("\n")
-	p.line("  ", where+": a ramp of "+name+creditRange(target.Steps))
-	p.WriteString("\n")
+	p.gap()
+	p.line(where + ": a ramp of " + name + creditRange(target.Steps))
 	lines := [][]string{{strings.ToUpper(name), "OPERATION", "THROUGHPUT", "IOPS", "MEAN", "P99", ""}}
 	for index, value := range ramp.Steps {
 		at := slices.IndexFunc(target.Steps, func(s v1alpha1.StepResult) bool { return int(s.Cell) == index })
@@ -40,9 +39,9 @@ func (p *page) ramp(where string, ramp *v1alpha1.RampPhase, target *v1alpha1.Tar
 		}
 		lines = append(lines, cellRows(strconv.FormatInt(value, 10), step, marks(target.Knee, value, step))...)
 	}
-	p.columns("    ", leftLast(lines), 2)
+	p.nestedColumns(leftLast(lines), 2)
 	if target.Knee != nil && target.Knee.Message != "" {
-		p.line("    ", target.Knee.Message)
+		p.nested(target.Knee.Message)
 	}
 }
 

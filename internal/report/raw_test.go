@@ -12,7 +12,7 @@ func TestRawDevice(t *testing.T) {
 	document := documents["not-valid"].document(t)
 	document.Environments = []v1alpha1.Environment{{Target: "disk", Clients: 1, ToolVersion: "fio-3.33",
 		Volumes: []v1alpha1.MountedVolume{{Name: "disk", SizeBytes: 1 << 30}}}}
-	got := text(t, document)
+	got := text(t, document, verbose)
 	if !strings.Contains(got, "target disk: 1 client, fio-3.33, disk without a file system (1.074 GB)") || strings.Contains(got, "unknown") {
 		t.Errorf("%s", got)
 	}

@@ -157,20 +157,23 @@ var documents = map[string]paper{
 	}, finished()),
 }
 
-func text(t *testing.T, document report.Document) string {
+func text(t *testing.T, document report.Document, options report.TextOptions) string {
 	t.Helper()
 	var b strings.Builder
-	if err := report.Text(&b, document); err != nil {
+	if err := report.Text(&b, document, options); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
 }
 
+var verbose = report.TextOptions{Verbose: true}
+
 func TestText(t *testing.T) {
 	for name, test := range all() {
 		t.Run(name, func(t *testing.T) {
-			got := text(t, test.document(t))
-			for line := range strings.Lines(got) {
+			document := test.document(t)
+			short, full := text(t, document, report.TextOptions{}), text(t, document, verbose)
+			for line := range strings.Lines(short + full) {
 				if length := utf8.RuneCountInString(strings.TrimRight(line, "\n")); length > 120 && !strings.Contains(line, "xxxx") {
 					t.Errorf("a line has %d columns: %s", length, line)
 				}
@@ -178,15 +181,30 @@ func TestText(t *testing.T) {
 					t.Errorf("a line ends with a space: %q", line)
 				}
 			}
-			golden.File(t, filepath.Join("testdata", name+".golden.txt"), got)
+			golden.File(t, filepath.Join("testdata", name+".golden.txt"), short+"\n== with -v\n\n"+full)
 		})
+	}
+}
+
+// TestLikeWarningsAreFolded: warnings of one type are one entry, of which the short text has the first ones.
+func TestLikeWarningsAreFolded(t *testing.T) {
+	d := documents["good"].document(t)
+	for _, name := range []string{"one", "two", "three", "four"} {
+		d.Warnings = append(d.Warnings, v1alpha1.Warning{Type: v1alpha1.WarningClockUncertain, Severity: v1alpha1.SeverityWarning, Message: "node " + name + " is late"})
+	}
+	short, full := text(t, d, report.TextOptions{}), text(t, d, verbose)
+	if !strings.Contains(short, "  - ClockUncertain: run: node one is late; run: node two is late; 2 more like this\n") || !strings.Contains(short, "valid, 1 warning\n") {
+		t.Errorf("short:\n%s", short)
+	}
+	if !strings.Contains(full, "  - ClockUncertain: run: node one is late; run: node two is late; run: node three is late; run: node\n    four is late\n") {
+		t.Errorf("in full:\n%s", full)
 	}
 }
 
 // TestDisqualifiedFirst: nobody sees a figure before knowing that it is none.
 func TestDisqualifiedFirst(t *testing.T) {
 	for name, warning := range map[string]string{"not-valid": "UnwrittenDataRead", "interrupted": "ResultIncomplete", "failed-in-a-step": "ToolError"} {
-		got := text(t, documents[name].document(t))
+		got := text(t, documents[name].document(t), report.TextOptions{})
 		at, table := strings.Index(got, warning), strings.Index(got, "THROUGHPUT")
 		if at < 0 || table < 0 || at > table {
 			t.Errorf("%s: %s is at %d, the table at %d", name, warning, at, table)
@@ -199,7 +217,7 @@ func TestDisqualifiedFirst(t *testing.T) {
 
 // TestNothingForTheTerminalToObey: whatever a tool says, the report has no control characters.
 func TestNothingForTheTerminalToObey(t *testing.T) {
-	got := text(t, documents["hostile"].document(t))
+	got := text(t, documents["hostile"].document(t), verbose)
 	if at := strings.IndexFunc(got, func(r rune) bool { return r != '\n' && r < ' ' || r == 0x7f || r == 0x202e }); at >= 0 {
 		t.Errorf("there is a control character: %q", got[at:min(at+20, len(got))])
 	}
@@ -232,7 +250,7 @@ func TestJSONRoundTrip(t *testing.T) {
 			if diff := cmp.Diff(written, second.String()); diff != "" {
 				t.Errorf("the second time it is written differently:\n%s", diff)
 			}
-			if text(t, document) != text(t, read) || report.ExitCode(document) != report.ExitCode(read) {
+			if text(t, document, verbose) != text(t, read, verbose) || report.ExitCode(document) != report.ExitCode(read) {
 				t.Error("text or exit code changed")
 			}
 		})
@@ -256,8 +274,9 @@ func TestReadsAnObjectOfTheCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text(t, want) != text(t, got) {
-		t.Errorf("the text differs:\n%s", cmp.Diff(text(t, want), text(t, got)))
+	want = want.With(nil) // an object of the cluster has no data over time
+	if text(t, want, verbose) != text(t, got, verbose) {
+		t.Errorf("the text differs:\n%s", cmp.Diff(text(t, want, verbose), text(t, got, verbose)))
 	}
 	if got.Version != "v0.1.0" || got.RunUID != want.RunUID || got.Namespace != want.Namespace || report.ExitCode(got) != report.ExitMet {
 		t.Errorf("version %q, UID %q, namespace %q, exit code %d", got.Version, got.RunUID, got.Namespace, report.ExitCode(got))
@@ -340,7 +359,7 @@ func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on 
 
 func TestWriteErrors(t *testing.T) {
 	document := documents["good"].document(t)
-	if err := report.Text(full{}, document); err == nil {
+	if err := report.Text(full{}, document, verbose); err == nil {
 		t.Error("Text took no notice of a full disk")
 	}
 	if err := report.JSON(full{}, document); err == nil {

@@ -46,8 +46,8 @@ func axesOf(axes v1alpha1.SweepAxes) []axis {
 }
 
 // sweeps writes the matrices of all sweeps.
-func (p *page) sweeps(d Document) {
-	for _, phase := range d.Phases {
+func (p *page) sweeps(d Document, phases []v1alpha1.PhaseResult) {
+	for _, phase := range phases {
 		spec := d.Spec.Run.Phase(phase.Name)
 		if spec == nil || spec.Sweep == nil {
 			continue
@@ -56,21 +56,11 @@ func (p *page) sweeps(d Document) {
 			p.sweepPair(phase.Name, spec.Sweep, pair)
 			continue
 		}
-		for i := range phase.Targets {
-			target := &phase.Targets[i]
-			p.WriteString("\n")
-			title := where(d, phase, target) + ": a sweep"
-			if spec.Sweep.Regime != "" {
-				title += " in the regime " + string(spec.Sweep.Regime)
+		p.details(func() {
+			for i := range phase.Targets {
+				p.sweep(where(d, phase, &phase.Targets[i]), spec.Sweep, phase.Targets[i].Steps)
 			}
-			p.line("  ", title+creditRange(target.Steps)+driftText(target.Steps))
-			axes := axesOf(spec.Sweep.Axes)
-			if cells(axes) > maxCells {
-				p.line("    ", "it has more cells than can be")
-				continue
-			}
-			p.sweep(axes, target.Steps)
-		}
+		})
 	}
 }
 
@@ -107,7 +97,18 @@ type figureOf struct {
 // sweep writes a block for each combination of the axes that are neither rows nor columns, with one matrix per figure.
 // Rows are the longest axis, columns the next longest. If only one axis has several values, all figures share one
 // table.
-func (p *page) sweep(axes []axis, steps []v1alpha1.StepResult) {
+func (p *page) sweep(where string, sweep *v1alpha1.SweepPhase, steps []v1alpha1.StepResult) {
+	title := where + ": a sweep"
+	if sweep.Regime != "" {
+		title += " in the regime " + string(sweep.Regime)
+	}
+	p.gap()
+	p.line(title + creditRange(steps) + driftText(steps))
+	axes := axesOf(sweep.Axes)
+	if cells(axes) > maxCells {
+		p.nested("more cells than a sweep can have")
+		return
+	}
 	byLength := longestFirst(axes)
 	if len(byLength) == 0 {
 		return
@@ -135,19 +136,13 @@ func (p *page) sweep(axes []axis, steps []v1alpha1.StepResult) {
 			p.matrix(block.title(figure.title), lines)
 		}
 	}
-	p.WriteString("\n")
-	p.line("    ", order(axes)+sweepMarks(steps))
+	p.gap()
+	p.nested(order(axes) + sweepMarks(steps))
 }
 
 // matrix writes one figure for all combinations of two axes.
 func (p *page) matrix(title string, lines [][]string) {
-	if p.parts != nil {
-		p.take(part{text: title, tables: []partTable{{lines: trimmed(lines), left: 1, matrix: true}}})
-		return
-	}
-	p.WriteString("\n")
-	p.line("    ", title)
-	p.columns("    ", lines, 1)
+	p.take(part{text: title, tables: []partTable{{lines: lines, left: 1, matrix: true}}, nested: true, spaced: true})
 }
 
 func longestFirst(axes []axis) []axis {
@@ -173,9 +168,8 @@ func order(axes []axis) string {
 // sweepLine writes the table of a sweep with several values on only one axis. fixed are the other axes.
 func (p *page) sweepLine(only axis, fixed []axis, steps []v1alpha1.StepResult) {
 	if names := fixedText(fixed); names != "" {
-		p.line("    ", names)
+		p.nested(names)
 	}
-	p.WriteString("\n")
 	lines := [][]string{{strings.ToUpper(only.name), "OPERATION", "THROUGHPUT", "IOPS", "MEAN", "P99", ""}}
 	for i, value := range only.values {
 		step := stepOf(steps, i*only.stride)
@@ -185,7 +179,7 @@ func (p *page) sweepLine(only axis, fixed []axis, steps []v1alpha1.StepResult) {
 		}
 		lines = append(lines, cellRows(value, step, mark)...)
 	}
-	p.columns("    ", leftLast(lines), 2)
+	p.nestedColumns(leftLast(lines), 2)
 }
 
 // fixedText lists axes that have one value, with that value.

@@ -31,7 +31,7 @@ func (p *page) timeline(d Document) {
 		}
 		return "+" + length(instant.Sub(d.StartTime.Time).Nanoseconds())
 	}
-	lines := [][]string{{"TIMELINE", "STEPS", "PLANNED START", "FIRST I/O", "PLANNED END", "LAST I/O", "IN FLIGHT", "PAUSE BEFORE"}}
+	lines := [][]string{{"PHASE", "STEPS", "PLANNED START", "FIRST I/O", "PLANNED END", "LAST I/O", "IN FLIGHT", "PAUSE BEFORE"}}
 	var before time.Time
 	for _, s := range spans {
 		inFlight, pause := absent, absent
@@ -46,9 +46,8 @@ func (p *page) timeline(d Document) {
 		}
 		lines = append(lines, []string{printable(s.name), strconv.Itoa(s.steps), at(s.planned), at(s.first), at(s.plannedEnd), at(s.last), inFlight, pause})
 	}
-	p.WriteString("\n")
-	p.columns("  ", lines, 1)
-	p.line("  ", "Times are from the start of the run. In flight is the longest time, at the end of a step, until outstanding operations were "+
+	p.columns(lines, 1)
+	p.line("Times are from the start of the run. In flight is the longest time, at the end of a step, until outstanding operations were " +
 		"complete; no rate includes it. Pause before is from the last completion of the previous phase to the first I/O.")
 }
 

@@ -37,13 +37,8 @@ func (p *page) spaces(d Document) {
 			}
 		}
 	}
-	if len(all) == 0 {
-		return
-	}
-	p.WriteString("\n")
-	p.line("  ", "Space used by the files:")
 	for _, one := range all {
-		p.line("  ", "- "+strings.Join(one.where, ", ")+": "+one.text)
+		p.line(strings.Join(one.where, ", ") + ": " + one.text)
 		p.usageTypes(one.usage)
 	}
 }
@@ -99,7 +94,7 @@ func (p *page) usageTypes(u *v1alpha1.UsageResult) {
 		}
 		lines = append(lines, []string{name, fmt.Sprint(of.Files), bytesText(of.DataBytes), bytesText(of.AllocatedBytes), ratio})
 	}
-	p.columns("    ", lines, 1)
+	p.nestedColumns(lines, 1)
 }
 
 // ratioText formats a ratio given in thousandths.

@@ -192,10 +192,10 @@ func TestNarrowAndPrint(t *testing.T) {
 // TestSorting: a click puts a table in order by what its figures are, another one turns it around, a third one ends it.
 func TestSorting(t *testing.T) {
 	p := open(t, htmlOf(t, short(t)), 1100, "screen")
-	const column = `[...document.querySelector("#figures table").tBodies[0].rows].map((r) => r.cells[2].textContent)`
+	const column = `[...document.querySelector("#phases table").tBodies[0].rows].map((r) => r.cells[2].textContent)`
 	before := ask[[]string](t, p, column)
 	click := func() []string {
-		ask[bool](t, p, `(document.querySelectorAll("#figures table thead button")[2].click(), true)`)
+		ask[bool](t, p, `(document.querySelectorAll("#phases table thead button")[2].click(), true)`)
 		return ask[[]string](t, p, column)
 	}
 	down := click()

@@ -167,6 +167,6 @@ func (t twin) reportOf(run *v1alpha1.BenchmarkRun) string {
 	document, err := resultreport.Read(bytes.NewReader(text))
 	must(t.T, err)
 	var page bytes.Buffer
-	must(t.T, resultreport.Text(&page, document))
+	must(t.T, resultreport.Text(&page, document, resultreport.TextOptions{Verbose: true}))
 	return page.String()
 }

@@ -44,6 +44,21 @@ func TestLiveView(t *testing.T) {
 	Empty(t, directory)
 }
 
+// TestReportOnTerminal: a terminal shows a result with a chart over time, in characters that it has.
+func TestReportOnTerminal(t *testing.T) {
+	t.Parallel()
+	for locale, sign := range map[string]string{"LC_ALL=C.UTF-8": "█", "LC_ALL=C": "#"} {
+		on := terminal.New(t, 104, 45, []string{locale}, Program, "report", "../../internal/cli/testdata/result-a.json")
+		on.Ended(hang.Guard, report.ExitMet)
+		seen := on.All()
+		on.Fits(seen, 104)
+		_, drawn, _ := strings.Cut(seen, "Throughput over time")
+		if drawn, _, _ = strings.Cut(drawn, "PHASES"); !strings.Contains(drawn, sign) || !strings.Contains(drawn, "write") {
+			t.Errorf("%s: no chart:\n%s", locale, seen)
+		}
+	}
+}
+
 // TestLiveViewPlain shows ASCII alone where the locale is no UTF-8, and no colours where they are not wanted.
 func TestLiveViewPlain(t *testing.T) {
 	t.Parallel()

@@ -75,7 +75,7 @@ func TestTwoTargetsCompared(t *testing.T) {
 		}
 	}
 	var text strings.Builder
-	if err := report.Text(&text, document); err != nil {
+	if err := report.Text(&text, document, report.TextOptions{Verbose: true}); err != nil {
 		t.Fatal(err)
 	}
 	t.Log(text.String())

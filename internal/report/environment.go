@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,6 +10,42 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/measure"
 )
+
+// environment describes the clients of each target.
+func (p *page) environment(d Document) {
+	for _, e := range d.Environments {
+		words := []string{measure.FormatCount(int(e.Clients), "client")}
+		if tool := cmp.Or(e.ToolVersion, string(e.Engine)); tool != "" {
+			words = append(words, tool)
+		}
+		for _, volume := range e.Volumes {
+			words = append(words, mountText(volume))
+		}
+		if e.Kernel != "" {
+			words = append(words, "Linux "+e.Kernel)
+		}
+		if e.CPUMilli > 0 {
+			words = append(words, cpus(e.CPUMilli))
+		}
+		p.line("target " + e.Target + ": " + strings.Join(words, ", "))
+	}
+}
+
+// mountText describes a volume as a client sees it. A raw device has a size and no file system.
+func mountText(volume v1alpha1.MountedVolume) string {
+	if volume.FileSystem == "" && volume.SizeBytes > 0 {
+		return fmt.Sprintf("%s without a file system (%s)", volume.Name, measure.FormatBytes(uint64(volume.SizeBytes)))
+	}
+	return fmt.Sprintf("%s on %s (%s free)", cmp.Or(volume.FileSystem, "an unknown file system"), cmp.Or(volume.Source, "an unknown device"),
+		measure.FormatBytes(uint64(max(volume.FreeBytes, 0))))
+}
+
+func cpus(milli int64) string {
+	if milli%1000 == 0 {
+		return measure.FormatCount(int(milli/1000), "CPU")
+	}
+	return fmt.Sprintf("%.1f CPUs", float64(milli)/1000)
+}
 
 // storage lists the volumes, machines and mounts that were found for each target.
 func (p *page) storage(d Document) {

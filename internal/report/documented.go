@@ -1,0 +1,147 @@
+package report
+
+import (
+	"slices"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/phasekind"
+)
+
+// aboveBaseline is the share of the documented baseline above which a rate is compared with the burst.
+const aboveBaseline = 1.1
+
+// promise is the documented value of a figure, and the share of it that was reached; both are empty if unknown.
+type promise struct{ value, percent string }
+
+// documentedRates holds the documented values that the report has shown already.
+type documentedRates map[string]bool
+
+// once returns a documented value the first time, and nothing after that. Details are counted apart, because the short
+// form leaves them out.
+func (t documentedRates) once(p promise, detail bool) string {
+	key := p.value
+	if detail {
+		key = "detail " + key
+	}
+	if t[p.value] || t[key] {
+		return ""
+	}
+	t[key] = true
+	return p.value
+}
+
+// documentedOf returns the documented value of a figure.
+func documentedOf(d Document, target *v1alpha1.TargetResult, f *phasekind.Figure) promise {
+	value := documentedValue(d, target, f)
+	if value <= 0 {
+		return promise{}
+	}
+	share := float64(f.Value) / float64(value)
+	return promise{value: figureValue(f.Name, f.Operation, value), percent: measure.FormatShare(share)}
+}
+
+// documentedValue returns the documented value of a figure in its unit; 0 if unknown.
+func documentedValue(d Document, target *v1alpha1.TargetResult, f *phasekind.Figure) int64 {
+	bytes := f.Unit() == v1alpha1.UnitBytesPerSecond
+	switch f.Name {
+	case v1alpha1.FigureBurst, v1alpha1.FigurePeak, v1alpha1.FigureSustained:
+		if a := attributionOf(target, v1alpha1.LevelBurst, ""); a != nil {
+			if burst := rateOf(a.Burst, bytes); burst > 0 {
+				return burst
+			}
+			return rateOf(a.Baseline, bytes)
+		}
+	case v1alpha1.FigureBaseline:
+		if a := attributionOf(target, v1alpha1.LevelBaseline, ""); a != nil {
+			return rateOf(a.Baseline, bytes)
+		}
+	case v1alpha1.FigureThroughput, v1alpha1.FigureIOPS:
+		a := attributionOf(target, "", f.Operation)
+		if a == nil {
+			return 0
+		}
+		baseline, burst := rateOf(a.Baseline, bytes), rateOf(a.Burst, bytes)
+		if burst > 0 && (baseline <= 0 || float64(f.Value) > aboveBaseline*float64(baseline)) {
+			return burst
+		}
+		return baseline
+	case v1alpha1.FigureTimeToBaseline, v1alpha1.FigureSpent, v1alpha1.FigureRefill:
+		if f.Main {
+			return bucketValue(d, target, f)
+		}
+	default:
+	}
+	return 0
+}
+
+// rateOf returns a documented rate in bytes or in operations; 0 if unknown.
+func rateOf(of *v1alpha1.DocumentedRate, bytes bool) int64 {
+	switch {
+	case of == nil:
+	case bytes && of.BytesPerSecond != nil:
+		return *of.BytesPerSecond
+	case !bytes && of.IOPSMilli != nil:
+		return *of.IOPSMilli
+	}
+	return 0
+}
+
+// bucketValue returns what the documented limit that held back the burst says of its bucket: its size, its refill, and
+// how long a full one lasts. It returns 0 if that is not known, or if the bucket counts the other dimension.
+func bucketValue(d Document, target *v1alpha1.TargetResult, f *phasekind.Figure) int64 {
+	limit := burstLimit(d, target)
+	if limit == nil || (limit.Dimension == "Operations") != (f.Operation == phasekind.InOperations) {
+		return 0
+	}
+	scale := int64(1)
+	if limit.Dimension == "Operations" && f.Name == v1alpha1.FigureRefill {
+		scale = 1000 // a rate of operations is in thousandths
+	}
+	switch {
+	case f.Name == v1alpha1.FigureRefill && limit.Refill != nil:
+		return scale * *limit.Refill
+	case limit.Bucket == nil:
+	case f.Name == v1alpha1.FigureSpent:
+		return *limit.Bucket
+	case f.Name != v1alpha1.FigureTimeToBaseline || limit.Burst == nil || limit.Refill == nil:
+	case *limit.Burst > *limit.Refill:
+		return int64(float64(*limit.Bucket) / float64(*limit.Burst-*limit.Refill) * 1e9)
+	}
+	return 0
+}
+
+// burstLimit returns the documented limit that the burst of a target's drain is compared with; nil if there is none.
+func burstLimit(d Document, target *v1alpha1.TargetResult) *v1alpha1.DocumentedLimit {
+	a := attributionOf(target, v1alpha1.LevelBurst, "")
+	if a == nil || a.Burst == nil {
+		return nil
+	}
+	for i := range d.Storage {
+		limits := d.Storage[i].Limits
+		if d.Storage[i].Target != target.Target {
+			continue
+		}
+		if at := slices.IndexFunc(limits, func(l v1alpha1.DocumentedLimit) bool { return l.Name == a.Burst.Limit }); at >= 0 {
+			return &limits[at]
+		}
+	}
+	return nil
+}
+
+// attributionOf returns the attribution of a level of a drain, or of an operation; nil if there is none. If the target
+// did only one operation, the attribution of reads and writes together counts too.
+func attributionOf(
+	target *v1alpha1.TargetResult, level v1alpha1.AttributionLevel, operation string,
+) *v1alpha1.Attribution {
+	for i := range target.Attributions {
+		one := &target.Attributions[i]
+		if one.Level != level {
+			continue
+		}
+		if level != "" || one.Operation == "" && len(target.Operations) == 1 || string(one.Operation) == operation {
+			return one
+		}
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// invalid returns why the figures must not be used.
+func invalid(d Document) []item {
+	all := remarksOf(d, v1alpha1.SeverityDisqualifying)
+	valid := meta.FindStatusCondition(d.Conditions, v1alpha1.ConditionValid)
+	if len(all) == 0 && valid != nil && valid.Status == metav1.ConditionFalse {
+		return []item{{text: valid.Reason + ": " + valid.Message}}
+	}
+	return all
+}
+
+// remarksOf returns the warnings of one severity, an entry per type, with each message once and all phases that have
+// it. It leaves out a note of the run that repeats a warning of a phase.
+func remarksOf(d Document, severity v1alpha1.Severity) []item {
+	type remark struct {
+		warning v1alpha1.Warning
+		where   []string
+	}
+	var all []*remark
+	worse := map[string]bool{}
+	if severity == v1alpha1.SeverityInfo {
+		worse = textsOf(d, v1alpha1.SeverityWarning)
+	}
+	add := func(where string, warning v1alpha1.Warning) {
+		if severityOf(warning) != severity || worse[textOf(warning)] {
+			return
+		}
+		for _, known := range all {
+			if textOf(known.warning) == textOf(warning) {
+				known.where = append(known.where, where)
+				return
+			}
+		}
+		all = append(all, &remark{warning: warning, where: []string{where}})
+	}
+	for _, warning := range d.Warnings {
+		add("run", warning)
+	}
+	for _, phase := range d.Phases {
+		for i := range phase.Targets {
+			for _, warning := range phase.Targets[i].Warnings {
+				add(where(d, phase, &phase.Targets[i]), warning)
+			}
+		}
+	}
+	var items []item
+	at := map[v1alpha1.WarningType]int{}
+	for _, one := range all {
+		text := strings.Join(one.where, ", ") + ": " + one.warning.Message
+		if i, known := at[one.warning.Type]; known {
+			items[i].like = append(items[i].like, text)
+			continue
+		}
+		at[one.warning.Type] = len(items)
+		items = append(items, item{text: string(one.warning.Type) + ": " + text})
+	}
+	return items
+}
+
+func textOf(warning v1alpha1.Warning) string { return string(warning.Type) + ": " + warning.Message }
+
+// textsOf returns the texts of all warnings of phases with one severity.
+func textsOf(d Document, severity v1alpha1.Severity) map[string]bool {
+	texts := map[string]bool{}
+	for _, phase := range d.Phases {
+		for _, target := range phase.Targets {
+			for _, warning := range target.Warnings {
+				if severityOf(warning) == severity {
+					texts[textOf(warning)] = true
+				}
+			}
+		}
+	}
+	return texts
+}
+
+// severityOf returns the severity of a warning; an unknown one counts as disqualifying, the worst.
+func severityOf(warning v1alpha1.Warning) v1alpha1.Severity {
+	switch warning.Severity {
+	case v1alpha1.SeverityInfo, v1alpha1.SeverityWarning:
+		return warning.Severity
+	case v1alpha1.SeverityDisqualifying:
+	}
+	return v1alpha1.SeverityDisqualifying
+}
+
+// lostClients and dataLeft list what went wrong around the measurement.
+func lostClients(d Document) []string {
+	var lost []string
+	for _, one := range d.LostClients {
+		when, what := "between steps", "not replaced"
+		if one.Step != "" {
+			when = "in step " + one.Step
+		}
+		if one.Replaced {
+			what = "replaced"
+		}
+		lost = append(lost, fmt.Sprintf("client %s/%d, %s, %s: %s", one.Target, one.Client, when, what, one.Reason))
+	}
+	return lost
+}
+
+func dataLeft(d Document) []string {
+	var left []string
+	for _, one := range d.DataLeft {
+		left = append(left, one.Path+": "+one.Reason)
+	}
+	return left
+}
