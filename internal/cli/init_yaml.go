@@ -1,17 +1,24 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
 // first is the user's first benchmark, as described by the flags of init.
 type first struct {
 	initOptions
 	name string
+	// profile replaces the writes and reads of 64 KiB; nil for those.
+	profile *v1alpha1.Engine
+	// deadline is the activeDeadline of a run; empty for the default.
+	deadline v1alpha1.Duration
 }
 
 func quantity(text string) int64 {
@@ -53,6 +60,9 @@ func (f *first) yaml() string {
 	line("  name: %s", f.name)
 	line("spec:")
 	line("  run:")
+	if f.deadline != "" {
+		line("    activeDeadline: %s", f.deadline)
+	}
 	line("    targets:")
 	line("    - name: data")
 	line("      volumes:")
@@ -80,6 +90,10 @@ func (f *first) yaml() string {
 		line("            - labelSelector: {matchLabels: {storagebench.dev/benchmark: %s}}", f.name)
 		line("              topologyKey: kubernetes.io/hostname")
 	}
+	if f.profile != nil {
+		f.profiled(line)
+		return b.String()
+	}
 	line("    workload:")
 	f.workload(line, "      ", 0, size)
 	line("    phases:")
@@ -100,6 +114,26 @@ func (f *first) yaml() string {
 	line("  # objectives:")
 	line("  # - {name: writes, phase: write, operation: Write, throughput: {min: 100M}}")
 	return b.String()
+}
+
+// profiled writes the workload of a profile, which may read, and a phase that measures it.
+func (f *first) profiled(line func(string, ...any)) {
+	workload, err := json.Marshal(f.profile) // JSON is YAML
+	if err != nil {
+		panic(err) // it was read from YAML or JSON
+	}
+	line("    workload: %s", workload)
+	line("    phases:")
+	switch {
+	case f.profile.Fio != nil:
+		line("    - {name: layout, prepare: {}}")
+		line("    - {name: measure, steady: {duration: 60s, warmUp: 5s}}")
+	case f.profile.IOR != nil:
+		line("    - {name: layout, prepare: {}}")
+		line("    - {name: measure, steady: {duration: 60s}}")
+	default: // its work is a given amount, and the duration is the longest that it may take
+		line("    - {name: measure, steady: {duration: 10m}}")
+	}
 }
 
 func (f *first) volume(line func(string, ...any)) {
