@@ -12,20 +12,17 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// price is what the storage and the machines of a run cost per hour; 0 if it is not given.
-type price float64
-
 // priceFlag adds --price-per-hour to a verb that estimates runs.
 func priceFlag(command *cobra.Command, perHour *float64) {
 	command.Flags().Float64Var(perHour, "price-per-hour", 0, "price of storage and nodes per hour, in any currency, to estimate the cost of a run")
 }
 
-// priceOf checks a price.
-func priceOf(perHour float64) (price, error) {
+// checkPrice returns an error for a price that is none.
+func checkPrice(perHour float64) error {
 	if !(perHour >= 0) || math.IsInf(perHour, 0) {
-		return 0, fmt.Errorf("--price-per-hour %g: give a price of 0 or more, such as 2.5", perHour)
+		return fmt.Errorf("--price-per-hour %g: give a price of 0 or more, such as 2.5", perHour)
 	}
-	return price(perHour), nil
+	return nil
 }
 
 // cost is the cost of a run or of several runs in a row.
@@ -37,12 +34,12 @@ type cost struct {
 }
 
 // costOf returns the cost of runs of the plan; nil without a price.
-func (p price) costOf(d *planDocument, runs int) *cost {
-	if p == 0 {
+func costOf(d *planDocument, perHour float64, runs int) *cost {
+	if perHour == 0 {
 		return nil
 	}
-	hours := func(seconds float64) float64 { return seconds * float64(runs) / 3600 * float64(p) }
-	made := &cost{PricePerHour: float64(p), Least: hours(d.DurationSeconds)}
+	hours := func(seconds float64) float64 { return seconds * float64(runs) / 3600 * perHour }
+	made := &cost{PricePerHour: perHour, Least: hours(d.DurationSeconds)}
 	if d.ExpectedSeconds != nil {
 		expected := hours(*d.ExpectedSeconds)
 		made.Expected = &expected
@@ -84,11 +81,11 @@ func writtenText(w plan.Written) string {
 	return "writes " + strings.Join(parts, ", ")
 }
 
-// announce writes what a run is expected to take, before it starts.
-func announce(streams Streams, read loaded, perHour price, runs int) error {
+// announce writes what a run is expected to take, before it starts. An estimate that is not possible prevents no run.
+func announce(streams Streams, read loaded, perHour float64, runs int) {
 	d, err := describePlan(read)
 	if err != nil {
-		return err
+		return
 	}
 	lines := []string{d.headline()}
 	if runs > 1 {
@@ -102,9 +99,8 @@ func announce(streams Streams, read loaded, perHour price, runs int) error {
 		each = "each run "
 	}
 	lines = append(lines, "  "+each+writtenText(d.Written))
-	if made := perHour.costOf(&d, runs); made != nil {
+	if made := costOf(&d, perHour, runs); made != nil {
 		lines = append(lines, "  "+made.text())
 	}
 	_, _ = fmt.Fprintln(streams.Err, strings.Join(lines, "\n"))
-	return nil
 }

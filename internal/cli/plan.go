@@ -35,8 +35,7 @@ func newPlan(streams Streams) *cobra.Command {
 			if err := knownForm(output, "text", "json", "yaml"); err != nil {
 				return err
 			}
-			hourly, err := priceOf(perHour)
-			if err != nil {
+			if err := checkPrice(perHour); err != nil {
 				return err
 			}
 			all, err := loadAll(streams, append(files, arguments...), loadOptions{seed: seed})
@@ -49,7 +48,7 @@ func newPlan(streams Streams) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				described.Cost = hourly.costOf(&described, 1)
+				described.Cost = costOf(&described, perHour, 1)
 				shown = append(shown, described)
 			}
 			return printPlans(streams.Out, output, shown, textOptions{jobs: jobs, all: everyStep})

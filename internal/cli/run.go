@@ -87,6 +87,7 @@ func newRun(streams Streams, arguments []string) *cobra.Command {
 	priceFlag(command, &options.price)
 	command.Flags().StringVar(&options.class.class, "storage-class", "", "measure new volumes of this StorageClass, and remove everything at the end")
 	command.Flags().StringVar(&options.profile, "profile", "", "with --storage-class: the workload profile (default: random writes and reads of 64 KiB)")
+	fixedValues(command, "profile", libraryNames()...)
 	volumeFlags(command, &options.class, "with --storage-class: ")
 	outputFlag(command, &options.output)
 	return command
@@ -127,7 +128,7 @@ func (o *runOptions) checkOutputs() error {
 			return err
 		}
 	}
-	if _, err := priceOf(o.price); err != nil {
+	if err := checkPrice(o.price); err != nil {
 		return err
 	}
 	return o.checkRepeat()

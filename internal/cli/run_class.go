@@ -23,6 +23,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/library"
 	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/report"
 	"github.com/storagebench/storagebench/internal/spelling"
 )
 
@@ -58,10 +59,6 @@ func runOnClass(ctx context.Context, streams Streams, options runOptions, flags 
 	if err := trial.check(); err != nil {
 		return err
 	}
-	hourly, err := priceOf(options.price)
-	if err != nil {
-		return err
-	}
 	cluster, err := flags.connect()
 	if err != nil {
 		return err
@@ -83,9 +80,7 @@ func runOnClass(ctx context.Context, streams Streams, options runOptions, flags 
 	if err != nil {
 		return err
 	}
-	if err := announce(streams, read, hourly, options.repeat); err != nil {
-		return err
-	}
+	announce(streams, read, options.price, options.repeat)
 	if retains {
 		_, _ = fmt.Fprintf(streams.Err, "StorageClass %s has reclaimPolicy Retain: its volumes stay after the run, and you have to delete them\n", trial.class)
 	}
@@ -93,24 +88,31 @@ func runOnClass(ctx context.Context, streams Streams, options runOptions, flags 
 		return err
 	}
 	current, err := cluster.followTrial(ctx, streams, trial.name, options)
+	err = cluster.endTrial(ctx, streams, trial.name, current, options, err)
+	if retains {
+		_, _ = fmt.Fprintf(streams.Err, "The volumes of StorageClass %s stay: delete those of `kubectl get persistentvolumes | grep %s/%s-`\n", trial.class, cluster.namespace, trial.name)
+	}
+	return err
+}
+
+// endTrial removes everything and returns the error of the program, given that of the run: current is the run that was
+// followed last. After an interruption it first shows what that has measured.
+func (c *cluster) endTrial(ctx context.Context, streams Streams, name, current string, options runOptions, err error) error {
 	interrupted := ctx.Err() != nil
-	rest, done := context.WithTimeout(context.WithoutCancel(ctx), removeTimeout)
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), removeTimeout)
 	defer done()
 	if interrupted {
 		_, _ = fmt.Fprintln(streams.Err, "\nStopping the run and removing everything. Ctrl-C again leaves that to the cluster.")
-		if problem := cluster.showSoFar(rest, streams, current, options); problem != nil {
+		if problem := c.showSoFar(ctx, streams, current, options); problem != nil {
 			_, _ = fmt.Fprintf(streams.Err, "error: %v\n", problem)
 		}
 		err = exit(exitLeft)
 	}
-	if problem := cluster.removeTrial(rest, streams, trial.name); problem != nil {
+	if problem := c.removeTrial(ctx, streams, name); problem != nil {
 		_, _ = fmt.Fprintf(streams.Err, "error: %v\n", problem)
 		if err == nil {
-			err = exit(1)
+			err = exit(report.ExitFailed)
 		}
-	}
-	if retains {
-		_, _ = fmt.Fprintf(streams.Err, "The volumes of StorageClass %s stay: delete those of `kubectl get persistentvolumes | grep %s/%s-`\n", trial.class, cluster.namespace, trial.name)
 	}
 	return err
 }
@@ -177,11 +179,10 @@ func (c *cluster) chooseProfile(ctx context.Context, trial *first, name string) 
 
 // nearestProfile suggests the profile of the library that was probably meant.
 func nearestProfile(name string) string {
-	profiles, _ := library.Profiles() // a test reads the whole library
 	best, distance := "", 4
-	for i := range profiles {
-		if d := spelling.Distance(name[:min(len(name), 64)], profiles[i].Name); d < distance {
-			best, distance = profiles[i].Name, d
+	for _, known := range libraryNames() {
+		if d := spelling.Distance(name[:min(len(name), 64)], known); d < distance {
+			best, distance = known, d
 		}
 	}
 	if best != "" {
@@ -246,7 +247,7 @@ func (c *cluster) createTrial(ctx context.Context, streams Streams, read loaded,
 	return err
 }
 
-// followTrial follows the runs of a trial and shows their result. It returns the name of the run that it followed last.
+// followTrial follows the runs of a trial and shows their result. It returns what followRuns does.
 func (c *cluster) followTrial(ctx context.Context, streams Streams, name string, options runOptions) (run string, err error) {
 	run, err = c.awaitRun(ctx, streams, name, func(status *v1alpha1.StorageBenchmarkStatus) string {
 		if status.LastRun != nil {
@@ -255,7 +256,7 @@ func (c *cluster) followTrial(ctx context.Context, streams Streams, name string,
 		return activeRunOf(status)
 	})
 	if err != nil {
-		return "", err
+		return name, err
 	}
 	return c.followRuns(ctx, streams, name, run, trialHint, options)
 }
@@ -285,14 +286,11 @@ func (c *cluster) createTimer(ctx context.Context, name string, after time.Durat
 	return c.client.Resource(jobResource).Namespace(c.namespace).Create(ctx, &unstructured.Unstructured{Object: object}, metav1.CreateOptions{FieldManager: fieldManager})
 }
 
-// showSoFar stops a run and shows what it has measured.
+// showSoFar stops a run, or the live run of a benchmark, and shows what it has measured.
 func (c *cluster) showSoFar(ctx context.Context, streams Streams, name string, options runOptions) error {
-	if name == "" {
-		return nil // no run was seen
-	}
 	run, err := c.liveRun(ctx, name)
 	if err != nil {
-		return nil // it has ended, or does not exist: nothing to stop
+		return nil // there is nothing to stop
 	}
 	if err := c.deleteRun(ctx, run); err != nil {
 		return err

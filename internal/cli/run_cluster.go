@@ -45,9 +45,7 @@ func runInCluster(ctx context.Context, streams Streams, options runOptions, flag
 		}
 		cluster.namespace = namespace
 	}
-	if err := cluster.announce(ctx, streams, read, options); err != nil {
-		return err
-	}
+	cluster.announce(ctx, streams, read, options)
 	before := &v1alpha1.StorageBenchmark{}
 	existed := true
 	if err := cluster.get(ctx, benchmarkResource, read.benchmark.Name, before); apierrors.IsNotFound(err) {
@@ -79,11 +77,7 @@ func runInCluster(ctx context.Context, streams Streams, options runOptions, flag
 
 // announce estimates a run of a benchmark with the profiles of its files and of the cluster. It writes nothing if the
 // operator has to wait for a profile, or may plan what this version cannot.
-func (c *cluster) announce(ctx context.Context, streams Streams, read loaded, options runOptions) error {
-	hourly, err := priceOf(options.price)
-	if err != nil {
-		return err
-	}
+func (c *cluster) announce(ctx context.Context, streams Streams, read loaded, options runOptions) {
 	inFiles := profilesOf(read.objects, read.benchmark.Namespace)
 	resolved, problems := plan.Resolve(&read.benchmark.Spec.Run, func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
 		if engine, found := inFiles(ref); found {
@@ -92,13 +86,13 @@ func (c *cluster) announce(ctx context.Context, streams Streams, read loaded, op
 		return c.profile(ctx, ref)
 	})
 	if len(problems) > 0 {
-		return nil
+		return
 	}
 	read.resolved = resolved
 	if read.plan, problems = plan.Make(resolved, read.seed, plan.InCluster(plan.Cluster{Namespace: c.namespace, PriorityClass: plan.OperatorPriorityClass})); len(problems) > 0 {
-		return nil
+		return
 	}
-	return announce(streams, read, hourly, options.repeat)
+	announce(streams, read, options.price, options.repeat)
 }
 
 // profile returns the workload of a profile in the cluster; false if there is none that the user may read.

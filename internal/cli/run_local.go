@@ -64,10 +64,6 @@ func stillborn(streams Streams, files []string) *v1alpha1.BenchmarkRun {
 
 // runLocal conducts the run, or several in a row. It is called in the runner.
 func runLocal(ctx context.Context, streams Streams, options runOptions, journal *local.Journal) error {
-	hourly, err := priceOf(options.price)
-	if err != nil {
-		return err
-	}
 	var runs repetitions
 	for {
 		loaded, err := load(streams, options.files, loadOptions{seed: rand.Int64()}) //nolint:gosec // It orders cells and fills files; it need not be unpredictable.
@@ -79,9 +75,7 @@ func runLocal(ctx context.Context, streams Streams, options runOptions, journal 
 			return err
 		}
 		if len(runs.documents) == 0 {
-			if err := announce(streams, loaded, hourly, options.repeat); err != nil {
-				return err
-			}
+			announce(streams, loaded, options.price, options.repeat)
 			for _, name := range slices.Sorted(maps.Keys(directories)) {
 				_, _ = fmt.Fprintf(streams.Err, "  target %s = %s\n", name, strings.Join(directories[name], ", "))
 			}

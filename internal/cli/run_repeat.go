@@ -107,7 +107,8 @@ func writeRepeats(w io.Writer, output string, made report.Repeats) error {
 }
 
 // followRuns follows a run of a benchmark to its end and shows its result. With options.repeat, it requests more runs
-// one after the other, and shows the variance between them. It also returns the name of the run that it followed last.
+// one after the other, and shows the variance between them. It also returns the name of the run that it followed last,
+// or that of the benchmark while it waits for a run.
 func (c *cluster) followRuns(ctx context.Context, streams Streams, benchmark, run, hint string, options runOptions) (last string, err error) {
 	var runs repetitions
 	for {
@@ -125,11 +126,9 @@ func (c *cluster) followRuns(ctx context.Context, streams Streams, benchmark, ru
 		if !more {
 			return run, runs.present(streams, options)
 		}
-		next, err := c.nextRun(ctx, streams, benchmark)
-		if err != nil {
-			return cmp.Or(next, run), err
+		if run, err = c.nextRun(ctx, streams, benchmark); err != nil {
+			return benchmark, err
 		}
-		run = next
 	}
 }
 
