@@ -92,7 +92,7 @@ func runLocal(ctx context.Context, streams Streams, options runOptions, journal 
 			break
 		}
 	}
-	err = runs.present(streams, options)
+	err := runs.present(streams, options)
 	var code exitError
 	if err == nil || errors.As(err, &code) {
 		journal.Write(local.Entry{Printed: true})
