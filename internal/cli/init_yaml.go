@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/engine/engines"
 )
 
 // first is the user's first benchmark, as described by the flags of init.
@@ -124,16 +125,17 @@ func (f *first) profiled(line func(string, ...any)) {
 	}
 	line("    workload: %s", workload)
 	line("    phases:")
+	load := engines.Of(f.profile)
+	warmUp := ", warmUp: 5s"
 	switch {
-	case f.profile.Fio != nil:
-		line("    - {name: layout, prepare: {}}")
-		line("    - {name: measure, steady: {duration: 60s, warmUp: 5s}}")
-	case f.profile.IOR != nil:
-		line("    - {name: layout, prepare: {}}")
-		line("    - {name: measure, steady: {duration: 60s}}")
-	default: // its work is a given amount, and the duration is the longest that it may take
+	case load.WorkBound: // the duration is the longest that its work may take
 		line("    - {name: measure, steady: {duration: 10m}}")
+		return
+	case load.SpansClients:
+		warmUp = ""
 	}
+	line("    - {name: layout, prepare: {}}")
+	line("    - {name: measure, steady: {duration: 60s%s}}", warmUp)
 }
 
 func (f *first) volume(line func(string, ...any)) {

@@ -15,12 +15,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/engine"
+	"github.com/storagebench/storagebench/internal/engine/engines"
 	"github.com/storagebench/storagebench/internal/library"
 	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/report"
@@ -157,24 +160,37 @@ func (c *cluster) checkClass(ctx context.Context, name string) (retains bool, er
 // chooseProfile finds a profile in the namespace, in the cluster or in the library of this program, in this order, and
 // reduces its dataset to half of the volume.
 func (c *cluster) chooseProfile(ctx context.Context, trial *first, name string) error {
-	engine, found := c.profile(ctx, v1alpha1.ProfileRef{Kind: v1alpha1.WorkloadProfileKind, Name: name})
+	spec, found := c.profile(ctx, v1alpha1.ProfileRef{Kind: v1alpha1.WorkloadProfileKind, Name: name})
 	if !found {
-		engine, found = c.profile(ctx, v1alpha1.ProfileRef{Kind: v1alpha1.ClusterWorkloadProfileKind, Name: name})
+		spec, found = c.profile(ctx, v1alpha1.ProfileRef{Kind: v1alpha1.ClusterWorkloadProfileKind, Name: name})
 	}
 	if !found {
 		var profile library.Profile
 		profile, found = library.Find(name)
-		engine = profile.Spec.Engine
+		spec = profile.Spec.Engine
 	}
 	if !found {
 		return fmt.Errorf("--profile %q: neither namespace %s nor the cluster nor the library has such a profile%s", name, c.namespace, nearestProfile(name))
 	}
-	if fio := engine.Fio; fio != nil && fio.JobFile == "" && fio.DatasetSize.Value() > quantity(trial.datasetSize()) {
-		engine = *engine.DeepCopy()
-		engine.Fio.DatasetSize.Set(quantity(trial.datasetSize()))
-	}
-	trial.profile = &engine
+	trial.profile = fitted(&spec, quantity(trial.datasetSize()))
 	return nil
+}
+
+// fitted returns the workload with a dataset of at most a number of bytes, or as it is if it cannot be resized.
+func fitted(spec *v1alpha1.Engine, bytes int64) *v1alpha1.Engine {
+	load := engines.Of(spec)
+	if load.Kind == "" {
+		return spec
+	}
+	made, err := load.Describe(&engine.Step{Purpose: v1alpha1.StepPrepare, Clients: 1, Processes: 1})
+	if err != nil || made.ClientBytes <= uint64(bytes) { //nolint:gosec // It is a size.
+		return spec
+	}
+	resized := spec.DeepCopy()
+	if engines.Resize(nil, resized, *resource.NewQuantity(bytes, resource.BinarySI)) != nil {
+		return spec
+	}
+	return resized
 }
 
 // nearestProfile suggests the profile of the library that was probably meant.
@@ -290,7 +306,7 @@ func (c *cluster) createTimer(ctx context.Context, name string, after time.Durat
 func (c *cluster) showSoFar(ctx context.Context, streams Streams, name string, options runOptions) error {
 	run, err := c.liveRun(ctx, name)
 	if err != nil {
-		return nil // there is nothing to stop
+		return nil //nolint:nilerr // There is nothing to stop.
 	}
 	if err := c.deleteRun(ctx, run); err != nil {
 		return err
