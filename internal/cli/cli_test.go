@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/storagebench/storagebench/internal/cli"
+	"github.com/storagebench/storagebench/internal/version"
 	"github.com/storagebench/storagebench/test/golden"
 )
 
@@ -74,6 +76,23 @@ func TestTexts(t *testing.T) {
 		"plan-library":    {"plan", "-f", "testdata/plan-library.yaml", "--jobs"},
 		"plan-resized":    {"plan", "-f", "testdata/plan-resized.yaml"},
 		"parse-unknown":   {"parse", "iozone", "x"},
+		"help-rerun":      {"rerun", "--help"},
+		"help-cancel":     {"cancel", "--help"},
+		"help-list":       {"list", "--help"},
+		"help-version":    {"version", "--help"},
+		"plan-price":      {"plan", "-f", "../../config/samples/fsx-windows-32-hdd-in-small.yaml", "--price-per-hour", "2.5"},
+		"price-negative":  {"plan", "-f", "../../config/samples/quickstart.yaml", "--price-per-hour", "-1"},
+		"repeat-zero":     {"run", "-f", "../../config/samples/quickstart.yaml", "--repeat", "0"},
+		"repeat-csv":      {"run", "-f", "../../config/samples/quickstart.yaml", "--repeat", "3", "-o", "csv"},
+		"repeat-no-watch": {"rerun", "nightly", "--repeat", "3", "--watch=false"},
+		"class-and-file":  {"run", "-f", "../../config/samples/quickstart.yaml", "--storage-class", "gp3"},
+		"class-and-local": {"run", "--local", "--storage-class", "gp3"},
+		"class-empty":     {"run", "--storage-class", ""},
+		"class-size":      {"run", "--storage-class", "gp3", "--size", "10"},
+		"class-missing":   {"run", "-f", "../../config/samples/quickstart.yaml", "--profile", "oltp-8k"},
+		"cancel-save":     {"cancel", "nightly", "--wait=false", "--save", "result.json"},
+		"list-both":       {"list", "nightly", "-A"},
+		"rerun-no-name":   {"rerun"},
 		"report-garbage":  {"report", "cli_test.go"},
 		"merge-nothing":   {"merge"},
 	} {
@@ -107,6 +126,47 @@ func TestParseStandardInput(t *testing.T) {
 	} {
 		if got := call(input, "parse", "fio", "-"); got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, "no result") {
 			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// TestVersionOfTheClient needs no cluster.
+func TestVersionOfTheClient(t *testing.T) {
+	got := call("", "version", "--client", "--kubeconfig", "testdata/nothing")
+	if got.code != 0 || !strings.HasPrefix(got.stdout, "Client:    "+version.Version+" (go") || !strings.Contains(got.stdout, "API storagebench.dev/v1alpha1") {
+		t.Error(got)
+	}
+}
+
+// TestFlagsOfTheCluster are the same for every verb that talks to a cluster, and may stand before the verb.
+func TestFlagsOfTheCluster(t *testing.T) {
+	var reference bytes.Buffer
+	if err := cli.Reference(&reference); err != nil {
+		t.Fatal(err)
+	}
+	flags := regexp.MustCompile("(?m)^\\| `(-n, --namespace|--context|--kubeconfig)` \\| .*$")
+	sections := map[string]string{}
+	for _, section := range strings.Split(reference.String(), "\n## kubectl storagebench ")[1:] {
+		verb, _, _ := strings.Cut(section, "\n")
+		sections[verb] = strings.Join(flags.FindAllString(section, -1), "\n")
+	}
+	want := sections["watch"]
+	for _, verb := range []string{"run", "rerun", "cancel", "list", "watch", "report", "compare", "version"} {
+		if sections[verb] != want || strings.Count(sections[verb], "\n") != 2 {
+			t.Errorf("%s has the flags\n%s", verb, sections[verb])
+		}
+		arguments := []string{"-n", "storage-tests", verb, "x"}
+		if verb == "version" {
+			arguments = arguments[:3]
+		}
+		if err := cli.Accepts(arguments); err != nil {
+			t.Errorf("%v: %v", arguments, err)
+		}
+		delete(sections, verb)
+	}
+	for verb, found := range sections {
+		if found != "" {
+			t.Errorf("%s is not in the list of this test, and has the flags\n%s", verb, found)
 		}
 	}
 }

@@ -111,7 +111,7 @@ func (c *cluster) findRun(ctx context.Context, name string) (*v1alpha1.Benchmark
 	err = c.get(ctx, benchmarkResource, name, benchmark)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, fmt.Errorf("namespace %s has neither a BenchmarkRun nor a StorageBenchmark %q: see kubectl get benchmarkruns,storagebenchmarks -A", c.namespace, name)
+		return nil, c.noSuchRun(name)
 	case err != nil:
 		return nil, err
 	}
@@ -127,6 +127,11 @@ func (c *cluster) findRun(ctx context.Context, name string) (*v1alpha1.Benchmark
 		return nil, fmt.Errorf("read the run of StorageBenchmark %s: %w", name, err)
 	}
 	return run, nil
+}
+
+// noSuchRun is returned for a name that neither a run nor a benchmark has.
+func (c *cluster) noSuchRun(name string) error {
+	return fmt.Errorf("namespace %s has neither a BenchmarkRun nor a StorageBenchmark %q: see kubectl storagebench list -A", c.namespace, name)
 }
 
 // waitingFor returns why a benchmark has no run, from its conditions.

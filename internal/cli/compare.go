@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -22,6 +23,7 @@ var compareOutputs = []string{"text", "json", "markdown", "html"}
 func newCompare(streams Streams) *cobra.Command {
 	var output, file string
 	var margin float64
+	var repeats bool
 	var flags *clusterFlags
 	command := &cobra.Command{
 		Use:   "compare RUN[:TARGET] RUN[:TARGET]...",
@@ -31,17 +33,26 @@ func newCompare(streams Streams) *cobra.Command {
 			"compared target by target. RUN is a file, a BenchmarkRun or a StorageBenchmark, as for `report`.\n\n" +
 			"With --equivalent-within, two figures are equivalent if two one-sided tests (TOST) show that they differ\n" +
 			"by at most that percentage. Differences in the specifications are listed; phases that cannot be compared\nare left out, with the reason.\n\n" +
+			"With --repeats, the runs are repetitions of one specification: it shows how much each figure varies between\n" +
+			"them, with mean, 95 % interval, standard deviation and coefficient of variation.\n\n" +
 			"Exit codes: 0 compared; 1 the runs cannot be compared; with --equivalent-within also 2, equivalence was\n" +
 			"not shown.",
 		Example: "  kubectl storagebench compare before.json after.json\n" +
 			"  kubectl storagebench compare nightly-1a2b3c4d nightly-5e6f7a8b -o markdown\n" +
 			"  kubectl storagebench compare lustre.json                    # its targets\n" +
 			"  kubectl storagebench compare lustre.json:none lustre.json:lz4 -o html --file lustre.html\n" +
-			"  kubectl storagebench compare local.json cluster.json --equivalent-within 5",
+			"  kubectl storagebench compare local.json cluster.json --equivalent-within 5\n" +
+			"  kubectl storagebench compare --repeats nightly-1a2b3c4d nightly-5e6f7a8b nightly-9c0d1e2f",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			if !slices.Contains(compareOutputs, output) {
 				return fmt.Errorf("--output %q is unknown: use text, json, markdown or html", output)
+			}
+			if repeats && command.Flags().Changed("equivalent-within") {
+				return errors.New("--repeats shows the variance of runs, --equivalent-within compares them: remove one of them")
+			}
+			if repeats {
+				return compareRepeats(command.Context(), streams, flags, arguments, output, file)
 			}
 			all, err := comparedDocuments(command.Context(), streams, flags, arguments)
 			if err != nil {
@@ -62,9 +73,27 @@ func newCompare(streams Streams) *cobra.Command {
 	}
 	command.Flags().StringVarP(&output, "output", "o", "text", "text, json, markdown or html")
 	command.Flags().Float64Var(&margin, "equivalent-within", defaultMargin, "largest difference, in percent, that counts as equivalent; sets the exit code")
+	command.Flags().BoolVar(&repeats, "repeats", false, "show the variance between runs of one specification")
 	command.Flags().StringVar(&file, "file", "", "write to this file instead of standard output")
 	flags = newClusterFlags(command)
 	return command
+}
+
+// compareRepeats writes the variance between runs of one specification.
+func compareRepeats(ctx context.Context, streams Streams, flags *clusterFlags, names []string, output, file string) error {
+	var all []report.Document
+	for _, name := range names {
+		document, err := documentOf(ctx, streams, flags, name)
+		if err != nil {
+			return err
+		}
+		all = append(all, document)
+	}
+	made, err := report.NewRepeats(all)
+	if err != nil {
+		return err
+	}
+	return writeTo(streams, file, func(w io.Writer) error { return writeRepeats(w, output, made) })
 }
 
 func writeComparison(w io.Writer, output string, made report.Comparison, all []report.Compared) error {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // completionTimeout is the time for which the shell waits for names from a cluster.
@@ -14,6 +15,15 @@ const completionTimeout = 2 * time.Second
 
 // completeRuns completes the names of the runs and benchmarks of the namespace.
 func (f *clusterFlags) completeRuns(command *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return f.complete(command, given, benchmarkResource, runResource)
+}
+
+// completeBenchmarks completes the names of the benchmarks of the namespace.
+func (f *clusterFlags) completeBenchmarks(command *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return f.complete(command, given, benchmarkResource)
+}
+
+func (f *clusterFlags) complete(command *cobra.Command, given []string, resources ...schema.GroupVersionResource) ([]string, cobra.ShellCompDirective) {
 	if len(given) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -28,8 +38,8 @@ func (f *clusterFlags) completeRuns(command *cobra.Command, given []string, _ st
 	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
 	defer cancel()
 	var names []string
-	for _, resource := range []string{benchmarkResource.Resource, runResource.Resource} {
-		found, err := cluster.client.Resource(benchmarkResource.GroupVersion().WithResource(resource)).Namespace(cluster.namespace).List(ctx, metav1.ListOptions{})
+	for _, resource := range resources {
+		found, err := cluster.client.Resource(resource).Namespace(cluster.namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

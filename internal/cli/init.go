@@ -41,13 +41,9 @@ func newInit(streams Streams) *cobra.Command {
 	}
 	command.Flags().StringVar(&options.claim, "claim", "", "measure this PersistentVolumeClaim")
 	command.Flags().StringVar(&options.class, "storage-class", "", "measure new volumes of this StorageClass")
-	command.Flags().StringVar(&options.size, "size", "10Gi", "size of the claim, or of each new volume")
-	command.Flags().StringVar(&options.accessMode, "access-mode", string(corev1.ReadWriteOnce),
-		"ReadWriteOnce, ReadWriteMany or ReadWriteOncePod")
-	command.Flags().Int32Var(&options.clients, "clients", 1, "number of client pods")
+	volumeFlags(command, &options, "")
 	command.Flags().StringVar(&options.file, "file", "", "write to this new file instead of standard output")
 	formFlag(command, &options.output, "yaml", "json")
-	fixedValues(command, "access-mode", string(corev1.ReadWriteOnce), string(corev1.ReadWriteMany), string(corev1.ReadWriteOncePod))
 	command.RunE = func(_ *cobra.Command, arguments []string) error {
 		made := first{initOptions: options}
 		if len(arguments) > 0 {
@@ -56,6 +52,15 @@ func newInit(streams Streams) *cobra.Command {
 		return runInit(streams, made)
 	}
 	return command
+}
+
+// volumeFlags adds the flags that describe the volumes and the clients of a benchmark; when says when they apply.
+func volumeFlags(command *cobra.Command, options *initOptions, when string) {
+	command.Flags().StringVar(&options.size, "size", "10Gi", when+"size of the claim, or of each new volume")
+	command.Flags().StringVar(&options.accessMode, "access-mode", string(corev1.ReadWriteOnce),
+		when+"ReadWriteOnce, ReadWriteMany or ReadWriteOncePod")
+	command.Flags().Int32Var(&options.clients, "clients", 1, when+"number of client pods")
+	fixedValues(command, "access-mode", string(corev1.ReadWriteOnce), string(corev1.ReadWriteMany), string(corev1.ReadWriteOncePod))
 }
 
 func runInit(streams Streams, made first) error {

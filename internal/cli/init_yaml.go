@@ -1,17 +1,25 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/engine/engines"
 )
 
 // first is the user's first benchmark, as described by the flags of init.
 type first struct {
 	initOptions
 	name string
+	// profile replaces the writes and reads of 64 KiB; nil for those.
+	profile *v1alpha1.Engine
+	// deadline is the activeDeadline of a run; empty for the default.
+	deadline v1alpha1.Duration
 }
 
 func quantity(text string) int64 {
@@ -53,6 +61,9 @@ func (f *first) yaml() string {
 	line("  name: %s", f.name)
 	line("spec:")
 	line("  run:")
+	if f.deadline != "" {
+		line("    activeDeadline: %s", f.deadline)
+	}
 	line("    targets:")
 	line("    - name: data")
 	line("      volumes:")
@@ -80,6 +91,10 @@ func (f *first) yaml() string {
 		line("            - labelSelector: {matchLabels: {storagebench.dev/benchmark: %s}}", f.name)
 		line("              topologyKey: kubernetes.io/hostname")
 	}
+	if f.profile != nil {
+		f.profiled(line)
+		return b.String()
+	}
 	line("    workload:")
 	f.workload(line, "      ", 0, size)
 	line("    phases:")
@@ -100,6 +115,27 @@ func (f *first) yaml() string {
 	line("  # objectives:")
 	line("  # - {name: writes, phase: write, operation: Write, throughput: {min: 100M}}")
 	return b.String()
+}
+
+// profiled writes the workload of a profile, which may read, and a phase that measures it.
+func (f *first) profiled(line func(string, ...any)) {
+	workload, err := json.Marshal(f.profile) // JSON is YAML
+	if err != nil {
+		panic(err) // it was read from YAML or JSON
+	}
+	line("    workload: %s", workload)
+	line("    phases:")
+	load := engines.Of(f.profile)
+	warmUp := ", warmUp: 5s"
+	switch {
+	case load.WorkBound: // the duration is the longest that its work may take
+		line("    - {name: measure, steady: {duration: 10m}}")
+		return
+	case load.SpansClients:
+		warmUp = ""
+	}
+	line("    - {name: layout, prepare: {}}")
+	line("    - {name: measure, steady: {duration: 60s%s}}", warmUp)
 }
 
 func (f *first) volume(line func(string, ...any)) {

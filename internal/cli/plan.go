@@ -11,12 +11,14 @@ func newPlan(streams Streams) *cobra.Command {
 	var output string
 	var jobs, everyStep bool
 	var seed int64
+	var perHour float64
 	command := &cobra.Command{
 		Use:   "plan -f FILE...",
 		Short: "Show what a benchmark would do, without running it",
 		Long: "Check a file by the rules of the API server, and show its steps, what they write, how\n" +
 			"long they take and, if the limits of the storage are given, the burst credits that they are\n" +
-			"expected to spend. JSON and YAML also have spec.run with profiles and defaults filled in.\n" +
+			"expected to spend; with --price-per-hour also the cost. JSON and YAML also have spec.run with\n" +
+			"profiles and defaults filled in.\n" +
 			"All errors are reported at once, with their lines. Needs neither a cluster nor the storage,\n" +
 			"so a pipeline can run it. Exit codes: 0 it can be run; 1 it cannot.\n\n" +
 			"All StorageBenchmarks of the files are planned, with the profiles in any of them. Files may have\n" +
@@ -26,10 +28,14 @@ func newPlan(streams Streams) *cobra.Command {
 		Example: "  kubectl storagebench plan -f config/samples/quickstart.yaml\n" +
 			"  kubectl storagebench plan -f bench.yaml --all\n" +
 			"  kubectl storagebench plan -f bench.yaml --jobs\n" +
+			"  kubectl storagebench plan -f bench.yaml --price-per-hour 2.5\n" +
 			"  kubectl storagebench plan -f config/samples/quickstart.yaml -f config/samples/claims",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, arguments []string) error {
 			if err := knownForm(output, "text", "json", "yaml"); err != nil {
+				return err
+			}
+			if err := checkPrice(perHour); err != nil {
 				return err
 			}
 			all, err := loadAll(streams, append(files, arguments...), loadOptions{seed: seed})
@@ -42,6 +48,7 @@ func newPlan(streams Streams) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				described.Cost = costOf(&described, perHour, 1)
 				shown = append(shown, described)
 			}
 			return printPlans(streams.Out, output, shown, textOptions{jobs: jobs, all: everyStep})
@@ -51,6 +58,7 @@ func newPlan(streams Streams) *cobra.Command {
 	command.Flags().BoolVar(&everyStep, "all", false, "show every step of long phases too; JSON always has them")
 	command.Flags().BoolVar(&jobs, "jobs", false, "show what each step runs: the fio job file of client 0, the mpirun command line, the command")
 	command.Flags().Int64Var(&seed, "seed", 1, "seed for the order of sweeps; each run has its own")
+	priceFlag(command, &perHour)
 	formFlag(command, &output, "text", "json", "yaml")
 	return command
 }

@@ -30,7 +30,11 @@ type planDocument struct {
 	ExpectedSeconds *float64     `json:"expectedSeconds,omitempty"`
 	Steps           []planStep   `json:"steps"`
 	Targets         []planTarget `json:"targets"`
-	Warnings        []string     `json:"warnings,omitempty"`
+	// Written is what the run writes.
+	Written plan.Written `json:"written"`
+	// Cost is the cost of the run, if a price is given.
+	Cost     *cost    `json:"cost,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
 	// Documented holds the documented limits of the targets that are known before the run. Promises is what loads can
 	// expect from them.
 	Documented []v1alpha1.StorageDescription `json:"documented,omitempty"`
@@ -114,6 +118,7 @@ func describePlan(read loaded) (planDocument, error) {
 		Benchmark:        read.benchmark.Name,
 		ClientsPerTarget: read.plan.ClientsPerTarget,
 		Seed:             read.seed,
+		Written:          read.plan.Written(),
 		Warnings:         read.plan.Warnings,
 		Documented:       read.plan.Documented,
 		Promises:         read.plan.Promises,

@@ -52,6 +52,10 @@ func (d planDocument) text(w io.Writer, options textOptions) error {
 	for _, target := range d.Targets {
 		fmt.Fprintf(&b, "  target %s needs %s of free space\n", target.Name, measure.FormatBytes(target.NewBytes))
 	}
+	fmt.Fprintf(&b, "  %s\n", writtenText(d.Written))
+	if d.Cost != nil {
+		fmt.Fprintf(&b, "  %s\n", d.Cost.text())
+	}
 	for _, line := range promiseTexts(&d) {
 		fmt.Fprintf(&b, "  %s\n", line)
 	}

@@ -60,16 +60,21 @@ func newProfiles(streams Streams) *cobra.Command {
 			return printAs(streams.Out, output, document, func(w io.Writer) error { return profileTexts(w, chosen, len(names) > 0) })
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			all, _ := library.Profiles()
-			var names []string
-			for i := range all {
-				names = append(names, all[i].Name)
-			}
-			return names, cobra.ShellCompDirectiveNoFileComp
+			return libraryNames(), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 	formFlag(command, &output, "text", "json", "yaml")
 	return command
+}
+
+// libraryNames lists the profiles of the library.
+func libraryNames() []string {
+	all, _ := library.Profiles() // a test reads the whole library
+	var names []string
+	for i := range all {
+		names = append(names, all[i].Name)
+	}
+	return names
 }
 
 // chosenProfiles returns the profiles with these names, or all if names is empty.

@@ -76,6 +76,9 @@ func newRoot(streams Streams, arguments []string) *cobra.Command {
 		newInit(streams),
 		newPlan(streams),
 		newWatch(streams),
+		newRerun(streams),
+		newCancel(streams),
+		newList(streams),
 		newReport(streams),
 		newCompare(streams),
 		newMerge(streams),
@@ -83,6 +86,7 @@ func newRoot(streams Streams, arguments []string) *cobra.Command {
 		newAnalyze(streams),
 		newConvert(streams),
 		newProfiles(streams),
+		newVersion(streams),
 		newAgent(streams),
 	)
 	return root

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -25,18 +27,35 @@ type runOptions struct {
 	save []string
 	// watch follows a run in a cluster to its end; forceConflicts takes over fields that other managers own.
 	watch, forceConflicts bool
+	// repeat is the number of runs, one after the other.
+	repeat int
+	// price is the price of storage and nodes per hour; 0 if it is not given.
+	price float64
+	// class describes the volumes and clients of a run on a storage class, and profile its workload.
+	class   initOptions
+	profile string
 }
+
+const saveUsage = "also write the result to this file (repeatable); format by suffix: .html, .md, .json, .yaml, .csv or .txt"
 
 func newRun(streams Streams, arguments []string) *cobra.Command {
 	var options runOptions
 	command := &cobra.Command{
-		Use:   "run -f FILE [--local --target NAME=DIR]",
+		Use:   "run -f FILE [--local --target NAME=DIR] | --storage-class CLASS [--profile PROFILE]",
 		Short: "Run a benchmark, in a cluster or on this machine, and show its result",
 		Long: "Run the StorageBenchmark of a file and follow it: a live view on a terminal, plain lines in a pipe; then\n" +
 			"the result.\n\n" +
 			"In a cluster, the file is applied (server-side, with the profiles in it) and the resulting run is\n" +
 			"followed. If the same specification was run before, another run is requested. Ctrl-C stops watching; the run\n" +
 			"continues. --watch=false only prints the name of the run.\n\n" +
+			"With --storage-class, it measures new volumes of that StorageClass, without a file: it creates claims and a\n" +
+			"benchmark, runs it, shows the result and removes everything, also after Ctrl-C. If this program dies, the\n" +
+			"cluster removes the volumes at the end of the run and the rest some hours later. --profile selects a\n" +
+			"workload: a WorkloadProfile of the namespace, a ClusterWorkloadProfile, or one of the library (see\n" +
+			"`kubectl storagebench profiles`). Without it, random writes and reads of 64 KiB are measured.\n\n" +
+			"With --repeat N, the run is done N times, and the result is the variance between the runs: mean, 95 %\n" +
+			"interval, standard deviation and coefficient of variation of each figure. A run does not wait for the burst\n" +
+			"credits that the one before has spent: for that, end the phases with a cooldown. --save then numbers its files.\n\n" +
 			"With --local, it runs on directories of this machine, with agents as child processes: no cluster, no\n" +
 			"root. Only files below DIR/.storagebench are written, and they are removed at the end unless the target's\n" +
 			"dataPolicy is Retain. Ctrl-C stops it, with the results so far.\n\n" +
@@ -45,23 +64,76 @@ func newRun(streams Streams, arguments []string) *cobra.Command {
 			"  kubectl storagebench run -f nightly.yaml --watch=false -n storage-tests\n" +
 			"  kubectl storagebench run --local -f config/samples/quickstart.yaml --target data=/mnt/data\n" +
 			"  kubectl storagebench run --local -f bench.yaml --target data=/mnt/data -o json > result.json\n" +
-			"  kubectl storagebench run -f bench.yaml --save result.json --save report.html",
+			"  kubectl storagebench run -f bench.yaml --save result.json --save report.html\n" +
+			"  kubectl storagebench run -f bench.yaml --repeat 5 --price-per-hour 2.5\n" +
+			"  kubectl storagebench run --storage-class gp3\n" +
+			"  kubectl storagebench run --storage-class gp3 --size 200Gi --profile oltp-8k -n storage-tests",
 		Args: cobra.ArbitraryArgs,
 	}
 	flags := newClusterFlags(command)
 	command.RunE = func(command *cobra.Command, more []string) error {
 		options.files = append(options.files, more...)
+		if err := options.check(command); err != nil {
+			return err
+		}
 		return run(command.Context(), streams, arguments, options, flags)
 	}
 	filesFlag(command, &options.files, "file or directory with one StorageBenchmark and the profiles that it uses (repeatable); - for standard input")
 	command.Flags().BoolVar(&options.local, "local", false, "run on this machine, without a cluster")
 	command.Flags().StringArrayVar(&options.targets, "target", nil, "NAME=DIR: directory for a target (repeatable); NAME=DIR,DIR for a target with several volumes")
 	command.Flags().StringVar(&options.fio, "fio", "", "path of fio (default: from PATH)")
-	command.Flags().StringArrayVar(&options.save, "save", nil, "also write the result to this file (repeatable); format by suffix: .html, .md, .json, .yaml, .csv or .txt")
+	command.Flags().StringArrayVar(&options.save, "save", nil, saveUsage)
 	command.Flags().BoolVar(&options.watch, "watch", true, "follow a run in a cluster to its end and show its result")
 	command.Flags().BoolVar(&options.forceConflicts, "force-conflicts", false, "in a cluster: take over fields that another manager has set")
+	command.Flags().IntVar(&options.repeat, "repeat", 1, "number of runs, one after the other; shows the variance between them")
+	priceFlag(command, &options.price)
+	command.Flags().StringVar(&options.class.class, "storage-class", "", "measure new volumes of this StorageClass, and remove everything at the end")
+	command.Flags().StringVar(&options.profile, "profile", "", "with --storage-class: the workload profile (default: random writes and reads of 64 KiB)")
+	fixedValues(command, "profile", libraryNames()...)
+	volumeFlags(command, &options.class, "with --storage-class: ")
 	outputFlag(command, &options.output, &options.verbose)
 	return command
+}
+
+// check returns an error for flags that do not belong together.
+func (o *runOptions) check(command *cobra.Command) error {
+	changed := func(names ...string) string {
+		for _, name := range names {
+			if command.Flags().Changed(name) {
+				return "--" + name
+			}
+		}
+		return ""
+	}
+	if changed("storage-class") == "" {
+		if flag := changed("profile", "size", "access-mode", "clients"); flag != "" {
+			return fmt.Errorf("%s is for --storage-class: without it, the file says this", flag)
+		}
+		return nil
+	}
+	if o.class.class == "" {
+		return errors.New(`--storage-class "": give the name of a StorageClass, see kubectl get storageclasses`)
+	}
+	if flag := changed("local", "target", "fio", "force-conflicts", "watch"); flag != "" || len(o.files) > 0 {
+		return fmt.Errorf("--storage-class makes its own benchmark in a cluster: remove %s", cmp.Or(flag, "-f"))
+	}
+	return nil
+}
+
+// checkOutputs returns an error for formats that do not exist, and for values out of range.
+func (o *runOptions) checkOutputs() error {
+	if !slices.Contains(outputs, o.output) {
+		return badOutput(o.output)
+	}
+	for _, name := range o.save {
+		if _, err := formOf(name); err != nil {
+			return err
+		}
+	}
+	if err := checkPrice(o.price); err != nil {
+		return err
+	}
+	return o.checkRepeat()
 }
 
 // exitCodes describes the exit codes of verbs that show a run.
@@ -69,13 +141,11 @@ const exitCodes = "Exit codes: 0 complete, valid and all objectives met; 1 it co
 	"was missed or a regression found; 3 the result is not valid;"
 
 func run(ctx context.Context, streams Streams, arguments []string, options runOptions, flags *clusterFlags) error {
-	if !slices.Contains(outputs, options.output) {
-		return badOutput(options.output)
+	if err := options.checkOutputs(); err != nil {
+		return err
 	}
-	for _, name := range options.save {
-		if _, err := formOf(name); err != nil {
-			return err
-		}
+	if options.class.class != "" {
+		return runOnClass(ctx, streams, options, flags)
 	}
 	if !options.local {
 		return runInCluster(ctx, streams, options, flags)
@@ -100,6 +170,11 @@ func present(streams Streams, options runOptions, document report.Document) erro
 	if err := show(streams, options.output, options.verbose, document); err != nil {
 		return err
 	}
+	return save(streams, options, document)
+}
+
+// save writes a result to the files of --save.
+func save(streams Streams, options runOptions, document report.Document) error {
 	for _, name := range options.save {
 		form, err := formOf(name)
 		if err != nil {

@@ -45,6 +45,7 @@ func runInCluster(ctx context.Context, streams Streams, options runOptions, flag
 		}
 		cluster.namespace = namespace
 	}
+	cluster.announce(ctx, streams, read, options)
 	before := &v1alpha1.StorageBenchmark{}
 	existed := true
 	if err := cluster.get(ctx, benchmarkResource, read.benchmark.Name, before); apierrors.IsNotFound(err) {
@@ -70,7 +71,45 @@ func runInCluster(ctx context.Context, streams Streams, options runOptions, flag
 		_, _ = fmt.Fprintln(streams.Out, run)
 		return nil
 	}
-	return left(ctx, streams, run, cluster.followRun(ctx, streams, run, options))
+	last, err := cluster.followRuns(ctx, streams, name, run, leaveHint, options)
+	return left(ctx, streams, last, err)
+}
+
+// announce estimates a run of a benchmark with the profiles of its files and of the cluster. It writes nothing if the
+// operator has to wait for a profile, or may plan what this version cannot.
+func (c *cluster) announce(ctx context.Context, streams Streams, read loaded, options runOptions) {
+	inFiles := profilesOf(read.objects, read.benchmark.Namespace)
+	resolved, problems := plan.Resolve(&read.benchmark.Spec.Run, func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
+		if engine, found := inFiles(ref); found {
+			return engine, true
+		}
+		return c.profile(ctx, ref)
+	})
+	if len(problems) > 0 {
+		return
+	}
+	read.resolved = resolved
+	if read.plan, problems = plan.Make(resolved, read.seed, plan.InCluster(plan.Cluster{Namespace: c.namespace, PriorityClass: plan.OperatorPriorityClass})); len(problems) > 0 {
+		return
+	}
+	announce(streams, read, options.price, options.repeat)
+}
+
+// profile returns the workload of a profile in the cluster; false if there is none that the user may read.
+func (c *cluster) profile(ctx context.Context, ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
+	if ref.Kind == v1alpha1.ClusterWorkloadProfileKind {
+		found, err := c.client.Resource(clusterProfileResource).Get(ctx, ref.Name, metav1.GetOptions{})
+		profile := &v1alpha1.ClusterWorkloadProfile{}
+		if err != nil || decode(found, profile) != nil {
+			return v1alpha1.Engine{}, false
+		}
+		return profile.Spec.Engine, true
+	}
+	profile := &v1alpha1.WorkloadProfile{}
+	if err := c.get(ctx, profileResource, ref.Name, profile); err != nil {
+		return v1alpha1.Engine{}, false
+	}
+	return profile.Spec.Engine, true
 }
 
 // apply applies an object exactly as it is in the file.
@@ -136,13 +175,8 @@ func (c *cluster) ask(ctx context.Context, streams Streams, name string, before 
 	case after.Spec.Trigger.StartsOnChange() && (!existed || !ran):
 		return chosen, nil
 	}
-	request := time.Now().UTC().Format(time.RFC3339Nano)
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{v1alpha1.AnnotationRequestedAt: request}}})
-	if err != nil {
-		return nil, fmt.Errorf("request a run: %w", err)
-	}
-	if _, err := c.client.Resource(benchmarkResource).Namespace(c.namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager}); err != nil {
-		return nil, fmt.Errorf("request a run: %w", err)
+	if err := c.request(ctx, name); err != nil {
+		return nil, err
 	}
 	why := "this specification was run before: requesting another run"
 	if !ran {
@@ -152,13 +186,17 @@ func (c *cluster) ask(ctx context.Context, streams Streams, name string, before 
 	return chosen, nil
 }
 
-// report shows a run of a cluster and returns its exit code.
-func (c *cluster) report(ctx context.Context, streams Streams, run *v1alpha1.BenchmarkRun, options runOptions) (int, error) {
-	document, err := c.document(ctx, run)
+// request requests another run of a benchmark.
+func (c *cluster) request(ctx context.Context, name string) error {
+	at := time.Now().UTC().Format(time.RFC3339Nano)
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{v1alpha1.AnnotationRequestedAt: at}}})
 	if err != nil {
-		return 0, err
+		return fmt.Errorf("request a run: %w", err)
 	}
-	return report.ExitCode(document), present(streams, options, document)
+	if _, err := c.client.Resource(benchmarkResource).Namespace(c.namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager}); err != nil {
+		return fmt.Errorf("request a run: %w", err)
+	}
+	return nil
 }
 
 // codeOf returns the exit code of a run, or the code for a regression if its benchmark found one, because a single run

@@ -15,7 +15,6 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/local"
-	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/report"
 	"github.com/storagebench/storagebench/internal/series"
 	"github.com/storagebench/storagebench/internal/version"
@@ -63,28 +62,57 @@ func stillborn(streams Streams, files []string) *v1alpha1.BenchmarkRun {
 	return local.NeverStarted(local.Options{Benchmark: read.benchmark, Run: read.resolved, Plan: read.plan})
 }
 
-// runLocal conducts the run. It is called in the runner.
+// runLocal conducts the run, or several in a row. It is called in the runner.
 func runLocal(ctx context.Context, streams Streams, options runOptions, journal *local.Journal) error {
-	loaded, err := load(streams, options.files, loadOptions{seed: rand.Int64()}) //nolint:gosec // It orders cells and fills files; it need not be unpredictable.
-	if err != nil {
-		return err
+	var runs repetitions
+	for {
+		loaded, err := load(streams, options.files, loadOptions{seed: rand.Int64()}) //nolint:gosec // It orders cells and fills files; it need not be unpredictable.
+		if err != nil {
+			return err
+		}
+		directories, err := targetDirectories(loaded.resolved, options.targets)
+		if err != nil {
+			return err
+		}
+		if len(runs.documents) == 0 {
+			announce(streams, loaded, options.price, options.repeat)
+			for _, name := range slices.Sorted(maps.Keys(directories)) {
+				_, _ = fmt.Fprintf(streams.Err, "  target %s = %s\n", name, strings.Join(directories[name], ", "))
+			}
+		}
+		document, err := conductLocally(ctx, streams, options, loaded, directories, journal)
+		if err != nil {
+			return err
+		}
+		more, err := runs.add(streams, options, document, report.ExitCode(document))
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
 	}
-	directories, err := targetDirectories(loaded.resolved, options.targets)
-	if err != nil {
-		return err
+	err := runs.present(streams, options)
+	var code exitError
+	if err == nil || errors.As(err, &code) {
+		journal.Write(local.Entry{Printed: true})
 	}
+	return err
+}
+
+// conductLocally conducts one run and returns its document.
+func conductLocally(ctx context.Context, streams Streams, options runOptions, read loaded, directories map[string][]string, journal *local.Journal) (report.Document, error) {
 	program, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("find this program: %w", err)
+		return report.Document{}, fmt.Errorf("find this program: %w", err)
 	}
-	_, _ = fmt.Fprintln(streams.Err, beginning(loaded, directories))
-	shown := follow(streams, &loaded.plan, "Ctrl-C stops the run, removes its data and shows the results so far")
+	shown := follow(streams, &read.plan, "Ctrl-C stops the run, removes its data and shows the results so far")
 	over := &series.Log{}
 	finished, err := local.Run(ctx, local.Options{
-		Benchmark:    loaded.benchmark,
-		Run:          loaded.resolved,
-		Plan:         loaded.plan,
-		Seed:         loaded.seed,
+		Benchmark:    read.benchmark,
+		Run:          read.resolved,
+		Plan:         read.plan,
+		Seed:         read.seed,
 		Directories:  directories,
 		AgentCommand: []string{program, "agent"},
 		FioPath:      options.fio,
@@ -94,21 +122,7 @@ func runLocal(ctx context.Context, streams Streams, options runOptions, journal 
 	})
 	shown.end()
 	if err != nil {
-		return err
+		return report.Document{}, err
 	}
-	document := report.NewDocument(finished, version.Version).With(over)
-	if err := present(streams, options, document); err != nil {
-		return err
-	}
-	journal.Write(local.Entry{Printed: true})
-	return exit(report.ExitCode(document))
-}
-
-// beginning returns the line with the benchmark, its number of clients and the directory of each target.
-func beginning(read loaded, directories map[string][]string) string {
-	var where []string
-	for _, name := range slices.Sorted(maps.Keys(directories)) {
-		where = append(where, name+" = "+strings.Join(directories[name], ", "))
-	}
-	return fmt.Sprintf("%s: %s per target, %s", read.benchmark.Name, measure.FormatCount(read.plan.ClientsPerTarget, "client"), strings.Join(where, ", "))
+	return report.NewDocument(finished, version.Version).With(over), nil
 }

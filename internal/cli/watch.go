@@ -17,6 +17,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/report"
 )
 
 // exitLeft is the exit code if the user leaves a run that continues. Shells use the same code for Ctrl-C.
@@ -58,7 +59,8 @@ func newWatch(streams Streams) *cobra.Command {
 		if err != nil {
 			return left(ctx, streams, arguments[0], err)
 		}
-		return left(ctx, streams, name, cluster.followRun(ctx, streams, name, runOptions{output: output, verbose: verbose}))
+		_, err = cluster.followRuns(ctx, streams, "", name, leaveHint, runOptions{output: output, verbose: verbose, repeat: 1})
+		return left(ctx, streams, name, err)
 	}
 	return command
 }
@@ -71,7 +73,7 @@ func left(ctx context.Context, streams Streams, name string, err error) error {
 	}
 	_, _ = fmt.Fprintf(streams.Err, "\nStopped watching; %s continues in the cluster.\n"+
 		"  watch again:  kubectl storagebench watch %s\n"+
-		"  stop it:      kubectl delete benchmarkrun %s\n", name, name, name)
+		"  stop it:      kubectl storagebench cancel %s\n", name, name, name)
 	return exit(exitLeft)
 }
 
@@ -85,7 +87,7 @@ func (c *cluster) runToWatch(ctx context.Context, streams Streams, name string) 
 	}
 	benchmark := &v1alpha1.StorageBenchmark{}
 	if err := c.get(ctx, benchmarkResource, name, benchmark); apierrors.IsNotFound(err) {
-		return "", fmt.Errorf("namespace %s has neither a BenchmarkRun nor a StorageBenchmark %q: see kubectl get benchmarkruns,storagebenchmarks -A", c.namespace, name)
+		return "", c.noSuchRun(name)
 	} else if err != nil {
 		return "", err
 	}
@@ -119,7 +121,8 @@ func (c *cluster) awaitRun(ctx context.Context, streams Streams, name string, ch
 		if benchmark.Status.ObservedGeneration < benchmark.Generation {
 			return nil // the status describes an earlier generation
 		}
-		if stalled := meta.FindStatusCondition(benchmark.Status.Conditions, v1alpha1.ConditionStalled); stalled != nil && stalled.Status == metav1.ConditionTrue {
+		if stalled := meta.FindStatusCondition(benchmark.Status.Conditions, v1alpha1.ConditionStalled); stalled != nil &&
+			stalled.Status == metav1.ConditionTrue && !verdictOf(benchmark.Status.LastRun, stalled) {
 			return fmt.Errorf("StorageBenchmark %s does not start a run: %s: %s", name, stalled.Reason, stalled.Message)
 		}
 		if benchmark.Spec.Suspend != nil && *benchmark.Spec.Suspend {
@@ -137,8 +140,13 @@ func (c *cluster) awaitRun(ctx context.Context, streams Streams, name string, ch
 	return found, err
 }
 
-// followRun shows a run until it has ended, and then its result.
-func (c *cluster) followRun(ctx context.Context, streams Streams, name string, options runOptions) error {
+// verdictOf reports whether a condition is the verdict on the last run, which does not prevent another run.
+func verdictOf(last *v1alpha1.JudgedRun, stalled *metav1.Condition) bool {
+	return last != nil && stalled.Reason == last.Reason && stalled.Message == last.Message
+}
+
+// followToEnd shows a run until it has ended; hint is the last line of the view.
+func (c *cluster) followToEnd(ctx context.Context, streams Streams, name, hint string) error {
 	var shown *follower
 	end := func() {
 		if shown != nil {
@@ -158,7 +166,7 @@ func (c *cluster) followRun(ctx context.Context, streams Streams, name string, o
 			}
 			planned := plan.Show(&run.Spec)
 			_, _ = fmt.Fprintf(streams.Err, "%s: run %s in namespace %s\n", run.Spec.BenchmarkRef.Name, run.Name, c.namespace)
-			shown = follow(streams, &planned, leaveHint)
+			shown = follow(streams, &planned, hint)
 		}
 		shown.see(run)
 		if run.Status.EndTime != nil {
@@ -167,38 +175,32 @@ func (c *cluster) followRun(ctx context.Context, streams Streams, name string, o
 		return nil
 	})
 	end()
-	switch {
-	case errors.Is(err, errDeleted):
+	if errors.Is(err, errDeleted) {
 		return fmt.Errorf("run %s was deleted before its end", name)
-	case err != nil:
-		return err
 	}
-	return c.showRun(ctx, streams, name, options)
+	return err
 }
 
 // judgeTimeout is the time to wait for the operator to evaluate a run that has ended.
 const judgeTimeout = 20 * time.Second
 
-// showRun shows the result of a run that has ended. It waits for the operator to evaluate the run, because a regression
-// is known only then.
-func (c *cluster) showRun(ctx context.Context, streams Streams, name string, options runOptions) error {
+// result returns the document of a run that has ended, and its exit code. It waits for the operator to evaluate the
+// run, because a regression is known only then.
+func (c *cluster) result(ctx context.Context, name string) (report.Document, int, error) {
 	run := &v1alpha1.BenchmarkRun{}
 	if err := c.get(ctx, runResource, name, run); err != nil {
-		return err
+		return report.Document{}, 0, err
 	}
 	judged, err := c.judgedWithin(ctx, run, judgeTimeout)
 	if err != nil {
-		return err
+		return report.Document{}, 0, err
 	}
 	// The evaluation may have added to the status of the run.
 	if err := c.get(ctx, runResource, name, run); err != nil {
-		return err
+		return report.Document{}, 0, err
 	}
-	code, err := c.report(ctx, streams, run, options)
-	if err != nil {
-		return err
-	}
-	return exit(codeOf(code, run, judged))
+	document, err := c.document(ctx, run)
+	return document, codeOf(report.ExitCode(document), run, judged), err
 }
 
 // judgedWithin returns the benchmark once it has evaluated the run or no longer has it as its active run, or patience

@@ -69,6 +69,9 @@ func readJournal(r io.Reader) (journalSummary, error) {
 			return sum, ignoreEnd(err)
 		}
 		if entry.Run != nil {
+			if sum.Run != nil && sum.Run.UID != entry.Run.UID {
+				sum.series = series.Log{} // the runner has started another run
+			}
 			sum.Run = entry.Run
 		}
 		if entry.Series != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -49,8 +50,8 @@ func command(kubeconfig string, arguments ...string) answer {
 }
 
 // operate does for one run of a benchmark what the operator would do to the API objects alone, from the time at which
-// something asks for it: no pod is made and nothing is measured.
-func operate(ctx context.Context, namespace, name, runName string) error {
+// something asks for it: no pod is made and nothing is measured. end writes how the run ends; nil leaves it live.
+func operate(ctx context.Context, namespace, name, runName string, end func(*v1alpha1.BenchmarkRun)) error {
 	benchmark := &v1alpha1.StorageBenchmark{}
 	key := client.ObjectKey{Namespace: namespace, Name: name}
 	for {
@@ -73,6 +74,7 @@ func operate(ctx context.Context, namespace, name, runName string) error {
 	}
 	run := record.New(record.Identity{Name: runName, Namespace: namespace, Hash: hash, Seed: 1,
 		Benchmark: v1alpha1.BenchmarkReference{Name: name, UID: string(benchmark.UID)}}, &benchmark.Spec.Run, planned)
+	run.Labels = map[string]string{v1alpha1.LabelBenchmark: name}
 	if err := cluster.Create(ctx, run); err != nil {
 		return err
 	}
@@ -92,14 +94,29 @@ func operate(ctx context.Context, namespace, name, runName string) error {
 		}
 		time.Sleep(200 * time.Millisecond)
 	}
-	record.Fail(run, decide.Failure{Reason: v1alpha1.ReasonInternalError, Message: "this operator measures nothing"}, time.Now())
-	record.Finished(run, nil, time.Now())
+	if end == nil {
+		return nil
+	}
+	end(run)
 	if err := cluster.Status().Update(ctx, run); err != nil {
 		return err
 	}
 	benchmark.Status.ActiveRun = nil
-	benchmark.Status.LastRun = &v1alpha1.JudgedRun{RunReference: v1alpha1.RunReference{Name: runName, UID: string(run.UID), Hash: hash}, Reason: v1alpha1.ReasonInternalError}
+	benchmark.Status.LastRun = &v1alpha1.JudgedRun{RunReference: v1alpha1.RunReference{Name: runName, UID: string(run.UID), Hash: hash},
+		Reason: v1alpha1.ReasonPassed, Message: "run " + runName + " is complete and valid"}
+	meta.RemoveStatusCondition(&benchmark.Status.Conditions, v1alpha1.ConditionStalled)
+	if !meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionComplete) {
+		benchmark.Status.LastRun.Reason, benchmark.Status.LastRun.Message = v1alpha1.ReasonInternalError, "run "+runName+" failed"
+		meta.SetStatusCondition(&benchmark.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue,
+			Reason: benchmark.Status.LastRun.Reason, Message: benchmark.Status.LastRun.Message, ObservedGeneration: benchmark.Generation})
+	}
 	return cluster.Status().Update(ctx, benchmark)
+}
+
+// fails ends a run without a result.
+func fails(run *v1alpha1.BenchmarkRun) {
+	record.Fail(run, decide.Failure{Reason: v1alpha1.ReasonInternalError, Message: "this operator measures nothing"}, time.Now())
+	record.Finished(run, nil, time.Now())
 }
 
 const followed = `apiVersion: storagebench.dev/v1alpha1
@@ -128,7 +145,7 @@ func TestRunInCluster(t *testing.T) {
 	must(t, os.WriteFile(file, []byte(followed), 0o600))
 	for _, name := range []string{"followed-1", "followed-2"} {
 		failed := make(chan error, 1)
-		go func() { failed <- operate(ctx, namespace.Name, "followed", name) }()
+		go func() { failed <- operate(ctx, namespace.Name, "followed", name, fails) }()
 		got := command(kubeconfig, "run", "-f", file, "-n", namespace.Name)
 		if err := <-failed; err != nil {
 			t.Fatalf("the operator of the test: %v\n%s%s", err, got.stdout, got.stderr)
@@ -179,7 +196,7 @@ func TestRunAsksWhereAChangeStartsNothing(t *testing.T) {
 			_ = cluster.Get(ctx, client.ObjectKey{Namespace: namespace.Name, Name: "followed"}, benchmark)
 			time.Sleep(100 * time.Millisecond)
 		}
-		failed <- operate(ctx, namespace.Name, "followed", "followed-1")
+		failed <- operate(ctx, namespace.Name, "followed", "followed-1", fails)
 	}()
 	got := command(kubeconfigOf(t, administrator), "run", "-f", file, "-n", namespace.Name)
 	if err := <-failed; err != nil {

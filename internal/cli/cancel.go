@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+func newCancel(streams Streams) *cobra.Command {
+	options := runOptions{repeat: 1}
+	var wait bool
+	command := &cobra.Command{
+		Use:   "cancel NAME",
+		Short: "Stop a live run, and show its results so far",
+		Long: "Stop a live run: its load ends, its data and its claims are removed, and its results so far are shown.\n" +
+			"NAME is a BenchmarkRun, or a StorageBenchmark, whose live run is meant. The run is deleted, so --save is\n" +
+			"the way to keep its results. The benchmark stays, and starts its next run as its trigger says; to prevent\n" +
+			"that, set spec.suspend to true.\n\n" +
+			"Exit codes: 0 the run was stopped; 1 nothing to stop, or it failed; 130 waiting was interrupted.",
+		Example: "  kubectl storagebench cancel nightly\n" +
+			"  kubectl storagebench cancel nightly-1a2b3c4d -n storage-tests --save partial.json\n" +
+			"  kubectl storagebench cancel nightly --wait=false",
+		Args: cobra.ExactArgs(1),
+	}
+	flags := newClusterFlags(command)
+	command.Flags().BoolVar(&wait, "wait", true, "wait until the run has ended and its data is removed")
+	command.Flags().StringArrayVar(&options.save, "save", nil, saveUsage)
+	outputFlag(command, &options.output, &options.verbose)
+	command.ValidArgsFunction = flags.completeRuns
+	command.RunE = func(command *cobra.Command, arguments []string) error {
+		if err := options.checkOutputs(); err != nil {
+			return err
+		}
+		if !wait && len(options.save) > 0 {
+			return errors.New("--save waits for the results so far: remove --wait=false")
+		}
+		return cancel(command.Context(), streams, arguments[0], wait, options, flags)
+	}
+	return command
+}
+
+func cancel(ctx context.Context, streams Streams, name string, wait bool, options runOptions, flags *clusterFlags) error {
+	cluster, err := flags.connect()
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	run, err := cluster.liveRun(ctx, name)
+	if err != nil {
+		return err
+	}
+	if err := cluster.deleteRun(ctx, run); err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(streams.Err, "stopping run %s\n", run.Name)
+	if !wait {
+		return nil
+	}
+	last, err := cluster.awaitEnd(ctx, streams, run)
+	switch {
+	case ctx.Err() != nil:
+		_, _ = fmt.Fprintf(streams.Err, "run %s is still being stopped\n", run.Name)
+		return exit(exitLeft)
+	case err != nil:
+		return err
+	}
+	document, err := cluster.document(ctx, last)
+	if err != nil {
+		return err
+	}
+	if err := present(streams, options, document); err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(streams.Err, "run %s is stopped and deleted\n", run.Name)
+	return nil
+}
+
+// liveRun returns the live run of that name, or the live run of the benchmark of that name.
+func (c *cluster) liveRun(ctx context.Context, name string) (*v1alpha1.BenchmarkRun, error) {
+	run := &v1alpha1.BenchmarkRun{}
+	err := c.get(ctx, runResource, name, run)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, err
+	}
+	if err != nil {
+		benchmark := &v1alpha1.StorageBenchmark{}
+		if err := c.get(ctx, benchmarkResource, name, benchmark); apierrors.IsNotFound(err) {
+			return nil, c.noSuchRun(name)
+		} else if err != nil {
+			return nil, err
+		}
+		active := activeRunOf(&benchmark.Status)
+		if active == "" {
+			return nil, fmt.Errorf("StorageBenchmark %s has no live run: see kubectl storagebench list %s", name, name)
+		}
+		if err := c.get(ctx, runResource, active, run); err != nil {
+			return nil, fmt.Errorf("read the live run of StorageBenchmark %s: %w", name, err)
+		}
+	}
+	switch {
+	case run.Status.EndTime != nil:
+		return nil, fmt.Errorf("run %s has already ended: see kubectl storagebench report %s", run.Name, run.Name)
+	case run.DeletionTimestamp != nil:
+		return nil, fmt.Errorf("run %s is already being stopped", run.Name)
+	}
+	return run, nil
+}
+
+// deleteRun deletes a run, which is how the operator is asked to stop it.
+func (c *cluster) deleteRun(ctx context.Context, run *v1alpha1.BenchmarkRun) error {
+	err := c.client.Resource(runResource).Namespace(c.namespace).Delete(ctx, run.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &run.UID}})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("stop run %s: %w", run.Name, err)
+	}
+	return nil
+}
+
+// awaitEnd waits until a deleted run is gone, and returns its last state, which has the results so far.
+func (c *cluster) awaitEnd(ctx context.Context, streams Streams, run *v1alpha1.BenchmarkRun) (*v1alpha1.BenchmarkRun, error) {
+	last := run
+	err := c.each(ctx, runResource, run.Name, streams.Err, func(object *unstructured.Unstructured) error {
+		seen := &v1alpha1.BenchmarkRun{}
+		if err := decode(object, seen); err != nil {
+			return err
+		}
+		if seen.UID != run.UID {
+			return errDeleted // another run has its name
+		}
+		last = seen
+		return nil
+	})
+	if errors.Is(err, errDeleted) || apierrors.IsNotFound(err) {
+		return last, nil
+	}
+	return last, err
+}

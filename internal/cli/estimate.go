@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/plan"
+)
+
+// priceFlag adds --price-per-hour to a verb that estimates runs.
+func priceFlag(command *cobra.Command, perHour *float64) {
+	command.Flags().Float64Var(perHour, "price-per-hour", 0, "price of storage and nodes per hour, in any currency, to estimate the cost of a run")
+}
+
+// checkPrice returns an error for a price that is none.
+func checkPrice(perHour float64) error {
+	if !(perHour >= 0) || math.IsInf(perHour, 0) {
+		return fmt.Errorf("--price-per-hour %g: give a price of 0 or more, such as 2.5", perHour)
+	}
+	return nil
+}
+
+// cost is the cost of a run or of several runs in a row.
+type cost struct {
+	PricePerHour float64 `json:"pricePerHour"`
+	// Least is for the minimum duration; Expected is for the expected duration and absent if that is unknown.
+	Least    float64  `json:"least"`
+	Expected *float64 `json:"expected,omitempty"`
+}
+
+// costOf returns the cost of runs of the plan; nil without a price.
+func costOf(d *planDocument, perHour float64, runs int) *cost {
+	if perHour == 0 {
+		return nil
+	}
+	hours := func(seconds float64) float64 { return seconds * float64(runs) / 3600 * perHour }
+	made := &cost{PricePerHour: perHour, Least: hours(d.DurationSeconds)}
+	if d.ExpectedSeconds != nil {
+		expected := hours(*d.ExpectedSeconds)
+		made.Expected = &expected
+	}
+	return made
+}
+
+func (c *cost) text() string {
+	each := fmt.Sprintf(" at %g per hour", c.PricePerHour)
+	if c.Expected != nil {
+		return "costs about " + money(*c.Expected) + each
+	}
+	return "costs at least " + money(c.Least) + each
+}
+
+// money formats an amount, and small ones with more decimals.
+func money(amount float64) string {
+	if amount < 0.1 {
+		return strconv.FormatFloat(amount, 'f', 4, 64)
+	}
+	return strconv.FormatFloat(amount, 'f', 2, 64)
+}
+
+// writtenText describes what a run writes.
+func writtenText(w plan.Written) string {
+	var parts []string
+	if w.LayoutBytes > 0 {
+		parts = append(parts, measure.FormatBytes(w.LayoutBytes)+" to lay out data")
+	}
+	if w.MeasuredBytes > 0 {
+		parts = append(parts, "up to "+measure.FormatBytes(w.MeasuredBytes)+" in measured phases (by rate and documented limits)")
+	}
+	if len(w.Unbounded) > 0 {
+		parts = append(parts, "an unknown amount in "+strings.Join(w.Unbounded, ", ")+" (depends on the storage)")
+	}
+	if len(parts) == 0 {
+		return "writes nothing"
+	}
+	return "writes " + strings.Join(parts, ", ")
+}
+
+// announce writes what a run is expected to take, before it starts. An estimate that is not possible prevents no run.
+func announce(streams Streams, read loaded, perHour float64, runs int) {
+	d, err := describePlan(read)
+	if err != nil {
+		return
+	}
+	lines := []string{d.headline()}
+	if runs > 1 {
+		lines[0] += fmt.Sprintf("; %d runs", runs)
+		if d.ExpectedSeconds != nil {
+			lines[0] += ", about " + about(float64(runs)**d.ExpectedSeconds) + " in all"
+		}
+	}
+	each := ""
+	if runs > 1 {
+		each = "each run "
+	}
+	lines = append(lines, "  "+each+writtenText(d.Written))
+	if made := costOf(&d, perHour, runs); made != nil {
+		lines = append(lines, "  "+made.text())
+	}
+	_, _ = fmt.Fprintln(streams.Err, strings.Join(lines, "\n"))
+}

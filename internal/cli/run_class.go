@@ -1,0 +1,381 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/engine"
+	"github.com/storagebench/storagebench/internal/engine/engines"
+	"github.com/storagebench/storagebench/internal/library"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/report"
+	"github.com/storagebench/storagebench/internal/spelling"
+)
+
+const (
+	// trialDeadline ends a run on new volumes, so that a forgotten one does not cost more.
+	trialDeadline = 6 * time.Hour
+	// trialStart is the default startTimeout of a run.
+	trialStart = 10 * time.Minute
+	// trialGrace is how long the result can be read if this program died.
+	trialGrace = time.Hour
+	// removeTimeout is how long this program waits until everything is removed.
+	removeTimeout = 3 * time.Minute
+)
+
+// trialHint is the last line of the live view of a run on new volumes.
+const trialHint = "Ctrl-C stops the run and removes everything"
+
+// The resources that a run on new volumes uses beside those of this project.
+var (
+	jobResource   = batchv1.SchemeGroupVersion.WithResource("jobs")
+	claimResource = corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims")
+	classResource = storagev1.SchemeGroupVersion.WithResource("storageclasses")
+)
+
+// runOnClass measures new volumes of a storage class: it creates a benchmark, follows its run, shows the result and
+// removes everything.
+//
+// The benchmark is owned by a Job without pods, which Kubernetes deletes after ttlSecondsAfterFinished, and all other
+// objects are owned by the benchmark. So nothing is left even if this program dies.
+func runOnClass(ctx context.Context, streams Streams, options runOptions, flags *clusterFlags) error {
+	trial := first{initOptions: options.class, deadline: v1alpha1.DurationOf(trialDeadline)}
+	trial.output = "yaml"
+	if err := trial.check(); err != nil {
+		return err
+	}
+	cluster, err := flags.connect()
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	retains, err := cluster.checkClass(ctx, trial.class)
+	if err != nil {
+		return err
+	}
+	if options.profile != "" {
+		if err := cluster.chooseProfile(ctx, &trial, options.profile); err != nil {
+			return err
+		}
+	}
+	trial.name = trialName(trial.class)
+	read, err := trial.load()
+	if err != nil {
+		return err
+	}
+	announce(streams, read, options.price, options.repeat)
+	if retains {
+		_, _ = fmt.Fprintf(streams.Err, "StorageClass %s has reclaimPolicy Retain: its volumes stay after the run, and you have to delete them\n", trial.class)
+	}
+	if err := cluster.createTrial(ctx, streams, read, options.repeat); err != nil {
+		return err
+	}
+	current, err := cluster.followTrial(ctx, streams, trial.name, options)
+	err = cluster.endTrial(ctx, streams, trial.name, current, options, err)
+	if retains {
+		_, _ = fmt.Fprintf(streams.Err, "The volumes of StorageClass %s stay: delete those of `kubectl get persistentvolumes | grep %s/%s-`\n", trial.class, cluster.namespace, trial.name)
+	}
+	return err
+}
+
+// endTrial removes everything and returns the error of the program, given that of the run: current is the run that was
+// followed last. After an interruption it first shows what that has measured.
+func (c *cluster) endTrial(ctx context.Context, streams Streams, name, current string, options runOptions, err error) error {
+	interrupted := ctx.Err() != nil
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), removeTimeout)
+	defer done()
+	if interrupted {
+		_, _ = fmt.Fprintln(streams.Err, "\nStopping the run and removing everything. Ctrl-C again leaves that to the cluster.")
+		if problem := c.showSoFar(ctx, streams, current, options); problem != nil {
+			_, _ = fmt.Fprintf(streams.Err, "error: %v\n", problem)
+		}
+		err = exit(exitLeft)
+	}
+	if problem := c.removeTrial(ctx, streams, name); problem != nil {
+		_, _ = fmt.Fprintf(streams.Err, "error: %v\n", problem)
+		if err == nil {
+			err = exit(report.ExitFailed)
+		}
+	}
+	return err
+}
+
+// trialName returns a name that no other benchmark has.
+func trialName(class string) string {
+	suffix := "-" + strings.ToLower(rand.Text()[:6])
+	name := nameOf("try-" + class)
+	return strings.TrimRight(name[:min(len(name), v1alpha1.MaxBenchmarkNameLength-len(suffix))], "-") + suffix
+}
+
+// checkClass returns an error if the cluster does not have the StorageClass, and whether it retains volumes. Users who
+// may not read StorageClasses learn of a wrong name from the claims that stay pending.
+func (c *cluster) checkClass(ctx context.Context, name string) (retains bool, err error) {
+	classes := c.client.Resource(classResource)
+	found, err := classes.Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsForbidden(err):
+		return false, nil
+	case apierrors.IsNotFound(err):
+		missing := fmt.Errorf("--storage-class %q: the cluster has no such StorageClass", name)
+		all, err := classes.List(ctx, metav1.ListOptions{})
+		if err != nil || len(all.Items) == 0 {
+			return false, missing
+		}
+		var names []string
+		for i := range all.Items {
+			names = append(names, all.Items[i].GetName())
+		}
+		slices.Sort(names)
+		return false, fmt.Errorf("%w; it has %s", missing, measure.FormatList(names, 10))
+	case err != nil:
+		return false, fmt.Errorf("read StorageClass %s: %w", name, err)
+	}
+	class := &storagev1.StorageClass{}
+	if err := decode(found, class); err != nil {
+		return false, err
+	}
+	return class.ReclaimPolicy != nil && *class.ReclaimPolicy == corev1.PersistentVolumeReclaimRetain, nil
+}
+
+// chooseProfile finds a profile in the namespace, in the cluster or in the library of this program, in this order, and
+// reduces its dataset to half of the volume.
+func (c *cluster) chooseProfile(ctx context.Context, trial *first, name string) error {
+	spec, found := c.profile(ctx, v1alpha1.ProfileRef{Kind: v1alpha1.WorkloadProfileKind, Name: name})
+	if !found {
+		spec, found = c.profile(ctx, v1alpha1.ProfileRef{Kind: v1alpha1.ClusterWorkloadProfileKind, Name: name})
+	}
+	if !found {
+		var profile library.Profile
+		profile, found = library.Find(name)
+		spec = profile.Spec.Engine
+	}
+	if !found {
+		return fmt.Errorf("--profile %q: neither namespace %s nor the cluster nor the library has such a profile%s", name, c.namespace, nearestProfile(name))
+	}
+	trial.profile = fitted(&spec, quantity(trial.datasetSize()))
+	return nil
+}
+
+// fitted returns the workload with a dataset of at most a number of bytes, or as it is if it cannot be resized.
+func fitted(spec *v1alpha1.Engine, bytes int64) *v1alpha1.Engine {
+	load := engines.Of(spec)
+	if load.Kind == "" {
+		return spec
+	}
+	made, err := load.Describe(&engine.Step{Purpose: v1alpha1.StepPrepare, Clients: 1, Processes: 1})
+	if err != nil || made.ClientBytes <= uint64(bytes) { //nolint:gosec // It is a size.
+		return spec
+	}
+	resized := spec.DeepCopy()
+	if engines.Resize(nil, resized, *resource.NewQuantity(bytes, resource.BinarySI)) != nil {
+		return spec
+	}
+	return resized
+}
+
+// nearestProfile suggests the profile of the library that was probably meant.
+func nearestProfile(name string) string {
+	best, distance := "", 4
+	for _, known := range libraryNames() {
+		if d := spelling.Distance(name[:min(len(name), 64)], known); d < distance {
+			best, distance = known, d
+		}
+	}
+	if best != "" {
+		return "; did you mean " + best + "?"
+	}
+	return "; list those of the library with `kubectl storagebench profiles`"
+}
+
+// load reads and plans the benchmark of a trial, and checks that its data fits on the volumes.
+func (f *first) load() (loaded, error) {
+	written := &source{name: f.name, text: []byte(f.yaml())}
+	all, err := understand([]*source{written}, loadOptions{seed: 1})
+	switch {
+	case err != nil:
+		return loaded{}, err
+	case len(written.faults) > 0 && f.profile != nil:
+		return loaded{}, fmt.Errorf("the profile cannot be run on such volumes; write a file with `kubectl storagebench init` and change it:\n%s", indent(written.faults.Error()))
+	case len(written.faults) > 0:
+		return loaded{}, fmt.Errorf("internal error: the benchmark written is not valid: %w", written.faults)
+	}
+	read := all[0]
+	need, volumes := uint64(0), uint64(1)
+	for i := range read.plan.Steps {
+		for _, bytes := range read.plan.Steps[i].NewBytes {
+			need += bytes * uint64(f.clients) //nolint:gosec // It is between 1 and 1000.
+		}
+	}
+	if !f.shared() {
+		volumes = uint64(f.clients) //nolint:gosec // As above.
+	}
+	if size := uint64(quantity(f.size)); need/volumes > size { //nolint:gosec // It was checked to be positive.
+		return loaded{}, fmt.Errorf("--size %s: each volume needs %s for the data of this workload; give a larger size", f.size, measure.FormatBinaryBytes(need/volumes))
+	}
+	return read, nil
+}
+
+// createTrial creates the benchmark of a trial, and the Job that owns it.
+func (c *cluster) createTrial(ctx context.Context, streams Streams, read loaded, runs int) error {
+	name := read.benchmark.Name
+	benchmark := &unstructured.Unstructured{Object: read.objects[0].Written}
+	timer, err := c.createTimer(ctx, name, time.Duration(runs)*(trialStart+trialDeadline)+trialGrace)
+	switch {
+	case ctx.Err() != nil:
+		return err
+	case err != nil:
+		_, _ = fmt.Fprintf(streams.Err, "cannot create the Job that removes the benchmark if this program dies (%v); then use: kubectl delete storagebenchmark %s -n %s\n",
+			err, name, c.namespace)
+	default:
+		benchmark.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job", Name: timer.GetName(), UID: timer.GetUID()}})
+	}
+	_, err = c.client.Resource(benchmarkResource).Namespace(c.namespace).Create(ctx, benchmark, metav1.CreateOptions{FieldManager: fieldManager})
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("create StorageBenchmark %s: %w", name, explained(err))
+	if timer != nil {
+		// With its owner, the cluster also removes a benchmark whose creation was not confirmed.
+		background := metav1.DeletePropagationBackground
+		problem := c.client.Resource(jobResource).Namespace(c.namespace).Delete(context.WithoutCancel(ctx), name, metav1.DeleteOptions{PropagationPolicy: &background})
+		err = errors.Join(err, problem)
+	}
+	return err
+}
+
+// followTrial follows the runs of a trial and shows their result. It returns what followRuns does.
+func (c *cluster) followTrial(ctx context.Context, streams Streams, name string, options runOptions) (run string, err error) {
+	run, err = c.awaitRun(ctx, streams, name, func(status *v1alpha1.StorageBenchmarkStatus) string {
+		if status.LastRun != nil {
+			return status.LastRun.Name
+		}
+		return activeRunOf(status)
+	})
+	if err != nil {
+		return name, err
+	}
+	return c.followRuns(ctx, streams, name, run, trialHint, options)
+}
+
+// createTimer creates a Job of no pods, which is complete at once, so that Kubernetes deletes it, and what it owns,
+// after a time.
+func (c *cluster) createTimer(ctx context.Context, name string, after time.Duration) (*unstructured.Unstructured, error) {
+	never, yes := false, true
+	timer := &batchv1.Job{
+		TypeMeta:   metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job"},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: c.namespace, Labels: map[string]string{"app.kubernetes.io/managed-by": fieldManager}},
+		Spec: batchv1.JobSpec{
+			Completions: new(int32), Parallelism: new(int32), TTLSecondsAfterFinished: new(int32(after.Seconds())),
+			Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+				RestartPolicy:                corev1.RestartPolicyNever,
+				AutomountServiceAccountToken: &never,
+				SecurityContext:              &corev1.PodSecurityContext{RunAsNonRoot: &yes, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
+				Containers: []corev1.Container{{Name: "none", Image: "storagebench.invalid/none", SecurityContext: &corev1.SecurityContext{
+					AllowPrivilegeEscalation: &never, ReadOnlyRootFilesystem: &yes, Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}}},
+			}},
+		},
+	}
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(timer)
+	if err != nil {
+		return nil, fmt.Errorf("write Job %s: %w", name, err)
+	}
+	return c.client.Resource(jobResource).Namespace(c.namespace).Create(ctx, &unstructured.Unstructured{Object: object}, metav1.CreateOptions{FieldManager: fieldManager})
+}
+
+// showSoFar stops a run, or the live run of a benchmark, and shows what it has measured.
+func (c *cluster) showSoFar(ctx context.Context, streams Streams, name string, options runOptions) error {
+	run, err := c.liveRun(ctx, name)
+	if err != nil {
+		return nil //nolint:nilerr // There is nothing to stop.
+	}
+	if err := c.deleteRun(ctx, run); err != nil {
+		return err
+	}
+	last, err := c.awaitEnd(ctx, streams, run)
+	if err != nil || len(last.Status.Phases) == 0 {
+		return err
+	}
+	document, err := c.document(ctx, last)
+	if err != nil {
+		return err
+	}
+	return present(streams, options, document)
+}
+
+// removeTrial deletes the benchmark with its timer and its runs, and waits until the operator and the cluster have
+// removed everything that belongs to them.
+func (c *cluster) removeTrial(ctx context.Context, streams Streams, name string) error {
+	background := metav1.DeletePropagationBackground
+	remove := func(resource schema.GroupVersionResource, name string) error {
+		err := c.client.Resource(resource).Namespace(c.namespace).Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &background})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("remove %s %s: %w", resource.Resource, name, err)
+		}
+		return nil
+	}
+	err := errors.Join(remove(benchmarkResource, name), remove(jobResource, name))
+	for err == nil {
+		var left []string
+		if left, err = c.remains(ctx, name, func(run string) error { return remove(runResource, run) }); err != nil {
+			break
+		}
+		if len(left) == 0 {
+			_, _ = fmt.Fprintf(streams.Err, "StorageBenchmark %s, its runs and its volumes' claims are removed\n", name)
+			return nil
+		}
+		select {
+		case <-time.After(500 * time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("not removed yet: %s; the cluster continues, see kubectl get benchmarkruns,persistentvolumeclaims -n %s -l %s=%s",
+				measure.FormatList(left, 5), c.namespace, v1alpha1.LabelBenchmark, name)
+		}
+	}
+	return fmt.Errorf("%w; remove the rest with kubectl delete storagebenchmark,job %s -n %s", err, name, c.namespace)
+}
+
+// remains lists the runs and claims of a benchmark that still exist, and passes each run that is not being deleted to
+// remove.
+func (c *cluster) remains(ctx context.Context, name string, remove func(run string) error) ([]string, error) {
+	selector := v1alpha1.LabelBenchmark + "=" + name
+	runs, err := list[metav1.PartialObjectMetadata](ctx, c, runResource, selector)
+	if err != nil {
+		return nil, err
+	}
+	var left []string
+	for i := range runs {
+		left = append(left, "BenchmarkRun "+runs[i].Name)
+		if runs[i].DeletionTimestamp == nil {
+			if err := remove(runs[i].Name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	claims, err := list[metav1.PartialObjectMetadata](ctx, c, claimResource, selector)
+	if apierrors.IsForbidden(err) {
+		return left, nil // the operator removes them with their run
+	}
+	for i := range claims {
+		left = append(left, "PersistentVolumeClaim "+claims[i].Name)
+	}
+	return left, err
+}

@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/library"
+)
+
+// TestEveryLibraryProfileCanBeTried plans a trial of each profile of the library, on a volume that holds its data.
+func TestEveryLibraryProfileCanBeTried(t *testing.T) {
+	profiles, err := library.Profiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range profiles {
+		trial := first{name: "try", profile: &profiles[i].Spec.Engine, deadline: v1alpha1.DurationOf(trialDeadline),
+			initOptions: initOptions{class: "fast", size: "100Ti", accessMode: "ReadWriteOnce", clients: 1}}
+		read, err := trial.load()
+		if err != nil {
+			t.Errorf("%s: %v", profiles[i].Name, err)
+			continue
+		}
+		if run := read.benchmark.Spec.Run; run.ActiveDeadline != trial.deadline || run.Phases[len(run.Phases)-1].Name != "measure" {
+			t.Errorf("%s: its run is %+v", profiles[i].Name, run)
+		}
+	}
+}
+
+// TestTrialFits refuses a volume that is too small for the data, before anything is created.
+func TestTrialFits(t *testing.T) {
+	trial := first{name: "try", initOptions: initOptions{class: "fast", size: "10Gi", accessMode: "ReadWriteOnce", clients: 4}}
+	if _, err := trial.load(); err != nil {
+		t.Errorf("4 GiB on 10 GiB for each client: %v", err)
+	}
+	profile, _ := library.Find("oltp-8k")
+	trial.profile = profile.Spec.DeepCopy().Engine.DeepCopy()
+	trial.profile.Fio.DatasetSize.Set(11 << 30)
+	if _, err := trial.load(); err == nil || !strings.Contains(err.Error(), "--size 10Gi: each volume needs 11") {
+		t.Errorf("11 GiB on 10 GiB: %v", err)
+	}
+}
+
+// TestTrialNames are valid and differ, whatever the class is called.
+func TestTrialNames(t *testing.T) {
+	for _, class := range []string{"gp3", "csi.example.com", strings.Repeat("long-", 20), "a-very-long-name-of-a-storage-class"} {
+		name := trialName(class)
+		if problems := validation.IsDNS1123Label(name); len(problems) > 0 || len(name) > v1alpha1.MaxBenchmarkNameLength || name == trialName(class) {
+			t.Errorf("%s gives %s: %v", class, name, problems)
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/report"
+)
+
+// mostRepeats is the maximum of --repeat.
+const mostRepeats = 100
+
+// repeatOutputs lists the output formats of the variance between runs.
+var repeatOutputs = []string{"text", "json", "yaml", "markdown", "html"}
+
+// checkRepeat returns an error for a number of runs that cannot be run one after the other.
+func (o *runOptions) checkRepeat() error {
+	switch {
+	case o.repeat < 1 || o.repeat > mostRepeats:
+		return fmt.Errorf("--repeat %d: give 1 to %d runs", o.repeat, mostRepeats)
+	case o.repeat > 1 && !o.watch:
+		return fmt.Errorf("--repeat %d requests each run after the end of the one before: remove --watch=false", o.repeat)
+	case o.repeat > 1 && !slices.Contains(repeatOutputs, o.output):
+		return fmt.Errorf("--output %s shows one run: with --repeat use %s", o.output, alternatives(repeatOutputs))
+	}
+	return nil
+}
+
+// repetitions holds the results of runs of one specification.
+type repetitions struct {
+	documents []report.Document
+	// code is the exit code of the worst run.
+	code int
+}
+
+// add keeps the result of a run and writes it to its files. It reports whether another run is due: not after a run that
+// did not complete, because the next one would probably fail in the same way.
+func (r *repetitions) add(streams Streams, options runOptions, document report.Document, code int) (more bool, err error) {
+	r.documents = append(r.documents, document)
+	r.code = worse(r.code, code)
+	if options.repeat == 1 {
+		return false, nil
+	}
+	number := len(r.documents)
+	line := fmt.Sprintf("run %d of %d: %s: %s", number, options.repeat, document.Run, report.Verdict(document))
+	if shown := document.Display; shown != nil && shown.Result != "" {
+		line += fmt.Sprintf(", %s (%s)", shown.Result, shown.Figure)
+	}
+	_, _ = fmt.Fprintln(streams.Err, line)
+	numbered := runOptions{}
+	for _, name := range options.save {
+		extension := filepath.Ext(name)
+		numbered.save = append(numbered.save, fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, extension), number, extension))
+	}
+	if err := save(streams, numbered, document); err != nil {
+		return false, err
+	}
+	return number < options.repeat && code != report.ExitFailed, nil
+}
+
+// worse returns the exit code that says more against a run.
+func worse(a, b int) int {
+	order := []int{report.ExitMet, report.ExitMissed, report.ExitInvalid, report.ExitFailed}
+	if slices.Index(order, a) > slices.Index(order, b) {
+		return a
+	}
+	return b
+}
+
+// present shows the result of a single run, or the variance between several. If that is not known, it shows the last
+// run, and why.
+func (r *repetitions) present(streams Streams, options runOptions) error {
+	if options.repeat == 1 {
+		if err := present(streams, options, r.documents[0]); err != nil {
+			return err
+		}
+		return exit(r.code)
+	}
+	made, err := report.NewRepeats(r.documents)
+	if err != nil {
+		if shown := show(streams, options.output, r.documents[len(r.documents)-1]); shown != nil {
+			return shown
+		}
+		_, _ = fmt.Fprintf(streams.Err, "%v\n", err)
+		return exit(cmp.Or(r.code, report.ExitFailed))
+	}
+	if err := writeRepeats(streams.Out, options.output, made); err != nil {
+		return err
+	}
+	return exit(r.code)
+}
+
+func writeRepeats(w io.Writer, output string, made report.Repeats) error {
+	switch output {
+	case "markdown":
+		return report.RepeatsMarkdown(w, made)
+	case "html":
+		return report.RepeatsHTML(w, made)
+	}
+	return printAs(w, output, made, func(w io.Writer) error { return report.RepeatsText(w, made) })
+}
+
+// followRuns follows a run of a benchmark to its end and shows its result. With options.repeat, it requests more runs
+// one after the other, and shows the variance between them. It also returns the name of the run that it followed last,
+// or that of the benchmark while it waits for a run.
+func (c *cluster) followRuns(ctx context.Context, streams Streams, benchmark, run, hint string, options runOptions) (last string, err error) {
+	var runs repetitions
+	for {
+		if err := c.followToEnd(ctx, streams, run, hint); err != nil {
+			return run, err
+		}
+		document, code, err := c.result(ctx, run)
+		if err != nil {
+			return run, err
+		}
+		more, err := runs.add(streams, options, document, code)
+		if err != nil {
+			return run, err
+		}
+		if !more {
+			return run, runs.present(streams, options)
+		}
+		if run, err = c.nextRun(ctx, streams, benchmark); err != nil {
+			return benchmark, err
+		}
+	}
+}
+
+// nextRun requests another run of a benchmark, and returns its name once it exists. The new run may have to wait for a
+// live one.
+func (c *cluster) nextRun(ctx context.Context, streams Streams, name string) (string, error) {
+	before := &v1alpha1.StorageBenchmark{}
+	if err := c.get(ctx, benchmarkResource, name, before); err != nil {
+		return "", err
+	}
+	if before.Spec.Suspend != nil && *before.Spec.Suspend {
+		return "", fmt.Errorf("StorageBenchmark %s is suspended: set spec.suspend to false", name)
+	}
+	known := map[string]bool{}
+	if last := before.Status.LastRun; last != nil {
+		known[last.UID] = true
+	}
+	if active := before.Status.ActiveRun; active != nil {
+		known[active.UID] = true
+	}
+	if err := c.request(ctx, name); err != nil {
+		return "", err
+	}
+	return c.awaitRun(ctx, streams, name, func(status *v1alpha1.StorageBenchmarkStatus) string {
+		switch active := status.ActiveRun; {
+		case status.LastHandledRequest == before.Status.LastHandledRequest:
+			return "" // the operator records the request together with the run
+		case active != nil && active.UID != "" && !known[active.UID]:
+			return active.Name
+		case active == nil && status.LastRun != nil && !known[status.LastRun.UID]:
+			return status.LastRun.Name // it has ended already
+		}
+		return ""
+	})
+}

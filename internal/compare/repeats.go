@@ -1,0 +1,94 @@
+package compare
+
+import (
+	"math"
+	"slices"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/phasekind"
+)
+
+// RepeatedFigure is one figure of several runs of the same specification, and how much it varies between them. The
+// figures are in the unit of the API.
+type RepeatedFigure struct {
+	Phase     string              `json:"phase"`
+	Target    string              `json:"target"`
+	Figure    v1alpha1.FigureName `json:"figure"`
+	Operation string              `json:"operation,omitempty"`
+	Unit      v1alpha1.FigureUnit `json:"unit,omitempty"`
+	// Values are the figures of the runs, in order. Runs without the figure are left out.
+	Values  []int64 `json:"values"`
+	Mean    float64 `json:"mean"`
+	Minimum int64   `json:"minimum"`
+	Maximum int64   `json:"maximum"`
+	// StandardDeviation is that of the sample, and CoefficientOfVariation is its share of the mean; Lower and Upper are
+	// the ends of the 95 % interval of the mean, by Student's t distribution. All are absent for a single value.
+	StandardDeviation      *float64 `json:"standardDeviation,omitempty"`
+	CoefficientOfVariation *float64 `json:"coefficientOfVariation,omitempty"`
+	Lower                  *float64 `json:"lower,omitempty"`
+	Upper                  *float64 `json:"upper,omitempty"`
+}
+
+// Repeats folds the results of several runs of the same specification. It returns the main figures of each phase and
+// target, mean and p99 latencies, in the order of the first run that has them. A percentile of several runs is not
+// computed: each value of such a figure is the percentile of one run.
+func Repeats(runs [][]v1alpha1.PhaseResult) []RepeatedFigure {
+	var all []RepeatedFigure
+	for _, phases := range runs {
+		for i := range phases {
+			phase := &phases[i]
+			kind := phasekind.Of(phase.Kind)
+			if kind.LaysOut {
+				continue
+			}
+			for j := range phase.Targets {
+				for _, figure := range kind.Figures(&phase.Targets[j]) {
+					if figure.Main || figure.Name == v1alpha1.FigureMeanLatency || figure.Name == v1alpha1.FigureP99Latency {
+						all = fold(all, phase.Name, phase.Targets[j].Target, &figure)
+					}
+				}
+			}
+		}
+	}
+	for i := range all {
+		all[i].summarize()
+	}
+	return all
+}
+
+// fold adds a value to its figure.
+func fold(all []RepeatedFigure, phase, target string, figure *phasekind.Figure) []RepeatedFigure {
+	at := slices.IndexFunc(all, func(f RepeatedFigure) bool {
+		return f.Phase == phase && f.Target == target && f.Figure == figure.Name && f.Operation == figure.Operation
+	})
+	if at < 0 {
+		at = len(all)
+		all = append(all, RepeatedFigure{Phase: phase, Target: target, Figure: figure.Name, Operation: figure.Operation, Unit: figure.Unit()})
+	}
+	all[at].Values = append(all[at].Values, figure.Value)
+	return all
+}
+
+func (f *RepeatedFigure) summarize() {
+	count := float64(len(f.Values))
+	for _, value := range f.Values {
+		f.Mean += float64(value) / count
+	}
+	f.Minimum, f.Maximum = slices.Min(f.Values), slices.Max(f.Values)
+	if len(f.Values) < 2 {
+		return
+	}
+	squares := 0.0
+	for _, value := range f.Values {
+		squares += (float64(value) - f.Mean) * (float64(value) - f.Mean)
+	}
+	deviation := math.Sqrt(squares / (count - 1))
+	f.StandardDeviation = &deviation
+	if f.Mean > 0 {
+		share := deviation / f.Mean
+		f.CoefficientOfVariation = &share
+	}
+	if mean := FromRounds(f.Mean, deviation, len(f.Values)); mean.Known {
+		f.Lower, f.Upper = &mean.Lower, &mean.Upper
+	}
+}

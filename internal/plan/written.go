@@ -1,0 +1,127 @@
+package plan
+
+import (
+	"math"
+	"slices"
+
+	"github.com/storagebench/storagebench/internal/engine"
+	"github.com/storagebench/storagebench/internal/limits"
+)
+
+// Written is what a run writes, over all clients and targets, as far as it is known before the run.
+type Written struct {
+	// LayoutBytes is what layouts and preconditions write.
+	LayoutBytes uint64 `json:"layoutBytes"`
+	// MeasuredBytes is what measured phases write if they take as long as expected and the storage gives the most that
+	// its documented limits and the rate limits of the workloads allow. A mixed load counts as if it only wrote. The
+	// phases in Unbounded are excluded.
+	MeasuredBytes uint64 `json:"measuredBytes"`
+	// Unbounded lists the phases for which neither limits what they write: that depends on the storage, or on a program.
+	Unbounded []string `json:"unbounded,omitempty"`
+}
+
+// Written returns what the steps of the plan write.
+func (p Plan) Written() Written {
+	var sum Written
+	var measured float64
+	for i := range p.Steps {
+		step := &p.Steps[i]
+		if step.Purpose == Idle {
+			continue
+		}
+		for _, target := range step.Targets {
+			bytes, known := p.writtenBy(step, target)
+			use := step.For(target)
+			switch {
+			case !known:
+				if !slices.Contains(sum.Unbounded, step.Phase) {
+					sum.Unbounded = append(sum.Unbounded, step.Phase)
+				}
+			case use.Layout():
+				sum.LayoutBytes += uint64(bytes)
+			default:
+				measured += bytes
+			}
+		}
+	}
+	sum.MeasuredBytes = uint64(min(measured, math.MaxInt64))
+	return sum
+}
+
+// writtenBy returns the most bytes that a step writes on a target; false if that is unknown.
+func (p Plan) writtenBy(step *Step, target string) (bytes float64, known bool) {
+	load, use := step.Load(target), step.For(target)
+	if load.Kind == "" {
+		return 0, true
+	}
+	made, err := load.Describe(&use)
+	if err != nil || load.Opaque {
+		return 0, false
+	}
+	all := float64(made.ClientBytes) * float64(step.Clients)
+	switch {
+	case step.Purpose == Precondition:
+		return all * float64(step.Passes), !made.Metadata
+	case step.Purpose == Prepare && load.ReusesFiles && step.NewBytes[target] == 0:
+		return 0, true // the data exists already and is not written again
+	case step.Purpose == Prepare:
+		return all, !made.Metadata
+	case !made.Writes || made.NoStorage:
+		return 0, true
+	case made.Metadata || step.WorkBound():
+		return 0, false // how often a tool repeats its work is its own matter
+	}
+	lasts := step.WarmUp + step.Duration
+	if step.Adaptive() && step.Expected > 0 {
+		lasts = min(lasts, step.Expected)
+	}
+	seconds, full := lasts.Seconds(), 1.0
+	if credits, known := step.Credits[target]; known {
+		full = credits.StartPercent / 100
+	}
+	limited := float64(step.Clients) * made.LimitBytesPerSecond
+	if made.LimitIOPS > 0 && limited == 0 {
+		limited = float64(step.Clients) * made.LimitIOPS * float64(made.BlockBytes)
+	}
+	documented, found := p.documentedBytes(step.Phase, target, &made, seconds, full)
+	switch {
+	case limited > 0 && found:
+		return min(limited*seconds, documented), true
+	case limited > 0:
+		return limited * seconds, true
+	}
+	return documented, found
+}
+
+// documentedBytes returns the bytes that the documented limits of a target let a load move in a time that begins with
+// buckets filled to a share; false if the limits are unknown.
+func (p Plan) documentedBytes(phase, target string, made *engine.Description, seconds, full float64) (bytes float64, known bool) {
+	load := limits.Load{BlockBytes: float64(made.BlockBytes), Operation: operation(made.Reads, made.Writes)}
+	at := slices.IndexFunc(p.Promises, func(one Promise) bool {
+		return one.Target == target && slices.Contains(one.Phases, phase) && one.BlockBytes == load.BlockBytes && one.Operation == load.Operation
+	})
+	if at < 0 {
+		return 0, false
+	}
+	promise := &p.Promises[at]
+	for _, level := range promise.Levels {
+		if level.BytesPerSecond <= 0 || math.IsInf(level.BytesPerSecond, 0) {
+			return 0, false
+		}
+		lasts := seconds
+		if level.Seconds != nil {
+			lasts = min(lasts, full**level.Seconds) // it lasts until its credits are spent
+		}
+		bytes += level.BytesPerSecond * lasts
+		seconds -= lasts
+	}
+	if len(promise.Levels) > 0 {
+		return bytes, true
+	}
+	for _, rate := range []*PromisedRate{promise.Burst, promise.Baseline} {
+		if rate != nil && rate.BytesPerSecond > 0 {
+			return rate.BytesPerSecond * seconds, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,62 @@
+package plan_test
+
+import (
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/test/builders"
+)
+
+// TestWritten adds up layouts, bounds loads by their own rate or by the documented one, and names what neither bounds.
+func TestWritten(t *testing.T) {
+	const gib = 1 << 30
+	quantity := func(text string) *resource.Quantity { return new(resource.MustParse(text)) }
+	two := func() *builders.BenchmarkBuilder {
+		return builders.Benchmark("b").Target("a").Clients(2).Workload(builders.Fio().Dataset("1Gi")).Prepare("layout")
+	}
+	limited := func(limits v1alpha1.RateLimits) func(*v1alpha1.RunSpec) {
+		return func(run *v1alpha1.RunSpec) { run.Targets[0].Limits = &v1alpha1.Limits{Throughput: &limits} }
+	}
+	burst := v1alpha1.RateLimits{Baseline: quantity("10M"), Burst: quantity("40M"), Bucket: quantity("600M")}
+	rate := func(text string) *builders.FioBuilder {
+		return builders.Fio().Dataset("1Gi").Mutate(func(profile *v1alpha1.FioProfile) {
+			profile.RateLimit = &v1alpha1.FioRateLimit{BytesPerSecond: quantity(text)}
+		})
+	}
+	program := v1alpha1.Engine{Command: &v1alpha1.CommandProfile{Command: []string{"zip"}}}
+	for name, test := range map[string]struct {
+		benchmark *builders.BenchmarkBuilder
+		want      plan.Written
+	}{
+		"a layout and reads":   {two().Steady("read", "1m").With(builders.Fio().Dataset("1Gi").Reads()), plan.Written{LayoutBytes: 2 * gib}},
+		"writes without limit": {two().Steady("write", "1m"), plan.Written{LayoutBytes: 2 * gib, Unbounded: []string{"write"}}},
+		"a rate of each client": {two().Steady("write", "1m").With(rate("10M")),
+			plan.Written{LayoutBytes: 2 * gib, MeasuredBytes: 2 * 60 * 10e6}},
+		"a warm-up writes too": {two().Steady("write", "1m").WarmUp("30s").With(rate("10M")),
+			plan.Written{LayoutBytes: 2 * gib, MeasuredBytes: 2 * 90 * 10e6}},
+		"a documented rate": {two().Mutate(limited(v1alpha1.RateLimits{Baseline: quantity("8M")})).Steady("write", "1m"),
+			plan.Written{LayoutBytes: 2 * gib, MeasuredBytes: 60 * 8e6}},
+		// 600 MB of credits are spent at 40 - 10 MB/s in 20 s; then it is the baseline for 40 s.
+		"a documented burst": {builders.Benchmark("b").Target("a").Mutate(limited(burst)).Steady("write", "1m"), plan.Written{MeasuredBytes: 20*40e6 + 40*10e6}},
+		// The layout has spent all credits.
+		"after the burst": {two().Mutate(limited(burst)).Steady("write", "1m"), plan.Written{LayoutBytes: 2 * gib, MeasuredBytes: 60 * 10e6}},
+		"the lower of both": {two().Mutate(limited(v1alpha1.RateLimits{Baseline: quantity("8M")})).Steady("write", "1m").With(rate("1M")),
+			plan.Written{LayoutBytes: 2 * gib, MeasuredBytes: 2 * 60 * 1e6}},
+		"a program":    {builders.Benchmark("b").Target("a").Load(program).Steady("zip", "1m"), plan.Written{Unbounded: []string{"zip"}}},
+		"no storage":   {builders.Benchmark("b").Target("a").Workload(builders.Fio().Null()).Steady("null", "1m"), plan.Written{}},
+		"file by name": {builders.Benchmark("b").Target("a").Load(builders.Mdtest()).Steady("names", "1m"), plan.Written{Unbounded: []string{"names"}}},
+	} {
+		made, problems := plan.Make(test.benchmark.Run(), 1)
+		if len(problems) > 0 {
+			t.Fatalf("%s: %v", name, problems.ToAggregate())
+		}
+		got := made.Written()
+		if got.LayoutBytes != test.want.LayoutBytes || got.MeasuredBytes != test.want.MeasuredBytes || !slices.Equal(got.Unbounded, test.want.Unbounded) {
+			t.Errorf("%s: %+v, want %+v", name, got, test.want)
+		}
+	}
+}

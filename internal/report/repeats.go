@@ -1,0 +1,162 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/compare"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// Repeats shows how much the figures of a specification vary between its runs.
+type Repeats struct {
+	SchemaVersion int                      `json:"schemaVersion"`
+	Benchmark     string                   `json:"benchmark"`
+	Hash          string                   `json:"hash"`
+	Runs          []RepeatedRun            `json:"runs"`
+	Figures       []compare.RepeatedFigure `json:"figures"`
+}
+
+// RepeatedRun is one of the runs. Only complete and valid runs are counted.
+type RepeatedRun struct {
+	ComparedSide
+	Counted bool `json:"counted"`
+}
+
+// Verdict summarizes in a few words how far a run can be trusted.
+func Verdict(d Document) string { return verdict(d) }
+
+// NewRepeats folds runs of one specification, in order. It returns an error if their specifications differ, or if fewer
+// than two are complete and valid.
+func NewRepeats(all []Document) (Repeats, error) {
+	if len(all) == 0 {
+		return Repeats{}, noVariance(0, 0)
+	}
+	made := Repeats{SchemaVersion: SchemaVersion, Benchmark: all[0].Benchmark, Hash: all[0].Spec.Hash}
+	var counted [][]v1alpha1.PhaseResult
+	seen := map[string]bool{}
+	for i := range all {
+		d := &all[i]
+		if d.Spec.Hash != made.Hash {
+			return Repeats{}, fmt.Errorf("%s and %s had different specifications: `compare` without --repeats compares them", all[0].Run, d.Run)
+		}
+		id := side(&Compared{Document: *d}).ID
+		if seen[id] {
+			return Repeats{}, fmt.Errorf("%s is given twice: give different runs", d.Run)
+		}
+		seen[id] = true
+		one := RepeatedRun{ComparedSide: ComparedSide{Name: d.Run, Benchmark: d.Benchmark, Run: d.Run, Hash: d.Spec.Hash, StartTime: d.StartTime, Verdict: verdict(*d)}}
+		if code := ExitCode(*d); code != ExitFailed && code != ExitInvalid {
+			one.Counted = true
+			counted = append(counted, d.Phases)
+		}
+		made.Runs = append(made.Runs, one)
+	}
+	if len(counted) < 2 {
+		return Repeats{}, noVariance(len(all), len(counted))
+	}
+	made.Figures = compare.Repeats(counted)
+	return made, nil
+}
+
+func noVariance(runs, counted int) error {
+	return fmt.Errorf("no variance: of %s, %d complete and valid; two are needed", measure.FormatCount(runs, "run"), counted)
+}
+
+// RepeatsText writes the variance as text for a terminal.
+func RepeatsText(w io.Writer, r Repeats) error {
+	t := &terminal{}
+	for _, s := range r.sections() {
+		t.section(s)
+	}
+	return writeVariance(w, strings.TrimLeft(t.String(), "\n"))
+}
+
+// RepeatsMarkdown writes the variance as Markdown.
+func RepeatsMarkdown(w io.Writer, r Repeats) error {
+	m := &markdown{}
+	m.line("### " + inMarkdown(r.title()))
+	for _, s := range r.sections() {
+		m.section(s)
+	}
+	return writeVariance(w, m.String())
+}
+
+// RepeatsHTML writes the variance as one HTML page that opens offline.
+func RepeatsHTML(w io.Writer, r Repeats) error {
+	made := htmlPage{Title: printable(r.title()), Kind: "Variance", Footer: "Made by storagebench. MB is 10^6 bytes.", Sections: htmlSections(r.sections())}
+	return made.write(w)
+}
+
+func writeVariance(w io.Writer, text string) error {
+	if _, err := io.WriteString(w, text); err != nil {
+		return fmt.Errorf("write the variance: %w", err)
+	}
+	return nil
+}
+
+func (r *Repeats) title() string {
+	return r.Benchmark + ": variance of " + measure.FormatCount(len(r.Runs), "run")
+}
+
+// sections returns the content: the runs, and the figures over them.
+func (r *Repeats) sections() []section {
+	return []section{
+		{ID: "runs", Title: printable(r.title()), named: true, parts: partsOf(func(p *page) { p.repeatedRuns(r) })},
+		{ID: "variance", Title: "Variance", parts: partsOf(func(p *page) { p.repeatedFigures(r) })},
+	}
+}
+
+func (p *page) repeatedRuns(r *Repeats) {
+	runs := [][]string{{"RUN", "STARTED", "VERDICT"}}
+	for _, one := range r.Runs {
+		started, verdict := absent, one.Verdict
+		if one.StartTime != nil {
+			started = one.StartTime.UTC().Format(time.DateTime)
+		}
+		if !one.Counted {
+			verdict += ": not counted"
+		}
+		runs = append(runs, []string{printable(one.Run), started, verdict})
+	}
+	p.columns(leftLast(runs), 3)
+}
+
+func (p *page) repeatedFigures(r *Repeats) {
+	figures := [][]string{{"PHASE", "FIGURE", "MEAN", "95 % ±", "DEVIATION", "CV", "LOWEST", "HIGHEST", "RUNS"}}
+	targets := map[string]bool{}
+	for i := range r.Figures {
+		targets[r.Figures[i].Target] = true
+	}
+	for i := range r.Figures {
+		figures = append(figures, repeatedRow(&r.Figures[i], len(targets) > 1))
+	}
+	p.columns(figures, 2)
+	p.line("95 % ± is half of the 95 % confidence interval of the mean (Student's t), which assumes independent runs. DEVIATION is the standard deviation "+
+		"between runs, and CV its share of the mean. RUNS counts the runs with the figure. Percentiles are those of single runs: their mean is no percentile of all operations.")
+}
+
+func repeatedRow(f *compare.RepeatedFigure, named bool) []string {
+	phase := printable(f.Phase)
+	if named {
+		phase += "/" + printable(f.Target)
+	}
+	show := func(value float64) string { return figureValue(f.Figure, f.Operation, int64(math.Round(value))) }
+	interval, deviation, share := absent, absent, absent
+	if f.Upper != nil {
+		interval = show(*f.Upper - f.Mean)
+	}
+	if f.StandardDeviation != nil {
+		deviation = show(*f.StandardDeviation)
+	}
+	if f.CoefficientOfVariation != nil {
+		share = measure.FormatShare(*f.CoefficientOfVariation)
+	}
+	name := figureText(&v1alpha1.FigureComparison{Figure: f.Figure, Operation: f.Operation})
+	return []string{phase, name, show(f.Mean), interval, deviation, share, show(float64(f.Minimum)), show(float64(f.Maximum)), strconv.Itoa(len(f.Values))}
+}

@@ -1,0 +1,50 @@
+package local
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/storagebench/storagebench/internal/report"
+)
+
+// TestRepeatedRuns does a run twice, each with files of its own, and shows how much the two differ.
+func TestRepeatedRuns(t *testing.T) {
+	t.Parallel()
+	directory, saved := t.TempDir(), filepath.Join(t.TempDir(), "result.json")
+	got := Call(t, "run", "--local", "-f", Write(t), "--target", "data="+directory, "--repeat", "2", "-o", "json", "--save", saved)
+	Empty(t, directory)
+	for _, text := range []string{"usual: 2 clients per target", "2 runs", "each run writes 16.78 MB to lay out data", "run 1 of 2: usual-", "run 2 of 2: usual-"} {
+		if !strings.Contains(got.Stderr, text) {
+			t.Errorf("it does not say %q:\n%s", text, got.Stderr)
+		}
+	}
+	var all []report.Document
+	for _, name := range []string{"-1.json", "-2.json"} {
+		file, err := os.Open(strings.TrimSuffix(saved, ".json") + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		document, err := report.Read(file)
+		if err != nil || file.Close() != nil {
+			t.Fatal(err)
+		}
+		all = append(all, document)
+	}
+	if all[0].RunUID == all[1].RunUID || all[0].Spec.Hash != all[1].Spec.Hash {
+		t.Errorf("they are no two runs of one specification: %s, %s", all[0].Run, all[1].Run)
+	}
+	want, err := report.NewRepeats(all)
+	if err != nil {
+		t.Skipf("the machine was too busy for two valid runs: %v", err)
+	}
+	var shown report.Repeats
+	if err := json.Unmarshal([]byte(got.Stdout), &shown); err != nil || len(shown.Runs) != 2 || len(shown.Figures) != len(want.Figures) || len(shown.Figures) == 0 {
+		t.Errorf("the variance is %v\n%s", err, got.Stdout)
+	}
+	if got.Code == report.ExitFailed || got.Code == report.ExitInvalid {
+		t.Errorf("exit code %d", got.Code)
+	}
+}
