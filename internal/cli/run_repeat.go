@@ -84,7 +84,7 @@ func (r *repetitions) present(streams Streams, options runOptions) error {
 	}
 	made, err := report.NewRepeats(r.documents)
 	if err != nil {
-		if shown := show(streams, options.output, r.documents[len(r.documents)-1]); shown != nil {
+		if shown := show(streams, options.output, options.verbose, r.documents[len(r.documents)-1]); shown != nil {
 			return shown
 		}
 		_, _ = fmt.Fprintf(streams.Err, "%v\n", err)

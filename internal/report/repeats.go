@@ -74,7 +74,7 @@ func RepeatsText(w io.Writer, r Repeats) error {
 	for _, s := range r.sections() {
 		t.section(s)
 	}
-	return writeVariance(w, strings.TrimLeft(t.String(), "\n"))
+	return writeVariance(w, printable(r.title())+"\n"+t.String())
 }
 
 // RepeatsMarkdown writes the variance as Markdown.
@@ -107,8 +107,8 @@ func (r *Repeats) title() string {
 // sections returns the content: the runs, and the figures over them.
 func (r *Repeats) sections() []section {
 	return []section{
-		{ID: "runs", Title: printable(r.title()), named: true, parts: partsOf(func(p *page) { p.repeatedRuns(r) })},
-		{ID: "variance", Title: "Variance", parts: partsOf(func(p *page) { p.repeatedFigures(r) })},
+		{ID: "runs", Title: "Runs", parts: partsOf(func(p *page) { p.repeatedRuns(r) })},
+		{ID: "phases", Title: "Phases", parts: partsOf(func(p *page) { p.repeatedFigures(r) })},
 	}
 }
 
