@@ -11,6 +11,8 @@ import (
 
 	"google.golang.org/grpc/status"
 
+	"github.com/storagebench/storagebench/internal/agent/agenttest"
+	"github.com/storagebench/storagebench/internal/agent/tool"
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/process"
@@ -59,7 +61,7 @@ for i in 1 2 3 4 5 6 7 8 9 10; do dd if=/dev/zero of=c$i bs=64k count=16 2>/dev/
 		t.Fatalf("got %v", ended)
 	}
 	const want = 40 * mib
-	calls := countedBy(t, ended, sourceCalls)
+	calls := countedBy(t, ended, "Calls")
 	if calls.GetWriteBytes() < want || calls.GetWriteBytes() > want+shellNoise || calls.GetReadBytes() < want || calls.GetReadBytes() > want+2*mib {
 		t.Errorf("%v, want %d bytes each way", calls, want)
 	}
@@ -103,7 +105,7 @@ exec setpriv --reuid=65532 --regid=65532 --clear-groups --inh-caps=-all "$0/agen
 	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
 		t.Fatalf("got %v %s", ended, r.said)
 	}
-	if calls := countedBy(t, ended, sourceCalls); calls.GetWriteBytes() < 10*mib || calls.GetWriteBytes() > 10*mib+shellNoise {
+	if calls := countedBy(t, ended, "Calls"); calls.GetWriteBytes() < 10*mib || calls.GetWriteBytes() > 10*mib+shellNoise {
 		t.Errorf("%v, want %d bytes written", calls, 10*mib)
 	}
 	if found := notices(ended, records); len(found) > 0 {
@@ -118,11 +120,11 @@ func TestCommandCountsStorage(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
 	ended, _ := r.run(script("write", "dd if=/dev/zero of=a bs=1M count=20 2>/dev/null; rm -f a; dd if=/dev/zero of=b bs=1M count=10 2>/dev/null"), noLimit)
-	if !slices.ContainsFunc(ended.GetCommand().GetSources(), func(s *agentapi.ByteSource) bool { return s.GetSource() == sourceStorage }) {
+	if !slices.ContainsFunc(ended.GetCommand().GetSources(), func(s *agentapi.ByteSource) bool { return s.GetSource() == "Storage" }) {
 		t.Skip("the file system of the temporary folder has no device")
 	}
 	// What was removed before it went anywhere may have been written, or not.
-	if storage := countedBy(t, ended, sourceStorage); storage.GetWriteBytes() < 10*mib || storage.GetWriteBytes() > 31*mib {
+	if storage := countedBy(t, ended, "Storage"); storage.GetWriteBytes() < 10*mib || storage.GetWriteBytes() > 31*mib {
 		t.Errorf("%v, want 10 to 30 MiB written", storage)
 	}
 }
@@ -139,11 +141,11 @@ func TestCommandEnds(t *testing.T) {
 		code            int32
 	}{
 		{"well", "exit 0", nil, agentapi.Outcome_OUTCOME_COMPLETE, "", "", 0},
-		{"with a code", "echo first; echo 'zip error: Nothing to do!' >&2; exit 12", nil, agentapi.Outcome_OUTCOME_FAILED, reasonCommand,
+		{"with a code", "echo first; echo 'zip error: Nothing to do!' >&2; exit 12", nil, agentapi.Outcome_OUTCOME_FAILED, "CommandFailed",
 			"sh ended with exit code 12: zip error: Nothing to do!", 12},
 		{"with a code that counts", "exit 12", []int32{0, 12}, agentapi.Outcome_OUTCOME_COMPLETE, "", "", 12},
-		{"with 0 that does not", "exit 0", []int32{12}, agentapi.Outcome_OUTCOME_FAILED, reasonCommand, "sh ended with exit code 0", 0},
-		{"by a signal", "kill -SEGV $$", nil, agentapi.Outcome_OUTCOME_FAILED, reasonCommand, "sh was killed by signal 11 (segmentation fault)", 139},
+		{"with 0 that does not", "exit 0", []int32{12}, agentapi.Outcome_OUTCOME_FAILED, "CommandFailed", "sh ended with exit code 0", 0},
+		{"by a signal", "kill -SEGV $$", nil, agentapi.Outcome_OUTCOME_FAILED, "CommandFailed", "sh was killed by signal 11 (segmentation fault)", 139},
 		{"on a full disk", "echo 'write error: No space left on device' >&2; exit 1", nil, agentapi.Outcome_OUTCOME_FAILED, "NoSpace",
 			"sh ended with exit code 1: write error: No space left on device", 1},
 	} {
@@ -159,7 +161,7 @@ func TestCommandEnds(t *testing.T) {
 // TestCommandIsStopped: it is asked to end, killed where it does not, and all that it has started with it.
 func TestCommandIsStopped(t *testing.T) {
 	t.Parallel()
-	r := serve(t, func(a *Agent) { a.timeouts.mpi = 500 * time.Millisecond })
+	r := serve(t, func(a *Agent) { a.env.Timeouts.Terminate = 500 * time.Millisecond })
 	for i, c := range []struct {
 		text   string
 		sleeps int
@@ -172,12 +174,12 @@ func TestCommandIsStopped(t *testing.T) {
 		r.load(script(id, text))
 		r.start(id, noLimit)
 		r.agent.mu.Lock()
-		run, _ := r.agent.live.tool.(*commandRun)
+		run, _ := r.agent.live.load.(interface{ PID() int })
 		r.agent.mu.Unlock()
 		var below []process.Process
 		eventually(t, "the program does not start what it has to", func() bool {
 			var err error
-			below, err = process.Descendants(run.handle.PID())
+			below, err = process.Descendants(run.PID())
 			must(t, err)
 			sleeps := 0
 			for _, one := range below {
@@ -193,7 +195,7 @@ func TestCommandIsStopped(t *testing.T) {
 		if ended.GetOutcome() != agentapi.Outcome_OUTCOME_STOPPED || ended.GetMessage() != "the user cancelled" || !ended.GetCommand().GetCutShort() {
 			t.Errorf("%q: %v", text, ended)
 		}
-		if got := countedBy(t, ended, sourceCalls); i == 0 && (got.GetWriteBytes() < 3*mib || got.GetWriteBytes() > 3*mib+shellNoise) {
+		if got := countedBy(t, ended, "Calls"); i == 0 && (got.GetWriteBytes() < 3*mib || got.GetWriteBytes() > 3*mib+shellNoise) {
 			t.Errorf("%q: what it did before does not count: %v", text, got)
 		}
 		for _, one := range below {
@@ -208,9 +210,9 @@ func TestCommandIsStopped(t *testing.T) {
 func TestCommandDeadline(t *testing.T) {
 	t.Parallel()
 	// The clock stands still: however late the order comes, its deadline is ahead.
-	clock := &setClock{}
-	clock.at(time.Now().UnixMilli(), 0)
-	r := serve(t, func(a *Agent) { a.clock, a.timeouts.mpi = clock, 500*time.Millisecond })
+	clock := &agenttest.Clock{}
+	clock.Set(time.Now().UnixMilli(), 0)
+	r := serve(t, func(a *Agent) { a.env.Clock, a.env.Timeouts.Terminate = clock, 500*time.Millisecond })
 	ended, _ := r.run(script("long", "sleep 1000"), time.Millisecond)
 	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_STOPPED || !strings.Contains(ended.GetMessage(), "its phase") || !ended.GetCommand().GetCutShort() {
 		t.Errorf("got %v", ended)
@@ -219,7 +221,7 @@ func TestCommandDeadline(t *testing.T) {
 	load := script("setup", "")
 	load.GetCommand().Setup, load.GetCommand().Command = []string{"sleep", "1000"}, nil
 	ended, _ = r.run(load, time.Millisecond)
-	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || ended.GetReason() != reasonDeadline {
+	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || ended.GetReason() != tool.ReasonDeadline {
 		t.Errorf("got %v", ended)
 	}
 }
@@ -235,7 +237,7 @@ func TestCommandThatLeavesProcesses(t *testing.T) {
 	if said := notices(ended, records)["ToolMessages"]; !strings.Contains(said, "sleep") {
 		t.Errorf("notices %v", notices(ended, records))
 	}
-	if got := countedBy(t, ended, sourceCalls); got.GetWriteBytes() < 5*mib || got.GetWriteBytes() > 5*mib+shellNoise {
+	if got := countedBy(t, ended, "Calls"); got.GetWriteBytes() < 5*mib || got.GetWriteBytes() > 5*mib+shellNoise {
 		t.Errorf("%v", got)
 	}
 }
@@ -274,7 +276,7 @@ except ChildProcessError: pass # it has ended, and nobody is told of it
 	})
 	must(t, os.WriteFile(filepath.Join(r.directory, dataPath, "seen"), nil, 0o600))
 	ended, records := r.finished("blind")
-	if got := countedBy(t, ended, sourceCalls); got.GetWriteBytes() < 20*mib {
+	if got := countedBy(t, ended, "Calls"); got.GetWriteBytes() < 20*mib {
 		t.Errorf("%v", got)
 	}
 	if notices(ended, records)["BytesUncertain"] == "" {
@@ -301,7 +303,7 @@ func TestCommandWords(t *testing.T) {
 			t.Errorf("its environment has no %s: %q", name, ended.GetToolMessages())
 		}
 	}
-	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), commandPattern+"*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "storagebench-command-"+"*")); len(left) > 0 {
 		// Of other tests, perhaps, that run beside it; not of one that has ended.
 		t.Logf("scratch directories: %v", left)
 	}
@@ -312,7 +314,7 @@ func TestCommandHostileOutput(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
 	ended, _ := r.run(script("noise", "head -c 30000000 /dev/urandom; head -c 3000000 /dev/urandom >&2; printf 'left 1\\nended 0 0\\n'; exit 3"), noLimit)
-	if ended.GetReason() != reasonCommand || len(ended.GetToolMessages()) > 4*stderrBytes || len(ended.GetMessage()) > 1000 || ended.GetCommand().GetExitCode() != 3 {
+	if ended.GetReason() != "CommandFailed" || len(ended.GetToolMessages()) > 4*tool.MessageBytes || len(ended.GetMessage()) > 1000 || ended.GetCommand().GetExitCode() != 3 {
 		t.Errorf("got %d bytes of output, %q", len(ended.GetToolMessages()), ended.GetMessage())
 	}
 }
@@ -344,7 +346,7 @@ func TestCommandRefused(t *testing.T) {
 	}
 	// A path that is no program is found out when it is started.
 	ended, _ = r.run(commandRequest("file", "/etc/hostname"), noLimit)
-	if ended.GetReason() != reasonCommand || !strings.Contains(ended.GetMessage(), "could not be started") {
+	if ended.GetReason() != "CommandFailed" || !strings.Contains(ended.GetMessage(), "could not be started") {
 		t.Errorf("got %v", ended)
 	}
 }
@@ -357,7 +359,7 @@ func TestCommandSetupAgain(t *testing.T) {
 	load.GetCommand().Setup = []string{"sh", "-c", "echo one > list"}
 	load.Step.Attempt = 2
 	r.load(load)
-	now := r.agent.clock.Monotonic()
+	now := r.agent.env.Clock.Monotonic()
 	_, err := r.Start(t.Context(), &agentapi.StartRequest{Epoch: 1, Step: load.GetStep(), AtNanoseconds: now, DeadlineNanoseconds: now + int64(noLimit)})
 	must(t, err)
 	if ended, _ := r.finished("zip"); ended.GetToolMessages() != "one\n" {
@@ -389,11 +391,11 @@ func TestCommandDiscarded(t *testing.T) {
 // A setup that runs again has a deadline, although its step has none yet.
 func TestCommandSetupAgainHasADeadline(t *testing.T) {
 	t.Parallel()
-	r := serve(t, func(a *Agent) { a.timeouts.mpi = 500 * time.Millisecond })
+	r := serve(t, func(a *Agent) { a.env.Timeouts.Terminate = 500 * time.Millisecond })
 	load := script("zip", "true")
 	load.GetCommand().Setup = []string{"sleep", "1000"}
 	load.Step.Attempt, load.LoadTimeoutNanoseconds = 2, 1
-	if _, err := r.Load(t.Context(), load); reasonIn(err) != reasonDeadline || !strings.Contains(err.Error(), "the setup, sleep,") {
+	if _, err := r.Load(t.Context(), load); reasonIn(err) != tool.ReasonDeadline || !strings.Contains(err.Error(), "the setup, sleep,") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/storagebench/storagebench/internal/agent/tool"
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/identity"
 	"github.com/storagebench/storagebench/test/hang"
@@ -75,7 +76,7 @@ func mustOperator(t *testing.T) identity.Bundle {
 // Whatever a path or a request contains, what leaves the agent can be shown, and keeps its reason.
 func TestTextsThatLeaveArePrintable(t *testing.T) {
 	t.Parallel()
-	r := serve(t, func(a *Agent) { a.config.Volumes[0].Path = "/none/\xff\x1b[31m\u202e" })
+	r := serve(t, func(a *Agent) { a.env.Config.Volumes[0].Path = "/none/\xff\x1b[31m\u202e" })
 	good := func(what, text string) {
 		t.Helper()
 		if text == "" || !utf8.ValidString(text) || strings.ContainsAny(text, "\x1b\u202e") {
@@ -83,7 +84,7 @@ func TestTextsThatLeaveArePrintable(t *testing.T) {
 		}
 	}
 	_, err := r.Load(t.Context(), request("a", quickWrite))
-	if reasonIn(err) != ReasonMissing {
+	if reasonIn(err) != tool.ReasonMissing {
 		t.Errorf("its reason is lost: %v", err)
 	}
 	good("refusal", status.Convert(err).Message())

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/storagebench/storagebench/internal/agent/tool"
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
@@ -76,7 +77,7 @@ func (s *separate) waits() {
 	for {
 		record, err := stream.Recv()
 		must(s.t, err)
-		if record.GetNotice().GetWarning() == noticeHeld {
+		if record.GetNotice().GetWarning() == "DirectoryHeld" {
 			return
 		}
 	}
@@ -108,10 +109,12 @@ func TestReplacementRefusedBesideTheOldAgent(t *testing.T) {
 	t.Parallel()
 	old := serve(t, nil)
 	old.load(request("a", endlessWrite))
-	impatient := func(a *Agent) { a.timeouts.held, a.timeouts.heldAtEnd = 300*time.Millisecond, 300*time.Millisecond }
+	impatient := func(a *Agent) {
+		a.env.Timeouts.Held, a.env.Timeouts.HeldAtEnd = 300*time.Millisecond, 300*time.Millisecond
+	}
 	replacement := serveAt(t, old.directory, impatient)
 	_, err := replacement.Load(t.Context(), layOut("b"))
-	if reasonIn(err) != ReasonHeld || !strings.Contains(err.Error(), "holder-0.json") || !strings.Contains(err.Error(), `of run "run"`) {
+	if reasonIn(err) != tool.ReasonHeld || !strings.Contains(err.Error(), "holder-0.json") || !strings.Contains(err.Error(), `of run "run"`) {
 		t.Errorf("got %v", err)
 	}
 	answer := replacement.finish(true)
@@ -134,7 +137,7 @@ func TestOldAgentLeavesWhatAnotherHasTaken(t *testing.T) {
 	old.run(layOut("a"), noLimit)
 	mark := filepath.Join(old.directory, filepath.Dir(dataPath), "holder-0.json")
 	must(t, os.WriteFile(mark, []byte(`{"schemaVersion":1,"instance":"new","run":"run","runUID":"run-1","host":"other-pod"}`), 0o600))
-	if _, err := old.Load(t.Context(), layOut("b")); reasonIn(err) != ReasonHeld || !strings.Contains(err.Error(), "other-pod") {
+	if _, err := old.Load(t.Context(), layOut("b")); reasonIn(err) != tool.ReasonHeld || !strings.Contains(err.Error(), "other-pod") {
 		t.Errorf("got %v", err)
 	}
 	answer := old.finish(true)
@@ -153,7 +156,7 @@ func TestReplacedAgentWithoutADirectoryRemovesNothing(t *testing.T) {
 	directory := mountStore(t, "noLocks: true\n").directory
 	successor := serveAt(t, directory, nil)
 	successor.run(layOut("a"), noLimit)
-	quick := func(a *Agent) { a.timeouts.heldAtEnd = 300 * time.Millisecond }
+	quick := func(a *Agent) { a.env.Timeouts.HeldAtEnd = 300 * time.Millisecond }
 	old := serveAt(t, directory, quick)
 	if said := old.agent.Abandon("it was told to end"); !strings.Contains(said, "in use by another agent") {
 		t.Errorf("it says %q", said)

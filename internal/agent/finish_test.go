@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/storagebench/storagebench/internal/agent/volumes"
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/process"
 )
@@ -129,8 +130,8 @@ func TestFinishKillsWhatDoesNotStop(t *testing.T) {
 	t.Parallel()
 	begun := filepath.Join(t.TempDir(), "begun")
 	r := serve(t, func(a *Agent) {
-		a.config.FioPath = executable(t, fioVersion+"trap '' INT; cat >/dev/null; touch "+begun+"; while :; do sleep 0.1; done\n")
-		a.timeouts.finish = 500 * time.Millisecond
+		a.env.Config.FioPath = executable(t, fioVersion+"trap '' INT; cat >/dev/null; touch "+begun+"; while :; do sleep 0.1; done\n")
+		a.env.Timeouts.Finish = 500 * time.Millisecond
 	})
 	r.load(request("a", "x"))
 	r.start("a", noLimit)
@@ -138,7 +139,7 @@ func TestFinishKillsWhatDoesNotStop(t *testing.T) {
 		_, err := os.Stat(begun)
 		return err == nil
 	})
-	pid := r.tool().handle.PID()
+	pid := r.tool().PID()
 	if answer := r.finish(true); !answer.GetDataRemoved() {
 		t.Errorf("got %v", answer)
 	}
@@ -155,8 +156,8 @@ func TestToolLeavesSomethingThatHoldsItsOutput(t *testing.T) {
 	t.Parallel()
 	pids := filepath.Join(t.TempDir(), "pid")
 	r := serve(t, func(a *Agent) {
-		a.config.FioPath = executable(t, fioVersion+"cat >/dev/null; [ -s "+pids+" ] && exit; env -i PATH=$PATH setsid sh -c 'echo $$ >"+pids+"; exec sleep 1000' & \nuntil [ -s "+pids+" ]; do sleep 0.05; done; exit 3\n")
-		a.timeouts.gone = time.Second
+		a.env.Config.FioPath = executable(t, fioVersion+"cat >/dev/null; [ -s "+pids+" ] && exit; env -i PATH=$PATH setsid sh -c 'echo $$ >"+pids+"; exec sleep 1000' & \nuntil [ -s "+pids+" ]; do sleep 0.05; done; exit 3\n")
+		a.env.Timeouts.Gone = time.Second
 	})
 	r.load(request("a", "x"))
 	r.start("a", noLimit)
@@ -194,7 +195,7 @@ func TestOrphan(t *testing.T) {
 		}
 		staysFor(timeout, "it has just begun")
 		live := newStep(a, request("a", ""))
-		live.order.deadline = a.clock.Monotonic() + int64(time.Minute)
+		live.order.deadline = a.env.Clock.Monotonic() + int64(time.Minute)
 		a.mu.Lock()
 		a.live = live
 		a.mu.Unlock()
@@ -229,7 +230,7 @@ func TestDescribe(t *testing.T) {
 	if host.GetCpus() < 1 || host.GetMemoryBytes() < 1<<20 || host.GetBootId() == "" || host.GetKernel() == "" {
 		t.Errorf("host %v", host)
 	}
-	r.agent.config.FioPath = "/nonexistent"
+	r.agent.env.Config.FioPath = "/nonexistent"
 	if again, err := r.Describe(t.Context(), &agentapi.DescribeRequest{Epoch: 1}); err != nil || again.GetTools()[0].GetProblem() != "" {
 		t.Errorf("asked again: %v, %v", again, err)
 	}
@@ -242,9 +243,9 @@ func TestDescribe(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := serve(t, func(a *Agent) {
-				a.config.FioPath = "/nonexistent/fio"
+				a.env.Config.FioPath = "/nonexistent/fio"
 				if fio != "" {
-					a.config.FioPath = executable(t, fio)
+					a.env.Config.FioPath = executable(t, fio)
 				}
 			})
 			answer, err := r.Describe(t.Context(), &agentapi.DescribeRequest{Epoch: 1})
@@ -260,7 +261,7 @@ func TestDescribe(t *testing.T) {
 func TestNoDescriptorLeaks(t *testing.T) {
 	r := serve(t, nil)
 	once := func() {
-		id := itoa(int(r.agent.clock.Monotonic()))
+		id := itoa(int(r.agent.env.Clock.Monotonic()))
 		load := request(id, endlessWrite)
 		r.load(load)
 		if _, err := r.Stop(t.Context(), &agentapi.StopRequest{Epoch: 1}); err != nil {
@@ -281,7 +282,7 @@ func TestNoDescriptorLeaks(t *testing.T) {
 	r.spare()
 	// What reads the output of a tool that is gone may just be ending.
 	eventually(t, "more files are open after some steps than after the first", func() bool { return openFiles(t) <= before })
-	r.agent.finish(removal{}, "the test is over")
+	r.agent.finish(volumes.Removal{}, "the test is over")
 	if below, err := process.Descendants(os.Getpid()); err != nil || len(below) > 0 {
 		t.Errorf("processes are left: %v, %v", below, err)
 	}

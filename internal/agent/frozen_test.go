@@ -39,7 +39,7 @@ func TestFileSystemThatDoesNotAnswer(t *testing.T) {
 		must(t, err)
 		defer func() { _ = root.Close() }()
 		r := serveAt(t, directory, func(a *Agent) {
-			a.timeouts.gone, a.timeouts.remove, a.timeouts.look = time.Second, time.Second, 20*time.Millisecond
+			a.env.Timeouts.Gone, a.env.Timeouts.Remove, a.env.Timeouts.Look = time.Second, time.Second, 20*time.Millisecond
 		})
 		load := request("a", endlessWrite)
 		load.StallTimeoutNanoseconds = int64(2 * time.Second)

@@ -201,7 +201,7 @@ func tryRun(r *rig, load *agentapi.LoadRequest) (*agentapi.Ended, []*agentapi.Re
 		r.t.Error(err)
 		return nil, nil
 	}
-	now := r.agent.clock.Monotonic()
+	now := r.agent.env.Clock.Monotonic()
 	_, err := r.Start(ctx, &agentapi.StartRequest{Epoch: 1, Step: load.GetStep(), AtNanoseconds: now, DeadlineNanoseconds: now + int64(noLimit)})
 	if err != nil {
 		r.t.Error(err)

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/storagebench/storagebench/internal/agent/volumes"
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/process"
 )
@@ -36,7 +37,7 @@ func (r *rig) laysOut(load *agentapi.LoadRequest) (wrote bool) {
 		r.t.Fatalf("got %v", ended)
 	}
 	bytes, _ := sums(ended.GetOperations())
-	message, reused := notices(ended, records)[noticeReused]
+	message, reused := notices(ended, records)[volumes.NoticeReused]
 	if wrote = bytes == 1<<20; wrote == reused {
 		r.t.Fatalf("it wrote %d bytes, and says %q", bytes, message)
 	}
@@ -175,7 +176,7 @@ func TestReusedLayoutWaitsForItsStart(t *testing.T) {
 	r.dropSpare()
 	r.laysOut(lays("again", "abc"))
 	r.spare() // For the step after it.
-	r.agent.config.FioPath = "/nonexistent/fio"
+	r.agent.env.Config.FioPath = "/nonexistent/fio"
 	r.load(lays("b", "abc"))
 	r.load(lays("b", "abc"))
 	r.stopped("b")

@@ -18,7 +18,7 @@ func TestOldLeaderIsRefused(t *testing.T) {
 	r.load(request("a", endlessWrite))
 	_, err := r.Describe(t.Context(), &agentapi.DescribeRequest{Epoch: 7})
 	must(t, err)
-	now := r.agent.clock.Monotonic()
+	now := r.agent.env.Clock.Monotonic()
 	commands := map[string]func(context.Context) error{
 		"Describe": func(ctx context.Context) error {
 			_, err := r.Describe(ctx, &agentapi.DescribeRequest{Epoch: 6})

@@ -189,3 +189,17 @@ func appendMinute(t *testing.T, log *Log, step *agentapi.StepKey, end int64) {
 		t.Fatal(err)
 	}
 }
+
+// What a tool says may be no text at all; the log takes it all the same.
+func TestRecordsHoldAnyBytes(t *testing.T) {
+	t.Parallel()
+	s := newStep(New(Config{}, SystemClock{}), request("a", ""))
+	s.forTool().Notice("ToolMessages", "%s", "\xff\xfe")
+	s.write(&agentapi.Record{Entry: &agentapi.Record_Ended{Ended: &agentapi.Ended{
+		Message: "\xc3", ToolMessages: "a\x80b", ToolVersion: "\xff", Notices: []*agentapi.Notice{{Message: "\xff"}}}}})
+	records, err := s.agent.log.After(0).Next()
+	must(t, err)
+	if len(records) != 2 || records[1].GetEnded().GetToolMessages() != "a\uFFFDb" {
+		t.Errorf("got %v", records)
+	}
+}

@@ -19,6 +19,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
+	"github.com/storagebench/storagebench/internal/agent/fio"
+	"github.com/storagebench/storagebench/internal/agent/volumes"
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/identity"
 	"github.com/storagebench/storagebench/internal/process"
@@ -30,15 +32,8 @@ var scratch string
 
 func TestMain(m *testing.M) {
 	// MPI calls the program of client 0's agent, which in these tests is this one.
-	if len(os.Args) > 1 && os.Args[1] == "launch" {
-		os.Exit(LaunchCommand(os.Args[2:], os.Stdout, os.Stderr))
-	}
-	if len(os.Args) > 1 && os.Args[1] == "rank" {
-		fmt.Fprintln(os.Stderr, Rank(os.Args[2:]))
-		os.Exit(1)
-	}
-	if len(os.Args) > 1 && os.Args[1] == "tend" {
-		os.Exit(Tend(os.Args[2:]))
+	if code, called := Subcommand(os.Args[1:], os.Stdout, os.Stderr); called {
+		os.Exit(code)
 	}
 	if len(os.Args) > 1 && (strings.HasPrefix(os.Args[1], "--config=") || strings.HasPrefix(os.Args[1], "--install=")) {
 		os.Exit(asProgram(os.Args[1:]))
@@ -82,7 +77,7 @@ const noLimit = time.Hour
 // asProgram is the agent in a process of its own. Unlike the real one it takes an order to start however late it comes, so
 // that a busy machine makes no difference.
 func asProgram(arguments []string) int {
-	defaultTimeouts.late = hang.Guard
+	defaultTimeouts.Late = hang.Guard
 	var files Files
 	flags := flag.NewFlagSet("agent", flag.ContinueOnError)
 	flags.StringVar(&files.Config, "config", "", "")
@@ -152,7 +147,7 @@ func serveAt(t *testing.T, directory string, change func(*Agent)) *rig {
 	t.Helper()
 	config := configuration(t, directory)
 	served := New(config, SystemClock{})
-	served.timeouts.late = hang.Guard
+	served.env.Timeouts.Late = hang.Guard
 	if change != nil {
 		change(served)
 	}
@@ -163,7 +158,7 @@ func serveAt(t *testing.T, directory string, change func(*Agent)) *rig {
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	t.Cleanup(func() {
-		served.finish(removal{}, "the test is over")
+		served.finish(volumes.Removal{}, "the test is over")
 		server.Stop()
 		must(t, <-failed)
 	})
@@ -223,7 +218,7 @@ func (r *rig) load(request *agentapi.LoadRequest) {
 // start releases a step now, with a deadline.
 func (r *rig) start(id string, limit time.Duration) {
 	r.t.Helper()
-	at := r.agent.clock.Monotonic()
+	at := r.agent.env.Clock.Monotonic()
 	_, err := r.Start(r.t.Context(), &agentapi.StartRequest{
 		Epoch: 1, Step: key(id), AtNanoseconds: at, DeadlineNanoseconds: at + int64(limit)})
 	must(r.t, err)
@@ -260,48 +255,58 @@ func (r *rig) run(request *agentapi.LoadRequest, limit time.Duration) (*agentapi
 	return r.finished(request.GetStep().GetId())
 }
 
+// runningFio is a load of fio's.
+type runningFio interface {
+	PID() int
+	Documents() int64
+}
+
 // tool is the live step's fio.
-func (r *rig) tool() *fioRun {
+func (r *rig) tool() runningFio {
 	r.t.Helper()
 	r.agent.mu.Lock()
 	defer r.agent.mu.Unlock()
 	if r.agent.live == nil {
 		r.t.Fatal("no step is live")
 	}
-	run, ok := r.agent.live.tool.(*fioRun)
+	run, ok := r.agent.live.load.(runningFio)
 	if !ok {
-		r.t.Fatalf("the live step's tool is %T", r.agent.live.tool)
+		r.t.Fatalf("the live step's tool is %T", r.agent.live.load)
 	}
 	return run
 }
 
-// spare waits for the fio that waits for the next step, and gives it.
-func (r *rig) spare() *waitingFio {
+// fio is the agent's tool.
+func (r *rig) fio() *fio.Tool {
 	r.t.Helper()
-	var spare *waitingFio
+	found, ok := r.agent.tools.fio.(*fio.Tool)
+	if !ok {
+		r.t.Fatalf("fio is run by %T", r.agent.tools.fio)
+	}
+	return found
+}
+
+// spare waits for the fio that waits for the next step, and gives its PID.
+func (r *rig) spare() (pid int) {
+	r.t.Helper()
 	eventually(r.t, "there is no spare fio", func() bool {
-		r.agent.spare.mu.Lock()
-		defer r.agent.spare.mu.Unlock()
-		spare = r.agent.spare.waiting
-		return spare != nil
+		pid = r.fio().SparePID()
+		return pid != 0
 	})
-	return spare
+	return pid
 }
 
 // dropSpare ends it.
 func (r *rig) dropSpare() {
 	r.t.Helper()
-	spare := r.spare()
-	r.agent.spare.mu.Lock()
-	r.agent.spare.waiting = nil
-	r.agent.spare.mu.Unlock()
-	spare.discard()
+	r.spare()
+	r.fio().EndSpare()
 }
 
 // jobs waits until fio has so many running jobs.
 func (r *rig) jobs(want int) []process.Worker {
 	r.t.Helper()
-	pid := r.tool().handle.PID()
+	pid := r.tool().PID()
 	var workers []process.Worker
 	eventually(r.t, "fio's jobs do not run", func() bool {
 		workers, _ = process.Workers(pid)

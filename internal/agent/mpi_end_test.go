@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/storagebench/storagebench/internal/agent/tool"
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/identity"
 	"github.com/storagebench/storagebench/internal/measure"
@@ -79,7 +80,7 @@ func (j *job) stopsLeaveNothing(id string, moment func()) *agentapi.Ended {
 	}
 	for client, one := range ended {
 		// A client may be stopped before its start.
-		if one.GetOutcome() != agentapi.Outcome_OUTCOME_STOPPED || one.GetReason() != reasonStopped || !strings.HasSuffix(one.GetMessage(), "enough") {
+		if one.GetOutcome() != agentapi.Outcome_OUTCOME_STOPPED || one.GetReason() != tool.ReasonStopped || !strings.HasSuffix(one.GetMessage(), "enough") {
 			j.t.Fatalf("%s, client %d: %v", id, client, one)
 		}
 	}
@@ -93,13 +94,8 @@ func (j *job) printed() {
 	eventually(j.t, "IOR has printed no repetition", func() bool {
 		first.mu.Lock()
 		defer first.mu.Unlock()
-		launcher, ok := first.live.tool.(*mpiLauncher)
-		if !ok {
-			return false
-		}
-		launcher.output.mu.Lock()
-		defer launcher.output.mu.Unlock()
-		return len(launcher.output.ends) > 0
+		launcher, ok := first.live.load.(interface{ Repetitions() int })
+		return ok && launcher.Repetitions() > 0
 	})
 }
 
@@ -109,7 +105,7 @@ func TestMPILostClient(t *testing.T) {
 	j := newJob(t, 2, 2)
 	lost := spawn(t, func(config *Config) {
 		*config = clientConfiguration(t, j.directory, 2, clientAddress(2))
-	}, "env", "PATH="+j.clients[0].agent.path)
+	}, "env", "PATH="+j.clients[0].agent.env.Path)
 	j.addresses = append(j.addresses, lost.address)
 	j.clients = append(j.clients, lost.rigAs(2))
 	j.begin("a", noLimit, limited, "ior", endless...)
@@ -137,12 +133,12 @@ func TestMPILostLauncher(t *testing.T) {
 	j.shared = false
 	member := j.clients[1]
 	// From a launcher that is there it would wait for word of the job's end for ever.
-	member.agent.timeouts.release = time.Hour
+	member.agent.env.Timeouts.Release = time.Hour
 	programs := t.TempDir()
 	for name, script := range map[string]string{"ior": "", "orted": "echo out; echo err >&2; setsid sleep 1000 & sleep 1000\n"} {
 		must(t, os.WriteFile(filepath.Join(programs, name), []byte("#!/bin/sh\n"+script), 0o700))
 	}
-	member.agent.path = programs + ":" + os.Getenv("PATH")
+	member.agent.env.Path = programs + ":" + os.Getenv("PATH")
 	member.load(j.request(1, "a", "ior"))
 	member.start("a", noLimit)
 	bundle, err := authority().Client("target", 0)
@@ -150,7 +146,7 @@ func TestMPILostLauncher(t *testing.T) {
 	launcher := agentapi.NewAgentClient(dialAs(t, bundle, identity.ClientOf(runUID, "target", 1), j.addresses[1]))
 	ctx, hangUp := context.WithCancel(t.Context())
 	defer hangUp()
-	stream, err := launcher.Launch(ctx, &agentapi.LaunchRequest{Step: key("a"), Command: fromHere()})
+	stream, err := launcher.Launch(ctx, &agentapi.LaunchRequest{Step: key("a"), Command: daemonOf("127.0.0.1")})
 	must(t, err)
 	var said string
 	for len(said) < len("out\nerr\n") {
@@ -205,7 +201,7 @@ func TestMPIDeadline(t *testing.T) {
 	ended, _ := j.end("a")
 	j.nothingLeftOf()
 	for client, one := range ended {
-		if one.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || one.GetReason() != reasonDeadline {
+		if one.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || one.GetReason() != tool.ReasonDeadline {
 			t.Errorf("client %d: %v", client, one)
 		}
 	}
@@ -250,20 +246,20 @@ func TestMPILoadRefuses(t *testing.T) {
 		if _, err := r.Load(t.Context(), load); status.Code(err) != codes.InvalidArgument {
 			t.Errorf("client %d: %v", client, err)
 		}
-		path := r.agent.path
-		r.agent.path = t.TempDir()
-		r.refused(j.request(client, "a", "ior"), ReasonTool, "ior is not in this image or on this machine", "IOR and mdtest need an image")
-		must(t, os.WriteFile(filepath.Join(r.agent.path, "ior"), nil, 0o700))
-		r.refused(j.request(client, "a", "ior"), ReasonTool, map[int]string{0: "mpirun is not in this image", 1: "the daemon of Open MPI, orted or prted"}[client])
-		r.agent.path = path
+		path := r.agent.env.Path
+		r.agent.env.Path = t.TempDir()
+		r.refused(j.request(client, "a", "ior"), tool.ReasonTool, "ior is not in this image or on this machine", "IOR and mdtest need an image")
+		must(t, os.WriteFile(filepath.Join(r.agent.env.Path, "ior"), nil, 0o700))
+		r.refused(j.request(client, "a", "ior"), tool.ReasonTool, map[int]string{0: "mpirun is not in this image", 1: "the daemon of Open MPI, orted or prted"}[client])
+		r.agent.env.Path = path
 	}
 	space := j.request(0, "a", "ior")
 	space.Dataset.NewBytes = 1 << 60
-	j.clients[0].refused(space, ReasonNoSpace)
+	j.clients[0].refused(space, tool.ReasonNoSpace)
 	reads := j.request(0, "a", "ior")
 	reads.Dataset.Reads = []*agentapi.DataFile{{Name: "data", Bytes: 1}}
-	j.clients[0].refused(reads, ReasonNotPrepared, "no phase has laid out")
-	if scratch, err := filepath.Glob(filepath.Join(os.TempDir(), scratchPattern+"*")); err != nil || len(scratch) > 0 {
+	j.clients[0].refused(reads, tool.ReasonNotPrepared, "no phase has laid out")
+	if scratch, err := filepath.Glob(filepath.Join(os.TempDir(), "storagebench-mpi-"+"*")); err != nil || len(scratch) > 0 {
 		t.Errorf("scratch directories stay: %v, %v", scratch, err)
 	}
 }

@@ -110,7 +110,7 @@ func TestMPIClientsOfOneHost(t *testing.T) {
 	j := place(t, 2)
 	path := mpiPath(t)
 	for client, listen := range []string{"127.0.0.1:0", "127.0.0.1:0", "127.0.1.2:0", "127.0.1.2:0"} {
-		j.serve(client, listen, func(a *Agent) { a.path, a.moreMPI = path, fakeHosts })
+		j.serve(client, listen, func(a *Agent) { a.env.Path, a.tools.mpi.Settings = path, fakeHosts })
 	}
 	j.begin("a", noLimit, oneWrite, "ior", "-a", "POSIX", "-t", "1m", "-b", "16m", "-F", "-w", "-o", "data")
 	ended, _ := j.end("a")
@@ -156,10 +156,10 @@ func TestDescribeTellsMPI(t *testing.T) {
 			t.Errorf("%s: %v", name, tool)
 		}
 	}
-	j.clients[0].agent.path = t.TempDir()
-	without := New(j.clients[0].agent.config, SystemClock{})
-	without.path = t.TempDir()
-	for _, tool := range without.describeTools(t.Context())[1:] {
+	j.clients[0].agent.env.Path = t.TempDir()
+	without := New(j.clients[0].agent.env.Config, SystemClock{})
+	without.env.Path = t.TempDir()
+	for _, tool := range without.tools.describe(t.Context())[1:] {
 		if !strings.Contains(tool.GetProblem(), "not in this image") {
 			t.Errorf("got %v", tool)
 		}
@@ -232,7 +232,7 @@ func TestMPIOnOneMachine(t *testing.T) {
 	j := place(t, 2)
 	path := mpiPath(t)
 	for client := range 2 {
-		j.serve(client, "127.0.0.1:0", func(a *Agent) { a.path = path })
+		j.serve(client, "127.0.0.1:0", func(a *Agent) { a.env.Path = path })
 	}
 	for _, api := range []string{"MPIIO"} {
 		j.begin(api, noLimit, oneWrite, "ior", "-a", api, "-t", "1m", "-b", "16m", "-w", "-o", "data")

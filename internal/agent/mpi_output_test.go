@@ -5,28 +5,8 @@ import (
 	"testing"
 
 	"github.com/storagebench/storagebench/internal/agentapi"
-	"github.com/storagebench/storagebench/internal/engine/ior"
 	"github.com/storagebench/storagebench/internal/measure"
 )
-
-// TestMPIOutputLeavesOutWhatIsExpected: files that are there already are what a step works on, in the words of every
-// version of IOR; all else that it warns of is told.
-func TestMPIOutputLeavesOutWhatIsExpected(t *testing.T) {
-	t.Parallel()
-	output := newMPIOutput(&mpiPart{tool: &agentapi.MpiTool{Program: "ior", Arguments: []string{"-w", "-s", "12"}}})
-	if output.ior.Segments != 12 {
-		t.Errorf("it reads %d segments", output.ior.Segments)
-	}
-	for text, expected := range map[string]bool{
-		`The file "ior.data.00000001" exists already and will be overwritten`: true, // 4.0.0, and later with -E
-		`The file "ior.data.00000001" exists already and will be deleted`:     true, // after 4.0.0
-		"inconsistent file size by different tasks":                           false,
-	} {
-		if got := output.isExpected(ior.Warning{Kind: ior.WarnToolMessages, Message: text}); got != expected {
-			t.Errorf("%q: expected %t, want %t", text, got, expected)
-		}
-	}
-}
 
 // TestMPIChecksOfWrites: reads that check what was written are seen, and IOR has no row of them. A step that reads too is
 // told so, and nothing else of bytes that do not agree; one that only writes has no reads in its figures.

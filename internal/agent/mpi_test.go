@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
+	"github.com/storagebench/storagebench/internal/agent/volumes"
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/identity"
 	"github.com/storagebench/storagebench/internal/measure"
@@ -80,7 +81,7 @@ func (j *job) withClients(clients int) *job {
 	j.t.Helper()
 	path := mpiPath(j.t)
 	for client := range clients {
-		j.serve(client, clientAddress(client), func(a *Agent) { a.path, a.moreMPI = path, fakeHosts })
+		j.serve(client, clientAddress(client), func(a *Agent) { a.env.Path, a.tools.mpi.Settings = path, fakeHosts })
 	}
 	return j
 }
@@ -99,7 +100,7 @@ func clientConfiguration(t *testing.T, directory string, client int, listen stri
 func (j *job) serve(client int, listen string, change func(*Agent)) {
 	j.t.Helper()
 	served := New(clientConfiguration(j.t, j.directory, client, listen), SystemClock{})
-	served.timeouts.late = hang.Guard
+	served.env.Timeouts.Late = hang.Guard
 	change(served)
 	server, err := served.newServer()
 	must(j.t, err)
@@ -108,7 +109,7 @@ func (j *job) serve(client int, listen string, change func(*Agent)) {
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	j.t.Cleanup(func() {
-		served.finish(removal{}, "the test is over")
+		served.finish(volumes.Removal{}, "the test is over")
 		server.Stop()
 		must(j.t, <-failed)
 	})
@@ -197,7 +198,7 @@ func mpiProcesses(t *testing.T, directory string) []string {
 	must(t, err)
 	for _, path := range processes {
 		environment, err := os.ReadFile(path + "/environ")
-		if err != nil || !strings.Contains(string(environment), rankDirectory+"="+directory) {
+		if err != nil || !strings.Contains(string(environment), "STORAGEBENCH_DIRECTORY"+"="+directory) {
 			continue
 		}
 		words, _ := os.ReadFile(path + "/cmdline")

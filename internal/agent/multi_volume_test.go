@@ -13,6 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/storagebench/storagebench/internal/agent/tool"
+	"github.com/storagebench/storagebench/internal/agent/volumes"
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
@@ -29,9 +31,9 @@ const spreadGlobal = "[global]\ngroup_reporting=1\nlat_percentiles=1\nfallocate=
 
 func onVolumes(directories ...string) func(*Agent) {
 	return func(a *Agent) {
-		a.config.Volumes = nil
+		a.env.Config.Volumes = nil
 		for i, directory := range directories {
-			a.config.Volumes = append(a.config.Volumes, VolumeConfig{Name: "v" + itoa(i), Path: directory})
+			a.env.Config.Volumes = append(a.env.Config.Volumes, VolumeConfig{Name: "v" + itoa(i), Path: directory})
 		}
 	}
 }
@@ -80,7 +82,7 @@ func TestVolumesShareTheLoadEvenly(t *testing.T) {
 	}
 	again := request("again", prepare.GetFio().GetJob())
 	again.Volume, again.MoreVolumes, again.Folders, again.Dataset = prepare.GetVolume(), prepare.GetMoreVolumes(), 2, prepare.GetDataset()
-	if ended, records := r.run(again, noLimit); notices(ended, records)[noticeReused] == "" {
+	if ended, records := r.run(again, noLimit); notices(ended, records)[volumes.NoticeReused] == "" {
 		t.Errorf("what was laid out is not used again: %v, %v", ended, notices(ended, records))
 	}
 	if answer := r.finish(true); !answer.GetDataRemoved() {
@@ -127,8 +129,8 @@ func loop(t *testing.T, bytes int64) (device, file string) {
 
 func onDevice(device string) func(*Agent) {
 	return func(a *Agent) {
-		a.config.Volumes = []VolumeConfig{{Name: "disk", Path: device, Device: true}}
-		a.timeouts.held = 300 * time.Millisecond
+		a.env.Config.Volumes = []VolumeConfig{{Name: "disk", Path: device, Device: true}}
+		a.env.Timeouts.Held = 300 * time.Millisecond
 	}
 }
 
@@ -164,7 +166,7 @@ func TestEmptyDevice(t *testing.T) {
 	if volume := described.GetVolumes()[0]; !volume.GetRaw() || volume.GetTotalBytes() != 32<<20 || volume.GetProblem() != "" {
 		t.Errorf("got %v", volume)
 	}
-	if _, err := r.Load(t.Context(), deviceRead("early")); reasonIn(err) != ReasonNotPrepared || !strings.Contains(err.Error(), "a prepare phase has laid out 0") {
+	if _, err := r.Load(t.Context(), deviceRead("early")); reasonIn(err) != tool.ReasonNotPrepared || !strings.Contains(err.Error(), "a prepare phase has laid out 0") {
 		t.Errorf("a read of what nobody wrote: %v", err)
 	}
 	if ended, _ := r.run(devicePrepare("prepare"), noLimit); ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
@@ -179,7 +181,7 @@ func TestEmptyDevice(t *testing.T) {
 	}
 	// Another client, and another benchmark, are kept out by the mark and by the hold.
 	other := serve(t, onDevice(device))
-	if _, err := other.Load(t.Context(), deviceRead("b")); reasonIn(err) != ReasonHeld {
+	if _, err := other.Load(t.Context(), deviceRead("b")); reasonIn(err) != tool.ReasonHeld {
 		t.Errorf("beside its holder: %v", err)
 	}
 	if answer := r.finish(true); !answer.GetDataRemoved() {
@@ -232,7 +234,7 @@ func TestDeviceThatIsNotEmpty(t *testing.T) {
 			}
 			before := sum()
 			r := serve(t, onDevice(device))
-			if _, err := r.Load(t.Context(), devicePrepare("a")); reasonIn(err) != ReasonVolume || !strings.Contains(err.Error(), test.word) || !strings.Contains(err.Error(), device) {
+			if _, err := r.Load(t.Context(), devicePrepare("a")); reasonIn(err) != tool.ReasonVolume || !strings.Contains(err.Error(), test.word) || !strings.Contains(err.Error(), device) {
 				t.Errorf("got %v, want %q", err, test.word)
 			}
 			read := deviceRead("b")
@@ -254,12 +256,12 @@ func TestDeviceRefusals(t *testing.T) {
 	t.Parallel()
 	device, file := loop(t, 8<<20)
 	small := serve(t, onDevice(device))
-	if _, err := small.Load(t.Context(), devicePrepare("a")); reasonIn(err) != ReasonNoSpace || !strings.Contains(err.Error(), "7.0 MiB") {
+	if _, err := small.Load(t.Context(), devicePrepare("a")); reasonIn(err) != tool.ReasonNoSpace || !strings.Contains(err.Error(), "7.0 MiB") {
 		t.Errorf("too small: %v", err)
 	}
 	unasked := devicePrepare("b")
 	unasked.RawWrites = false
-	if _, err := small.Load(t.Context(), unasked); reasonIn(err) != ReasonVolume || !strings.Contains(err.Error(), "allowRawDeviceWrites") {
+	if _, err := small.Load(t.Context(), unasked); reasonIn(err) != tool.ReasonVolume || !strings.Contains(err.Error(), "allowRawDeviceWrites") {
 		t.Errorf("without leave: %v", err)
 	}
 	none := serve(t, onDevice(file))
@@ -284,22 +286,8 @@ func TestNoInodes(t *testing.T) {
 			load.Dataset.Files = append(load.Dataset.Files, &agentapi.DataFile{Name: "data.0." + itoa(i), Bytes: 4096})
 		}
 		_, err := r.Load(t.Context(), load)
-		if reasonIn(err) != ReasonNoInodes || !strings.Contains(err.Error(), "makes 100 files") {
+		if reasonIn(err) != tool.ReasonNoInodes || !strings.Contains(err.Error(), "makes 100 files") {
 			t.Errorf("got %v", err)
 		}
 	})
-}
-
-// A part of a sum is no sum.
-func TestUsageOfAVolumeThatIsNotKnown(t *testing.T) {
-	t.Parallel()
-	known := func() *agentapi.Usage { return &agentapi.Usage{AllocatedBytes: 5, Files: 1, Settled: true} }
-	if sum := addUsage(known(), known()); sum.GetAllocatedBytes() != 10 || sum.GetFiles() != 2 || !sum.GetSettled() {
-		t.Errorf("got %v", sum)
-	}
-	for _, sum := range []*agentapi.Usage{addUsage(nil, known()), addUsage(known(), nil), addUsage(addUsage(known(), nil), known())} {
-		if sum != nil {
-			t.Errorf("unknown and 5 bytes are %v", sum)
-		}
-	}
 }

@@ -12,6 +12,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/storagebench/storagebench/internal/agent/tool"
+	"github.com/storagebench/storagebench/internal/agent/volumes"
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/dataset"
 	"github.com/storagebench/storagebench/internal/process"
@@ -79,37 +81,37 @@ func TestLoadRefusesBeforeAnyHarm(t *testing.T) {
 		reason  string
 		words   []string
 	}{
-		"missing directory": {prepare: func(r *rig) { r.agent.config.Volumes[0].Path = filepath.Join(r.directory, "none") },
-			reason: ReasonMissing, words: []string{"none does not exist", "mount the volume there first"}},
+		"missing directory": {prepare: func(r *rig) { r.agent.env.Config.Volumes[0].Path = filepath.Join(r.directory, "none") },
+			reason: tool.ReasonMissing, words: []string{"none does not exist", "mount the volume there first"}},
 		"a file in its place": {prepare: func(r *rig) {
-			r.agent.config.Volumes[0].Path = filepath.Join(r.directory, "file")
+			r.agent.env.Config.Volumes[0].Path = filepath.Join(r.directory, "file")
 			must(r.t, os.WriteFile(filepath.Join(r.directory, "file"), nil, 0o600))
-		}, reason: ReasonVolume, words: []string{"is not a directory"}},
+		}, reason: tool.ReasonVolume, words: []string{"is not a directory"}},
 		"another directory than planned": {prepare: func(r *rig) {
 			mount, err := dataset.ProveMount(r.directory, dataset.Expectation{})
 			must(r.t, err)
-			r.agent.config.Volumes[0].Expect = dataset.Expectation{Device: mount.Device, Inode: mount.Inode}
+			r.agent.env.Config.Volumes[0].Expect = dataset.Expectation{Device: mount.Device, Inode: mount.Inode}
 			must(r.t, os.Rename(r.directory, r.directory+"-moved"))
 			must(r.t, os.Mkdir(r.directory, 0o700))
-		}, reason: ReasonVolume, words: []string{"is not the directory that the run was planned for"}},
+		}, reason: tool.ReasonVolume, words: []string{"is not the directory that the run was planned for"}},
 		"unknown volume": {change: func(l *agentapi.LoadRequest) { l.Volume = "other" }, words: []string{`no volume "other"`}},
 		"no space": {change: func(l *agentapi.LoadRequest) { l.Dataset = &agentapi.Dataset{NewBytes: 1 << 60} },
-			reason: ReasonNoSpace, words: []string{"1152921504606846976 bytes", "free some, enlarge the volume, or make the dataset smaller"}},
+			reason: tool.ReasonNoSpace, words: []string{"1152921504606846976 bytes", "free some, enlarge the volume, or make the dataset smaller"}},
 		"file to read is missing": {change: func(l *agentapi.LoadRequest) { l.Dataset = reads(1 << 20) },
-			reason: ReasonNotPrepared, words: []string{"data.0.0, which no phase has laid out"}},
+			reason: tool.ReasonNotPrepared, words: []string{"data.0.0, which no phase has laid out"}},
 		"file to read is short": {prepare: func(r *rig) { r.put("data.0.0", fill(1<<19)) },
 			change: func(l *agentapi.LoadRequest) { l.Dataset = reads(1 << 20) },
-			reason: ReasonNotPrepared, words: []string{"reads 1048576 bytes of file data.0.0, which has 524288"}},
+			reason: tool.ReasonNotPrepared, words: []string{"reads 1048576 bytes of file data.0.0, which has 524288"}},
 		"file to read is elsewhere": {change: func(l *agentapi.LoadRequest) {
 			l.Dataset = &agentapi.Dataset{Reads: []*agentapi.DataFile{{Name: "../../owner.json"}}}
-		}, reason: ReasonVolume, words: []string{"is not a name inside the dataset"}},
-		"no such fio": {prepare: func(r *rig) { r.agent.config.FioPath = "/nonexistent/fio" },
-			reason: ReasonTool, words: []string{"/nonexistent/fio"}},
-		"no program": {prepare: func(r *rig) { r.agent.config.FioPath = executable(r.t, "")[:1] + "etc/passwd" },
-			reason: ReasonTool, words: []string{"permission denied"}},
+		}, reason: tool.ReasonVolume, words: []string{"is not a name inside the dataset"}},
+		"no such fio": {prepare: func(r *rig) { r.agent.env.Config.FioPath = "/nonexistent/fio" },
+			reason: tool.ReasonTool, words: []string{"/nonexistent/fio"}},
+		"no program": {prepare: func(r *rig) { r.agent.env.Config.FioPath = executable(r.t, "")[:1] + "etc/passwd" },
+			reason: tool.ReasonTool, words: []string{"permission denied"}},
 		"foreign owner": {prepare: func(r *rig) {
 			must(r.t, os.MkdirAll(filepath.Join(r.directory, ".storagebench/benchmark-1/mine"), 0o700))
-		}, reason: ReasonVolume, words: []string{"belongs to somebody else"}},
+		}, reason: tool.ReasonVolume, words: []string{"belongs to somebody else"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -149,15 +151,15 @@ func TestLoadOnOtherFileSystems(t *testing.T) {
 		planned, err := dataset.ProveMount(directory, dataset.Expectation{})
 		must(t, err)
 		r := serveAt(t, directory, nil)
-		t.Cleanup(func() { r.agent.finish(removal{}, "the test is over") })
+		t.Cleanup(func() { r.agent.finish(volumes.Removal{}, "the test is over") })
 		mount(unix.MS_RDONLY, "size=1m")
-		r.refused(request("a", endlessWrite), ReasonReadOnly, "is on a read-only file system", "mount it read-write")
+		r.refused(request("a", endlessWrite), tool.ReasonReadOnly, "is on a read-only file system", "mount it read-write")
 		must(t, unix.Unmount(directory, 0))
 
-		r.agent.config.Volumes[0].Expect = dataset.Expectation{Device: planned.Device, Inode: planned.Inode}
+		r.agent.env.Config.Volumes[0].Expect = dataset.Expectation{Device: planned.Device, Inode: planned.Inode}
 		mount(0, "size=16m")
-		r.refused(request("a", endlessWrite), ReasonVolume, "is not the directory that the run was planned for")
-		r.agent.config.Volumes[0].Expect = dataset.Expectation{}
+		r.refused(request("a", endlessWrite), tool.ReasonVolume, "is not the directory that the run was planned for")
+		r.agent.env.Config.Volumes[0].Expect = dataset.Expectation{}
 
 		// Space runs out although nobody said how much was needed.
 		ended, _ := r.run(request("full", global+"ioengine=psync\nrw=write\nbs=64k\nsize=64m\n[job]\n"), noLimit)
@@ -262,13 +264,13 @@ func TestToolRefuses(t *testing.T) {
 			t.Parallel()
 			r := serve(t, func(a *Agent) {
 				if test.fio != "" {
-					a.config.FioPath = executable(t, test.fio)
+					a.env.Config.FioPath = executable(t, test.fio)
 				}
 			})
 			load := request("a", test.job)
 			r.load(load)
 			// One that is gone already ends by itself.
-			now := r.agent.clock.Monotonic()
+			now := r.agent.env.Clock.Monotonic()
 			_, _ = r.Start(t.Context(), &agentapi.StartRequest{Epoch: 1, Step: key("a"), AtNanoseconds: now, DeadlineNanoseconds: now + 20e9})
 			ended, _ := r.finished("a")
 			if ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || ended.GetReason() != test.reason && test.fio == "" {

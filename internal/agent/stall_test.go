@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/storagebench/storagebench/internal/agent/tool"
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/process"
 )
@@ -51,7 +52,7 @@ func (r *rig) begun(jobs int) []process.Worker {
 // A job that is stuck for longer than a word takes is spoken of, once, and not killed; and nothing is lost.
 func TestStuckJob(t *testing.T) {
 	t.Parallel()
-	r := serve(t, func(a *Agent) { a.timeouts.stalled, a.timeouts.look = 2*time.Second, 20*time.Millisecond })
+	r := serve(t, func(a *Agent) { a.env.Timeouts.Stalled, a.env.Timeouts.Look = 2*time.Second, 20*time.Millisecond })
 	load := request("a", twoJobs)
 	load.GetFio().Jobs, load.GetFio().DurationNanoseconds = 2, int64(24*time.Hour)
 	r.load(load)
@@ -89,7 +90,7 @@ func TestStuckJob(t *testing.T) {
 // A job that does not come back is killed when the step's timeouts ends, and the result says so.
 func TestHungJob(t *testing.T) {
 	t.Parallel()
-	r := serve(t, func(a *Agent) { a.timeouts.stalled, a.timeouts.look = time.Second, 20*time.Millisecond })
+	r := serve(t, func(a *Agent) { a.env.Timeouts.Stalled, a.env.Timeouts.Look = time.Second, 20*time.Millisecond })
 	load := request("a", twoJobs)
 	load.StallTimeoutNanoseconds = int64(2 * time.Second)
 	r.load(load)
@@ -115,7 +116,7 @@ func TestHungJob(t *testing.T) {
 // A fio that was stopped while a job is stuck is waited for, and killed when that takes too long.
 func TestStuckWhenStopped(t *testing.T) {
 	t.Parallel()
-	r := serve(t, func(a *Agent) { a.timeouts.stop, a.timeouts.look = 2*time.Second, 20*time.Millisecond })
+	r := serve(t, func(a *Agent) { a.env.Timeouts.Stop, a.env.Timeouts.Look = 2*time.Second, 20*time.Millisecond })
 	r.load(request("a", endlessWrite))
 	r.start("a", noLimit)
 	job := r.begun(1)[0]
@@ -130,7 +131,7 @@ func TestStuckWhenStopped(t *testing.T) {
 // A fio that was stopped while a job is stuck is not killed as long as the timeouts with it lasts, and what it did counts.
 func TestStuckJobThatComesBack(t *testing.T) {
 	t.Parallel()
-	r := serve(t, func(a *Agent) { a.timeouts.stalled, a.timeouts.look = 10*time.Millisecond, 10*time.Millisecond })
+	r := serve(t, func(a *Agent) { a.env.Timeouts.Stalled, a.env.Timeouts.Look = 10*time.Millisecond, 10*time.Millisecond })
 	load := request("a", endlessWrite)
 	load.GetFio().DurationNanoseconds = int64(24 * time.Hour)
 	r.load(load)
@@ -141,7 +142,7 @@ func TestStuckJobThatComesBack(t *testing.T) {
 	r.says("IOStalled")
 	must(t, syscall.Kill(job.PID, syscall.SIGCONT))
 	ended, records := r.finished("a")
-	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_STOPPED || ended.GetReason() != reasonStopped || ended.GetMessage() != "enough was measured" {
+	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_STOPPED || ended.GetReason() != tool.ReasonStopped || ended.GetMessage() != "enough was measured" {
 		t.Errorf("got %v", ended)
 	}
 	bytes, _ := sums(ended.GetOperations())
@@ -154,7 +155,7 @@ func TestStuckJobThatComesBack(t *testing.T) {
 func TestKilledTool(t *testing.T) {
 	t.Parallel()
 	for name, victim := range map[string]func(*rig) int{
-		"main": func(r *rig) int { return r.tool().handle.PID() },
+		"main": func(r *rig) int { return r.tool().PID() },
 		"job":  func(r *rig) int { return r.begun(2)[1].PID },
 	} {
 		t.Run(name, func(t *testing.T) {

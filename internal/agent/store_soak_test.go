@@ -76,7 +76,7 @@ func stallOneJob(t *testing.T, s *store) (wrong []string) {
 	}
 	s.written() // The store tells of whole seconds.
 	told := s.truth()
-	offset := float64(r.agent.clock.Wall()-r.agent.clock.Monotonic()) / 1e9
+	offset := float64(r.agent.env.Clock.Wall()-r.agent.env.Clock.Monotonic()) / 1e9
 	var samples []measure.Sample
 	var longest time.Duration
 	for _, record := range records {
@@ -118,7 +118,7 @@ func TestStopBehindAnExhaustedStore(t *testing.T) {
 	s := mountStore(t, fmt.Sprintf("buckets: [{name: volume, counts: bytes, baselinePerSecond: %d}]\n", perSecond))
 	var rigs []*rig
 	for i := range clients {
-		r := serveAt(t, s.directory, func(a *Agent) { a.config.DatasetHash = "hash" + itoa(i) })
+		r := serveAt(t, s.directory, func(a *Agent) { a.env.Config.DatasetHash = "hash" + itoa(i) })
 		load := request("a", global+fmt.Sprintf("ioengine=libaio\ndirect=1\nrw=randwrite\nbs=1m\nsize=64m\niodepth=%d\ntime_based=1\nruntime=600\n[job]\n", depth))
 		load.GetFio().SampleIntervalNanoseconds, load.GetFio().DurationNanoseconds = int64(time.Second), int64(10*time.Minute)
 		load.GetFio().MaxOutstanding = depth
@@ -134,7 +134,7 @@ func TestStopBehindAnExhaustedStore(t *testing.T) {
 		r.jobs(1)
 	}
 	// A fio that is stopped in its first seconds is not worth waiting for.
-	time.Sleep(2 * earlyStop)
+	time.Sleep(4 * time.Second)
 	eventually(t, "not all is in flight", func() bool { return s.inFlight() == clients*depth })
 	told := time.Now()
 	for _, r := range rigs {

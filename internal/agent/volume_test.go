@@ -17,7 +17,7 @@ import (
 // A run works in the folder of the volume that the target names; the folder stays.
 func TestFolder(t *testing.T) {
 	t.Parallel()
-	r := serve(t, func(a *Agent) { a.config.Volumes[0].Folder = "bench/a" })
+	r := serve(t, func(a *Agent) { a.env.Config.Volumes[0].Folder = "bench/a" })
 	described, err := r.Describe(t.Context(), &agentapi.DescribeRequest{Epoch: 1})
 	must(t, err)
 	folder := filepath.Join(r.directory, "bench/a")
@@ -45,7 +45,7 @@ func TestFolder(t *testing.T) {
 // A run that ends before it has made its folder has nothing to remove, and makes nothing then.
 func TestFolderThatWasNeverMade(t *testing.T) {
 	t.Parallel()
-	r := serve(t, func(a *Agent) { a.config.Volumes[0].Folder = "bench/a" })
+	r := serve(t, func(a *Agent) { a.env.Config.Volumes[0].Folder = "bench/a" })
 	if answer := r.finish(true); !answer.GetDataRemoved() || answer.GetProblem() != "" || len(r.left()) != 0 {
 		t.Errorf("got %v, left %v", answer, r.left())
 	}
@@ -53,7 +53,7 @@ func TestFolderThatWasNeverMade(t *testing.T) {
 
 func TestFolderThatCannotBe(t *testing.T) {
 	t.Parallel()
-	r := serve(t, func(a *Agent) { a.config.Volumes[0].Folder = "file/a" })
+	r := serve(t, func(a *Agent) { a.env.Config.Volumes[0].Folder = "file/a" })
 	must(t, os.WriteFile(filepath.Join(r.directory, "file"), nil, 0o600))
 	described, err := r.Describe(t.Context(), &agentapi.DescribeRequest{Epoch: 1})
 	must(t, err)
@@ -131,26 +131,5 @@ func TestFinishRefusesMistakes(t *testing.T) {
 	case <-r.agent.Finished():
 		t.Error("it finished")
 	default:
-	}
-}
-
-// In a pod the remedies are those of the specification.
-func TestAdvice(t *testing.T) {
-	claim := VolumeConfig{Expect: dataset.Expectation{MustBeMountPoint: true}}
-	for reason, want := range map[error]string{
-		dataset.ErrPermission:    "clients.template.securityContext.runAsUser, or fsGroup",
-		dataset.ErrReadOnly:      "accessModes",
-		dataset.ErrNotMountPoint: "events of the pod",
-	} {
-		refusal := &dataset.Problem{Reason: reason, Path: "/data/data", Remedy: "by hand"}
-		if got := claim.advise(refusal); !errors.Is(got, reason) || !strings.Contains(got.Error(), want) || strings.Contains(got.Error(), "by hand") {
-			t.Errorf("got %v", got)
-		}
-		if got := (VolumeConfig{}).advise(refusal); !errors.Is(got, refusal) {
-			t.Errorf("in a directory: %v", got)
-		}
-	}
-	if claim.advise(nil) != nil {
-		t.Error("advice without a problem")
 	}
 }

@@ -72,7 +72,7 @@ func (a *Agent) attend(stream context.Context, request *agentapi.WatchRequest) (
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.watchers--
-		a.lastContact = a.clock.Monotonic()
+		a.lastContact = a.env.Clock.Monotonic()
 	}, nil
 }
 

@@ -27,7 +27,7 @@ func TestLayoutWhoseSpaceIsReportedLate(t *testing.T) {
 	read := request("read", strings.Replace(quickWrite, "rw=write", "rw=read", 1))
 	read.Dataset = &agentapi.Dataset{Reads: lays("", "").GetDataset().GetFiles(), Files: lays("", "").GetDataset().GetFiles()}
 	ended, records := r.run(read, time.Minute)
-	if said, warned := notices(ended, records)[noticeUnsure]; ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || ended.GetUnwrittenBytes() != 0 || warned {
+	if said, warned := notices(ended, records)["WrittenUnknown"]; ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || ended.GetUnwrittenBytes() != 0 || warned {
 		t.Errorf("a read of what was laid out: %s, %d bytes unwritten, %q", ended.GetOutcome(), ended.GetUnwrittenBytes(), said)
 	}
 	if r.laysOut(lays("again", "abc")) {
@@ -43,7 +43,7 @@ func TestLayoutOfLessOnALateStore(t *testing.T) {
 	load.GetFio().Job = strings.Replace(load.GetFio().GetJob(), "rw=write", "rw=write\nfilesize=1m\nio_size=512k\nfallocate=none", 1)
 	load.GetFio().WrittenBytes = 0
 	ended, _ := serveAt(t, s.directory, nil).run(load, time.Minute)
-	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || ended.GetReason() != reasonIncomplete {
+	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || ended.GetReason() != "LayoutIncomplete" {
 		t.Errorf("half a layout: %s, %s", ended.GetOutcome(), ended.GetReason())
 	}
 }
@@ -70,7 +70,7 @@ func TestReadOfAFileWhoseSpaceIsReportedLate(t *testing.T) {
 			read := request("read", strings.Replace(quickWrite, "rw=write", "rw=read", 1))
 			read.Dataset = &agentapi.Dataset{Reads: []*agentapi.DataFile{{Name: "data.0.0", Bytes: 1 << 20}}}
 			ended, records := r.run(read, time.Minute)
-			said, warned := notices(ended, records)[noticeUnsure]
+			said, warned := notices(ended, records)["WrittenUnknown"]
 			if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || ended.GetUnwrittenBytes() != 0 || warned != test.unsure {
 				t.Errorf("%s, %d bytes unwritten, %q", ended.GetOutcome(), ended.GetUnwrittenBytes(), said)
 			}

@@ -173,7 +173,7 @@ func (h *House) start(key decide.ClientKey, attempt int) error {
 		Volumes:   []agent.VolumeConfig{{Name: "data", Path: h.folder}},
 		Benchmark: "benchmark", BenchmarkUID: "benchmark-1", DatasetHash: "hash", OrphanTimeout: h.orphanTimeout,
 		KeepData: true, // An agent that is killed removes nothing.
-	}, clock, fio, machine)
+	}, clock, fio, machine, machine.dial)
 	server, err := served.NewServer()
 	if err != nil {
 		return err
