@@ -25,7 +25,7 @@ func ReadConfig(r io.Reader) (Config, error) {
 	}
 	switch {
 	case config.RunUID == "", config.Target == "":
-		return Config{}, fmt.Errorf("the agent's configuration names no run or no target")
+		return Config{}, fmt.Errorf("the agent's configuration lacks runUID or target")
 	case config.Client < 0:
 		return Config{}, fmt.Errorf("the agent's configuration has client %d; clients count from 0", config.Client)
 	case len(config.Volumes) == 0:

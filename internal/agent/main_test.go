@@ -151,7 +151,7 @@ func serveAt(t *testing.T, directory string, change func(*Agent)) *rig {
 	if change != nil {
 		change(served)
 	}
-	server, err := served.newServer()
+	server, err := served.NewServer()
 	must(t, err)
 	listener, err := net.Listen("tcp", config.Listen)
 	must(t, err)

@@ -20,6 +20,21 @@ import (
 	"github.com/storagebench/storagebench/test/standinior"
 )
 
+// What the product takes for granted of Open MPI, IOR and mdtest, each with those of this machine. What depends only on
+// their command lines and on what they print is tested with recorded texts in internal/agent/mpi and internal/engine/ior.
+//
+//	its daemons and ranks run on hosts that are addresses, and all I/O of ranks is counted   TestMPIWritesOverSeveralClients
+//	hosts with one address are one host                                   TestMPIClientsOfOneHost, TestMPIOnOneMachine
+//	ranks work in the directory in which `agent rank` starts them                            TestMPIOwnDirectories
+//	ranks may read what ranks of other hosts wrote                                           TestMPIReads
+//	system calls are IOR's transfers, and reads that check writes are among them  TestMPIWarmUp, TestMPIChecksOfWrites
+//	mdtest moves no data, and its ranks are seen all the same                                TestMPIMdtest
+//	SIGTERM to mpirun ends all, at whatever moment it comes, and IOR's rows so far count     TestMPIStopsLeaveNothing
+//	it ends with its launcher, and its launcher with it                   TestMPILostClient, TestMPILostLauncher
+//	it fails with IOR's own words                                                            TestMPIFailuresAreTold
+//	it needs no home, shell, name, ssh and writable root                  TestMPIAsUnknownUser, TestMPIOverNetworks
+//	its daemons' command lines                                            internal/agent/mpi TestDaemonsThatMPIGives
+
 // job is several agents of one target on this machine, each with an address of its own, so that MPI takes them for
 // hosts.
 type job struct {
@@ -102,7 +117,7 @@ func (j *job) serve(client int, listen string, change func(*Agent)) {
 	served := New(clientConfiguration(j.t, j.directory, client, listen), SystemClock{})
 	served.env.Timeouts.Late = hang.Guard
 	change(served)
-	server, err := served.newServer()
+	server, err := served.NewServer()
 	must(j.t, err)
 	listener, err := net.Listen("tcp", listen)
 	must(j.t, err)

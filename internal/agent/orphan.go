@@ -15,14 +15,14 @@ func (a *Agent) Abandon(reason string) string {
 	a.leaving = true
 	a.mu.Unlock()
 	outcome := a.finish(volumes.Removal{Own: !a.env.Config.KeepData}, reason)
-	said := fmt.Sprintf("agent %s/%d of run %s: %s", a.env.Config.Target, a.env.Config.Client, a.env.Config.RunName, reason)
+	line := fmt.Sprintf("agent %s/%d of run %s: %s", a.env.Config.Target, a.env.Config.Client, a.env.Config.RunName, reason)
 	switch {
 	case outcome.Problem != "":
-		return said + "; its load is stopped, but data is left: " + outcome.Problem
+		return line + "; its load is stopped, but data is left: " + outcome.Problem
 	case outcome.Removed:
-		return said + "; its load is stopped and its data removed"
+		return line + "; its load is stopped and its data removed"
 	}
-	return said + "; its load is stopped and its data kept"
+	return line + "; its load is stopped and its data kept"
 }
 
 // WatchOrphaned returns when the context ends, or when the agent has had no contact for the orphan timeout, counted

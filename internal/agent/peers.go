@@ -31,8 +31,9 @@ func accepted(c *Config) []identity.Peer {
 	return peers
 }
 
-// newServer returns the agent's server. It admits the peers that accepted returns, each only to its own methods.
-func (a *Agent) newServer() (*grpc.Server, error) {
+// NewServer returns the agent's server, which the caller serves and stops. It admits the peers that accepted returns, each
+// only to its own methods.
+func (a *Agent) NewServer() (*grpc.Server, error) {
 	config, err := a.env.Config.Identity.ServerTLS(accepted(&a.env.Config)...)
 	if err != nil {
 		return nil, fmt.Errorf("read the agent's identity: %w", err)

@@ -162,14 +162,14 @@ func TestLaunchIsForAJobAlone(t *testing.T) {
 	command := daemonOf("127.0.0.1")
 	refused(launch("a", command...), codes.FailedPrecondition, "not loaded")
 	j.clients[1].load(request("fio", quickWrite))
-	refused(launch("fio", command...), codes.FailedPrecondition, "no part of a job")
+	refused(launch("fio", command...), codes.FailedPrecondition, "not part of an MPI job")
 	j.clients[1].start("fio", noLimit)
 	j.clients[1].finished("fio")
 	j.clients[1].load(j.request(1, "a", "ior", "-o", "data"))
 	refused(launch("b", command...), codes.FailedPrecondition, "not loaded")
 	refused(launch("a", "sh", "-c", "true"), codes.PermissionDenied, "only orted and prted")
 	refused(launch("a", daemonOf("127.0.0.1", "-mca", "plm_rsh_agent", "/tmp/x")...), codes.PermissionDenied, "plm_rsh_agent")
-	refused(launch("a", daemonOf("10.0.0.1")...), codes.PermissionDenied, "take its orders from [10.0.0.1")
+	refused(launch("a", daemonOf("10.0.0.1")...), codes.PermissionDenied, "a daemon that [10.0.0.1")
 	if _, err := client.Release(t.Context(), &agentapi.ReleaseRequest{Step: key("other")}); err != nil {
 		t.Errorf("a release that is too late: %v", err)
 	}

@@ -15,11 +15,11 @@ func printableError(err error) error {
 	if err == nil {
 		return nil
 	}
-	said, ok := status.FromError(err)
+	answer, ok := status.FromError(err)
 	if !ok {
-		said = status.FromContextError(err)
+		answer = status.FromContextError(err)
 	}
-	made := said.Proto()
+	made := answer.Proto()
 	made.Message = tool.Printable(made.GetMessage())
 	return status.ErrorProto(made)
 }

@@ -138,15 +138,15 @@ func TestAgentLeaves(t *testing.T) {
 		end  func(*separate)
 		said string
 	}{
-		"SIGTERM":  {end: func(s *separate) { _ = s.command.Process.Signal(syscall.SIGTERM) }, said: "it was told to end (terminated); its load is stopped and its data removed"},
-		"SIGINT":   {end: func(s *separate) { _ = s.command.Process.Signal(syscall.SIGINT) }, said: "it was told to end (interrupt)"},
-		"SIGHUP":   {end: func(s *separate) { _ = s.command.Process.Signal(syscall.SIGHUP) }, said: "it was told to end (hangup)"},
-		"lifeline": {end: func(s *separate) { _ = s.lifeline.Close() }, said: "whoever started it is gone; its load is stopped and its data removed"},
+		"SIGTERM":  {end: func(s *separate) { _ = s.command.Process.Signal(syscall.SIGTERM) }, said: "it received a signal (terminated); its load is stopped and its data removed"},
+		"SIGINT":   {end: func(s *separate) { _ = s.command.Process.Signal(syscall.SIGINT) }, said: "it received a signal (interrupt)"},
+		"SIGHUP":   {end: func(s *separate) { _ = s.command.Process.Signal(syscall.SIGHUP) }, said: "it received a signal (hangup)"},
+		"lifeline": {end: func(s *separate) { _ = s.lifeline.Close() }, said: "the process that started it has exited; its load is stopped and its data removed"},
 		"told so twice": {end: func(s *separate) {
 			for range 20 {
 				_ = s.command.Process.Signal(syscall.SIGTERM)
 			}
-		}, said: "it was told to end"},
+		}, said: "it received a signal"},
 		"finished": {end: func(s *separate) { s.finish(true) }},
 	}
 	for name, test := range tests {
@@ -164,7 +164,7 @@ func TestAgentLeaves(t *testing.T) {
 func TestAgentLeavesOrphaned(t *testing.T) {
 	t.Parallel()
 	s := spawn(t, func(c *Config) { c.OrphanTimeout = 100 * time.Millisecond })
-	s.gone(nil, "nobody has spoken to it for 100ms; its load is stopped and its data removed")
+	s.gone(nil, "no contact with its conductor for 100ms; its load is stopped and its data removed")
 }
 
 // As process 1 the agent collects what others leave, and nothing of its namespace outlives it.
@@ -211,7 +211,7 @@ func TestAgentAsProcessOne(t *testing.T) {
 		t.Errorf("only %v run", living)
 	}
 	must(t, syscall.Kill(one.PID, syscall.SIGTERM))
-	s.gone(living, "it was told to end (terminated)")
+	s.gone(living, "it received a signal (terminated)")
 }
 
 // The memory of an agent does not grow with what it reads. Each dump is 30 kB of text, and more when it is decoded.

@@ -43,7 +43,7 @@ func TestKeptLayout(t *testing.T) {
 		"no record": {between: func(t *testing.T, path string) {
 			t.Helper()
 			must(t, os.Remove(filepath.Join(filepath.Dir(filepath.Dir(path)), "layout-0.json")))
-		}, want: "nothing says that file data.0.0 is whole"},
+		}, want: "file data.0.0 is not recorded as complete"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -116,7 +116,7 @@ func TestReadOnlyVolume(t *testing.T) {
 
 		reader := serveAt(t, copied, asReader)
 		ended, records := reader.run(lays("a", "abc"), noLimit)
-		if said := notices(ended, nil)[volumes.NoticeReused]; ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || !strings.Contains(said, "were there already") {
+		if said := notices(ended, nil)[volumes.NoticeReused]; ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || !strings.Contains(said, "exist already") {
 			t.Errorf("got %v", ended)
 		}
 		if said := notices(&agentapi.Ended{}, records)[volumes.NoticeReused]; !strings.Contains(said, "run run of benchmark benchmark") {

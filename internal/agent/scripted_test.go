@@ -11,6 +11,9 @@ import (
 	"github.com/storagebench/storagebench/internal/agent/agenttest"
 )
 
+// recordedRuns holds what a real fio has printed.
+const recordedRuns = "../engine/fio/testdata/runs/"
+
 // scripted is a program in fio's place that prints what the test gives it, and ends when the test says so. Its time is the test's.
 type scripted struct {
 	t      *testing.T

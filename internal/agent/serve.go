@@ -21,8 +21,8 @@ type Process struct {
 	Ready io.WriteCloser
 	// Lifeline reaches end of file when the process that started the agent exits; may be nil.
 	Lifeline io.Reader
-	// Said receives the one line that an agent prints when it exits by itself.
-	Said io.Writer
+	// Stderr receives the one line that an agent prints when it exits by itself.
+	Stderr io.Writer
 }
 
 const (
@@ -47,7 +47,7 @@ func Serve(p Process) error {
 		return fmt.Errorf("become the parent of orphans: %w", err)
 	}
 	served := New(p.Config, SystemClock{})
-	server, err := served.newServer()
+	server, err := served.NewServer()
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (a *Agent) stay(p Process, failed <-chan error, signals <-chan os.Signal) e
 		return a.leftData()
 	default:
 	}
-	_, err := fmt.Fprintln(p.Said, a.Abandon(why))
+	_, err := fmt.Fprintln(p.Stderr, a.Abandon(why))
 	return errors.Join(err, a.leftData())
 }
 

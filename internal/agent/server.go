@@ -69,9 +69,6 @@ func New(config Config, clock tool.Clock) *Agent {
 	return a
 }
 
-// NewServer returns the server of an agent, with its identity; the caller serves and stops it.
-func (a *Agent) NewServer() (*grpc.Server, error) { return a.newServer() }
-
 // TakeLateOrders makes the agent accept start orders up to this long after the start instant, for tests on busy
 // machines.
 func (a *Agent) TakeLateOrders(late time.Duration) { a.env.Timeouts.Late = late }
@@ -151,7 +148,7 @@ func (a *Agent) Start(_ context.Context, request *agentapi.StartRequest) (*agent
 		return nil, status.Errorf(codes.Unavailable, "step %s is still being loaded", name)
 	}
 	if request.GetDeadlineNanoseconds() <= request.GetAtNanoseconds() {
-		return nil, status.Error(codes.InvalidArgument, "the deadline is not after the start")
+		return nil, status.Error(codes.InvalidArgument, "the deadline must be after the start")
 	}
 	known.start(order{at: request.GetAtNanoseconds(), deadline: request.GetDeadlineNanoseconds()})
 	return &agentapi.StartResponse{Status: known.status()}, nil
@@ -193,14 +190,14 @@ func (a *Agent) Finish(_ context.Context, request *agentapi.FinishRequest) (*age
 // checkRemoval refuses removal requests that can only be mistakes, because they delete data.
 func (a *Agent) checkRemoval(request *agentapi.FinishRequest) error {
 	if slices.Contains(request.GetGoneBenchmarks(), a.env.Config.BenchmarkUID) {
-		return status.Error(codes.InvalidArgument, "the run's own benchmark is named among those that are gone")
+		return status.Error(codes.InvalidArgument, "the run's own benchmark is in goneBenchmarks")
 	}
 	for _, other := range request.GetRemoveClients() {
 		switch {
 		case !request.GetRemoveData():
-			return status.Errorf(codes.InvalidArgument, "the data of client %d is to be removed, but not this client's own", other)
+			return status.Errorf(codes.InvalidArgument, "removeClients has client %d, but removeData is false", other)
 		case other < 0:
-			return status.Errorf(codes.InvalidArgument, "client %d is to be removed; clients count from 0", other)
+			return status.Errorf(codes.InvalidArgument, "removeClients has client %d; clients count from 0", other)
 		}
 	}
 	return nil

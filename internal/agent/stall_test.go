@@ -123,7 +123,7 @@ func TestStuckWhenStopped(t *testing.T) {
 	must(t, syscall.Kill(job.PID, syscall.SIGSTOP))
 	r.stop("a", "enough")
 	ended, _ := r.finished("a")
-	if ended.GetReason() != "Hung" || !strings.Contains(ended.GetMessage(), "it was told to stop (enough) and completed no I/O for 2s") {
+	if ended.GetReason() != "Hung" || !strings.Contains(ended.GetMessage(), "it was asked to stop (enough) but completed no I/O for 2s") {
 		t.Errorf("got %v", ended)
 	}
 }

@@ -151,9 +151,9 @@ func TestStopAndDeadline(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, script := serveScripted(t)
-			dumps := agenttest.Dumps(t, "sigint")
+			dumps := agenttest.Dumps(t, recordedRuns+"sigint.stdout")
 			if test.warmUp > 0 {
-				dumps = agenttest.Dumps(t, "ramp")[:2]
+				dumps = agenttest.Dumps(t, recordedRuns+"ramp.stdout")[:2]
 			}
 			script.clock.Set(dumps[0].Milliseconds-1000, 0)
 			load := request("a", "x")
@@ -261,7 +261,7 @@ func TestMissedStart(t *testing.T) {
 	must(t, err)
 	ended, _ := r.finished("a")
 	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || ended.GetReason() != agentapi.ReasonStartMissed ||
-		len(ended.GetOperations()) > 0 || !strings.Contains(ended.GetMessage(), "after the instant of the start") {
+		len(ended.GetOperations()) > 0 || !strings.Contains(ended.GetMessage(), "after its instant") {
 		t.Errorf("ended %v", ended)
 	}
 }

@@ -193,7 +193,7 @@ func (m *Member) stay() {
 	orphaned := make(chan struct{})
 	go func() {
 		if m.agent.WatchOrphaned(ctx) == nil {
-			m.said = m.agent.Abandon("nobody has spoken to it")
+			m.said = m.agent.Abandon("no contact with its conductor")
 		}
 		close(orphaned)
 	}()

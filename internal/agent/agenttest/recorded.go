@@ -4,9 +4,7 @@ package agenttest
 import (
 	"bytes"
 	"os"
-	"path/filepath"
 	"regexp"
-	"runtime"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -41,11 +39,10 @@ func (d Dump) Stamped(milliseconds int64) []byte {
 	return stamp.ReplaceAll(d.Text, []byte(`"timestamp_ms" : `+strconv.FormatInt(milliseconds, 10)))
 }
 
-// Dumps returns the dumps of a run in the testdata of package internal/engine/fio.
-func Dumps(t *testing.T, run string) []Dump {
+// Dumps returns the dumps of a recorded run; see testdata/runs of package internal/engine/fio.
+func Dumps(t *testing.T, path string) []Dump {
 	t.Helper()
-	_, here, _, _ := runtime.Caller(0)
-	text, err := os.ReadFile(filepath.Join(filepath.Dir(here), "../../engine/fio/testdata/runs", run+".stdout"))
+	text, err := os.ReadFile(path)
 	Must(t, err)
 	var all []Dump
 	for part := range bytes.SplitAfterSeq(text, []byte("\n}\n")) {

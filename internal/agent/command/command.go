@@ -22,8 +22,8 @@ import (
 type System interface {
 	tool.Processes
 	// Tend starts `agent tend`: the first byte written to start makes it start the user's program, and it reports
-	// to news. The program inherits the locks.
-	Tend(command *exec.Cmd, locks []*os.File) (tended tool.Program, start io.WriteCloser, news io.ReadCloser, err error)
+	// to reports. The program inherits the locks.
+	Tend(command *exec.Cmd, locks []*os.File) (shim tool.Program, start io.WriteCloser, reports io.ReadCloser, err error)
 	// DeviceIO works like process.CgroupDeviceIO.
 	DeviceIO(device uint64) (process.DeviceIO, error)
 	// Sync makes a directory's file system write out its dirty pages.
@@ -58,19 +58,19 @@ func (m ThisMachine) Tend(command *exec.Cmd, locks []*os.File) (tool.Program, io
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("make a pipe to the command: %w", err)
 	}
-	newsRead, newsWrite, err := os.Pipe()
+	reportsRead, reportsWrite, err := os.Pipe()
 	if err != nil {
 		_, _ = goRead.Close(), goWrite.Close()
 		return nil, nil, nil, fmt.Errorf("make a pipe to the command: %w", err)
 	}
-	command.ExtraFiles = append([]*os.File{goRead, newsWrite}, locks...)
-	tended, err := m.Start(command)
-	_, _ = goRead.Close(), newsWrite.Close()
+	command.ExtraFiles = append([]*os.File{goRead, reportsWrite}, locks...)
+	shim, err := m.Start(command)
+	_, _ = goRead.Close(), reportsWrite.Close()
 	if err != nil {
-		_, _ = goWrite.Close(), newsRead.Close()
+		_, _ = goWrite.Close(), reportsRead.Close()
 		return nil, nil, nil, err
 	}
-	return tended, goWrite, newsRead, nil
+	return shim, goWrite, reportsRead, nil
 }
 
 // DeviceIO implements System.

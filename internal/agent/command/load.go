@@ -43,9 +43,9 @@ type run struct {
 
 	handle tool.Program
 	start  io.WriteCloser
-	// told collects the reports of `agent tend`. news is closed after the last report.
-	told tended
-	news chan struct{}
+	// reports collects what `agent tend` reports. reported is closed after the last report.
+	reports  tendReports
+	reported chan struct{}
 
 	output  *tool.Tail
 	meter   treeMeter
@@ -102,7 +102,7 @@ func (t *Tool) waiting(step *tool.Step, files *volumes.Files, given []string, se
 		return nil, status.Errorf(codes.InvalidArgument, "the step has no command that could be run: %v %v", given, err)
 	}
 	r := &run{step: step, load: step.Request.GetCommand(), system: t.system, files: files, words: words, setup: setup,
-		output: &tool.Tail{Limit: tool.MessageBytes}, news: make(chan struct{})}
+		output: &tool.Tail{Limit: tool.MessageBytes}, reported: make(chan struct{})}
 	folder, verified, err := workFolder(files, r.load.GetWorkingDirectory())
 	if err != nil {
 		return nil, tool.Refuse(tool.ReasonOf(err), err)
@@ -179,15 +179,15 @@ func (r *run) spawn(path, folder string) error {
 	// Processes that the program leaves running may keep its output open forever.
 	command.WaitDelay = r.step.Timeouts.Gone / 2
 	// All descendants of the program inherit the locks, so the directory stays locked until the last of them exits.
-	handle, start, news, err := r.system.Tend(command, r.files.Locks())
+	handle, start, reports, err := r.system.Tend(command, r.files.Locks())
 	if err != nil {
 		return err
 	}
 	r.handle, r.start, r.meter = handle, start, treeMeter{system: r.system, root: handle.PID()}
 	go func() {
-		defer close(r.news)
-		r.told.follow(news, r.step.Clock)
-		_ = news.Close()
+		defer close(r.reported)
+		r.reports.follow(reports, r.step.Clock)
+		_ = reports.Close()
 	}()
 	return nil
 }

@@ -55,20 +55,20 @@ func (m *treeMeter) look() process.IO {
 	return m.total.Since(m.base)
 }
 
-// end records the final counters: told if the root has reported them, else the counters read from the root, which
+// end records the final counters: reported if the root has reported them, else the counters read from the root, which
 // has exited but was not reaped yet. They are complete except for children that no process waited for. If neither
 // is available (the root was killed, and the kernel lets only the root user read the counters of an exited
 // process), end returns an error, and I/O since the last reading is missing.
-func (m *treeMeter) end(told *process.IO) (process.IO, error) {
-	if told == nil {
+func (m *treeMeter) end(reported *process.IO) (process.IO, error) {
+	if reported == nil {
 		ended, err := m.system.ReadIO(m.root)
 		if err != nil {
-			return m.total.Since(m.base), fmt.Errorf("what was read and written since the last look, up to a second before its end, is not known: %w", err)
+			return m.total.Since(m.base), fmt.Errorf("I/O after the last reading, up to a second before the end, is unknown: %w", err)
 		}
-		told = &ended
+		reported = &ended
 	}
-	m.ended, m.over = *told, true
-	m.total = m.total.Max(*told)
+	m.ended, m.over = *reported, true
+	m.total = m.total.Max(*reported)
 	return m.total.Since(m.base), nil
 }
 

@@ -13,7 +13,7 @@ import (
 // result assembles the Ended record of the run.
 func (r *run) result(end *runEnd) *agentapi.Ended {
 	ended := &agentapi.Ended{
-		Outcome: agentapi.Outcome_OUTCOME_COMPLETE, ExitCode: int64(r.told.exit.ExitCode()), ToolMessages: r.output.String(),
+		Outcome: agentapi.Outcome_OUTCOME_COMPLETE, ExitCode: int64(r.reports.exit.ExitCode()), ToolMessages: r.output.String(),
 		IoStartNanoseconds: end.start, IoEndNanoseconds: end.flushed, Cpu: r.cpu.End(r.step.Clock, end.exit),
 	}
 	r.judge(ended, end)
@@ -21,7 +21,7 @@ func (r *run) result(end *runEnd) *agentapi.Ended {
 		return ended // counters of a process that still runs are not final
 	}
 	ended.Command = &agentapi.CommandResult{
-		CommandLine: r.words, ExitCode: int32(r.told.exit.ExitCode()), //nolint:gosec // Exit codes have eight bits.
+		CommandLine: r.words, ExitCode: int32(r.reports.exit.ExitCode()), //nolint:gosec // Exit codes have eight bits.
 		DurationNanoseconds: end.endedAt - end.start, FlushNanoseconds: max(0, end.flushed-end.endedAt),
 		CutShort: end.stopped != "" || end.hung != "",
 		Sources:  r.sources.end(end.done),
@@ -54,13 +54,13 @@ func (r *run) judge(ended *agentapi.Ended, end *runEnd) {
 		fail(tool.ReasonDeadline, "%s was stopped because %s", name, end.stopped)
 	case end.stopped != "":
 		ended.Outcome, ended.Reason, ended.Message = agentapi.Outcome_OUTCOME_STOPPED, tool.ReasonStopped, end.stopped
-	case r.told.failed != "":
-		fail(usual, "%s could not be started: %s", name, r.told.failed)
-	case r.told.endedAt == 0:
+	case r.reports.failed != "":
+		fail(usual, "%s could not be started: %s", name, r.reports.failed)
+	case r.reports.endedAt == 0:
 		fail(tool.ReasonKilled, "%s and the process that supervises it were killed (%s); raise the memory of clients.template.resources if that was the cause", name, end.exit)
-	case !r.told.exit.Succeeded(r.codes()):
-		said := ended.GetToolMessages()
-		fail(command.Cause(said, usual), "%s %s%s", name, r.told.exit, lastWords(said))
+	case !r.reports.exit.Succeeded(r.codes()):
+		output := ended.GetToolMessages()
+		fail(command.Cause(output, usual), "%s %s%s", name, r.reports.exit, lastLine(output))
 	case end.unflushed != nil:
 		fail(command.Cause(end.unflushed.Error(), "IOError"), "%s ended well, and then %s", name, end.unflushed)
 	}
@@ -79,8 +79,8 @@ func (r *run) remark(ended *agentapi.Ended, end *runEnd) {
 	warn := func(warning, format string, arguments ...any) {
 		tool.Warn(ended, warning, format, arguments...)
 	}
-	if r.told.left != "" {
-		warn("ToolMessages", "the program ended and left processes running, which were killed: %s", r.told.left)
+	if r.reports.left != "" {
+		warn("ToolMessages", "the program ended and left processes running, which were killed: %s", r.reports.left)
 	}
 	if bytes := r.meter.blind(); bytes > 0 {
 		warn("BytesUncertain", "%d bytes were read or written by processes that no other process waited for; how much more such processes moved is unknown", bytes)
@@ -93,18 +93,18 @@ func (r *run) remark(ended *agentapi.Ended, end *runEnd) {
 	}
 }
 
-// maxLastWords is the maximum number of bytes of a program's last line in a message.
-const maxLastWords = 200
+// maxLastLine is the maximum number of bytes of a program's last line in a message.
+const maxLastLine = 200
 
-// lastWords returns the last line that a program printed, for a message; empty if it printed nothing.
-func lastWords(said string) string {
-	said = strings.TrimSpace(said)
-	line := strings.TrimSpace(said[strings.LastIndex(said, "\n")+1:])
+// lastLine returns the last line that a program printed, for a message; empty if it printed nothing.
+func lastLine(output string) string {
+	output = strings.TrimSpace(output)
+	line := strings.TrimSpace(output[strings.LastIndex(output, "\n")+1:])
 	if line == "" {
 		return ""
 	}
-	if len(line) > maxLastWords {
-		line = strings.ToValidUTF8(line[:maxLastWords], "") + "..."
+	if len(line) > maxLastLine {
+		line = strings.ToValidUTF8(line[:maxLastLine], "") + "..."
 	}
 	return ": " + line
 }

@@ -102,8 +102,8 @@ func (r *run) carry(deadline int64, samples *samples) runEnd {
 	end.exit = r.reap()
 	end.remains = end.remains || end.exit == nil
 	end.endedAt = clock.Monotonic()
-	if !end.remains && r.told.endedAt != 0 {
-		end.endedAt = r.told.endedAt
+	if !end.remains && r.reports.endedAt != 0 {
+		end.endedAt = r.reports.endedAt
 	}
 	samples.add(end.endedAt, end.done)
 	if !end.remains && end.hung == "" {
@@ -119,8 +119,8 @@ func (r *run) carry(deadline int64, samples *samples) runEnd {
 // without a report.
 func (r *run) counted() *process.IO {
 	select {
-	case <-r.news:
-		return r.told.counted
+	case <-r.reported:
+		return r.reports.counted
 	case <-time.After(newsTimeout):
 		return nil
 	}
@@ -186,7 +186,7 @@ func (r *run) watch(deadlineAt int64, end *runEnd, samples *samples) {
 			gone = time.After(timeouts.Stop)
 		case <-abandoned:
 			abandoned = nil
-			kill("the agent could not wait for it any longer")
+			kill("the agent had to exit")
 		case <-gone:
 			end.remains = true
 			return
@@ -207,7 +207,7 @@ func (r *run) reap() *tool.Exit {
 	waited := make(chan *tool.Exit, 1)
 	go func() {
 		exit := r.handle.Wait()
-		<-r.news
+		<-r.reported
 		waited <- exit
 	}()
 	select {

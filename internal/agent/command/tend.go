@@ -22,8 +22,8 @@ import (
 const (
 	// tendGo receives the start signal: one byte starts the program; end of file cancels it.
 	tendGo = 3
-	// tendSaid carries the reports, each beginning with one of the words below.
-	tendSaid = 4
+	// tendReport carries the reports, each beginning with one of the words below.
+	tendReport = 4
 )
 
 // Words with which the reports of `agent tend` begin. Each report is one line.
@@ -52,51 +52,51 @@ func Tend(arguments []string) int {
 	// thread, which ends last.
 	runtime.LockOSThread()
 	syscall.CloseOnExec(tendGo)
-	syscall.CloseOnExec(tendSaid)
-	said := os.NewFile(tendSaid, "said")
-	if len(arguments) < 2 || said == nil {
-		fmt.Fprintln(os.Stderr, "error: tend is for the agent alone: want a path and the words of a command line")
+	syscall.CloseOnExec(tendReport)
+	reports := os.NewFile(tendReport, "reports")
+	if len(arguments) < 2 || reports == nil {
+		fmt.Fprintln(os.Stderr, "error: only the agent starts tend; want a path and a command line")
 		return tendFailure
 	}
-	say := func(word, text string) {
+	report := func(word, text string) {
 		// A write error means that the agent no longer reads; it is about to kill this process.
-		_, _ = fmt.Fprintln(said, word+" "+strings.ReplaceAll(text, "\n", " "))
+		_, _ = fmt.Fprintln(reports, word+" "+strings.ReplaceAll(text, "\n", " "))
 	}
 	if err := process.SetSubreaper(); err != nil {
-		say(tendFailed, err.Error())
+		report(tendFailed, err.Error())
 		return tendFailure
 	}
 	// A signal to the whole process group is meant for the program. Catch it here instead of ignoring it: started
 	// programs inherit ignored signals.
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
-	if !told(os.NewFile(tendGo, "go")) {
+	if !awaitStart(os.NewFile(tendGo, "go")) {
 		return 0
 	}
 	started, err := os.StartProcess(arguments[0], arguments[1:], &os.ProcAttr{ //nolint:gosec // To run what the user gave is what it is for.
 		Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}, Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
 	})
 	if err != nil {
-		say(tendFailed, err.Error())
+		report(tendFailed, err.Error())
 		return tendFailure
 	}
 	status, err := waitFor(started.Pid)
 	if err != nil {
-		say(tendFailed, err.Error())
+		report(tendFailed, err.Error())
 		return tendFailure
 	}
 	signalled := 0
 	if status.Signaled() {
 		signalled = int(status.Signal())
 	}
-	say(tendEnded, fmt.Sprintf("%d %d", max(status.ExitStatus(), 0), signalled))
+	report(tendEnded, fmt.Sprintf("%d %d", max(status.ExitStatus(), 0), signalled))
 	if left := endLeft(); left != "" {
-		say(tendLeft, left)
+		report(tendLeft, left)
 	}
 	// Report the counters now: some kernels let only root read them once this process has ended.
 	if counters, err := process.ReadIO(os.Getpid()); err == nil {
 		if text, err := json.Marshal(counters); err == nil {
-			say(tendCounted, string(text))
+			report(tendCounted, string(text))
 		}
 	}
 	if signalled != 0 {
@@ -105,8 +105,8 @@ func Tend(arguments []string) int {
 	return status.ExitStatus()
 }
 
-// told waits for the start signal, and reports whether it came.
-func told(from *os.File) bool {
+// awaitStart waits for the start signal, and reports whether it came.
+func awaitStart(from *os.File) bool {
 	if from == nil {
 		return false
 	}

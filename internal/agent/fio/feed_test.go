@@ -49,7 +49,7 @@ func replay(t *testing.T, dumps []agenttest.Dump, offset func(i int) int64) ([]*
 // However the wall clock is set while a step runs, its samples stay where they were.
 func TestWallClockJumps(t *testing.T) {
 	t.Parallel()
-	dumps := agenttest.Dumps(t, "late-dump")
+	dumps := agenttest.Dumps(t, "../../engine/fio/testdata/runs/late-dump.stdout")
 	want, even := replay(t, dumps, func(int) int64 { return 0 })
 	if len(dumps) != 6 || len(want) < 6 || len(even.problems) > 0 {
 		t.Fatalf("without a jump: %v, %v", want, even.problems)

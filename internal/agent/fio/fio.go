@@ -72,23 +72,10 @@ func (t *Tool) Load(step *tool.Step) (tool.Load, error) {
 	if like != nil {
 		use.ContentSuffix = fmt.Sprintf("-like-%d", like.GetPercent())
 	}
-	if t.volumes.IsSpread(step.Request) {
-		spread, err := t.volumes.OpenSpread(step, use)
-		if err != nil {
-			return nil, err
-		}
-		return t.load(step, spread, nil, like)
-	}
-	directory, err := t.volumes.Open(step, use)
+	files, single, err := t.open(step, use)
 	if err != nil {
 		return nil, err
 	}
-	return t.load(step, directory, directory, like)
-}
-
-// load returns the load of a step; it owns the files. A spare fio is used only in a single directory, because the next
-// step may work on other volumes.
-func (t *Tool) load(step *tool.Step, files files, single *volumes.Files, like *agentapi.DataSample) (tool.Load, error) {
 	load, err := t.ready(step, files, single, like)
 	if err != nil {
 		files.Close()
@@ -97,6 +84,18 @@ func (t *Tool) load(step *tool.Step, files files, single *volumes.Files, like *a
 	return load, nil
 }
 
+// open opens the files of a step. single is set if they are one directory.
+func (t *Tool) open(step *tool.Step, use volumes.Use) (all files, single *volumes.Files, err error) {
+	if t.volumes.IsSpread(step.Request) {
+		all, err = t.volumes.OpenSpread(step, use)
+		return all, nil, err
+	}
+	single, err = t.volumes.Open(step, use)
+	return single, single, err
+}
+
+// ready returns the load of a step, which then owns the files. A spare fio is used only in a single directory, because the
+// next step may work on other volumes.
 func (t *Tool) ready(step *tool.Step, files files, single *volumes.Files, like *agentapi.DataSample) (tool.Load, error) {
 	reusable, err := files.Layout()
 	if err != nil {
@@ -168,7 +167,7 @@ func (r *reused) Run(int64) *agentapi.Ended {
 		Cpu:                meter.End(r.step.Clock, nil),
 	}
 	files := r.step.Request.GetDataset().GetWrites()
-	tool.Warn(ended, volumes.NoticeReused, "%d bytes in %d files were there already, whole and of this content, and were not written again",
+	tool.Warn(ended, volumes.NoticeReused, "%d bytes in %d files exist already, complete and with this content, and were not written again",
 		bytesOf(files), len(files))
 	return ended
 }

@@ -81,7 +81,7 @@ func (r *run) Run(deadline int64) *agentapi.Ended {
 		}
 		if err != nil {
 			// fio has already exited; its own messages say why.
-			r.stderr.Note("its job could not be given to fio: " + err.Error())
+			r.stderr.Note("pass the job to fio: " + err.Error())
 		}
 	}()
 	ended := r.conclude(deadline)

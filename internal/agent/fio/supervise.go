@@ -86,7 +86,7 @@ func (r *run) supervise(deadlineAt int64) *supervision {
 			watch.end("the step's deadline passed")
 		case <-abandoned:
 			abandoned = nil
-			watch.kill("the agent could not wait for it any longer")
+			watch.kill("the agent had to exit")
 		case <-watch.gone:
 			watch.giveUp()
 			return watch
@@ -164,9 +164,9 @@ func (w *supervision) look() {
 	waited := now - time.Duration(w.endingAt)
 	switch {
 	case waited > timeouts.Stop && (len(w.progress.Stalled(now, timeouts.Stop)) > 0 || !w.progress.Any()):
-		w.kill(fmt.Sprintf("it was told to stop (%s) and completed no I/O for %s", w.ending, timeouts.Stop))
+		w.kill(fmt.Sprintf("it was asked to stop (%s) but completed no I/O for %s", w.ending, timeouts.Stop))
 	case waited > max(limit, timeouts.Stop):
-		w.kill(fmt.Sprintf("it was told to stop (%s) and went on for %s", w.ending, waited.Round(time.Second)))
+		w.kill(fmt.Sprintf("it was asked to stop (%s) but continued for %s", w.ending, waited.Round(time.Second)))
 	}
 }
 

@@ -53,12 +53,12 @@ func (t *Tool) askFio(ctx context.Context) *agentapi.Tool {
 	found.Path = path
 	command := exec.Command(path, "--version")
 	command.Env = tool.BareEnvironment()
-	said, err := tool.Ask(ctx, command, tool.ThisMachine{}.Start)
+	version, err := tool.Ask(ctx, command, tool.ThisMachine{}.Start)
 	if err != nil {
 		found.Problem = path + " --version failed: " + err.Error()
 		return found
 	}
-	found.Version = strings.ToValidUTF8(strings.TrimSpace(said), "?")
+	found.Version = strings.ToValidUTF8(strings.TrimSpace(version), "?")
 	if !strings.HasPrefix(found.GetVersion(), "fio-") {
 		found.Problem = path + " is not fio: its version is " + found.GetVersion()
 	}
@@ -85,7 +85,7 @@ func (t *Tool) checkedFio() (string, error) {
 		return path, nil
 	}
 	if now, err := os.Stat(path); err != nil || !os.SameFile(now, t.known.file) {
-		return "", fmt.Errorf("%s is another file than the %s that this run began with; start a new run", path, t.known.tool.GetVersion())
+		return "", fmt.Errorf("%s has replaced the %s that this run began with; start a new run", path, t.known.tool.GetVersion())
 	}
 	return path, nil
 }

@@ -28,7 +28,7 @@ const localName = "localhost"
 // hostsOf returns the hosts of a job from the addresses of all clients. Client 0's host comes first.
 func hostsOf(tool *agentapi.MpiTool) ([]host, error) {
 	if tool.GetProcessesPerClient() < 1 {
-		return nil, fmt.Errorf("the step has %d processes a client, want 1 at least", tool.GetProcessesPerClient())
+		return nil, fmt.Errorf("the step has %d processes per client, want at least 1", tool.GetProcessesPerClient())
 	}
 	var hosts []host
 	at := map[string]int{}
@@ -41,7 +41,7 @@ func hostsOf(tool *agentapi.MpiTool) ([]host, error) {
 			return nil, fmt.Errorf("the address of client %d has host %q, want an IP address", client.GetClient(), name)
 		}
 		if int(client.GetClient()) != i {
-			return nil, fmt.Errorf("client %d stands at place %d of the step's clients, want all in order, from 0", client.GetClient(), i)
+			return nil, fmt.Errorf("client %d is at index %d of the step's clients; want all in order, from 0", client.GetClient(), i)
 		}
 		place, known := at[name]
 		if !known {

@@ -71,7 +71,7 @@ func checkDaemon(command []string) error {
 		bytes += len(word)
 	}
 	if len(command) > maxDaemonWords || bytes > maxDaemonBytes {
-		return fmt.Errorf("a command of %d words and %d bytes is none that MPI gives", len(command), bytes)
+		return fmt.Errorf("a command of %d words and %d bytes is longer than any of MPI", len(command), bytes)
 	}
 	seen := map[string]bool{}
 	for rest := command[1:]; len(rest) > 0; {
@@ -85,20 +85,20 @@ func checkDaemon(command []string) error {
 			continue
 		}
 		if !slices.Contains(settingFlags, rest[0]) || len(rest) < 3 {
-			return fmt.Errorf("argument %q of %s is none that MPI gives for a job of a benchmark", clip(rest[0]), command[0])
+			return fmt.Errorf("argument %q of %s is not among those that MPI passes for our jobs", clip(rest[0]), command[0])
 		}
 		form := daemonSettings[rest[1]]
 		if form == nil {
-			return fmt.Errorf("parameter %q of %s is none that MPI gives for a job of a benchmark", clip(rest[1]), command[0])
+			return fmt.Errorf("parameter %q of %s is not among those that MPI passes for our jobs", clip(rest[1]), command[0])
 		}
 		if !form.MatchString(rest[2]) {
-			return fmt.Errorf("parameter %s of %s has value %q", rest[1], command[0], clip(rest[2]))
+			return fmt.Errorf("parameter %s of %s has the invalid value %q", rest[1], command[0], clip(rest[2]))
 		}
 		seen[rest[1]] = true
 		rest = rest[3:]
 	}
 	if !seen["orte_leave_session_attached"] {
-		return fmt.Errorf("%s would leave its caller: want leave_session_attached", command[0])
+		return fmt.Errorf("%s would detach from its caller; want leave_session_attached", command[0])
 	}
 	return nil
 }

@@ -23,8 +23,8 @@ import (
 // launchFailed is the launcher's exit code if it could not launch the daemon.
 const launchFailed = 255
 
-// launchSays is the prefix of a launcher's own messages on mpirun's standard error.
-const launchSays = "storagebench: launch:"
+// launchPrefix is the prefix of a launcher's own messages on mpirun's standard error.
+const launchPrefix = "storagebench: launch:"
 
 // LaunchCommand implements `agent launch HOST DAEMON ARGUMENTS`, which MPI runs in place of ssh. It asks the agent
 // on a host to start the daemon, passes on the daemon's output, and exits with its exit code. When the launcher
@@ -42,7 +42,7 @@ func LaunchCommand(arguments []string, stdout, stderr io.Writer) int {
 func Launch(ctx context.Context, dial Dial, order string, arguments []string, stdout, stderr io.Writer) int {
 	launcher, err := newLaunch(order, arguments)
 	if err != nil {
-		_, _ = fmt.Fprintln(stderr, launchSays, tool.OneLine(err))
+		_, _ = fmt.Fprintln(stderr, launchPrefix, tool.OneLine(err))
 		return launchFailed
 	}
 	code := launchFailed
@@ -56,9 +56,9 @@ func Launch(ctx context.Context, dial Dial, order string, arguments []string, st
 	if status.Code(err) == codes.Unavailable || errors.Is(err, io.EOF) {
 		report.Kind = reportLost
 	}
-	_, _ = fmt.Fprintln(stderr, launchSays, report)
+	_, _ = fmt.Fprintln(stderr, launchPrefix, report)
 	if err := launcher.order.report(report); err != nil {
-		_, _ = fmt.Fprintln(stderr, launchSays, tool.OneLine(err))
+		_, _ = fmt.Fprintln(stderr, launchPrefix, tool.OneLine(err))
 	}
 	return code
 }
@@ -72,10 +72,10 @@ type launch struct {
 
 func newLaunch(path string, arguments []string) (*launch, error) {
 	if path == "" {
-		return nil, errors.New("it is for mpirun to call, as it is started by an agent: " + launchFile + " is not set")
+		return nil, errors.New("only the mpirun of an agent calls it: " + launchFile + " is not set")
 	}
 	if len(arguments) < 2 {
-		return nil, errors.New("want a host and the command line of a daemon")
+		return nil, errors.New("want a host and a daemon's command line")
 	}
 	text, err := os.ReadFile(path) //nolint:gosec // The agent that has started mpirun names it.
 	if err != nil {
@@ -87,7 +87,7 @@ func newLaunch(path string, arguments []string) (*launch, error) {
 	}
 	at := slices.IndexFunc(l.order.Hosts, func(one host) bool { return one.Name == arguments[0] })
 	if at < 0 {
-		return nil, fmt.Errorf("host %q is no client of this job", clip(arguments[0]))
+		return nil, fmt.Errorf("host %q is not a client of this job", clip(arguments[0]))
 	}
 	l.host = l.order.Hosts[at]
 	if first(l.command) != l.order.Daemon {

@@ -75,8 +75,8 @@ func (r launchReport) String() string {
 // launchLink connects client 0's agent with the launchers that mpirun starts (`agent launch`). Launchers run as the
 // same user and open our memory files through /proc by descriptor, so that the run's key is never on disk.
 type launchLink struct {
-	order         launchOrder
-	orders, notes *os.File
+	order           launchOrder
+	orders, reports *os.File
 }
 
 func newLaunchLink(step *tool.Step, hosts []host, daemon string) (*launchLink, error) {
@@ -86,14 +86,14 @@ func newLaunchLink(step *tool.Step, hosts []host, daemon string) (*launchLink, e
 		Identity: config.Identity, Daemon: daemon, Hosts: hosts,
 	}}
 	var err error
-	if link.notes, err = memoryFile("storagebench-reports"); err != nil {
+	if link.reports, err = memoryFile("storagebench-reports"); err != nil {
 		return nil, err
 	}
 	if link.orders, err = memoryFile("storagebench-launch"); err != nil {
-		_ = link.notes.Close()
+		_ = link.reports.Close()
 		return nil, err
 	}
-	link.order.Report = descriptorPath(link.notes)
+	link.order.Report = descriptorPath(link.reports)
 	text, err := json.Marshal(link.order)
 	if err == nil {
 		_, err = link.orders.Write(text)
@@ -122,12 +122,12 @@ func (l *launchLink) path() string { return descriptorPath(l.orders) }
 
 func (l *launchLink) close() {
 	_ = l.orders.Close()
-	_ = l.notes.Close()
+	_ = l.reports.Close()
 }
 
-// told returns the first report of a kind; empty without one.
-func (l *launchLink) told(kind reportKind) string {
-	text, err := io.ReadAll(io.NewSectionReader(l.notes, 0, 1<<20))
+// firstReport returns the first report of a kind; empty without one.
+func (l *launchLink) firstReport(kind reportKind) string {
+	text, err := io.ReadAll(io.NewSectionReader(l.reports, 0, 1<<20))
 	if err != nil {
 		return ""
 	}

@@ -106,7 +106,7 @@ func (l *launcher) Run(deadline int64) *agentapi.Ended {
 	l.clear()
 	unreachable := l.tellEnd()
 	if end.lost == "" && end.stopped == "" && l.running != nil && exitCode(l.running.exit) != 0 {
-		end.lost = cmp.Or(l.link.told(reportLost), unreachable)
+		end.lost = cmp.Or(l.link.firstReport(reportLost), unreachable)
 	}
 	var ended *agentapi.Ended
 	if err != nil {
@@ -152,7 +152,7 @@ func (l *launcher) wait(deadlineAt int64) launcherEnd {
 	defer look.Stop()
 	stopped := l.step.Stopped.Done()
 	var giveUp <-chan time.Time
-	tell := func(reason string) {
+	stop := func(reason string) {
 		if end.stopped != "" || end.lost != "" {
 			return
 		}
@@ -171,24 +171,24 @@ func (l *launcher) wait(deadlineAt int64) launcherEnd {
 			return end
 		case <-stopped:
 			stopped = nil
-			tell(context.Cause(l.step.Stopped).Error())
+			stop(context.Cause(l.step.Stopped).Error())
 		case <-deadline.C:
 			end.overdue = end.stopped == ""
-			tell("the step's deadline passed")
+			stop("the step's deadline passed")
 		case end.hung = <-l.running.hung:
 			return end
 		case <-l.step.Abandoned:
-			end.hung = "the agent could not wait for it any longer"
+			end.hung = "the agent had to exit"
 			return end
 		case <-look.C:
 			if end.lost == "" && end.stopped == "" {
-				if end.lost = l.link.told(reportLost); end.lost != "" {
+				if end.lost = l.link.firstReport(reportLost); end.lost != "" {
 					giveUp = time.After(timeouts.HangUp)
 				}
 			}
 		case <-giveUp:
 			if end.lost == "" {
-				l.stderr.Note(fmt.Sprintf("mpirun was told to end and did not within %s", timeouts.Terminate))
+				l.stderr.Note(fmt.Sprintf("mpirun did not exit within %s of SIGTERM", timeouts.Terminate))
 			}
 			return end
 		}
@@ -202,11 +202,11 @@ func (l *launcher) Repetitions() int {
 	return len(l.output.ends)
 }
 
-// launchersSaid returns the first problem that a launcher reported. MPI's own message does not give the cause.
-func (l *launcher) launchersSaid() string {
+// launcherProblem returns the first problem that a launcher reported. MPI's own message does not give the cause.
+func (l *launcher) launcherProblem() string {
 	for line := range strings.Lines(l.stderr.String()) {
-		if _, said, found := strings.Cut(line, launchSays); found {
-			return "a launcher said: " + strings.TrimSpace(said)
+		if _, problem, found := strings.Cut(line, launchPrefix); found {
+			return "a launcher reported: " + strings.TrimSpace(problem)
 		}
 	}
 	return ""
@@ -231,10 +231,10 @@ func (l *launcher) judge(end launcherEnd) *agentapi.Ended {
 		tool.Fail(ended, tool.ReasonHung, "mpirun was killed: %s", end.hung)
 	case end.lost != "":
 		tool.Fail(ended, agentapi.ReasonClientLost, "%s", end.lost)
-	case end.stopped == "" && l.link.told(reportRefused) != "":
-		tool.Fail(ended, string(ior.FailureMPI), "MPI could not start the ranks: %s", l.link.told(reportRefused))
-	case end.stopped == "" && ended.GetOutcome() == agentapi.Outcome_OUTCOME_FAILED && l.launchersSaid() != "":
-		ended.Message += "; " + l.launchersSaid()
+	case end.stopped == "" && l.link.firstReport(reportRefused) != "":
+		tool.Fail(ended, string(ior.FailureMPI), "MPI could not start the ranks: %s", l.link.firstReport(reportRefused))
+	case end.stopped == "" && ended.GetOutcome() == agentapi.Outcome_OUTCOME_FAILED && l.launcherProblem() != "":
+		ended.Message += "; " + l.launcherProblem()
 	case end.overdue && l.load.GetDurationNanoseconds() == 0:
 		// A job of fixed work has no result if only part of the work is done.
 		tool.Fail(ended, tool.ReasonDeadline, "%s", end.stopped)

@@ -141,18 +141,18 @@ func (m *member) wait(deadlineAt int64) memberEnd {
 			stop("the step's deadline passed")
 		case <-hungUp:
 			hungUp = nil
-			end.lost = "client 0 hung up"
+			end.lost = "client 0 disconnected"
 			within(timeouts.HangUp)
 		case <-daemonEnded:
 			daemonEnded = nil
 			if end.lost == "" && end.stopped == "" {
-				end.lost = fmt.Sprintf("the daemon of MPI ended, and client 0 has not said within %s that the job has", timeouts.Release)
+				end.lost = fmt.Sprintf("MPI's daemon exited, but client 0 did not report the end of the job within %s", timeouts.Release)
 			}
 			within(timeouts.Release)
 		case end.hung = <-hung:
 			return end
 		case <-m.step.Abandoned:
-			end.hung = "the agent could not wait for them any longer"
+			end.hung = "the agent had to exit"
 			return end
 		case <-giveUp.C:
 			return end
@@ -169,9 +169,9 @@ func (m *member) isLaunched() bool {
 	}
 }
 
-// launch starts the daemon for client 0, passes its output to said, and returns when the daemon and all its
+// launch starts the daemon for client 0, passes its output to send, and returns when the daemon and all its
 // descendants have exited. The context ends with the call.
-func (m *member) launch(ctx context.Context, command []string, said func(*agentapi.LaunchOutput) error) error {
+func (m *member) launch(ctx context.Context, command []string, send func(*agentapi.LaunchOutput) error) error {
 	select {
 	case <-m.begun:
 	case <-m.step.Ended:
@@ -179,7 +179,7 @@ func (m *member) launch(ctx context.Context, command []string, said func(*agenta
 	case <-ctx.Done():
 		return status.FromContextError(ctx.Err()).Err()
 	}
-	output := &launchOutput{send: said}
+	output := &launchOutput{send: send}
 	defer output.close()
 	daemon, err := m.start(command, output)
 	if err != nil {

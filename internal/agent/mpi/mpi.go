@@ -8,7 +8,7 @@
 //	                                             `-- agent rank -- ior ...
 //	   tellEnd ---------------------------> Release: the job has ended
 //
-// What this package takes for granted of Open MPI is listed in contract_test.go of package agent.
+// What this package takes for granted of Open MPI is listed in mpi_test.go of package agent, whose tests run real jobs.
 package mpi
 
 import (
@@ -75,35 +75,27 @@ func (t *Tool) Launch(request *agentapi.LaunchRequest, stream grpc.ServerStreami
 	if err != nil {
 		return err
 	}
-	member, err := memberOf(load, request.GetStep())
-	if err != nil {
+	launched, ok := load.(*member)
+	if !ok {
+		return status.Errorf(codes.FailedPrecondition, "step %s is not part of an MPI job that client 0 starts", tool.StepName(request.GetStep()))
+	}
+	if err := launched.checkLaunch(stream.Context(), request.GetCommand()); err != nil {
 		return err
 	}
-	if err := member.checkLaunch(stream.Context(), request.GetCommand()); err != nil {
-		return err
-	}
-	return member.launch(stream.Context(), request.GetCommand(), stream.Send)
+	return launched.launch(stream.Context(), request.GetCommand(), stream.Send)
 }
 
 // Release tells a load that its job has ended. It does not wait for the end of the step.
 func (t *Tool) Release(ctx context.Context, load tool.Load) error {
 	released, ok := load.(*member)
 	if !ok {
-		return nil // The step is no part of a job.
+		return nil // The step is not part of an MPI job.
 	}
 	if err := released.checkCaller(ctx); err != nil {
 		return err
 	}
 	released.release()
 	return nil
-}
-
-func memberOf(load tool.Load, key *agentapi.StepKey) (*member, error) {
-	found, ok := load.(*member)
-	if !ok {
-		return nil, status.Errorf(codes.FailedPrecondition, "step %s is no part of a job of MPI that client 0 starts", tool.StepName(key))
-	}
-	return found, nil
 }
 
 // ThisMachine is the agent's own machine. It implements System.

@@ -77,7 +77,7 @@ func (j job) environment() []string { return j.line().Environment() }
 // checkAgentPath refuses a path that MPI would parse as several programs.
 func checkAgentPath(path string) error {
 	if strings.ContainsAny(path, " \t:,'\"") {
-		return fmt.Errorf("MPI cannot be told to start %q on other hosts: put the program where its path has no spaces, colons and quotes", path)
+		return fmt.Errorf("MPI cannot start %q on other hosts; use a path without spaces, colons, commas and quotes", path)
 	}
 	return nil
 }

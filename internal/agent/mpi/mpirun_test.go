@@ -71,7 +71,7 @@ func TestMPIHostsRefuses(t *testing.T) {
 		"0 processes":         mpiTool(0, "10.0.0.1:1"),
 		"want an IP address":  mpiTool(1, "name:1"),
 		"address of client 1": mpiTool(1, "10.0.0.1:1", ""),
-		"stands at place 0":   swapped,
+		"is at index 0":       swapped,
 	} {
 		if got, err := hostsOf(given); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v", want, got, err)

@@ -104,9 +104,9 @@ func (o *output) judge(exit ior.Exit, stderr string, job job) *agentapi.Ended {
 		for _, operation := range load.GetOperations() {
 			expected.Operations = append(expected.Operations, measure.Operation(operation))
 		}
-		said := o.ior.Close()
-		said.Hear(o.others.Close())
-		judged := ior.Final(said, exit, stderr, expected)
+		parsed := o.ior.Close()
+		parsed.Hear(o.others.Close())
+		judged := ior.Final(parsed, exit, stderr, expected)
 		ended.Outcome, ended.Reason, ended.Message = iorOutcomes[judged.Outcome], string(judged.Failure), judged.Message
 		warnings = judged.Warnings
 		if judged.Outcome != ior.Failed {
@@ -153,18 +153,18 @@ func (o *output) compare(ended *agentapi.Ended, repetitions []ior.Repetition, jo
 	if len(job.hosts) > 1 && load.GetDurationNanoseconds() > 0 || len(repetitions) == 0 {
 		return
 	}
-	var said [measure.NumOperations]float64
+	var reported [measure.NumOperations]float64
 	for _, repetition := range repetitions {
-		said[repetition.Operation] += float64(repetition.Bytes) * float64(job.hosts[0].Slots) / float64(slots(job.hosts))
+		reported[repetition.Operation] += float64(repetition.Bytes) * float64(job.hosts[0].Slots) / float64(slots(job.hosts))
 	}
-	if said[measure.Read] > 0 && ior.ChecksWrites(load.GetArguments()) {
-		said[measure.Read] += said[measure.Write]
+	if reported[measure.Read] > 0 && ior.ChecksWrites(load.GetArguments()) {
+		reported[measure.Read] += reported[measure.Write]
 		tool.Warn(ended, "BytesUncertain", "the written data was read back to check it; the samples include those reads, IOR's own figures do not")
 	}
 	for operation, seen := range map[measure.Operation]uint64{measure.Read: o.seen.ReadBytes, measure.Write: o.seen.WriteBytes} {
-		if off := float64(seen) - said[operation]; said[operation] > 0 && max(off, -off) > maxDisagreement*said[operation] {
+		if difference := float64(seen) - reported[operation]; reported[operation] > 0 && max(difference, -difference) > maxDisagreement*reported[operation] {
 			tool.Warn(ended, "BytesUncertain", "%v: the system calls of this client's ranks moved %d bytes, but IOR reports %.0f",
-				operation, seen, said[operation])
+				operation, seen, reported[operation])
 		}
 	}
 }

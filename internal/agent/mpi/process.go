@@ -89,7 +89,7 @@ func (m *mpiProcess) clear(timeout time.Duration) error {
 		wait := min(time.Until(deadline), m.step.Timeouts.Look)
 		if wait <= 0 {
 			if left == nil {
-				left = fmt.Errorf("process %d was killed and is not gone", m.handle.PID())
+				left = fmt.Errorf("process %d was killed but did not exit", m.handle.PID())
 			}
 			return left
 		}

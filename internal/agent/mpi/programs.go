@@ -78,14 +78,14 @@ func missingTool(name string, err error) string {
 }
 
 func (t *Tool) askMPI(ctx context.Context, path string) (version, error) {
-	said, err := t.ask(ctx, os.TempDir(), t.environment(os.TempDir()), path, "--version")
+	answer, err := t.ask(ctx, os.TempDir(), t.environment(os.TempDir()), path, "--version")
 	if err != nil {
-		if said != "" {
-			err = fmt.Errorf("%w (%s)", err, clip(said))
+		if answer != "" {
+			err = fmt.Errorf("%w (%s)", err, clip(answer))
 		}
 		return version{}, fmt.Errorf("%s --version failed: %w", path, err)
 	}
-	return parseVersion(said)
+	return parseVersion(answer)
 }
 
 // rankProgramQuestions are arguments with which the programs print their version while doing almost nothing, in
@@ -107,9 +107,9 @@ func (t *Tool) askRankProgram(ctx context.Context, name, path string) string {
 	defer func() { _ = os.RemoveAll(scratch) }()
 	environment := t.environment(scratch, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
 		"OMPI_MCA_pml=ob1", "OMPI_MCA_btl=self")
-	said, err := t.ask(ctx, scratch, environment, path, rankProgramQuestions[name]...)
-	found := rankProgramVersion.FindStringSubmatch(said)
-	if found == nil || err != nil && strings.TrimSpace(said) == "" {
+	answer, err := t.ask(ctx, scratch, environment, path, rankProgramQuestions[name]...)
+	found := rankProgramVersion.FindStringSubmatch(answer)
+	if found == nil || err != nil && strings.TrimSpace(answer) == "" {
 		return ""
 	}
 	return found[1]

@@ -54,7 +54,7 @@ func leaveOutputToFirst(program string) error {
 func enterRankDirectory() error {
 	directory, proven := os.Getenv(rankDirectory), os.Getenv(rankDevice)
 	if directory == "" || proven == "" {
-		return errors.New("the agent of this client has named no directory")
+		return errors.New("this client's agent passed no directory")
 	}
 	if err := os.Chdir(directory); err != nil {
 		return err
@@ -64,7 +64,7 @@ func enterRankDirectory() error {
 		return err
 	}
 	if directoryID(found) != proven {
-		return fmt.Errorf("%s is not the directory that was checked; look what was mounted there meanwhile", directory)
+		return fmt.Errorf("%s is not the directory that was checked; check what was mounted there meanwhile", directory)
 	}
 	return nil
 }

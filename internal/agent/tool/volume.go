@@ -29,7 +29,7 @@ func (v VolumeConfig) Advise(err error) error {
 		advised.Remedy = "give a claim whose volume is mounted read-write; look at accessModes, and at readOnly and " +
 			"mountOptions of its PersistentVolume"
 	case errors.Is(err, dataset.ErrNotMountPoint), errors.Is(err, dataset.ErrRootFilesystem):
-		advised.Remedy = "look at the events of the pod and of its claim: the volume is not mounted"
+		advised.Remedy = "check the events of the pod and of its claim: the volume is not mounted"
 	default:
 		return err
 	}

@@ -83,7 +83,7 @@ func (f *Files) prepareDevice() error {
 			}
 			f.unwritten += uint64(share * float64(file.GetBytes()))
 		case held.WrittenBytes() < file.GetBytes():
-			return tool.Refuse(tool.ReasonNotPrepared, fmt.Errorf("the step reads %d bytes of %s, of which a prepare phase has laid out %d",
+			return tool.Refuse(tool.ReasonNotPrepared, fmt.Errorf("the step reads %d bytes of %s, but a prepare phase has laid out only %d",
 				file.GetBytes(), f.volume.Path, held.WrittenBytes()))
 		}
 	}

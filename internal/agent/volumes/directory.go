@@ -170,7 +170,7 @@ func (f *Files) Is(info os.FileInfo) bool {
 // Changed returns the refusal of a step whose directory was replaced after it was checked.
 func (f *Files) Changed(detail string) error {
 	return tool.Refuse(tool.ReasonVolume, &dataset.Problem{Reason: dataset.ErrChanged, Path: f.Path(), Detail: detail,
-		Remedy: "look what was mounted or moved there meanwhile, and start a new run"})
+		Remedy: "check what was mounted or moved there meanwhile, and start a new run"})
 }
 
 // Locks returns the files that a tool inherits, so that the directory stays locked until the last of its processes has

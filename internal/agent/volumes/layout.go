@@ -184,16 +184,16 @@ func fileDiffers(directory *dataset.Dataset, known dataset.LaidOut, file *agenta
 	coverage, err := directory.Written(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Sprintf("file %s is not there", name), false, nil
+		return fmt.Sprintf("file %s is missing", name), false, nil
 	case err != nil:
 		return "", false, err
 	}
 	noted, isNoted := known[name]
 	switch {
 	case !isNoted:
-		why = fmt.Sprintf("nothing says that file %s is whole, as where its layout did not end", name)
+		why = fmt.Sprintf("file %s is not recorded as complete; its layout may not have ended", name)
 	case noted.Content != content:
-		why = fmt.Sprintf("file %s holds data of another kind", name)
+		why = fmt.Sprintf("file %s holds other content", name)
 	case noted.Bytes != file.GetBytes(), coverage.ApparentBytes != file.GetBytes():
 		why = fmt.Sprintf("file %s has %d bytes, not %d", name, coverage.ApparentBytes, file.GetBytes())
 	case !coverage.Complete() && !coverage.Doubtful:
@@ -204,8 +204,8 @@ func fileDiffers(directory *dataset.Dataset, known dataset.LaidOut, file *agenta
 
 // notKept refuses a step whose layout is not usable on a read-only volume, where it cannot be written again.
 func (f *Files) notKept(why string) error {
-	return tool.Refuse(tool.ReasonNotPrepared, fmt.Errorf("the volume at %s is mounted read-only, and what the phase lays out is not there: %s; run the same "+
-		"phase with dataPolicy: Retain on a claim of this storage that may be written to, and then this one", f.Mount().MountPoint, why))
+	return tool.Refuse(tool.ReasonNotPrepared, fmt.Errorf("the volume at %s is mounted read-only and lacks the data that the phase lays out: %s; first "+
+		"run the same phase with dataPolicy: Retain on a writable claim of this storage", f.Mount().MountPoint, why))
 }
 
 // remember records what a prepare phase has laid out, after verifying that it is complete. If recording fails, a
@@ -247,7 +247,7 @@ func (f *Files) strike() error {
 		return f.strikeDevice()
 	}
 	if f.ReadOnly() {
-		return f.notKept("another volume of the target lacks a part of it")
+		return f.notKept("another volume of the target lacks a part of the data")
 	}
 	known, err := f.set.laidOut.read(f.Dataset)
 	if err != nil {

@@ -28,9 +28,8 @@ func (f *Files) prepareReadOnly() error {
 	case !errors.Is(err, dataset.ErrMissing):
 		return tool.Refuse(tool.ReasonOf(err), volume.Advise(err))
 	case !f.use.AnyReadOnly:
-		return tool.Refuse(tool.ReasonNotPrepared, fmt.Errorf("volume %s is mounted read-only at %s, and client %d finds no data there that a "+
-			"run with the same prepare phases and dataPolicy: Retain has left (data set %s): run that on a claim of this storage that may be "+
-			"written to", volume.Name, volume.Path, s.env.Config.Client, s.env.Config.DatasetHash))
+		return tool.Refuse(tool.ReasonNotPrepared, fmt.Errorf("volume %s is mounted read-only at %s, and has no data for client %d; first "+
+			"run the same prepare phases with dataPolicy: Retain (data set %s) on a writable claim of this storage", volume.Name, volume.Path, s.env.Config.Client, s.env.Config.DatasetHash))
 	}
 	if f.Dataset, err = dataset.OpenFolder(mount); err != nil {
 		return tool.Refuse(tool.ReasonVolume, err)

@@ -41,13 +41,13 @@ func (f *Files) stripe() error {
 	}
 	target := f.step.Config.Target
 	if found := f.Mount(); found.FilesystemType != "lustre" {
-		return tool.Refuse(tool.ReasonVolume, fmt.Errorf("target %s: lustre asks for striping, and the volume at %s is not Lustre but %s (%s); "+
+		return tool.Refuse(tool.ReasonVolume, fmt.Errorf("target %s: lustre asks for striping, but the volume at %s is %s (%s), not Lustre; "+
 			"remove lustre from the target, or give it a claim of a Lustre volume", target, found.Path, found.FilesystemType, found.Source))
 	}
 	lfs, err := exec.LookPath("lfs")
 	if err != nil {
-		return tool.Refuse(tool.ReasonTool, fmt.Errorf("target %s: lustre asks for striping, and there is no lfs in this image; give an image that "+
-			"has the client tools of Lustre, or remove lustre from the target: the striping of the file system then stays", target))
+		return tool.Refuse(tool.ReasonTool, fmt.Errorf("target %s: lustre asks for striping, but this image has no lfs; use an image with the Lustre "+
+			"client tools, or remove lustre from the target to keep the file system's own striping", target))
 	}
 	if err := setStriping(lfs, f.Dataset, wanted); err != nil {
 		return tool.Refuse(tool.ReasonVolume, fmt.Errorf("target %s: lustre asks for striping: %w", target, err))
@@ -73,11 +73,11 @@ func setStriping(lfs string, directory *dataset.Dataset, wanted striping) error 
 	case found == wanted:
 		return nil
 	case empty:
-		return fmt.Errorf("lfs has set it, and %s has another one now: %s, wanted %s; ask for what the file system allows",
+		return fmt.Errorf("%s has another striping after lfs setstripe: %s, want %s; ask for what the file system allows",
 			directory.Path(), found, wanted)
 	}
-	return fmt.Errorf("%s holds files of an earlier run, for which it is striped otherwise: %s, wanted %s. Files keep the striping that they "+
-		"were made with; remove that directory, or ask for the striping that it has", directory.Path(), found, wanted)
+	return fmt.Errorf("%s holds files of an earlier run with another striping: %s, want %s. Files keep their striping; "+
+		"remove the directory, or ask for the striping that it has", directory.Path(), found, wanted)
 }
 
 // striping is the stripe count and stripe size of a directory, in lfs notation; empty fields are not requested.
@@ -106,14 +106,14 @@ func (s striping) arguments() []string {
 }
 
 func (s striping) String() string {
-	var says []string
+	var parts []string
 	if s.count != "" {
-		says = append(says, "stripe count "+s.count)
+		parts = append(parts, "stripe count "+s.count)
 	}
 	if s.size != "" {
-		says = append(says, "stripe size "+s.size)
+		parts = append(parts, "stripe size "+s.size)
 	}
-	return strings.Join(says, ", ")
+	return strings.Join(parts, ", ")
 }
 
 // stripingOf reads only the requested fields, one per call, because lfs then prints nothing else.
@@ -126,12 +126,12 @@ func stripingOf(lfs, path string, wanted striping) (striping, error) {
 		if figure.wanted == "" {
 			continue
 		}
-		said, err := runLfs(lfs, "getstripe", "-d", figure.flag, path)
+		output, err := runLfs(lfs, "getstripe", "-d", figure.flag, path)
 		if err != nil {
 			return striping{}, err
 		}
 		// Any unexpected output simply differs from the requested value.
-		*figure.found = strings.ToValidUTF8(strings.Join(strings.Fields(said), " "), "?")
+		*figure.found = strings.ToValidUTF8(strings.Join(strings.Fields(output), " "), "?")
 	}
 	return found, nil
 }
@@ -140,10 +140,10 @@ func stripingOf(lfs, path string, wanted striping) (striping, error) {
 func runLfs(lfs string, arguments ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), lfsTime)
 	defer cancel()
-	said, complained := &tool.Tail{Limit: tool.MaxAnswerBytes}, &tool.Tail{Limit: 2 * tool.MaxAnswerBytes}
+	output, messages := &tool.Tail{Limit: tool.MaxAnswerBytes}, &tool.Tail{Limit: 2 * tool.MaxAnswerBytes}
 	command := exec.CommandContext(ctx, lfs, arguments...)
 	command.Env = tool.BareEnvironment()
-	command.Stdout, command.Stderr = said, complained
+	command.Stdout, command.Stderr = output, messages
 	command.WaitDelay = lfsTime / 4
 	handle, err := process.Start(command)
 	if err == nil {
@@ -156,8 +156,8 @@ func runLfs(lfs string, arguments ...string) (string, error) {
 		err = errors.New("no answer within " + lfsTime.String())
 	}
 	if err != nil {
-		words := strings.Join(strings.Fields(complained.String()+" "+said.String()), " ")
+		words := strings.Join(strings.Fields(messages.String()+" "+output.String()), " ")
 		return "", fmt.Errorf("%s %s failed: %w: %s", lfs, strings.Join(arguments, " "), err, strings.ToValidUTF8(words, "?"))
 	}
-	return said.String(), nil
+	return output.String(), nil
 }

@@ -44,7 +44,7 @@ func (f *Files) checkLayout(wrote Witness) (unsure string, err error) {
 		case wrote == WroteLess:
 			return "", errors.New(short + ", and the tool wrote less than all of it")
 		case unsure == "":
-			unsure = fmt.Sprintf("%s by the space that it takes on %s, which may be reported late or after compression",
+			unsure = fmt.Sprintf("%s, judged by its disk usage on %s, which may be reported late or after compression",
 				short, f.Mount().FilesystemType)
 		}
 	}
@@ -74,7 +74,7 @@ func (f *Files) unwrittenNow() uint64 {
 		case !coverage.Doubtful:
 			missing += coverage.ApparentBytes - coverage.WrittenBytes
 		case unsure == "":
-			unsure = fmt.Sprintf("file %s has %d bytes and takes %d on %s: parts of it may never have been written, or are compressed",
+			unsure = fmt.Sprintf("file %s has %d bytes but uses %d on %s: parts of it may be compressed, or were never written",
 				file.GetName(), coverage.ApparentBytes, coverage.BlockBytes, f.Mount().FilesystemType)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// tended holds what `agent tend` has reported about a program.
-type tended struct {
+// tendReports holds what `agent tend` has reported about a program.
+type tendReports struct {
 	// failed is why the program could not be started.
 	failed string
 	// exit is how the program ended, endedAt when that was reported; 0 without a report.
@@ -26,12 +26,12 @@ type tended struct {
 	counted *process.IO
 }
 
-// maxNewsBytes exceeds the size of all reports together, because process names are short.
-const maxNewsBytes = 4 << 10
+// maxReportBytes exceeds the size of all reports together, because process names are short.
+const maxReportBytes = 4 << 10
 
 // follow reads the reports to their end.
-func (t *tended) follow(from io.Reader, clock tool.Clock) {
-	lines := bufio.NewScanner(io.LimitReader(from, maxNewsBytes))
+func (t *tendReports) follow(from io.Reader, clock tool.Clock) {
+	lines := bufio.NewScanner(io.LimitReader(from, maxReportBytes))
 	for lines.Scan() {
 		word, text, _ := strings.Cut(lines.Text(), " ")
 		switch word {
