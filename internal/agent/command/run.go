@@ -121,13 +121,13 @@ func (r *run) counted() *process.IO {
 	select {
 	case <-r.reported:
 		return r.reports.counted
-	case <-time.After(newsTimeout):
+	case <-time.After(reportTimeout):
 		return nil
 	}
 }
 
-// newsTimeout bounds the wait for the reports of a process that has exited; they are already in the pipe.
-const newsTimeout = 2 * time.Second
+// reportTimeout bounds the wait for the reports of a process that has exited; they are already in the pipe.
+const reportTimeout = 2 * time.Second
 
 // watch stops or kills the program when necessary. It returns when the program and `agent tend` have exited, or
 // when they survive being killed.

@@ -30,7 +30,7 @@ type knownLike struct {
 func (t *Tool) findLike(step *tool.Step) (*agentapi.DataSample, error) {
 	name := step.Request.GetFio().GetCompressLike()
 	if name == "" {
-		return nil, nil //nolint:nilnil // There is no sample.
+		return nil, nil
 	}
 	volume, err := t.volumes.Named(step.Request.GetVolume())
 	if err != nil {

@@ -51,31 +51,38 @@ type Files struct {
 // Open checks that the mounted volume is the planned one, creates the client's own directory on it, and checks that the
 // space suffices and that the files to read exist.
 func (s *Set) Open(step *tool.Step, use Use) (*Files, error) {
-	volume, err := s.Named(step.Request.GetVolume())
+	files, err := s.files(step, step.Request, use)
 	if err != nil {
-		return nil, status.Error(codes.InvalidArgument, err.Error())
+		return nil, err
 	}
-	if volume.Device || len(step.Request.GetMoreVolumes()) > 0 {
+	if files.volume.Device || len(step.Request.GetMoreVolumes()) > 0 {
 		return nil, tool.Refuse(tool.ReasonVolume, errors.New("this tool works in a folder of one volume: give target "+
 			s.env.Config.Target+" one volume with a file system, or use fio"))
 	}
-	files := &Files{set: s, step: step, request: step.Request, use: use, volume: volume}
 	if err := files.prepare(); err != nil {
 		return nil, err
 	}
 	return files, nil
 }
 
-// OpenMount checks that the mounted volume is the planned one, and opens no directory. It is for a client that works in
-// another client's directory, which OpenDirectoryOf opens once it exists.
-func (s *Set) OpenMount(step *tool.Step, use Use) (*Files, error) {
-	volume, err := s.Named(step.Request.GetVolume())
+// files returns the files of a request, which is the step's or a part of it, before they are opened.
+func (s *Set) files(step *tool.Step, request *agentapi.LoadRequest, use Use) (*Files, error) {
+	volume, err := s.Named(request.GetVolume())
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
-	files := &Files{set: s, step: step, request: step.Request, use: use, volume: volume}
-	if files.mount, err = volume.Place().Make(); err != nil {
-		return nil, tool.Refuse(tool.ReasonOf(err), volume.Advise(err))
+	return &Files{set: s, step: step, request: request, use: use, volume: volume}, nil
+}
+
+// OpenMount checks that the mounted volume is the planned one, and opens no directory. It is for a client that works in
+// another client's directory, which OpenDirectoryOf opens once it exists.
+func (s *Set) OpenMount(step *tool.Step, use Use) (*Files, error) {
+	files, err := s.files(step, step.Request, use)
+	if err != nil {
+		return nil, err
+	}
+	if files.mount, err = files.volume.Place().Make(); err != nil {
+		return nil, tool.Refuse(tool.ReasonOf(err), files.volume.Advise(err))
 	}
 	return files, nil
 }

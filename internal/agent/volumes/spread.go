@@ -51,12 +51,11 @@ func (s *Set) OpenSpread(step *tool.Step, use Use) (*Spread, error) {
 
 func (p *Spread) open(set *Set, step *tool.Step, use Use) error {
 	for index, name := range append([]string{step.Request.GetVolume()}, step.Request.GetMoreVolumes()...) {
-		configured, err := set.Named(name)
-		if err != nil {
-			return status.Error(codes.InvalidArgument, err.Error())
+		files, err := set.files(step, onVolume(step.Request, index, name), use)
+		if err == nil {
+			err = files.prepare()
 		}
-		files := &Files{set: set, step: step, request: onVolume(step.Request, index, name), use: use, volume: configured}
-		if err := files.prepare(); err != nil {
+		if err != nil {
 			return err
 		}
 		p.volumes = append(p.volumes, files)
