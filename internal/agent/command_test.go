@@ -24,10 +24,10 @@ func commandRequest(id string, words ...string) *agentapi.LoadRequest {
 		Command: &agentapi.CommandTool{Command: words, SampleIntervalNanoseconds: int64(200 * time.Millisecond)}}}
 }
 
-// script is a program of a shell's.
+// script loads a shell script.
 func script(id, text string) *agentapi.LoadRequest { return commandRequest(id, "sh", "-c", text) }
 
-// counted is what a source has counted.
+// countedBy returns the counts of a source.
 func countedBy(t *testing.T, ended *agentapi.Ended, source string) *agentapi.ByteSource {
 	t.Helper()
 	for _, one := range ended.GetCommand().GetSources() {
@@ -41,12 +41,12 @@ func countedBy(t *testing.T, ended *agentapi.Ended, source string) *agentapi.Byt
 
 const (
 	mib = 1 << 20
-	// shellNoise is more than a shell and some tools read of their libraries, and write to say what they did.
+	// shellNoise exceeds what a shell and some tools read of their libraries and write as messages.
 	shellNoise = 200 << 10
 )
 
-// TestCommandCountsAllProcesses: a program that writes itself, by a child, by a child of a child, by children that live
-// for milliseconds, and by an orphan whose parent has ended.
+// TestCommandCountsAllProcesses: I/O of the program, of children and grandchildren, of children that live for
+// milliseconds, and of an orphan all counts.
 func TestCommandCountsAllProcesses(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -86,8 +86,8 @@ for i in 1 2 3 4 5 6 7 8 9 10; do dd if=/dev/zero of=c$i bs=64k count=16 2>/dev/
 	}
 }
 
-// TestCommandCountsAsAnotherUser: an agent that is not root, as in a pod, may not read what a process that has ended has
-// counted. What is done in the last moments before the end counts all the same.
+// TestCommandCountsAsAnotherUser: an agent that is not root, as in a pod, may not read the counters of an exited
+// process. I/O in the last moments still counts.
 func TestCommandCountsAsAnotherUser(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -98,7 +98,7 @@ for word; do case $word in --config=*) chown 65532 "${word#--config=}";; esac; d
 cp "$1" "$0/agent" && shift && chmod 755 "$0" "$0/agent" && chown 65532 /dev/fd/3 /dev/fd/4
 exec setpriv --reuid=65532 --regid=65532 --clear-groups --inh-caps=-all "$0/agent" "$@"`
 	programs := t.TempDir()
-	// So that the other user finds the way.
+	// The other user must be able to enter it.
 	must(t, os.Chmod(filepath.Dir(programs), 0o755))
 	r := spawn(t, func(c *Config) { must(t, os.Chown(c.Volumes[0].Path, 65532, 65532)) }, "sh", "-c", asAnother, programs)
 	ended, records := r.run(script("last", "sleep 0.3; dd if=/dev/zero of=a bs=64k count=160 2>/dev/null"), noLimit)
@@ -115,7 +115,7 @@ exec setpriv --reuid=65532 --regid=65532 --clear-groups --inh-caps=-all "$0/agen
 	r.gone(nil, "")
 }
 
-// TestCommandCountsStorage: on a file system with a device what went to the storage is known too, mmap included.
+// TestCommandCountsStorage: on a file system with a device, the bytes that reached the storage are counted too.
 func TestCommandCountsStorage(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -123,13 +123,13 @@ func TestCommandCountsStorage(t *testing.T) {
 	if !slices.ContainsFunc(ended.GetCommand().GetSources(), func(s *agentapi.ByteSource) bool { return s.GetSource() == "Storage" }) {
 		t.Skip("the file system of the temporary folder has no device")
 	}
-	// What was removed before it went anywhere may have been written, or not.
+	// Data that was removed early may or may not have been written out.
 	if storage := countedBy(t, ended, "Storage"); storage.GetWriteBytes() < 10*mib || storage.GetWriteBytes() > 31*mib {
 		t.Errorf("%v, want 10 to 30 MiB written", storage)
 	}
 }
 
-// TestCommandEnds: all the ways in which a program ends.
+// TestCommandEnds covers all the ways in which a program can end.
 func TestCommandEnds(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -158,7 +158,7 @@ func TestCommandEnds(t *testing.T) {
 	}
 }
 
-// TestCommandIsStopped: it is asked to end, killed where it does not, and all that it has started with it.
+// TestCommandIsStopped: a program gets SIGTERM, then SIGKILL, and so do all processes that it started.
 func TestCommandIsStopped(t *testing.T) {
 	t.Parallel()
 	r := serve(t, func(a *Agent) { a.env.Timeouts.Terminate = 500 * time.Millisecond })
@@ -206,7 +206,7 @@ func TestCommandIsStopped(t *testing.T) {
 	}
 }
 
-// TestCommandDeadline: the time of its phase is over.
+// TestCommandDeadline: a program is stopped at the deadline of its phase.
 func TestCommandDeadline(t *testing.T) {
 	t.Parallel()
 	// The clock stands still: however late the order comes, its deadline is ahead.
@@ -217,7 +217,7 @@ func TestCommandDeadline(t *testing.T) {
 	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_STOPPED || !strings.Contains(ended.GetMessage(), "its phase") || !ended.GetCommand().GetCutShort() {
 		t.Errorf("got %v", ended)
 	}
-	// A setup that is not done is no data.
+	// An unfinished setup is a failure.
 	load := script("setup", "")
 	load.GetCommand().Setup, load.GetCommand().Command = []string{"sleep", "1000"}, nil
 	ended, _ = r.run(load, time.Millisecond)
@@ -226,7 +226,7 @@ func TestCommandDeadline(t *testing.T) {
 	}
 }
 
-// TestCommandThatLeavesProcesses: they are ended, told, and what they did counts.
+// TestCommandThatLeavesProcesses: leftover processes are killed and reported, and their I/O counts.
 func TestCommandThatLeavesProcesses(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -242,7 +242,7 @@ func TestCommandThatLeavesProcesses(t *testing.T) {
 	}
 }
 
-// TestCommandWhoseChildrenNobodyWaitsFor: the kernel throws away what they did. What was seen counts, and it is said.
+// TestCommandWhoseChildrenNobodyWaitsFor: the kernel discards their counters. What was seen counts, with a notice.
 func TestCommandWhoseChildrenNobodyWaitsFor(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/usr/bin/python3"); err != nil {
@@ -284,7 +284,7 @@ except ChildProcessError: pass # it has ended, and nobody is told of it
 	}
 }
 
-// TestCommandWords: what they stand for, where the program works, and what it is told of the world.
+// TestCommandWords: placeholders, working directory and environment.
 func TestCommandWords(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -304,12 +304,12 @@ func TestCommandWords(t *testing.T) {
 		}
 	}
 	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "storagebench-command-"+"*")); len(left) > 0 {
-		// Of other tests, perhaps, that run beside it; not of one that has ended.
+		// They may belong to other tests that run at the same time.
 		t.Logf("scratch directories: %v", left)
 	}
 }
 
-// TestCommandHostileOutput: without an end, and without sense.
+// TestCommandHostileOutput: endless, meaningless output is bounded.
 func TestCommandHostileOutput(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -319,7 +319,7 @@ func TestCommandHostileOutput(t *testing.T) {
 	}
 }
 
-// TestCommandRefused: before anything is run.
+// TestCommandRefused: invalid commands are refused before anything runs.
 func TestCommandRefused(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -333,7 +333,7 @@ func TestCommandRefused(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	// A link of an earlier program's leads out of the directory.
+	// A symbolic link of an earlier program leads out of the directory.
 	must(t, os.MkdirAll(filepath.Join(r.directory, "elsewhere"), 0o700))
 	ended, _ := r.run(commandRequest("link", "ln", "-s", filepath.Join(r.directory, "elsewhere"), "out"), noLimit)
 	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
@@ -344,14 +344,14 @@ func TestCommandRefused(t *testing.T) {
 	if _, err := r.Load(t.Context(), load); err == nil {
 		t.Error("a program works outside of the directory")
 	}
-	// A path that is no program is found out when it is started.
+	// A path that is not a program fails at the start.
 	ended, _ = r.run(commandRequest("file", "/etc/hostname"), noLimit)
 	if ended.GetReason() != "CommandFailed" || !strings.Contains(ended.GetMessage(), "could not be started") {
 		t.Errorf("got %v", ended)
 	}
 }
 
-// TestCommandSetupAgain: a step that is repeated finds what its first attempt found.
+// TestCommandSetupAgain: a repeated step finds the same data as its first attempt.
 func TestCommandSetupAgain(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -373,7 +373,7 @@ func TestCommandSetupAgain(t *testing.T) {
 	}
 }
 
-// TestCommandDiscarded: a program that was never told to start did nothing.
+// TestCommandDiscarded: a program that was never started has done nothing.
 func TestCommandDiscarded(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)

@@ -17,7 +17,7 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// More connections than there may be, of strangers and of client 0, keep the operator out neither before nor after.
+// Excess connections, of unidentified peers and of client 0, do not keep out the operator.
 func TestConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
 	j := idleJob(t, 2, 1)
@@ -73,7 +73,7 @@ func mustOperator(t *testing.T) identity.Bundle {
 	return operator
 }
 
-// Whatever a path or a request contains, what leaves the agent can be shown, and keeps its reason.
+// Whatever a path or a request contains, the texts that leave the agent are printable, and errors keep their reasons.
 func TestTextsThatLeaveArePrintable(t *testing.T) {
 	t.Parallel()
 	r := serve(t, func(a *Agent) { a.env.Config.Volumes[0].Path = "/none/\xff\x1b[31m\u202e" })

@@ -88,7 +88,7 @@ func TestFinish(t *testing.T) {
 	}
 }
 
-// Finish comes while a step is being loaded: neither waits for the other for ever.
+// Finish during Load does not deadlock.
 func TestFinishWhileLoading(t *testing.T) {
 	t.Parallel()
 	for range 5 {
@@ -125,7 +125,7 @@ func TestFinishSaysWhatStays(t *testing.T) {
 	}
 }
 
-// A tool that ignores the stop does not keep the agent for longer than it may take.
+// A tool that ignores the stop does not delay the agent beyond its timeout.
 func TestFinishKillsWhatDoesNotStop(t *testing.T) {
 	t.Parallel()
 	begun := filepath.Join(t.TempDir(), "begun")
@@ -151,7 +151,7 @@ func TestFinishKillsWhatDoesNotStop(t *testing.T) {
 	}
 }
 
-// What a tool leaves outside of its group holds its output open; the agent does not wait for it.
+// A process that a tool left outside its group keeps the output open; the agent does not wait for it.
 func TestToolLeavesSomethingThatHoldsItsOutput(t *testing.T) {
 	t.Parallel()
 	pids := filepath.Join(t.TempDir(), "pid")
@@ -175,8 +175,8 @@ type bubbleClock struct{ began time.Time }
 func (c bubbleClock) Monotonic() int64 { return int64(time.Since(c.began)) + 1 } //nolint:forbidigo // virtual time
 func (c bubbleClock) Wall() int64      { return time.Now().UnixNano() }
 
-// An agent leaves when nobody has spoken to it for its orphan timeout, counted from the last word, from the deadline of the step that
-// runs, or from the end of the last Watch.
+// An agent exits after its orphan timeout, counted from the last contact, from the deadline of the live step, or from
+// the end of the last Watch.
 func TestOrphan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const timeout = 10 * time.Second
@@ -211,7 +211,7 @@ func TestOrphan(t *testing.T) {
 	})
 }
 
-// Describe answers when a tool or a file system does not, and forgets no answer that was good.
+// Describe answers even if a tool or a file system hangs, and remembers good answers.
 func TestDescribe(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -280,7 +280,7 @@ func TestNoDescriptorLeaks(t *testing.T) {
 		once()
 	}
 	r.spare()
-	// What reads the output of a tool that is gone may just be ending.
+	// A reader of the output of an exited tool may still be closing its file.
 	eventually(t, "more files are open after some steps than after the first", func() bool { return openFiles(t) <= before })
 	r.agent.finish(volumes.Removal{}, "the test is over")
 	if below, err := process.Descendants(os.Getpid()); err != nil || len(below) > 0 {
@@ -288,9 +288,8 @@ func TestNoDescriptorLeaks(t *testing.T) {
 	}
 }
 
-// An agent that somebody else tells to end (its pod is deleted) says that this is why its step came to no
-// end of its own, so that the step is done again and not taken for a short one. What it is
-// sent meanwhile is no fault of what is sent.
+// An agent that exits by itself (its pod is deleted) reports that as the reason for the end of its step, so that the
+// step is repeated instead of counting as short. Steps that it refuses meanwhile are not at fault.
 func TestLeavingIsToldFromStopping(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)

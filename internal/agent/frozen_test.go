@@ -20,8 +20,8 @@ const (
 	thawFilesystem   = 0xc0045878
 )
 
-// A file system that is frozen takes no write, and the kernel does not even let go of who tries: like
-// a share whose server is gone. The step and the agent end all the same, and say what they left.
+// A frozen file system accepts no write, and the kernel does not even release killed writers, as with a share whose
+// server is gone. The step and the agent still end, and report what they left.
 func TestFileSystemThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	withMounts(t, func() {

@@ -94,7 +94,7 @@ func rest(t rapid.TB, cursor *Cursor) []*agentapi.Record {
 	}
 }
 
-// TestFollowingDecodesOnce: to read the newest record takes as many allocations at the end of a chunk as at its start.
+// TestFollowingDecodesOnce: reading the newest record takes as many allocations at the end of a chunk as at its start.
 func TestFollowingDecodesOnce(t *testing.T) {
 	var log Log
 	cursor, step := log.After(0), &agentapi.StepKey{Id: "00-read", Attempt: 1}
@@ -190,7 +190,7 @@ func appendMinute(t *testing.T, log *Log, step *agentapi.StepKey, end int64) {
 	}
 }
 
-// What a tool says may be no text at all; the log takes it all the same.
+// A tool may print invalid UTF-8; the log still accepts it.
 func TestRecordsHoldAnyBytes(t *testing.T) {
 	t.Parallel()
 	s := newStep(New(Config{}, SystemClock{}), request("a", ""))

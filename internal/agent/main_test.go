@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 	if scratch, err = os.MkdirTemp("", "storagebench-agent-"); err != nil {
 		panic(err)
 	}
-	// They wait more than they compute. A -parallel of the command line comes later and wins.
+	// The tests wait more than they compute. -parallel on the command line overrides this.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
@@ -57,7 +57,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// nothingLeft fails the tests when they left a goroutine or a process.
+// nothingLeft fails if the tests left a goroutine or a process behind.
 func nothingLeft() int {
 	if err := goleak.Find(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -71,11 +71,11 @@ func nothingLeft() int {
 	return 0
 }
 
-// noLimit is the deadline of a step that none is to end.
+// noLimit is a deadline that no step reaches.
 const noLimit = time.Hour
 
-// asProgram is the agent in a process of its own. Unlike the real one it takes an order to start however late it comes, so
-// that a busy machine makes no difference.
+// asProgram runs the agent in a process of its own. Unlike the real one it accepts late start orders, so that a busy
+// machine makes no difference.
 func asProgram(arguments []string) int {
 	defaultTimeouts.Late = hang.Guard
 	var files Files
@@ -117,7 +117,7 @@ var authority = sync.OnceValue(func() *identity.Authority {
 	return made
 })
 
-// configuration is that of an agent that loads a directory of the test's.
+// configuration returns the configuration of an agent that works in a directory.
 func configuration(t *testing.T, directory string) Config {
 	t.Helper()
 	bundle, err := authority().Client("target", 0)
@@ -129,7 +129,7 @@ func configuration(t *testing.T, directory string) Config {
 	}
 }
 
-// rig is an agent that is served in this process, and a conductor's connection to it.
+// rig is an agent served in this process, with a conductor's connection to it.
 type rig struct {
 	agentapi.AgentClient
 	t         *testing.T
@@ -184,10 +184,10 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// dataPath is where the files of the tests' client are below a target.
+// dataPath is the path of the client's directory on a volume.
 const dataPath = ".storagebench/benchmark-1/hash/client-0"
 
-// global is what all jobs have: the file of job 0 is data.0.0.
+// global is the section that all jobs share; the file of job 0 is data.0.0.
 const global = "[global]\ngroup_reporting=1\nlat_percentiles=1\nfilename_format=data.$jobnum.$filenum\nallow_mounted_write=0\n"
 
 // endlessWrite writes a file of 1 MiB over and over, until it is stopped; quickWrite writes it once.
@@ -196,7 +196,7 @@ var (
 	quickWrite   = global + "ioengine=psync\nrw=write\nbs=4k\nsize=1m\n[job]\n"
 )
 
-// slowWrite does so at 2 MiB/s, for some seconds.
+// slowWrite writes it over and over at 2 MiB/s, for some seconds.
 func slowWrite(seconds int) string {
 	return global + fmt.Sprintf("ioengine=psync\nrw=write\nbs=4k\nsize=1m\nrate=2m\ntime_based=1\nruntime=%d\n[job]\n", seconds)
 }
@@ -255,7 +255,7 @@ func (r *rig) run(request *agentapi.LoadRequest, limit time.Duration) (*agentapi
 	return r.finished(request.GetStep().GetId())
 }
 
-// runningFio is a load of fio's.
+// runningFio is the load of a running fio.
 type runningFio interface {
 	PID() int
 	Documents() int64
@@ -276,7 +276,7 @@ func (r *rig) tool() runningFio {
 	return run
 }
 
-// fio is the agent's tool.
+// fio returns the agent's tool for fio.
 func (r *rig) fio() *fio.Tool {
 	r.t.Helper()
 	found, ok := r.agent.tools.fio.(*fio.Tool)
@@ -296,7 +296,7 @@ func (r *rig) spare() (pid int) {
 	return pid
 }
 
-// dropSpare ends it.
+// dropSpare ends the fio that waits for the next step.
 func (r *rig) dropSpare() {
 	r.t.Helper()
 	r.spare()
@@ -328,7 +328,7 @@ func eventually(t *testing.T, complaint string, holds func() bool) {
 	t.Fatal("hung: " + complaint)
 }
 
-// put makes a file of the client's before any step.
+// put creates a file in the client's directory before any step.
 func (r *rig) put(name string, fill func(*os.File)) {
 	r.t.Helper()
 	request := request("make-directory", "")
@@ -343,7 +343,7 @@ func (r *rig) put(name string, fill func(*os.File)) {
 	must(r.t, file.Close())
 }
 
-// executable writes a program that is run in fio's place.
+// executable writes a shell script that replaces fio.
 func executable(t *testing.T, script string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "fio")
@@ -387,7 +387,7 @@ func notices(ended *agentapi.Ended, records []*agentapi.Record) map[string]strin
 
 const again = "STORAGEBENCH_TEST_AGAIN"
 
-// withMounts runs a test again in a mount namespace of its own, where it may mount what it likes.
+// withMounts runs a test again in its own mount namespace, where it may mount anything.
 func withMounts(t *testing.T, body func()) {
 	t.Helper()
 	attributes := &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS}
@@ -402,7 +402,7 @@ func withMounts(t *testing.T, body func()) {
 	})
 }
 
-// runAgain runs one test in another process of this test program, in which body is what it does.
+// runAgain runs one test in another process of this test program; there, it calls body.
 func runAgain(t *testing.T, attributes *syscall.SysProcAttr, body func()) {
 	t.Helper()
 	if os.Getenv(again) == t.Name() {

@@ -19,7 +19,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// endless is a job that goes on for minutes, in small repetitions.
+// endless is a job of small repetitions that runs for minutes.
 var endless = []string{"-a", "POSIX", "-t", "64k", "-b", "1m", "-F", "-w", "-i", "100000", "-o", "data", "-O", "summaryFormat=CSV"}
 
 func limited(tool *agentapi.MpiTool) {
@@ -32,7 +32,7 @@ func (j *job) sampling(client int) {
 	j.sample(client, func(*agentapi.Sample) bool { return true })
 }
 
-// sample waits for a sample of the step that was begun last.
+// sample waits for a sample of the latest step.
 func (j *job) sample(client int, wanted func(*agentapi.Sample) bool) {
 	j.t.Helper()
 	r := j.clients[client]
@@ -53,7 +53,7 @@ func (j *job) stop(reason string) {
 	}
 }
 
-// Stopping leaves no mpirun, daemon or rank on any client, whenever it comes, and what IOR had printed counts.
+// A stop at any moment leaves no mpirun, daemon or rank on any client, and the repetitions printed so far count.
 func TestMPIStopsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 3, 1)
@@ -67,14 +67,14 @@ func TestMPIStopsLeaveNothing(t *testing.T) {
 	}
 }
 
-// stopsLeaveNothing begins a step, stops it at a moment, and gives client 0's result.
+// stopsLeaveNothing starts a step, stops it after moment returns, and returns client 0's result.
 func (j *job) stopsLeaveNothing(id string, moment func()) *agentapi.Ended {
 	j.t.Helper()
 	j.begin(id, noLimit, limited, "ior", endless...)
 	moment()
 	j.stop("enough")
 	ended, _ := j.end(id)
-	// Before anybody had time to go by himself.
+	// Check at once, before processes could exit by themselves.
 	if left := mpiProcesses(j.t, j.directory); len(left) > 0 {
 		j.t.Fatalf("%s: left %v", id, left)
 	}
@@ -99,7 +99,7 @@ func (j *job) printed() {
 	})
 }
 
-// A client that is gone ends the job at once, and the message names it.
+// A lost client ends the job at once, and the message names it.
 func TestMPILostClient(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 2, 2)
@@ -118,7 +118,7 @@ func TestMPILostClient(t *testing.T) {
 		t.Errorf("client 0: %v", ended[0])
 	}
 	t.Logf("%d repetitions are kept", len(ended[0].GetMpi().GetRepetitions()))
-	// What the killed agent had started dies with its container; here nobody ends it but us.
+	// In a cluster the killed agent's processes die with its container; here the test must kill them.
 	for _, left := range mpiProcesses(t, j.directory) {
 		pid, _, _ := strings.Cut(left, " ")
 		killByID(t, pid)
@@ -126,13 +126,13 @@ func TestMPILostClient(t *testing.T) {
 	j.nothingLeftOf()
 }
 
-// A caller that hangs up ends the daemon and all that it has started, wherever that went, and the member's part.
+// If the launcher disconnects, the daemon and all its descendants end, and so does the member's part.
 func TestMPILostLauncher(t *testing.T) {
 	t.Parallel()
 	j := idleJob(t, 2, 1)
 	j.shared = false
 	member := j.clients[1]
-	// From a launcher that is there it would wait for word of the job's end for ever.
+	// With a connected launcher it would wait for Release for that long.
 	member.agent.env.Timeouts.Release = time.Hour
 	programs := t.TempDir()
 	for name, script := range map[string]string{"ior": "", "orted": "echo out; echo err >&2; setsid sleep 1000 & sleep 1000\n"} {
@@ -193,7 +193,7 @@ func TestMPIFailuresAreTold(t *testing.T) {
 	}
 }
 
-// Work that does not end before its deadline is none.
+// A job of fixed work that exceeds its deadline fails.
 func TestMPIDeadline(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 2, 1)
@@ -207,7 +207,7 @@ func TestMPIDeadline(t *testing.T) {
 	}
 }
 
-// Agents that leave take their part of a job with them, whoever leaves first.
+// Agents that exit end their parts of a job, in any order.
 func TestMPIFinishWhileRunning(t *testing.T) {
 	t.Parallel()
 	for _, first := range []int{0, 1} {
@@ -232,7 +232,7 @@ func TestMPIFinishWhileRunning(t *testing.T) {
 	}
 }
 
-// Not beside others: it looks for what is left, in a folder for temporary files of its own.
+// Not parallel: it has its own folder for temporary files, and looks for leftovers there.
 func TestMPILoadRefuses(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	j := idleJob(t, 2, 1)

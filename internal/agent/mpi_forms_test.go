@@ -19,7 +19,7 @@ import (
 	"github.com/storagebench/storagebench/test/standinior"
 )
 
-// measured is a job that is bound by time: writes, of which the first half a second is to warm up.
+// measured is a job of writes that is limited by time, with a warm-up of half a second.
 func measured(tool *agentapi.MpiTool) {
 	tool.Operations, tool.Limited = []uint32{uint32(measure.Write)}, true
 	tool.WarmUpNanoseconds, tool.DurationNanoseconds = int64(500*time.Millisecond), int64(time.Hour)
@@ -56,7 +56,7 @@ func TestMPIWarmUp(t *testing.T) {
 	}
 }
 
-// What one step writes the next reads, though the ranks that read it are on other clients; figures of both are there.
+// A step reads what the previous one wrote, with ranks on other clients; both have figures.
 func TestMPIReads(t *testing.T) {
 	t.Parallel()
 	const bytes = 8 << 20
@@ -84,7 +84,7 @@ func TestMPIReads(t *testing.T) {
 	}
 }
 
-// Each client works in its own directory where the volume is not shared.
+// Each client works in its own directory if the volume is not shared.
 func TestMPIOwnDirectories(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 2, 2)
@@ -104,7 +104,8 @@ func TestMPIOwnDirectories(t *testing.T) {
 	}
 }
 
-// Clients with one address are one host: the first runs the ranks of all, and the others' parts end with the job.
+// Clients with the same address are one host: the first runs all their ranks, and the parts of the others end with the
+// job.
 func TestMPIClientsOfOneHost(t *testing.T) {
 	t.Parallel()
 	j := place(t, 2)
@@ -166,7 +167,7 @@ func TestDescribeTellsMPI(t *testing.T) {
 	}
 }
 
-// A user that nobody knows, without a home and a shell, on a root file system that cannot be written.
+// A user without an entry in /etc/passwd, home or shell, on a read-only root file system.
 func TestMPIAsUnknownUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can become somebody else")
@@ -183,7 +184,7 @@ func TestMPIAsUnknownUser(t *testing.T) {
 			must(t, err)
 			must(t, os.WriteFile(filepath.Join(programs, name), text, 0o755))
 		}
-		// All is in memory that is mounted anew, and the rest can be read only.
+		// The programs are on a new tmpfs, and all other files are read-only.
 		inside := filepath.Join("/mnt", "programs")
 		must(t, unix.Mount("none", "/mnt", "tmpfs", 0, "mode=755"))
 		must(t, os.CopyFS(inside, os.DirFS(programs)))
@@ -226,7 +227,7 @@ func TestMPIInside(t *testing.T) {
 	j.nothingLeftOf()
 }
 
-// A local run has all clients on one machine: mpirun starts all ranks itself, and they speak through memory.
+// In a local run all clients are on one machine: mpirun starts all ranks itself, and they communicate through memory.
 func TestMPIOnOneMachine(t *testing.T) {
 	t.Parallel()
 	j := place(t, 2)
@@ -247,8 +248,8 @@ func TestMPIOnOneMachine(t *testing.T) {
 	}
 }
 
-// TestMPIChecksOfWrites: reads that check what was written are seen, and IOR has no row of them. A step that reads too is
-// told so, and nothing else of bytes that do not agree; one that only writes has no reads in its figures.
+// TestMPIChecksOfWrites: reads that check the written data are seen, but IOR reports none of them. A step that also
+// reads gets a notice of that alone; a step that only writes has no reads in its figures.
 func TestMPIChecksOfWrites(t *testing.T) {
 	t.Parallel()
 	const bytes = 16 << 20

@@ -21,7 +21,8 @@ import (
 )
 
 // What the product takes for granted of Open MPI, IOR and mdtest, each with those of this machine. What depends only on
-// their command lines and on what they print is tested with recorded texts in internal/agent/mpi and internal/engine/ior.
+// their command lines and on what they print is tested with recorded texts in internal/agent/mpi and
+// internal/engine/ior.
 //
 //	its daemons and ranks run on hosts that are addresses, and all I/O of ranks is counted   TestMPIWritesOverSeveralClients
 //	hosts with one address are one host                                   TestMPIClientsOfOneHost, TestMPIOnOneMachine
@@ -35,22 +36,21 @@ import (
 //	it needs no home, shell, name, ssh and writable root                  TestMPIAsUnknownUser, TestMPIOverNetworks
 //	its daemons' command lines                                            internal/agent/mpi TestDaemonsThatMPIGives
 
-// job is several agents of one target on this machine, each with an address of its own, so that MPI takes them for
-// hosts.
+// job is several agents of one target on this machine, each with its own address, so that MPI treats them as hosts.
 type job struct {
 	t         *testing.T
 	clients   []*rig
 	addresses []string
 	directory string
 	processes int32
-	// begun is the step that was begun last.
+	// begun is the latest step.
 	begun string
-	// shared says that all work in the directory of client 0.
+	// shared is true if all clients work in client 0's directory.
 	shared bool
 }
 
-// fakeHosts are settings with which Open MPI works where several hosts are one machine: ranks of two hosts would
-// take each other's memory for their own.
+// fakeHosts are the MPI parameters for several hosts on one machine, where ranks of two hosts would otherwise mistake
+// each other's shared memory for their own.
 var fakeHosts = [][2]string{{"btl", "self,tcp"}}
 
 func mpiPath(t *testing.T) string {
@@ -64,10 +64,10 @@ func mpiPath(t *testing.T) string {
 // clientAddress gives each client an address of its own.
 func clientAddress(client int) string { return fmt.Sprintf("127.0.1.%d:0", client+1) }
 
-// jobs bounds how many tests have a job at a time: each is a dozen of processes that compute while they start.
+// jobs limits the concurrent jobs: each is a dozen processes that compute while they start.
 var jobs = make(chan struct{}, 2)
 
-// place is a job without clients, when there is room for one.
+// place waits for a free slot and returns a job without clients.
 func place(t *testing.T, processes int32) *job {
 	t.Helper()
 	jobs <- struct{}{}
@@ -75,7 +75,7 @@ func place(t *testing.T, processes int32) *job {
 	return newPlace(t, processes)
 }
 
-// newPlace is one for a test that runs nothing.
+// newPlace returns a job without a slot, for a test that runs nothing.
 func newPlace(t *testing.T, processes int32) *job {
 	t.Helper()
 	return &job{t: t, directory: t.TempDir(), processes: processes, shared: true}
@@ -86,7 +86,7 @@ func newJob(t *testing.T, clients int, processes int32) *job {
 	return place(t, processes).withClients(clients)
 }
 
-// idleJob is a job that a test runs nothing of.
+// idleJob returns a job that is never run.
 func idleJob(t *testing.T, clients int, processes int32) *job {
 	t.Helper()
 	return newPlace(t, processes).withClients(clients)
@@ -101,7 +101,7 @@ func (j *job) withClients(clients int) *job {
 	return j
 }
 
-// clientConfiguration is that of one of several clients.
+// clientConfiguration returns the configuration of one of several clients.
 func clientConfiguration(t *testing.T, directory string, client int, listen string) Config {
 	t.Helper()
 	config := configuration(t, directory)
@@ -140,7 +140,7 @@ func (j *job) add(served *Agent, address string) {
 	j.addresses = append(j.addresses, address)
 }
 
-// dialAs connects to an agent with some identity.
+// dialAs connects to an agent with an identity.
 func dialAs(t *testing.T, bundle identity.Bundle, expect identity.Peer, address string) *grpc.ClientConn {
 	t.Helper()
 	tls, err := bundle.ClientTLS(expect)
@@ -151,7 +151,7 @@ func dialAs(t *testing.T, bundle identity.Bundle, expect identity.Peer, address 
 	return connection
 }
 
-// request is the part of one client in a step.
+// request returns the request for one client of a step.
 func (j *job) request(client int, id, program string, arguments ...string) *agentapi.LoadRequest {
 	tool := &agentapi.MpiTool{
 		Program: program, Arguments: arguments, ProcessesPerClient: j.processes, Shared: j.shared,
@@ -195,7 +195,7 @@ func (j *job) end(id string) ([]*agentapi.Ended, [][]*agentapi.Record) {
 	return all, logs
 }
 
-// nothingLeftOf looks for processes of MPI that work in the job's directory, or were started for it.
+// nothingLeftOf waits until no MPI process of the job is left.
 func (j *job) nothingLeftOf() {
 	j.t.Helper()
 	var left []string
@@ -205,7 +205,7 @@ func (j *job) nothingLeftOf() {
 	})
 }
 
-// mpiProcesses are those that carry a directory of ours in their environment.
+// mpiProcesses returns the processes that have the directory in their environment.
 func mpiProcesses(t *testing.T, directory string) []string {
 	t.Helper()
 	var found []string

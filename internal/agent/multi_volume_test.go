@@ -18,7 +18,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// spreadFiles are those of one job with one file on each volume.
+// spreadFiles returns the files of one job with one file on each volume.
 func spreadFiles(volumes int, bytes uint64) []*agentapi.DataFile {
 	var all []*agentapi.DataFile
 	for i := range volumes {
@@ -38,7 +38,7 @@ func onVolumes(directories ...string) func(*Agent) {
 	}
 }
 
-// A stripe of two stores gets the same bytes on both, but for what is in flight, by the stores' own records.
+// A stripe of two stores writes the same bytes to both, except for I/O in flight, by the stores' own records.
 func TestVolumesShareTheLoadEvenly(t *testing.T) {
 	t.Parallel()
 	const limit = "buckets: [{name: volume, counts: bytes, baselinePerSecond: 4e7}]\n"
@@ -66,7 +66,7 @@ func TestVolumesShareTheLoadEvenly(t *testing.T) {
 		"random":   {"rw=randwrite\niodepth=32\nbs=4k\n", 32 * 4096},
 		"in order": {"rw=write\niodepth=1\nbs=64k\n", 65536},
 	} {
-		// Half of the files, so that it is not their sizes that share it out.
+		// Write only half of the files, so that their sizes do not balance the load.
 		step := request(id, spreadGlobal+"ioengine=libaio\ndirect=1\nnrfiles=2\nsize=8m\nio_size=4m\n"+load.words+"[job]\n")
 		step.Volume, step.MoreVolumes, step.Folders = "v0", []string{"v1"}, 2
 		step.Dataset = &agentapi.Dataset{Files: files}
@@ -95,8 +95,8 @@ func TestVolumesShareTheLoadEvenly(t *testing.T) {
 	}
 }
 
-// written is all that the store has taken until now. It tells of whole seconds, so that the one which runs is waited for,
-// however late a busy machine is with it.
+// written returns all bytes that the store has accepted until now. The store reports whole seconds, so written waits
+// for the current one.
 func (s *store) written() float64 {
 	s.t.Helper()
 	now := float64(time.Now().UnixNano()) / 1e9
@@ -112,7 +112,7 @@ func (s *store) written() float64 {
 	return bytes
 }
 
-// loop makes a device of so many bytes of a file of our own.
+// loop creates a loop device of a size.
 func loop(t *testing.T, bytes int64) (device, file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "disk")
@@ -156,7 +156,7 @@ func deviceRead(id string) *agentapi.LoadRequest {
 	return step
 }
 
-// An empty device is marked, laid out, measured, laid out no second time, and given back as it was.
+// An empty device is marked, laid out once, measured, and returned empty.
 func TestEmptyDevice(t *testing.T) {
 	t.Parallel()
 	device, file := loop(t, 32<<20)
@@ -179,7 +179,7 @@ func TestEmptyDevice(t *testing.T) {
 	if ended, _ := r.run(devicePrepare("again"), noLimit); len(ended.GetOperations()) > 0 {
 		t.Errorf("it was laid out again: %v", ended)
 	}
-	// Another client, and another benchmark, are kept out by the mark and by the hold.
+	// The mark and the lock keep out other clients and other benchmarks.
 	other := serve(t, onDevice(device))
 	if _, err := other.Load(t.Context(), deviceRead("b")); reasonIn(err) != tool.ReasonHeld {
 		t.Errorf("beside its holder: %v", err)
@@ -194,7 +194,7 @@ func TestEmptyDevice(t *testing.T) {
 	}
 }
 
-// What anybody has on a device is named, and not a byte of it is touched.
+// Foreign data on a device is named in the refusal, and not a byte of it changes.
 func TestDeviceThatIsNotEmpty(t *testing.T) {
 	t.Parallel()
 	put := func(at int64, text string) func(*testing.T, string) {
@@ -270,7 +270,7 @@ func TestDeviceRefusals(t *testing.T) {
 	}
 }
 
-// A volume with room for the bytes and not for the files is refused with both numbers.
+// A volume with space for the bytes but not for the files is refused with both numbers.
 func TestNoInodes(t *testing.T) {
 	t.Parallel()
 	withMounts(t, func() {

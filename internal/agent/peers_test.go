@@ -15,8 +15,8 @@ import (
 	"github.com/storagebench/storagebench/internal/identity"
 )
 
-// everyMethod calls each method of an agent; a method that is added without a line here fails the test. A Watch that is allowed
-// ends with the first record.
+// everyMethod returns a call of each method of an agent; a new method without a call here fails the test. An allowed
+// Watch ends with the first record.
 func everyMethod(ctx context.Context, client agentapi.AgentClient) map[string]func() error {
 	return map[string]func() error{
 		agentapi.Agent_Describe_FullMethodName: func() error {
@@ -49,7 +49,7 @@ func everyMethod(ctx context.Context, client agentapi.AgentClient) map[string]fu
 			return err
 		},
 		agentapi.Agent_Finish_FullMethodName: func() error {
-			// Refused for what it asks: it must not end the agent of this test.
+			// An invalid request, so that it does not end the agent of this test.
 			_, err := client.Finish(ctx, &agentapi.FinishRequest{RemoveClients: []int32{1}})
 			return err
 		},
@@ -67,7 +67,7 @@ func everyMethod(ctx context.Context, client agentapi.AgentClient) map[string]fu
 	}
 }
 
-// Client 0 of the same target launches and releases, and does nothing else; who conducts does all else.
+// Client 0 of the same target may only launch and release; the operator may call all other methods.
 func TestEachPeerHasItsMethods(t *testing.T) {
 	t.Parallel()
 	j := idleJob(t, 2, 1)
@@ -122,7 +122,7 @@ func TestOtherPeersAreRefused(t *testing.T) {
 	} {
 		connection := dialAs(t, test.bundle, identity.ClientOf(runUID, "target", test.client), j.addresses[test.client])
 		for method, call := range everyMethod(t.Context(), agentapi.NewAgentClient(connection)) {
-			// The handshake fails: nothing of the call is read.
+			// The handshake fails, so the call is not even read.
 			if err := call(); status.Code(err) != codes.Unavailable {
 				t.Errorf("%s calls %s: %v", name, method, err)
 			}
@@ -130,13 +130,13 @@ func TestOtherPeersAreRefused(t *testing.T) {
 	}
 }
 
-// daemonOf is a daemon's command with the address of its head node, and some words more.
+// daemonOf returns a daemon's command line with the address of its head node, and more arguments.
 func daemonOf(head string, words ...string) []string {
 	return append([]string{"orted", "-mca", "orte_leave_session_attached", "1", "-mca", "ess", "env", "-mca", "orte_hnp_uri",
 		"25296896.0;tcp://" + head + ":54171"}, words...)
 }
 
-// A daemon is launched for a step that is loaded as a part of a job, once, and for no other.
+// A daemon is launched only for a loaded step that is part of a job.
 func TestLaunchIsForAJobAlone(t *testing.T) {
 	t.Parallel()
 	j := idleJob(t, 2, 1)
@@ -174,7 +174,7 @@ func TestLaunchIsForAJobAlone(t *testing.T) {
 		t.Errorf("a release that is too late: %v", err)
 	}
 	j.clients[1].start("a", noLimit)
-	// Client 0 has no directory yet: what is launched would work nowhere.
+	// Client 0 has no directory yet in which the daemon could work.
 	refused(launch("a", command...), codes.FailedPrecondition, "is the volume really shared?")
 	for range 2 {
 		_, err := client.Release(t.Context(), &agentapi.ReleaseRequest{Step: key("a")})
@@ -186,7 +186,7 @@ func TestLaunchIsForAJobAlone(t *testing.T) {
 	refused(launch("a", command...), codes.FailedPrecondition, "not loaded")
 }
 
-// Client 0 launches nothing of a step whose launcher is another, and does not end it.
+// Client 0 can neither launch nor release a step that another client launches.
 func TestLaunchOfAnothersStep(t *testing.T) {
 	t.Parallel()
 	j := idleJob(t, 3, 1)

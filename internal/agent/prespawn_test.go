@@ -12,8 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// The step that is loaded next gets the fio that has waited since the load of the one before ended, and measures what any
-// other would.
+// The next step gets the fio that has waited since the previous load ended, and measures as with any other fio.
 func TestSpareIsTaken(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -47,7 +46,7 @@ func TestSpareIsTaken(t *testing.T) {
 	}
 }
 
-// A spare fio that is not what the step needs is ended, and the step has one of its own.
+// An unsuitable spare fio is ended, and the step gets its own.
 func TestSpareThatDoesNotFit(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(r *rig, spare int, load *agentapi.LoadRequest){
@@ -90,8 +89,7 @@ func TestSpareThatDoesNotFit(t *testing.T) {
 	}
 }
 
-// It waits, and that is all: no file of the storage is open in it, and it has written and read nothing but
-// what its start takes.
+// A spare fio only waits: it has no file of the storage open, and has written nothing there.
 func TestSpareTouchesNothing(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -119,7 +117,7 @@ func TestSpareTouchesNothing(t *testing.T) {
 	}
 }
 
-// However the agent ends, the spare fio does too.
+// The spare fio exits with the agent, however that exits.
 func TestSpareEndsWithTheAgent(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*separate){

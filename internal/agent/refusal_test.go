@@ -19,7 +19,7 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// reasonIn is the word beside an answer's message.
+// reasonIn returns the machine-readable reason of an error.
 func reasonIn(err error) string {
 	for _, detail := range status.Convert(err).Details() {
 		if info, ok := detail.(*errdetails.ErrorInfo); ok {
@@ -29,7 +29,7 @@ func reasonIn(err error) string {
 	return ""
 }
 
-// refused loads a step that must not be, and looks for what it left.
+// refused loads a step that must be refused, and checks that it left nothing behind.
 func (r *rig) refused(request *agentapi.LoadRequest, reason string, words ...string) {
 	r.t.Helper()
 	descriptors := openFiles(r.t)
@@ -120,7 +120,7 @@ func TestLoadRefusesBeforeAnyHarm(t *testing.T) {
 			if test.prepare != nil {
 				test.prepare(r)
 				if len(r.agent.steps) > 0 {
-					// Making the file took a step, which is no business of the test.
+					// Creating the file took a step, which does not matter to the test.
 					r.agent.steps = map[string]*step{}
 				}
 			}
@@ -128,7 +128,7 @@ func TestLoadRefusesBeforeAnyHarm(t *testing.T) {
 				test.change(load)
 			}
 			r.refused(load, test.reason, test.words...)
-			// The agent is as good as before.
+			// The agent still works.
 			if _, err := r.Load(t.Context(), load); err == nil {
 				t.Error("it is not refused again")
 			}
@@ -136,7 +136,7 @@ func TestLoadRefusesBeforeAnyHarm(t *testing.T) {
 	}
 }
 
-// A read-only file system, a full one, and one that is mounted over the one that was planned for.
+// A read-only file system, a full one, and one that is mounted over the planned one.
 func TestLoadOnOtherFileSystems(t *testing.T) {
 	t.Parallel()
 	withMounts(t, func() {
@@ -161,12 +161,12 @@ func TestLoadOnOtherFileSystems(t *testing.T) {
 		r.refused(request("a", endlessWrite), tool.ReasonVolume, "is not the directory that the run was planned for")
 		r.agent.env.Config.Volumes[0].Expect = dataset.Expectation{}
 
-		// Space runs out although nobody said how much was needed.
+		// Space runs out in a step that did not declare how much it needs.
 		ended, _ := r.run(request("full", global+"ioengine=psync\nrw=write\nbs=64k\nsize=64m\n[job]\n"), noLimit)
 		if ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || ended.GetReason() != "NoSpace" || !strings.Contains(ended.GetMessage(), "the volume is full") {
 			t.Errorf("a full volume: %v", ended)
 		}
-		// tmpfs takes O_DIRECT and keeps everything in memory all the same.
+		// tmpfs accepts O_DIRECT but still keeps everything in memory.
 		must(t, os.RemoveAll(filepath.Join(directory, ".storagebench")))
 		load := request("direct", global+"ioengine=psync\nrw=write\nbs=64k\nsize=4m\ndirect=1\n[job]\n")
 		load.GetFio().Direct = true
@@ -269,7 +269,7 @@ func TestToolRefuses(t *testing.T) {
 			})
 			load := request("a", test.job)
 			r.load(load)
-			// One that is gone already ends by itself.
+			// A tool that has already exited ends the step by itself.
 			now := r.agent.env.Clock.Monotonic()
 			_, _ = r.Start(t.Context(), &agentapi.StartRequest{Epoch: 1, Step: key("a"), AtNanoseconds: now, DeadlineNanoseconds: now + 20e9})
 			ended, _ := r.finished("a")

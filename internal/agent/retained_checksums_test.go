@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// A layout that was kept is known again by its very bytes, and where it is written again the reason is told.
+// A retained layout is recognized by its bytes; if it is written again, a notice gives the reason.
 func TestKeptLayout(t *testing.T) {
 	t.Parallel()
 	overwrite := func(offset int64, with []byte) func(*testing.T, string) {
@@ -28,9 +28,9 @@ func TestKeptLayout(t *testing.T) {
 		}
 	}
 	for name, test := range map[string]struct {
-		// between the runs something happens to the file.
+		// between changes the file between the runs.
 		between func(*testing.T, string)
-		// writes is a step of the same content after the layout, killed that the first agent ends without a word.
+		// writes adds a step of the same content after the layout; killed ends the first agent without Finish.
 		writes, killed bool
 		want           string
 	}{
@@ -79,7 +79,7 @@ func TestKeptLayout(t *testing.T) {
 	}
 }
 
-// readOnly mounts a directory once more, read-only; the test is in a mount namespace of its own.
+// readOnly mounts a directory a second time, read-only; the test has its own mount namespace.
 func readOnly(t *testing.T, directory string) string {
 	t.Helper()
 	copied := t.TempDir()
@@ -96,8 +96,8 @@ func reads(id string) *agentapi.LoadRequest {
 	return load
 }
 
-// On a volume that is mounted read-only a run reads what another benchmark has laid out and kept, writes nothing, removes
-// nothing, and refuses what it cannot have.
+// On a read-only volume a run reads the retained data of another benchmark, writes and removes nothing, and refuses
+// steps whose data is missing.
 func TestReadOnlyVolume(t *testing.T) {
 	withMounts(t, func() {
 		writer := serve(t, nil)
@@ -156,7 +156,7 @@ func TestReadOnlyVolume(t *testing.T) {
 	})
 }
 
-// A program of the user's reads the user's own files, where it is.
+// A user's program works in the target's own folder and reads the user's files.
 func TestCommandOnAReadOnlyVolume(t *testing.T) {
 	withMounts(t, func() {
 		directory := t.TempDir()
@@ -184,7 +184,7 @@ func TestCommandOnAReadOnlyVolume(t *testing.T) {
 	})
 }
 
-// A job that makes more files than the volume has room for is refused with both numbers, before it makes any.
+// A job with more files than the volume has inodes is refused with both numbers, before it creates any.
 func TestNoInodesForNewFiles(t *testing.T) {
 	withMounts(t, func() {
 		directory := t.TempDir()
@@ -206,7 +206,7 @@ func TestNoInodesForNewFiles(t *testing.T) {
 	})
 }
 
-// A volume without room for even a directory of ours is refused with that reason, and nothing is left on it.
+// A volume without space for our directory is refused with that reason, and nothing is left on it.
 func TestNoRoomForADirectory(t *testing.T) {
 	withMounts(t, func() {
 		directory := t.TempDir()

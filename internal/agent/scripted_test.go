@@ -14,7 +14,7 @@ import (
 // recordedRuns holds what a real fio has printed.
 const recordedRuns = "../engine/fio/testdata/runs/"
 
-// scripted is a program in fio's place that prints what the test gives it, and ends when the test says so. Its time is the test's.
+// scripted is a program that replaces fio: the test controls its output, its exit and its clock.
 type scripted struct {
 	t      *testing.T
 	clock  *agenttest.Clock
@@ -28,7 +28,7 @@ func serveScripted(t *testing.T) (*rig, *scripted) {
 	s := &scripted{t: t, clock: &agenttest.Clock{}, folder: t.TempDir()}
 	must(t, unix.Mkfifo(s.path("output"), 0o600))
 	var err error
-	// For both, so that it opens at once and no end comes before it is closed.
+	// Open it for reading, too, so that opening does not block and no reader sees an early end of file.
 	s.output, err = os.OpenFile(s.path("output"), os.O_RDWR, 0)
 	must(t, err)
 	t.Cleanup(func() { _ = s.output.Close() })
@@ -48,7 +48,7 @@ exit $(cat %[1]s/code)
 
 func (s *scripted) path(name string) string { return filepath.Join(s.folder, name) }
 
-// says prints a dump at its time.
+// says prints a dump at its own time.
 func (s *scripted) says(one agenttest.Dump) {
 	s.t.Helper()
 	s.clock.Set(one.Milliseconds, 0)
@@ -56,7 +56,7 @@ func (s *scripted) says(one agenttest.Dump) {
 	must(s.t, err)
 }
 
-// ready waits until it can be told to stop, and told until it was.
+// ready waits until the program handles SIGINT, and told until it has received it.
 func (s *scripted) ready() { s.has("ready") }
 func (s *scripted) told()  { s.has("told") }
 
@@ -68,7 +68,7 @@ func (s *scripted) has(name string) {
 	})
 }
 
-// ends ends it with an exit code.
+// ends lets the program exit with a code.
 func (s *scripted) ends(code int) {
 	s.t.Helper()
 	must(s.t, os.WriteFile(s.path("code"), []byte(itoa(code)), 0o600))

@@ -13,7 +13,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// A program that replaces fio in the middle of a run is not started as that fio.
+// A program that replaces fio during a run is not started.
 func TestSpawnOfAnotherProgram(t *testing.T) {
 	t.Parallel()
 	path := executable(t, fioVersion)
@@ -26,8 +26,8 @@ func TestSpawnOfAnotherProgram(t *testing.T) {
 	}
 }
 
-// A process of our own user exchanges the client's directory for a link to somebody's while steps are loaded: nothing is
-// written there. Whether a step can be loaded is chance.
+// A process of our own user replaces the client's directory by a link to a foreign one while steps are loaded: nothing
+// is written there. Whether a step can be loaded is a matter of chance.
 func TestSpawnBesideAnAdversary(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)

@@ -30,7 +30,7 @@ func killByID(t *testing.T, pid string) {
 // twoJobs write a file of 1 MiB each at 2 MiB/s, until they are stopped.
 var twoJobs = strings.Replace(endlessWrite, "[job]", "numjobs=2\n[job]", 1)
 
-// says waits for a warning of the step that runs.
+// says waits for a notice of the live step.
 func (r *rig) says(warning string) {
 	r.t.Helper()
 	eventually(r.t, "it does not tell of "+warning, func() bool {
@@ -40,8 +40,7 @@ func (r *rig) says(warning string) {
 	})
 }
 
-// begun waits until fio's jobs do their I/O: one that is stopped or killed while it starts leaves a fio that waits for it without a
-// word.
+// begun waits until fio's jobs do I/O. If a job is stopped or killed while it starts, fio waits for it silently.
 func (r *rig) begun(jobs int) []process.Worker {
 	r.t.Helper()
 	workers := r.jobs(jobs)
@@ -49,7 +48,7 @@ func (r *rig) begun(jobs int) []process.Worker {
 	return workers
 }
 
-// A job that is stuck for longer than a word takes is spoken of, once, and not killed; and nothing is lost.
+// A stuck job is reported once and not killed, and no sample is lost.
 func TestStuckJob(t *testing.T) {
 	t.Parallel()
 	r := serve(t, func(a *Agent) { a.env.Timeouts.Stalled, a.env.Timeouts.Look = 2*time.Second, 20*time.Millisecond })
@@ -87,7 +86,7 @@ func TestStuckJob(t *testing.T) {
 	}
 }
 
-// A job that does not come back is killed when the step's timeouts ends, and the result says so.
+// A job that stays stuck is killed after the step's stall timeout, and the result says so.
 func TestHungJob(t *testing.T) {
 	t.Parallel()
 	r := serve(t, func(a *Agent) { a.env.Timeouts.Stalled, a.env.Timeouts.Look = time.Second, 20*time.Millisecond })
@@ -113,7 +112,7 @@ func TestHungJob(t *testing.T) {
 	}
 }
 
-// A fio that was stopped while a job is stuck is waited for, and killed when that takes too long.
+// The agent waits for a fio that was stopped while a job is stuck, and kills it after a timeout.
 func TestStuckWhenStopped(t *testing.T) {
 	t.Parallel()
 	r := serve(t, func(a *Agent) { a.env.Timeouts.Stop, a.env.Timeouts.Look = 2*time.Second, 20*time.Millisecond })
@@ -128,7 +127,7 @@ func TestStuckWhenStopped(t *testing.T) {
 	}
 }
 
-// A fio that was stopped while a job is stuck is not killed as long as the timeouts with it lasts, and what it did counts.
+// Within that timeout fio is not killed, and its results count.
 func TestStuckJobThatComesBack(t *testing.T) {
 	t.Parallel()
 	r := serve(t, func(a *Agent) { a.env.Timeouts.Stalled, a.env.Timeouts.Look = 10*time.Millisecond, 10*time.Millisecond })
@@ -151,7 +150,7 @@ func TestStuckJobThatComesBack(t *testing.T) {
 	}
 }
 
-// Whatever dies of fio, the step ends and says so.
+// Whichever process of fio dies, the step ends and says so.
 func TestKilledTool(t *testing.T) {
 	t.Parallel()
 	for name, victim := range map[string]func(*rig) int{

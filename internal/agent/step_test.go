@@ -25,7 +25,7 @@ func TestStepRunsToItsEnd(t *testing.T) {
 	before := r.agent.env.Clock.Monotonic()
 	ended, records := r.run(load, noLimit)
 	after := r.agent.env.Clock.Monotonic()
-	// It would be cut short had fio not written for all of its second.
+	// The outcome would differ if fio had not written for the full second.
 	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
 		t.Fatalf("got %v", ended)
 	}
@@ -64,7 +64,7 @@ func TestStepsFollowEachOtherAtOnce(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
 	for i := range 4 {
-		// Whoever reads of an end may load the next step: it is not refused for the last one.
+		// A conductor that has read the end record may load the next step at once.
 		if ended, _ := r.run(request(string(rune('a'+i)), quickWrite), noLimit); ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
 			t.Fatalf("step %d: %v", i, ended)
 		}
@@ -120,7 +120,7 @@ func TestStartRefuses(t *testing.T) {
 	if status.Code(err) != codes.InvalidArgument {
 		t.Errorf("no time: %v", err)
 	}
-	// An order that was long on its way does nothing any more.
+	// An order that arrives after its deadline has no effect.
 	_, err = r.Start(t.Context(), &agentapi.StartRequest{Epoch: 1, Step: key("a"), AtNanoseconds: now - 2e9, DeadlineNanoseconds: now - 1e9})
 	must(t, err)
 	if ended, records := r.finished("a"); ended.GetReason() != "DeadlineExceeded" || len(records) != 1 {
@@ -131,8 +131,7 @@ func TestStartRefuses(t *testing.T) {
 	}
 }
 
-// A fio that is stopped, by an order or by its deadline, still tells what it did: here a recorded one, which tells it when it
-// is asked.
+// A fio that is stopped, by a command or by its deadline, still reports its results. A script replays a recorded fio.
 func TestStopAndDeadline(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -162,7 +161,7 @@ func TestStopAndDeadline(t *testing.T) {
 			r.load(load)
 			script.ready()
 			if test.overdue {
-				// The clock stands still: however late the order comes, its deadline is ahead.
+				// The clock stands still, so the deadline is ahead however late the order comes.
 				r.start("a", time.Millisecond)
 			} else {
 				r.start("a", noLimit)
@@ -189,7 +188,7 @@ func TestStopAndDeadline(t *testing.T) {
 	}
 }
 
-// fio ends when it is stopped, at whatever moment that comes, and what it has written counts.
+// fio exits whenever it is stopped, and what it has written counts.
 func TestStopAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	for name, moment := range map[string]func(*rig){
@@ -248,7 +247,7 @@ func (r *rig) startsNothingAgain(id string) {
 	}
 }
 
-// An order that comes long after its instant is not carried out: the other clients have begun.
+// A start order that comes long after its instant is refused, because the other clients have already begun.
 func TestMissedStart(t *testing.T) {
 	t.Parallel()
 	r := serve(t, func(a *Agent) { a.env.Timeouts.Late = defaultTimeouts.Late })

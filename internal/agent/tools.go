@@ -41,8 +41,8 @@ func (a *Agent) newTools() tools {
 	}
 }
 
-// NewSimulated returns an agent with a model of fio. It runs the other tools as processes of a System, and reaches other
-// agents by dial.
+// NewSimulated returns an agent with a model of fio. It runs the other tools as processes of a System, and reaches
+// other agents by dial.
 func NewSimulated(config Config, clock tool.Clock, fio tool.Tool, system System, dial mpi.Dial) *Agent {
 	a := New(config, clock)
 	a.tools = tools{fio: fio, mpi: mpi.New(a.env, a.volumes, system), command: command.New(a.env, a.volumes, system)}
@@ -113,8 +113,8 @@ func (a *Agent) liveLoad(key *agentapi.StepKey) (tool.Load, error) {
 }
 
 // Subcommand runs the commands of the agent's program that tools call, if the arguments are one of them. mpirun calls
-// launch, in place of ssh, to start its daemon on another client, and each MPI rank starts as rank. The agent calls tend
-// to run a user's program, and that program may call files to generate its data.
+// launch, in place of ssh, to start its daemon on another client, and each MPI rank starts as rank. The agent calls
+// tend to run a user's program, and that program may call files to generate its data.
 func Subcommand(arguments []string, stdout, stderr io.Writer) (code int, called bool) {
 	if len(arguments) == 0 {
 		return 0, false

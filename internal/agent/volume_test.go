@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// A run works in the folder of the volume that the target names; the folder stays.
+// A run works in the folder that the target names, and does not remove that folder.
 func TestFolder(t *testing.T) {
 	t.Parallel()
 	r := serve(t, func(a *Agent) { a.env.Config.Volumes[0].Folder = "bench/a" })
@@ -42,7 +42,7 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// A run that ends before it has made its folder has nothing to remove, and makes nothing then.
+// A run that ends before it has created its folder removes nothing and creates nothing.
 func TestFolderThatWasNeverMade(t *testing.T) {
 	t.Parallel()
 	r := serve(t, func(a *Agent) { a.env.Config.Volumes[0].Folder = "bench/a" })
@@ -66,7 +66,7 @@ func TestFolderThatCannotBe(t *testing.T) {
 	}
 }
 
-// putData lays data down as another client of the target would have.
+// putData creates data like another client of the target.
 func putData(t *testing.T, directory string, client int) string {
 	t.Helper()
 	mount, err := dataset.ProveMount(directory, dataset.Expectation{})
@@ -79,7 +79,7 @@ func putData(t *testing.T, directory string, client int) string {
 	return data.Path()
 }
 
-// What lost clients left on a volume goes with the data of one that lives, and nobody else's.
+// The data of lost clients is removed with that of a live client, and no other data.
 func TestFinishRemovesTheDataOfLostClients(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -98,7 +98,7 @@ func TestFinishRemovesTheDataOfLostClients(t *testing.T) {
 	}
 }
 
-// One that cannot be removed is told, and the others go all the same.
+// A directory that cannot be removed is reported, and the others are removed.
 func TestFinishSaysWhichClientsStay(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)

@@ -10,11 +10,11 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// A store behind an attribute cache: as seen, its files take no space for an hour after they were written.
+// A store behind an attribute cache: its files appear to use no space for an hour after they were written.
 const lateStore = "spaceLate: 1h\n"
 
-// What the tool has written is written, whatever the space says that its files take: SMB with its default mount options
-// reports old figures for a second after fio has ended.
+// The tool's own count of writes overrides the reported disk usage: SMB with default mount options reports old figures
+// for a second after fio has ended.
 func TestLayoutWhoseSpaceIsReportedLate(t *testing.T) {
 	t.Parallel()
 	s := mountStore(t, lateStore)
@@ -35,7 +35,7 @@ func TestLayoutWhoseSpaceIsReportedLate(t *testing.T) {
 	}
 }
 
-// The tool's count and the space agree that something is missing.
+// Both the tool's count and the disk usage show that data is missing.
 func TestLayoutOfLessOnALateStore(t *testing.T) {
 	t.Parallel()
 	s := mountStore(t, lateStore)
@@ -48,8 +48,8 @@ func TestLayoutOfLessOnALateStore(t *testing.T) {
 	}
 }
 
-// Nothing proves how much of a file is written that no step has laid out. That is a warning, unless the attribute cache
-// has had its time by the end of the wait.
+// Nothing proves how much of a file was written that no step has laid out. That is a warning, unless the attribute
+// cache expires during the wait.
 func TestReadOfAFileWhoseSpaceIsReportedLate(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -1,4 +1,5 @@
-// Package agenttest is what the tests of the agent and of its tools share: recorded runs of fio, and a clock for them.
+// Package agenttest holds what the tests of the agent and of its tools share: recorded runs of fio, and a clock for
+// them.
 package agenttest
 
 import (

@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 )
 
-// unreadable is a file system of which one directory cannot be listed.
+// unreadable is a file system with one directory that cannot be listed.
 type unreadable struct {
 	fstest.MapFS
 	directory string
@@ -20,7 +20,7 @@ func (u unreadable) ReadDir(name string) ([]fs.DirEntry, error) {
 	return u.MapFS.ReadDir(name)
 }
 
-// What cannot be read hides no other file, and the walk ends when it is told to.
+// An unreadable directory hides no other file, and the walk stops on request.
 func TestEachFileBesideAnUnreadableDirectory(t *testing.T) {
 	t.Parallel()
 	root := unreadable{directory: "a", MapFS: fstest.MapFS{"a/1": {}, "b/1": {}, "c": {}, "d": {}}}

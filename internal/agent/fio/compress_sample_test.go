@@ -17,7 +17,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/fio"
 )
 
-// words is text of a vocabulary; noise of it is in so many of a hundred lines.
+// words returns text of a small vocabulary, in which noise percent of the lines are random bytes.
 func words(random *rand.Rand, size, noise int) []byte {
 	var b bytes.Buffer
 	for b.Len() < size {
@@ -35,7 +35,7 @@ func words(random *rand.Rand, size, noise int) []byte {
 	return b.Bytes()[:size]
 }
 
-// What fio writes in the end is compressed as far as the user's own data, by what really is in the file.
+// The data that fio writes compresses as well as the user's own data, measured on the written files.
 func TestDataLikeTheUsers(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))

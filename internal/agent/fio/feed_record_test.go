@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// TestRecordLength plays samples of a length over ten minutes: the first latencies come early, and then each record ends
-// with a minute of the step.
+// TestRecordLength replays samples over ten minutes: the first records come early, and later ones end at whole minutes.
 func TestRecordLength(t *testing.T) {
 	for _, sample := range []time.Duration{time.Second, 990 * time.Millisecond, 1010 * time.Millisecond, 1700 * time.Millisecond} {
 		var ends []time.Duration

@@ -13,8 +13,8 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// replay feeds dumps at the instants at which they were written. offset says by how many milliseconds the wall clock is off at
-// each of them; fio's stamps go with it.
+// replay feeds dumps at the instants at which they were written. offset is the error of the wall clock at each dump, in
+// milliseconds, which fio's timestamps share.
 func replay(t *testing.T, dumps []agenttest.Dump, offset func(i int) int64) ([]*agentapi.Record, *feed) {
 	t.Helper()
 	clock := &agenttest.Clock{}
@@ -36,7 +36,7 @@ func replay(t *testing.T, dumps []agenttest.Dump, offset func(i int) int64) ([]*
 		clock.Set(one.Milliseconds+3, offset(i))
 		moved := one.Stamped(one.Milliseconds + offset(i))
 		for _, part := range [][]byte{moved, []byte("\n"), []byte("\n")} {
-			// A write returns when all was read, and what was read before was worked on.
+			// A write returns once the feed has read it and processed everything before it.
 			_, err := writer.Write(part)
 			agenttest.Must(t, err)
 		}
@@ -46,7 +46,7 @@ func replay(t *testing.T, dumps []agenttest.Dump, offset func(i int) int64) ([]*
 	return records, f
 }
 
-// However the wall clock is set while a step runs, its samples stay where they were.
+// Changes of the wall clock during a step do not shift its samples.
 func TestWallClockJumps(t *testing.T) {
 	t.Parallel()
 	dumps := agenttest.Dumps(t, "../../engine/fio/testdata/runs/late-dump.stdout")

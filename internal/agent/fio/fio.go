@@ -1,5 +1,5 @@
-// Package fio runs fio for the agent: a process is spawned in advance, gets its job at the start instant, is sampled by its
-// status dumps and watched by its workers' CPU time, and is stopped by one SIGINT.
+// Package fio runs fio for the agent: a process is spawned in advance, gets its job at the start instant, is sampled by
+// its status dumps and watched by its workers' CPU time, and is stopped by one SIGINT.
 package fio
 
 import (
@@ -61,8 +61,9 @@ type files interface {
 	Close()
 }
 
-// Load implements tool.Tool. It returns a fio that waits for its job on its standard input, in the client's own directory,
-// so that the job contains no paths; or, if the step finds its data already written, a load without a process.
+// Load implements tool.Tool. It returns a fio that waits for its job on its standard input, in the client's own
+// directory, so that the job contains no paths; or, if the step finds its data already written, a load without a
+// process.
 func (t *Tool) Load(step *tool.Step) (tool.Load, error) {
 	like, err := t.findLike(step)
 	if err != nil {
@@ -94,8 +95,8 @@ func (t *Tool) open(step *tool.Step, use volumes.Use) (all files, single *volume
 	return single, single, err
 }
 
-// ready returns the load of a step, which then owns the files. A spare fio is used only in a single directory, because the
-// next step may work on other volumes.
+// ready returns the load of a step, which then owns the files. A spare fio is used only in a single directory, because
+// the next step may work on other volumes.
 func (t *Tool) ready(step *tool.Step, files files, single *volumes.Files, like *agentapi.DataSample) (tool.Load, error) {
 	reusable, err := files.Layout()
 	if err != nil {

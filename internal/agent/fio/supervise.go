@@ -54,8 +54,8 @@ type supervision struct {
 	notices  int
 }
 
-// supervise stops or kills fio when necessary; a deadline of 0 means that fio exited before its start. It returns when fio's output has ended, or when fio survives being
-// killed.
+// supervise stops or kills fio when necessary; a deadline of 0 means that fio exited before its start. It returns when
+// fio's output has ended, or when fio survives being killed.
 func (r *run) supervise(deadlineAt int64) *supervision {
 	watch := &supervision{run: r, begun: r.step.Clock.Monotonic()}
 	ticker := time.NewTicker(r.step.Timeouts.Look)

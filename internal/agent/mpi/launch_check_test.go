@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Given by Open MPI 4.1.4 of Debian and 5.0.11 of PyPI for jobs of ours.
+// Command lines of daemons from Open MPI 4.1.4 of Debian and 5.0.11 of PyPI, for our own jobs.
 var (
 	given4 = []string{
 		" orted", "-mca", "orte_leave_session_attached", `"1"`, "-mca", "ess", `"env"`, "-mca", "ess_base_jobid", `"25296896"`,
@@ -44,7 +44,7 @@ func TestDaemonsThatMPIGives(t *testing.T) {
 	}
 }
 
-// What MPI means for a shell is the same command in every form that it has for one.
+// Every form in which MPI writes the command for a shell yields the same command.
 func TestPlainCommand(t *testing.T) {
 	t.Parallel()
 	want := plainCommand(given4)
@@ -66,7 +66,7 @@ func TestPlainCommand(t *testing.T) {
 	}
 }
 
-// with is a good command with some words more.
+// with returns a valid command with more arguments.
 func with(words ...string) []string {
 	return append(plainCommand(given4), words...)
 }
@@ -136,7 +136,7 @@ func FuzzCheckDaemon(f *testing.F) {
 			return
 		}
 		for _, word := range words {
-			// A blank, a quote or a variable has no place in what a daemon is told.
+			// No argument of a daemon has a blank, a quote or a variable.
 			if strings.ContainsAny(word, " \t\n\r'\"`$<>|&\\*?~=") || strings.Contains(word, "../") {
 				t.Errorf("%q is let through in %q", word, words)
 			}

@@ -1,5 +1,5 @@
-// Package mpi runs IOR and mdtest for the agent, as jobs of Open MPI over all clients of a target. Client 0's agent runs
-// mpirun, and the other agents start MPI's daemons for it; see docs/design/0006-mpi.md.
+// Package mpi runs IOR and mdtest for the agent, as jobs of Open MPI over all clients of a target. Client 0's agent
+// runs mpirun, and the other agents start MPI's daemons for it; see docs/design/0006-mpi.md.
 //
 //	client 0: launcher               other clients: member
 //	   mpirun

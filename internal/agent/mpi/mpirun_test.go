@@ -82,7 +82,7 @@ func TestMPIHostsRefuses(t *testing.T) {
 	}
 }
 
-// A rank has no more of the environment than MPI and it need; above all not the key to other clients.
+// A rank gets only the environment that MPI and the tool need; above all not the key to other clients.
 func TestRankEnvironment(t *testing.T) {
 	t.Parallel()
 	got := strings.Join(rankEnvironment([]string{
@@ -96,7 +96,7 @@ func TestRankEnvironment(t *testing.T) {
 	}
 }
 
-// Figures come from the first rank alone: another one's words cannot get into the middle of its lines.
+// Only the first rank prints to standard output, so that the messages of others cannot split its lines.
 func TestRankLeavesOutputToFirst(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()

@@ -12,7 +12,7 @@ import (
 
 const mebibyte = 1 << 20
 
-// readings feeds a reading every 100 ms: what was written until then, in MiB, and what MPI said.
+// readings feeds a reading every 100 ms: the MiB written until then, and MPI's own messages.
 func readings(r *rankSamples, written ...float64) []*agentapi.Sample {
 	var samples []*agentapi.Sample
 	r.write = func(sample *agentapi.Sample) { samples = append(samples, sample) }
@@ -100,8 +100,7 @@ func TestRankSamples(t *testing.T) {
 	}
 }
 
-// What MPI's processes say to each other are system calls, and no operations: four clients made 6,390 transfers of
-// 1 MiB in 8,002 calls.
+// MPI's own messages are system calls but not operations: four clients made 6,390 transfers of 1 MiB in 8,002 calls.
 func TestRankSamplesCountTransfers(t *testing.T) {
 	t.Parallel()
 	const transfers, calls, looks = 6390, 8002, 71

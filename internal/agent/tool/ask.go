@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// askTimeout bounds describing the tools: asking a tool for its version takes seconds while a node starts many pods.
-	// Together with the time for describing the volumes it is shorter than the conductor's timeout.
+	// askTimeout bounds describing the tools: asking a tool for its version takes seconds while a node starts many
+	// pods. Together with the time for describing the volumes it is shorter than the conductor's timeout.
 	askTimeout = 15 * time.Second
 	// MaxAnswerBytes limits the bytes that are kept of a program's answer.
 	MaxAnswerBytes = 256

@@ -48,8 +48,8 @@ type StallWatch struct {
 	notices int
 }
 
-// Look takes a reading of the counters. It returns how long they have stood still if one of the processes is stuck inside
-// an I/O, else 0. Once per stall it logs a notice: who has completed no I/O, and for how long.
+// Look takes a reading of the counters. It returns how long they have stood still if one of the processes is stuck
+// inside an I/O, else 0. Once per stall it logs a notice: who has completed no I/O, and for how long.
 func (w *StallWatch) Look(step *Step, now time.Duration, load process.IO, stuck func() bool, who string) time.Duration {
 	if load != w.load || w.since == 0 {
 		w.load, w.since, w.noticed = load, now, false

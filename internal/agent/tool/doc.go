@@ -10,9 +10,9 @@
 // io.Closer; it is closed when the agent exits.
 //
 // A tool writes its samples and notices to the step's log, and returns the figures as the step's result. Files on the
-// storage under test are prepared, checked and examined by package volumes; which processes it starts, how it stops them
-// and what their output means is the tool's own affair.
+// storage under test are prepared, checked and examined by package volumes; which processes it starts, how it stops
+// them and what their output means is the tool's own affair.
 //
-// A step ends in one of three ways besides by itself: at its deadline, on the agent's clock; when Stopped ends, with the
-// results so far; and when Abandoned is closed, at once. However it ends, no process of the tool may outlive Run.
+// A step ends in one of three ways besides by itself: at its deadline, on the agent's clock; when Stopped ends, with
+// the results so far; and when Abandoned is closed, at once. However it ends, no process of the tool may outlive Run.
 package tool

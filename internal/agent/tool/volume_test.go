@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// In a pod the remedies are those of the specification.
+// In a pod the remedies refer to the specification.
 func TestAdvice(t *testing.T) {
 	claim := VolumeConfig{Expect: dataset.Expectation{MustBeMountPoint: true}}
 	for reason, want := range map[error]string{

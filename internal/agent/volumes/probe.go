@@ -24,8 +24,8 @@ type probe struct {
 	volume *agentapi.Volume
 }
 
-// describe describes a volume, within the lifetime of the context. If the volume does not respond in time, it returns the
-// last good description: the volume may be under load, and a reconnecting conductor must not give up the client
+// describe describes a volume, within the lifetime of the context. If the volume does not respond in time, it returns
+// the last good description: the volume may be under load, and a reconnecting conductor must not give up the client
 // because of that. Loading a step checks the volume again.
 func (s *Set) describe(ctx context.Context, configured tool.VolumeConfig) *agentapi.Volume {
 	joined := s.probe(configured)
@@ -70,8 +70,8 @@ func (s *Set) probe(configured tool.VolumeConfig) *probe {
 	return begun
 }
 
-// describeWithOwners describes a volume, and lists the other benchmarks that have directories on it. before is the latest
-// description without a problem; nil if there is none.
+// describeWithOwners describes a volume, and lists the other benchmarks that have directories on it. before is the
+// latest description without a problem; nil if there is none.
 func (s *Set) describeWithOwners(configured tool.VolumeConfig, before *agentapi.Volume) *agentapi.Volume {
 	volume := describeVolume(configured)
 	if volume.GetProblem() != "" || configured.Device || configured.ReadOnly {

@@ -7,8 +7,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// A probe that does not come back is made once, however often it is asked for; and a volume that was
-// good is not bad for being slow.
+// Callers join a pending probe that hangs, and get the last good description of the volume.
 func TestProbeThatDoesNotComeBack(t *testing.T) {
 	t.Parallel()
 	set := newSet(t)

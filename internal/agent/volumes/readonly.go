@@ -8,8 +8,8 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// prepareReadOnly is prepare for a volume that is mounted read-only. The tool uses the data that an earlier run laid out
-// and retained. Without such data, a tool that can do no harm there works in the target's own folder (AnyReadOnly).
+// prepareReadOnly is prepare for a volume that is mounted read-only. The tool uses the data that an earlier run laid
+// out and retained. Without such data, a tool that can do no harm there works in the target's own folder (AnyReadOnly).
 func (f *Files) prepareReadOnly() error {
 	s, volume := f.set, f.volume
 	mount, err := volume.Place().Find()

@@ -21,9 +21,9 @@ const (
 	maxFolders = 200_000
 )
 
-// Spread are the files of a step on several volumes or on raw devices. The tool works in a temporary directory with links
-// to them, and names only files below the links. Each link was verified to lead to the directory or device that was
-// checked.
+// Spread are the files of a step on several volumes or on raw devices. The tool works in a temporary directory with
+// links to them, and names only files below the links. Each link was verified to lead to the directory or device that
+// was checked.
 type Spread struct {
 	path    string
 	volumes []*Files

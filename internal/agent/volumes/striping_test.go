@@ -15,8 +15,8 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// There is no Lustre here. standInLfs is a script that takes the arguments of lfs, writes them down beside itself, and remembers
-// what it was told of one directory. What it prints is what the manual of lfs says, and was not compared with a real one.
+// No Lustre is available here. standInLfs is a script that takes the arguments of lfs, logs them, and remembers the
+// striping of one directory. Its output follows the manual of lfs and was not compared with a real one.
 const standInLfs = `here=$(dirname "$0")
 echo "$@" >>"$here/said"
 case "$1" in
@@ -33,7 +33,7 @@ getstripe)
 esac
 `
 
-// installLfs puts a script into PATH as lfs, and gives its folder.
+// installLfs puts a script into PATH as lfs, and returns its folder.
 func installLfs(t *testing.T, script string) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -64,13 +64,13 @@ func TestStripe(t *testing.T) {
 			folder := installLfs(t, standInLfs)
 			files := filesOf(t, newSet(t), "lustre", &agentapi.Dataset{Striping: test.wanted}, Use{})
 			agenttest.Must(t, files.stripe())
-			// The next step, with files, asks nobody.
+			// The next step does not call lfs.
 			agenttest.Must(t, os.WriteFile(filepath.Join(files.Path(), "data.0.0"), nil, 0o600))
 			agenttest.Must(t, files.stripe())
 			if said := saidTo(t, folder, files.Path()); !slices.Equal(said, test.said) {
 				t.Errorf("lfs was called with %q, want %q", said, test.said)
 			}
-			// A later run finds the files, and their directory striped as it wants.
+			// A later run finds a directory with files and the requested striping.
 			files.set.striped.proven = ""
 			agenttest.Must(t, files.stripe())
 			if said := saidTo(t, folder, files.Path()); !slices.Equal(said, append(test.said, test.said[1:]...)) {
@@ -136,7 +136,7 @@ func TestNoStripingAsksNobody(t *testing.T) {
 	}
 }
 
-// reasonIn is the word beside an answer's message.
+// reasonIn returns the machine-readable reason of an error.
 func reasonIn(err error) string {
 	for _, detail := range status.Convert(err).Details() {
 		if info, ok := detail.(*errdetails.ErrorInfo); ok {

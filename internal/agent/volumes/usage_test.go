@@ -12,14 +12,14 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// newSet is the volumes of a client: a directory of the test's.
+// newSet returns the volumes of a client: one temporary directory.
 func newSet(t *testing.T) *Set {
 	t.Helper()
 	return New(&tool.Environment{Timeouts: tool.DefaultTimeouts(), Config: tool.Config{RunUID: "run-1", RunName: "run", Target: "target",
 		Benchmark: "benchmark", BenchmarkUID: "benchmark-1", DatasetHash: "hash", Volumes: []tool.VolumeConfig{{Name: "data", Path: t.TempDir()}}}})
 }
 
-// filesOf are the files of a step in a directory on some file system, as far as it says so itself.
+// filesOf returns the files of a step in a new directory whose mount claims a type of file system.
 func filesOf(t *testing.T, set *Set, filesystem string, wanted *agentapi.Dataset, use Use) *Files {
 	t.Helper()
 	mount, err := set.env.Config.Volumes[0].Place().Make()
@@ -33,7 +33,7 @@ func filesOf(t *testing.T, set *Set, filesystem string, wanted *agentapi.Dataset
 		volume: set.env.Config.Volumes[0]}
 }
 
-// A step measures the disk usage if it was asked to, answers for its directory, and did not fail.
+// A step measures the disk usage on request, unless it failed or another client does.
 func TestWhoMeasuresUsage(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -55,7 +55,7 @@ func TestWhoMeasuresUsage(t *testing.T) {
 	}
 }
 
-// A part of a sum is no figure, and the end of the step says so.
+// If the usage cannot be measured completely, there is no figure, and a notice says so.
 func TestUsageThatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	files := filesOf(t, newSet(t), "ext4", &agentapi.Dataset{MeasureUsage: true}, Use{})
@@ -68,7 +68,7 @@ func TestUsageThatIsNotKnown(t *testing.T) {
 	}
 }
 
-// A part of a sum is no sum.
+// The usage of several volumes is unknown if that of one is.
 func TestUsageOfAVolumeThatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	known := func() *agentapi.Usage { return &agentapi.Usage{AllocatedBytes: 5, Files: 1, Settled: true} }
