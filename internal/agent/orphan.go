@@ -15,7 +15,8 @@ func (a *Agent) Abandon(reason string) string {
 	a.leaving = true
 	a.mu.Unlock()
 	outcome := a.finish(volumes.Removal{Own: !a.env.Config.KeepData}, reason)
-	line := fmt.Sprintf("agent %s/%d of run %s: %s", a.env.Config.Target, a.env.Config.Client, a.env.Config.RunName, reason)
+	line := fmt.Sprintf("agent %s/%d of run %s: %s",
+		a.env.Config.Target, a.env.Config.Client, a.env.Config.RunName, reason)
 	switch {
 	case outcome.Problem != "":
 		return line + "; its load is stopped, but data is left: " + outcome.Problem

@@ -178,7 +178,8 @@ func (a *Agent) Finish(_ context.Context, request *agentapi.FinishRequest) (*age
 	if err := a.checkRemoval(request); err != nil {
 		return nil, err
 	}
-	wanted := volumes.Removal{Own: request.GetRemoveData(), Gone: request.GetGoneBenchmarks(), Clients: int(request.GetClients())}
+	wanted := volumes.Removal{Own: request.GetRemoveData(), Gone: request.GetGoneBenchmarks(),
+		Clients: int(request.GetClients())}
 	for _, other := range request.GetRemoveClients() {
 		wanted.Others = append(wanted.Others, int(other))
 	}

@@ -66,7 +66,8 @@ func newStep(a *Agent, request *agentapi.LoadRequest) *step {
 
 // forTool returns the step as its tool sees it.
 func (s *step) forTool() *tool.Step {
-	return &tool.Step{Environment: s.agent.env, Request: s.request, Stopped: s.stopped, Abandoned: s.abandoned, Ended: s.ended,
+	return &tool.Step{Environment: s.agent.env, Request: s.request, Stopped: s.stopped, Abandoned: s.abandoned,
+		Ended: s.ended,
 		Write: s.write, LogBytes: s.agent.log.SizeBytes}
 }
 
@@ -163,7 +164,8 @@ func (s *step) carryOut() *agentapi.Ended {
 // discard ends a step before its start.
 func (s *step) discard(reason string) *agentapi.Ended {
 	s.load.Discard()
-	return &agentapi.Ended{Outcome: agentapi.Outcome_OUTCOME_STOPPED, Reason: tool.ReasonStopped, Message: "before its start: " + reason}
+	return &agentapi.Ended{Outcome: agentapi.Outcome_OUTCOME_STOPPED, Reason: tool.ReasonStopped,
+		Message: "before its start: " + reason}
 }
 
 // write adds a record of this step to the log.

@@ -112,7 +112,8 @@ func (t *Tool) waiting(step *tool.Step, files *volumes.Files, given []string, se
 		return nil, tool.Refuse(tool.ReasonTool, err)
 	}
 	if r.scratch, err = os.MkdirTemp("", scratchPattern); err != nil {
-		return nil, tool.Refuse(tool.ReasonTool, fmt.Errorf("make a directory for what the program keeps while it runs: %w", err))
+		return nil, tool.Refuse(tool.ReasonTool, fmt.Errorf("make a directory for what the program keeps while it "+
+			"runs: %w", err))
 	}
 	if err := r.spawn(path, folder); err != nil {
 		_ = os.RemoveAll(r.scratch)

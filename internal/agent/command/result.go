@@ -47,7 +47,8 @@ func (r *run) judge(ended *agentapi.Ended, end *runEnd) {
 	}
 	switch {
 	case end.remains:
-		fail(tool.ReasonHung, "%s does not end: %s", name, cmp.Or(end.hung, end.stopped, "a system call does not return"))
+		fail(tool.ReasonHung, "%s does not end: %s",
+			name, cmp.Or(end.hung, end.stopped, "a system call does not return"))
 	case end.hung != "":
 		fail(tool.ReasonHung, "%s was killed: %s", name, end.hung)
 	case end.stopped != "" && end.overdue && r.setup:
@@ -57,7 +58,8 @@ func (r *run) judge(ended *agentapi.Ended, end *runEnd) {
 	case r.reports.failed != "":
 		fail(usual, "%s could not be started: %s", name, r.reports.failed)
 	case r.reports.endedAt == 0:
-		fail(tool.ReasonKilled, "%s and the process that supervises it were killed (%s); raise the memory of clients.template.resources if that was the cause", name, end.exit)
+		fail(tool.ReasonKilled, "%s and the process that supervises it were killed (%s); raise the memory of "+
+			"clients.template.resources if that was the cause", name, end.exit)
 	case !r.reports.exit.Succeeded(r.codes()):
 		output := ended.GetToolMessages()
 		fail(command.Cause(output, usual), "%s %s%s", name, r.reports.exit, lastLine(output))
@@ -83,7 +85,8 @@ func (r *run) remark(ended *agentapi.Ended, end *runEnd) {
 		warn("ToolMessages", "the program ended and left processes running, which were killed: %s", r.reports.left)
 	}
 	if bytes := r.meter.blind(); bytes > 0 {
-		warn("BytesUncertain", "%d bytes were read or written by processes that no other process waited for; how much more such processes moved is unknown", bytes)
+		warn("BytesUncertain", "%d bytes were read or written by processes that no other process waited for; how "+
+			"much more such processes moved is unknown", bytes)
 	}
 	if end.unread != nil {
 		warn("BytesUncertain", "%s", end.unread)

@@ -236,7 +236,8 @@ func (r *run) flush() error {
 			abandoned = nil
 			limit.Reset(timeouts.Gone)
 		case <-limit.C:
-			return fmt.Errorf("the file system did not write out what the program had left in memory within %s", timeouts.Hung)
+			return fmt.Errorf("the file system did not write out what the program had left in memory within %s",
+				timeouts.Hung)
 		}
 	}
 }

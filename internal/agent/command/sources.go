@@ -45,14 +45,16 @@ func (b *byteSources) end(done process.IO) []*agentapi.ByteSource {
 	if b.stats != nil {
 		if now, known := readMountStats(b.mount); known {
 			moved := now.since(*b.stats)
-			all = append(all, &agentapi.ByteSource{Source: sourceMount, ReadBytes: moved.readBytes, WriteBytes: moved.writeBytes,
+			all = append(all, &agentapi.ByteSource{Source: sourceMount, ReadBytes: moved.readBytes,
+				WriteBytes:    moved.writeBytes,
 				HasOperations: moved.hasOperations, ReadOperations: moved.readOperations, WriteOperations: moved.writeOperations})
 		}
 	}
 	if b.device != nil {
 		if now, err := b.system.DeviceIO(b.mount.Device); err == nil {
 			moved := now.Since(*b.device)
-			all = append(all, &agentapi.ByteSource{Source: sourceControlGroup, ReadBytes: moved.ReadBytes, WriteBytes: moved.WriteBytes,
+			all = append(all, &agentapi.ByteSource{Source: sourceControlGroup, ReadBytes: moved.ReadBytes,
+				WriteBytes:    moved.WriteBytes,
 				HasOperations: true, ReadOperations: moved.ReadOperations, WriteOperations: moved.WriteOperations})
 		}
 	}

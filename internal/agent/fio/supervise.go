@@ -151,7 +151,8 @@ func (w *supervision) look() {
 	stalled := w.progress.Stalled(now, timeouts.Stalled)
 	if len(stalled) > 0 && !w.stalling && w.notices < tool.MaxStallNotices {
 		w.notices++
-		w.run.step.Notice(tool.NoticeStalled, "%d of fio's jobs have completed no I/O for %s", len(stalled), timeouts.Stalled)
+		w.run.step.Notice(tool.NoticeStalled, "%d of fio's jobs have completed no I/O for %s",
+			len(stalled), timeouts.Stalled)
 	}
 	w.stalling = len(stalled) > 0
 	limit := w.stallTimeout()

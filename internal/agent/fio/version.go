@@ -85,7 +85,8 @@ func (t *Tool) checkedFio() (string, error) {
 		return path, nil
 	}
 	if now, err := os.Stat(path); err != nil || !os.SameFile(now, t.known.file) {
-		return "", fmt.Errorf("%s has replaced the %s that this run began with; start a new run", path, t.known.tool.GetVersion())
+		return "", fmt.Errorf("%s has replaced the %s that this run began with; start a new run",
+			path, t.known.tool.GetVersion())
 	}
 	return path, nil
 }

@@ -35,7 +35,8 @@ func (t *Tool) howToSpawn(step *tool.Step, files files) (spawning, error) {
 	if err != nil {
 		return spawning{}, err
 	}
-	return spawning{path: path, arguments: fio.Arguments(time.Duration(step.Request.GetFio().GetSampleIntervalNanoseconds())),
+	return spawning{path: path,
+		arguments: fio.Arguments(time.Duration(step.Request.GetFio().GetSampleIntervalNanoseconds())),
 		directory: files.Path(), timeout: t.env.Timeouts.Gone, locks: files.Locks()}, nil
 }
 
@@ -51,7 +52,8 @@ type waitingFio struct {
 }
 
 func (s spawning) spawn() (*waitingFio, error) {
-	waiting := &waitingFio{how: s, command: exec.Command(s.path, s.arguments...), stderr: &tool.Tail{Limit: tool.MessageBytes}}
+	waiting := &waitingFio{how: s, command: exec.Command(s.path, s.arguments...),
+		stderr: &tool.Tail{Limit: tool.MessageBytes}}
 	waiting.command.Dir = s.directory
 	waiting.command.Env = tool.BareEnvironment()
 	waiting.command.Stderr = waiting.stderr

@@ -29,7 +29,8 @@ func (m *member) checkCaller(ctx context.Context) error {
 	config := m.env.Config
 	launcher := identity.ClientOf(config.RunUID, config.Target, int(m.load.GetClients()[0].GetClient()))
 	if caller != launcher {
-		return status.Errorf(codes.PermissionDenied, "step %s is launched by %s, not by %s", tool.StepName(m.step.Request.GetStep()), launcher, caller)
+		return status.Errorf(codes.PermissionDenied, "step %s is launched by %s, not by %s",
+			tool.StepName(m.step.Request.GetStep()), launcher, caller)
 	}
 	return nil
 }
@@ -41,7 +42,8 @@ func (m *member) checkLaunch(ctx context.Context, command []string) error {
 		return err
 	}
 	if version, err := parseVersion("mpirun (Open MPI) " + m.known.version("mpirun")); err == nil && command[0] != version.daemon() {
-		return status.Errorf(codes.PermissionDenied, "client 0 asks for %s, but the daemon of Open MPI %s is %s; use the same image for all clients",
+		return status.Errorf(codes.PermissionDenied, "client 0 asks for %s, but the daemon of Open MPI %s is %s; use "+
+			"the same image for all clients",
 			command[0], version.text, version.daemon())
 	}
 	heads, err := headsOf(command)
@@ -54,8 +56,8 @@ func (m *member) checkLaunch(ctx context.Context, command []string) error {
 	}
 	tcp, ok := from.Addr.(*net.TCPAddr)
 	if !ok || !leadsTo(heads, tcp.AddrPort().Addr()) {
-		return status.Errorf(codes.PermissionDenied, "%s asks for a daemon that %s would control; only its own address is accepted, so "+
-			"clients must reach each other without address translation", from.Addr, heads)
+		return status.Errorf(codes.PermissionDenied, "%s asks for a daemon that %s would control; only its own "+
+			"address is accepted, so clients must reach each other without address translation", from.Addr, heads)
 	}
 	return nil
 }
@@ -78,7 +80,8 @@ func headsOf(command []string) ([]netip.Addr, error) {
 			for _, host := range strings.Split(hosts, ",") {
 				head, err := netip.ParseAddr(strings.Trim(host, "[]"))
 				if err != nil {
-					return nil, fmt.Errorf("the daemon would be controlled from %q, want IP addresses", clip(command[i+1]))
+					return nil, fmt.Errorf("the daemon would be controlled from %q, want IP addresses",
+						clip(command[i+1]))
 				}
 				heads = append(heads, head.Unmap())
 			}

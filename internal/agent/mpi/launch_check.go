@@ -85,11 +85,13 @@ func checkDaemon(command []string) error {
 			continue
 		}
 		if !slices.Contains(settingFlags, rest[0]) || len(rest) < 3 {
-			return fmt.Errorf("argument %q of %s is not among those that MPI passes for our jobs", clip(rest[0]), command[0])
+			return fmt.Errorf("argument %q of %s is not among those that MPI passes for our jobs",
+				clip(rest[0]), command[0])
 		}
 		form := daemonSettings[rest[1]]
 		if form == nil {
-			return fmt.Errorf("parameter %q of %s is not among those that MPI passes for our jobs", clip(rest[1]), command[0])
+			return fmt.Errorf("parameter %q of %s is not among those that MPI passes for our jobs",
+				clip(rest[1]), command[0])
 		}
 		if !form.MatchString(rest[2]) {
 			return fmt.Errorf("parameter %s of %s has the invalid value %q", rest[1], command[0], clip(rest[2]))

@@ -81,7 +81,8 @@ func (m *member) Run(deadline int64) *agentapi.Ended {
 	end := m.wait(deadline)
 	m.shut()
 	m.clear()
-	ended := &agentapi.Ended{Outcome: agentapi.Outcome_OUTCOME_COMPLETE, ToolVersion: m.known.version(m.load.GetProgram())}
+	ended := &agentapi.Ended{Outcome: agentapi.Outcome_OUTCOME_COMPLETE,
+		ToolVersion: m.known.version(m.load.GetProgram())}
 	switch {
 	case end.hung != "":
 		tool.Fail(ended, tool.ReasonHung, "the ranks were killed: %s", end.hung)
@@ -146,7 +147,8 @@ func (m *member) wait(deadlineAt int64) memberEnd {
 		case <-daemonEnded:
 			daemonEnded = nil
 			if end.lost == "" && end.stopped == "" {
-				end.lost = fmt.Sprintf("MPI's daemon exited, but client 0 did not report the end of the job within %s", timeouts.Release)
+				end.lost = fmt.Sprintf("MPI's daemon exited, but client 0 did not report the end of the job within %s",
+					timeouts.Release)
 			}
 			within(timeouts.Release)
 		case end.hung = <-hung:

@@ -77,7 +77,8 @@ func (t *Tool) Launch(request *agentapi.LaunchRequest, stream grpc.ServerStreami
 	}
 	launched, ok := load.(*member)
 	if !ok {
-		return status.Errorf(codes.FailedPrecondition, "step %s is not part of an MPI job that client 0 starts", tool.StepName(request.GetStep()))
+		return status.Errorf(codes.FailedPrecondition, "step %s is not part of an MPI job that client 0 starts",
+			tool.StepName(request.GetStep()))
 	}
 	if err := launched.checkLaunch(stream.Context(), request.GetCommand()); err != nil {
 		return err

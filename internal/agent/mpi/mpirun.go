@@ -28,7 +28,8 @@ func parseVersion(answer string) (version, error) {
 	found := versionText.FindStringSubmatch(strings.TrimSpace(answer))
 	if found == nil {
 		line, _, _ := strings.Cut(strings.TrimSpace(answer), "\n")
-		return version{}, fmt.Errorf("mpirun is not Open MPI's: its version is %q; use an image with Open MPI 4 or 5", line)
+		return version{}, fmt.Errorf("mpirun is not Open MPI's: its version is %q; use an image with Open MPI 4 or 5",
+			line)
 	}
 	major, err := strconv.Atoi(found[2])
 	if err != nil || major < minMPI || major > maxMPI {
@@ -65,7 +66,8 @@ type job struct {
 
 // line converts the job to the input of the mpirun package, which builds the command line.
 func (j job) line() mpirun.Job {
-	return mpirun.Job{Major: j.version.major, Hosts: len(j.hosts), Ranks: slots(j.hosts), Hostfile: j.hostfile, Agent: j.agent,
+	return mpirun.Job{Major: j.version.major, Hosts: len(j.hosts), Ranks: slots(j.hosts), Hostfile: j.hostfile,
+		Agent:   j.agent,
 		Network: j.network, NIC: j.nic, Program: j.program, Arguments: j.arguments, More: j.more}
 }
 
@@ -77,7 +79,8 @@ func (j job) environment() []string { return j.line().Environment() }
 // checkAgentPath refuses a path that MPI would parse as several programs.
 func checkAgentPath(path string) error {
 	if strings.ContainsAny(path, " \t:,'\"") {
-		return fmt.Errorf("MPI cannot start %q on other hosts; use a path without spaces, colons, commas and quotes", path)
+		return fmt.Errorf("MPI cannot start %q on other hosts; use a path without spaces, colons, commas and quotes",
+			path)
 	}
 	return nil
 }

@@ -100,7 +100,8 @@ func (o *output) judge(exit ior.Exit, stderr string, job job) *agentapi.Ended {
 			figures.Rates = mdtestRates(judged.Output.Rates)
 		}
 	} else {
-		expected := ior.Expectation{Repetitions: int(load.GetRepetitions()), Limited: load.GetLimited(), Tasks: slots(job.hosts)}
+		expected := ior.Expectation{Repetitions: int(load.GetRepetitions()), Limited: load.GetLimited(),
+			Tasks: slots(job.hosts)}
 		for _, operation := range load.GetOperations() {
 			expected.Operations = append(expected.Operations, measure.Operation(operation))
 		}
@@ -146,8 +147,8 @@ func (o *output) isExpected(warning ior.Warning) bool {
 func (o *output) compare(ended *agentapi.Ended, repetitions []ior.Repetition, job job) {
 	load := o.part.load
 	if load.GetCollective() && len(job.hosts) > 1 {
-		tool.Warn(ended, "BytesUncertain", "ranks exchanged data before some of them wrote or read it for all; "+
-			"the samples include what went over the network, IOR's own figures do not")
+		tool.Warn(ended, "BytesUncertain", "ranks exchanged data before some of them wrote or read it for all; the "+
+			"samples include what went over the network, IOR's own figures do not")
 		return
 	}
 	if len(job.hosts) > 1 && load.GetDurationNanoseconds() > 0 || len(repetitions) == 0 {
@@ -159,11 +160,13 @@ func (o *output) compare(ended *agentapi.Ended, repetitions []ior.Repetition, jo
 	}
 	if reported[measure.Read] > 0 && ior.ChecksWrites(load.GetArguments()) {
 		reported[measure.Read] += reported[measure.Write]
-		tool.Warn(ended, "BytesUncertain", "the written data was read back to check it; the samples include those reads, IOR's own figures do not")
+		tool.Warn(ended, "BytesUncertain", "the written data was read back to check it; the samples include those "+
+			"reads, IOR's own figures do not")
 	}
 	for operation, seen := range map[measure.Operation]uint64{measure.Read: o.seen.ReadBytes, measure.Write: o.seen.WriteBytes} {
 		if difference := float64(seen) - reported[operation]; reported[operation] > 0 && max(difference, -difference) > maxDisagreement*reported[operation] {
-			tool.Warn(ended, "BytesUncertain", "%v: the system calls of this client's ranks moved %d bytes, but IOR reports %.0f",
+			tool.Warn(ended, "BytesUncertain", "%v: the system calls of this client's ranks moved %d bytes, but IOR "+
+				"reports %.0f",
 				operation, seen, reported[operation])
 		}
 	}

@@ -48,7 +48,8 @@ func (t *Tool) Load(step *tool.Step) (tool.Load, error) {
 	if err := t.check(load); err != nil {
 		return nil, err
 	}
-	p := &part{Tool: t, step: step, load: load, stderr: &tool.Tail{Limit: tool.MessageBytes}, samples: newRankSamples(step, load)}
+	p := &part{Tool: t, step: step, load: load, stderr: &tool.Tail{Limit: tool.MessageBytes},
+		samples: newRankSamples(step, load)}
 	if err := p.open(); err != nil {
 		p.close()
 		return nil, err
@@ -84,17 +85,20 @@ func newRankSamples(step *tool.Step, load *agentapi.MpiTool) *rankSamples {
 // check refuses an invalid job, and a job with missing tools.
 func (t *Tool) check(load *agentapi.MpiTool) error {
 	if !slices.Contains(rankPrograms, load.GetProgram()) {
-		return status.Errorf(codes.InvalidArgument, "the step's program is %q, want one of %v", load.GetProgram(), rankPrograms)
+		return status.Errorf(codes.InvalidArgument, "the step's program is %q, want one of %v",
+			load.GetProgram(), rankPrograms)
 	}
 	for _, operation := range load.GetOperations() {
 		if operation >= measure.NumOperations {
-			return status.Errorf(codes.InvalidArgument, "the step has operation %d, want less than %d", operation, measure.NumOperations)
+			return status.Errorf(codes.InvalidArgument, "the step has operation %d, want less than %d",
+				operation, measure.NumOperations)
 		}
 	}
 	if load.GetProcessesPerClient() < 1 || !slices.ContainsFunc(load.GetClients(), func(c *agentapi.MpiClient) bool {
 		return int(c.GetClient()) == t.env.Config.Client
 	}) {
-		return status.Errorf(codes.InvalidArgument, "the step has %d processes per client, and its clients are %v; this is client %d",
+		return status.Errorf(codes.InvalidArgument, "the step has %d processes per client, and its clients are %v; "+
+			"this is client %d",
 			load.GetProcessesPerClient(), load.GetClients(), t.env.Config.Client)
 	}
 	if _, err := t.find(load.GetProgram()); err != nil {
@@ -122,8 +126,8 @@ func (p *part) open() (err error) {
 	case joins:
 		p.files, err = p.volumes.OpenMount(p.step, use)
 	case err == nil && volume.ReadOnly:
-		err = tool.Refuse(tool.ReasonReadOnly, fmt.Errorf("volume %s is mounted read-only, and MPI jobs keep their data in a directory that "+
-			"they create; use fio, or a claim that is mounted read-write", volume.Name))
+		err = tool.Refuse(tool.ReasonReadOnly, fmt.Errorf("volume %s is mounted read-only, and MPI jobs keep their "+
+			"data in a directory that they create; use fio, or a claim that is mounted read-write", volume.Name))
 	default:
 		if p.files, err = p.volumes.Open(p.step, use); err == nil {
 			_, err = p.files.Layout()
@@ -144,7 +148,8 @@ func (p *part) open() (err error) {
 // openShared opens client 0's directory on the shared volume. Client 0 creates it before it launches the job.
 func (p *part) openShared() error {
 	if err := p.files.OpenDirectoryOf(LauncherClient); err != nil {
-		return fmt.Errorf("open the directory of client 0, in which all clients work: %w; is the volume really shared?", err)
+		return fmt.Errorf("open the directory of client 0, in which all clients work: %w; is the volume really shared?",
+			err)
 	}
 	return nil
 }

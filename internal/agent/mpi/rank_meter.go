@@ -63,7 +63,8 @@ type rankMeter struct {
 }
 
 func newRankMeter(system System, daemon int, program, directory string, expected int) *rankMeter {
-	return &rankMeter{system: system, daemon: daemon, program: program, directory: directory, expected: expected, ranks: map[int]bool{}}
+	return &rankMeter{system: system, daemon: daemon, program: program, directory: directory, expected: expected,
+		ranks: map[int]bool{}}
 }
 
 // interval returns the time between two readings.

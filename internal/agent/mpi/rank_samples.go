@@ -155,7 +155,8 @@ func (r *rankSamples) counts(before, after process.IO) []*agentapi.OperationCoun
 func (r *rankSamples) results() ([]*agentapi.OperationResult, error) {
 	var totals []*agentapi.OperationCount
 	for operation, total := range r.totals {
-		totals = append(totals, &agentapi.OperationCount{Operation: uint32(operation), Bytes: total.Bytes, Operations: total.Operations})
+		totals = append(totals, &agentapi.OperationCount{Operation: uint32(operation), Bytes: total.Bytes,
+			Operations: total.Operations})
 	}
 	return tool.OperationResults(totals)
 }

@@ -26,7 +26,8 @@ func OperationResults(totals []*agentapi.OperationCount) ([]*agentapi.OperationR
 	var results []*agentapi.OperationResult
 	for _, total := range totals {
 		if total.GetBytes() > 0 || total.GetOperations() > 0 {
-			results = append(results, &agentapi.OperationResult{Operation: total.GetOperation(), Bytes: total.GetBytes(),
+			results = append(results, &agentapi.OperationResult{Operation: total.GetOperation(),
+				Bytes:      total.GetBytes(),
 				Operations: total.GetOperations(), Latency: empty, CompletionLatency: empty})
 		}
 	}

@@ -89,5 +89,6 @@ func Fail(ended *agentapi.Ended, reason, format string, arguments ...any) {
 
 // Warn adds a notice to a result.
 func Warn(ended *agentapi.Ended, warning, format string, arguments ...any) {
-	ended.Notices = append(ended.Notices, &agentapi.Notice{Warning: warning, Message: fmt.Sprintf(format, arguments...)})
+	ended.Notices = append(ended.Notices, &agentapi.Notice{Warning: warning,
+		Message: fmt.Sprintf(format, arguments...)})
 }

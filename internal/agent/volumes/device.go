@@ -55,7 +55,8 @@ func (f *Files) prepareDevice() error {
 	if wanted.GetContent() != "" && !f.request.GetRawWrites() {
 		return tool.Refuse(tool.ReasonVolume, errNoWrites)
 	}
-	use := dataset.DeviceUse{Owner: s.owner(), Client: s.env.Config.Client, Write: f.request.GetRawWrites(), Bytes: deviceBytes(wanted)}
+	use := dataset.DeviceUse{Owner: s.owner(), Client: s.env.Config.Client, Write: f.request.GetRawWrites(),
+		Bytes: deviceBytes(wanted)}
 	held := s.devices.of(f.volume.Name)
 	var err error
 	if held.Device != nil && held.write == use.Write {
@@ -83,7 +84,8 @@ func (f *Files) prepareDevice() error {
 			}
 			f.unwritten += uint64(share * float64(file.GetBytes()))
 		case held.WrittenBytes() < file.GetBytes():
-			return tool.Refuse(tool.ReasonNotPrepared, fmt.Errorf("the step reads %d bytes of %s, but a prepare phase has laid out only %d",
+			return tool.Refuse(tool.ReasonNotPrepared, fmt.Errorf("the step reads %d bytes of %s, but a prepare "+
+				"phase has laid out only %d",
 				file.GetBytes(), f.volume.Path, held.WrittenBytes()))
 		}
 	}
@@ -164,7 +166,8 @@ func (s *Set) clearDevice(ctx context.Context, volume tool.VolumeConfig, client 
 		s.devices.release()
 		ctx, cancel := context.WithTimeout(ctx, s.env.Timeouts.HeldAtEnd)
 		defer cancel()
-		device, err := dataset.OpenDevice(ctx, volume.Path, dataset.DeviceUse{Owner: s.owner(), Client: client, Write: true})
+		device, err := dataset.OpenDevice(ctx, volume.Path, dataset.DeviceUse{Owner: s.owner(), Client: client,
+			Write: true})
 		if err != nil {
 			return err
 		}
@@ -173,8 +176,8 @@ func (s *Set) clearDevice(ctx context.Context, volume tool.VolumeConfig, client 
 	}
 	leaves, err := held.Clear()
 	if err == nil && leaves {
-		err = fmt.Errorf("%s was released, but the data on it remains because it does not support discard; wipe it (blkdiscard -z, or dd of "+
-			"zeros) before another run, which would refuse it", volume.Path)
+		err = fmt.Errorf("%s was released, but the data on it remains because it does not support discard; wipe it "+
+			"(blkdiscard -z, or dd of zeros) before another run, which would refuse it", volume.Path)
 	}
 	return err
 }
@@ -184,18 +187,20 @@ func describeDevice(volume *agentapi.Volume) {
 	volume.Raw = true
 	file, err := os.Open(volume.GetPath())
 	if err != nil {
-		volume.Problem = fmt.Sprintf("open the device: %v; check the events of the pod, and that its user is in the group of the device", err)
+		volume.Problem = fmt.Sprintf("open the device: %v; check the events of the pod, and that its user is in the "+
+			"group of the device", err)
 		return
 	}
 	defer func() { _ = file.Close() }()
 	size, err := file.Seek(0, 2)
 	if err != nil || size <= 0 {
-		volume.Problem = fmt.Sprintf("%s has no size (%d, %v); check that it is a block device", volume.GetPath(), size, err)
+		volume.Problem = fmt.Sprintf("%s has no size (%d, %v); check that it is a block device",
+			volume.GetPath(), size, err)
 		return
 	}
 	volume.TotalBytes, volume.AvailableBytes = uint64(size), uint64(max(0, size-dataset.DeviceDataOffset))
 }
 
 // errNoWrites refuses a step that would write to a raw device without permission.
-var errNoWrites = errors.New("the step writes to a raw device, and the target does not allow that; set allowRawDeviceWrites: true " +
-	"if the data on it is not needed")
+var errNoWrites = errors.New("the step writes to a raw device, and the target does not allow that; set " +
+	"allowRawDeviceWrites: true if the data on it is not needed")

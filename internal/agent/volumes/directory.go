@@ -232,7 +232,8 @@ func checkReads(directory *dataset.Dataset, wanted *agentapi.Dataset) error {
 		coverage, err := directory.Written(file.GetName())
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return tool.Refuse(tool.ReasonNotPrepared, fmt.Errorf("the step reads file %s, which no phase has laid out", file.GetName()))
+			return tool.Refuse(tool.ReasonNotPrepared, fmt.Errorf("the step reads file %s, which no phase has laid out",
+				file.GetName()))
 		case err != nil:
 			return tool.Refuse(tool.ReasonVolume, err)
 		case coverage.ApparentBytes < file.GetBytes():

@@ -50,14 +50,16 @@ func (f *Files) Inspect(ended *agentapi.Ended, wrote Witness, hung bool) {
 	select {
 	case found = <-looked:
 	case <-time.After(f.step.Timeouts.Files):
-		tool.Fail(ended, tool.ReasonHung, "the file system did not answer within %s when the step's files were examined", f.step.Timeouts.Files)
+		tool.Fail(ended, tool.ReasonHung, "the file system did not answer within %s when the step's files were "+
+			"examined", f.step.Timeouts.Files)
 		return
 	}
 	if found.incomplete != nil {
 		tool.Fail(ended, reasonIncomplete, "%s", found.incomplete)
 	}
 	if found.unnoted != nil {
-		tool.Warn(ended, "ToolMessages", "the layout cannot be recorded, so the next run writes it again: %s", found.unnoted)
+		tool.Warn(ended, "ToolMessages", "the layout cannot be recorded, so the next run writes it again: %s",
+			found.unnoted)
 	}
 	found.space.tell(ended)
 	if found.unsure != "" {
@@ -66,7 +68,8 @@ func (f *Files) Inspect(ended *agentapi.Ended, wrote Witness, hung bool) {
 	// A step that also writes may have filled holes that it had read before.
 	ended.UnwrittenBytes = max(found.unwritten, f.unwritten)
 	if float64(found.cached) > maxCachedShare*float64(found.size) {
-		tool.Warn(ended, "DirectIONotHonoured", "direct I/O was requested, but %d of the files' %d bytes are in the page cache",
+		tool.Warn(ended, "DirectIONotHonoured", "direct I/O was requested, but %d of the files' %d bytes are in the "+
+			"page cache",
 			found.cached, found.size)
 	}
 }

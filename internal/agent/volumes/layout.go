@@ -197,15 +197,17 @@ func fileDiffers(directory *dataset.Dataset, known dataset.LaidOut, file *agenta
 	case noted.Bytes != file.GetBytes(), coverage.ApparentBytes != file.GetBytes():
 		why = fmt.Sprintf("file %s has %d bytes, not %d", name, coverage.ApparentBytes, file.GetBytes())
 	case !coverage.Complete() && !coverage.Doubtful:
-		why = fmt.Sprintf("%d of the %d bytes of file %s were never written", coverage.ApparentBytes-coverage.WrittenBytes, coverage.ApparentBytes, name)
+		why = fmt.Sprintf("%d of the %d bytes of file %s were never written",
+			coverage.ApparentBytes-coverage.WrittenBytes, coverage.ApparentBytes, name)
 	}
 	return why, true, nil
 }
 
 // notKept refuses a step whose layout is not usable on a read-only volume, where it cannot be written again.
 func (f *Files) notKept(why string) error {
-	return tool.Refuse(tool.ReasonNotPrepared, fmt.Errorf("the volume at %s is mounted read-only and lacks the data that the phase lays out: %s; first "+
-		"run the same phase with dataPolicy: Retain on a writable claim of this storage", f.Mount().MountPoint, why))
+	return tool.Refuse(tool.ReasonNotPrepared, fmt.Errorf("the volume at %s is mounted read-only and lacks the data "+
+		"that the phase lays out: %s; first run the same phase with dataPolicy: Retain on a writable claim of this "+
+		"storage", f.Mount().MountPoint, why))
 }
 
 // remember records what a prepare phase has laid out, after verifying that it is complete. If recording fails, a

@@ -42,7 +42,8 @@ func (s *Set) clearLeft(remove Removal) dataset.LeftResult {
 	case left := <-cleared:
 		return left
 	case <-time.After(s.env.Timeouts.Remove + s.env.Timeouts.Gone):
-		return dataset.LeftResult{Stays: []string{fmt.Sprintf("the file system did not answer within %s", s.env.Timeouts.Remove)}}
+		return dataset.LeftResult{Stays: []string{fmt.Sprintf("the file system did not answer within %s",
+			s.env.Timeouts.Remove)}}
 	}
 }
 
@@ -57,7 +58,8 @@ func (s *Set) clearVolume(ctx context.Context, volume tool.VolumeConfig, remove 
 	}
 	var all []dataset.Behind
 	for _, uid := range remove.Gone {
-		all = append(all, dataset.Behind{BenchmarkUID: uid, Installation: s.env.Config.Installation, Holder: s.holder()})
+		all = append(all, dataset.Behind{BenchmarkUID: uid, Installation: s.env.Config.Installation,
+			Holder: s.holder()})
 	}
 	if remove.Clients > 0 {
 		all = append(all, dataset.Behind{

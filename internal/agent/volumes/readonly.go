@@ -28,8 +28,10 @@ func (f *Files) prepareReadOnly() error {
 	case !errors.Is(err, dataset.ErrMissing):
 		return tool.Refuse(tool.ReasonOf(err), volume.Advise(err))
 	case !f.use.AnyReadOnly:
-		return tool.Refuse(tool.ReasonNotPrepared, fmt.Errorf("volume %s is mounted read-only at %s, and has no data for client %d; first "+
-			"run the same prepare phases with dataPolicy: Retain (data set %s) on a writable claim of this storage", volume.Name, volume.Path, s.env.Config.Client, s.env.Config.DatasetHash))
+		return tool.Refuse(tool.ReasonNotPrepared, fmt.Errorf("volume %s is mounted read-only at %s, and has no data "+
+			"for client %d; first run the same prepare phases with dataPolicy: Retain (data set %s) on a writable "+
+			"claim of this storage",
+			volume.Name, volume.Path, s.env.Config.Client, s.env.Config.DatasetHash))
 	}
 	if f.Dataset, err = dataset.OpenFolder(mount); err != nil {
 		return tool.Refuse(tool.ReasonVolume, err)
@@ -50,7 +52,8 @@ func (f *Files) useKept(kept *dataset.Kept) error {
 	}
 	if kept.Hold != nil {
 		holds.set(name, kept.Hold)
-		f.step.Notice(NoticeReused, "the volume is mounted read-only: the step reads the data of run %s of benchmark %s, in %s",
+		f.step.Notice(NoticeReused, "the volume is mounted read-only: the step reads the data of run %s of benchmark "+
+			"%s, in %s",
 			kept.Owner.Run, kept.Owner.Benchmark, kept.Path())
 	}
 	f.Dataset = kept.Dataset

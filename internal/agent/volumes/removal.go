@@ -89,7 +89,8 @@ func (s *Set) removeFrom(volume tool.VolumeConfig, clients []int, leaving bool) 
 		return err
 	case <-time.After(timeouts.Remove + timeouts.Gone):
 		// The context had no effect: a file system call has not returned.
-		return fmt.Errorf("remove the data below %s: the file system did not answer within %s", volume.Place(), timeouts.Remove)
+		return fmt.Errorf("remove the data below %s: the file system did not answer within %s",
+			volume.Place(), timeouts.Remove)
 	}
 }
 

@@ -60,7 +60,8 @@ func (p *Spread) open(set *Set, step *tool.Step, use Use) error {
 		}
 		p.volumes = append(p.volumes, files)
 		if (p.volumes[0].device == nil) != (files.device == nil) {
-			return tool.Refuse(tool.ReasonVolume, fmt.Errorf("target %s has volumes with file systems and raw devices: make two targets of them",
+			return tool.Refuse(tool.ReasonVolume, fmt.Errorf("target %s has volumes with file systems and raw "+
+				"devices: make two targets of them",
 				step.Config.Target))
 		}
 	}

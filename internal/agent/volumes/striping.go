@@ -41,13 +41,15 @@ func (f *Files) stripe() error {
 	}
 	target := f.step.Config.Target
 	if found := f.Mount(); found.FilesystemType != "lustre" {
-		return tool.Refuse(tool.ReasonVolume, fmt.Errorf("target %s: lustre asks for striping, but the volume at %s is %s (%s), not Lustre; "+
-			"remove lustre from the target, or give it a claim of a Lustre volume", target, found.Path, found.FilesystemType, found.Source))
+		return tool.Refuse(tool.ReasonVolume, fmt.Errorf("target %s: lustre asks for striping, but the volume at %s "+
+			"is %s (%s), not Lustre; remove lustre from the target, or give it a claim of a Lustre volume",
+			target, found.Path, found.FilesystemType, found.Source))
 	}
 	lfs, err := exec.LookPath("lfs")
 	if err != nil {
-		return tool.Refuse(tool.ReasonTool, fmt.Errorf("target %s: lustre asks for striping, but this image has no lfs; use an image with the Lustre "+
-			"client tools, or remove lustre from the target to keep the file system's own striping", target))
+		return tool.Refuse(tool.ReasonTool, fmt.Errorf("target %s: lustre asks for striping, but this image has no "+
+			"lfs; use an image with the Lustre client tools, or remove lustre from the target to keep the file "+
+			"system's own striping", target))
 	}
 	if err := setStriping(lfs, f.Dataset, wanted); err != nil {
 		return tool.Refuse(tool.ReasonVolume, fmt.Errorf("target %s: lustre asks for striping: %w", target, err))
@@ -76,8 +78,8 @@ func setStriping(lfs string, directory *dataset.Dataset, wanted striping) error 
 		return fmt.Errorf("%s has another striping after lfs setstripe: %s, want %s; ask for what the file system allows",
 			directory.Path(), found, wanted)
 	}
-	return fmt.Errorf("%s holds files of an earlier run with another striping: %s, want %s. Files keep their striping; "+
-		"remove the directory, or ask for the striping that it has", directory.Path(), found, wanted)
+	return fmt.Errorf("%s holds files of an earlier run with another striping: %s, want %s. Files keep their "+
+		"striping; remove the directory, or ask for the striping that it has", directory.Path(), found, wanted)
 }
 
 // striping is the stripe count and stripe size of a directory, in lfs notation; empty fields are not requested.
@@ -157,7 +159,8 @@ func runLfs(lfs string, arguments ...string) (string, error) {
 	}
 	if err != nil {
 		words := strings.Join(strings.Fields(messages.String()+" "+output.String()), " ")
-		return "", fmt.Errorf("%s %s failed: %w: %s", lfs, strings.Join(arguments, " "), err, strings.ToValidUTF8(words, "?"))
+		return "", fmt.Errorf("%s %s failed: %w: %s",
+			lfs, strings.Join(arguments, " "), err, strings.ToValidUTF8(words, "?"))
 	}
 	return output.String(), nil
 }

@@ -35,7 +35,8 @@ func (f *Files) checkLayout(wrote Witness) (unsure string, err error) {
 		if err != nil {
 			return "", fmt.Errorf("check the layout: %w", err)
 		}
-		short := fmt.Sprintf("file %s holds %d written bytes of %d", file.GetName(), coverage.WrittenBytes, file.GetBytes())
+		short := fmt.Sprintf("file %s holds %d written bytes of %d",
+			file.GetName(), coverage.WrittenBytes, file.GetBytes())
 		switch {
 		case coverage.ApparentBytes < file.GetBytes(), !coverage.Complete() && !coverage.Doubtful:
 			return "", errors.New(short)
@@ -74,7 +75,8 @@ func (f *Files) unwrittenNow() uint64 {
 		case !coverage.Doubtful:
 			missing += coverage.ApparentBytes - coverage.WrittenBytes
 		case unsure == "":
-			unsure = fmt.Sprintf("file %s has %d bytes but uses %d on %s: parts of it may be compressed, or were never written",
+			unsure = fmt.Sprintf("file %s has %d bytes but uses %d on %s: parts of it may be compressed, or were "+
+				"never written",
 				file.GetName(), coverage.ApparentBytes, coverage.BlockBytes, f.Mount().FilesystemType)
 		}
 	}
