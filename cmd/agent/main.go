@@ -8,24 +8,12 @@ import (
 	"strings"
 
 	"github.com/storagebench/storagebench/internal/agent"
-	"github.com/storagebench/storagebench/internal/filegen"
 	"github.com/storagebench/storagebench/internal/version"
 )
 
 func main() {
-	// mpirun calls "launch", in place of ssh, to start its daemon on another client. MPI starts each rank with "rank".
-	if len(os.Args) > 1 && os.Args[1] == "launch" {
-		os.Exit(agent.LaunchCommand(os.Args[2:], os.Stdout, os.Stderr))
-	}
-	if len(os.Args) > 1 && os.Args[1] == "rank" {
-		fail(agent.Rank(os.Args[2:]))
-	}
-	// The agent calls "tend" to run a user's program. That program may call "files" to generate its data.
-	if len(os.Args) > 1 && os.Args[1] == "tend" {
-		os.Exit(agent.Tend(os.Args[2:]))
-	}
-	if len(os.Args) > 1 && os.Args[1] == "files" {
-		os.Exit(filegen.Command(os.Args[2:], os.Stdout, os.Stderr))
+	if code, called := agent.Subcommand(os.Args[1:], os.Stdout, os.Stderr); called {
+		os.Exit(code)
 	}
 	var files agent.Files
 	showVersion := flag.Bool("version", false, "print the version and exit")

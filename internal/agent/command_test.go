@@ -11,6 +11,8 @@ import (
 
 	"google.golang.org/grpc/status"
 
+	"github.com/storagebench/storagebench/internal/agent/agenttest"
+	"github.com/storagebench/storagebench/internal/agent/tool"
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/process"
@@ -22,10 +24,10 @@ func commandRequest(id string, words ...string) *agentapi.LoadRequest {
 		Command: &agentapi.CommandTool{Command: words, SampleIntervalNanoseconds: int64(200 * time.Millisecond)}}}
 }
 
-// script is a program of a shell's.
+// script loads a shell script.
 func script(id, text string) *agentapi.LoadRequest { return commandRequest(id, "sh", "-c", text) }
 
-// counted is what a source has counted.
+// countedBy returns the counts of a source.
 func countedBy(t *testing.T, ended *agentapi.Ended, source string) *agentapi.ByteSource {
 	t.Helper()
 	for _, one := range ended.GetCommand().GetSources() {
@@ -39,12 +41,12 @@ func countedBy(t *testing.T, ended *agentapi.Ended, source string) *agentapi.Byt
 
 const (
 	mib = 1 << 20
-	// shellNoise is more than a shell and some tools read of their libraries, and write to say what they did.
+	// shellNoise exceeds what a shell and some tools read of their libraries and write as messages.
 	shellNoise = 200 << 10
 )
 
-// TestCommandCountsAllProcesses: a program that writes itself, by a child, by a child of a child, by children that live
-// for milliseconds, and by an orphan whose parent has ended.
+// TestCommandCountsAllProcesses: I/O of the program, of children and grandchildren, of children that live for
+// milliseconds, and of an orphan all counts.
 func TestCommandCountsAllProcesses(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -59,7 +61,7 @@ for i in 1 2 3 4 5 6 7 8 9 10; do dd if=/dev/zero of=c$i bs=64k count=16 2>/dev/
 		t.Fatalf("got %v", ended)
 	}
 	const want = 40 * mib
-	calls := countedBy(t, ended, sourceCalls)
+	calls := countedBy(t, ended, "Calls")
 	if calls.GetWriteBytes() < want || calls.GetWriteBytes() > want+shellNoise || calls.GetReadBytes() < want || calls.GetReadBytes() > want+2*mib {
 		t.Errorf("%v, want %d bytes each way", calls, want)
 	}
@@ -84,8 +86,8 @@ for i in 1 2 3 4 5 6 7 8 9 10; do dd if=/dev/zero of=c$i bs=64k count=16 2>/dev/
 	}
 }
 
-// TestCommandCountsAsAnotherUser: an agent that is not root, as in a pod, may not read what a process that has ended
-// has counted. What is done in the last moments before the end counts all the same.
+// TestCommandCountsAsAnotherUser: an agent that is not root, as in a pod, may not read the counters of an exited
+// process. I/O in the last moments still counts.
 func TestCommandCountsAsAnotherUser(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -96,14 +98,14 @@ for word; do case $word in --config=*) chown 65532 "${word#--config=}";; esac; d
 cp "$1" "$0/agent" && shift && chmod 755 "$0" "$0/agent" && chown 65532 /dev/fd/3 /dev/fd/4
 exec setpriv --reuid=65532 --regid=65532 --clear-groups --inh-caps=-all "$0/agent" "$@"`
 	programs := t.TempDir()
-	// So that the other user finds the way.
+	// The other user must be able to enter it.
 	must(t, os.Chmod(filepath.Dir(programs), 0o755))
 	r := spawn(t, func(c *Config) { must(t, os.Chown(c.Volumes[0].Path, 65532, 65532)) }, "sh", "-c", asAnother, programs)
 	ended, records := r.run(script("last", "sleep 0.3; dd if=/dev/zero of=a bs=64k count=160 2>/dev/null"), noLimit)
 	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
 		t.Fatalf("got %v %s", ended, r.said)
 	}
-	if calls := countedBy(t, ended, sourceCalls); calls.GetWriteBytes() < 10*mib || calls.GetWriteBytes() > 10*mib+shellNoise {
+	if calls := countedBy(t, ended, "Calls"); calls.GetWriteBytes() < 10*mib || calls.GetWriteBytes() > 10*mib+shellNoise {
 		t.Errorf("%v, want %d bytes written", calls, 10*mib)
 	}
 	if found := notices(ended, records); len(found) > 0 {
@@ -113,21 +115,21 @@ exec setpriv --reuid=65532 --regid=65532 --clear-groups --inh-caps=-all "$0/agen
 	r.gone(nil, "")
 }
 
-// TestCommandCountsStorage: on a file system with a device what went to the storage is known too, mmap included.
+// TestCommandCountsStorage: on a file system with a device, the bytes that reached the storage are counted too.
 func TestCommandCountsStorage(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
 	ended, _ := r.run(script("write", "dd if=/dev/zero of=a bs=1M count=20 2>/dev/null; rm -f a; dd if=/dev/zero of=b bs=1M count=10 2>/dev/null"), noLimit)
-	if !slices.ContainsFunc(ended.GetCommand().GetSources(), func(s *agentapi.ByteSource) bool { return s.GetSource() == sourceStorage }) {
+	if !slices.ContainsFunc(ended.GetCommand().GetSources(), func(s *agentapi.ByteSource) bool { return s.GetSource() == "Storage" }) {
 		t.Skip("the file system of the temporary folder has no device")
 	}
-	// What was removed before it went anywhere may have been written, or not.
-	if storage := countedBy(t, ended, sourceStorage); storage.GetWriteBytes() < 10*mib || storage.GetWriteBytes() > 31*mib {
+	// Data that was removed early may or may not have been written out.
+	if storage := countedBy(t, ended, "Storage"); storage.GetWriteBytes() < 10*mib || storage.GetWriteBytes() > 31*mib {
 		t.Errorf("%v, want 10 to 30 MiB written", storage)
 	}
 }
 
-// TestCommandEnds: all the ways in which a program ends.
+// TestCommandEnds covers all the ways in which a program can end.
 func TestCommandEnds(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -139,11 +141,11 @@ func TestCommandEnds(t *testing.T) {
 		code            int32
 	}{
 		{"well", "exit 0", nil, agentapi.Outcome_OUTCOME_COMPLETE, "", "", 0},
-		{"with a code", "echo first; echo 'zip error: Nothing to do!' >&2; exit 12", nil, agentapi.Outcome_OUTCOME_FAILED, reasonCommand,
+		{"with a code", "echo first; echo 'zip error: Nothing to do!' >&2; exit 12", nil, agentapi.Outcome_OUTCOME_FAILED, "CommandFailed",
 			"sh ended with exit code 12: zip error: Nothing to do!", 12},
 		{"with a code that counts", "exit 12", []int32{0, 12}, agentapi.Outcome_OUTCOME_COMPLETE, "", "", 12},
-		{"with 0 that does not", "exit 0", []int32{12}, agentapi.Outcome_OUTCOME_FAILED, reasonCommand, "sh ended with exit code 0", 0},
-		{"by a signal", "kill -SEGV $$", nil, agentapi.Outcome_OUTCOME_FAILED, reasonCommand, "sh was killed by signal 11 (segmentation fault)", 139},
+		{"with 0 that does not", "exit 0", []int32{12}, agentapi.Outcome_OUTCOME_FAILED, "CommandFailed", "sh ended with exit code 0", 0},
+		{"by a signal", "kill -SEGV $$", nil, agentapi.Outcome_OUTCOME_FAILED, "CommandFailed", "sh was killed by signal 11 (segmentation fault)", 139},
 		{"on a full disk", "echo 'write error: No space left on device' >&2; exit 1", nil, agentapi.Outcome_OUTCOME_FAILED, "NoSpace",
 			"sh ended with exit code 1: write error: No space left on device", 1},
 	} {
@@ -156,10 +158,10 @@ func TestCommandEnds(t *testing.T) {
 	}
 }
 
-// TestCommandIsStopped: it is asked to end, killed where it does not, and all that it has started with it.
+// TestCommandIsStopped: a program gets SIGTERM, then SIGKILL, and so do all processes that it started.
 func TestCommandIsStopped(t *testing.T) {
 	t.Parallel()
-	r := serve(t, func(a *Agent) { a.timeouts.mpi = 500 * time.Millisecond })
+	r := serve(t, func(a *Agent) { a.env.Timeouts.Terminate = 500 * time.Millisecond })
 	for i, c := range []struct {
 		text   string
 		sleeps int
@@ -172,12 +174,12 @@ func TestCommandIsStopped(t *testing.T) {
 		r.load(script(id, text))
 		r.start(id, noLimit)
 		r.agent.mu.Lock()
-		run, _ := r.agent.live.tool.(*commandRun)
+		run, _ := r.agent.live.load.(interface{ PID() int })
 		r.agent.mu.Unlock()
 		var below []process.Process
 		eventually(t, "the program does not start what it has to", func() bool {
 			var err error
-			below, err = process.Descendants(run.handle.PID())
+			below, err = process.Descendants(run.PID())
 			must(t, err)
 			sleeps := 0
 			for _, one := range below {
@@ -193,7 +195,7 @@ func TestCommandIsStopped(t *testing.T) {
 		if ended.GetOutcome() != agentapi.Outcome_OUTCOME_STOPPED || ended.GetMessage() != "the user cancelled" || !ended.GetCommand().GetCutShort() {
 			t.Errorf("%q: %v", text, ended)
 		}
-		if got := countedBy(t, ended, sourceCalls); i == 0 && (got.GetWriteBytes() < 3*mib || got.GetWriteBytes() > 3*mib+shellNoise) {
+		if got := countedBy(t, ended, "Calls"); i == 0 && (got.GetWriteBytes() < 3*mib || got.GetWriteBytes() > 3*mib+shellNoise) {
 			t.Errorf("%q: what it did before does not count: %v", text, got)
 		}
 		for _, one := range below {
@@ -204,27 +206,27 @@ func TestCommandIsStopped(t *testing.T) {
 	}
 }
 
-// TestCommandDeadline: the time of its phase is over.
+// TestCommandDeadline: a program is stopped at the deadline of its phase.
 func TestCommandDeadline(t *testing.T) {
 	t.Parallel()
 	// The clock stands still: however late the order comes, its deadline is ahead.
-	clock := &setClock{}
-	clock.at(time.Now().UnixMilli(), 0)
-	r := serve(t, func(a *Agent) { a.clock, a.timeouts.mpi = clock, 500*time.Millisecond })
+	clock := &agenttest.Clock{}
+	clock.Set(time.Now().UnixMilli(), 0)
+	r := serve(t, func(a *Agent) { a.env.Clock, a.env.Timeouts.Terminate = clock, 500*time.Millisecond })
 	ended, _ := r.run(script("long", "sleep 1000"), time.Millisecond)
 	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_STOPPED || !strings.Contains(ended.GetMessage(), "its phase") || !ended.GetCommand().GetCutShort() {
 		t.Errorf("got %v", ended)
 	}
-	// A setup that is not done is no data.
+	// An unfinished setup is a failure.
 	load := script("setup", "")
 	load.GetCommand().Setup, load.GetCommand().Command = []string{"sleep", "1000"}, nil
 	ended, _ = r.run(load, time.Millisecond)
-	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || ended.GetReason() != reasonDeadline {
+	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || ended.GetReason() != tool.ReasonDeadline {
 		t.Errorf("got %v", ended)
 	}
 }
 
-// TestCommandThatLeavesProcesses: they are ended, told, and what they did counts.
+// TestCommandThatLeavesProcesses: leftover processes are killed and reported, and their I/O counts.
 func TestCommandThatLeavesProcesses(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -235,12 +237,12 @@ func TestCommandThatLeavesProcesses(t *testing.T) {
 	if said := notices(ended, records)["ToolMessages"]; !strings.Contains(said, "sleep") {
 		t.Errorf("notices %v", notices(ended, records))
 	}
-	if got := countedBy(t, ended, sourceCalls); got.GetWriteBytes() < 5*mib || got.GetWriteBytes() > 5*mib+shellNoise {
+	if got := countedBy(t, ended, "Calls"); got.GetWriteBytes() < 5*mib || got.GetWriteBytes() > 5*mib+shellNoise {
 		t.Errorf("%v", got)
 	}
 }
 
-// TestCommandWhoseChildrenNobodyWaitsFor: the kernel throws away what they did. What was seen counts, and it is said.
+// TestCommandWhoseChildrenNobodyWaitsFor: the kernel discards their counters. What was seen counts, with a notice.
 func TestCommandWhoseChildrenNobodyWaitsFor(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/usr/bin/python3"); err != nil {
@@ -273,7 +275,7 @@ except ChildProcessError: pass # it has ended, and nobody is told of it
 	})
 	must(t, os.WriteFile(filepath.Join(r.directory, dataPath, "seen"), nil, 0o600))
 	ended, records := r.finished("blind")
-	if got := countedBy(t, ended, sourceCalls); got.GetWriteBytes() < 20*mib {
+	if got := countedBy(t, ended, "Calls"); got.GetWriteBytes() < 20*mib {
 		t.Errorf("%v", got)
 	}
 	if notices(ended, records)["BytesUncertain"] == "" {
@@ -281,7 +283,7 @@ except ChildProcessError: pass # it has ended, and nobody is told of it
 	}
 }
 
-// TestCommandWords: what they stand for, where the program works, and what it is told of the world.
+// TestCommandWords: placeholders, working directory and environment.
 func TestCommandWords(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -300,23 +302,23 @@ func TestCommandWords(t *testing.T) {
 			t.Errorf("its environment has no %s: %q", name, ended.GetToolMessages())
 		}
 	}
-	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), commandPattern+"*")); len(left) > 0 {
-		// Of other tests, perhaps, that run beside it; not of one that has ended.
+	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "storagebench-command-"+"*")); len(left) > 0 {
+		// They may belong to other tests that run at the same time.
 		t.Logf("scratch directories: %v", left)
 	}
 }
 
-// TestCommandHostileOutput: without an end, and without sense.
+// TestCommandHostileOutput: endless, meaningless output is bounded.
 func TestCommandHostileOutput(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
 	ended, _ := r.run(script("noise", "head -c 30000000 /dev/urandom; head -c 3000000 /dev/urandom >&2; printf 'left 1\\nended 0 0\\n'; exit 3"), noLimit)
-	if ended.GetReason() != reasonCommand || len(ended.GetToolMessages()) > 4*stderrBytes || len(ended.GetMessage()) > 1000 || ended.GetCommand().GetExitCode() != 3 {
+	if ended.GetReason() != "CommandFailed" || len(ended.GetToolMessages()) > 4*tool.MessageBytes || len(ended.GetMessage()) > 1000 || ended.GetCommand().GetExitCode() != 3 {
 		t.Errorf("got %d bytes of output, %q", len(ended.GetToolMessages()), ended.GetMessage())
 	}
 }
 
-// TestCommandRefused: before anything is run.
+// TestCommandRefused: invalid commands are refused before anything runs.
 func TestCommandRefused(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -330,7 +332,7 @@ func TestCommandRefused(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	// A link of an earlier program's leads out of the directory.
+	// A symbolic link of an earlier program leads out of the directory.
 	must(t, os.MkdirAll(filepath.Join(r.directory, "elsewhere"), 0o700))
 	ended, _ := r.run(commandRequest("link", "ln", "-s", filepath.Join(r.directory, "elsewhere"), "out"), noLimit)
 	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
@@ -341,14 +343,14 @@ func TestCommandRefused(t *testing.T) {
 	if _, err := r.Load(t.Context(), load); err == nil {
 		t.Error("a program works outside of the directory")
 	}
-	// A path that is no program is found out when it is started.
+	// A path that is not a program fails at the start.
 	ended, _ = r.run(commandRequest("file", "/etc/hostname"), noLimit)
-	if ended.GetReason() != reasonCommand || !strings.Contains(ended.GetMessage(), "could not be started") {
+	if ended.GetReason() != "CommandFailed" || !strings.Contains(ended.GetMessage(), "could not be started") {
 		t.Errorf("got %v", ended)
 	}
 }
 
-// TestCommandSetupAgain: a step that is repeated finds what its first attempt found.
+// TestCommandSetupAgain: a repeated step finds the same data as its first attempt.
 func TestCommandSetupAgain(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -356,7 +358,7 @@ func TestCommandSetupAgain(t *testing.T) {
 	load.GetCommand().Setup = []string{"sh", "-c", "echo one > list"}
 	load.Step.Attempt = 2
 	r.load(load)
-	now := r.agent.clock.Monotonic()
+	now := r.agent.env.Clock.Monotonic()
 	_, err := r.Start(t.Context(), &agentapi.StartRequest{Epoch: 1, Step: load.GetStep(), AtNanoseconds: now, DeadlineNanoseconds: now + int64(noLimit)})
 	must(t, err)
 	if ended, _ := r.finished("zip"); ended.GetToolMessages() != "one\n" {
@@ -370,7 +372,7 @@ func TestCommandSetupAgain(t *testing.T) {
 	}
 }
 
-// TestCommandDiscarded: a program that was never told to start did nothing.
+// TestCommandDiscarded: a program that was never started has done nothing.
 func TestCommandDiscarded(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -388,11 +390,11 @@ func TestCommandDiscarded(t *testing.T) {
 // A setup that runs again has a deadline, although its step has none yet.
 func TestCommandSetupAgainHasADeadline(t *testing.T) {
 	t.Parallel()
-	r := serve(t, func(a *Agent) { a.timeouts.mpi = 500 * time.Millisecond })
+	r := serve(t, func(a *Agent) { a.env.Timeouts.Terminate = 500 * time.Millisecond })
 	load := script("zip", "true")
 	load.GetCommand().Setup = []string{"sleep", "1000"}
 	load.Step.Attempt, load.LoadTimeoutNanoseconds = 2, 1
-	if _, err := r.Load(t.Context(), load); reasonIn(err) != reasonDeadline || !strings.Contains(err.Error(), "the setup, sleep,") {
+	if _, err := r.Load(t.Context(), load); reasonIn(err) != tool.ReasonDeadline || !strings.Contains(err.Error(), "the setup, sleep,") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -11,12 +11,13 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/storagebench/storagebench/internal/agent/tool"
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/identity"
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// More connections than there may be, of strangers and of client 0, keep the operator out neither before nor after.
+// Excess connections, of unidentified peers and of client 0, do not keep out the operator.
 func TestConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
 	j := idleJob(t, 2, 1)
@@ -72,10 +73,10 @@ func mustOperator(t *testing.T) identity.Bundle {
 	return operator
 }
 
-// Whatever a path or a request contains, what leaves the agent can be shown, and keeps its reason.
+// Whatever a path or a request contains, the texts that leave the agent are printable, and errors keep their reasons.
 func TestTextsThatLeaveArePrintable(t *testing.T) {
 	t.Parallel()
-	r := serve(t, func(a *Agent) { a.config.Volumes[0].Path = "/none/\xff\x1b[31m\u202e" })
+	r := serve(t, func(a *Agent) { a.env.Config.Volumes[0].Path = "/none/\xff\x1b[31m\u202e" })
 	good := func(what, text string) {
 		t.Helper()
 		if text == "" || !utf8.ValidString(text) || strings.ContainsAny(text, "\x1b\u202e") {
@@ -83,7 +84,7 @@ func TestTextsThatLeaveArePrintable(t *testing.T) {
 		}
 	}
 	_, err := r.Load(t.Context(), request("a", quickWrite))
-	if reasonIn(err) != ReasonMissing {
+	if reasonIn(err) != tool.ReasonMissing {
 		t.Errorf("its reason is lost: %v", err)
 	}
 	good("refusal", status.Convert(err).Message())

@@ -19,10 +19,9 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// enterContainer makes of a directory what a runtime makes of an image under Pod Security
-// "restricted", and runs the rest of the command there as process 1: a read-only root, /proc of its
-// own, the claim bound from a folder of the node's disk (as local-path and hostPath do), /tmp and the
-// agent's folder as emptyDir, the user 65532 without a capability that could gain none.
+// enterContainer turns a directory into a container as a runtime does under Pod Security "restricted", and runs the
+// rest of the command there as process 1: a read-only root, its own /proc, the claim bound from a folder of the node's
+// disk (like local-path and hostPath), /tmp and the agent's folder as emptyDir, and user 65532 without capabilities.
 //
 // $1 is the container's root, $2 the node's folder of the claim, $3 that of the agent's program,
 // $4 that of the Secret.
@@ -51,7 +50,7 @@ type container struct {
 	one   process.Process
 }
 
-// contain starts the agent as a pod's init container and container do.
+// contain starts the agent like a pod's init container and container do.
 func contain(t *testing.T, claimMode os.FileMode, change func(*Config)) *container {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -86,7 +85,7 @@ func contain(t *testing.T, claimMode os.FileMode, change func(*Config)) *contain
 	must(t, s.command.Start())
 	go func() { s.exited <- s.command.Wait() }()
 	t.Cleanup(func() {
-		// unshare does not end with its child's parent.
+		// unshare does not exit with its parent.
 		below, _ := process.Descendants(s.command.Process.Pid)
 		for _, p := range below {
 			_ = syscall.Kill(p.PID, syscall.SIGKILL)
@@ -97,7 +96,7 @@ func contain(t *testing.T, claimMode os.FileMode, change func(*Config)) *contain
 	return &container{separate: s, claim: claim}
 }
 
-// freeAddress is one at which nobody listens: a pod's agent is told its port.
+// freeAddress returns an unused address, because a pod's agent gets its port from its configuration.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -125,8 +124,8 @@ func (c *container) up() *agentapi.DescribeResponse {
 	return answer
 }
 
-// The agent does in a container all that it does in a directory: it proves the claim, makes its
-// folder, runs real fio there, and takes its data away again when it is told to end.
+// In a container, too, the agent verifies the claim, creates its folder, runs real fio there, and removes its data when
+// it gets SIGTERM.
 func TestAgentInAContainer(t *testing.T) {
 	t.Parallel()
 	c := contain(t, 0o777, nil)
@@ -156,7 +155,7 @@ func TestAgentInAContainer(t *testing.T) {
 	if err != nil || len(files) != 1 {
 		t.Fatalf("the claim has %v, %v", files, err)
 	}
-	// Told to end in the middle of the next step.
+	// Send SIGTERM during the next step.
 	c.load(request("b", endlessWrite))
 	c.start("b", noLimit)
 	eventually(t, "fio does not run", func() bool {
@@ -168,7 +167,7 @@ func TestAgentInAContainer(t *testing.T) {
 	must(t, syscall.Kill(c.one.PID, syscall.SIGTERM))
 	select {
 	case err := <-c.exited:
-		if err != nil || !strings.Contains(c.said.String(), "it was told to end (terminated); its load is stopped and its data removed") {
+		if err != nil || !strings.Contains(c.said.String(), "it received a signal (terminated); its load is stopped and its data removed") {
 			t.Errorf("it ended with %v and says %q", err, c.said)
 		}
 	case <-time.After(hang.Guard):
@@ -185,7 +184,7 @@ func TestAgentInAContainer(t *testing.T) {
 	}
 }
 
-// A volume that the pod's user may not write to is told with all that one needs to mend it.
+// The problem of a volume that the pod's user may not write to names the remedy.
 func TestAgentMayNotWrite(t *testing.T) {
 	t.Parallel()
 	c := contain(t, 0o755, nil)
@@ -202,7 +201,7 @@ func TestAgentMayNotWrite(t *testing.T) {
 	must(t, <-c.exited)
 }
 
-// An agent that cannot start says why in one line, which becomes the termination message, and fails.
+// An agent that cannot start prints the reason as one line, which becomes the termination message, and fails.
 func TestAgentThatCannotStart(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -251,7 +250,7 @@ func TestAgentThatCannotStart(t *testing.T) {
 	}
 }
 
-// What is installed is the program, for everybody to run.
+// The installed file is the program, executable for everyone.
 func TestInstall(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "agent")

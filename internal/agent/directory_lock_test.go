@@ -9,10 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/storagebench/storagebench/internal/agent/tool"
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// layOut is a step that lays out 1 MiB and checks that it is there in the end.
+// layOut is a step that lays out 1 MiB, which is checked at its end.
 func layOut(id string) *agentapi.LoadRequest {
 	load := request(id, global+"ioengine=psync\nrw=write\nbs=64k\nsize=1m\n[job]\n")
 	files := []*agentapi.DataFile{{Name: "data.0.0", Bytes: 1 << 20}}
@@ -21,13 +22,13 @@ func layOut(id string) *agentapi.LoadRequest {
 	return load
 }
 
-// at has a separate agent use a directory that another one has.
+// at makes a separate agent use the directory of another one.
 func at(directory string) func(*Config) {
 	return func(c *Config) { c.Volumes[0].Path = directory }
 }
 
-// A pod was deleted by force: for the cluster it is gone, and its agent, which has been told to end, is slow to. The
-// client's next agent has the same directory. It waits, and the old one's removal takes nothing that is the new one's.
+// A pod was deleted by force: the cluster no longer lists it, but its agent exits late. The client's next agent has the
+// same directory. It waits, and the old agent's removal affects none of its files.
 func TestReplacementWaitsForTheOldAgent(t *testing.T) {
 	t.Parallel()
 	old := spawn(t, nil)
@@ -68,7 +69,7 @@ func TestReplacementWaitsForTheOldAgent(t *testing.T) {
 	}
 }
 
-// waits returns when an agent waits for a directory: it says so in its log.
+// waits returns when the agent has logged that it waits for a directory.
 func (s *separate) waits() {
 	s.t.Helper()
 	stream, err := s.Watch(s.t.Context(), &agentapi.WatchRequest{Epoch: 1})
@@ -76,13 +77,13 @@ func (s *separate) waits() {
 	for {
 		record, err := stream.Recv()
 		must(s.t, err)
-		if record.GetNotice().GetWarning() == noticeHeld {
+		if record.GetNotice().GetWarning() == "DirectoryHeld" {
 			return
 		}
 	}
 }
 
-// Whose agent is dead waits for nobody.
+// A replacement does not wait for a dead agent.
 func TestReplacementOfADeadAgent(t *testing.T) {
 	t.Parallel()
 	unshare := []string{"unshare", "--pid", "--fork", "--kill-child", "--mount-proc"}
@@ -103,15 +104,17 @@ func TestReplacementOfADeadAgent(t *testing.T) {
 	}
 }
 
-// An old agent that does not go at all is named; nothing of its files is touched, and nothing of the new one's by it.
+// An old agent that does not exit is named in the refusal, and neither agent touches the other's files.
 func TestReplacementRefusedBesideTheOldAgent(t *testing.T) {
 	t.Parallel()
 	old := serve(t, nil)
 	old.load(request("a", endlessWrite))
-	impatient := func(a *Agent) { a.timeouts.held, a.timeouts.heldAtEnd = 300*time.Millisecond, 300*time.Millisecond }
+	impatient := func(a *Agent) {
+		a.env.Timeouts.Held, a.env.Timeouts.HeldAtEnd = 300*time.Millisecond, 300*time.Millisecond
+	}
 	replacement := serveAt(t, old.directory, impatient)
 	_, err := replacement.Load(t.Context(), layOut("b"))
-	if reasonIn(err) != ReasonHeld || !strings.Contains(err.Error(), "holder-0.json") || !strings.Contains(err.Error(), `of run "run"`) {
+	if reasonIn(err) != tool.ReasonHeld || !strings.Contains(err.Error(), "holder-0.json") || !strings.Contains(err.Error(), `of run "run"`) {
 		t.Errorf("got %v", err)
 	}
 	answer := replacement.finish(true)
@@ -126,7 +129,7 @@ func TestReplacementRefusedBesideTheOldAgent(t *testing.T) {
 	}
 }
 
-// Where a file system has no locks a replacement waits for nobody, and has the mark: the old agent then neither loads
+// On a file system without locks a replacement does not wait, but takes the mark: the old agent then neither loads
 // another step nor removes anything.
 func TestOldAgentLeavesWhatAnotherHasTaken(t *testing.T) {
 	t.Parallel()
@@ -134,7 +137,7 @@ func TestOldAgentLeavesWhatAnotherHasTaken(t *testing.T) {
 	old.run(layOut("a"), noLimit)
 	mark := filepath.Join(old.directory, filepath.Dir(dataPath), "holder-0.json")
 	must(t, os.WriteFile(mark, []byte(`{"schemaVersion":1,"instance":"new","run":"run","runUID":"run-1","host":"other-pod"}`), 0o600))
-	if _, err := old.Load(t.Context(), layOut("b")); reasonIn(err) != ReasonHeld || !strings.Contains(err.Error(), "other-pod") {
+	if _, err := old.Load(t.Context(), layOut("b")); reasonIn(err) != tool.ReasonHeld || !strings.Contains(err.Error(), "other-pod") {
 		t.Errorf("got %v", err)
 	}
 	answer := old.finish(true)
@@ -146,14 +149,14 @@ func TestOldAgentLeavesWhatAnotherHasTaken(t *testing.T) {
 	}
 }
 
-// An agent without a directory that leaves by itself may be the one that was replaced. Where a lock proves nothing it
-// leaves another's directory alone; its conductor knows better.
+// An agent without a directory that exits by itself may have been replaced. Without locks it leaves the directory
+// alone; a conductor knows which agents are gone.
 func TestReplacedAgentWithoutADirectoryRemovesNothing(t *testing.T) {
 	t.Parallel()
 	directory := mountStore(t, "noLocks: true\n").directory
 	successor := serveAt(t, directory, nil)
 	successor.run(layOut("a"), noLimit)
-	quick := func(a *Agent) { a.timeouts.heldAtEnd = 300 * time.Millisecond }
+	quick := func(a *Agent) { a.env.Timeouts.HeldAtEnd = 300 * time.Millisecond }
 	old := serveAt(t, directory, quick)
 	if said := old.agent.Abandon("it was told to end"); !strings.Contains(said, "in use by another agent") {
 		t.Errorf("it says %q", said)

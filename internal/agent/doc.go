@@ -10,8 +10,9 @@
 //	   |                    Ended <------------------------ last json, exit code
 //	   | Finish ----------> remove the data, exit
 //
-// An MPI step has a part on every client of a target: client 0's agent runs mpirun, and the other agents start MPI's
-// daemons for it (docs/design/0006-mpi.md).
+// This package is the core: the server, the start barrier and the log. It knows tools by package tool alone, but for
+// their table in tools.go. Packages fio, mpi and command are the tools, and package volumes prepares and examines the
+// files that they use.
 //
 // The agent keeps the log: all records until the run ends (Log). It enforces its deadlines itself, on the monotonic
 // clock. When it has lost its conductor, it stops its load, removes its data and exits. No process of the tool

@@ -21,13 +21,13 @@ type Files struct {
 
 // Open reads the configuration and opens the other files. Files named /dev/fd/N are inherited descriptors: Open
 // reopens them and closes the originals, so that the tool inherits none of them.
-func (f Files) Open(said io.Writer) (Process, error) {
+func (f Files) Open(stderr io.Writer) (Process, error) {
 	config, err := os.Open(f.Config)
 	if err != nil {
 		return Process{}, fmt.Errorf("open the agent's configuration (--config): %w", err)
 	}
 	defer func() { _ = config.Close() }()
-	p := Process{Said: said}
+	p := Process{Stderr: stderr}
 	if p.Config, err = ReadConfig(config); err != nil {
 		return Process{}, err
 	}

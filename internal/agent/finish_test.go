@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/storagebench/storagebench/internal/agent/volumes"
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/process"
 )
@@ -87,7 +88,7 @@ func TestFinish(t *testing.T) {
 	}
 }
 
-// Finish comes while a step is being loaded: neither waits for the other for ever.
+// Finish during Load does not deadlock.
 func TestFinishWhileLoading(t *testing.T) {
 	t.Parallel()
 	for range 5 {
@@ -124,13 +125,13 @@ func TestFinishSaysWhatStays(t *testing.T) {
 	}
 }
 
-// A tool that ignores the stop does not keep the agent for longer than it may take.
+// A tool that ignores the stop does not delay the agent beyond its timeout.
 func TestFinishKillsWhatDoesNotStop(t *testing.T) {
 	t.Parallel()
 	begun := filepath.Join(t.TempDir(), "begun")
 	r := serve(t, func(a *Agent) {
-		a.config.FioPath = executable(t, fioVersion+"trap '' INT; cat >/dev/null; touch "+begun+"; while :; do sleep 0.1; done\n")
-		a.timeouts.finish = 500 * time.Millisecond
+		a.env.Config.FioPath = executable(t, fioVersion+"trap '' INT; cat >/dev/null; touch "+begun+"; while :; do sleep 0.1; done\n")
+		a.env.Timeouts.Finish = 500 * time.Millisecond
 	})
 	r.load(request("a", "x"))
 	r.start("a", noLimit)
@@ -138,11 +139,11 @@ func TestFinishKillsWhatDoesNotStop(t *testing.T) {
 		_, err := os.Stat(begun)
 		return err == nil
 	})
-	pid := r.tool().handle.PID()
+	pid := r.tool().PID()
 	if answer := r.finish(true); !answer.GetDataRemoved() {
 		t.Errorf("got %v", answer)
 	}
-	if ended, _ := r.finished("a"); ended.GetReason() != "Hung" || !strings.Contains(ended.GetMessage(), "could not wait") {
+	if ended, _ := r.finished("a"); ended.GetReason() != "Hung" || !strings.Contains(ended.GetMessage(), "the agent had to exit") {
 		t.Errorf("got %v", ended)
 	}
 	if _, err := os.Stat("/proc/" + itoa(pid)); err == nil {
@@ -150,13 +151,13 @@ func TestFinishKillsWhatDoesNotStop(t *testing.T) {
 	}
 }
 
-// What a tool leaves outside of its group holds its output open; the agent does not wait for it.
+// A process that a tool left outside its group keeps the output open; the agent does not wait for it.
 func TestToolLeavesSomethingThatHoldsItsOutput(t *testing.T) {
 	t.Parallel()
 	pids := filepath.Join(t.TempDir(), "pid")
 	r := serve(t, func(a *Agent) {
-		a.config.FioPath = executable(t, fioVersion+"cat >/dev/null; [ -s "+pids+" ] && exit; env -i PATH=$PATH setsid sh -c 'echo $$ >"+pids+"; exec sleep 1000' & \nuntil [ -s "+pids+" ]; do sleep 0.05; done; exit 3\n")
-		a.timeouts.gone = time.Second
+		a.env.Config.FioPath = executable(t, fioVersion+"cat >/dev/null; [ -s "+pids+" ] && exit; env -i PATH=$PATH setsid sh -c 'echo $$ >"+pids+"; exec sleep 1000' & \nuntil [ -s "+pids+" ]; do sleep 0.05; done; exit 3\n")
+		a.env.Timeouts.Gone = time.Second
 	})
 	r.load(request("a", "x"))
 	r.start("a", noLimit)
@@ -174,8 +175,8 @@ type bubbleClock struct{ began time.Time }
 func (c bubbleClock) Monotonic() int64 { return int64(time.Since(c.began)) + 1 } //nolint:forbidigo // virtual time
 func (c bubbleClock) Wall() int64      { return time.Now().UnixNano() }
 
-// An agent leaves when nobody has spoken to it for its orphan timeout, counted from the last word, from the deadline of the step that
-// runs, or from the end of the last Watch.
+// An agent exits after its orphan timeout, counted from the last contact, from the deadline of the live step, or from
+// the end of the last Watch.
 func TestOrphan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const timeout = 10 * time.Second
@@ -194,7 +195,7 @@ func TestOrphan(t *testing.T) {
 		}
 		staysFor(timeout, "it has just begun")
 		live := newStep(a, request("a", ""))
-		live.order.deadline = a.clock.Monotonic() + int64(time.Minute)
+		live.order.deadline = a.env.Clock.Monotonic() + int64(time.Minute)
 		a.mu.Lock()
 		a.live = live
 		a.mu.Unlock()
@@ -210,7 +211,7 @@ func TestOrphan(t *testing.T) {
 	})
 }
 
-// Describe answers when a tool or a file system does not, and forgets no answer that was good.
+// Describe answers even if a tool or a file system hangs, and remembers good answers.
 func TestDescribe(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -229,7 +230,7 @@ func TestDescribe(t *testing.T) {
 	if host.GetCpus() < 1 || host.GetMemoryBytes() < 1<<20 || host.GetBootId() == "" || host.GetKernel() == "" {
 		t.Errorf("host %v", host)
 	}
-	r.agent.config.FioPath = "/nonexistent"
+	r.agent.env.Config.FioPath = "/nonexistent"
 	if again, err := r.Describe(t.Context(), &agentapi.DescribeRequest{Epoch: 1}); err != nil || again.GetTools()[0].GetProblem() != "" {
 		t.Errorf("asked again: %v, %v", again, err)
 	}
@@ -242,9 +243,9 @@ func TestDescribe(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := serve(t, func(a *Agent) {
-				a.config.FioPath = "/nonexistent/fio"
+				a.env.Config.FioPath = "/nonexistent/fio"
 				if fio != "" {
-					a.config.FioPath = executable(t, fio)
+					a.env.Config.FioPath = executable(t, fio)
 				}
 			})
 			answer, err := r.Describe(t.Context(), &agentapi.DescribeRequest{Epoch: 1})
@@ -260,7 +261,7 @@ func TestDescribe(t *testing.T) {
 func TestNoDescriptorLeaks(t *testing.T) {
 	r := serve(t, nil)
 	once := func() {
-		id := itoa(int(r.agent.clock.Monotonic()))
+		id := itoa(int(r.agent.env.Clock.Monotonic()))
 		load := request(id, endlessWrite)
 		r.load(load)
 		if _, err := r.Stop(t.Context(), &agentapi.StopRequest{Epoch: 1}); err != nil {
@@ -279,17 +280,16 @@ func TestNoDescriptorLeaks(t *testing.T) {
 		once()
 	}
 	r.spare()
-	// What reads the output of a tool that is gone may just be ending.
+	// A reader of the output of an exited tool may still be closing its file.
 	eventually(t, "more files are open after some steps than after the first", func() bool { return openFiles(t) <= before })
-	r.agent.finish(removal{}, "the test is over")
+	r.agent.finish(volumes.Removal{}, "the test is over")
 	if below, err := process.Descendants(os.Getpid()); err != nil || len(below) > 0 {
 		t.Errorf("processes are left: %v, %v", below, err)
 	}
 }
 
-// An agent that somebody else tells to end (its pod is deleted) says that this is why its step came to no
-// end of its own, so that the step is done again and not taken for a short one. What it is
-// sent meanwhile is no fault of what is sent.
+// An agent that exits by itself (its pod is deleted) reports that as the reason for the end of its step, so that the
+// step is repeated instead of counting as short. Steps that it refuses meanwhile are not at fault.
 func TestLeavingIsToldFromStopping(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)

@@ -20,8 +20,8 @@ const (
 	thawFilesystem   = 0xc0045878
 )
 
-// A file system that is frozen takes no write, and the kernel does not even let go of who tries: like
-// a share whose server is gone. The step and the agent end all the same, and say what they left.
+// A frozen file system accepts no write, and the kernel does not even release killed writers, as with a share whose
+// server is gone. The step and the agent still end, and report what they left.
 func TestFileSystemThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	withMounts(t, func() {
@@ -39,7 +39,7 @@ func TestFileSystemThatDoesNotAnswer(t *testing.T) {
 		must(t, err)
 		defer func() { _ = root.Close() }()
 		r := serveAt(t, directory, func(a *Agent) {
-			a.timeouts.gone, a.timeouts.remove, a.timeouts.look = time.Second, time.Second, 20*time.Millisecond
+			a.env.Timeouts.Gone, a.env.Timeouts.Remove, a.env.Timeouts.Look = time.Second, time.Second, 20*time.Millisecond
 		})
 		load := request("a", endlessWrite)
 		load.StallTimeoutNanoseconds = int64(2 * time.Second)

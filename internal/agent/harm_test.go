@@ -17,7 +17,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// growTree puts random files, folders and links of somebody else into a directory.
+// growTree creates random foreign files, folders and links in a directory.
 func growTree(t *testing.T, random *rand.Rand, directory string) {
 	t.Helper()
 	folders := []string{directory}
@@ -39,7 +39,7 @@ func growTree(t *testing.T, random *rand.Rand, directory string) {
 	}
 }
 
-// sumTree is a sum over all that is in a directory: names, kinds, modes, links and contents. Of ours it sees nothing.
+// sumTree returns a checksum over a directory: names, kinds, modes, links and contents. It skips our own files.
 func sumTree(t *testing.T, directory string) string {
 	t.Helper()
 	sum := sha256.New()
@@ -70,17 +70,17 @@ func sumTree(t *testing.T, directory string) string {
 	return fmt.Sprintf("%x", sum.Sum(nil))
 }
 
-// harm is something that happens to a volume under load.
+// harm is a failure of a volume under load.
 type harm struct {
 	name string
-	// failure is that of the store for one tree's file; empty for a volume that is filled to the brim.
+	// failure is the store's failure for one tree's file; empty for a volume that is filled up.
 	failure         string
 	reason, warning string
 	store           *store
 }
 
-// harms are all of them; without a stall where that is for no time. A store gets one failure for each tree, which hits that
-// tree's file alone.
+// harms returns all of them, without a stall if its duration is zero. A store gets one failure per tree, which affects
+// only that tree's file.
 func harms(t *testing.T, trees int, stall time.Duration) []*harm {
 	t.Helper()
 	kinds := []*harm{
@@ -106,7 +106,7 @@ func harms(t *testing.T, trees int, stall time.Duration) []*harm {
 	return kinds
 }
 
-// place is a directory for a tree: on the store, or on a volume of its own for one that is to be filled.
+// place returns a directory for a tree: on the store, or on a volume of its own if the volume is to be filled.
 func (h *harm) place(t *testing.T, tree int) string {
 	t.Helper()
 	if h.store == nil {
@@ -120,7 +120,7 @@ func (h *harm) place(t *testing.T, tree int) string {
 	return directory
 }
 
-// fill leaves less room on a volume than the load of 4 MiB needs.
+// fill leaves less space on a volume than the load of 4 MiB needs.
 func fill(t *testing.T, random *rand.Rand, directory string) {
 	t.Helper()
 	var space unix.Statfs_t
@@ -129,8 +129,8 @@ func fill(t *testing.T, random *rand.Rand, directory string) {
 	must(t, os.WriteFile(filepath.Join(directory, "filler"), make([]byte, int64(space.Bavail)*int64(space.Bsize)-leave), 0o600))
 }
 
-// A volume that is full in the middle, that goes read-only, or that gives EIO: each tells its cause, and no file of anybody
-// else has changed, over random trees. The soak has more trees, and stalls.
+// A volume fills up, becomes read-only or returns EIO during a load: the message names the cause, and no foreign file
+// has changed, over random trees. The soak has more trees, and stalls.
 func TestFailuresHarmNobodysFiles(t *testing.T) {
 	t.Parallel()
 	harmTrees(t, 8, 0)
@@ -194,14 +194,14 @@ func harmTrees(t *testing.T, trees int, stall time.Duration) {
 	t.Logf("trees looked at after their harm: %v", harmed)
 }
 
-// tryRun is run for other goroutines than the test's own; nil where it has failed.
+// tryRun is run for goroutines other than the test's own; nil on failure.
 func tryRun(r *rig, load *agentapi.LoadRequest) (*agentapi.Ended, []*agentapi.Record) {
 	ctx := r.t.Context()
 	if _, err := r.Load(ctx, load); err != nil {
 		r.t.Error(err)
 		return nil, nil
 	}
-	now := r.agent.clock.Monotonic()
+	now := r.agent.env.Clock.Monotonic()
 	_, err := r.Start(ctx, &agentapi.StartRequest{Epoch: 1, Step: load.GetStep(), AtNanoseconds: now, DeadlineNanoseconds: now + int64(noLimit)})
 	if err != nil {
 		r.t.Error(err)

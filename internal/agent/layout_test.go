@@ -9,11 +9,12 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/storagebench/storagebench/internal/agent/volumes"
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// lays is a prepare of one file of 1 MiB.
+// lays is a step of a prepare phase that writes one file of 1 MiB.
 func lays(id, content string) *agentapi.LoadRequest {
 	load := writes(id, content, quickWrite+"end_fsync=1\n")
 	load.Dataset.Writes, load.Dataset.Reuse = load.GetDataset().GetFiles(), true
@@ -28,7 +29,7 @@ func writes(id, content, job string) *agentapi.LoadRequest {
 	return load
 }
 
-// laysOut runs a prepare and reports whether it wrote.
+// laysOut runs such a step and reports whether it wrote.
 func (r *rig) laysOut(load *agentapi.LoadRequest) (wrote bool) {
 	r.t.Helper()
 	ended, records := r.run(load, noLimit)
@@ -36,14 +37,14 @@ func (r *rig) laysOut(load *agentapi.LoadRequest) (wrote bool) {
 		r.t.Fatalf("got %v", ended)
 	}
 	bytes, _ := sums(ended.GetOperations())
-	message, reused := notices(ended, records)[noticeReused]
+	message, reused := notices(ended, records)[volumes.NoticeReused]
 	if wrote = bytes == 1<<20; wrote == reused {
 		r.t.Fatalf("it wrote %d bytes, and says %q", bytes, message)
 	}
 	if reused {
 		started := records[0].GetStarted().GetReleasedNanoseconds()
 		if len(records) != 2 || started == 0 || ended.GetIoStartNanoseconds() != started || ended.GetIoEndNanoseconds() != started ||
-			len(ended.GetOperations()) > 0 || !strings.Contains(message, "1048576 bytes in 1 files were there already") {
+			len(ended.GetOperations()) > 0 || !strings.Contains(message, "1048576 bytes in 1 files exist already") {
 			r.t.Errorf("a layout that is used again ends with %v after %v", ended, records)
 		}
 	}
@@ -60,11 +61,11 @@ func TestLayoutIsUsedAgain(t *testing.T) {
 		return func(r *rig) { r.run(load, noLimit) }
 	}
 	tests := map[string]struct {
-		// between is what happens between two prepares; then another content than abc may be asked for.
+		// between happens between two prepares; content is that of the second, abc if empty.
 		between func(*rig)
 		content string
 		writes  bool
-		// always says that it is written again each time.
+		// always is true if the file is written again each time.
 		always bool
 	}{
 		"nothing happened":                     {between: func(*rig) {}},
@@ -80,7 +81,7 @@ func TestLayoutIsUsedAgain(t *testing.T) {
 		"another content was about to be":     {between: func(r *rig) { r.load(writes("b", "def", quickWrite)); r.stopped("b") }, writes: true},
 		"it is shorter":                       {between: truncate(1 << 19), writes: true},
 		"it is longer": {between: func(r *rig) {
-			// Another layout of the run may need what is behind the end of this one, so it stays.
+			// Another layout of the run may need the data beyond the end of this one, so it stays.
 			must(r.t, os.WriteFile(file(r), make([]byte, 1<<20+4096), 0o600))
 		}, writes: true, always: true},
 		"it has a hole": {between: func(r *rig) { truncate(1 << 19)(r); truncate(1 << 20)(r) }, writes: true},
@@ -114,7 +115,7 @@ func TestLayoutIsUsedAgain(t *testing.T) {
 	}
 }
 
-// A layout that cannot be recorded is complete all the same, and says why the next run will write it again.
+// A layout that cannot be recorded is still complete, with a notice why the next run will write it again.
 func TestLayoutThatCannotBeRecorded(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -129,7 +130,7 @@ func TestLayoutThatCannotBeRecorded(t *testing.T) {
 	}
 }
 
-// stopped ends a step that is loaded.
+// stopped stops a loaded step.
 func (r *rig) stopped(id string) {
 	r.t.Helper()
 	_, err := r.Stop(r.t.Context(), &agentapi.StopRequest{Epoch: 1, Step: key(id), Reason: "the test says so"})
@@ -139,7 +140,7 @@ func (r *rig) stopped(id string) {
 	}
 }
 
-// A layout that ends before its time is none, and the next one writes.
+// An interrupted layout does not count, and the next one writes.
 func TestHalfALayoutIsNone(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*rig){
@@ -158,7 +159,7 @@ func TestHalfALayoutIsNone(t *testing.T) {
 			r.load(slow)
 			r.start("a", noLimit)
 			end(r)
-			// Its size may be right by then, in a way that it is not whole.
+			// The file may have its full size without being complete.
 			must(t, os.WriteFile(filepath.Join(r.directory, dataPath, "data.0.0"), make([]byte, 1<<20), 0o600))
 			if !r.laysOut(lays("b", "abc")) {
 				t.Error("what was cut short is used")
@@ -167,7 +168,7 @@ func TestHalfALayoutIsNone(t *testing.T) {
 	}
 }
 
-// A prepare that is used again can be stopped before its instant, and has no tool that could fail.
+// A step that reuses a layout can be stopped before its start, and needs no tool.
 func TestReusedLayoutWaitsForItsStart(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -175,7 +176,7 @@ func TestReusedLayoutWaitsForItsStart(t *testing.T) {
 	r.dropSpare()
 	r.laysOut(lays("again", "abc"))
 	r.spare() // For the step after it.
-	r.agent.config.FioPath = "/nonexistent/fio"
+	r.agent.env.Config.FioPath = "/nonexistent/fio"
 	r.load(lays("b", "abc"))
 	r.load(lays("b", "abc"))
 	r.stopped("b")
@@ -184,14 +185,14 @@ func TestReusedLayoutWaitsForItsStart(t *testing.T) {
 	}
 }
 
-// Agents that die take nothing for laid out that is not, and what they had finished is used by the next.
+// An agent that dies leaves no incomplete layout recorded, and the next agent uses the complete ones.
 func TestLayoutOutlivesTheAgent(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
 	next := func() *separate {
 		return spawn(t, func(c *Config) { c.Volumes[0].Path = directory })
 	}
-	// As the end of a container does; fio's own jobs are in sessions of their own, and outlive their parents.
+	// Kill everything, as the end of a container does: fio's jobs have their own sessions and outlive their parents.
 	kill := func(s *separate) {
 		t.Helper()
 		below, err := process.Descendants(s.command.Process.Pid)
@@ -203,7 +204,7 @@ func TestLayoutOutlivesTheAgent(t *testing.T) {
 		for _, p := range below {
 			_ = syscall.Kill(p.PID, syscall.SIGKILL)
 		}
-		// The directory is held as long as one of them lives.
+		// The directory stays locked until the last of them has exited.
 		for _, p := range below {
 			eventually(t, "what the agent has started lives", func() bool {
 				now, err := process.State(p.PID)

@@ -11,14 +11,14 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// Every command of a leader that another one has followed is refused, and does nothing.
+// Every command of a superseded leader is refused and has no effect.
 func TestOldLeaderIsRefused(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
 	r.load(request("a", endlessWrite))
 	_, err := r.Describe(t.Context(), &agentapi.DescribeRequest{Epoch: 7})
 	must(t, err)
-	now := r.agent.clock.Monotonic()
+	now := r.agent.env.Clock.Monotonic()
 	commands := map[string]func(context.Context) error{
 		"Describe": func(ctx context.Context) error {
 			_, err := r.Describe(ctx, &agentapi.DescribeRequest{Epoch: 6})
@@ -65,7 +65,7 @@ func TestOldLeaderIsRefused(t *testing.T) {
 	}
 }
 
-// A Watch that has nothing to tell ends, too, when a newer leader speaks; an equal one is no newer.
+// An idle Watch also ends when a newer leader sends a command, but not for a command of the same epoch.
 func TestNewLeaderEndsAnIdleWatch(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -78,7 +78,7 @@ func TestNewLeaderEndsAnIdleWatch(t *testing.T) {
 	})
 	_, err = r.Describe(t.Context(), &agentapi.DescribeRequest{Epoch: 3})
 	must(t, err)
-	// It tells what comes after that.
+	// It still sends later records.
 	must(t, r.agent.log.Append(&agentapi.Record{Entry: &agentapi.Record_Started{Started: &agentapi.Started{}}}))
 	if _, err := stream.Recv(); err != nil {
 		t.Fatalf("its own leader ended it: %v", err)

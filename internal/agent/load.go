@@ -6,6 +6,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/storagebench/storagebench/internal/agent/tool"
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
@@ -35,14 +36,14 @@ func (a *Agent) claim(request *agentapi.LoadRequest) (*step, error) {
 	if err := a.admit(request.GetEpoch()); err != nil {
 		return nil, err
 	}
-	if request.GetStep().GetId() == "" || request.GetTool() == nil {
+	if request.GetStep().GetId() == "" || a.tools.of(request) == nil {
 		return nil, status.Error(codes.InvalidArgument, "the step has no ID or no tool")
 	}
 	if a.finishing {
 		// The step is not at fault: a caller that retries finds that the agent has exited.
 		return nil, status.Error(codes.Unavailable, "the agent is finishing")
 	}
-	name := stepName(request.GetStep())
+	name := tool.StepName(request.GetStep())
 	if known := a.steps[name]; known != nil {
 		if !known.same(request) {
 			return nil, status.Errorf(codes.InvalidArgument, "step %s was loaded with another content", name)
@@ -50,7 +51,7 @@ func (a *Agent) claim(request *agentapi.LoadRequest) (*step, error) {
 		return known, nil
 	}
 	if a.live != nil {
-		return nil, status.Errorf(codes.FailedPrecondition, "step %s is still live", stepName(a.live.key))
+		return nil, status.Errorf(codes.FailedPrecondition, "step %s is still live", tool.StepName(a.live.key))
 	}
 	claimed := newStep(a, request)
 	a.steps[name] = claimed
@@ -62,9 +63,9 @@ func (a *Agent) claim(request *agentapi.LoadRequest) (*step, error) {
 // carry runs a step from loading to its end.
 func (a *Agent) carry(s *step) {
 	defer close(s.ended)
-	if refusal := s.load(); refusal != nil {
+	if refusal := s.prepare(); refusal != nil {
 		a.mu.Lock()
-		delete(a.steps, stepName(s.key))
+		delete(a.steps, tool.StepName(s.key))
 		a.live = nil
 		a.mu.Unlock()
 		s.refusal = refusal
@@ -73,7 +74,6 @@ func (a *Agent) carry(s *step) {
 	}
 	close(s.loaded)
 	result := s.carryOut()
-	s.loadEnded()
 	// Hold the lock: a conductor that reads the end record may load the next step at once, and must find this one
 	// ended.
 	a.mu.Lock()
@@ -85,5 +85,5 @@ func (a *Agent) carry(s *step) {
 	s.write(&agentapi.Record{Entry: &agentapi.Record_Ended{Ended: result}})
 	s.setState(agentapi.StepState_STEP_STATE_ENDED)
 	a.live = nil
-	a.lastContact = a.clock.Monotonic()
+	a.lastContact = a.env.Clock.Monotonic()
 }

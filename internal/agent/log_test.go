@@ -94,7 +94,7 @@ func rest(t rapid.TB, cursor *Cursor) []*agentapi.Record {
 	}
 }
 
-// TestFollowingDecodesOnce: to read the newest record takes as many allocations at the end of a chunk as at its start.
+// TestFollowingDecodesOnce: reading the newest record takes as many allocations at the end of a chunk as at its start.
 func TestFollowingDecodesOnce(t *testing.T) {
 	var log Log
 	cursor, step := log.After(0), &agentapi.StepKey{Id: "00-read", Attempt: 1}
@@ -187,5 +187,18 @@ func appendMinute(t *testing.T, log *Log, step *agentapi.StepKey, end int64) {
 	}
 	if err := log.Append(&agentapi.Record{Step: step, Entry: &agentapi.Record_LatencyMinute{LatencyMinute: record}}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A tool may print invalid UTF-8; the log still accepts it.
+func TestRecordsHoldAnyBytes(t *testing.T) {
+	t.Parallel()
+	s := newStep(New(Config{}, SystemClock{}), request("a", ""))
+	s.forTool().Notice("ToolMessages", "%s", "\xff\xfe")
+	s.write(&agentapi.Record{Entry: &agentapi.Record_Ended{Ended: &agentapi.Ended{
+		Message: "\xc3", ToolMessages: "a\x80b", ToolVersion: "\xff", Notices: []*agentapi.Notice{{Message: "\xff"}}}}})
+	records := rest(t, s.agent.log.After(0))
+	if len(records) != 2 || records[1].GetEnded().GetToolMessages() != "a\uFFFDb" {
+		t.Errorf("got %v", records)
 	}
 }

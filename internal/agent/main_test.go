@@ -19,6 +19,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
+	"github.com/storagebench/storagebench/internal/agent/fio"
+	"github.com/storagebench/storagebench/internal/agent/volumes"
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/identity"
 	"github.com/storagebench/storagebench/internal/process"
@@ -30,15 +32,8 @@ var scratch string
 
 func TestMain(m *testing.M) {
 	// MPI calls the program of client 0's agent, which in these tests is this one.
-	if len(os.Args) > 1 && os.Args[1] == "launch" {
-		os.Exit(LaunchCommand(os.Args[2:], os.Stdout, os.Stderr))
-	}
-	if len(os.Args) > 1 && os.Args[1] == "rank" {
-		fmt.Fprintln(os.Stderr, Rank(os.Args[2:]))
-		os.Exit(1)
-	}
-	if len(os.Args) > 1 && os.Args[1] == "tend" {
-		os.Exit(Tend(os.Args[2:]))
+	if code, called := Subcommand(os.Args[1:], os.Stdout, os.Stderr); called {
+		os.Exit(code)
 	}
 	if len(os.Args) > 1 && (strings.HasPrefix(os.Args[1], "--config=") || strings.HasPrefix(os.Args[1], "--install=")) {
 		os.Exit(asProgram(os.Args[1:]))
@@ -50,7 +45,7 @@ func TestMain(m *testing.M) {
 	if scratch, err = os.MkdirTemp("", "storagebench-agent-"); err != nil {
 		panic(err)
 	}
-	// They wait more than they compute. A -parallel of the command line comes later and wins.
+	// The tests wait more than they compute. -parallel on the command line overrides this.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
@@ -62,7 +57,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// nothingLeft fails the tests when they left a goroutine or a process.
+// nothingLeft fails if the tests left a goroutine or a process behind.
 func nothingLeft() int {
 	if err := goleak.Find(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -76,13 +71,13 @@ func nothingLeft() int {
 	return 0
 }
 
-// noLimit is the deadline of a step that none is to end.
+// noLimit is a deadline that no step reaches.
 const noLimit = time.Hour
 
-// asProgram is the agent in a process of its own. Unlike the real one it takes an order to start however late it comes, so
-// that a busy machine makes no difference.
+// asProgram runs the agent in a process of its own. Unlike the real one it accepts late start orders, so that a busy
+// machine makes no difference.
 func asProgram(arguments []string) int {
-	defaultTimeouts.late = hang.Guard
+	defaultTimeouts.Late = hang.Guard
 	var files Files
 	flags := flag.NewFlagSet("agent", flag.ContinueOnError)
 	flags.StringVar(&files.Config, "config", "", "")
@@ -122,7 +117,7 @@ var authority = sync.OnceValue(func() *identity.Authority {
 	return made
 })
 
-// configuration is that of an agent that loads a directory of the test's.
+// configuration returns the configuration of an agent that works in a directory.
 func configuration(t *testing.T, directory string) Config {
 	t.Helper()
 	bundle, err := authority().Client("target", 0)
@@ -134,7 +129,7 @@ func configuration(t *testing.T, directory string) Config {
 	}
 }
 
-// rig is an agent that is served in this process, and a conductor's connection to it.
+// rig is an agent served in this process, with a conductor's connection to it.
 type rig struct {
 	agentapi.AgentClient
 	t         *testing.T
@@ -152,18 +147,18 @@ func serveAt(t *testing.T, directory string, change func(*Agent)) *rig {
 	t.Helper()
 	config := configuration(t, directory)
 	served := New(config, SystemClock{})
-	served.timeouts.late = hang.Guard
+	served.env.Timeouts.Late = hang.Guard
 	if change != nil {
 		change(served)
 	}
-	server, err := served.newServer()
+	server, err := served.NewServer()
 	must(t, err)
 	listener, err := net.Listen("tcp", config.Listen)
 	must(t, err)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	t.Cleanup(func() {
-		served.finish(removal{}, "the test is over")
+		served.finish(volumes.Removal{}, "the test is over")
 		server.Stop()
 		must(t, <-failed)
 	})
@@ -189,10 +184,10 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// dataPath is where the files of the tests' client are below a target.
+// dataPath is the path of the client's directory on a volume.
 const dataPath = ".storagebench/benchmark-1/hash/client-0"
 
-// global is what all jobs have: the file of job 0 is data.0.0.
+// global is the section that all jobs share; the file of job 0 is data.0.0.
 const global = "[global]\ngroup_reporting=1\nlat_percentiles=1\nfilename_format=data.$jobnum.$filenum\nallow_mounted_write=0\n"
 
 // endlessWrite writes a file of 1 MiB over and over, until it is stopped; quickWrite writes it once.
@@ -201,7 +196,7 @@ var (
 	quickWrite   = global + "ioengine=psync\nrw=write\nbs=4k\nsize=1m\n[job]\n"
 )
 
-// slowWrite does so at 2 MiB/s, for some seconds.
+// slowWrite writes it over and over at 2 MiB/s, for some seconds.
 func slowWrite(seconds int) string {
 	return global + fmt.Sprintf("ioengine=psync\nrw=write\nbs=4k\nsize=1m\nrate=2m\ntime_based=1\nruntime=%d\n[job]\n", seconds)
 }
@@ -223,7 +218,7 @@ func (r *rig) load(request *agentapi.LoadRequest) {
 // start releases a step now, with a deadline.
 func (r *rig) start(id string, limit time.Duration) {
 	r.t.Helper()
-	at := r.agent.clock.Monotonic()
+	at := r.agent.env.Clock.Monotonic()
 	_, err := r.Start(r.t.Context(), &agentapi.StartRequest{
 		Epoch: 1, Step: key(id), AtNanoseconds: at, DeadlineNanoseconds: at + int64(limit)})
 	must(r.t, err)
@@ -260,48 +255,58 @@ func (r *rig) run(request *agentapi.LoadRequest, limit time.Duration) (*agentapi
 	return r.finished(request.GetStep().GetId())
 }
 
+// runningFio is the load of a running fio.
+type runningFio interface {
+	PID() int
+	Documents() int64
+}
+
 // tool is the live step's fio.
-func (r *rig) tool() *fioRun {
+func (r *rig) tool() runningFio {
 	r.t.Helper()
 	r.agent.mu.Lock()
 	defer r.agent.mu.Unlock()
 	if r.agent.live == nil {
 		r.t.Fatal("no step is live")
 	}
-	run, ok := r.agent.live.tool.(*fioRun)
+	run, ok := r.agent.live.load.(runningFio)
 	if !ok {
-		r.t.Fatalf("the live step's tool is %T", r.agent.live.tool)
+		r.t.Fatalf("the live step's tool is %T", r.agent.live.load)
 	}
 	return run
 }
 
-// spare waits for the fio that waits for the next step, and gives it.
-func (r *rig) spare() *waitingFio {
+// fio returns the agent's tool for fio.
+func (r *rig) fio() *fio.Tool {
 	r.t.Helper()
-	var spare *waitingFio
-	eventually(r.t, "there is no spare fio", func() bool {
-		r.agent.spare.mu.Lock()
-		defer r.agent.spare.mu.Unlock()
-		spare = r.agent.spare.waiting
-		return spare != nil
-	})
-	return spare
+	found, ok := r.agent.tools.fio.(*fio.Tool)
+	if !ok {
+		r.t.Fatalf("fio is run by %T", r.agent.tools.fio)
+	}
+	return found
 }
 
-// dropSpare ends it.
+// spare waits for the fio that waits for the next step, and gives its PID.
+func (r *rig) spare() (pid int) {
+	r.t.Helper()
+	eventually(r.t, "there is no spare fio", func() bool {
+		pid = r.fio().SparePID()
+		return pid != 0
+	})
+	return pid
+}
+
+// dropSpare ends the fio that waits for the next step.
 func (r *rig) dropSpare() {
 	r.t.Helper()
-	spare := r.spare()
-	r.agent.spare.mu.Lock()
-	r.agent.spare.waiting = nil
-	r.agent.spare.mu.Unlock()
-	spare.discard()
+	r.spare()
+	r.fio().EndSpare()
 }
 
 // jobs waits until fio has so many running jobs.
 func (r *rig) jobs(want int) []process.Worker {
 	r.t.Helper()
-	pid := r.tool().handle.PID()
+	pid := r.tool().PID()
 	var workers []process.Worker
 	eventually(r.t, "fio's jobs do not run", func() bool {
 		workers, _ = process.Workers(pid)
@@ -323,7 +328,7 @@ func eventually(t *testing.T, complaint string, holds func() bool) {
 	t.Fatal("hung: " + complaint)
 }
 
-// put makes a file of the client's before any step.
+// put creates a file in the client's directory before any step.
 func (r *rig) put(name string, fill func(*os.File)) {
 	r.t.Helper()
 	request := request("make-directory", "")
@@ -338,7 +343,7 @@ func (r *rig) put(name string, fill func(*os.File)) {
 	must(r.t, file.Close())
 }
 
-// executable writes a program that is run in fio's place.
+// executable writes a shell script that replaces fio.
 func executable(t *testing.T, script string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "fio")
@@ -382,7 +387,7 @@ func notices(ended *agentapi.Ended, records []*agentapi.Record) map[string]strin
 
 const again = "STORAGEBENCH_TEST_AGAIN"
 
-// withMounts runs a test again in a mount namespace of its own, where it may mount what it likes.
+// withMounts runs a test again in its own mount namespace, where it may mount anything.
 func withMounts(t *testing.T, body func()) {
 	t.Helper()
 	attributes := &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS}
@@ -397,7 +402,7 @@ func withMounts(t *testing.T, body func()) {
 	})
 }
 
-// runAgain runs one test in another process of this test program, in which body is what it does.
+// runAgain runs one test in another process of this test program; there, it calls body.
 func runAgain(t *testing.T, attributes *syscall.SysProcAttr, body func()) {
 	t.Helper()
 	if os.Getenv(again) == t.Name() {

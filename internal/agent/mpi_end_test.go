@@ -13,12 +13,13 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/storagebench/storagebench/internal/agent/tool"
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/identity"
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// endless is a job that goes on for minutes, in small repetitions.
+// endless is a job of small repetitions that runs for minutes.
 var endless = []string{"-a", "POSIX", "-t", "64k", "-b", "1m", "-F", "-w", "-i", "100000", "-o", "data", "-O", "summaryFormat=CSV"}
 
 func limited(tool *agentapi.MpiTool) {
@@ -31,7 +32,7 @@ func (j *job) sampling(client int) {
 	j.sample(client, func(*agentapi.Sample) bool { return true })
 }
 
-// sample waits for a sample of the step that was begun last.
+// sample waits for a sample of the latest step.
 func (j *job) sample(client int, wanted func(*agentapi.Sample) bool) {
 	j.t.Helper()
 	r := j.clients[client]
@@ -51,7 +52,7 @@ func (j *job) stop(reason string) {
 	}
 }
 
-// Stopping leaves no mpirun, daemon or rank on any client, whenever it comes, and what IOR had printed counts.
+// A stop at any moment leaves no mpirun, daemon or rank on any client, and the repetitions printed so far count.
 func TestMPIStopsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 3, 1)
@@ -65,20 +66,20 @@ func TestMPIStopsLeaveNothing(t *testing.T) {
 	}
 }
 
-// stopsLeaveNothing begins a step, stops it at a moment, and gives client 0's result.
+// stopsLeaveNothing starts a step, stops it after moment returns, and returns client 0's result.
 func (j *job) stopsLeaveNothing(id string, moment func()) *agentapi.Ended {
 	j.t.Helper()
 	j.begin(id, noLimit, limited, "ior", endless...)
 	moment()
 	j.stop("enough")
 	ended, _ := j.end(id)
-	// Before anybody had time to go by himself.
+	// Check at once, before processes could exit by themselves.
 	if left := mpiProcesses(j.t, j.directory); len(left) > 0 {
 		j.t.Fatalf("%s: left %v", id, left)
 	}
 	for client, one := range ended {
 		// A client may be stopped before its start.
-		if one.GetOutcome() != agentapi.Outcome_OUTCOME_STOPPED || one.GetReason() != reasonStopped || !strings.HasSuffix(one.GetMessage(), "enough") {
+		if one.GetOutcome() != agentapi.Outcome_OUTCOME_STOPPED || one.GetReason() != tool.ReasonStopped || !strings.HasSuffix(one.GetMessage(), "enough") {
 			j.t.Fatalf("%s, client %d: %v", id, client, one)
 		}
 	}
@@ -92,23 +93,18 @@ func (j *job) printed() {
 	eventually(j.t, "IOR has printed no repetition", func() bool {
 		first.mu.Lock()
 		defer first.mu.Unlock()
-		launcher, ok := first.live.tool.(*mpiLauncher)
-		if !ok {
-			return false
-		}
-		launcher.output.mu.Lock()
-		defer launcher.output.mu.Unlock()
-		return len(launcher.output.ends) > 0
+		launcher, ok := first.live.load.(interface{ Repetitions() int })
+		return ok && launcher.Repetitions() > 0
 	})
 }
 
-// A client that is gone ends the job at once, and the message names it.
+// A lost client ends the job at once, and the message names it.
 func TestMPILostClient(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 2, 2)
 	lost := spawn(t, func(config *Config) {
 		*config = clientConfiguration(t, j.directory, 2, clientAddress(2))
-	}, "env", "PATH="+j.clients[0].agent.path)
+	}, "env", "PATH="+j.clients[0].agent.env.Path)
 	j.addresses = append(j.addresses, lost.address)
 	j.clients = append(j.clients, lost.rigAs(2))
 	j.begin("a", noLimit, limited, "ior", endless...)
@@ -121,7 +117,7 @@ func TestMPILostClient(t *testing.T) {
 		t.Errorf("client 0: %v", ended[0])
 	}
 	t.Logf("%d repetitions are kept", len(ended[0].GetMpi().GetRepetitions()))
-	// What the killed agent had started dies with its container; here nobody ends it but us.
+	// In a cluster the killed agent's processes die with its container; here the test must kill them.
 	for _, left := range mpiProcesses(t, j.directory) {
 		pid, _, _ := strings.Cut(left, " ")
 		killByID(t, pid)
@@ -129,19 +125,19 @@ func TestMPILostClient(t *testing.T) {
 	j.nothingLeftOf()
 }
 
-// A caller that hangs up ends the daemon and all that it has started, wherever that went, and the member's part.
+// If the launcher disconnects, the daemon and all its descendants end, and so does the member's part.
 func TestMPILostLauncher(t *testing.T) {
 	t.Parallel()
 	j := idleJob(t, 2, 1)
 	j.shared = false
 	member := j.clients[1]
-	// From a launcher that is there it would wait for word of the job's end for ever.
-	member.agent.timeouts.release = time.Hour
+	// With a connected launcher it would wait for Release for that long.
+	member.agent.env.Timeouts.Release = time.Hour
 	programs := t.TempDir()
 	for name, script := range map[string]string{"ior": "", "orted": "echo out; echo err >&2; setsid sleep 1000 & sleep 1000\n"} {
 		must(t, os.WriteFile(filepath.Join(programs, name), []byte("#!/bin/sh\n"+script), 0o700))
 	}
-	member.agent.path = programs + ":" + os.Getenv("PATH")
+	member.agent.env.Path = programs + ":" + os.Getenv("PATH")
 	member.load(j.request(1, "a", "ior"))
 	member.start("a", noLimit)
 	bundle, err := authority().Client("target", 0)
@@ -149,7 +145,7 @@ func TestMPILostLauncher(t *testing.T) {
 	launcher := agentapi.NewAgentClient(dialAs(t, bundle, identity.ClientOf(runUID, "target", 1), j.addresses[1]))
 	ctx, hangUp := context.WithCancel(t.Context())
 	defer hangUp()
-	stream, err := launcher.Launch(ctx, &agentapi.LaunchRequest{Step: key("a"), Command: fromHere()})
+	stream, err := launcher.Launch(ctx, &agentapi.LaunchRequest{Step: key("a"), Command: daemonOf("127.0.0.1")})
 	must(t, err)
 	var said string
 	for len(said) < len("out\nerr\n") {
@@ -196,7 +192,7 @@ func TestMPIFailuresAreTold(t *testing.T) {
 	}
 }
 
-// Work that does not end before its deadline is none.
+// A job of fixed work that exceeds its deadline fails.
 func TestMPIDeadline(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 2, 1)
@@ -204,13 +200,13 @@ func TestMPIDeadline(t *testing.T) {
 	ended, _ := j.end("a")
 	j.nothingLeftOf()
 	for client, one := range ended {
-		if one.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || one.GetReason() != reasonDeadline {
+		if one.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || one.GetReason() != tool.ReasonDeadline {
 			t.Errorf("client %d: %v", client, one)
 		}
 	}
 }
 
-// Agents that leave take their part of a job with them, whoever leaves first.
+// Agents that exit end their parts of a job, in any order.
 func TestMPIFinishWhileRunning(t *testing.T) {
 	t.Parallel()
 	for _, first := range []int{0, 1} {
@@ -235,7 +231,7 @@ func TestMPIFinishWhileRunning(t *testing.T) {
 	}
 }
 
-// Not beside others: it looks for what is left, in a folder for temporary files of its own.
+// Not parallel: it has its own folder for temporary files, and looks for leftovers there.
 func TestMPILoadRefuses(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	j := idleJob(t, 2, 1)
@@ -249,20 +245,20 @@ func TestMPILoadRefuses(t *testing.T) {
 		if _, err := r.Load(t.Context(), load); status.Code(err) != codes.InvalidArgument {
 			t.Errorf("client %d: %v", client, err)
 		}
-		path := r.agent.path
-		r.agent.path = t.TempDir()
-		r.refused(j.request(client, "a", "ior"), ReasonTool, "ior is not in this image or on this machine", "IOR and mdtest need an image")
-		must(t, os.WriteFile(filepath.Join(r.agent.path, "ior"), nil, 0o700))
-		r.refused(j.request(client, "a", "ior"), ReasonTool, map[int]string{0: "mpirun is not in this image", 1: "the daemon of Open MPI, orted or prted"}[client])
-		r.agent.path = path
+		path := r.agent.env.Path
+		r.agent.env.Path = t.TempDir()
+		r.refused(j.request(client, "a", "ior"), tool.ReasonTool, "ior is not in this image or on this machine", "IOR and mdtest need an image")
+		must(t, os.WriteFile(filepath.Join(r.agent.env.Path, "ior"), nil, 0o700))
+		r.refused(j.request(client, "a", "ior"), tool.ReasonTool, map[int]string{0: "mpirun is not in this image", 1: "the daemon of Open MPI, orted or prted"}[client])
+		r.agent.env.Path = path
 	}
 	space := j.request(0, "a", "ior")
 	space.Dataset.NewBytes = 1 << 60
-	j.clients[0].refused(space, ReasonNoSpace)
+	j.clients[0].refused(space, tool.ReasonNoSpace)
 	reads := j.request(0, "a", "ior")
 	reads.Dataset.Reads = []*agentapi.DataFile{{Name: "data", Bytes: 1}}
-	j.clients[0].refused(reads, ReasonNotPrepared, "no phase has laid out")
-	if scratch, err := filepath.Glob(filepath.Join(os.TempDir(), scratchPattern+"*")); err != nil || len(scratch) > 0 {
+	j.clients[0].refused(reads, tool.ReasonNotPrepared, "no phase has laid out")
+	if scratch, err := filepath.Glob(filepath.Join(os.TempDir(), "storagebench-mpi-"+"*")); err != nil || len(scratch) > 0 {
 		t.Errorf("scratch directories stay: %v, %v", scratch, err)
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/storagebench/storagebench/test/standinior"
 )
 
-// measured is a job that is bound by time: writes, of which the first half a second is to warm up.
+// measured is a job of writes that is limited by time, with a warm-up of half a second.
 func measured(tool *agentapi.MpiTool) {
 	tool.Operations, tool.Limited = []uint32{uint32(measure.Write)}, true
 	tool.WarmUpNanoseconds, tool.DurationNanoseconds = int64(500*time.Millisecond), int64(time.Hour)
@@ -56,7 +56,7 @@ func TestMPIWarmUp(t *testing.T) {
 	}
 }
 
-// What one step writes the next reads, though the ranks that read it are on other clients; figures of both are there.
+// A step reads what the previous one wrote, with ranks on other clients; both have figures.
 func TestMPIReads(t *testing.T) {
 	t.Parallel()
 	const bytes = 8 << 20
@@ -84,7 +84,7 @@ func TestMPIReads(t *testing.T) {
 	}
 }
 
-// Each client works in its own directory where the volume is not shared.
+// Each client works in its own directory if the volume is not shared.
 func TestMPIOwnDirectories(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 2, 2)
@@ -104,13 +104,14 @@ func TestMPIOwnDirectories(t *testing.T) {
 	}
 }
 
-// Clients with one address are one host: the first runs the ranks of all, and the others' parts end with the job.
+// Clients with the same address are one host: the first runs all their ranks, and the parts of the others end with the
+// job.
 func TestMPIClientsOfOneHost(t *testing.T) {
 	t.Parallel()
 	j := place(t, 2)
 	path := mpiPath(t)
 	for client, listen := range []string{"127.0.0.1:0", "127.0.0.1:0", "127.0.1.2:0", "127.0.1.2:0"} {
-		j.serve(client, listen, func(a *Agent) { a.path, a.moreMPI = path, fakeHosts })
+		j.serve(client, listen, func(a *Agent) { a.env.Path, a.tools.mpi.Settings = path, fakeHosts })
 	}
 	j.begin("a", noLimit, oneWrite, "ior", "-a", "POSIX", "-t", "1m", "-b", "16m", "-F", "-w", "-o", "data")
 	ended, _ := j.end("a")
@@ -156,17 +157,17 @@ func TestDescribeTellsMPI(t *testing.T) {
 			t.Errorf("%s: %v", name, tool)
 		}
 	}
-	j.clients[0].agent.path = t.TempDir()
-	without := New(j.clients[0].agent.config, SystemClock{})
-	without.path = t.TempDir()
-	for _, tool := range without.describeTools(t.Context())[1:] {
+	j.clients[0].agent.env.Path = t.TempDir()
+	without := New(j.clients[0].agent.env.Config, SystemClock{})
+	without.env.Path = t.TempDir()
+	for _, tool := range without.tools.describe(t.Context())[1:] {
 		if !strings.Contains(tool.GetProblem(), "not in this image") {
 			t.Errorf("got %v", tool)
 		}
 	}
 }
 
-// A user that nobody knows, without a home and a shell, on a root file system that cannot be written.
+// A user without an entry in /etc/passwd, home or shell, on a read-only root file system.
 func TestMPIAsUnknownUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can become somebody else")
@@ -183,7 +184,7 @@ func TestMPIAsUnknownUser(t *testing.T) {
 			must(t, err)
 			must(t, os.WriteFile(filepath.Join(programs, name), text, 0o755))
 		}
-		// All is in memory that is mounted anew, and the rest can be read only.
+		// The programs are on a new tmpfs, and all other files are read-only.
 		inside := filepath.Join("/mnt", "programs")
 		must(t, unix.Mount("none", "/mnt", "tmpfs", 0, "mode=755"))
 		must(t, os.CopyFS(inside, os.DirFS(programs)))
@@ -226,13 +227,13 @@ func TestMPIInside(t *testing.T) {
 	j.nothingLeftOf()
 }
 
-// A local run has all clients on one machine: mpirun starts all ranks itself, and they speak through memory.
+// In a local run all clients are on one machine: mpirun starts all ranks itself, and they communicate through memory.
 func TestMPIOnOneMachine(t *testing.T) {
 	t.Parallel()
 	j := place(t, 2)
 	path := mpiPath(t)
 	for client := range 2 {
-		j.serve(client, "127.0.0.1:0", func(a *Agent) { a.path = path })
+		j.serve(client, "127.0.0.1:0", func(a *Agent) { a.env.Path = path })
 	}
 	for _, api := range []string{"MPIIO"} {
 		j.begin(api, noLimit, oneWrite, "ior", "-a", api, "-t", "1m", "-b", "16m", "-w", "-o", "data")
@@ -244,5 +245,44 @@ func TestMPIOnOneMachine(t *testing.T) {
 				t.Errorf("%s, client %d: %d bytes, want %d: %v", api, client, bytes, want, ended[client])
 			}
 		}
+	}
+}
+
+// TestMPIChecksOfWrites: reads that check the written data are seen, but IOR reports none of them. A step that also
+// reads gets a notice of that alone; a step that only writes has no reads in its figures.
+func TestMPIChecksOfWrites(t *testing.T) {
+	t.Parallel()
+	const bytes = 16 << 20
+	j := newJob(t, 1, 2)
+	arguments := []string{"-a", "POSIX", "-t", "1m", "-b", "8m", "-s", "1", "-F", "-k", "-l", "o", "-G", "7", "-W", "-w", "-o", "data", "-O", "summaryFormat=CSV"}
+	j.begin("both", noLimit, func(tool *agentapi.MpiTool) {
+		tool.Operations, tool.Repetitions = []uint32{uint32(measure.Write), uint32(measure.Read)}, 1
+	}, "ior", append([]string{"-r", "-R"}, arguments...)...)
+	both, _ := j.end("both")
+	j.begin("write", noLimit, oneWrite, "ior", arguments...)
+	write, _ := j.end("write")
+	j.nothingLeftOf()
+	// Once as the check of the write, once as the read.
+	for operation, want := range map[measure.Operation]uint64{measure.Write: bytes, measure.Read: 2 * bytes} {
+		var got uint64
+		for _, one := range both[0].GetOperations() {
+			if measure.Operation(one.GetOperation()) == operation {
+				got = one.GetBytes()
+			}
+		}
+		if got < want || got > want+want/50 {
+			t.Errorf("%v of %d bytes, want %d: %v", operation, got, want, both[0])
+		}
+	}
+	for _, repetition := range both[0].GetMpi().GetRepetitions() {
+		if repetition.GetBytes() != bytes || !repetition.GetBytesExact() {
+			t.Errorf("IOR's own figures are %v, want %d bytes", repetition, bytes)
+		}
+	}
+	if told := both[0].GetNotices(); len(told) != 1 || told[0].GetWarning() != "BytesUncertain" || !strings.Contains(told[0].GetMessage(), "read back to check") {
+		t.Errorf("both: %v", told)
+	}
+	if len(write[0].GetOperations()) != 1 || len(write[0].GetNotices()) > 0 {
+		t.Errorf("write: %v", write[0])
 	}
 }

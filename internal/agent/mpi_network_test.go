@@ -18,8 +18,8 @@ import (
 	"github.com/storagebench/storagebench/test/standinior"
 )
 
-// Hosts of their own: each agent has a network, a name and an address as a pod has, and is a user that nobody knows. There is
-// no ssh, and nothing is set that pods have not. OPENMPI_PREFIX names another Open MPI than the one of PATH to do it with.
+// Separate hosts: each agent has its own network, host name and address like a pod, and an unknown user. There is no
+// ssh, and no setting that pods lack. OPENMPI_PREFIX selects an Open MPI other than the one in PATH.
 func TestMPIOverNetworks(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can make networks")
@@ -64,7 +64,7 @@ func ip(t *testing.T, commands ...string) {
 	}
 }
 
-// copyProgram puts a program where everybody can run it.
+// copyProgram copies a program, executable for everyone.
 func copyProgram(t *testing.T, from, to string) {
 	t.Helper()
 	text, err := os.ReadFile(from)

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
+	"github.com/storagebench/storagebench/internal/agent/volumes"
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/identity"
 	"github.com/storagebench/storagebench/internal/measure"
@@ -19,22 +20,37 @@ import (
 	"github.com/storagebench/storagebench/test/standinior"
 )
 
-// job is several agents of one target on this machine, each with an address of its own, so that MPI takes them for
-// hosts.
+// What the product takes for granted of Open MPI, IOR and mdtest, each with those of this machine. What depends only on
+// their command lines and on what they print is tested with recorded texts in internal/agent/mpi and
+// internal/engine/ior.
+//
+//	its daemons and ranks run on hosts that are addresses, and all I/O of ranks is counted   TestMPIWritesOverSeveralClients
+//	hosts with one address are one host                                   TestMPIClientsOfOneHost, TestMPIOnOneMachine
+//	ranks work in the directory in which `agent rank` starts them                            TestMPIOwnDirectories
+//	ranks may read what ranks of other hosts wrote                                           TestMPIReads
+//	system calls are IOR's transfers, and reads that check writes are among them  TestMPIWarmUp, TestMPIChecksOfWrites
+//	mdtest moves no data, and its ranks are seen all the same                                TestMPIMdtest
+//	SIGTERM to mpirun ends all, at whatever moment it comes, and IOR's rows so far count     TestMPIStopsLeaveNothing
+//	it ends with its launcher, and its launcher with it                   TestMPILostClient, TestMPILostLauncher
+//	it fails with IOR's own words                                                            TestMPIFailuresAreTold
+//	it needs no home, shell, name, ssh and writable root                  TestMPIAsUnknownUser, TestMPIOverNetworks
+//	its daemons' command lines                                            internal/agent/mpi TestDaemonsThatMPIGives
+
+// job is several agents of one target on this machine, each with its own address, so that MPI treats them as hosts.
 type job struct {
 	t         *testing.T
 	clients   []*rig
 	addresses []string
 	directory string
 	processes int32
-	// begun is the step that was begun last.
+	// begun is the latest step.
 	begun string
-	// shared says that all work in the directory of client 0.
+	// shared is true if all clients work in client 0's directory.
 	shared bool
 }
 
-// fakeHosts are settings with which Open MPI works where several hosts are one machine: ranks of two hosts would
-// take each other's memory for their own.
+// fakeHosts are the MPI parameters for several hosts on one machine, where ranks of two hosts would otherwise mistake
+// each other's shared memory for their own.
 var fakeHosts = [][2]string{{"btl", "self,tcp"}}
 
 func mpiPath(t *testing.T) string {
@@ -48,10 +64,10 @@ func mpiPath(t *testing.T) string {
 // clientAddress gives each client an address of its own.
 func clientAddress(client int) string { return fmt.Sprintf("127.0.1.%d:0", client+1) }
 
-// jobs bounds how many tests have a job at a time: each is a dozen of processes that compute while they start.
+// jobs limits the concurrent jobs: each is a dozen processes that compute while they start.
 var jobs = make(chan struct{}, 2)
 
-// place is a job without clients, when there is room for one.
+// place waits for a free slot and returns a job without clients.
 func place(t *testing.T, processes int32) *job {
 	t.Helper()
 	jobs <- struct{}{}
@@ -59,7 +75,7 @@ func place(t *testing.T, processes int32) *job {
 	return newPlace(t, processes)
 }
 
-// newPlace is one for a test that runs nothing.
+// newPlace returns a job without a slot, for a test that runs nothing.
 func newPlace(t *testing.T, processes int32) *job {
 	t.Helper()
 	return &job{t: t, directory: t.TempDir(), processes: processes, shared: true}
@@ -70,7 +86,7 @@ func newJob(t *testing.T, clients int, processes int32) *job {
 	return place(t, processes).withClients(clients)
 }
 
-// idleJob is a job that a test runs nothing of.
+// idleJob returns a job that is never run.
 func idleJob(t *testing.T, clients int, processes int32) *job {
 	t.Helper()
 	return newPlace(t, processes).withClients(clients)
@@ -80,12 +96,12 @@ func (j *job) withClients(clients int) *job {
 	j.t.Helper()
 	path := mpiPath(j.t)
 	for client := range clients {
-		j.serve(client, clientAddress(client), func(a *Agent) { a.path, a.moreMPI = path, fakeHosts })
+		j.serve(client, clientAddress(client), func(a *Agent) { a.env.Path, a.tools.mpi.Settings = path, fakeHosts })
 	}
 	return j
 }
 
-// clientConfiguration is that of one of several clients.
+// clientConfiguration returns the configuration of one of several clients.
 func clientConfiguration(t *testing.T, directory string, client int, listen string) Config {
 	t.Helper()
 	config := configuration(t, directory)
@@ -99,16 +115,16 @@ func clientConfiguration(t *testing.T, directory string, client int, listen stri
 func (j *job) serve(client int, listen string, change func(*Agent)) {
 	j.t.Helper()
 	served := New(clientConfiguration(j.t, j.directory, client, listen), SystemClock{})
-	served.timeouts.late = hang.Guard
+	served.env.Timeouts.Late = hang.Guard
 	change(served)
-	server, err := served.newServer()
+	server, err := served.NewServer()
 	must(j.t, err)
 	listener, err := net.Listen("tcp", listen)
 	must(j.t, err)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	j.t.Cleanup(func() {
-		served.finish(removal{}, "the test is over")
+		served.finish(volumes.Removal{}, "the test is over")
 		server.Stop()
 		must(j.t, <-failed)
 	})
@@ -124,7 +140,7 @@ func (j *job) add(served *Agent, address string) {
 	j.addresses = append(j.addresses, address)
 }
 
-// dialAs connects to an agent with some identity.
+// dialAs connects to an agent with an identity.
 func dialAs(t *testing.T, bundle identity.Bundle, expect identity.Peer, address string) *grpc.ClientConn {
 	t.Helper()
 	tls, err := bundle.ClientTLS(expect)
@@ -135,7 +151,7 @@ func dialAs(t *testing.T, bundle identity.Bundle, expect identity.Peer, address 
 	return connection
 }
 
-// request is the part of one client in a step.
+// request returns the request for one client of a step.
 func (j *job) request(client int, id, program string, arguments ...string) *agentapi.LoadRequest {
 	tool := &agentapi.MpiTool{
 		Program: program, Arguments: arguments, ProcessesPerClient: j.processes, Shared: j.shared,
@@ -179,7 +195,7 @@ func (j *job) end(id string) ([]*agentapi.Ended, [][]*agentapi.Record) {
 	return all, logs
 }
 
-// nothingLeftOf looks for processes of MPI that work in the job's directory, or were started for it.
+// nothingLeftOf waits until no MPI process of the job is left.
 func (j *job) nothingLeftOf() {
 	j.t.Helper()
 	var left []string
@@ -189,7 +205,7 @@ func (j *job) nothingLeftOf() {
 	})
 }
 
-// mpiProcesses are those that carry a directory of ours in their environment.
+// mpiProcesses returns the processes that have the directory in their environment.
 func mpiProcesses(t *testing.T, directory string) []string {
 	t.Helper()
 	var found []string
@@ -197,7 +213,7 @@ func mpiProcesses(t *testing.T, directory string) []string {
 	must(t, err)
 	for _, path := range processes {
 		environment, err := os.ReadFile(path + "/environ")
-		if err != nil || !strings.Contains(string(environment), rankDirectory+"="+directory) {
+		if err != nil || !strings.Contains(string(environment), "STORAGEBENCH_DIRECTORY"+"="+directory) {
 			continue
 		}
 		words, _ := os.ReadFile(path + "/cmdline")

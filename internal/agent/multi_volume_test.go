@@ -13,10 +13,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/storagebench/storagebench/internal/agent/tool"
+	"github.com/storagebench/storagebench/internal/agent/volumes"
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// spreadFiles are those of one job with one file on each volume.
+// spreadFiles returns the files of one job with one file on each volume.
 func spreadFiles(volumes int, bytes uint64) []*agentapi.DataFile {
 	var all []*agentapi.DataFile
 	for i := range volumes {
@@ -29,14 +31,14 @@ const spreadGlobal = "[global]\ngroup_reporting=1\nlat_percentiles=1\nfallocate=
 
 func onVolumes(directories ...string) func(*Agent) {
 	return func(a *Agent) {
-		a.config.Volumes = nil
+		a.env.Config.Volumes = nil
 		for i, directory := range directories {
-			a.config.Volumes = append(a.config.Volumes, VolumeConfig{Name: "v" + itoa(i), Path: directory})
+			a.env.Config.Volumes = append(a.env.Config.Volumes, VolumeConfig{Name: "v" + itoa(i), Path: directory})
 		}
 	}
 }
 
-// A stripe of two stores gets the same bytes on both, but for what is in flight, by the stores' own records.
+// A stripe of two stores writes the same bytes to both, except for I/O in flight, by the stores' own records.
 func TestVolumesShareTheLoadEvenly(t *testing.T) {
 	t.Parallel()
 	const limit = "buckets: [{name: volume, counts: bytes, baselinePerSecond: 4e7}]\n"
@@ -64,7 +66,7 @@ func TestVolumesShareTheLoadEvenly(t *testing.T) {
 		"random":   {"rw=randwrite\niodepth=32\nbs=4k\n", 32 * 4096},
 		"in order": {"rw=write\niodepth=1\nbs=64k\n", 65536},
 	} {
-		// Half of the files, so that it is not their sizes that share it out.
+		// Write only half of the files, so that their sizes do not balance the load.
 		step := request(id, spreadGlobal+"ioengine=libaio\ndirect=1\nnrfiles=2\nsize=8m\nio_size=4m\n"+load.words+"[job]\n")
 		step.Volume, step.MoreVolumes, step.Folders = "v0", []string{"v1"}, 2
 		step.Dataset = &agentapi.Dataset{Files: files}
@@ -80,7 +82,7 @@ func TestVolumesShareTheLoadEvenly(t *testing.T) {
 	}
 	again := request("again", prepare.GetFio().GetJob())
 	again.Volume, again.MoreVolumes, again.Folders, again.Dataset = prepare.GetVolume(), prepare.GetMoreVolumes(), 2, prepare.GetDataset()
-	if ended, records := r.run(again, noLimit); notices(ended, records)[noticeReused] == "" {
+	if ended, records := r.run(again, noLimit); notices(ended, records)[volumes.NoticeReused] == "" {
 		t.Errorf("what was laid out is not used again: %v, %v", ended, notices(ended, records))
 	}
 	if answer := r.finish(true); !answer.GetDataRemoved() {
@@ -93,8 +95,8 @@ func TestVolumesShareTheLoadEvenly(t *testing.T) {
 	}
 }
 
-// written is all that the store has taken until now. It tells of whole seconds, so that the one which runs is waited for,
-// however late a busy machine is with it.
+// written returns all bytes that the store has accepted until now. The store reports whole seconds, so written waits
+// for the current one.
 func (s *store) written() float64 {
 	s.t.Helper()
 	now := float64(time.Now().UnixNano()) / 1e9
@@ -110,7 +112,7 @@ func (s *store) written() float64 {
 	return bytes
 }
 
-// loop makes a device of so many bytes of a file of our own.
+// loop creates a loop device of a size.
 func loop(t *testing.T, bytes int64) (device, file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "disk")
@@ -127,8 +129,8 @@ func loop(t *testing.T, bytes int64) (device, file string) {
 
 func onDevice(device string) func(*Agent) {
 	return func(a *Agent) {
-		a.config.Volumes = []VolumeConfig{{Name: "disk", Path: device, Device: true}}
-		a.timeouts.held = 300 * time.Millisecond
+		a.env.Config.Volumes = []VolumeConfig{{Name: "disk", Path: device, Device: true}}
+		a.env.Timeouts.Held = 300 * time.Millisecond
 	}
 }
 
@@ -154,7 +156,7 @@ func deviceRead(id string) *agentapi.LoadRequest {
 	return step
 }
 
-// An empty device is marked, laid out, measured, laid out no second time, and given back as it was.
+// An empty device is marked, laid out once, measured, and returned empty.
 func TestEmptyDevice(t *testing.T) {
 	t.Parallel()
 	device, file := loop(t, 32<<20)
@@ -164,7 +166,7 @@ func TestEmptyDevice(t *testing.T) {
 	if volume := described.GetVolumes()[0]; !volume.GetRaw() || volume.GetTotalBytes() != 32<<20 || volume.GetProblem() != "" {
 		t.Errorf("got %v", volume)
 	}
-	if _, err := r.Load(t.Context(), deviceRead("early")); reasonIn(err) != ReasonNotPrepared || !strings.Contains(err.Error(), "a prepare phase has laid out 0") {
+	if _, err := r.Load(t.Context(), deviceRead("early")); reasonIn(err) != tool.ReasonNotPrepared || !strings.Contains(err.Error(), "a prepare phase has laid out only 0") {
 		t.Errorf("a read of what nobody wrote: %v", err)
 	}
 	if ended, _ := r.run(devicePrepare("prepare"), noLimit); ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
@@ -177,9 +179,9 @@ func TestEmptyDevice(t *testing.T) {
 	if ended, _ := r.run(devicePrepare("again"), noLimit); len(ended.GetOperations()) > 0 {
 		t.Errorf("it was laid out again: %v", ended)
 	}
-	// Another client, and another benchmark, are kept out by the mark and by the hold.
+	// The mark and the lock keep out other clients and other benchmarks.
 	other := serve(t, onDevice(device))
-	if _, err := other.Load(t.Context(), deviceRead("b")); reasonIn(err) != ReasonHeld {
+	if _, err := other.Load(t.Context(), deviceRead("b")); reasonIn(err) != tool.ReasonHeld {
 		t.Errorf("beside its holder: %v", err)
 	}
 	if answer := r.finish(true); !answer.GetDataRemoved() {
@@ -192,7 +194,7 @@ func TestEmptyDevice(t *testing.T) {
 	}
 }
 
-// What anybody has on a device is named, and not a byte of it is touched.
+// Foreign data on a device is named in the refusal, and not a byte of it changes.
 func TestDeviceThatIsNotEmpty(t *testing.T) {
 	t.Parallel()
 	put := func(at int64, text string) func(*testing.T, string) {
@@ -232,7 +234,7 @@ func TestDeviceThatIsNotEmpty(t *testing.T) {
 			}
 			before := sum()
 			r := serve(t, onDevice(device))
-			if _, err := r.Load(t.Context(), devicePrepare("a")); reasonIn(err) != ReasonVolume || !strings.Contains(err.Error(), test.word) || !strings.Contains(err.Error(), device) {
+			if _, err := r.Load(t.Context(), devicePrepare("a")); reasonIn(err) != tool.ReasonVolume || !strings.Contains(err.Error(), test.word) || !strings.Contains(err.Error(), device) {
 				t.Errorf("got %v, want %q", err, test.word)
 			}
 			read := deviceRead("b")
@@ -254,12 +256,12 @@ func TestDeviceRefusals(t *testing.T) {
 	t.Parallel()
 	device, file := loop(t, 8<<20)
 	small := serve(t, onDevice(device))
-	if _, err := small.Load(t.Context(), devicePrepare("a")); reasonIn(err) != ReasonNoSpace || !strings.Contains(err.Error(), "7.0 MiB") {
+	if _, err := small.Load(t.Context(), devicePrepare("a")); reasonIn(err) != tool.ReasonNoSpace || !strings.Contains(err.Error(), "7.0 MiB") {
 		t.Errorf("too small: %v", err)
 	}
 	unasked := devicePrepare("b")
 	unasked.RawWrites = false
-	if _, err := small.Load(t.Context(), unasked); reasonIn(err) != ReasonVolume || !strings.Contains(err.Error(), "allowRawDeviceWrites") {
+	if _, err := small.Load(t.Context(), unasked); reasonIn(err) != tool.ReasonVolume || !strings.Contains(err.Error(), "allowRawDeviceWrites") {
 		t.Errorf("without leave: %v", err)
 	}
 	none := serve(t, onDevice(file))
@@ -268,7 +270,7 @@ func TestDeviceRefusals(t *testing.T) {
 	}
 }
 
-// A volume with room for the bytes and not for the files is refused with both numbers.
+// A volume with space for the bytes but not for the files is refused with both numbers.
 func TestNoInodes(t *testing.T) {
 	t.Parallel()
 	withMounts(t, func() {
@@ -284,22 +286,8 @@ func TestNoInodes(t *testing.T) {
 			load.Dataset.Files = append(load.Dataset.Files, &agentapi.DataFile{Name: "data.0." + itoa(i), Bytes: 4096})
 		}
 		_, err := r.Load(t.Context(), load)
-		if reasonIn(err) != ReasonNoInodes || !strings.Contains(err.Error(), "creates 100 files") {
+		if reasonIn(err) != tool.ReasonNoInodes || !strings.Contains(err.Error(), "creates 100 files") {
 			t.Errorf("got %v", err)
 		}
 	})
-}
-
-// A part of a sum is no sum.
-func TestUsageOfAVolumeThatIsNotKnown(t *testing.T) {
-	t.Parallel()
-	known := func() *agentapi.Usage { return &agentapi.Usage{AllocatedBytes: 5, Files: 1, Settled: true} }
-	if sum := addUsage(known(), known()); sum.GetAllocatedBytes() != 10 || sum.GetFiles() != 2 || !sum.GetSettled() {
-		t.Errorf("got %v", sum)
-	}
-	for _, sum := range []*agentapi.Usage{addUsage(nil, known()), addUsage(known(), nil), addUsage(addUsage(known(), nil), known())} {
-		if sum != nil {
-			t.Errorf("unknown and 5 bytes are %v", sum)
-		}
-	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/storagebench/storagebench/internal/agent/volumes"
 )
 
 // Abandon ends the agent without a command of its conductor. It removes the agent's data unless the data is to be
@@ -12,32 +14,26 @@ func (a *Agent) Abandon(reason string) string {
 	a.mu.Lock()
 	a.leaving = true
 	a.mu.Unlock()
-	outcome := a.finish(removal{own: !a.config.KeepData}, reason)
-	said := fmt.Sprintf("agent %s/%d of run %s: %s", a.config.Target, a.config.Client, a.config.RunName, reason)
+	outcome := a.finish(volumes.Removal{Own: !a.env.Config.KeepData}, reason)
+	line := fmt.Sprintf("agent %s/%d of run %s: %s",
+		a.env.Config.Target, a.env.Config.Client, a.env.Config.RunName, reason)
 	switch {
-	case outcome.problem != "":
-		return said + "; its load is stopped, but data is left: " + outcome.problem
-	case outcome.removed:
-		return said + "; its load is stopped and its data removed"
+	case outcome.Problem != "":
+		return line + "; its load is stopped, but data is left: " + outcome.Problem
+	case outcome.Removed:
+		return line + "; its load is stopped and its data removed"
 	}
-	return said + "; its load is stopped and its data kept"
-}
-
-// isLeaving reports whether the agent is exiting without a command of its conductor.
-func (a *Agent) isLeaving() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.leaving
+	return line + "; its load is stopped and its data kept"
 }
 
 // WatchOrphaned returns when the context ends, or when the agent has had no contact for the orphan timeout, counted
 // from the last contact or the live step's deadline, whichever is later. An open Watch counts as contact, because
 // the server notices when its peer is gone.
 func (a *Agent) WatchOrphaned(ctx context.Context) error {
-	ticker := time.NewTicker(min(time.Second, a.config.OrphanTimeout))
+	ticker := time.NewTicker(min(time.Second, a.env.Config.OrphanTimeout))
 	defer ticker.Stop()
 	for {
-		if a.silence() > a.config.OrphanTimeout {
+		if a.silence() > a.env.Config.OrphanTimeout {
 			return nil
 		}
 		select {
@@ -53,11 +49,11 @@ func (a *Agent) silence() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.watchers > 0 {
-		a.lastContact = a.clock.Monotonic()
+		a.lastContact = a.env.Clock.Monotonic()
 	}
 	since := a.lastContact
 	if a.live != nil {
 		since = max(since, a.live.deadline())
 	}
-	return time.Duration(a.clock.Monotonic() - since)
+	return time.Duration(a.env.Clock.Monotonic() - since)
 }

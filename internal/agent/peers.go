@@ -8,15 +8,13 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
+	"github.com/storagebench/storagebench/internal/agent/mpi"
+	"github.com/storagebench/storagebench/internal/agent/tool"
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/identity"
 )
-
-// launcherClient is the client that starts MPI jobs.
-const launcherClient = 0
 
 // launcherMethods are the methods that only client 0 may call. Only the operator may call the others.
 var launcherMethods = map[string]bool{
@@ -25,17 +23,18 @@ var launcherMethods = map[string]bool{
 }
 
 // accepted returns the peers that may connect to an agent: the conductor of its run, and client 0 of its own target.
-func (c Config) accepted() []identity.Peer {
+func accepted(c *Config) []identity.Peer {
 	peers := []identity.Peer{identity.OperatorOf(c.RunUID)}
-	if c.Client != launcherClient {
-		peers = append(peers, identity.ClientOf(c.RunUID, c.Target, launcherClient))
+	if c.Client != mpi.LauncherClient {
+		peers = append(peers, identity.ClientOf(c.RunUID, c.Target, mpi.LauncherClient))
 	}
 	return peers
 }
 
-// newServer returns the agent's server. It admits the peers that accepted returns, each only to its own methods.
-func (a *Agent) newServer() (*grpc.Server, error) {
-	config, err := a.config.Identity.ServerTLS(a.config.accepted()...)
+// NewServer returns the agent's server, which the caller serves and stops. It admits the peers that accepted returns,
+// each only to its own methods.
+func (a *Agent) NewServer() (*grpc.Server, error) {
+	config, err := a.env.Config.Identity.ServerTLS(accepted(&a.env.Config)...)
 	if err != nil {
 		return nil, fmt.Errorf("read the agent's identity: %w", err)
 	}
@@ -67,7 +66,7 @@ func (a *Agent) newServer() (*grpc.Server, error) {
 // authorize refuses a method that the caller may not call. The handshake has verified that the caller belongs to
 // this run and target.
 func authorize(ctx context.Context, method string) error {
-	caller, err := callerOf(ctx)
+	caller, err := tool.CallerOf(ctx)
 	if err != nil {
 		return status.Error(codes.PermissionDenied, err.Error())
 	}
@@ -76,16 +75,4 @@ func authorize(ctx context.Context, method string) error {
 		return status.Errorf(codes.PermissionDenied, "%s may not call %s", caller, method)
 	}
 	return nil
-}
-
-func callerOf(ctx context.Context) (identity.Peer, error) {
-	connection, ok := peer.FromContext(ctx)
-	if !ok {
-		return identity.Peer{}, fmt.Errorf("nobody is known to call: %w", identity.ErrWrongPeer)
-	}
-	info, ok := connection.AuthInfo.(credentials.TLSInfo)
-	if !ok {
-		return identity.Peer{}, fmt.Errorf("the caller came without TLS: %w", identity.ErrWrongPeer)
-	}
-	return identity.PeerRole(info.State)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -16,8 +15,8 @@ import (
 	"github.com/storagebench/storagebench/internal/identity"
 )
 
-// everyMethod calls each method of an agent; a method that is added without a line here fails the test. A Watch that is allowed
-// ends with the first record.
+// everyMethod returns a call of each method of an agent; a new method without a call here fails the test. An allowed
+// Watch ends with the first record.
 func everyMethod(ctx context.Context, client agentapi.AgentClient) map[string]func() error {
 	return map[string]func() error{
 		agentapi.Agent_Describe_FullMethodName: func() error {
@@ -50,12 +49,12 @@ func everyMethod(ctx context.Context, client agentapi.AgentClient) map[string]fu
 			return err
 		},
 		agentapi.Agent_Finish_FullMethodName: func() error {
-			// Refused for what it asks: it must not end the agent of this test.
+			// An invalid request, so that it does not end the agent of this test.
 			_, err := client.Finish(ctx, &agentapi.FinishRequest{RemoveClients: []int32{1}})
 			return err
 		},
 		agentapi.Agent_Launch_FullMethodName: func() error {
-			stream, err := client.Launch(ctx, &agentapi.LaunchRequest{Command: plainCommand(given4)})
+			stream, err := client.Launch(ctx, &agentapi.LaunchRequest{Command: daemonOf("10.0.0.1")})
 			if err == nil {
 				_, err = stream.Recv()
 			}
@@ -68,7 +67,7 @@ func everyMethod(ctx context.Context, client agentapi.AgentClient) map[string]fu
 	}
 }
 
-// Client 0 of the same target launches and releases, and does nothing else; who conducts does all else.
+// Client 0 of the same target may only launch and release; the operator may call all other methods.
 func TestEachPeerHasItsMethods(t *testing.T) {
 	t.Parallel()
 	j := idleJob(t, 2, 1)
@@ -123,7 +122,7 @@ func TestOtherPeersAreRefused(t *testing.T) {
 	} {
 		connection := dialAs(t, test.bundle, identity.ClientOf(runUID, "target", test.client), j.addresses[test.client])
 		for method, call := range everyMethod(t.Context(), agentapi.NewAgentClient(connection)) {
-			// The handshake fails: nothing of the call is read.
+			// The handshake fails, so the call is not even read.
 			if err := call(); status.Code(err) != codes.Unavailable {
 				t.Errorf("%s calls %s: %v", name, method, err)
 			}
@@ -131,16 +130,13 @@ func TestOtherPeersAreRefused(t *testing.T) {
 	}
 }
 
-// fromHere is a daemon's command whose head node is this machine.
-func fromHere() []string {
-	command := plainCommand(given4)
-	for i := range command {
-		command[i] = strings.ReplaceAll(command[i], "10.0.0.1", "127.0.0.1")
-	}
-	return command
+// daemonOf returns a daemon's command line with the address of its head node, and more arguments.
+func daemonOf(head string, words ...string) []string {
+	return append([]string{"orted", "-mca", "orte_leave_session_attached", "1", "-mca", "ess", "env", "-mca", "orte_hnp_uri",
+		"25296896.0;tcp://" + head + ":54171"}, words...)
 }
 
-// A daemon is launched for a step that is loaded as a part of a job, once, and for no other.
+// A daemon is launched only for a loaded step that is part of a job.
 func TestLaunchIsForAJobAlone(t *testing.T) {
 	t.Parallel()
 	j := idleJob(t, 2, 1)
@@ -163,22 +159,22 @@ func TestLaunchIsForAJobAlone(t *testing.T) {
 			t.Errorf("got %v, want %v with %q", err, code, words)
 		}
 	}
-	command := fromHere()
+	command := daemonOf("127.0.0.1")
 	refused(launch("a", command...), codes.FailedPrecondition, "not loaded")
 	j.clients[1].load(request("fio", quickWrite))
-	refused(launch("fio", command...), codes.FailedPrecondition, "no part of a job")
+	refused(launch("fio", command...), codes.FailedPrecondition, "not part of an MPI job")
 	j.clients[1].start("fio", noLimit)
 	j.clients[1].finished("fio")
 	j.clients[1].load(j.request(1, "a", "ior", "-o", "data"))
 	refused(launch("b", command...), codes.FailedPrecondition, "not loaded")
 	refused(launch("a", "sh", "-c", "true"), codes.PermissionDenied, "only orted and prted")
-	refused(launch("a", with("-mca", "plm_rsh_agent", "/tmp/x")...), codes.PermissionDenied, "plm_rsh_agent")
-	refused(launch("a", plainCommand(given4)...), codes.PermissionDenied, "take its orders from [10.0.0.1")
+	refused(launch("a", daemonOf("127.0.0.1", "-mca", "plm_rsh_agent", "/tmp/x")...), codes.PermissionDenied, "plm_rsh_agent")
+	refused(launch("a", daemonOf("10.0.0.1")...), codes.PermissionDenied, "a daemon that [10.0.0.1")
 	if _, err := client.Release(t.Context(), &agentapi.ReleaseRequest{Step: key("other")}); err != nil {
 		t.Errorf("a release that is too late: %v", err)
 	}
 	j.clients[1].start("a", noLimit)
-	// Client 0 has no directory yet: what is launched would work nowhere.
+	// Client 0 has no directory yet in which the daemon could work.
 	refused(launch("a", command...), codes.FailedPrecondition, "is the volume really shared?")
 	for range 2 {
 		_, err := client.Release(t.Context(), &agentapi.ReleaseRequest{Step: key("a")})
@@ -190,7 +186,7 @@ func TestLaunchIsForAJobAlone(t *testing.T) {
 	refused(launch("a", command...), codes.FailedPrecondition, "not loaded")
 }
 
-// Client 0 launches nothing of a step whose launcher is another, and does not end it.
+// Client 0 can neither launch nor release a step that another client launches.
 func TestLaunchOfAnothersStep(t *testing.T) {
 	t.Parallel()
 	j := idleJob(t, 3, 1)
@@ -200,43 +196,12 @@ func TestLaunchOfAnothersStep(t *testing.T) {
 	load := j.request(2, "a", "ior", "-o", "data")
 	load.GetMpi().Clients = load.GetMpi().GetClients()[1:]
 	j.clients[2].load(load)
-	stream, err := client.Launch(t.Context(), &agentapi.LaunchRequest{Step: key("a"), Command: plainCommand(given4)})
+	stream, err := client.Launch(t.Context(), &agentapi.LaunchRequest{Step: key("a"), Command: daemonOf("10.0.0.1")})
 	must(t, err)
 	if _, err := stream.Recv(); status.Code(err) != codes.PermissionDenied || !strings.Contains(err.Error(), "is launched by") {
 		t.Errorf("launch: %v", err)
 	}
 	if _, err := client.Release(t.Context(), &agentapi.ReleaseRequest{Step: key("a")}); status.Code(err) != codes.PermissionDenied {
 		t.Errorf("release: %v", err)
-	}
-}
-
-func TestHeadsOf(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		command []string
-		caller  string
-		want    bool
-	}{
-		"orted, its first address":   {plainCommand(given4), "10.0.0.1", true},
-		"orted, another of its own":  {plainCommand(given4), "10.219.255.1", true},
-		"orted, as IPv6 shows IPv4":  {plainCommand(given4), "::ffff:10.0.0.1", true},
-		"orted, IPv6":                {plainCommand(given4), "fd00::2", true},
-		"orted, a third party":       {plainCommand(given4), "10.0.0.2", false},
-		"orted, a third party, IPv6": {plainCommand(given4), "fd00::3", false},
-		"prted":                      {plainCommand(given5), "10.0.0.1", true},
-		"prted, a third party":       {plainCommand(given5), "10.0.0.2", false},
-		"no address of its family":   {[]string{"orted", "-mca", "orte_hnp_uri", "1.0;tcp://10.0.0.1:5"}, "fd00::3", true},
-		"loopback":                   {[]string{"orted", "-mca", "orte_hnp_uri", "1.0;tcp://127.0.0.1:5"}, "127.0.1.1", true},
-	} {
-		heads, err := headsOf(test.command)
-		must(t, err)
-		if got := leadsTo(heads, netip.MustParseAddr(test.caller)); got != test.want {
-			t.Errorf("%s: %t with %v", name, got, heads)
-		}
-	}
-	for _, none := range [][]string{{"orted"}, {"orted", "-mca", "ess", "env"}, {"orted", "-mca", "orte_hnp_uri", "1.0;tcp://host:5"}} {
-		if heads, err := headsOf(none); err == nil {
-			t.Errorf("%q leads to %v", none, heads)
-		}
 	}
 }

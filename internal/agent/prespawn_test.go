@@ -12,8 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// The step that is loaded next gets the fio that has waited since the load of the one before ended, and measures what any
-// other would.
+// The next step gets the fio that has waited since the previous load ended, and measures as with any other fio.
 func TestSpareIsTaken(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -25,13 +24,13 @@ func TestSpareIsTaken(t *testing.T) {
 		load := request(id, slowWrite(1))
 		load.GetFio().DurationNanoseconds = int64(time.Second)
 		r.load(load)
-		if got := r.tool().handle.PID(); got != spare.handle.PID() {
-			t.Errorf("step %s has fio %d, want the spare one, %d", id, got, spare.handle.PID())
+		if got := r.tool().PID(); got != spare {
+			t.Errorf("step %s has fio %d, want the spare one, %d", id, got, spare)
 		}
-		released := r.agent.clock.Monotonic()
+		released := r.agent.env.Clock.Monotonic()
 		r.start(id, noLimit)
 		ended, records := r.finished(id)
-		if next := r.spare(); next.handle.PID() == spare.handle.PID() {
+		if next := r.spare(); next == spare {
 			t.Error("it is still the spare one")
 		}
 		if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
@@ -47,26 +46,22 @@ func TestSpareIsTaken(t *testing.T) {
 	}
 }
 
-// A spare fio that is not what the step needs is ended, and the step has one of its own.
+// An unsuitable spare fio is ended, and the step gets its own.
 func TestSpareThatDoesNotFit(t *testing.T) {
 	t.Parallel()
-	tests := map[string]func(r *rig, spare *waitingFio, load *agentapi.LoadRequest){
-		"other arguments": func(_ *rig, _ *waitingFio, load *agentapi.LoadRequest) {
+	tests := map[string]func(r *rig, spare int, load *agentapi.LoadRequest){
+		"other arguments": func(_ *rig, _ int, load *agentapi.LoadRequest) {
 			load.GetFio().SampleIntervalNanoseconds = int64(time.Second)
 		},
-		"it was killed": func(r *rig, spare *waitingFio, _ *agentapi.LoadRequest) {
-			killByID(r.t, itoa(spare.handle.PID()))
+		"it was killed": func(r *rig, spare int, _ *agentapi.LoadRequest) {
+			killByID(r.t, itoa(spare))
 		},
-		"its input has ended": func(_ *rig, spare *waitingFio, _ *agentapi.LoadRequest) {
-			_ = spare.stdin.Close()
-			<-spare.handle.Exited()
-		},
-		"another directory is in its place": func(r *rig, _ *waitingFio, _ *agentapi.LoadRequest) {
+		"another directory is in its place": func(r *rig, _ int, _ *agentapi.LoadRequest) {
 			own := filepath.Join(r.directory, dataPath)
 			must(r.t, os.Rename(own, own+"-moved"))
 		},
-		"another fio was installed": func(r *rig, spare *waitingFio, _ *agentapi.LoadRequest) {
-			r.agent.config.FioPath = executable(r.t, fioVersion+"exec "+spare.how.path+` "$@"`+"\n")
+		"another fio was installed": func(r *rig, _ int, _ *agentapi.LoadRequest) {
+			r.agent.env.Config.FioPath = executable(r.t, fioVersion+`exec fio "$@"`+"\n")
 		},
 	}
 	for name, change := range tests {
@@ -77,10 +72,10 @@ func TestSpareThatDoesNotFit(t *testing.T) {
 			spare, load := r.spare(), request("b", quickWrite)
 			change(r, spare, load)
 			r.load(load)
-			if r.tool().handle.PID() == spare.handle.PID() {
+			if r.tool().PID() == spare {
 				t.Error("it was taken")
 			}
-			if spare.lives() {
+			if now, err := process.State(spare); err == nil && now.Command == "fio" && now.PPID == os.Getpid() && now.State != 'Z' {
 				t.Error("it lives")
 			}
 			r.start("b", noLimit)
@@ -94,13 +89,12 @@ func TestSpareThatDoesNotFit(t *testing.T) {
 	}
 }
 
-// It waits, and that is all: no file of the storage is open in it, and it has written and read nothing but
-// what its start takes.
+// A spare fio only waits: it has no file of the storage open, and has written nothing there.
 func TestSpareTouchesNothing(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
 	r.run(request("a", quickWrite), noLimit)
-	pid := r.spare().handle.PID()
+	pid := r.spare()
 	eventually(t, "it does not sleep", func() bool {
 		found, err := process.State(pid)
 		return err == nil && found.State == 'S'
@@ -123,7 +117,7 @@ func TestSpareTouchesNothing(t *testing.T) {
 	}
 }
 
-// However the agent ends, the spare fio does too.
+// The spare fio exits with the agent, however that exits.
 func TestSpareEndsWithTheAgent(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*separate){

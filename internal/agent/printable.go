@@ -1,41 +1,26 @@
 package agent
 
 import (
-	"strings"
-	"unicode"
-
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protopath"
 	"google.golang.org/protobuf/reflect/protorange"
 	"google.golang.org/protobuf/reflect/protoreflect"
-)
 
-// printable returns a text as valid UTF-8 without control characters except newline and tab. File names and output
-// of tools can contain arbitrary bytes.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n', r == '\t', unicode.IsPrint(r):
-			return r
-		case unicode.IsSpace(r) && !unicode.IsControl(r):
-			return ' '
-		}
-		return -1
-	}, text)
-}
+	"github.com/storagebench/storagebench/internal/agent/tool"
+)
 
 // printableError makes an error's message printable. Its code and details are kept.
 func printableError(err error) error {
 	if err == nil {
 		return nil
 	}
-	said, ok := status.FromError(err)
+	answer, ok := status.FromError(err)
 	if !ok {
-		said = status.FromContextError(err)
+		answer = status.FromContextError(err)
 	}
-	made := said.Proto()
-	made.Message = printable(made.GetMessage())
+	made := answer.Proto()
+	made.Message = tool.Printable(made.GetMessage())
 	return status.ErrorProto(made)
 }
 
@@ -59,7 +44,7 @@ func mend(message proto.Message) {
 		if !ok {
 			return nil
 		}
-		made := printable(text)
+		made := tool.Printable(text)
 		if made == text {
 			return nil
 		}

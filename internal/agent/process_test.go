@@ -32,7 +32,7 @@ var program = sync.OnceValue(func() string {
 	return path
 })
 
-// separate is a real agent, in a process of its own.
+// separate is a real agent in its own process.
 type separate struct {
 	*rig
 	command  *exec.Cmd
@@ -85,7 +85,7 @@ func spawn(t *testing.T, change func(*Config), wrap ...string) *separate {
 	return s
 }
 
-// rigAs is a connection to an agent that is another client than 0.
+// rigAs returns a connection to an agent of a client other than 0.
 func (s *separate) rigAs(client int) *rig {
 	s.t.Helper()
 	operator, err := authority().Operator()
@@ -94,7 +94,7 @@ func (s *separate) rigAs(client int) *rig {
 	return &rig{AgentClient: agentapi.NewAgentClient(connection), t: s.t, agent: s.agent, directory: s.config.Volumes[0].Path}
 }
 
-// running has fio running when it returns, and gives all processes below the agent.
+// running starts fio, waits until it writes, and returns all processes below the agent.
 func (s *separate) running() []process.Process {
 	s.t.Helper()
 	s.load(request("a", endlessWrite))
@@ -108,7 +108,7 @@ func (s *separate) running() []process.Process {
 	return below
 }
 
-// gone waits for the agent's end and checks that it left nothing.
+// gone waits for the agent to exit and checks that it left nothing behind.
 func (s *separate) gone(below []process.Process, wantSaid string) {
 	s.t.Helper()
 	select {
@@ -138,15 +138,15 @@ func TestAgentLeaves(t *testing.T) {
 		end  func(*separate)
 		said string
 	}{
-		"SIGTERM":  {end: func(s *separate) { _ = s.command.Process.Signal(syscall.SIGTERM) }, said: "it was told to end (terminated); its load is stopped and its data removed"},
-		"SIGINT":   {end: func(s *separate) { _ = s.command.Process.Signal(syscall.SIGINT) }, said: "it was told to end (interrupt)"},
-		"SIGHUP":   {end: func(s *separate) { _ = s.command.Process.Signal(syscall.SIGHUP) }, said: "it was told to end (hangup)"},
-		"lifeline": {end: func(s *separate) { _ = s.lifeline.Close() }, said: "whoever started it is gone; its load is stopped and its data removed"},
+		"SIGTERM":  {end: func(s *separate) { _ = s.command.Process.Signal(syscall.SIGTERM) }, said: "it received a signal (terminated); its load is stopped and its data removed"},
+		"SIGINT":   {end: func(s *separate) { _ = s.command.Process.Signal(syscall.SIGINT) }, said: "it received a signal (interrupt)"},
+		"SIGHUP":   {end: func(s *separate) { _ = s.command.Process.Signal(syscall.SIGHUP) }, said: "it received a signal (hangup)"},
+		"lifeline": {end: func(s *separate) { _ = s.lifeline.Close() }, said: "the process that started it has exited; its load is stopped and its data removed"},
 		"told so twice": {end: func(s *separate) {
 			for range 20 {
 				_ = s.command.Process.Signal(syscall.SIGTERM)
 			}
-		}, said: "it was told to end"},
+		}, said: "it received a signal"},
 		"finished": {end: func(s *separate) { s.finish(true) }},
 	}
 	for name, test := range tests {
@@ -160,21 +160,21 @@ func TestAgentLeaves(t *testing.T) {
 	}
 }
 
-// An agent that nobody speaks to ends. TestOrphan has the rules.
+// An agent without contact exits. TestOrphan has the rules.
 func TestAgentLeavesOrphaned(t *testing.T) {
 	t.Parallel()
 	s := spawn(t, func(c *Config) { c.OrphanTimeout = 100 * time.Millisecond })
-	s.gone(nil, "nobody has spoken to it for 100ms; its load is stopped and its data removed")
+	s.gone(nil, "no contact with its conductor for 100ms; its load is stopped and its data removed")
 }
 
-// As process 1 the agent collects what others leave, and nothing of its namespace outlives it.
+// As process 1 the agent reaps orphans, and nothing in its namespace outlives it.
 func TestAgentAsProcessOne(t *testing.T) {
 	t.Parallel()
 	unshare := []string{"unshare", "--pid", "--fork", "--mount-proc"}
 	if output, err := exec.CommandContext(t.Context(), unshare[0], append(unshare[1:], "true")...).CombinedOutput(); err != nil {
 		t.Skipf("no PID namespace can be made here: %v: %s", err, output)
 	}
-	// It leaves orphans that end at a word, and one that stays.
+	// This fio leaves orphans that exit when the gate opens, and one that stays.
 	gate := filepath.Join(t.TempDir(), "gate")
 	must(t, unix.Mkfifo(gate, 0o600))
 	fio := fioVersion + "i=0; while [ $i -lt 20 ]; do (setsid cat <" + gate + " >/dev/null &); i=$((i+1)); done\n" +
@@ -203,7 +203,7 @@ func TestAgentAsProcessOne(t *testing.T) {
 	must(t, open.Close())
 	eventually(t, "the orphans' remains are not collected", func() bool {
 		living, ended := inside()
-		// That program, its cat and what stays of it; twice, because one waits for the next step.
+		// The script, its cat and the orphan that stays; twice, because a spare fio waits for the next step.
 		return len(living) <= 6 && len(ended) == 0
 	})
 	living, _ := inside()
@@ -211,10 +211,10 @@ func TestAgentAsProcessOne(t *testing.T) {
 		t.Errorf("only %v run", living)
 	}
 	must(t, syscall.Kill(one.PID, syscall.SIGTERM))
-	s.gone(living, "it was told to end (terminated)")
+	s.gone(living, "it received a signal (terminated)")
 }
 
-// The memory of an agent does not grow with what it reads. Each dump is 30 kB of text, and more when it is decoded.
+// An agent's memory does not grow with the output that it reads: 30 kB of text per dump, and more when decoded.
 func TestMemoryStaysBounded(t *testing.T) {
 	t.Parallel()
 	s := spawn(t, nil)

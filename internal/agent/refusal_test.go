@@ -12,12 +12,14 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/storagebench/storagebench/internal/agent/tool"
+	"github.com/storagebench/storagebench/internal/agent/volumes"
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/dataset"
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// reasonIn is the word beside an answer's message.
+// reasonIn returns the machine-readable reason of an error.
 func reasonIn(err error) string {
 	for _, detail := range status.Convert(err).Details() {
 		if info, ok := detail.(*errdetails.ErrorInfo); ok {
@@ -27,7 +29,7 @@ func reasonIn(err error) string {
 	return ""
 }
 
-// refused loads a step that must not be, and looks for what it left.
+// refused loads a step that must be refused, and checks that it left nothing behind.
 func (r *rig) refused(request *agentapi.LoadRequest, reason string, words ...string) {
 	r.t.Helper()
 	descriptors := openFiles(r.t)
@@ -79,37 +81,37 @@ func TestLoadRefusesBeforeAnyHarm(t *testing.T) {
 		reason  string
 		words   []string
 	}{
-		"missing directory": {prepare: func(r *rig) { r.agent.config.Volumes[0].Path = filepath.Join(r.directory, "none") },
-			reason: ReasonMissing, words: []string{"none does not exist", "mount the volume there first"}},
+		"missing directory": {prepare: func(r *rig) { r.agent.env.Config.Volumes[0].Path = filepath.Join(r.directory, "none") },
+			reason: tool.ReasonMissing, words: []string{"none does not exist", "mount the volume there first"}},
 		"a file in its place": {prepare: func(r *rig) {
-			r.agent.config.Volumes[0].Path = filepath.Join(r.directory, "file")
+			r.agent.env.Config.Volumes[0].Path = filepath.Join(r.directory, "file")
 			must(r.t, os.WriteFile(filepath.Join(r.directory, "file"), nil, 0o600))
-		}, reason: ReasonVolume, words: []string{"is not a directory"}},
+		}, reason: tool.ReasonVolume, words: []string{"is not a directory"}},
 		"another directory than planned": {prepare: func(r *rig) {
 			mount, err := dataset.ProveMount(r.directory, dataset.Expectation{})
 			must(r.t, err)
-			r.agent.config.Volumes[0].Expect = dataset.Expectation{Device: mount.Device, Inode: mount.Inode}
+			r.agent.env.Config.Volumes[0].Expect = dataset.Expectation{Device: mount.Device, Inode: mount.Inode}
 			must(r.t, os.Rename(r.directory, r.directory+"-moved"))
 			must(r.t, os.Mkdir(r.directory, 0o700))
-		}, reason: ReasonVolume, words: []string{"is not the directory that the run was planned for"}},
+		}, reason: tool.ReasonVolume, words: []string{"is not the directory that the run was planned for"}},
 		"unknown volume": {change: func(l *agentapi.LoadRequest) { l.Volume = "other" }, words: []string{`no volume "other"`}},
 		"no space": {change: func(l *agentapi.LoadRequest) { l.Dataset = &agentapi.Dataset{NewBytes: 1 << 60} },
-			reason: ReasonNoSpace, words: []string{"1152921504606846976 bytes", "free some, enlarge the volume, or use a smaller dataset"}},
+			reason: tool.ReasonNoSpace, words: []string{"1152921504606846976 bytes", "free some, enlarge the volume, or use a smaller dataset"}},
 		"file to read is missing": {change: func(l *agentapi.LoadRequest) { l.Dataset = reads(1 << 20) },
-			reason: ReasonNotPrepared, words: []string{"data.0.0, which no phase has laid out"}},
+			reason: tool.ReasonNotPrepared, words: []string{"data.0.0, which no phase has laid out"}},
 		"file to read is short": {prepare: func(r *rig) { r.put("data.0.0", fill(1<<19)) },
 			change: func(l *agentapi.LoadRequest) { l.Dataset = reads(1 << 20) },
-			reason: ReasonNotPrepared, words: []string{"reads 1048576 bytes of file data.0.0, which has 524288"}},
+			reason: tool.ReasonNotPrepared, words: []string{"reads 1048576 bytes of file data.0.0, which has 524288"}},
 		"file to read is elsewhere": {change: func(l *agentapi.LoadRequest) {
 			l.Dataset = &agentapi.Dataset{Reads: []*agentapi.DataFile{{Name: "../../owner.json"}}}
-		}, reason: ReasonVolume, words: []string{"is not a name inside the dataset"}},
-		"no such fio": {prepare: func(r *rig) { r.agent.config.FioPath = "/nonexistent/fio" },
-			reason: ReasonTool, words: []string{"/nonexistent/fio"}},
-		"no program": {prepare: func(r *rig) { r.agent.config.FioPath = executable(r.t, "")[:1] + "etc/passwd" },
-			reason: ReasonTool, words: []string{"permission denied"}},
+		}, reason: tool.ReasonVolume, words: []string{"is not a name inside the dataset"}},
+		"no such fio": {prepare: func(r *rig) { r.agent.env.Config.FioPath = "/nonexistent/fio" },
+			reason: tool.ReasonTool, words: []string{"/nonexistent/fio"}},
+		"no program": {prepare: func(r *rig) { r.agent.env.Config.FioPath = executable(r.t, "")[:1] + "etc/passwd" },
+			reason: tool.ReasonTool, words: []string{"permission denied"}},
 		"foreign owner": {prepare: func(r *rig) {
 			must(r.t, os.MkdirAll(filepath.Join(r.directory, ".storagebench/benchmark-1/mine"), 0o700))
-		}, reason: ReasonVolume, words: []string{"belongs to another owner"}},
+		}, reason: tool.ReasonVolume, words: []string{"belongs to another owner"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -118,7 +120,7 @@ func TestLoadRefusesBeforeAnyHarm(t *testing.T) {
 			if test.prepare != nil {
 				test.prepare(r)
 				if len(r.agent.steps) > 0 {
-					// Making the file took a step, which is no business of the test.
+					// Creating the file took a step, which does not matter to the test.
 					r.agent.steps = map[string]*step{}
 				}
 			}
@@ -126,7 +128,7 @@ func TestLoadRefusesBeforeAnyHarm(t *testing.T) {
 				test.change(load)
 			}
 			r.refused(load, test.reason, test.words...)
-			// The agent is as good as before.
+			// The agent still works.
 			if _, err := r.Load(t.Context(), load); err == nil {
 				t.Error("it is not refused again")
 			}
@@ -134,7 +136,7 @@ func TestLoadRefusesBeforeAnyHarm(t *testing.T) {
 	}
 }
 
-// A read-only file system, a full one, and one that is mounted over the one that was planned for.
+// A read-only file system, a full one, and one that is mounted over the planned one.
 func TestLoadOnOtherFileSystems(t *testing.T) {
 	t.Parallel()
 	withMounts(t, func() {
@@ -149,22 +151,22 @@ func TestLoadOnOtherFileSystems(t *testing.T) {
 		planned, err := dataset.ProveMount(directory, dataset.Expectation{})
 		must(t, err)
 		r := serveAt(t, directory, nil)
-		t.Cleanup(func() { r.agent.finish(removal{}, "the test is over") })
+		t.Cleanup(func() { r.agent.finish(volumes.Removal{}, "the test is over") })
 		mount(unix.MS_RDONLY, "size=1m")
-		r.refused(request("a", endlessWrite), ReasonReadOnly, "is on a read-only file system", "mount it read-write")
+		r.refused(request("a", endlessWrite), tool.ReasonReadOnly, "is on a read-only file system", "mount it read-write")
 		must(t, unix.Unmount(directory, 0))
 
-		r.agent.config.Volumes[0].Expect = dataset.Expectation{Device: planned.Device, Inode: planned.Inode}
+		r.agent.env.Config.Volumes[0].Expect = dataset.Expectation{Device: planned.Device, Inode: planned.Inode}
 		mount(0, "size=16m")
-		r.refused(request("a", endlessWrite), ReasonVolume, "is not the directory that the run was planned for")
-		r.agent.config.Volumes[0].Expect = dataset.Expectation{}
+		r.refused(request("a", endlessWrite), tool.ReasonVolume, "is not the directory that the run was planned for")
+		r.agent.env.Config.Volumes[0].Expect = dataset.Expectation{}
 
-		// Space runs out although nobody said how much was needed.
+		// Space runs out in a step that did not declare how much it needs.
 		ended, _ := r.run(request("full", global+"ioengine=psync\nrw=write\nbs=64k\nsize=64m\n[job]\n"), noLimit)
 		if ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || ended.GetReason() != "NoSpace" || !strings.Contains(ended.GetMessage(), "the volume is full") {
 			t.Errorf("a full volume: %v", ended)
 		}
-		// tmpfs takes O_DIRECT and keeps everything in memory all the same.
+		// tmpfs accepts O_DIRECT but still keeps everything in memory.
 		must(t, os.RemoveAll(filepath.Join(directory, ".storagebench")))
 		load := request("direct", global+"ioengine=psync\nrw=write\nbs=64k\nsize=4m\ndirect=1\n[job]\n")
 		load.GetFio().Direct = true
@@ -262,13 +264,13 @@ func TestToolRefuses(t *testing.T) {
 			t.Parallel()
 			r := serve(t, func(a *Agent) {
 				if test.fio != "" {
-					a.config.FioPath = executable(t, test.fio)
+					a.env.Config.FioPath = executable(t, test.fio)
 				}
 			})
 			load := request("a", test.job)
 			r.load(load)
-			// One that is gone already ends by itself.
-			now := r.agent.clock.Monotonic()
+			// A tool that has already exited ends the step by itself.
+			now := r.agent.env.Clock.Monotonic()
 			_, _ = r.Start(t.Context(), &agentapi.StartRequest{Epoch: 1, Step: key("a"), AtNanoseconds: now, DeadlineNanoseconds: now + 20e9})
 			ended, _ := r.finished("a")
 			if ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || ended.GetReason() != test.reason && test.fio == "" {

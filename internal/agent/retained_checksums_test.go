@@ -9,10 +9,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/storagebench/storagebench/internal/agent/tool"
+	"github.com/storagebench/storagebench/internal/agent/volumes"
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// A layout that was kept is known again by its very bytes, and where it is written again the reason is told.
+// A retained layout is recognized by its bytes; if it is written again, a notice gives the reason.
 func TestKeptLayout(t *testing.T) {
 	t.Parallel()
 	overwrite := func(offset int64, with []byte) func(*testing.T, string) {
@@ -26,9 +28,9 @@ func TestKeptLayout(t *testing.T) {
 		}
 	}
 	for name, test := range map[string]struct {
-		// between the runs something happens to the file.
+		// between changes the file between the runs.
 		between func(*testing.T, string)
-		// writes is a step of the same content after the layout, killed that the first agent ends without a word.
+		// writes adds a step of the same content after the layout; killed ends the first agent without Finish.
 		writes, killed bool
 		want           string
 	}{
@@ -41,7 +43,7 @@ func TestKeptLayout(t *testing.T) {
 		"no record": {between: func(t *testing.T, path string) {
 			t.Helper()
 			must(t, os.Remove(filepath.Join(filepath.Dir(filepath.Dir(path)), "layout-0.json")))
-		}, want: "nothing says that file data.0.0 is whole"},
+		}, want: "file data.0.0 is not recorded as complete"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -52,7 +54,7 @@ func TestKeptLayout(t *testing.T) {
 			}
 			if test.killed {
 				first.dropSpare()
-				first.agent.holds.release()
+				first.agent.volumes.Release()
 			} else if answer := first.finish(false); answer.GetProblem() != "" {
 				t.Errorf("got %v", answer)
 			}
@@ -66,7 +68,7 @@ func TestKeptLayout(t *testing.T) {
 			}
 			said := notices(ended, records)
 			bytes, _ := sums(ended.GetOperations())
-			if _, reused := said[noticeReused]; reused != (test.want == "") || reused == (bytes > 0) || !strings.Contains(said[noticeRenewed], test.want) {
+			if _, reused := said[volumes.NoticeReused]; reused != (test.want == "") || reused == (bytes > 0) || !strings.Contains(said["LayoutRenewed"], test.want) {
 				t.Errorf("it wrote %d bytes and says %v; want %q", bytes, said, test.want)
 			}
 			if second.laysOut(lays("c", "abc")) {
@@ -77,7 +79,7 @@ func TestKeptLayout(t *testing.T) {
 	}
 }
 
-// readOnly mounts a directory once more, read-only; the test is in a mount namespace of its own.
+// readOnly mounts a directory a second time, read-only; the test has its own mount namespace.
 func readOnly(t *testing.T, directory string) string {
 	t.Helper()
 	copied := t.TempDir()
@@ -94,19 +96,19 @@ func reads(id string) *agentapi.LoadRequest {
 	return load
 }
 
-// On a volume that is mounted read-only a run reads what another benchmark has laid out and kept, writes nothing,
-// removes nothing, and refuses what it cannot have.
+// On a read-only volume a run reads the retained data of another benchmark, writes and removes nothing, and refuses
+// steps whose data is missing.
 func TestReadOnlyVolume(t *testing.T) {
 	withMounts(t, func() {
 		writer := serve(t, nil)
 		writer.laysOut(lays("a", "abc"))
 		asReader := func(a *Agent) {
-			a.config.BenchmarkUID, a.config.Benchmark = "reader", "reading"
-			a.config.Volumes[0].ReadOnly = true
+			a.env.Config.BenchmarkUID, a.env.Config.Benchmark = "reader", "reading"
+			a.env.Config.Volumes[0].ReadOnly = true
 		}
 		copied := readOnly(t, writer.directory)
 		impatient := serveAt(t, copied, asReader)
-		if _, err := impatient.Load(t.Context(), lays("a", "abc")); reasonIn(err) != ReasonHeld {
+		if _, err := impatient.Load(t.Context(), lays("a", "abc")); reasonIn(err) != tool.ReasonHeld {
 			t.Errorf("while another one may be writing: %v", err)
 		}
 		writer.finish(false)
@@ -114,10 +116,10 @@ func TestReadOnlyVolume(t *testing.T) {
 
 		reader := serveAt(t, copied, asReader)
 		ended, records := reader.run(lays("a", "abc"), noLimit)
-		if said := notices(ended, nil)[noticeReused]; ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || !strings.Contains(said, "were there already") {
+		if said := notices(ended, nil)[volumes.NoticeReused]; ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || !strings.Contains(said, "exist already") {
 			t.Errorf("got %v", ended)
 		}
-		if said := notices(&agentapi.Ended{}, records)[noticeReused]; !strings.Contains(said, "run run of benchmark benchmark") {
+		if said := notices(&agentapi.Ended{}, records)[volumes.NoticeReused]; !strings.Contains(said, "run run of benchmark benchmark") {
 			t.Errorf("it does not say whose data it reads: %q", said)
 		}
 		ended, _ = reader.run(reads("b"), noLimit)
@@ -128,9 +130,9 @@ func TestReadOnlyVolume(t *testing.T) {
 			load   *agentapi.LoadRequest
 			reason string
 		}{
-			"another content":  {lays("c", "def"), ReasonNotPrepared},
-			"a file too many":  {func() *agentapi.LoadRequest { l := reads("d"); l.Dataset.Reads[0].Name = "data.1.0"; return l }(), ReasonNotPrepared},
-			"more than it has": {func() *agentapi.LoadRequest { l := reads("e"); l.Dataset.Reads[0].Bytes++; return l }(), ReasonNotPrepared},
+			"another content":  {lays("c", "def"), tool.ReasonNotPrepared},
+			"a file too many":  {func() *agentapi.LoadRequest { l := reads("d"); l.Dataset.Reads[0].Name = "data.1.0"; return l }(), tool.ReasonNotPrepared},
+			"more than it has": {func() *agentapi.LoadRequest { l := reads("e"); l.Dataset.Reads[0].Bytes++; return l }(), tool.ReasonNotPrepared},
 		} {
 			if _, err := reader.Load(t.Context(), test.load); reasonIn(err) != test.reason {
 				t.Errorf("%s: %v", name, err)
@@ -147,14 +149,14 @@ func TestReadOnlyVolume(t *testing.T) {
 		if after := sumTree(t, filepath.Join(writer.directory, ".storagebench", "benchmark-1")); after != before {
 			t.Error("what was read has changed")
 		}
-		other := serveAt(t, copied, func(a *Agent) { asReader(a); a.config.DatasetHash = "other" })
-		if _, err := other.Load(t.Context(), lays("a", "abc")); reasonIn(err) != ReasonNotPrepared || !strings.Contains(err.Error(), "dataPolicy: Retain") {
+		other := serveAt(t, copied, func(a *Agent) { asReader(a); a.env.Config.DatasetHash = "other" })
+		if _, err := other.Load(t.Context(), lays("a", "abc")); reasonIn(err) != tool.ReasonNotPrepared || !strings.Contains(err.Error(), "dataPolicy: Retain") {
 			t.Errorf("nobody has laid that out: %v", err)
 		}
 	})
 }
 
-// A program of the user's reads the user's own files, where it is.
+// A user's program works in the target's own folder and reads the user's files.
 func TestCommandOnAReadOnlyVolume(t *testing.T) {
 	withMounts(t, func() {
 		directory := t.TempDir()
@@ -162,7 +164,7 @@ func TestCommandOnAReadOnlyVolume(t *testing.T) {
 		must(t, os.WriteFile(filepath.Join(directory, "own", "file"), []byte(strings.Repeat("text\n", 100_000)), 0o600))
 		before := sumTree(t, directory)
 		copied := readOnly(t, directory)
-		r := serveAt(t, copied, func(a *Agent) { a.config.Volumes[0].ReadOnly = true; a.config.Volumes[0].Folder = "own" })
+		r := serveAt(t, copied, func(a *Agent) { a.env.Config.Volumes[0].ReadOnly = true; a.env.Config.Volumes[0].Folder = "own" })
 		load := &agentapi.LoadRequest{Epoch: 1, Step: key("a"), Dataset: &agentapi.Dataset{MeasureUsage: true}, Tool: &agentapi.LoadRequest_Command{
 			Command: &agentapi.CommandTool{Command: []string{"wc", "-l", "file"}, SampleIntervalNanoseconds: int64(time.Second)}}}
 		ended, _ := r.run(load, noLimit)
@@ -182,7 +184,7 @@ func TestCommandOnAReadOnlyVolume(t *testing.T) {
 	})
 }
 
-// A job that makes more files than the volume has room for is refused with both numbers, before it makes any.
+// A job with more files than the volume has inodes is refused with both numbers, before it creates any.
 func TestNoInodesForNewFiles(t *testing.T) {
 	withMounts(t, func() {
 		directory := t.TempDir()
@@ -191,7 +193,7 @@ func TestNoInodesForNewFiles(t *testing.T) {
 		load := request("a", quickWrite)
 		load.Dataset.NewFiles = 5000
 		_, err := r.Load(t.Context(), load)
-		if reasonIn(err) != ReasonNoInodes || !strings.Contains(err.Error(), "creates 5000 files") {
+		if reasonIn(err) != tool.ReasonNoInodes || !strings.Contains(err.Error(), "creates 5000 files") {
 			t.Errorf("got %v", err)
 		}
 		load.Dataset.NewFiles = 50
@@ -204,14 +206,14 @@ func TestNoInodesForNewFiles(t *testing.T) {
 	})
 }
 
-// A volume without room for even a directory of ours is refused with that reason, and nothing is left on it.
+// A volume without space for our directory is refused with that reason, and nothing is left on it.
 func TestNoRoomForADirectory(t *testing.T) {
 	withMounts(t, func() {
 		directory := t.TempDir()
 		must(t, unix.Mount("none", directory, "tmpfs", 0, "size=64k"))
 		must(t, os.WriteFile(filepath.Join(directory, "full"), make([]byte, 64<<10), 0o600))
 		r := serveAt(t, directory, nil)
-		if _, err := r.Load(t.Context(), request("a", quickWrite)); reasonIn(err) != ReasonNoSpace {
+		if _, err := r.Load(t.Context(), request("a", quickWrite)); reasonIn(err) != tool.ReasonNoSpace {
 			t.Errorf("got %v", err)
 		}
 		if answer := r.finish(true); !answer.GetDataRemoved() || answer.GetProblem() != "" {

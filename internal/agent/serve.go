@@ -21,8 +21,8 @@ type Process struct {
 	Ready io.WriteCloser
 	// Lifeline reaches end of file when the process that started the agent exits; may be nil.
 	Lifeline io.Reader
-	// Said receives the one line that an agent prints when it exits by itself.
-	Said io.Writer
+	// Stderr receives the one line that an agent prints when it exits by itself.
+	Stderr io.Writer
 }
 
 const (
@@ -47,7 +47,7 @@ func Serve(p Process) error {
 		return fmt.Errorf("become the parent of orphans: %w", err)
 	}
 	served := New(p.Config, SystemClock{})
-	server, err := served.newServer()
+	server, err := served.NewServer()
 	if err != nil {
 		return err
 	}
@@ -97,12 +97,12 @@ func (a *Agent) stay(p Process, failed <-chan error, signals <-chan os.Signal) e
 	if p.Lifeline != nil {
 		go func() {
 			_, _ = io.Copy(io.Discard, p.Lifeline)
-			orphaned <- "whoever started it is gone"
+			orphaned <- "the process that started it has exited"
 		}()
 	}
 	go func() {
 		if a.WatchOrphaned(ctx) == nil {
-			orphaned <- fmt.Sprintf("nobody has spoken to it for %s", a.config.OrphanTimeout)
+			orphaned <- fmt.Sprintf("no contact with its conductor for %s", a.env.Config.OrphanTimeout)
 		}
 	}()
 	var why string
@@ -112,7 +112,7 @@ func (a *Agent) stay(p Process, failed <-chan error, signals <-chan os.Signal) e
 	case err := <-failed:
 		why = fmt.Sprintf("its server failed: %v", err)
 	case got := <-signals:
-		why = fmt.Sprintf("it was told to end (%s)", got)
+		why = fmt.Sprintf("it received a signal (%s)", got)
 	case why = <-orphaned:
 	}
 	select {
@@ -120,15 +120,15 @@ func (a *Agent) stay(p Process, failed <-chan error, signals <-chan os.Signal) e
 		return a.leftData()
 	default:
 	}
-	_, err := fmt.Fprintln(p.Said, a.Abandon(why))
+	_, err := fmt.Fprintln(p.Stderr, a.Abandon(why))
 	return errors.Join(err, a.leftData())
 }
 
 // leftData returns an error if data remains that should have been removed, so that the exit code reports it even if
 // the answer to Finish was lost. Call it only after the agent has finished.
 func (a *Agent) leftData() error {
-	if a.outcome.problem == "" {
+	if a.outcome.Problem == "" {
 		return nil
 	}
-	return fmt.Errorf("data is left: %s", a.outcome.problem)
+	return fmt.Errorf("data is left: %s", a.outcome.Problem)
 }

@@ -2,18 +2,19 @@ package agent
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"math"
+	"os"
 	"slices"
 	"sync"
 	"time"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/storagebench/storagebench/internal/agent/tool"
+	"github.com/storagebench/storagebench/internal/agent/volumes"
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/version"
 )
@@ -22,29 +23,10 @@ import (
 type Agent struct {
 	agentapi.UnimplementedAgentServer
 
-	config Config
-	clock  Clock
-	// runner runs fio; nil means that fio is a process of this machine. system runs all other tools.
-	runner   Runner
-	system   System
-	log      *Log
-	timeouts timeouts
-	looks    looks
-	tool     knownTool
-	mpi      knownMPI
-	// path replaces PATH in the search for programs, and moreMPI are extra MPI settings; both are for tests only.
-	path    string
-	moreMPI [][2]string
-	spare   spareFio
-	laidOut knownLayout
-	// whole records the files that steps have written completely.
-	whole   wholeFiles
-	like    knownLike
-	striped knownStriping
-	holds   holds
-	devices devices
-	// instance distinguishes this agent from other agents of the same client.
-	instance string
+	env     *tool.Environment
+	log     *Log
+	volumes *volumes.Set
+	tools   tools
 
 	// mu guards the fields below. Do not wait for a tool or a file while holding it.
 	mu    sync.Mutex
@@ -62,33 +44,34 @@ type Agent struct {
 
 	finishOnce sync.Once
 	finished   chan struct{}
-	outcome    finishOutcome
+	outcome    volumes.Outcome
 }
 
 // errDeposed ends the calls of a leader that a newer leader has replaced.
 var errDeposed = errors.New("a newer leader has taken over this run")
 
+// defaultTimeouts are those of New; tests change them.
+var defaultTimeouts = tool.DefaultTimeouts()
+
 // New returns an agent; its orphan timeout counts from now.
-func New(config Config, clock Clock) *Agent {
+func New(config Config, clock tool.Clock) *Agent {
+	env := &tool.Environment{Config: config, Clock: clock, Timeouts: defaultTimeouts, Path: os.Getenv("PATH")}
 	a := &Agent{
-		config:      config,
-		clock:       clock,
-		system:      thisMachine{},
+		env:         env,
 		log:         &Log{},
-		instance:    rand.Text(),
-		timeouts:    defaultTimeouts,
-		looks:       looks{installation: config.Installation, besides: config.BenchmarkUID},
+		volumes:     volumes.New(env),
 		steps:       map[string]*step{},
 		lastContact: clock.Monotonic(),
 		finished:    make(chan struct{}),
 	}
+	a.tools = a.newTools()
 	a.leading, a.depose = context.WithCancelCause(context.Background())
 	return a
 }
 
 // TakeLateOrders makes the agent accept start orders up to this long after the start instant, for tests on busy
 // machines.
-func (a *Agent) TakeLateOrders(late time.Duration) { a.timeouts.late = late }
+func (a *Agent) TakeLateOrders(late time.Duration) { a.env.Timeouts.Late = late }
 
 // Register adds the agent to a gRPC server.
 func (a *Agent) Register(server grpc.ServiceRegistrar) { agentapi.RegisterAgentServer(server, a) }
@@ -106,21 +89,13 @@ func (a *Agent) admit(epoch uint64) error {
 		a.leading, a.depose = context.WithCancelCause(context.Background())
 	}
 	a.epoch = epoch
-	a.lastContact = a.clock.Monotonic()
+	a.lastContact = a.env.Clock.Monotonic()
 	return nil
 }
 
 func superseded(epoch, now uint64) error {
-	return withReason(status.Newf(codes.FailedPrecondition,
+	return tool.WithReason(status.Newf(codes.FailedPrecondition,
 		"epoch %d is over: a leader of epoch %d has taken over this run", epoch, now), agentapi.ReasonSuperseded)
-}
-
-// withReason adds a machine-readable reason to a refusal, for the conductor.
-func withReason(refusal *status.Status, reason string) error {
-	if detailed, err := refusal.WithDetails(&errdetails.ErrorInfo{Reason: reason, Domain: agentapi.Domain}); err == nil {
-		refusal = detailed
-	}
-	return refusal.Err()
 }
 
 // Describe implements agentapi.AgentServer.
@@ -131,18 +106,18 @@ func (a *Agent) Describe(ctx context.Context, request *agentapi.DescribeRequest)
 	if err != nil {
 		return nil, err
 	}
-	tools, volumes := a.describeTools(ctx), a.describeVolumes(ctx)
+	programs, described := a.tools.describe(ctx), a.volumes.Describe(ctx)
 	// Read the steps last, together with the sequence number of the record that reports their states.
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return &agentapi.DescribeResponse{
-		RunUid:       a.config.RunUID,
-		Target:       a.config.Target,
-		Client:       int32(a.config.Client), //nolint:gosec // The API allows far fewer clients.
+		RunUid:       a.env.Config.RunUID,
+		Target:       a.env.Config.Target,
+		Client:       int32(a.env.Config.Client), //nolint:gosec // The API allows far fewer clients.
 		AgentVersion: version.Version,
 		Protocol:     agentapi.Protocol,
-		Tools:        tools,
-		Volumes:      volumes,
+		Tools:        programs,
+		Volumes:      described,
 		Host:         describeHost(),
 		LastSequence: a.log.Last(),
 		Steps:        a.statuses(),
@@ -152,8 +127,8 @@ func (a *Agent) Describe(ctx context.Context, request *agentapi.DescribeRequest)
 // Clock implements agentapi.AgentServer.
 func (a *Agent) Clock(context.Context, *agentapi.ClockRequest) (*agentapi.ClockResponse, error) {
 	return &agentapi.ClockResponse{
-		MonotonicNanoseconds: a.clock.Monotonic(),
-		WallNanoseconds:      a.clock.Wall(),
+		MonotonicNanoseconds: a.env.Clock.Monotonic(),
+		WallNanoseconds:      a.env.Clock.Wall(),
 	}, nil
 }
 
@@ -164,7 +139,7 @@ func (a *Agent) Start(_ context.Context, request *agentapi.StartRequest) (*agent
 	if err := a.admit(request.GetEpoch()); err != nil {
 		return nil, err
 	}
-	name := stepName(request.GetStep())
+	name := tool.StepName(request.GetStep())
 	known := a.steps[name]
 	if known == nil {
 		return nil, status.Errorf(codes.NotFound, "step %s is not loaded", name)
@@ -173,7 +148,7 @@ func (a *Agent) Start(_ context.Context, request *agentapi.StartRequest) (*agent
 		return nil, status.Errorf(codes.Unavailable, "step %s is still being loaded", name)
 	}
 	if request.GetDeadlineNanoseconds() <= request.GetAtNanoseconds() {
-		return nil, status.Error(codes.InvalidArgument, "the deadline is not after the start")
+		return nil, status.Error(codes.InvalidArgument, "the deadline must be after the start")
 	}
 	known.start(order{at: request.GetAtNanoseconds(), deadline: request.GetDeadlineNanoseconds()})
 	return &agentapi.StartResponse{Status: known.status()}, nil
@@ -186,7 +161,7 @@ func (a *Agent) Stop(_ context.Context, request *agentapi.StopRequest) (*agentap
 	if err := a.admit(request.GetEpoch()); err != nil {
 		return nil, err
 	}
-	if a.live != nil && (request.GetStep() == nil || stepName(request.GetStep()) == stepName(a.live.key)) {
+	if a.live != nil && (request.GetStep() == nil || tool.StepName(request.GetStep()) == tool.StepName(a.live.key)) {
 		a.live.stop(request.GetReason())
 	}
 	return &agentapi.StopResponse{Steps: a.statuses()}, nil
@@ -203,26 +178,27 @@ func (a *Agent) Finish(_ context.Context, request *agentapi.FinishRequest) (*age
 	if err := a.checkRemoval(request); err != nil {
 		return nil, err
 	}
-	wanted := removal{own: request.GetRemoveData(), gone: request.GetGoneBenchmarks(), clients: int(request.GetClients())}
+	wanted := volumes.Removal{Own: request.GetRemoveData(), Gone: request.GetGoneBenchmarks(),
+		Clients: int(request.GetClients())}
 	for _, other := range request.GetRemoveClients() {
-		wanted.others = append(wanted.others, int(other))
+		wanted.Others = append(wanted.Others, int(other))
 	}
 	outcome := a.finish(wanted, "the run is finishing")
-	return &agentapi.FinishResponse{DataRemoved: outcome.removed, Problem: outcome.problem,
-		LeftRemoved: int32(min(outcome.left.Removed, math.MaxInt32)), LeftStays: outcome.left.Stays}, nil // #nosec G115 -- Just bounded.
+	return &agentapi.FinishResponse{DataRemoved: outcome.Removed, Problem: outcome.Problem,
+		LeftRemoved: int32(min(outcome.Left.Removed, math.MaxInt32)), LeftStays: outcome.Left.Stays}, nil // #nosec G115 -- Just bounded.
 }
 
 // checkRemoval refuses removal requests that can only be mistakes, because they delete data.
 func (a *Agent) checkRemoval(request *agentapi.FinishRequest) error {
-	if slices.Contains(request.GetGoneBenchmarks(), a.config.BenchmarkUID) {
-		return status.Error(codes.InvalidArgument, "the run's own benchmark is named among those that are gone")
+	if slices.Contains(request.GetGoneBenchmarks(), a.env.Config.BenchmarkUID) {
+		return status.Error(codes.InvalidArgument, "the run's own benchmark is in goneBenchmarks")
 	}
 	for _, other := range request.GetRemoveClients() {
 		switch {
 		case !request.GetRemoveData():
-			return status.Errorf(codes.InvalidArgument, "the data of client %d is to be removed, but not this client's own", other)
+			return status.Errorf(codes.InvalidArgument, "removeClients has client %d, but removeData is false", other)
 		case other < 0:
-			return status.Errorf(codes.InvalidArgument, "client %d is to be removed; clients count from 0", other)
+			return status.Errorf(codes.InvalidArgument, "removeClients has client %d; clients count from 0", other)
 		}
 	}
 	return nil

@@ -9,47 +9,25 @@ import (
 	"testing"
 	"time"
 
+	"github.com/storagebench/storagebench/internal/agent/tool"
 	"github.com/storagebench/storagebench/internal/agentapi"
-	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// Another directory of the same file system that is put in the place of the checked one gets no fio.
-func TestSpawnInAnotherDirectory(t *testing.T) {
-	t.Parallel()
-	r := serve(t, nil)
-	s := newStep(r.agent, request("a", quickWrite))
-	working, err := s.prepareDirectory()
-	must(t, err)
-	defer func() { _ = working.dataset.Close() }()
-	own := filepath.Join(r.directory, dataPath)
-	must(t, os.Rename(own, own+"-moved"))
-	must(t, os.Mkdir(own, 0o700))
-	waiting, err := r.agent.fioFor(s, working)
-	if err == nil {
-		waiting.discard()
-	}
-	if reasonIn(err) != ReasonVolume || !strings.Contains(err.Error(), dataset.ErrChanged.Error()) {
-		t.Errorf("got %v", err)
-	}
-}
-
-// A program that replaces fio in the middle of a run is not started as that fio.
+// A program that replaces fio during a run is not started.
 func TestSpawnOfAnotherProgram(t *testing.T) {
 	t.Parallel()
 	path := executable(t, fioVersion)
-	r := serve(t, func(a *Agent) { a.config.FioPath = path })
+	r := serve(t, func(a *Agent) { a.env.Config.FioPath = path })
 	_, err := r.Describe(t.Context(), &agentapi.DescribeRequest{Epoch: 1})
 	must(t, err)
-	_, err = r.agent.checkedFio()
-	must(t, err)
 	must(t, os.Rename(executable(t, fioVersion+"exit 1\n"), path))
-	if _, err := r.Load(t.Context(), request("a", quickWrite)); reasonIn(err) != ReasonTool || !strings.Contains(err.Error(), "another file than the fio-3.33") {
+	if _, err := r.Load(t.Context(), request("a", quickWrite)); reasonIn(err) != tool.ReasonTool || !strings.Contains(err.Error(), "another file than the fio-3.33") {
 		t.Errorf("got %v", err)
 	}
 }
 
-// A process of our own user exchanges the client's directory for a link to somebody's while steps are loaded: nothing is
-// written there. Whether a step can be loaded is chance.
+// A process of our own user replaces the client's directory by a link to a foreign one while steps are loaded: nothing
+// is written there. Whether a step can be loaded is a matter of chance.
 func TestSpawnBesideAnAdversary(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)

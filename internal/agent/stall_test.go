@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/storagebench/storagebench/internal/agent/tool"
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/process"
 )
@@ -29,7 +30,7 @@ func killByID(t *testing.T, pid string) {
 // twoJobs write a file of 1 MiB each at 2 MiB/s, until they are stopped.
 var twoJobs = strings.Replace(endlessWrite, "[job]", "numjobs=2\n[job]", 1)
 
-// says waits for a warning of the step that runs.
+// says waits for a notice of the live step.
 func (r *rig) says(warning string) {
 	r.t.Helper()
 	eventually(r.t, "it does not tell of "+warning, func() bool {
@@ -38,8 +39,7 @@ func (r *rig) says(warning string) {
 	})
 }
 
-// begun waits until fio's jobs do their I/O: one that is stopped or killed while it starts leaves a fio that waits for it without a
-// word.
+// begun waits until fio's jobs do I/O. If a job is stopped or killed while it starts, fio waits for it silently.
 func (r *rig) begun(jobs int) []process.Worker {
 	r.t.Helper()
 	workers := r.jobs(jobs)
@@ -47,10 +47,10 @@ func (r *rig) begun(jobs int) []process.Worker {
 	return workers
 }
 
-// A job that is stuck for longer than a word takes is spoken of, once, and not killed; and nothing is lost.
+// A stuck job is reported once and not killed, and no sample is lost.
 func TestStuckJob(t *testing.T) {
 	t.Parallel()
-	r := serve(t, func(a *Agent) { a.timeouts.stalled, a.timeouts.look = 2*time.Second, 20*time.Millisecond })
+	r := serve(t, func(a *Agent) { a.env.Timeouts.Stalled, a.env.Timeouts.Look = 2*time.Second, 20*time.Millisecond })
 	load := request("a", twoJobs)
 	load.GetFio().Jobs, load.GetFio().DurationNanoseconds = 2, int64(24*time.Hour)
 	r.load(load)
@@ -85,10 +85,10 @@ func TestStuckJob(t *testing.T) {
 	}
 }
 
-// A job that does not come back is killed when the step's timeouts ends, and the result says so.
+// A job that stays stuck is killed after the step's stall timeout, and the result says so.
 func TestHungJob(t *testing.T) {
 	t.Parallel()
-	r := serve(t, func(a *Agent) { a.timeouts.stalled, a.timeouts.look = time.Second, 20*time.Millisecond })
+	r := serve(t, func(a *Agent) { a.env.Timeouts.Stalled, a.env.Timeouts.Look = time.Second, 20*time.Millisecond })
 	load := request("a", twoJobs)
 	load.StallTimeoutNanoseconds = int64(2 * time.Second)
 	r.load(load)
@@ -111,25 +111,25 @@ func TestHungJob(t *testing.T) {
 	}
 }
 
-// A fio that was stopped while a job is stuck is waited for, and killed when that takes too long.
+// The agent waits for a fio that was stopped while a job is stuck, and kills it after a timeout.
 func TestStuckWhenStopped(t *testing.T) {
 	t.Parallel()
-	r := serve(t, func(a *Agent) { a.timeouts.stop, a.timeouts.look = 2*time.Second, 20*time.Millisecond })
+	r := serve(t, func(a *Agent) { a.env.Timeouts.Stop, a.env.Timeouts.Look = 2*time.Second, 20*time.Millisecond })
 	r.load(request("a", endlessWrite))
 	r.start("a", noLimit)
 	job := r.begun(1)[0]
 	must(t, syscall.Kill(job.PID, syscall.SIGSTOP))
 	r.stop("a", "enough")
 	ended, _ := r.finished("a")
-	if ended.GetReason() != "Hung" || !strings.Contains(ended.GetMessage(), "it was told to stop (enough) and completed no I/O for 2s") {
+	if ended.GetReason() != "Hung" || !strings.Contains(ended.GetMessage(), "it was asked to stop (enough) but completed no I/O for 2s") {
 		t.Errorf("got %v", ended)
 	}
 }
 
-// A fio that was stopped while a job is stuck is not killed as long as the timeouts with it lasts, and what it did counts.
+// Within that timeout fio is not killed, and its results count.
 func TestStuckJobThatComesBack(t *testing.T) {
 	t.Parallel()
-	r := serve(t, func(a *Agent) { a.timeouts.stalled, a.timeouts.look = 10*time.Millisecond, 10*time.Millisecond })
+	r := serve(t, func(a *Agent) { a.env.Timeouts.Stalled, a.env.Timeouts.Look = 10*time.Millisecond, 10*time.Millisecond })
 	load := request("a", endlessWrite)
 	load.GetFio().DurationNanoseconds = int64(24 * time.Hour)
 	r.load(load)
@@ -140,7 +140,7 @@ func TestStuckJobThatComesBack(t *testing.T) {
 	r.says("IOStalled")
 	must(t, syscall.Kill(job.PID, syscall.SIGCONT))
 	ended, records := r.finished("a")
-	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_STOPPED || ended.GetReason() != reasonStopped || ended.GetMessage() != "enough was measured" {
+	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_STOPPED || ended.GetReason() != tool.ReasonStopped || ended.GetMessage() != "enough was measured" {
 		t.Errorf("got %v", ended)
 	}
 	bytes, _ := sums(ended.GetOperations())
@@ -149,11 +149,11 @@ func TestStuckJobThatComesBack(t *testing.T) {
 	}
 }
 
-// Whatever dies of fio, the step ends and says so.
+// Whichever process of fio dies, the step ends and says so.
 func TestKilledTool(t *testing.T) {
 	t.Parallel()
 	for name, victim := range map[string]func(*rig) int{
-		"main": func(r *rig) int { return r.tool().handle.PID() },
+		"main": func(r *rig) int { return r.tool().PID() },
 		"job":  func(r *rig) int { return r.begun(2)[1].PID },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/storagebench/storagebench/internal/agent/tool"
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
@@ -27,16 +28,7 @@ type step struct {
 	agent   *Agent
 	key     *agentapi.StepKey
 	request *agentapi.LoadRequest
-	// tool is nil if an existing layout is reused.
-	tool tool
-	// next describes how to spawn the next step's fio, as predicted from this step.
-	next spawning
-	// unwritten is how many of the bytes that the step may read had never been written when the step was loaded.
-	unwritten uint64
-	// unsure is why it is unknown whether the step reads never-written data; empty if it is known.
-	unsure string
-	// like is the sample of user data that the step's data imitates (compressLike); nil without one.
-	like *agentapi.DataSample
+	load    tool.Load
 
 	// loaded is closed when loading has ended. refusal, set before that, is why it failed.
 	loaded  chan struct{}
@@ -72,22 +64,17 @@ func newStep(a *Agent, request *agentapi.LoadRequest) *step {
 	}
 }
 
-// stepName returns the name of a step's attempt, for messages and maps.
-func stepName(key *agentapi.StepKey) string {
-	return fmt.Sprintf("%s#%d", key.GetId(), key.GetAttempt())
+// forTool returns the step as its tool sees it.
+func (s *step) forTool() *tool.Step {
+	return &tool.Step{Environment: s.agent.env, Request: s.request, Stopped: s.stopped, Abandoned: s.abandoned,
+		Ended: s.ended,
+		Write: s.write, LogBytes: s.agent.log.SizeBytes}
 }
 
-// tool runs the load of a step: fio, a user's program, or the launcher or a member of an MPI job.
-type tool interface {
-	// exitedEarly returns a channel that is closed when the tool exits; it is read only before the start. It is nil
-	// for a tool that has no process before the start.
-	exitedEarly() <-chan struct{}
-	// release starts the tool's load, and returns when all processes of the tool have exited.
-	release(given order) *agentapi.Ended
-	// discard ends a tool that was never released.
-	discard()
-	// concludeEarly returns the result of a tool that exited before it was released.
-	concludeEarly() *agentapi.Ended
+// prepare has the tool make its checks and prepare the load.
+func (s *step) prepare() (err error) {
+	s.load, err = s.agent.tools.of(s.request).Load(s.forTool())
+	return err
 }
 
 // same reports whether a request equals the one that loaded this step, apart from the epoch.
@@ -108,49 +95,6 @@ func (s *step) isLoaded() bool {
 	default:
 		return false
 	}
-}
-
-// load makes all checks and spawns the tool. On an error it leaves nothing running and nothing open.
-func (s *step) load() error {
-	if runner := s.agent.runner; runner != nil && s.request.GetFio() != nil {
-		load, err := runner.Load(s.request)
-		if err == nil {
-			s.tool = runnerTool{step: s, load: load}
-		}
-		return err
-	}
-	if s.request.GetMpi() != nil {
-		return s.loadMPI()
-	}
-	if s.isSpread() {
-		return s.loadSpread()
-	}
-	if s.request.GetCommand() != nil {
-		return s.loadCommand()
-	}
-	working, err := s.prepareDirectory()
-	if err != nil {
-		return err
-	}
-	if err := s.findLike(); err != nil {
-		_ = working.dataset.Close()
-		return err
-	}
-	reusable, err := s.layout(working.dataset)
-	if err != nil || reusable {
-		if reusable {
-			// This step needs no fio. An error is reported by the next step that needs one.
-			s.next, _ = s.agent.howToSpawn(s, working)
-		}
-		_ = working.dataset.Close()
-		return err
-	}
-	run, err := takeFio(s, working)
-	if err != nil {
-		return err
-	}
-	s.tool, s.next = run, run.how
-	return nil
 }
 
 // start accepts the first order and ignores later ones.
@@ -190,40 +134,38 @@ func (s *step) deadline() int64 {
 // carryOut waits for the order and executes it.
 func (s *step) carryOut() *agentapi.Ended {
 	var exited <-chan struct{}
-	if s.tool != nil {
-		exited = s.tool.exitedEarly()
+	waiting, waits := s.load.(tool.Waiting)
+	if waits {
+		exited = waiting.Exited()
 	}
 	select {
 	case given := <-s.orders:
-		late := time.Duration(s.agent.clock.Monotonic() - given.at)
-		switch err := sleepUntil(s.stopped, s.agent.clock, given.at); {
+		late := time.Duration(s.agent.env.Clock.Monotonic() - given.at)
+		switch err := sleepUntil(s.stopped, s.agent.env.Clock, given.at); {
 		case err != nil:
 			return s.discard(context.Cause(s.stopped).Error())
-		case s.agent.clock.Monotonic() >= given.deadline:
-			ended := s.discard("its deadline had passed when the order came")
-			ended.Outcome, ended.Reason = agentapi.Outcome_OUTCOME_FAILED, reasonDeadline
+		case s.agent.env.Clock.Monotonic() >= given.deadline:
+			ended := s.discard("the start order came after its deadline")
+			ended.Outcome, ended.Reason = agentapi.Outcome_OUTCOME_FAILED, tool.ReasonDeadline
 			return ended
-		case late > s.agent.timeouts.late:
-			ended := s.discard(fmt.Sprintf("the order to start came %s after the instant of the start", late.Round(time.Millisecond)))
+		case late > s.agent.env.Timeouts.Late:
+			ended := s.discard(fmt.Sprintf("the start order came %s after its instant", late.Round(time.Millisecond)))
 			ended.Outcome, ended.Reason = agentapi.Outcome_OUTCOME_FAILED, agentapi.ReasonStartMissed
 			return ended
-		case s.tool == nil:
-			return s.reuse()
 		}
-		return s.tool.release(given)
+		return s.load.Run(given.deadline)
 	case <-s.stopped.Done():
 		return s.discard(context.Cause(s.stopped).Error())
 	case <-exited:
-		return s.tool.concludeEarly()
+		return waiting.Conclude()
 	}
 }
 
 // discard ends a step before its start.
 func (s *step) discard(reason string) *agentapi.Ended {
-	if s.tool != nil {
-		s.tool.discard()
-	}
-	return &agentapi.Ended{Outcome: agentapi.Outcome_OUTCOME_STOPPED, Reason: reasonStopped, Message: "before its start: " + reason}
+	s.load.Discard()
+	return &agentapi.Ended{Outcome: agentapi.Outcome_OUTCOME_STOPPED, Reason: tool.ReasonStopped,
+		Message: "before its start: " + reason}
 }
 
 // write adds a record of this step to the log.
@@ -236,17 +178,4 @@ func (s *step) write(record *agentapi.Record) {
 		// The log accepts every record that can be encoded, and mend has made the texts valid.
 		panic(err)
 	}
-}
-
-// loadEnded spawns the next step's fio in the background. It may be called several times.
-func (s *step) loadEnded() {
-	if s.next.path != "" {
-		go s.agent.spare.keep(s.next)
-	}
-}
-
-// notice logs a warning before the end of the step.
-func (s *step) notice(warning, format string, arguments ...any) {
-	s.write(&agentapi.Record{Entry: &agentapi.Record_Notice{Notice: &agentapi.Notice{
-		Warning: warning, Message: fmt.Sprintf(format, arguments...)}}})
 }

@@ -11,6 +11,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/storagebench/storagebench/internal/agent/agenttest"
+	"github.com/storagebench/storagebench/internal/agent/tool"
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/measure"
 )
@@ -20,10 +22,10 @@ func TestStepRunsToItsEnd(t *testing.T) {
 	r := serve(t, nil)
 	load := request("write", slowWrite(1))
 	load.GetFio().DurationNanoseconds = int64(time.Second)
-	before := r.agent.clock.Monotonic()
+	before := r.agent.env.Clock.Monotonic()
 	ended, records := r.run(load, noLimit)
-	after := r.agent.clock.Monotonic()
-	// It would be cut short had fio not written for all of its second.
+	after := r.agent.env.Clock.Monotonic()
+	// The outcome would differ if fio had not written for the full second.
 	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
 		t.Fatalf("got %v", ended)
 	}
@@ -62,7 +64,7 @@ func TestStepsFollowEachOtherAtOnce(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
 	for i := range 4 {
-		// Whoever reads of an end may load the next step: it is not refused for the last one.
+		// A conductor that has read the end record may load the next step at once.
 		if ended, _ := r.run(request(string(rune('a'+i)), quickWrite), noLimit); ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
 			t.Fatalf("step %d: %v", i, ended)
 		}
@@ -82,9 +84,9 @@ func TestLoadIsIdempotent(t *testing.T) {
 		})
 	}
 	all.Wait()
-	pid := r.tool().handle.PID()
+	pid := r.tool().PID()
 	r.load(load)
-	if again := r.tool().handle.PID(); again != pid {
+	if again := r.tool().PID(); again != pid {
 		t.Errorf("fio %d was spawned beside %d", again, pid)
 	}
 	other := request("a", endlessWrite)
@@ -108,7 +110,7 @@ func TestLoadIsIdempotent(t *testing.T) {
 func TestStartRefuses(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
-	now := r.agent.clock.Monotonic()
+	now := r.agent.env.Clock.Monotonic()
 	_, err := r.Start(t.Context(), &agentapi.StartRequest{Epoch: 1, Step: key("a"), AtNanoseconds: now, DeadlineNanoseconds: now + 1})
 	if status.Code(err) != codes.NotFound {
 		t.Errorf("an unknown step: %v", err)
@@ -118,7 +120,7 @@ func TestStartRefuses(t *testing.T) {
 	if status.Code(err) != codes.InvalidArgument {
 		t.Errorf("no time: %v", err)
 	}
-	// An order that was long on its way does nothing any more.
+	// An order that arrives after its deadline has no effect.
 	_, err = r.Start(t.Context(), &agentapi.StartRequest{Epoch: 1, Step: key("a"), AtNanoseconds: now - 2e9, DeadlineNanoseconds: now - 1e9})
 	must(t, err)
 	if ended, records := r.finished("a"); ended.GetReason() != "DeadlineExceeded" || len(records) != 1 {
@@ -129,8 +131,7 @@ func TestStartRefuses(t *testing.T) {
 	}
 }
 
-// A fio that is stopped, by an order or by its deadline, still tells what it did: here a recorded one, which tells it when it
-// is asked.
+// A fio that is stopped, by a command or by its deadline, still reports its results. A script replays a recorded fio.
 func TestStopAndDeadline(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -139,41 +140,41 @@ func TestStopAndDeadline(t *testing.T) {
 		outcome          agentapi.Outcome
 		reason, message  string
 	}{
-		"stopped": {duration: time.Hour, outcome: agentapi.Outcome_OUTCOME_STOPPED, reason: reasonStopped, message: "the test says so"},
-		"at its deadline": {duration: time.Hour, overdue: true, outcome: agentapi.Outcome_OUTCOME_STOPPED, reason: reasonStopped,
+		"stopped": {duration: time.Hour, outcome: agentapi.Outcome_OUTCOME_STOPPED, reason: tool.ReasonStopped, message: "the test says so"},
+		"at its deadline": {duration: time.Hour, overdue: true, outcome: agentapi.Outcome_OUTCOME_STOPPED, reason: tool.ReasonStopped,
 			message: "the step's deadline passed"},
-		"half a layout": {overdue: true, outcome: agentapi.Outcome_OUTCOME_FAILED, reason: reasonDeadline, message: "deadline"},
-		"in its warm-up": {duration: 2 * time.Second, warmUp: 2 * time.Second, outcome: agentapi.Outcome_OUTCOME_STOPPED, reason: reasonStopped,
+		"half a layout": {overdue: true, outcome: agentapi.Outcome_OUTCOME_FAILED, reason: tool.ReasonDeadline, message: "deadline"},
+		"in its warm-up": {duration: 2 * time.Second, warmUp: 2 * time.Second, outcome: agentapi.Outcome_OUTCOME_STOPPED, reason: tool.ReasonStopped,
 			message: "the test says so"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, tool := serveScripted(t)
-			dumps := dumpsOf(t, "sigint")
+			r, script := serveScripted(t)
+			dumps := agenttest.Dumps(t, recordedRuns+"sigint.stdout")
 			if test.warmUp > 0 {
-				dumps = dumpsOf(t, "ramp")[:2]
+				dumps = agenttest.Dumps(t, recordedRuns+"ramp.stdout")[:2]
 			}
-			tool.clock.at(dumps[0].milliseconds-1000, 0)
+			script.clock.Set(dumps[0].Milliseconds-1000, 0)
 			load := request("a", "x")
 			load.GetFio().DurationNanoseconds, load.GetFio().WarmUpNanoseconds = int64(test.duration), int64(test.warmUp)
 			load.GetFio().Jobs = 2
 			r.load(load)
-			tool.ready()
+			script.ready()
 			if test.overdue {
-				// The clock stands still: however late the order comes, its deadline is ahead.
+				// The clock stands still, so the deadline is ahead however late the order comes.
 				r.start("a", time.Millisecond)
 			} else {
 				r.start("a", noLimit)
 				for _, one := range dumps[:len(dumps)-1] {
-					tool.says(one)
+					script.says(one)
 				}
-				read := &r.tool().feed.documents
-				eventually(t, "what it says is not read", func() bool { return read.Load() == int64(len(dumps)-1) })
+				read := r.tool()
+				eventually(t, "what it says is not read", func() bool { return read.Documents() == int64(len(dumps)-1) })
 				r.stop("a", "the test says so")
 			}
-			tool.told()
-			tool.says(dumps[len(dumps)-1])
-			tool.ends(128)
+			script.told()
+			script.says(dumps[len(dumps)-1])
+			script.ends(128)
 			ended, records := r.finished("a")
 			if ended.GetOutcome() != test.outcome || ended.GetReason() != test.reason || !strings.Contains(ended.GetMessage(), test.message) {
 				t.Errorf("got %v", ended)
@@ -187,7 +188,7 @@ func TestStopAndDeadline(t *testing.T) {
 	}
 }
 
-// fio ends when it is stopped, at whatever moment that comes, and what it has written counts.
+// fio exits whenever it is stopped, and what it has written counts.
 func TestStopAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	for name, moment := range map[string]func(*rig){
@@ -206,7 +207,7 @@ func TestStopAtAnyMoment(t *testing.T) {
 			moment(r)
 			r.stop("a", "the test says so")
 			ended, records := r.finished("a")
-			if ended.GetOutcome() != agentapi.Outcome_OUTCOME_STOPPED || ended.GetReason() != reasonStopped || !strings.HasPrefix(ended.GetMessage(), "the test says so") {
+			if ended.GetOutcome() != agentapi.Outcome_OUTCOME_STOPPED || ended.GetReason() != tool.ReasonStopped || !strings.HasPrefix(ended.GetMessage(), "the test says so") {
 				t.Errorf("got %v", ended)
 			}
 			bytes, _ := sums(ended.GetOperations())
@@ -246,10 +247,10 @@ func (r *rig) startsNothingAgain(id string) {
 	}
 }
 
-// An order that comes long after its instant is not carried out: the other clients have begun.
+// A start order that comes long after its instant is refused, because the other clients have already begun.
 func TestMissedStart(t *testing.T) {
 	t.Parallel()
-	r := serve(t, func(a *Agent) { a.timeouts.late = defaultTimeouts.late })
+	r := serve(t, func(a *Agent) { a.env.Timeouts.Late = defaultTimeouts.Late })
 	r.load(request("a", endlessWrite))
 	clock, err := r.Clock(t.Context(), &agentapi.ClockRequest{})
 	must(t, err)
@@ -259,7 +260,7 @@ func TestMissedStart(t *testing.T) {
 	must(t, err)
 	ended, _ := r.finished("a")
 	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || ended.GetReason() != agentapi.ReasonStartMissed ||
-		len(ended.GetOperations()) > 0 || !strings.Contains(ended.GetMessage(), "after the instant of the start") {
+		len(ended.GetOperations()) > 0 || !strings.Contains(ended.GetMessage(), "after its instant") {
 		t.Errorf("ended %v", ended)
 	}
 }

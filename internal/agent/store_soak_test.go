@@ -26,8 +26,8 @@ func (s *store) set(config string) {
 	must(s.t, err)
 }
 
-// between is what was written from one instant to another. Within a second it went on evenly, as far as there
-// was load, which was from the first instant of the series to its last.
+// between returns the bytes written between two instants. Within a second it assumes a constant rate, from the first
+// instant of the series to its last.
 func (h truth) between(from, to, first, last float64) float64 {
 	var sum float64
 	for i := 1; i < len(h.seconds); i++ {
@@ -39,10 +39,9 @@ func (h truth) between(from, to, first, last float64) float64 {
 	return sum
 }
 
-// One job of four is inside a write for five seconds. fio prints nothing in that time, and its next words
-// are of all of it. The series has that much where it was, is as the store's own record everywhere, and
-// nobody kills anything. On a machine that is busy with other things fio is late with its counting, and the store with what it lets through: where
-// the machine kept this process waiting, the test cannot tell.
+// One job of four is inside a write for five seconds. fio prints no dump in that time, and the next dump covers all of
+// it. The series shows the stall where it was, agrees with the store's own record, and nothing is killed. A busy
+// machine delays fio's counting and the store; where it delayed this process, too, the test skips the comparison.
 func TestStallOfOneJob(t *testing.T) {
 	soak.Only(t)
 	s := mountStore(t, stallLimits)
@@ -58,7 +57,7 @@ func TestStallOfOneJob(t *testing.T) {
 
 const stallLimits = "buckets: [{name: volume, counts: bytes, baselinePerSecond: 4e6}]\n"
 
-// stallOneJob gives the samples that are off by more than a tenth.
+// stallOneJob returns the samples that deviate by more than a tenth.
 func stallOneJob(t *testing.T, s *store) (wrong []string) {
 	t.Helper()
 	const id = "a"
@@ -76,7 +75,7 @@ func stallOneJob(t *testing.T, s *store) (wrong []string) {
 	}
 	s.written() // The store tells of whole seconds.
 	told := s.truth()
-	offset := float64(r.agent.clock.Wall()-r.agent.clock.Monotonic()) / 1e9
+	offset := float64(r.agent.env.Clock.Wall()-r.agent.env.Clock.Monotonic()) / 1e9
 	var samples []measure.Sample
 	var longest time.Duration
 	for _, record := range records {
@@ -109,21 +108,21 @@ func stallOneJob(t *testing.T, s *store) (wrong []string) {
 	return wrong
 }
 
-// Eight clients with 32 writes of 1 MiB each in flight on a store without credits are told that enough is
-// measured. What is in flight takes most of a minute to come back, and most of that a client sees nothing; it
-// is waited for, counted, and nobody is killed.
+// Eight clients with 32 writes of 1 MiB each in flight on a store without credits are stopped. The writes in flight
+// take most of a minute to complete, during which a client sees no completion; the agent waits, counts them, and kills
+// nothing.
 func TestStopBehindAnExhaustedStore(t *testing.T) {
 	soak.Only(t)
 	const clients, depth, perSecond = 8, 32, 6 << 20
 	s := mountStore(t, fmt.Sprintf("buckets: [{name: volume, counts: bytes, baselinePerSecond: %d}]\n", perSecond))
 	var rigs []*rig
 	for i := range clients {
-		r := serveAt(t, s.directory, func(a *Agent) { a.config.DatasetHash = "hash" + itoa(i) })
+		r := serveAt(t, s.directory, func(a *Agent) { a.env.Config.DatasetHash = "hash" + itoa(i) })
 		load := request("a", global+fmt.Sprintf("ioengine=libaio\ndirect=1\nrw=randwrite\nbs=1m\nsize=64m\niodepth=%d\ntime_based=1\nruntime=600\n[job]\n", depth))
 		load.GetFio().SampleIntervalNanoseconds, load.GetFio().DurationNanoseconds = int64(time.Second), int64(10*time.Minute)
 		load.GetFio().MaxOutstanding = depth
 		r.load(load)
-		// Writes behind the end of a file wait for each other; within it they are all in flight at once.
+		// Writes beyond the end of a file are serialized; within it they are all in flight at once.
 		must(t, os.Truncate(grown(t, filepath.Join(s.directory, strings.Replace(dataPath, "hash", "hash"+itoa(i), 1), "data.0.0")), 64<<20))
 		rigs = append(rigs, r)
 	}
@@ -133,8 +132,8 @@ func TestStopBehindAnExhaustedStore(t *testing.T) {
 	for _, r := range rigs {
 		r.jobs(1)
 	}
-	// A fio that is stopped in its first seconds is not worth waiting for.
-	time.Sleep(2 * earlyStop)
+	// The agent does not wait for a fio that is stopped in its first seconds.
+	time.Sleep(4 * time.Second)
 	eventually(t, "not all is in flight", func() bool { return s.inFlight() == clients*depth })
 	told := time.Now()
 	for _, r := range rigs {
@@ -161,7 +160,7 @@ func TestStopBehindAnExhaustedStore(t *testing.T) {
 	}
 	all.Wait()
 	took := time.Since(told)
-	// The store has also taken the few bytes with which the agents mark what is theirs.
+	// The store has also received the few bytes of the agents' ownership files.
 	if written := s.written(); math.Abs(float64(sum)-written) > 64<<10 {
 		t.Errorf("the clients count %d bytes, the store %.0f", sum, written)
 	}
@@ -172,14 +171,14 @@ func TestStopBehindAnExhaustedStore(t *testing.T) {
 	soak.Report(t, "stop behind an exhausted store", "ended after %s, what was in flight takes %s", took, least)
 }
 
-// grown is a path, of a file that is there.
+// grown waits until a file exists and returns its path.
 func grown(t *testing.T, path string) string {
 	t.Helper()
 	must(t, os.WriteFile(path, nil, 0o600))
 	return path
 }
 
-// inFlight is how many requests were under way at the end of the last second.
+// inFlight returns the number of outstanding requests at the end of the last second.
 func (s *store) inFlight() int {
 	s.t.Helper()
 	text, err := burstfs.Ask(s.socket, burstfs.Truth, nil)

@@ -22,14 +22,14 @@ var burstfsProgram = sync.OnceValue(func() string {
 	return path
 })
 
-// store is a mounted store of known limits, in a process of its own: one that serves files of its own must
+// store is a mounted store with known limits, in its own process: a process that serves files which it uses itself must
 // start no other process, and the agents of these tests start fio.
 type store struct {
 	t                 *testing.T
 	directory, socket string
 }
 
-// mountStore mounts a store for the time of a test.
+// mountStore mounts a store for the duration of a test.
 func mountStore(t *testing.T, config string) *store {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -61,7 +61,7 @@ func mountStore(t *testing.T, config string) *store {
 	return s
 }
 
-// truth is what the store has written in all at the ends of seconds, as time of day.
+// truth holds the bytes written until the ends of seconds, as time of day.
 type truth struct {
 	seconds []float64
 	bytes   []float64

@@ -14,10 +14,10 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// A run works in the folder of the volume that the target names; the folder stays.
+// A run works in the folder that the target names, and does not remove that folder.
 func TestFolder(t *testing.T) {
 	t.Parallel()
-	r := serve(t, func(a *Agent) { a.config.Volumes[0].Folder = "bench/a" })
+	r := serve(t, func(a *Agent) { a.env.Config.Volumes[0].Folder = "bench/a" })
 	described, err := r.Describe(t.Context(), &agentapi.DescribeRequest{Epoch: 1})
 	must(t, err)
 	folder := filepath.Join(r.directory, "bench/a")
@@ -42,10 +42,10 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// A run that ends before it has made its folder has nothing to remove, and makes nothing then.
+// A run that ends before it has created its folder removes nothing and creates nothing.
 func TestFolderThatWasNeverMade(t *testing.T) {
 	t.Parallel()
-	r := serve(t, func(a *Agent) { a.config.Volumes[0].Folder = "bench/a" })
+	r := serve(t, func(a *Agent) { a.env.Config.Volumes[0].Folder = "bench/a" })
 	if answer := r.finish(true); !answer.GetDataRemoved() || answer.GetProblem() != "" || len(r.left()) != 0 {
 		t.Errorf("got %v, left %v", answer, r.left())
 	}
@@ -53,7 +53,7 @@ func TestFolderThatWasNeverMade(t *testing.T) {
 
 func TestFolderThatCannotBe(t *testing.T) {
 	t.Parallel()
-	r := serve(t, func(a *Agent) { a.config.Volumes[0].Folder = "file/a" })
+	r := serve(t, func(a *Agent) { a.env.Config.Volumes[0].Folder = "file/a" })
 	must(t, os.WriteFile(filepath.Join(r.directory, "file"), nil, 0o600))
 	described, err := r.Describe(t.Context(), &agentapi.DescribeRequest{Epoch: 1})
 	must(t, err)
@@ -66,7 +66,7 @@ func TestFolderThatCannotBe(t *testing.T) {
 	}
 }
 
-// putData lays data down as another client of the target would have.
+// putData creates data like another client of the target.
 func putData(t *testing.T, directory string, client int) string {
 	t.Helper()
 	mount, err := dataset.ProveMount(directory, dataset.Expectation{})
@@ -79,7 +79,7 @@ func putData(t *testing.T, directory string, client int) string {
 	return data.Path()
 }
 
-// What lost clients left on a volume goes with the data of one that lives, and nobody else's.
+// The data of lost clients is removed with that of a live client, and no other data.
 func TestFinishRemovesTheDataOfLostClients(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -98,7 +98,7 @@ func TestFinishRemovesTheDataOfLostClients(t *testing.T) {
 	}
 }
 
-// One that cannot be removed is told, and the others go all the same.
+// A directory that cannot be removed is reported, and the others are removed.
 func TestFinishSaysWhichClientsStay(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -131,26 +131,5 @@ func TestFinishRefusesMistakes(t *testing.T) {
 	case <-r.agent.Finished():
 		t.Error("it finished")
 	default:
-	}
-}
-
-// In a pod the remedies are those of the specification.
-func TestAdvice(t *testing.T) {
-	claim := VolumeConfig{Expect: dataset.Expectation{MustBeMountPoint: true}}
-	for reason, want := range map[error]string{
-		dataset.ErrPermission:    "clients.template.securityContext.runAsUser, or fsGroup",
-		dataset.ErrReadOnly:      "accessModes",
-		dataset.ErrNotMountPoint: "events of the pod",
-	} {
-		refusal := &dataset.Problem{Reason: reason, Path: "/data/data", Remedy: "by hand"}
-		if got := claim.advise(refusal); !errors.Is(got, reason) || !strings.Contains(got.Error(), want) || strings.Contains(got.Error(), "by hand") {
-			t.Errorf("got %v", got)
-		}
-		if got := (VolumeConfig{}).advise(refusal); !errors.Is(got, refusal) {
-			t.Errorf("in a directory: %v", got)
-		}
-	}
-	if claim.advise(nil) != nil {
-		t.Error("advice without a problem")
 	}
 }

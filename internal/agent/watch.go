@@ -51,7 +51,8 @@ func (a *Agent) attend(stream context.Context, request *agentapi.WatchRequest) (
 	}
 	if last := a.log.Last(); request.GetSince() > last {
 		return nil, nil, status.Errorf(codes.OutOfRange,
-			"records after %d are asked for, and the log ends at %d: it is not the log that was read before", request.GetSince(), last)
+			"records after %d were requested, but the log ends at %d: it is not the log that was read before",
+			request.GetSince(), last)
 	}
 	a.watchers++
 	ctx, cancel := context.WithCancelCause(stream)
@@ -72,7 +73,7 @@ func (a *Agent) attend(stream context.Context, request *agentapi.WatchRequest) (
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.watchers--
-		a.lastContact = a.clock.Monotonic()
+		a.lastContact = a.env.Clock.Monotonic()
 	}, nil
 }
 

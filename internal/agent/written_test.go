@@ -10,11 +10,11 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// A store behind an attribute cache: as seen, its files take no space for an hour after they were written.
+// A store behind an attribute cache: its files appear to use no space for an hour after they were written.
 const lateStore = "spaceLate: 1h\n"
 
-// What the tool has written is written, whatever the space says that its files take: SMB with its default mount options
-// reports old figures for a second after fio has ended.
+// The tool's own count of writes overrides the reported disk usage: SMB with default mount options reports old figures
+// for a second after fio has ended.
 func TestLayoutWhoseSpaceIsReportedLate(t *testing.T) {
 	t.Parallel()
 	s := mountStore(t, lateStore)
@@ -27,7 +27,7 @@ func TestLayoutWhoseSpaceIsReportedLate(t *testing.T) {
 	read := request("read", strings.Replace(quickWrite, "rw=write", "rw=read", 1))
 	read.Dataset = &agentapi.Dataset{Reads: lays("", "").GetDataset().GetFiles(), Files: lays("", "").GetDataset().GetFiles()}
 	ended, records := r.run(read, time.Minute)
-	if said, warned := notices(ended, records)[noticeUnsure]; ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || ended.GetUnwrittenBytes() != 0 || warned {
+	if said, warned := notices(ended, records)["WrittenUnknown"]; ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || ended.GetUnwrittenBytes() != 0 || warned {
 		t.Errorf("a read of what was laid out: %s, %d bytes unwritten, %q", ended.GetOutcome(), ended.GetUnwrittenBytes(), said)
 	}
 	if r.laysOut(lays("again", "abc")) {
@@ -35,7 +35,7 @@ func TestLayoutWhoseSpaceIsReportedLate(t *testing.T) {
 	}
 }
 
-// The tool's count and the space agree that something is missing.
+// Both the tool's count and the disk usage show that data is missing.
 func TestLayoutOfLessOnALateStore(t *testing.T) {
 	t.Parallel()
 	s := mountStore(t, lateStore)
@@ -43,13 +43,13 @@ func TestLayoutOfLessOnALateStore(t *testing.T) {
 	load.GetFio().Job = strings.Replace(load.GetFio().GetJob(), "rw=write", "rw=write\nfilesize=1m\nio_size=512k\nfallocate=none", 1)
 	load.GetFio().WrittenBytes = 0
 	ended, _ := serveAt(t, s.directory, nil).run(load, time.Minute)
-	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || ended.GetReason() != reasonIncomplete {
+	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || ended.GetReason() != "LayoutIncomplete" {
 		t.Errorf("half a layout: %s, %s", ended.GetOutcome(), ended.GetReason())
 	}
 }
 
-// Nothing proves how much of a file is written that no step has laid out. That is a warning, unless the attribute cache
-// has had its time by the end of the wait.
+// Nothing proves how much of a file was written that no step has laid out. That is a warning, unless the attribute
+// cache expires during the wait.
 func TestReadOfAFileWhoseSpaceIsReportedLate(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -70,7 +70,7 @@ func TestReadOfAFileWhoseSpaceIsReportedLate(t *testing.T) {
 			read := request("read", strings.Replace(quickWrite, "rw=write", "rw=read", 1))
 			read.Dataset = &agentapi.Dataset{Reads: []*agentapi.DataFile{{Name: "data.0.0", Bytes: 1 << 20}}}
 			ended, records := r.run(read, time.Minute)
-			said, warned := notices(ended, records)[noticeUnsure]
+			said, warned := notices(ended, records)["WrittenUnknown"]
 			if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || ended.GetUnwrittenBytes() != 0 || warned != test.unsure {
 				t.Errorf("%s, %d bytes unwritten, %q", ended.GetOutcome(), ended.GetUnwrittenBytes(), said)
 			}

@@ -7,7 +7,8 @@
 //     If the tool has figures that no other has, add a type for them, as a field of v1alpha1.TargetResult.
 //  2. Add a package here with a value of Traits and a type that implements Engine.
 //  3. Add a row to the table in package engines. Its test fails until the row is there.
-//  4. Let the agent run the tool: a message in agent.proto, its part of Render, and its runner in internal/agent.
+//  4. Let the agent run the tool: a message in agent.proto and its part of Render; a package below internal/agent with a
+//     type that implements tool.Tool, and its row in internal/agent/tools.go. See package internal/agent/tool.
 //  5. Convert command lines of the tool, if users have them: internal/convert.
 //  6. If the engine has its own kind of result, show it in internal/report and define the main figure of a phase.
 //

@@ -5,7 +5,6 @@ import (
 	"io"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -137,7 +136,7 @@ func (p *page) repeatedFigures(r *Repeats) {
 		figures = append(figures, repeatedRow(&r.Figures[i], len(targets) > 1))
 	}
 	p.columns(figures, 2)
-	p.line("95 % ± is half of the 95 % confidence interval of the mean (Student's t), which assumes independent runs. DEVIATION is the standard deviation "+
+	p.line("95 % ± is half of the 95 % confidence interval of the mean (Student's t), which assumes independent runs. DEVIATION is the standard deviation " +
 		"between runs, and CV its share of the mean. RUNS counts the runs with the figure. Percentiles are those of single runs: their mean is no percentile of all operations.")
 }
 

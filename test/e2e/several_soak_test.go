@@ -134,7 +134,7 @@ func TestReadOnlyClaim(t *testing.T) {
 	s.apply(reader("early", true))
 	early := s.endedOf("early", 2*time.Minute)
 	if failed := meta.FindStatusCondition(early.Status.Conditions, v1alpha1.ConditionFailed); failed == nil || failed.Status != "True" ||
-		!strings.Contains(failed.Message, "finds no data there") {
+		!strings.Contains(failed.Message, "has no data for client") {
 		t.Errorf("before anything was laid out: %s", conditionLines(early.Status.Conditions))
 	}
 	s.apply(builders.Benchmark("writer").Target("data").Workload(builders.Fio().Dataset("16Mi").Reads()).Retain().Prepare("layout").Obj())

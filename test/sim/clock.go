@@ -3,7 +3,7 @@ package sim
 import (
 	"time"
 
-	"github.com/storagebench/storagebench/internal/agent"
+	"github.com/storagebench/storagebench/internal/agent/tool"
 )
 
 // Clock is a machine's clock: its monotonic time has its own origin and its own speed, and its wall clock is off.
@@ -15,12 +15,12 @@ type Clock struct {
 	WallOff time.Duration
 }
 
-var _ agent.Clock = Clock{}
+var _ tool.Clock = Clock{}
 
-// Monotonic implements agent.Clock.
+// Monotonic implements tool.Clock.
 func (c Clock) Monotonic() int64 { return c.At(time.Now()) }
 
-// Wall implements agent.Clock.
+// Wall implements tool.Clock.
 func (c Clock) Wall() int64 { return time.Now().Add(c.WallOff).UnixNano() }
 
 // At returns an instant in monotonic time.

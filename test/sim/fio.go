@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/storagebench/storagebench/internal/agent"
+	"github.com/storagebench/storagebench/internal/agent/tool"
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/measure"
 )
@@ -33,7 +33,7 @@ type Fio struct {
 	begun func(*agentapi.StepKey)
 }
 
-var _ agent.Runner = (*Fio)(nil)
+var _ tool.Tool = (*Fio)(nil)
 
 // Files are those of one client, by name, with the bytes that were written of each. They outlive its agents.
 type Files struct {
@@ -70,30 +70,30 @@ func (f *Files) Lose() {
 	f.written = nil
 }
 
-// Tools implements agent.Runner.
-func (f *Fio) Tools() []*agentapi.Tool {
-	return []*agentapi.Tool{{Name: "fio", Version: "fio-3.42", Path: "/simulated/fio"},
-		{Name: "mpirun", Version: "4.1.4", Path: "/simulated/mpirun"}, {Name: "ior", Version: "4.0.0", Path: "/simulated/ior"},
-		{Name: "mdtest", Version: "4.0.0", Path: "/simulated/mdtest"}}
+const fioVersion = "fio-3.42"
+
+// Describe implements tool.Tool.
+func (f *Fio) Describe(context.Context) []*agentapi.Tool {
+	return []*agentapi.Tool{{Name: "fio", Version: fioVersion, Path: "/simulated/fio"}}
 }
 
-// Load implements agent.Runner.
-func (f *Fio) Load(request *agentapi.LoadRequest) (agent.Load, error) {
-	tool := request.GetFio()
+// Load implements tool.Tool.
+func (f *Fio) Load(step *tool.Step) (tool.Load, error) {
+	request := step.Request
 	if name := f.files.missing(request.GetDataset().GetReads()); name != "" {
 		return nil, status.Errorf(codes.FailedPrecondition, "file %s is to be read and was not laid out", name)
 	}
-	asked, err := demandOf(tool)
+	asked, err := demandOf(request.GetFio())
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
-	return &fioLoad{Fio: f, request: request, demand: asked}, nil
+	return &fioLoad{Fio: f, step: step, request: request, demand: asked}, nil
 }
 
 // demandOf reads a job file.
-func demandOf(tool *agentapi.FioTool) (demand, error) {
+func demandOf(given *agentapi.FioTool) (demand, error) {
 	options := map[string]string{}
-	for line := range strings.Lines(tool.GetJob()) {
+	for line := range strings.Lines(given.GetJob()) {
 		if name, value, found := strings.Cut(strings.TrimSpace(line), "="); found {
 			options[name] = value
 		}
@@ -102,7 +102,7 @@ func demandOf(tool *agentapi.FioTool) (demand, error) {
 	if err != nil {
 		return demand{}, fmt.Errorf("the job has no block size: %w", err)
 	}
-	asked := demand{blockBytes: block, depth: int64(max(1, tool.GetMaxOutstanding()))}
+	asked := demand{blockBytes: block, depth: int64(max(1, given.GetMaxOutstanding()))}
 	switch pattern := options["rw"]; pattern {
 	case "read", "randread":
 		asked.readPercent = 100
@@ -114,8 +114,8 @@ func demandOf(tool *agentapi.FioTool) (demand, error) {
 	default:
 		return demand{}, fmt.Errorf("rw=%s is not simulated", pattern)
 	}
-	if tool.GetDurationNanoseconds() == 0 {
-		asked.work = int64(tool.GetWrittenBytes())
+	if given.GetDurationNanoseconds() == 0 {
+		asked.work = int64(given.GetWrittenBytes())
 	}
 	return asked, nil
 }
@@ -123,11 +123,11 @@ func demandOf(tool *agentapi.FioTool) (demand, error) {
 // fioLoad is a fio with a job.
 type fioLoad struct {
 	*Fio
+	step    *tool.Step
 	request *agentapi.LoadRequest
 	demand  demand
 
-	write func(*agentapi.Record)
-	flow  *flow
+	flow *flow
 	// measured is when the warm-up ends, end when the load does; zero where it is bound by work.
 	measured, end time.Time
 	// sampled is up to when samples were taken.
@@ -140,27 +140,27 @@ type fioLoad struct {
 	since time.Time
 }
 
-// Discard implements agent.Load.
+// Discard implements tool.Load.
 func (l *fioLoad) Discard() {}
 
-// Run implements agent.Load.
-func (l *fioLoad) Run(ctx context.Context, deadline int64, write func(*agentapi.Record)) *agentapi.Ended {
+// Run implements tool.Load.
+func (l *fioLoad) Run(deadline int64) *agentapi.Ended {
+	ctx := l.step.Stopped
 	l.begun(l.request.GetStep())
-	l.write = write
 	latest := time.Now().Add(time.Duration(deadline - l.clock.Monotonic()))
-	write(&agentapi.Record{Entry: &agentapi.Record_Started{Started: &agentapi.Started{ReleasedNanoseconds: l.clock.Monotonic()}}})
+	l.step.Started()
 	if why := sleep(ctx, time.Now().Add(l.delay), latest); why != "" {
 		return &agentapi.Ended{Outcome: agentapi.Outcome_OUTCOME_STOPPED, Reason: "Stopped", Message: why + "; fio had measured nothing yet"}
 	}
 	l.sampled = time.Now()
-	tool := l.request.GetFio()
-	l.measured = l.sampled.Add(time.Duration(tool.GetWarmUpNanoseconds()))
+	given := l.request.GetFio()
+	l.measured = l.sampled.Add(time.Duration(given.GetWarmUpNanoseconds()))
 	l.since = l.measured
-	if tool.GetDurationNanoseconds() > 0 {
-		l.end = l.measured.Add(time.Duration(tool.GetDurationNanoseconds()))
+	if given.GetDurationNanoseconds() > 0 {
+		l.end = l.measured.Add(time.Duration(given.GetDurationNanoseconds()))
 	}
 	l.flow = l.store.begin(l.demand)
-	why := l.follow(ctx, latest, time.Duration(tool.GetSampleIntervalNanoseconds()))
+	why := l.follow(ctx, latest, time.Duration(given.GetSampleIntervalNanoseconds()))
 	last := l.drain()
 	l.sample(last)
 	l.flush()
@@ -253,7 +253,7 @@ func (l *fioLoad) sample(until time.Time) {
 		}
 	}
 	if until.After(l.sampled) || len(sample.GetCounts()) > 0 {
-		l.write(&agentapi.Record{Entry: &agentapi.Record_Sample{Sample: sample}})
+		l.step.Sample(sample)
 	}
 	l.sampled = until
 	if until.Sub(l.since) >= time.Minute {
@@ -275,14 +275,14 @@ func (l *fioLoad) flush() {
 		record.Histograms = append(record.Histograms, &agentapi.OperationHistogram{Operation: uint32(operation), Histogram: encoded})
 	}
 	if len(record.GetHistograms()) > 0 {
-		l.write(&agentapi.Record{Entry: &agentapi.Record_LatencyMinute{LatencyMinute: record}})
+		l.step.Write(&agentapi.Record{Entry: &agentapi.Record_LatencyMinute{LatencyMinute: record}})
 	}
 	l.minute, l.since = [measure.NumOperations]measure.Histogram{}, l.sampled
 }
 
 // ended is fio's result.
 func (l *fioLoad) ended(why string, last, latest time.Time) *agentapi.Ended {
-	ended := &agentapi.Ended{Outcome: agentapi.Outcome_OUTCOME_COMPLETE, ToolVersion: l.Tools()[0].GetVersion()}
+	ended := &agentapi.Ended{Outcome: agentapi.Outcome_OUTCOME_COMPLETE, ToolVersion: fioVersion}
 	if why != "" {
 		ended.Outcome, ended.Reason, ended.Message = agentapi.Outcome_OUTCOME_STOPPED, "Stopped", why
 		if l.end.IsZero() && !time.Now().Before(latest) {

@@ -173,7 +173,7 @@ func (h *House) start(key decide.ClientKey, attempt int) error {
 		Volumes:   []agent.VolumeConfig{{Name: "data", Path: h.folder}},
 		Benchmark: "benchmark", BenchmarkUID: "benchmark-1", DatasetHash: "hash", OrphanTimeout: h.orphanTimeout,
 		KeepData: true, // An agent that is killed removes nothing.
-	}, clock, fio, machine)
+	}, clock, fio, machine, machine.dial)
 	server, err := served.NewServer()
 	if err != nil {
 		return err
@@ -193,7 +193,7 @@ func (m *Member) stay() {
 	orphaned := make(chan struct{})
 	go func() {
 		if m.agent.WatchOrphaned(ctx) == nil {
-			m.said = m.agent.Abandon("nobody has spoken to it")
+			m.said = m.agent.Abandon("no contact with its conductor")
 		}
 		close(orphaned)
 	}()

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/storagebench/storagebench/internal/agent"
+	"github.com/storagebench/storagebench/internal/agent/tool"
 	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/process"
@@ -54,14 +55,14 @@ type Process struct {
 	// counted is what it did before its present flow, with all of its children that have ended.
 	counted process.IO
 	flow    *flow
-	exit    *agent.Exit
+	exit    *tool.Exit
 	waited  bool
 	// term is closed by SIGTERM, exited at its end.
 	term, exited chan struct{}
 	terminate    func()
 }
 
-var _ agent.Program = (*Process)(nil)
+var _ tool.Program = (*Process)(nil)
 
 // add makes a process; it has no parent if the agent starts it.
 func (m *Machine) add(name string, parent *Process) (*Process, error) {
@@ -135,7 +136,7 @@ func (p *Process) end(status syscall.WaitStatus) {
 		p.flow.stop()
 	}
 	p.settle()
-	p.exit = &agent.Exit{Status: status, Busy: 10 * time.Millisecond}
+	p.exit = &tool.Exit{Status: status, Busy: 10 * time.Millisecond}
 	if p.parent != nil {
 		p.parent.counted = p.parent.counted.Add(p.counted)
 		p.waited = true
@@ -146,13 +147,13 @@ func (p *Process) end(status syscall.WaitStatus) {
 // exited is a status with an exit code.
 func exited(code int) syscall.WaitStatus { return syscall.WaitStatus(code << 8) }
 
-// PID implements agent.Program.
+// PID implements tool.Program.
 func (p *Process) PID() int { return p.pid }
 
-// Exited implements agent.Program.
+// Exited implements tool.Program.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// Terminate implements agent.Program.
+// Terminate implements tool.Program.
 func (p *Process) Terminate(group bool) error {
 	p.terminate()
 	if group {
@@ -163,7 +164,7 @@ func (p *Process) Terminate(group bool) error {
 	return nil
 }
 
-// Kill implements agent.Program.
+// Kill implements tool.Program.
 func (p *Process) Kill() error {
 	for _, below := range p.machine.below(p) {
 		below.end(syscall.WaitStatus(syscall.SIGKILL))
@@ -172,8 +173,8 @@ func (p *Process) Kill() error {
 	return nil
 }
 
-// Wait implements agent.Program.
-func (p *Process) Wait() *agent.Exit {
+// Wait implements tool.Program.
+func (p *Process) Wait() *tool.Exit {
 	<-p.exited
 	p.machine.mu.Lock()
 	defer p.machine.mu.Unlock()
@@ -241,17 +242,6 @@ func (m *Machine) Descendants(pid int) ([]process.Process, error) {
 	return all, nil
 }
 
-// State implements agent.System.
-func (m *Machine) State(pid int) (process.Process, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	p, err := m.process(pid)
-	if err != nil {
-		return process.Process{}, err
-	}
-	return process.Process{PID: pid, Command: p.name, State: 'S'}, nil
-}
-
 // HasOpenBelow implements agent.System.
 func (m *Machine) HasOpenBelow(pid int, directory string) bool {
 	m.mu.Lock()
@@ -289,22 +279,32 @@ func (m *Machine) Find(name, _ string) (string, error) {
 }
 
 // Start implements agent.System.
-func (m *Machine) Start(command *exec.Cmd) (agent.Program, error) {
+func (m *Machine) Start(command *exec.Cmd) (tool.Program, error) {
 	name := filepath.Base(command.Path)
 	p, err := m.add(name, nil)
 	if err != nil {
 		return nil, err
 	}
 	run := m.daemon
-	if name == "mpirun" {
+	switch {
+	case slices.Contains(command.Args, "--version"), name == "ior", name == "mdtest":
+		run = printVersion
+	case name == "mpirun":
 		run = m.mpirun
 	}
 	m.house.all.Go(func() { p.end(exited(run(p, command))) })
 	return p, nil
 }
 
+// printVersion is a program that is started outside of a job, to ask for its version.
+func printVersion(_ *Process, command *exec.Cmd) int {
+	text := map[string]string{"mpirun": "mpirun (Open MPI) 4.1.4", "ior": "IOR-4.0.0", "mdtest": "mdtest-4.0.0"}
+	_, _ = fmt.Fprintln(command.Stdout, text[filepath.Base(command.Path)])
+	return 0
+}
+
 // Tend implements agent.System.
-func (m *Machine) Tend(command *exec.Cmd, _ *os.File) (agent.Program, io.WriteCloser, io.ReadCloser, error) {
+func (m *Machine) Tend(command *exec.Cmd, _ []*os.File) (tool.Program, io.WriteCloser, io.ReadCloser, error) {
 	p, err := m.add("agent", nil)
 	if err != nil {
 		return nil, nil, nil, err
@@ -322,16 +322,14 @@ func (m *Machine) Tend(command *exec.Cmd, _ *os.File) (agent.Program, io.WriteCl
 	return p, goWrite, newsRead, nil
 }
 
-// Dialer implements agent.System.
-func (m *Machine) Dialer() func(context.Context, string) (net.Conn, error) {
-	return func(ctx context.Context, address string) (net.Conn, error) {
-		m.mu.Lock()
-		dead := m.dead
-		m.mu.Unlock()
-		to := m.house.at(address)
-		if dead || to == nil {
-			return nil, fmt.Errorf("no way from %s to %s", m.key, address)
-		}
-		return to.connect(ctx, m)
+// dial connects to the agent of another machine.
+func (m *Machine) dial(ctx context.Context, address string) (net.Conn, error) {
+	m.mu.Lock()
+	dead := m.dead
+	m.mu.Unlock()
+	to := m.house.at(address)
+	if dead || to == nil {
+		return nil, fmt.Errorf("no way from %s to %s", m.key, address)
 	}
+	return to.connect(ctx, m)
 }

@@ -16,7 +16,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/storagebench/storagebench/internal/agent"
+	"github.com/storagebench/storagebench/internal/agent/mpi"
 )
 
 // launchFile names the variable with the path of the order of launchers.
@@ -167,7 +167,7 @@ func (m *Machine) mpirun(p *Process, command *exec.Cmd) int {
 	var all sync.WaitGroup
 	for _, host := range j.hosts[1:] {
 		all.Go(func() {
-			if agent.Launch(launchers, m, variable(command, launchFile), m.daemonCommand(host.name, id), j.output, j.errors) != 0 {
+			if mpi.Launch(launchers, m.dial, variable(command, launchFile), m.daemonCommand(host.name, id), j.output, j.errors) != 0 {
 				interrupt(errRankLost)
 			}
 		})

@@ -1,0 +1,67 @@
+// Package agenttest holds what the tests of the agent and of its tools share: recorded runs of fio, and a clock for
+// them.
+package agenttest
+
+import (
+	"bytes"
+	"os"
+	"regexp"
+	"strconv"
+	"sync/atomic"
+	"testing"
+)
+
+// Clock is a clock that shows what it is set to.
+type Clock struct{ monotonic, wall atomic.Int64 }
+
+// Monotonic implements tool.Clock.
+func (c *Clock) Monotonic() int64 { return c.monotonic.Load() }
+
+// Wall implements tool.Clock.
+func (c *Clock) Wall() int64 { return c.wall.Load() }
+
+// Set sets it to a time of day. The wall clock is ahead of that by the offset.
+func (c *Clock) Set(milliseconds, offset int64) {
+	const boot = 1795250000000
+	c.monotonic.Store((milliseconds - boot) * 1e6)
+	c.wall.Store((milliseconds + offset) * 1e6)
+}
+
+// Dump is one of fio's documents, with the messages before it, and its time of day.
+type Dump struct {
+	Text         []byte
+	Milliseconds int64
+}
+
+var stamp = regexp.MustCompile(`"timestamp_ms" : ([0-9]+)`)
+
+// Stamped returns the dump's text with another time in it.
+func (d Dump) Stamped(milliseconds int64) []byte {
+	return stamp.ReplaceAll(d.Text, []byte(`"timestamp_ms" : `+strconv.FormatInt(milliseconds, 10)))
+}
+
+// Dumps returns the dumps of a recorded run; see testdata/runs of package internal/engine/fio.
+func Dumps(t *testing.T, path string) []Dump {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	Must(t, err)
+	var all []Dump
+	for part := range bytes.SplitAfterSeq(text, []byte("\n}\n")) {
+		match := stamp.FindSubmatch(part)
+		if match == nil {
+			continue
+		}
+		at, err := strconv.ParseInt(string(match[1]), 10, 64)
+		Must(t, err)
+		all = append(all, Dump{part, at})
+	}
+	return all
+}
+
+// Must ends a test at an error.
+func Must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,92 @@
+// Package command runs users' programs for the agent. A process of ours, `agent tend`, waits for the start, starts the
+// program, and becomes the parent of everything that the program leaves, so that what all its processes read and write
+// is counted.
+package command
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/storagebench/storagebench/internal/agent/tool"
+	"github.com/storagebench/storagebench/internal/agent/volumes"
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/process"
+)
+
+// System is what users' programs need of a machine.
+type System interface {
+	tool.Processes
+	// Tend starts `agent tend`: the first byte written to start makes it start the user's program, and it reports
+	// to reports. The program inherits the locks.
+	Tend(command *exec.Cmd, locks []*os.File) (shim tool.Program, start io.WriteCloser, reports io.ReadCloser, err error)
+	// DeviceIO works like process.CgroupDeviceIO.
+	DeviceIO(device uint64) (process.DeviceIO, error)
+	// Sync makes a directory's file system write out its dirty pages.
+	Sync(directory string) error
+}
+
+// Tool runs users' programs.
+type Tool struct {
+	env     *tool.Environment
+	volumes *volumes.Set
+	system  System
+}
+
+var _ tool.Tool = (*Tool)(nil)
+
+// New returns the tool for users' programs on a machine.
+func New(env *tool.Environment, volumes *volumes.Set, system System) *Tool {
+	return &Tool{env: env, volumes: volumes, system: system}
+}
+
+// Describe implements tool.Tool. Only a step knows its program.
+func (t *Tool) Describe(context.Context) []*agentapi.Tool { return nil }
+
+// ThisMachine is the agent's own machine. It implements System.
+type ThisMachine struct{ tool.ThisMachine }
+
+var _ System = ThisMachine{}
+
+// Tend implements System.
+func (m ThisMachine) Tend(command *exec.Cmd, locks []*os.File) (tool.Program, io.WriteCloser, io.ReadCloser, error) {
+	goRead, goWrite, err := os.Pipe()
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("make a pipe to the command: %w", err)
+	}
+	reportsRead, reportsWrite, err := os.Pipe()
+	if err != nil {
+		_, _ = goRead.Close(), goWrite.Close()
+		return nil, nil, nil, fmt.Errorf("make a pipe to the command: %w", err)
+	}
+	command.ExtraFiles = append([]*os.File{goRead, reportsWrite}, locks...)
+	shim, err := m.Start(command)
+	_, _ = goRead.Close(), reportsWrite.Close()
+	if err != nil {
+		_, _ = goWrite.Close(), reportsRead.Close()
+		return nil, nil, nil, err
+	}
+	return shim, goWrite, reportsRead, nil
+}
+
+// DeviceIO implements System.
+func (ThisMachine) DeviceIO(device uint64) (process.DeviceIO, error) {
+	return process.CgroupDeviceIO(device)
+}
+
+// Sync implements System.
+func (ThisMachine) Sync(path string) error {
+	directory, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("write out what is in memory: %w", err)
+	}
+	defer func() { _ = directory.Close() }()
+	if err := unix.Syncfs(int(directory.Fd())); err != nil {
+		return fmt.Errorf("write out what is in memory: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,35 @@
+package command
+
+import (
+	"io/fs"
+	"slices"
+	"testing"
+	"testing/fstest"
+)
+
+// unreadable is a file system with one directory that cannot be listed.
+type unreadable struct {
+	fstest.MapFS
+	directory string
+}
+
+func (u unreadable) ReadDir(name string) ([]fs.DirEntry, error) {
+	if name == u.directory {
+		return nil, fs.ErrPermission
+	}
+	return u.MapFS.ReadDir(name)
+}
+
+// An unreadable directory hides no other file, and the walk stops on request.
+func TestEachFileBesideAnUnreadableDirectory(t *testing.T) {
+	t.Parallel()
+	root := unreadable{directory: "a", MapFS: fstest.MapFS{"a/1": {}, "b/1": {}, "c": {}, "d": {}}}
+	var seen []string
+	eachFile(root, func(path string) bool {
+		seen = append(seen, path)
+		return len(seen) < 2
+	})
+	if !slices.Equal(seen, []string{"b/1", "c"}) {
+		t.Errorf("saw %v", seen)
+	}
+}

@@ -1,0 +1,106 @@
+package command
+
+import (
+	"fmt"
+
+	"github.com/storagebench/storagebench/internal/agent/tool"
+	"github.com/storagebench/storagebench/internal/process"
+)
+
+// treeMeter counts the bytes that a program and all its descendants read and write. Its root is `agent tend`, which
+// becomes the parent of all orphans among them and waits for those. When a parent waits for a child, the kernel
+// adds the child's counters to the parent's, and the root reports its own counters when it exits. So the sum over
+// the root and all living descendants is the total.
+//
+// Tested on Linux 6.18 with children that live for milliseconds, grandchildren, orphans whose parent has ended, and
+// threads. The counters of a child whose parent ignores SIGCHLD are lost: no process waits for it, and the kernel
+// discards them. What was seen of such a child while it lived still counts, and blind reports it.
+type treeMeter struct {
+	system      tool.Processes
+	root        int
+	base, total process.IO
+	// ended holds the root's final counters; over is true once they are known.
+	ended process.IO
+	over  bool
+}
+
+// begin takes the root's current counters as zero.
+func (m *treeMeter) begin() error {
+	base, err := m.system.ReadIO(m.root)
+	if err != nil {
+		return fmt.Errorf("read what the program does: %w", err)
+	}
+	m.base, m.total = base, base
+	return nil
+}
+
+// look returns the bytes read and written since begin. It never decreases.
+func (m *treeMeter) look() process.IO {
+	// Read the root first, and parents before their children: a process that is reaped in between is then missing
+	// until the next reading, but never counted twice.
+	sum, err := m.system.ReadIO(m.root)
+	if err != nil {
+		return m.total.Since(m.base)
+	}
+	below, err := m.system.Descendants(m.root)
+	if err != nil {
+		return m.total.Since(m.base)
+	}
+	for _, one := range below {
+		if counters, err := m.system.ReadIO(one.PID); err == nil {
+			sum = sum.Add(counters)
+		}
+	}
+	m.total = m.total.Max(sum)
+	return m.total.Since(m.base)
+}
+
+// end records the final counters: reported if the root has reported them, else the counters read from the root, which
+// has exited but was not reaped yet. They are complete except for children that no process waited for. If neither
+// is available (the root was killed, and the kernel lets only the root user read the counters of an exited
+// process), end returns an error, and I/O since the last reading is missing.
+func (m *treeMeter) end(reported *process.IO) (process.IO, error) {
+	if reported == nil {
+		ended, err := m.system.ReadIO(m.root)
+		if err != nil {
+			return m.total.Since(m.base), fmt.Errorf("I/O after the last reading, up to a second before the end, is "+
+				"unknown: %w", err)
+		}
+		reported = &ended
+	}
+	m.ended, m.over = *reported, true
+	m.total = m.total.Max(*reported)
+	return m.total.Since(m.base), nil
+}
+
+// blindShare is the share of all observed bytes that may be missing from the final counters before blind reports
+// it: a reading may include I/O that is cancelled later, or miss some.
+const blindShare = 0.01
+
+// blind returns how many bytes were observed of processes that were never waited for, or 0. This is a lower bound.
+func (m *treeMeter) blind() uint64 {
+	if !m.over {
+		return 0
+	}
+	missing := m.total.Since(m.ended)
+	bytes := missing.ReadBytes + missing.WriteBytes
+	if float64(bytes) <= blindShare*float64(m.total.ReadBytes+m.total.WriteBytes) {
+		return 0
+	}
+	return bytes
+}
+
+// stuck reports whether one of the processes is in uninterruptible sleep (state D), for example in an I/O that does
+// not complete.
+func (m *treeMeter) stuck() bool {
+	below, err := m.system.Descendants(m.root)
+	if err != nil {
+		return false
+	}
+	for _, one := range below {
+		if one.State == 'D' {
+			return true
+		}
+	}
+	return false
+}

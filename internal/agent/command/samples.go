@@ -1,0 +1,41 @@
+package command
+
+import (
+	"slices"
+
+	"github.com/storagebench/storagebench/internal/agent/tool"
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/process"
+)
+
+// samples turns the system-call counters of a program into samples. The samples are contiguous from the
+// program's start to its end, including times without I/O, because pauses are part of its run time.
+type samples struct {
+	write func(*agentapi.Sample)
+	at    int64
+	load  process.IO
+}
+
+func (s *samples) begin(at int64) { s.at = at }
+
+// add closes the open sample with a reading of the counters.
+func (s *samples) add(at int64, load process.IO) {
+	if at <= s.at {
+		return // counted in the next sample
+	}
+	s.write(&agentapi.Sample{StartNanoseconds: s.at, EndNanoseconds: at, Counts: operationCounts(load.Since(s.load))})
+	s.at, s.load = at, load
+}
+
+// end writes the last sample, which includes the time in which dirty pages were written out.
+func (s *samples) end(at int64, load process.IO) {
+	if at > s.at {
+		s.add(at, load)
+	}
+}
+
+func operationCounts(moved process.IO) []*agentapi.OperationCount {
+	return slices.DeleteFunc(tool.OperationCounts(moved), func(count *agentapi.OperationCount) bool {
+		return count.GetBytes() == 0 && count.GetOperations() == 0
+	})
+}

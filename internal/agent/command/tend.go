@@ -1,0 +1,160 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/process"
+)
+
+// File descriptors of `agent tend`, in addition to the standard three.
+const (
+	// tendGo receives the start signal: one byte starts the program; end of file cancels it.
+	tendGo = 3
+	// tendReport carries the reports, each beginning with one of the words below.
+	tendReport = 4
+)
+
+// Words with which the reports of `agent tend` begin. Each report is one line.
+const (
+	tendFailed  = "failed"
+	tendEnded   = "ended"
+	tendLeft    = "left"
+	tendCounted = "counted"
+)
+
+const (
+	// tendFailure is the exit code if the program cannot be started, as in shells.
+	tendFailure = 127
+	// tendTimeout bounds the killing of processes that a program left running.
+	tendTimeout = 5 * time.Second
+	// maxLeftNamed is how many leftover processes a report names.
+	maxLeftNamed = 5
+)
+
+// Tend implements `agent tend PATH ARGV0 ARGUMENTS...`: it runs a user's program and becomes the parent of every
+// orphan that the program leaves. When a parent waits for a child, the kernel adds the child's I/O counters to the
+// parent's. So this process's counters finally contain the I/O of all descendants, however short-lived. Tend
+// returns the program's exit code.
+func Tend(arguments []string) int {
+	// The program has a parent-death signal: the kernel kills it when the thread that started it ends. Keep this
+	// thread, which ends last.
+	runtime.LockOSThread()
+	syscall.CloseOnExec(tendGo)
+	syscall.CloseOnExec(tendReport)
+	reports := os.NewFile(tendReport, "reports")
+	if len(arguments) < 2 || reports == nil {
+		fmt.Fprintln(os.Stderr, "error: only the agent starts tend; want a path and a command line")
+		return tendFailure
+	}
+	report := func(word, text string) {
+		// A write error means that the agent no longer reads; it is about to kill this process.
+		_, _ = fmt.Fprintln(reports, word+" "+strings.ReplaceAll(text, "\n", " "))
+	}
+	if err := process.SetSubreaper(); err != nil {
+		report(tendFailed, err.Error())
+		return tendFailure
+	}
+	// A signal to the whole process group is meant for the program. Catch it here instead of ignoring it: started
+	// programs inherit ignored signals.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	if !awaitStart(os.NewFile(tendGo, "go")) {
+		return 0
+	}
+	started, err := os.StartProcess(arguments[0], arguments[1:], &os.ProcAttr{ //nolint:gosec // To run what the user gave is what it is for.
+		Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}, Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
+	})
+	if err != nil {
+		report(tendFailed, err.Error())
+		return tendFailure
+	}
+	status, err := waitFor(started.Pid)
+	if err != nil {
+		report(tendFailed, err.Error())
+		return tendFailure
+	}
+	signalled := 0
+	if status.Signaled() {
+		signalled = int(status.Signal())
+	}
+	report(tendEnded, fmt.Sprintf("%d %d", max(status.ExitStatus(), 0), signalled))
+	if left := endLeft(); left != "" {
+		report(tendLeft, left)
+	}
+	// Report the counters now: some kernels let only root read them once this process has ended.
+	if counters, err := process.ReadIO(os.Getpid()); err == nil {
+		if text, err := json.Marshal(counters); err == nil {
+			report(tendCounted, string(text))
+		}
+	}
+	if signalled != 0 {
+		return 128 + signalled
+	}
+	return status.ExitStatus()
+}
+
+// awaitStart waits for the start signal, and reports whether it came.
+func awaitStart(from *os.File) bool {
+	if from == nil {
+		return false
+	}
+	defer func() { _ = from.Close() }()
+	count, _ := from.Read(make([]byte, 1))
+	return count == 1
+}
+
+// waitFor reaps every child that exits, until the program itself has exited.
+func waitFor(pid int) (unix.WaitStatus, error) {
+	for {
+		var status unix.WaitStatus
+		ended, err := unix.Wait4(-1, &status, 0, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return 0, fmt.Errorf("wait for the program: %w", err)
+		case ended == pid && (status.Exited() || status.Signaled()):
+			return status, nil
+		}
+	}
+}
+
+// endLeft reaps exited processes, kills running ones, and returns the names of those it killed.
+func endLeft() string {
+	for {
+		ended, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
+		if errors.Is(err, unix.EINTR) || ended > 0 {
+			continue
+		}
+		if err != nil {
+			return "" // nothing is left
+		}
+		break
+	}
+	below, err := process.Descendants(os.Getpid())
+	if err != nil {
+		return "it could not be seen what it left: " + err.Error()
+	}
+	var names []string
+	for _, one := range below {
+		names = append(names, one.Command)
+	}
+	text := measure.FormatList(names, maxLeftNamed)
+	ctx, cancel := context.WithTimeout(context.Background(), tendTimeout)
+	defer cancel()
+	if err := process.KillDescendants(ctx, os.Getpid()); err != nil {
+		text += "; " + err.Error()
+	}
+	return text
+}

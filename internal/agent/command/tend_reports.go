@@ -1,0 +1,56 @@
+package command
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"syscall"
+
+	"github.com/storagebench/storagebench/internal/agent/tool"
+	"github.com/storagebench/storagebench/internal/engine/command"
+	"github.com/storagebench/storagebench/internal/process"
+)
+
+// tendReports holds what `agent tend` has reported about a program.
+type tendReports struct {
+	// failed is why the program could not be started.
+	failed string
+	// exit is how the program ended, endedAt when that was reported; 0 without a report.
+	exit    command.Exit
+	endedAt int64
+	// left names the processes that the program left running and that were killed.
+	left string
+	// counted is what the program and its descendants read and wrote; nil if not reported.
+	counted *process.IO
+}
+
+// maxReportBytes exceeds the size of all reports together, because process names are short.
+const maxReportBytes = 4 << 10
+
+// follow reads the reports to their end.
+func (t *tendReports) follow(from io.Reader, clock tool.Clock) {
+	lines := bufio.NewScanner(io.LimitReader(from, maxReportBytes))
+	for lines.Scan() {
+		word, text, _ := strings.Cut(lines.Text(), " ")
+		switch word {
+		case tendFailed:
+			t.failed = text
+		case tendLeft:
+			t.left = text
+		case tendCounted:
+			var counters process.IO
+			if err := json.Unmarshal([]byte(text), &counters); err == nil {
+				t.counted = &counters
+			}
+		case tendEnded:
+			var code, signal int
+			if _, err := fmt.Sscanf(text, "%d %d", &code, &signal); err == nil {
+				t.exit, t.endedAt = command.Exit{Code: code, Signal: syscall.Signal(signal)}, clock.Monotonic()
+			}
+		}
+	}
+	// The program cannot write to this pipe. Drain any further output anyway, so that no writer blocks.
+	_, _ = io.Copy(io.Discard, from)
+}

@@ -1,0 +1,86 @@
+package fio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/pierrec/lz4/v4"
+
+	"github.com/storagebench/storagebench/internal/agent/tool"
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/dataset"
+	"github.com/storagebench/storagebench/internal/engine/fio"
+)
+
+// likeTime bounds the time for sampling the user's own data.
+const likeTime = 30 * time.Second
+
+// knownLike caches the samples of user data whose compressibility the load imitates (compressLike), by volume and
+// path. Each sample is taken once, so that all phases of a run write equally compressible data even if those files
+// change meanwhile.
+type knownLike struct {
+	mu    sync.Mutex
+	found map[string]*agentapi.DataSample
+}
+
+// findLike measures how well the user data named by compressLike compresses; nil if the step names none.
+func (t *Tool) findLike(step *tool.Step) (*agentapi.DataSample, error) {
+	name := step.Request.GetFio().GetCompressLike()
+	if name == "" {
+		return nil, nil
+	}
+	volume, err := t.volumes.Named(step.Request.GetVolume())
+	if err != nil {
+		return nil, tool.Refuse(tool.ReasonVolume, err)
+	}
+	known := &t.like
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	key := volume.Name + "/" + name
+	if known.found[key] == nil {
+		sample, err := sampleOf(volume.Place().String(), name)
+		if errors.Is(err, dataset.ErrMissing) {
+			return nil, tool.Refuse(tool.ReasonMissing, fmt.Errorf("compressLike: %w: give a file or a folder with "+
+				"your own data, from the target's path on", err))
+		}
+		if err != nil {
+			return nil, tool.Refuse(tool.ReasonVolume, fmt.Errorf("compressLike: %w", err))
+		}
+		if known.found == nil {
+			known.found = map[string]*agentapi.DataSample{}
+		}
+		known.found[key] = sample
+	}
+	return known.found[key], nil
+}
+
+// sampleOf compresses records of the data with lz4, each record separately, as file systems do. A record that would
+// grow counts with its uncompressed size.
+func sampleOf(root, name string) (*agentapi.DataSample, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), likeTime)
+	defer cancel()
+	var compressor lz4.Compressor
+	target := make([]byte, lz4.CompressBlockBound(dataset.SampleRecordBytes))
+	var bytes, stored uint64
+	files, err := dataset.Sample(ctx, root, name, func(record []byte) {
+		bytes += uint64(len(record))
+		length, err := compressor.CompressBlock(record, target)
+		if err != nil || length == 0 || length > len(record) {
+			length = len(record)
+		}
+		stored += uint64(length) // #nosec G115 -- not negative
+	})
+	if err != nil {
+		return nil, err
+	}
+	if bytes == 0 {
+		return nil, fmt.Errorf("look at %s: nothing could be read of it", name)
+	}
+	ratio := float64(bytes) / float64(stored)
+	return &agentapi.DataSample{
+		Files: uint64(files),                                                                          // #nosec G115 -- not negative
+		Bytes: bytes, RatioMilli: int64(ratio*1000 + 0.5), Percent: int32(fio.PercentFor(ratio))}, nil // #nosec G115 -- at most 98
+}

@@ -1,0 +1,162 @@
+package fio
+
+import (
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/agent/tool"
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/engine/fio"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// minute is the longest time that one latency record covers, and firstRecord the time of a step's first record, so
+// that latencies of a short step are visible while it runs. Each following record covers as much time as all
+// records before it, up to a minute.
+const (
+	minute      = time.Minute
+	firstRecord = 5 * time.Second
+	// roomForEarly is the log size in bytes up to which shorter records are written: the log of a run of a thousand
+	// steps has room for only one record per step.
+	roomForEarly = 3 << 20
+)
+
+// feed reads fio's output as it arrives and writes samples to the log.
+type feed struct {
+	step    *tool.Step
+	stream  fio.Stream
+	sampler *fio.Sampler
+	wall    evenWall
+	// documents counts the documents read so far.
+	documents atomic.Int64
+
+	histograms  [measure.NumOperations]measure.Histogram
+	minuteStart int64
+	// measured is the start of the first latency record.
+	measured int64
+	ioEnd    int64
+	problems []string
+}
+
+func newFeed(step *tool.Step) *feed {
+	load := step.Request.GetFio()
+	wall := newEvenWall(step.Clock)
+	return &feed{step: step, wall: wall, sampler: fio.NewSampler(fio.SamplerOptions{
+		WarmUp:      time.Duration(load.GetWarmUpNanoseconds()),
+		Duration:    time.Duration(load.GetDurationNanoseconds()),
+		Jobs:        int(load.GetJobs()),
+		ToClock:     wall.monotonic,
+		Outstanding: load.GetMaxOutstanding(),
+	})}
+}
+
+// stopped tells the sampler that the load is being stopped early.
+func (f *feed) stopped() { f.sampler.Stopped(f.step.Clock.Monotonic() + f.wall.offset) }
+
+// read reads fio's output to its end.
+func (f *feed) read(output io.Reader) {
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := output.Read(buffer)
+		_, _ = f.stream.Write(buffer[:n])
+		for _, document := range f.stream.Documents() {
+			f.documents.Add(1)
+			if document.TimestampMilliseconds != 0 {
+				document.TimestampMilliseconds = f.wall.milliseconds(document.TimestampMilliseconds)
+			}
+			deltas, err := f.sampler.Add(document)
+			if err != nil {
+				f.problem(err.Error())
+			}
+			f.log(deltas)
+		}
+		if err != nil {
+			break
+		}
+	}
+	f.log(f.sampler.Close())
+	f.flush()
+}
+
+// problem keeps the first three problems with the samples, for the result.
+func (f *feed) problem(message string) {
+	if len(f.problems) < 3 {
+		f.problems = append(f.problems, message)
+	}
+}
+
+func (f *feed) log(deltas []fio.Delta) {
+	for _, delta := range deltas {
+		sample := &agentapi.Sample{
+			StartNanoseconds: delta.Sample.StartNanoseconds,
+			EndNanoseconds:   delta.Sample.EndNanoseconds,
+			WarmUp:           delta.Sample.WarmUp,
+		}
+		for operation, counter := range delta.Sample.Counters {
+			if counter != (measure.Counter{}) {
+				sample.Counts = append(sample.Counts, &agentapi.OperationCount{
+					Operation: uint32(operation), Bytes: counter.Bytes, Operations: counter.Operations,
+					MeanLatencyMicroseconds: (delta.Histograms[operation].MeanNanoseconds() + 999) / 1000})
+			}
+		}
+		f.step.Sample(sample)
+		if delta.Sample.WarmUp {
+			continue
+		}
+		f.ioEnd = delta.Sample.EndNanoseconds
+		f.collect(delta)
+	}
+}
+
+// collect adds a delta's latencies to the open record.
+func (f *feed) collect(delta fio.Delta) {
+	if f.minuteStart == 0 {
+		f.minuteStart = delta.Sample.StartNanoseconds
+		f.measured = f.minuteStart
+	}
+	for operation := range delta.Histograms {
+		f.histograms[operation].Merge(&delta.Histograms[operation])
+	}
+	wanted := minute
+	if f.step.LogBytes() < roomForEarly {
+		wanted = recordLength(time.Duration(f.minuteStart - f.measured))
+	}
+	if time.Duration(delta.Sample.EndNanoseconds-f.minuteStart) >= wanted {
+		f.flush()
+	}
+}
+
+// recordLength returns how much time the latency record that begins at elapsed covers. Records end at whole minutes
+// of the step, to within one sample.
+func recordLength(elapsed time.Duration) time.Duration {
+	const aSample = time.Second
+	left := minute - elapsed%minute
+	if left <= aSample {
+		left += minute
+	}
+	// Samples may end slightly early. Waiting for the next sample would make the record a second longer.
+	return min(left, max(firstRecord, elapsed)) - aSample/4
+}
+
+// flush writes the open latency record and begins the next.
+func (f *feed) flush() {
+	record := &agentapi.LatencyMinute{StartNanoseconds: f.minuteStart, EndNanoseconds: f.ioEnd}
+	for operation := range f.histograms {
+		if f.histograms[operation].Count() == 0 {
+			continue
+		}
+		encoded, err := f.histograms[operation].MarshalBinary()
+		if err != nil {
+			f.problem(err.Error())
+			continue
+		}
+		record.Histograms = append(record.Histograms, &agentapi.OperationHistogram{
+			Operation: uint32(operation), Histogram: encoded})
+	}
+	if len(record.GetHistograms()) > 0 {
+		f.step.Write(&agentapi.Record{Entry: &agentapi.Record_LatencyMinute{LatencyMinute: record}})
+	}
+	f.histograms = [measure.NumOperations]measure.Histogram{}
+	f.minuteStart = f.ioEnd
+}

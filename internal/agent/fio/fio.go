@@ -1,0 +1,201 @@
+// Package fio runs fio for the agent: a process is spawned in advance, gets its job at the start instant, is sampled by
+// its status dumps and watched by its workers' CPU time, and is stopped by one SIGINT.
+package fio
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/storagebench/storagebench/internal/agent/tool"
+	"github.com/storagebench/storagebench/internal/agent/volumes"
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/measure"
+)
+
+// Tool runs fio.
+type Tool struct {
+	env     *tool.Environment
+	volumes *volumes.Set
+	known   knownFio
+	spare   spareFio
+	like    knownLike
+}
+
+var _ tool.Tool = (*Tool)(nil)
+
+// New returns fio on this machine.
+func New(env *tool.Environment, volumes *volumes.Set) *Tool { return &Tool{env: env, volumes: volumes} }
+
+// Describe implements tool.Tool.
+func (t *Tool) Describe(ctx context.Context) []*agentapi.Tool {
+	return []*agentapi.Tool{t.describe(ctx)}
+}
+
+// Close ends the fio that waits for the next step, and prevents further ones.
+func (t *Tool) Close() error {
+	t.spare.close()
+	return nil
+}
+
+// EndSpare ends the fio that waits for the next step, and with it its hold on the directory.
+func (t *Tool) EndSpare() { t.spare.end() }
+
+// SparePID returns the PID of the fio that waits for the next step; 0 if there is none.
+func (t *Tool) SparePID() int {
+	t.spare.mu.Lock()
+	defer t.spare.mu.Unlock()
+	if t.spare.waiting == nil {
+		return 0
+	}
+	return t.spare.waiting.handle.PID()
+}
+
+// files are the files of a step: a directory on one volume, or several volumes or raw devices.
+type files interface {
+	Path() string
+	Locks() []*os.File
+	CheckProcess(pid int) error
+	Layout() (reusable bool, err error)
+	Inspect(ended *agentapi.Ended, wrote volumes.Witness, hung bool)
+	Close()
+}
+
+// Load implements tool.Tool. It returns a fio that waits for its job on its standard input, in the client's own
+// directory, so that the job contains no paths; or, if the step finds its data already written, a load without a
+// process.
+func (t *Tool) Load(step *tool.Step) (tool.Load, error) {
+	like, err := t.findLike(step)
+	if err != nil {
+		return nil, err
+	}
+	use := volumes.Use{Direct: step.Request.GetFio().GetDirect()}
+	if like != nil {
+		use.ContentSuffix = fmt.Sprintf("-like-%d", like.GetPercent())
+	}
+	files, single, err := t.open(step, use)
+	if err != nil {
+		return nil, err
+	}
+	load, err := t.ready(step, files, single, like)
+	if err != nil {
+		files.Close()
+		return nil, err
+	}
+	return load, nil
+}
+
+// open opens the files of a step. single is set if they are one directory.
+func (t *Tool) open(step *tool.Step, use volumes.Use) (all files, single *volumes.Files, err error) {
+	if t.volumes.IsSpread(step.Request) {
+		all, err = t.volumes.OpenSpread(step, use)
+		return all, nil, err
+	}
+	single, err = t.volumes.Open(step, use)
+	return single, single, err
+}
+
+// ready returns the load of a step, which then owns the files. A spare fio is used only in a single directory, because
+// the next step may work on other volumes.
+func (t *Tool) ready(step *tool.Step, files files, single *volumes.Files, like *agentapi.DataSample) (tool.Load, error) {
+	reusable, err := files.Layout()
+	if err != nil {
+		return nil, err
+	}
+	next := func() {}
+	how, err := t.howToSpawn(step, files)
+	if err == nil && single != nil {
+		next = func() { go t.spare.keep(how) }
+	}
+	if reusable {
+		// This step needs no fio. An error is reported by the next step that needs one.
+		files.Close()
+		return &reused{step: step, version: t.known.version(), loadEnded: next}, nil
+	}
+	if err != nil {
+		return nil, tool.Refuse(tool.ReasonTool, err)
+	}
+	waiting, err := t.fioFor(how, files, single)
+	if err != nil {
+		return nil, err
+	}
+	r := follow(step, waiting)
+	r.files, r.like, r.loadEnded = files, like, next
+	return r, nil
+}
+
+// fioFor returns the spare fio if suitable, else a new one.
+func (t *Tool) fioFor(how spawning, files files, single *volumes.Files) (*waitingFio, error) {
+	if single != nil {
+		if spare := t.spare.take(how, single); spare != nil {
+			return spare, nil
+		}
+	}
+	waiting, err := how.spawn()
+	if err != nil {
+		return nil, tool.Refuse(tool.ReasonTool, err)
+	}
+	if err := files.CheckProcess(waiting.handle.PID()); err != nil {
+		waiting.discard()
+		return nil, err
+	}
+	return waiting, nil
+}
+
+// reused is the load of a prepare phase whose data exists. It completes at its start instant.
+type reused struct {
+	step    *tool.Step
+	version string
+	// loadEnded spawns the next step's fio in the background.
+	loadEnded func()
+}
+
+// Discard implements tool.Load.
+func (r *reused) Discard() { r.loadEnded() }
+
+// Run implements tool.Load.
+func (r *reused) Run(int64) *agentapi.Ended {
+	defer r.loadEnded()
+	now := r.step.Clock.Monotonic()
+	var meter tool.CPUMeter
+	meter.Begin(r.step.Clock)
+	r.step.Write(&agentapi.Record{Entry: &agentapi.Record_Started{Started: &agentapi.Started{ReleasedNanoseconds: now}}})
+	ended := &agentapi.Ended{
+		Outcome:            agentapi.Outcome_OUTCOME_COMPLETE,
+		IoStartNanoseconds: now,
+		IoEndNanoseconds:   now,
+		ToolVersion:        r.version,
+		Cpu:                meter.End(r.step.Clock, nil),
+	}
+	files := r.step.Request.GetDataset().GetWrites()
+	tool.Warn(ended, volumes.NoticeReused, "%d bytes in %d files exist already, complete and with this content, and "+
+		"were not written again",
+		bytesOf(files), len(files))
+	return ended
+}
+
+func bytesOf(files []*agentapi.DataFile) uint64 {
+	var bytes uint64
+	for _, file := range files {
+		bytes += file.GetBytes()
+	}
+	return bytes
+}
+
+// wrote compares fio's own count of completed writes with the layout.
+func wrote(step *tool.Step, ended *agentapi.Ended) volumes.Witness {
+	expected := step.Request.GetFio().GetWrittenBytes()
+	if expected == 0 {
+		expected = bytesOf(step.Request.GetDataset().GetWrites())
+	}
+	var written uint64
+	for _, operation := range ended.GetOperations() {
+		if operation.GetOperation() == uint32(measure.Write) {
+			written += operation.GetBytes()
+		}
+	}
+	if written < expected {
+		return volumes.WroteLess
+	}
+	return volumes.WroteAll
+}

@@ -1,0 +1,217 @@
+package fio
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/agent/tool"
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/process"
+)
+
+const (
+	// earlyStop is the time after its release within which a stopped fio has no results worth waiting for, and
+	// earlyPatience is how long to wait for such a fio anyway. A fio that receives SIGINT while it starts may
+	// deadlock in its signal handler (seen with 3.33).
+	earlyStop     = 2 * time.Second
+	earlyPatience = 3 * time.Second
+	// jobKilled is part of fio's message about a job that a signal has killed.
+	jobKilled = ", got signal="
+	// jobStart exceeds the time from reading the job to fio's first I/O; fio sleeps for 100 ms of that.
+	jobStart = 250 * time.Millisecond
+)
+
+// supervision is the state of a running fio as its watchdog sees it.
+//
+// A fio that prints no status dump is not necessarily dead: a dump waits for each job that is inside an I/O. So the
+// watchdog checks the CPU time of fio's workers: a worker that has not run since the last check has completed no
+// I/O.
+type supervision struct {
+	run      *run
+	begun    int64
+	progress process.Progress
+
+	// ending is why fio was asked to stop; empty while it may run.
+	ending   string
+	endingAt int64
+	// early is true if fio was asked to stop so early that killing it lost no results.
+	early bool
+	// overdue is true if fio was asked to stop because of its deadline.
+	overdue bool
+	// broken is true if one of fio's jobs was killed. fio reports that itself, but then waits for that job forever,
+	// while the other jobs stay in its statistics (seen with 3.33).
+	broken bool
+	// hung is why fio was killed.
+	hung string
+	// gone fires when killed processes should have exited; remains is true if they have not.
+	gone    <-chan time.Time
+	remains bool
+
+	stalling bool
+	notices  int
+}
+
+// supervise stops or kills fio when necessary; a deadline of 0 means that fio exited before its start. It returns when
+// fio's output has ended, or when fio survives being killed.
+func (r *run) supervise(deadlineAt int64) *supervision {
+	watch := &supervision{run: r, begun: r.step.Clock.Monotonic()}
+	ticker := time.NewTicker(r.step.Timeouts.Look)
+	defer ticker.Stop()
+	deadline := time.NewTimer(time.Duration(deadlineAt - r.step.Clock.Monotonic()))
+	defer deadline.Stop()
+	loadEnd := r.plannedLoadEnd()
+	stopped, abandoned, exited := r.step.Stopped.Done(), r.step.Abandoned, r.exited
+	if deadlineAt == 0 { // Only the output is left to read.
+		deadline.Stop()
+	}
+	for {
+		select {
+		case <-r.output:
+			return watch
+		case <-exited:
+			// Jobs that outlive their parent have no process to report to; some wait for it forever.
+			exited = nil
+			watch.clear()
+		case <-stopped:
+			stopped = nil
+			watch.end(context.Cause(r.step.Stopped).Error())
+			r.loadEnded()
+		case <-loadEnd:
+			r.loadEnded()
+		case <-deadline.C:
+			watch.overdue = watch.ending == ""
+			watch.end("the step's deadline passed")
+		case <-abandoned:
+			abandoned = nil
+			watch.kill("the agent had to exit")
+		case <-watch.gone:
+			watch.giveUp()
+			return watch
+		case <-ticker.C:
+			watch.look()
+		}
+	}
+}
+
+// plannedLoadEnd returns a channel that fires when a fio that is released now should have issued its last I/O; nil
+// for a step of fixed work.
+func (r *run) plannedLoadEnd() <-chan time.Time {
+	load := r.step.Request.GetFio()
+	if load.GetDurationNanoseconds() == 0 {
+		return nil
+	}
+	return time.After(jobStart + time.Duration(load.GetWarmUpNanoseconds()+load.GetDurationNanoseconds()))
+}
+
+// giveUp ends the wait for fio, after allowing one more second to read an output that has ended.
+func (w *supervision) giveUp() {
+	select {
+	case <-w.run.output:
+	case <-time.After(time.Second):
+		w.remains = true
+	}
+}
+
+// end asks fio to stop and to print its results so far.
+func (w *supervision) end(reason string) {
+	if w.ending != "" {
+		// A second signal could make fio print into the middle of the result that it is printing.
+		return
+	}
+	w.ending = reason
+	w.endingAt = w.run.step.Clock.Monotonic()
+	w.run.feed.stopped()
+	// Signal only the main process: it stops its jobs through shared memory.
+	if err := syscall.Kill(w.run.handle.PID(), syscall.SIGINT); err != nil {
+		w.run.stderr.Note("stop fio: " + err.Error())
+	}
+}
+
+// look checks the workers and acts if they make no progress.
+func (w *supervision) look() {
+	now := time.Duration(w.run.step.Clock.Monotonic())
+	if w.endedEarly(now) {
+		w.early = true
+		w.clear()
+		return
+	}
+	if !w.broken && strings.Contains(w.run.stderr.String(), jobKilled) {
+		w.broken = true
+		w.clear()
+		return
+	}
+	if err := w.progress.Observe(w.run.handle.PID(), now); err != nil {
+		// fio is just exiting; its output gives the result.
+		return
+	}
+	timeouts := w.run.step.Timeouts
+	stalled := w.progress.Stalled(now, timeouts.Stalled)
+	if len(stalled) > 0 && !w.stalling && w.notices < tool.MaxStallNotices {
+		w.notices++
+		w.run.step.Notice(tool.NoticeStalled, "%d of fio's jobs have completed no I/O for %s",
+			len(stalled), timeouts.Stalled)
+	}
+	w.stalling = len(stalled) > 0
+	limit := w.stallTimeout()
+	if len(w.progress.Stalled(now, limit)) > 0 {
+		w.kill(fmt.Sprintf("no I/O completed on a job for %s", limit))
+	}
+	if w.ending == "" {
+		return
+	}
+	waited := now - time.Duration(w.endingAt)
+	switch {
+	case waited > timeouts.Stop && (len(w.progress.Stalled(now, timeouts.Stop)) > 0 || !w.progress.Any()):
+		w.kill(fmt.Sprintf("it was asked to stop (%s) but completed no I/O for %s", w.ending, timeouts.Stop))
+	case waited > max(limit, timeouts.Stop):
+		w.kill(fmt.Sprintf("it was asked to stop (%s) but continued for %s", w.ending, waited.Round(time.Second)))
+	}
+}
+
+// endedEarly reports whether fio was asked to stop before it had printed anything, but does not stop.
+func (w *supervision) endedEarly(now time.Duration) bool {
+	return w.ending != "" && !w.early && now-time.Duration(w.endingAt) > earlyPatience &&
+		time.Duration(w.endingAt-w.begun) < earlyStop && w.run.feed.documents.Load() == 0
+}
+
+func (w *supervision) stallTimeout() time.Duration {
+	if given := w.run.step.Request.GetStallTimeoutNanoseconds(); given > 0 {
+		return time.Duration(given)
+	}
+	return w.run.step.Timeouts.Hung
+}
+
+func (w *supervision) kill(reason string) {
+	if w.hung == "" {
+		w.hung = reason
+	}
+	w.clear()
+}
+
+// clear kills leftover processes of fio, and bounds the wait for their exit.
+func (w *supervision) clear() {
+	w.run.kill()
+	if w.gone == nil {
+		w.gone = w.run.gone()
+	}
+}
+
+// conclude supervises fio until it has exited, and returns its result.
+func (r *run) conclude(deadline int64) *agentapi.Ended {
+	watch := r.supervise(deadline)
+	state := r.reap(watch.remains)
+	if state == nil && watch.hung == "" {
+		watch.hung = "it did not end"
+	}
+	if watch.hung != "" && r.left != nil {
+		watch.hung += "; " + r.left.Error()
+	}
+	ended := r.feed.result(state, r.stderr.String(), watch)
+	ended.Cpu = r.cpu.End(r.step.Clock, tool.ExitOf(state))
+	r.files.Inspect(ended, wrote(r.step, ended), watch.hung != "")
+	r.loadEnded()
+	return ended
+}

@@ -1,0 +1,92 @@
+package fio
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+
+	"github.com/storagebench/storagebench/internal/agent/tool"
+	"github.com/storagebench/storagebench/internal/agentapi"
+)
+
+// knownFio caches the tool after it was found to work, so that a conductor that reconnects during a step does not
+// disturb the measurement.
+type knownFio struct {
+	mu   sync.Mutex
+	tool *agentapi.Tool
+	// file identifies the tool's executable.
+	file os.FileInfo
+}
+
+// version returns the cached version of the tool; empty if it was not read yet.
+func (k *knownFio) version() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.tool.GetVersion()
+}
+
+// describe finds fio and its version.
+func (t *Tool) describe(ctx context.Context) *agentapi.Tool {
+	t.known.mu.Lock()
+	defer t.known.mu.Unlock()
+	if t.known.tool != nil {
+		return t.known.tool
+	}
+	found := t.askFio(ctx)
+	t.known.file, _ = os.Stat(found.GetPath())
+	if found.GetProblem() == "" {
+		t.known.tool = found
+	}
+	return found
+}
+
+func (t *Tool) askFio(ctx context.Context) *agentapi.Tool {
+	found := &agentapi.Tool{Name: "fio"}
+	path, err := t.fioPath()
+	if err != nil {
+		found.Problem = "fio is not in this image or on this machine (" + err.Error() + "); install the package fio"
+		return found
+	}
+	found.Path = path
+	command := exec.Command(path, "--version")
+	command.Env = tool.BareEnvironment()
+	version, err := tool.Ask(ctx, command, tool.ThisMachine{}.Start)
+	if err != nil {
+		found.Problem = path + " --version failed: " + err.Error()
+		return found
+	}
+	found.Version = strings.ToValidUTF8(strings.TrimSpace(version), "?")
+	if !strings.HasPrefix(found.GetVersion(), "fio-") {
+		found.Problem = path + " is not fio: its version is " + found.GetVersion()
+	}
+	return found
+}
+
+func (t *Tool) fioPath() (string, error) {
+	name := t.env.Config.FioPath
+	if name == "" {
+		name = "fio"
+	}
+	return exec.LookPath(name)
+}
+
+// checkedFio returns the path of fio. It fails if the executable has changed after the agent reported its version.
+func (t *Tool) checkedFio() (string, error) {
+	path, err := t.fioPath()
+	if err != nil {
+		return "", fmt.Errorf("find fio: %w", err)
+	}
+	t.known.mu.Lock()
+	defer t.known.mu.Unlock()
+	if t.known.tool.GetPath() != path || t.known.file == nil {
+		return path, nil
+	}
+	if now, err := os.Stat(path); err != nil || !os.SameFile(now, t.known.file) {
+		return "", fmt.Errorf("%s has replaced the %s that this run began with; start a new run",
+			path, t.known.tool.GetVersion())
+	}
+	return path, nil
+}

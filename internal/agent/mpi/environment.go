@@ -1,0 +1,72 @@
+package mpi
+
+import (
+	"os"
+	"slices"
+	"strings"
+)
+
+// Environment variables that this program sets for the processes started by MPI.
+const (
+	// launchFile names the file with the input of `agent launch`; only mpirun and its launchers get it.
+	launchFile = "STORAGEBENCH_LAUNCH"
+	// rankDirectory is the path of the directory in which ranks work, and rankDevice its device and inode numbers.
+	rankDirectory = "STORAGEBENCH_DIRECTORY"
+	rankDevice    = "STORAGEBENCH_DIRECTORY_ID"
+)
+
+// handedDown are the variables of the agent's environment in which an image states where its MPI is installed.
+var handedDown = []string{"LD_LIBRARY_PATH", "OPAL_PREFIX", "PRTE_PREFIX", "PMIX_PREFIX"}
+
+// environment returns the environment of mpirun and its daemons. It is minimal and does not depend on the user.
+// A user without an entry in /etc/passwd has no home directory and no shell there: without a home PMIx crashes, and
+// without a shell Open MPI wraps its remote command for an unknown shell. MPI reads HOME and SHELL first. Without
+// ssh, MPI starts nothing, not even a single rank without mpirun, unless another launch agent is set.
+func (t *Tool) environment(scratch string, more ...string) []string {
+	all := []string{
+		"PATH=" + t.env.Path, "LC_ALL=C", "SHELL=/bin/bash", "HOME=" + scratch, "TMPDIR=" + scratch,
+		"OMPI_MCA_plm_rsh_agent=" + launchProgram(), "PRTE_MCA_plm_ssh_agent=" + launchProgram(),
+	}
+	for _, name := range handedDown {
+		if value := os.Getenv(name); value != "" {
+			all = append(all, name+"="+value)
+		}
+	}
+	return append(all, more...)
+}
+
+// launchProgram returns MPI's launch agent: this program. If MPI would misread this program's path, the job has
+// only one host. Such a job needs no launch agent, but MPI still requires an existing one.
+func launchProgram() string {
+	path, err := os.Executable()
+	if err == nil {
+		err = checkAgentPath(path)
+	}
+	if err != nil {
+		path = "/proc/self/exe"
+	}
+	return path + " launch"
+}
+
+// rankNames and rankPrefixes select the environment variables that a rank keeps.
+var (
+	rankNames = []string{"PATH", "LC_ALL", "HOME", "TMPDIR", "SHELL", "LD_LIBRARY_PATH", "STORAGEBENCH_PROCESS"}
+	// rankPrefixes are the prefixes of MPI's own variables.
+	rankPrefixes = []string{"OMPI_", "OPAL_", "ORTE_", "PRTE_", "PMIX_"}
+)
+
+// rankEnvironment filters a rank's environment. It makes MPI place the memory shared by the ranks of a host in the
+// ranks' scratch directory, because /dev/shm of a container is small.
+func rankEnvironment(environment []string) []string {
+	kept := slices.DeleteFunc(slices.Clone(environment), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return !slices.Contains(rankNames, name) &&
+			!slices.ContainsFunc(rankPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+	})
+	for _, entry := range environment {
+		if scratch, found := strings.CutPrefix(entry, "TMPDIR="); found {
+			kept = append(kept, "OMPI_MCA_btl_vader_backing_directory="+scratch, "OMPI_MCA_btl_sm_backing_directory="+scratch)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,104 @@
+package mpi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+
+	"github.com/storagebench/storagebench/internal/agent/tool"
+	"github.com/storagebench/storagebench/internal/identity"
+)
+
+// headSettings are the MPI parameters with the address of the process that controls a daemon.
+var headSettings = []string{"orte_hnp_uri", "prte_hnp_uri"}
+
+// checkCaller verifies by its certificate that the caller is the launcher (client 0) of this step.
+func (m *member) checkCaller(ctx context.Context) error {
+	caller, err := tool.CallerOf(ctx)
+	if err != nil {
+		return status.Error(codes.PermissionDenied, err.Error())
+	}
+	config := m.env.Config
+	launcher := identity.ClientOf(config.RunUID, config.Target, int(m.load.GetClients()[0].GetClient()))
+	if caller != launcher {
+		return status.Errorf(codes.PermissionDenied, "step %s is launched by %s, not by %s",
+			tool.StepName(m.step.Request.GetStep()), launcher, caller)
+	}
+	return nil
+}
+
+// checkLaunch refuses a daemon that is not part of this client's own MPI, or that another address than the caller's
+// would control. The caller decides which programs the daemon then runs.
+func (m *member) checkLaunch(ctx context.Context, command []string) error {
+	if err := m.checkCaller(ctx); err != nil {
+		return err
+	}
+	if version, err := parseVersion("mpirun (Open MPI) " + m.known.version("mpirun")); err == nil && command[0] != version.daemon() {
+		return status.Errorf(codes.PermissionDenied, "client 0 asks for %s, but the daemon of Open MPI %s is %s; use "+
+			"the same image for all clients",
+			command[0], version.text, version.daemon())
+	}
+	heads, err := headsOf(command)
+	if err != nil {
+		return status.Error(codes.PermissionDenied, err.Error())
+	}
+	from, ok := peer.FromContext(ctx)
+	if !ok {
+		return status.Error(codes.PermissionDenied, "the caller's address is unknown")
+	}
+	tcp, ok := from.Addr.(*net.TCPAddr)
+	if !ok || !leadsTo(heads, tcp.AddrPort().Addr()) {
+		return status.Errorf(codes.PermissionDenied, "%s asks for a daemon that %s would control; only its own "+
+			"address is accepted, so clients must reach each other without address translation", from.Addr, heads)
+	}
+	return nil
+}
+
+// headsOf returns the addresses of the processes that would control a daemon. Each of their URIs has a form such as
+// "25296896.0;tcp://10.0.0.1,10.1.0.1:54171;tcp6://[fd00::2]:43043".
+func headsOf(command []string) ([]netip.Addr, error) {
+	var heads []netip.Addr
+	for i := 1; i+1 < len(command); i++ {
+		if !slices.Contains(headSettings, command[i]) {
+			continue
+		}
+		for _, part := range strings.Split(command[i+1], ";")[1:] {
+			_, hosts, _ := strings.Cut(part, "://")
+			if end := strings.LastIndex(hosts, "]"); end >= 0 {
+				hosts = hosts[:end]
+			} else {
+				hosts, _, _ = strings.Cut(hosts, ":")
+			}
+			for _, host := range strings.Split(hosts, ",") {
+				head, err := netip.ParseAddr(strings.Trim(host, "[]"))
+				if err != nil {
+					return nil, fmt.Errorf("the daemon would be controlled from %q, want IP addresses",
+						clip(command[i+1]))
+				}
+				heads = append(heads, head.Unmap())
+			}
+		}
+	}
+	if len(heads) == 0 {
+		return nil, errors.New("the daemon's command line does not say who controls it; want one of " + strings.Join(headSettings, ", "))
+	}
+	return heads, nil
+}
+
+// leadsTo reports whether one of the addresses is the caller's. All loopback addresses count as equal, because a
+// machine has many. If MPI lists no address of the caller's family, there is nothing to compare.
+func leadsTo(heads []netip.Addr, caller netip.Addr) bool {
+	caller = caller.Unmap().WithZone("")
+	same := slices.DeleteFunc(slices.Clone(heads), func(head netip.Addr) bool { return head.Is4() != caller.Is4() })
+	return len(same) == 0 || slices.ContainsFunc(same, func(head netip.Addr) bool {
+		return head.WithZone("") == caller || head.IsLoopback() && caller.IsLoopback()
+	})
+}

@@ -1,0 +1,110 @@
+// Package mpi runs IOR and mdtest for the agent, as jobs of Open MPI over all clients of a target. Client 0's agent
+// runs mpirun, and the other agents start MPI's daemons for it; see docs/design/0006-mpi.md.
+//
+//	client 0: launcher               other clients: member
+//	   mpirun
+//	     `-- agent launch HOST ---------> Launch: checks the caller and the daemon's command line
+//	                                       `-- orted or prted
+//	                                             `-- agent rank -- ior ...
+//	   tellEnd ---------------------------> Release: the job has ended
+//
+// What this package takes for granted of Open MPI is listed in mpi_test.go of package agent, whose tests run real jobs.
+package mpi
+
+import (
+	"context"
+	"net"
+	"os/exec"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/storagebench/storagebench/internal/agent/tool"
+	"github.com/storagebench/storagebench/internal/agent/volumes"
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/process"
+)
+
+// LauncherClient is the client that starts MPI jobs.
+const LauncherClient = 0
+
+// System is what MPI jobs need of a machine.
+type System interface {
+	tool.Processes
+	// Start starts a program like process.Start.
+	Start(command *exec.Cmd) (tool.Program, error)
+	// HasOpenBelow works like process.HasOpenBelow.
+	HasOpenBelow(pid int, directory string) bool
+}
+
+// Dial connects to another agent.
+type Dial func(ctx context.Context, address string) (net.Conn, error)
+
+// Tool runs jobs of Open MPI.
+type Tool struct {
+	// Dial replaces gRPC's connections to other agents unless it is nil.
+	Dial Dial
+	// Settings are additional MPI parameters, by name and value; for tests only.
+	Settings [][2]string
+
+	env     *tool.Environment
+	volumes *volumes.Set
+	system  System
+	known   knownPrograms
+}
+
+var _ tool.Tool = (*Tool)(nil)
+
+// New returns the tool for MPI jobs on a machine.
+func New(env *tool.Environment, volumes *volumes.Set, system System) *Tool {
+	return &Tool{env: env, volumes: volumes, system: system}
+}
+
+// find returns the path of a program.
+func (t *Tool) find(name string) (string, error) { return t.system.Find(name, t.env.Path) }
+
+// Launch starts the daemon of a job on this client, for client 0. live returns the load of the live step if the request
+// names it.
+func (t *Tool) Launch(request *agentapi.LaunchRequest, stream grpc.ServerStreamingServer[agentapi.LaunchOutput],
+	live func() (tool.Load, error)) error {
+	if err := checkDaemon(request.GetCommand()); err != nil {
+		return status.Error(codes.PermissionDenied, err.Error())
+	}
+	load, err := live()
+	if err != nil {
+		return err
+	}
+	launched, ok := load.(*member)
+	if !ok {
+		return status.Errorf(codes.FailedPrecondition, "step %s is not part of an MPI job that client 0 starts",
+			tool.StepName(request.GetStep()))
+	}
+	if err := launched.checkLaunch(stream.Context(), request.GetCommand()); err != nil {
+		return err
+	}
+	return launched.launch(stream.Context(), request.GetCommand(), stream.Send)
+}
+
+// Release tells a load that its job has ended. It does not wait for the end of the step.
+func (t *Tool) Release(ctx context.Context, load tool.Load) error {
+	released, ok := load.(*member)
+	if !ok {
+		return nil // The step is not part of an MPI job.
+	}
+	if err := released.checkCaller(ctx); err != nil {
+		return err
+	}
+	released.release()
+	return nil
+}
+
+// ThisMachine is the agent's own machine. It implements System.
+type ThisMachine struct{ tool.ThisMachine }
+
+var _ System = ThisMachine{}
+
+// HasOpenBelow implements System.
+func (ThisMachine) HasOpenBelow(pid int, directory string) bool {
+	return process.HasOpenBelow(pid, directory)
+}

@@ -1,0 +1,24 @@
+package tool
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/peer"
+
+	"github.com/storagebench/storagebench/internal/identity"
+)
+
+// CallerOf returns who calls the agent, by the certificate of the connection.
+func CallerOf(ctx context.Context) (identity.Peer, error) {
+	connection, ok := peer.FromContext(ctx)
+	if !ok {
+		return identity.Peer{}, fmt.Errorf("the call has no connection: %w", identity.ErrWrongPeer)
+	}
+	info, ok := connection.AuthInfo.(credentials.TLSInfo)
+	if !ok {
+		return identity.Peer{}, fmt.Errorf("the caller came without TLS: %w", identity.ErrWrongPeer)
+	}
+	return identity.PeerRole(info.State)
+}

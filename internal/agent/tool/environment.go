@@ -1,0 +1,70 @@
+package tool
+
+import (
+	"time"
+
+	"github.com/storagebench/storagebench/internal/dataset"
+	"github.com/storagebench/storagebench/internal/identity"
+)
+
+// Environment is what all tools of an agent share.
+type Environment struct {
+	Config   Config
+	Clock    Clock
+	Timeouts Timeouts
+	// Path is the PATH in which programs are searched.
+	Path string
+}
+
+// Clock reads the clocks of this machine, in nanoseconds.
+type Clock interface {
+	// Monotonic returns the time of a clock that never jumps. Its zero point is arbitrary.
+	Monotonic() int64
+	// Wall returns the time since the Unix epoch. The tool's timestamps use this clock.
+	Wall() int64
+}
+
+// Config is everything that an agent needs before the first connection. It contains the agent's private key, so it is
+// passed in a file that only the agent can read.
+type Config struct {
+	RunUID  string `json:"runUID"`
+	RunName string `json:"runName"`
+	Target  string `json:"target"`
+	Client  int    `json:"client"`
+
+	// Listen is a host and port; port 0 selects a free port.
+	Listen   string          `json:"listen"`
+	Identity identity.Bundle `json:"identity"`
+
+	Volumes []VolumeConfig `json:"volumes"`
+	// BenchmarkUID and DatasetHash name our directory below each volume's path.
+	Benchmark    string `json:"benchmark"`
+	BenchmarkUID string `json:"benchmarkUID"`
+	DatasetHash  string `json:"datasetHash"`
+	// Installation is the operator that knows which benchmarks exist; see dataset.Owner.
+	Installation string `json:"installation,omitempty"`
+	// KeepData is true if the data stays after the run: it is marked as kept, and an agent that exits by itself
+	// does not remove it.
+	KeepData bool `json:"keepData"`
+
+	// FioPath is the program to run; empty means fio from PATH.
+	FioPath string `json:"fioPath,omitempty"`
+	// OrphanTimeout is how long the agent waits for its conductor after the last command or the live step's deadline,
+	// whichever is later.
+	OrphanTimeout time.Duration `json:"orphanTimeoutNanoseconds"`
+}
+
+// VolumeConfig is a directory that the target provides to the run.
+type VolumeConfig struct {
+	Name string `json:"name"`
+	// Path is where the volume is mounted; the agent checks that the mount matches Expect.
+	Path   string              `json:"path"`
+	Expect dataset.Expectation `json:"expect"`
+	// Folder is the folder in the volume in which the run works, relative to Path. The agent creates it if it is
+	// missing. Empty means Path itself.
+	Folder string `json:"folder,omitempty"`
+	// Device is true if the volume is a raw device whose file is Path; it has neither a mount nor a folder.
+	Device bool `json:"device,omitempty"`
+	// ReadOnly is true if the volume is mounted read-only, so that no directory can be created on it.
+	ReadOnly bool `json:"readOnly,omitempty"`
+}

@@ -1,0 +1,127 @@
+package tool
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/process"
+)
+
+// Processes finds programs and reads what processes do. A simulation has its own; see the System of each tool.
+type Processes interface {
+	// Find returns the path of a program, searched in a list of folders as in PATH.
+	Find(name, path string) (string, error)
+	// ReadIO and Descendants work like the functions of package process.
+	ReadIO(pid int) (process.IO, error)
+	Descendants(pid int) ([]process.Process, error)
+}
+
+// Program is a started process, with all its descendants.
+type Program interface {
+	PID() int
+	// Exited is closed when the process and all its descendants have exited.
+	Exited() <-chan struct{}
+	// Terminate sends SIGTERM to the process, or to its whole group.
+	Terminate(group bool) error
+	// Kill kills the process and all its descendants; its error names the survivors.
+	Kill() error
+	// Wait waits for the process to exit and for the end of its output. It may be called several times.
+	Wait() *Exit
+}
+
+// Exit describes how a process exited.
+type Exit struct {
+	Status syscall.WaitStatus
+	// Busy is the CPU time of the process and of all children that it waited for.
+	Busy time.Duration
+}
+
+// ExitOf returns nil for a process that was not waited for.
+func ExitOf(state *os.ProcessState) *Exit {
+	if state == nil {
+		return nil
+	}
+	status, _ := state.Sys().(syscall.WaitStatus)
+	return &Exit{Status: status, Busy: state.UserTime() + state.SystemTime()}
+}
+
+// Result returns the exit code, and the signal that killed the process if one did. A process that did not exit counts
+// as killed by SIGKILL.
+func (e *Exit) Result() (code int, signal syscall.Signal) {
+	if e == nil {
+		return -1, syscall.SIGKILL
+	}
+	if e.Status.Signaled() {
+		return -1, e.Status.Signal()
+	}
+	return e.Status.ExitStatus(), 0
+}
+
+// String formats the exit like os.ProcessState.
+func (e *Exit) String() string {
+	switch {
+	case e == nil:
+		return "not ended"
+	case e.Status.Signaled():
+		return "signal: " + e.Status.Signal().String()
+	}
+	return fmt.Sprintf("exit status %d", e.Status.ExitStatus())
+}
+
+// ThisMachine is the agent's own machine. It implements Processes.
+type ThisMachine struct{}
+
+var _ Processes = ThisMachine{}
+
+// Find implements Processes.
+func (ThisMachine) Find(name, path string) (string, error) {
+	for _, directory := range strings.Split(path, ":") {
+		if directory == "" {
+			continue
+		}
+		found := directory + "/" + name
+		if info, err := os.Stat(found); err == nil && !info.IsDir() && info.Mode()&0o111 != 0 {
+			return found, nil
+		}
+	}
+	return "", fmt.Errorf("%s is in no folder of PATH (%s)", name, path)
+}
+
+// ReadIO implements Processes.
+func (ThisMachine) ReadIO(pid int) (process.IO, error) { return process.ReadIO(pid) }
+
+// Descendants implements Processes.
+func (ThisMachine) Descendants(pid int) ([]process.Process, error) { return process.Descendants(pid) }
+
+// localProcess is a process on the agent's own machine.
+type localProcess struct {
+	*process.Handle
+	command *exec.Cmd
+}
+
+// Start starts a program like process.Start.
+func (ThisMachine) Start(command *exec.Cmd) (Program, error) {
+	handle, err := process.Start(command)
+	if err != nil {
+		return nil, err
+	}
+	return localProcess{handle, command}, nil
+}
+
+// Terminate implements Program.
+func (p localProcess) Terminate(group bool) error {
+	if group {
+		return p.Signal(syscall.SIGTERM)
+	}
+	return syscall.Kill(p.PID(), syscall.SIGTERM)
+}
+
+// Wait implements Program. The exit status is read from the command's state.
+func (p localProcess) Wait() *Exit {
+	_ = p.Handle.Wait()
+	return ExitOf(p.command.ProcessState)
+}

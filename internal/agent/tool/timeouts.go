@@ -1,0 +1,65 @@
+package tool
+
+import "time"
+
+// Timeouts bound the agent's waits for events that normally happen by themselves.
+type Timeouts struct {
+	// Look is the interval at which the tool's workers are checked.
+	Look time.Duration
+	// Stalled is the age of an outstanding I/O at which a notice is logged.
+	Stalled time.Duration
+	// Hung is the age of an outstanding I/O at which the tool counts as hung, unless the step sets it. Network file
+	// systems can recover after minutes.
+	Hung time.Duration
+	// Stop is how long a tool that was asked to stop may go without completing any I/O. Its I/O in flight queues
+	// behind that of all other clients: eight clients with 32 outstanding writes of 1 MiB each take 32 s at the 8
+	// MB/s of storage without credits, and a client may have to wait that long for its next completion. It is less
+	// than the conductor allows, see decide.Policy.
+	Stop time.Duration
+	// Terminate is how long a tool that got SIGTERM may take to exit. mpirun sends its ranks SIGTERM and, a second
+	// later, SIGKILL; a rank that is inside an I/O exits when that I/O completes.
+	Terminate time.Duration
+	// Release is how long a member waits for Release (the job has ended) after its own daemon has exited. HangUp is
+	// the same after its launcher has disconnected, which usually means that client 0 is gone.
+	Release, HangUp time.Duration
+	// Finish is how long a tool may take to stop when the agent has to exit: a pod has 120 seconds for everything.
+	Finish time.Duration
+	// Gone is how long a killed tool may take to exit. A tool inside an I/O that never completes never exits.
+	Gone time.Duration
+	// Files bounds the examination of a step's files after its tool has exited.
+	Files time.Duration
+	// Held is how long to wait for a client's previous agent to exit. It exceeds a pod's grace period, and the time
+	// for which a file server keeps the locks of a machine that is gone. HeldAtEnd is the same if the data is only
+	// to be removed.
+	Held, HeldAtEnd time.Duration
+	// Remove bounds the removal of clients' files on one volume.
+	Remove time.Duration
+	// Setup bounds a setup command that runs again while its step is loaded, when the step has no deadline yet,
+	// unless the step sets it. No run lasts longer than the default.
+	Setup time.Duration
+	// Late is how long after its start instant a step may still be started. After that, the other clients have been
+	// running too long without this one, and all clients should repeat the step together.
+	Late time.Duration
+}
+
+// DefaultTimeouts returns the timeouts of an agent that is not in a test.
+func DefaultTimeouts() Timeouts {
+	return Timeouts{
+		Look:      time.Second,
+		Stalled:   5 * time.Second,
+		Hung:      10 * time.Minute,
+		Stop:      90 * time.Second,
+		Terminate: 15 * time.Second,
+		Release:   10 * time.Second,
+		HangUp:    2 * time.Second,
+		Finish:    20 * time.Second,
+		Gone:      10 * time.Second,
+		Files:     2 * time.Minute,
+		Remove:    5 * time.Minute,
+		Setup:     7 * 24 * time.Hour,
+		Late:      500 * time.Millisecond,
+
+		Held:      3 * time.Minute,
+		HeldAtEnd: 10 * time.Second,
+	}
+}

@@ -1,0 +1,37 @@
+package tool
+
+import (
+	"errors"
+
+	"github.com/storagebench/storagebench/internal/dataset"
+)
+
+// Place returns where the volume is mounted, and what is expected of the mount.
+func (v VolumeConfig) Place() dataset.Place {
+	expect := v.Expect
+	expect.ReadOnly = v.ReadOnly
+	return dataset.Place{Path: v.Path, Expect: expect, Folder: v.Folder}
+}
+
+// Advise rewords the remedy of a problem for the author of a specification, who in a cluster neither passes
+// directories to the agent nor mounts them.
+func (v VolumeConfig) Advise(err error) error {
+	var problem *dataset.Problem
+	if !v.Expect.MustBeMountPoint || !errors.As(err, &problem) {
+		return err
+	}
+	advised := *problem
+	switch {
+	case errors.Is(err, dataset.ErrPermission):
+		advised.Remedy = "let the clients be a user or a group that may read, write and enter it: set " +
+			"clients.template.securityContext.runAsUser, or fsGroup where the volume's driver supports it"
+	case errors.Is(err, dataset.ErrReadOnly):
+		advised.Remedy = "give a claim whose volume is mounted read-write; look at accessModes, and at readOnly and " +
+			"mountOptions of its PersistentVolume"
+	case errors.Is(err, dataset.ErrNotMountPoint), errors.Is(err, dataset.ErrRootFilesystem):
+		advised.Remedy = "check the events of the pod and of its claim: the volume is not mounted"
+	default:
+		return err
+	}
+	return &advised
+}

@@ -1,0 +1,30 @@
+package tool
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/storagebench/storagebench/internal/dataset"
+)
+
+// In a pod the remedies refer to the specification.
+func TestAdvice(t *testing.T) {
+	claim := VolumeConfig{Expect: dataset.Expectation{MustBeMountPoint: true}}
+	for reason, want := range map[error]string{
+		dataset.ErrPermission:    "clients.template.securityContext.runAsUser, or fsGroup",
+		dataset.ErrReadOnly:      "accessModes",
+		dataset.ErrNotMountPoint: "events of the pod",
+	} {
+		refusal := &dataset.Problem{Reason: reason, Path: "/data/data", Remedy: "by hand"}
+		if got := claim.Advise(refusal); !errors.Is(got, reason) || !strings.Contains(got.Error(), want) || strings.Contains(got.Error(), "by hand") {
+			t.Errorf("got %v", got)
+		}
+		if got := (VolumeConfig{}).Advise(refusal); !errors.Is(got, refusal) {
+			t.Errorf("in a directory: %v", got)
+		}
+	}
+	if claim.Advise(nil) != nil {
+		t.Error("advice without a problem")
+	}
+}

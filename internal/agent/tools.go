@@ -1,0 +1,134 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/storagebench/storagebench/internal/agent/command"
+	"github.com/storagebench/storagebench/internal/agent/fio"
+	"github.com/storagebench/storagebench/internal/agent/mpi"
+	"github.com/storagebench/storagebench/internal/agent/tool"
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/filegen"
+)
+
+// tools are the tools that an agent can run. Only this file knows which there are.
+type tools struct {
+	fio     tool.Tool
+	mpi     *mpi.Tool
+	command *command.Tool
+}
+
+// System replaces the processes of this machine in a simulation.
+type System interface {
+	mpi.System
+	command.System
+}
+
+// newTools returns the tools of this machine.
+func (a *Agent) newTools() tools {
+	return tools{
+		fio:     fio.New(a.env, a.volumes),
+		mpi:     mpi.New(a.env, a.volumes, mpi.ThisMachine{}),
+		command: command.New(a.env, a.volumes, command.ThisMachine{}),
+	}
+}
+
+// NewSimulated returns an agent with a model of fio. It runs the other tools as processes of a System, and reaches
+// other agents by dial.
+func NewSimulated(config Config, clock tool.Clock, fio tool.Tool, system System, dial mpi.Dial) *Agent {
+	a := New(config, clock)
+	a.tools = tools{fio: fio, mpi: mpi.New(a.env, a.volumes, system), command: command.New(a.env, a.volumes, system)}
+	a.tools.mpi.Dial = dial
+	return a
+}
+
+func (t tools) all() []tool.Tool { return []tool.Tool{t.fio, t.mpi, t.command} }
+
+// of returns the tool of a step; nil if the step names none.
+func (t tools) of(request *agentapi.LoadRequest) tool.Tool {
+	switch request.GetTool().(type) {
+	case *agentapi.LoadRequest_Fio:
+		return t.fio
+	case *agentapi.LoadRequest_Mpi:
+		return t.mpi
+	case *agentapi.LoadRequest_Command:
+		return t.command
+	}
+	return nil
+}
+
+// describe describes the programs of all tools, at the same time.
+func (t tools) describe(ctx context.Context) []*agentapi.Tool {
+	all := t.all()
+	found := make([][]*agentapi.Tool, len(all))
+	var described sync.WaitGroup
+	for i, one := range all {
+		described.Go(func() { found[i] = one.Describe(ctx) })
+	}
+	described.Wait()
+	return slices.Concat(found...)
+}
+
+// close ends what tools keep between steps.
+func (t tools) close() {
+	for _, one := range t.all() {
+		if closer, ok := one.(io.Closer); ok {
+			_ = closer.Close() // The agent exits; what remains of its processes is killed then.
+		}
+	}
+}
+
+// Launch implements agentapi.AgentServer.
+func (a *Agent) Launch(request *agentapi.LaunchRequest, stream grpc.ServerStreamingServer[agentapi.LaunchOutput]) error {
+	return a.tools.mpi.Launch(request, stream, func() (tool.Load, error) { return a.liveLoad(request.GetStep()) })
+}
+
+// Release implements agentapi.AgentServer. It does not wait for the end of the step; Watch reports that.
+func (a *Agent) Release(ctx context.Context, request *agentapi.ReleaseRequest) (*agentapi.ReleaseResponse, error) {
+	// Ignore other steps: they have ended or were never loaded.
+	if load, err := a.liveLoad(request.GetStep()); err == nil {
+		if err := a.tools.mpi.Release(ctx, load); err != nil {
+			return nil, err
+		}
+	}
+	return &agentapi.ReleaseResponse{}, nil
+}
+
+// liveLoad returns the load of the live step, if the key names that step.
+func (a *Agent) liveLoad(key *agentapi.StepKey) (tool.Load, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.live == nil || tool.StepName(a.live.key) != tool.StepName(key) || !a.live.isLoaded() {
+		return nil, status.Errorf(codes.FailedPrecondition, "step %s is not loaded here", tool.StepName(key))
+	}
+	return a.live.load, nil
+}
+
+// Subcommand runs the commands of the agent's program that tools call, if the arguments are one of them. mpirun calls
+// launch, in place of ssh, to start its daemon on another client, and each MPI rank starts as rank. The agent calls
+// tend to run a user's program, and that program may call files to generate its data.
+func Subcommand(arguments []string, stdout, stderr io.Writer) (code int, called bool) {
+	if len(arguments) == 0 {
+		return 0, false
+	}
+	switch arguments[0] {
+	case "rank":
+		_, _ = fmt.Fprintf(stderr, "error: %s\n", tool.OneLine(mpi.Rank(arguments[1:]))) // It returns only if it failed.
+		return 1, true
+	case "launch":
+		return mpi.LaunchCommand(arguments[1:], stdout, stderr), true
+	case "tend":
+		return command.Tend(arguments[1:]), true
+	case "files":
+		return filegen.Command(arguments[1:], stdout, stderr), true
+	}
+	return 0, false
+}

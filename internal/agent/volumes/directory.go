@@ -1,0 +1,245 @@
+package volumes
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/storagebench/storagebench/internal/agent/tool"
+	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/dataset"
+)
+
+// Use is how a tool uses the files of a step.
+type Use struct {
+	// Direct is true if the step requests direct I/O, which bypasses the page cache.
+	Direct bool
+	// ContentSuffix tells contents apart that the step's dataset does not distinguish.
+	ContentSuffix string
+	// AnyReadOnly lets the tool work in the target's own folder if the volume is mounted read-only and holds no data of
+	// an earlier run.
+	AnyReadOnly bool
+	// NoUsage is true if another client measures the disk usage of the same directory.
+	NoUsage bool
+}
+
+// Files are the files of a step on one volume: the client's own directory, or a raw device. The directory's mount is
+// verified, and the agent holds its lock.
+type Files struct {
+	*dataset.Dataset
+
+	set  *Set
+	step *tool.Step
+	// request is the step's, restricted to this volume.
+	request *agentapi.LoadRequest
+	use     Use
+	volume  tool.VolumeConfig
+	// mount is verified, for a directory that is opened later.
+	mount dataset.Mount
+	// device replaces the directory on a raw device.
+	device *dataset.Device
+	// unwritten is how many of the bytes that the step may read had never been written when the step was loaded.
+	unwritten uint64
+	// unsure is why it is unknown whether the step reads never-written data; empty if it is known.
+	unsure string
+}
+
+// Open checks that the mounted volume is the planned one, creates the client's own directory on it, and checks that the
+// space suffices and that the files to read exist.
+func (s *Set) Open(step *tool.Step, use Use) (*Files, error) {
+	files, err := s.files(step, step.Request, use)
+	if err != nil {
+		return nil, err
+	}
+	if files.volume.Device || len(step.Request.GetMoreVolumes()) > 0 {
+		return nil, tool.Refuse(tool.ReasonVolume, errors.New("this tool works in a folder of one volume: give target "+
+			s.env.Config.Target+" one volume with a file system, or use fio"))
+	}
+	if err := files.prepare(); err != nil {
+		return nil, err
+	}
+	return files, nil
+}
+
+// files returns the files of a request, which is the step's or a part of it, before they are opened.
+func (s *Set) files(step *tool.Step, request *agentapi.LoadRequest, use Use) (*Files, error) {
+	volume, err := s.Named(request.GetVolume())
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	return &Files{set: s, step: step, request: request, use: use, volume: volume}, nil
+}
+
+// OpenMount checks that the mounted volume is the planned one, and opens no directory. It is for a client that works in
+// another client's directory, which OpenDirectoryOf opens once it exists.
+func (s *Set) OpenMount(step *tool.Step, use Use) (*Files, error) {
+	files, err := s.files(step, step.Request, use)
+	if err != nil {
+		return nil, err
+	}
+	if files.mount, err = files.volume.Place().Make(); err != nil {
+		return nil, tool.Refuse(tool.ReasonOf(err), files.volume.Advise(err))
+	}
+	return files, nil
+}
+
+// OpenDirectoryOf opens the directory of another client, which has created it; it does nothing if a directory is open.
+func (f *Files) OpenDirectoryOf(client int) (err error) {
+	if f.Dataset == nil {
+		f.Dataset, err = dataset.Open(f.mount, f.set.Location(client))
+	}
+	return err
+}
+
+// CheckProcess checks that a process works in this directory, even if another one was mounted or moved to its path
+// between the check and the start. From here on the process keeps its working directory.
+func (f *Files) CheckProcess(pid int) error {
+	info, err := os.Stat(fmt.Sprintf("/proc/%d/cwd", pid))
+	if err != nil {
+		return nil //nolint:nilerr // It has already exited without effect; its end says why.
+	}
+	if !f.Is(info) {
+		return f.Changed("the tool was started in another directory")
+	}
+	return nil
+}
+
+// prepare opens the directory or the device. On an error it leaves nothing open.
+func (f *Files) prepare() error {
+	switch {
+	case f.volume.Device:
+		return f.prepareDevice()
+	case f.volume.ReadOnly:
+		return f.prepareReadOnly()
+	}
+	mount, err := f.volume.Place().Make()
+	if err == nil {
+		f.Dataset, err = f.take(mount)
+	}
+	if err != nil {
+		return tool.Refuse(tool.ReasonOf(err), f.volume.Advise(err))
+	}
+	err = f.stripe()
+	if err == nil {
+		err = f.checkFiles()
+	}
+	if err != nil {
+		f.Close()
+		return err
+	}
+	f.lookBefore()
+	return nil
+}
+
+// lookBefore records how many of the bytes that the step reads were never written. For direct I/O it drops the
+// step's files from this machine's page cache.
+func (f *Files) lookBefore() {
+	f.unwritten = f.unwrittenNow()
+	if f.use.Direct {
+		for _, file := range f.request.GetDataset().GetFiles() {
+			// Pages that are cached now would later look as if direct I/O had cached them. Ignore errors: the file
+			// may not exist yet, or its file system may not drop its pages.
+			_ = f.DropCache(file.GetName())
+		}
+	}
+}
+
+// content identifies what the step writes into its files; empty if the step writes nothing.
+func (f *Files) content() string {
+	content := f.request.GetDataset().GetContent()
+	if content != "" {
+		content += f.use.ContentSuffix
+	}
+	return content
+}
+
+// Path returns the path of the directory or of the device.
+func (f *Files) Path() string {
+	if f.device != nil {
+		return f.device.Path()
+	}
+	return f.Dataset.Path()
+}
+
+// Is reports whether a file that was looked at is this directory or device.
+func (f *Files) Is(info os.FileInfo) bool {
+	if f.device == nil {
+		return f.Dataset.Is(info)
+	}
+	held, err := f.device.File().Stat()
+	return err == nil && os.SameFile(held, info)
+}
+
+// Changed returns the refusal of a step whose directory was replaced after it was checked.
+func (f *Files) Changed(detail string) error {
+	return tool.Refuse(tool.ReasonVolume, &dataset.Problem{Reason: dataset.ErrChanged, Path: f.Path(), Detail: detail,
+		Remedy: "check what was mounted or moved there meanwhile, and start a new run"})
+}
+
+// Locks returns the files that a tool inherits, so that the directory stays locked until the last of its processes has
+// exited.
+func (f *Files) Locks() []*os.File {
+	if f.device != nil {
+		return []*os.File{f.device.File()}
+	}
+	if hold := f.set.holds.of(f.volume.Name); hold != nil {
+		return []*os.File{hold.File()}
+	}
+	return nil
+}
+
+// Close releases the directory; the agent keeps its lock. It may be called several times.
+func (f *Files) Close() {
+	if f.Dataset != nil {
+		_ = f.Dataset.Close() // It was only read, or an error of its files was reported before.
+		f.Dataset = nil
+	}
+}
+
+// checkFiles refuses a step that would run out of space or inodes, or read missing data.
+func (f *Files) checkFiles() error {
+	wanted := f.request.GetDataset()
+	if wanted.GetNewBytes() > 0 || wanted.GetNewFiles() > 0 {
+		have, missing := uint64(0), wanted.GetNewFiles()
+		for _, file := range wanted.GetFiles() {
+			coverage, err := f.Written(file.GetName())
+			if err == nil && coverage.Doubtful {
+				have += min(coverage.ApparentBytes, file.GetBytes())
+			} else if err == nil {
+				have += min(coverage.WrittenBytes, file.GetBytes())
+			} else if errors.Is(err, fs.ErrNotExist) {
+				missing++
+			}
+		}
+		err := f.CheckFiles(missing)
+		if err == nil {
+			err = f.CheckSpace(wanted.GetNewBytes() - min(have, wanted.GetNewBytes()))
+		}
+		if err != nil {
+			return tool.Refuse(tool.ReasonOf(err), err)
+		}
+	}
+	return checkReads(f.Dataset, wanted)
+}
+
+// checkReads refuses a step that would read missing data.
+func checkReads(directory *dataset.Dataset, wanted *agentapi.Dataset) error {
+	for _, file := range wanted.GetReads() {
+		coverage, err := directory.Written(file.GetName())
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return tool.Refuse(tool.ReasonNotPrepared, fmt.Errorf("the step reads file %s, which no phase has laid out",
+				file.GetName()))
+		case err != nil:
+			return tool.Refuse(tool.ReasonVolume, err)
+		case coverage.ApparentBytes < file.GetBytes():
+			return tool.Refuse(tool.ReasonNotPrepared, fmt.Errorf("the step reads %d bytes of file %s, which has %d",
+				file.GetBytes(), file.GetName(), coverage.ApparentBytes))
+		}
+	}
+	return nil
+}

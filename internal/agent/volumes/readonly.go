@@ -1,0 +1,62 @@
+package volumes
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/storagebench/storagebench/internal/agent/tool"
+	"github.com/storagebench/storagebench/internal/dataset"
+)
+
+// prepareReadOnly is prepare for a volume that is mounted read-only. The tool uses the data that an earlier run laid
+// out and retained. Without such data, a tool that can do no harm there works in the target's own folder (AnyReadOnly).
+func (f *Files) prepareReadOnly() error {
+	s, volume := f.set, f.volume
+	mount, err := volume.Place().Find()
+	if err != nil {
+		return tool.Refuse(tool.ReasonOf(err), volume.Advise(err))
+	}
+	kept, err := dataset.OpenKept(mount, s.Location(s.env.Config.Client))
+	switch {
+	case err == nil:
+		if err := f.useKept(kept); err != nil {
+			_ = kept.Close()
+			kept.Hold.Release()
+			return err
+		}
+		return nil
+	case !errors.Is(err, dataset.ErrMissing):
+		return tool.Refuse(tool.ReasonOf(err), volume.Advise(err))
+	case !f.use.AnyReadOnly:
+		return tool.Refuse(tool.ReasonNotPrepared, fmt.Errorf("volume %s is mounted read-only at %s, and has no data "+
+			"for client %d; first run the same prepare phases with dataPolicy: Retain (data set %s) on a writable "+
+			"claim of this storage",
+			volume.Name, volume.Path, s.env.Config.Client, s.env.Config.DatasetHash))
+	}
+	if f.Dataset, err = dataset.OpenFolder(mount); err != nil {
+		return tool.Refuse(tool.ReasonVolume, err)
+	}
+	return nil
+}
+
+// useKept locks the retained data of an earlier run until the agent exits, and checks that it contains what the
+// step reads.
+func (f *Files) useKept(kept *dataset.Kept) error {
+	holds, name := &f.set.holds, f.volume.Name
+	if held := holds.of(name); held != nil {
+		kept.Hold.Release()
+		kept.Hold = nil
+	}
+	if err := checkReads(kept.Dataset, f.request.GetDataset()); err != nil {
+		return err
+	}
+	if kept.Hold != nil {
+		holds.set(name, kept.Hold)
+		f.step.Notice(NoticeReused, "the volume is mounted read-only: the step reads the data of run %s of benchmark "+
+			"%s, in %s",
+			kept.Owner.Run, kept.Owner.Benchmark, kept.Path())
+	}
+	f.Dataset = kept.Dataset
+	f.lookBefore()
+	return nil
+}

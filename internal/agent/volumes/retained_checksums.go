@@ -1,0 +1,60 @@
+package volumes
+
+import (
+	"context"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/agent/tool"
+	"github.com/storagebench/storagebench/internal/dataset"
+)
+
+// Checksum records checksums of some blocks of all retained data, so that the next run can verify the data. It runs
+// once, at the end, because every writing step would invalidate the record, and because reads spend credits. If it
+// fails, the next run checks only for zeros.
+func (s *Set) Checksum() {
+	ctx, cancel := context.WithTimeout(context.Background(), s.env.Timeouts.Files)
+	defer cancel()
+	summed := make(chan struct{})
+	go func() {
+		defer close(summed)
+		for _, volume := range s.env.Config.Volumes {
+			if volume.Device || volume.ReadOnly || s.holds.of(volume.Name) == nil {
+				continue // the agent wrote nothing there
+			}
+			_ = s.sumVolume(ctx, volume)
+		}
+	}()
+	select {
+	case <-summed:
+	case <-time.After(s.env.Timeouts.Files + s.env.Timeouts.Gone):
+		// The file system does not respond. The record is not worth a longer wait.
+	}
+}
+
+func (s *Set) sumVolume(ctx context.Context, volume tool.VolumeConfig) error {
+	mount, err := volume.Place().Find()
+	if err != nil {
+		return err
+	}
+	directory, err := dataset.Open(mount, s.Location(s.env.Config.Client))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = directory.Close() }()
+	if err := directory.Confirm(s.holds.of(volume.Name)); err != nil {
+		return err
+	}
+	if s.env.Config.KeepData {
+		if err := directory.Keep(); err != nil {
+			return err
+		}
+	}
+	known, err := directory.LaidOut()
+	if err != nil || len(known) == 0 {
+		return err
+	}
+	if err := directory.Sum(ctx, known); err != nil {
+		return err
+	}
+	return directory.SetLaidOut(known)
+}

@@ -1,0 +1,97 @@
+package volumes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// noticeUnsure is the notice that it is unknown how much of the files was written.
+const noticeUnsure = "WrittenUnknown"
+
+// Witness is the evidence that the tool's own count of completed writes gives about a layout.
+type Witness int
+
+const (
+	// WroteUnknown means that the tool reports no such count.
+	WroteUnknown Witness = iota
+	// WroteAll means that the tool wrote all of the layout, WroteLess that it wrote less.
+	WroteAll
+	WroteLess
+)
+
+// checkLayout checks the files that a step should have filled. The file system's figures prove nothing while an
+// attribute cache returns old ones. So unless the tool's own count shows that everything was written, checkLayout
+// waits for the cache to expire. If the figures still prove nothing, the tool's count decides; without a count, the
+// doubt becomes a warning (unsure). An error is the proof that a file is incomplete.
+func (f *Files) checkLayout(wrote Witness) (unsure string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), f.Mount().Lateness())
+	defer cancel()
+	for _, file := range f.request.GetDataset().GetWrites() {
+		coverage, err := f.Written(file.GetName())
+		if err == nil && (coverage.ApparentBytes < file.GetBytes() || coverage.Doubtful && wrote != WroteAll) {
+			coverage, err = f.Settled(ctx, file.GetName(), file.GetBytes())
+		}
+		if err != nil {
+			return "", fmt.Errorf("check the layout: %w", err)
+		}
+		short := fmt.Sprintf("file %s holds %d written bytes of %d",
+			file.GetName(), coverage.WrittenBytes, file.GetBytes())
+		switch {
+		case coverage.ApparentBytes < file.GetBytes(), !coverage.Complete() && !coverage.Doubtful:
+			return "", errors.New(short)
+		case coverage.Complete(), wrote == WroteAll:
+			f.set.whole.add(f.Dataset, file.GetName(), coverage.ApparentBytes)
+		case wrote == WroteLess:
+			return "", errors.New(short + ", and the tool wrote less than all of it")
+		case unsure == "":
+			unsure = fmt.Sprintf("%s, judged by its disk usage on %s, which may be reported late or after compression",
+				short, f.Mount().FilesystemType)
+		}
+	}
+	return unsure, nil
+}
+
+// unwrittenNow returns how many of the bytes that the step may read have provably never been written. If neither the
+// file system nor the layouts seen by this agent prove anything, it sets f.unsure.
+func (f *Files) unwrittenNow() uint64 {
+	ctx, cancel := context.WithTimeout(context.Background(), f.Mount().Lateness())
+	defer cancel()
+	if f.unsure != "" {
+		cancel() // Do not wait: the attribute cache has already expired.
+	}
+	var missing uint64
+	unsure := ""
+	for _, file := range f.request.GetDataset().GetReads() {
+		coverage, err := f.Written(file.GetName())
+		if err == nil && coverage.Doubtful {
+			if f.isWhole(file.GetName(), coverage.ApparentBytes) {
+				continue
+			}
+			coverage, err = f.Settled(ctx, file.GetName(), 0)
+		}
+		switch {
+		case err != nil || coverage.Complete():
+		case !coverage.Doubtful:
+			missing += coverage.ApparentBytes - coverage.WrittenBytes
+		case unsure == "":
+			unsure = fmt.Sprintf("file %s has %d bytes but uses %d on %s: parts of it may be compressed, or were "+
+				"never written",
+				file.GetName(), coverage.ApparentBytes, coverage.BlockBytes, f.Mount().FilesystemType)
+		}
+	}
+	if f.unsure == "" {
+		f.unsure = unsure
+	}
+	return missing
+}
+
+// isWhole reports whether a file was laid out completely, as seen by this agent or as recorded beside the file.
+func (f *Files) isWhole(name string, bytes uint64) bool {
+	if f.set.whole.has(f.Dataset, name, bytes) {
+		return true
+	}
+	known, err := f.set.laidOut.read(f.Dataset)
+	noted, found := known[name]
+	return err == nil && found && noted.Bytes >= bytes
+}
