@@ -103,8 +103,8 @@ func TestOptionsRefused(t *testing.T) {
 		"label of ours":  {[]string{"--namespace=a", "--client-labels=storagebench.dev/run=x"}, "reserved for the operator"},
 		"loss timeout":   {[]string{"--namespace=a", "--loss-timeout=1ms"}, "--loss-timeout is 1ms"},
 		"parallel runs":  {[]string{"--namespace=a", "--parallel-runs=0"}, "--parallel-runs is 0"},
-		"clients":        {[]string{"--namespace=a", "--max-clients=0"}, "--max-clients is 0: give at least 1"},
-		"clients here":   {[]string{"--namespace=a", "--max-clients-per-namespace=-1"}, "--max-clients-per-namespace is -1: give at least 1"},
+		"clients":        {[]string{"--namespace=a", "--max-clients=0"}, "--max-clients is 0: must be at least 1"},
+		"clients here":   {[]string{"--namespace=a", "--max-clients-per-namespace=-1"}, "--max-clients-per-namespace is -1: must be at least 1"},
 		"level":          {[]string{"--log-level=loud"}, "loud"},
 	} {
 		t.Run(name, func(t *testing.T) {
