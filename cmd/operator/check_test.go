@@ -72,7 +72,7 @@ func TestCheck(t *testing.T) {
 	if err == nil {
 		t.Fatalf("all is well without an operator:\n%s", out.String())
 	}
-	for _, want := range []string{"all operator replicas are ready: of 1 replicas, 1 are up to date and 0 available", "an operator is leading: Lease " + namespace + "/storagebench-operator has no holder"} {
+	for _, want := range []string{"all operator replicas are ready: of 1 replicas, 1 are up to date and 0 available", "an operator is leading: the Lease " + namespace + "/storagebench-operator has no holder"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in: %v", want, err)
 		}

@@ -82,7 +82,7 @@ func (w *world) madeBefore(run *v1alpha1.BenchmarkRun) *corev1.Pod {
 // waitsFor waits until the run says that an object is in its way.
 func (w *world) waitsFor(run *v1alpha1.BenchmarkRun, object string) {
 	w.Helper()
-	want := "make " + object + ": an object with this name exists that this operator did not create: delete it"
+	want := "create " + object + ": an object with this name exists that this operator did not create: delete it"
 	w.until(run, "waiting for "+object, func() bool { return strings.Contains(run.Status.Message, want) })
 }
 

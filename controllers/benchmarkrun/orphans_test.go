@@ -46,7 +46,7 @@ func TestDataOfBenchmarksThatAreGone(t *testing.T) {
 		t.Errorf("left: %q, want %q", found, want)
 	}
 	at := slices.IndexFunc(run.Status.Warnings, func(one v1alpha1.Warning) bool { return one.Type == v1alpha1.WarningDataLeftBehind })
-	if at < 0 || !strings.Contains(run.Status.Warnings[at].Message, "2 directories") {
+	if at < 0 || !strings.Contains(run.Status.Warnings[at].Message, "2 client directories") {
 		t.Errorf("warnings %+v", run.Status.Warnings)
 	}
 }

@@ -39,7 +39,7 @@ func TestTemplateOfExistingVolume(t *testing.T) {
 	w := newWorld(t)
 	w.available("100Gi")
 	w.refused(w.start(w.ofClass(v1alpha1.ClaimForRun)), v1alpha1.ReasonClaimUnfit, "spec.run.targets[0].volumes[0].claimTemplate",
-		"the cluster would bind claim run-data-data to PersistentVolume "+w.namespace+"-pv", "set claimTemplate.allowExistingVolumes to true")
+		"the cluster would bind claim run-data-data to the existing PersistentVolume "+w.namespace+"-pv", "set claimTemplate.allowExistingVolumes to true")
 	var list corev1.PersistentVolumeClaimList
 	must(t, api.List(t.Context(), &list, client.InNamespace(w.namespace)))
 	if len(list.Items) > 0 {

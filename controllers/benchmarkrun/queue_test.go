@@ -233,7 +233,7 @@ func TestWaitingRunLeaves(t *testing.T) {
 	w.until(first, "live", func() bool { return live(first) })
 	deleted, replaced, last := w.queueing(w.namespace, "b-deleted", inQueue("q")), w.queueing(w.namespace, "c-replaced", inQueue("q")), w.queueing(w.namespace, "d-last", inQueue("q"))
 	w.waits(deleted, v1alpha1.ReasonWaitsForQueue, "waits for run a-first, which is live in queue q")
-	w.waits(last, v1alpha1.ReasonWaitsForQueue, "waits for run a-first, which is live in queue q, and for 2 more")
+	w.waits(last, v1alpha1.ReasonWaitsForQueue, "waits for run a-first, which is live in queue q, and for 2 more runs")
 	must(t, api.Delete(t.Context(), deleted))
 	if err := api.Get(t.Context(), client.ObjectKeyFromObject(deleted), deleted); !apierrors.IsNotFound(err) {
 		t.Errorf("a run that waits is not gone when it is deleted: %v", err)

@@ -126,7 +126,7 @@ func checkReplicas(ctx context.Context, api kubernetes.Interface, namespace stri
 	status := found.Status
 	switch {
 	case wanted == 0:
-		return fmt.Errorf("Deployment %s/%s has 0 replicas: set operator.replicas to 1 or more", namespace, deploymentName)
+		return fmt.Errorf("the Deployment %s/%s has 0 replicas: set operator.replicas to 1 or more", namespace, deploymentName)
 	case status.ObservedGeneration < found.Generation, status.UpdatedReplicas < wanted, status.AvailableReplicas < wanted:
 		return fmt.Errorf("of %d replicas, %d are up to date and %d available: see `kubectl describe pods -n %s`, and their logs",
 			wanted, status.UpdatedReplicas, status.AvailableReplicas, namespace)
@@ -143,9 +143,9 @@ func checkLeader(ctx context.Context, api kubernetes.Interface, namespace string
 	case err != nil:
 		return fmt.Errorf("get the Lease: %w", err)
 	case found.Spec.HolderIdentity == nil || *found.Spec.HolderIdentity == "":
-		return fmt.Errorf("Lease %s/%s has no holder", namespace, leader.LeaseName)
+		return fmt.Errorf("the Lease %s/%s has no holder", namespace, leader.LeaseName)
 	case found.Spec.RenewTime == nil || time.Since(found.Spec.RenewTime.Time) > leader.LeaseDuration:
-		return fmt.Errorf("Lease %s/%s was not renewed by %s for %s", namespace, leader.LeaseName, *found.Spec.HolderIdentity, leader.LeaseDuration)
+		return fmt.Errorf("the Lease %s/%s was not renewed by %s for %s", namespace, leader.LeaseName, *found.Spec.HolderIdentity, leader.LeaseDuration)
 	}
 	return nil
 }

@@ -177,15 +177,3 @@ func (p *page) command(words []string) {
 		p.nested(strings.Join(words, " "))
 	}
 }
-
-// byJobs reports whether any figures are from IOR or mdtest.
-func byJobs(d Document) bool {
-	for _, phase := range d.Phases {
-		for _, target := range phase.Targets {
-			if target.IOR != nil || target.Mdtest != nil {
-				return true
-			}
-		}
-	}
-	return false
-}

@@ -73,7 +73,7 @@ func Tend(arguments []string) int {
 	if !awaitStart(os.NewFile(tendGo, "go")) {
 		return 0
 	}
-	started, err := os.StartProcess(arguments[0], arguments[1:], &os.ProcAttr{ //nolint:gosec // To run what the user gave is what it is for.
+	started, err := os.StartProcess(arguments[0], arguments[1:], &os.ProcAttr{
 		Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}, Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
 	})
 	if err != nil {

@@ -15,8 +15,9 @@ type Witness int
 const (
 	// WroteUnknown means that the tool reports no such count.
 	WroteUnknown Witness = iota
-	// WroteAll means that the tool wrote all of the layout, WroteLess that it wrote less.
+	// WroteAll means that the tool wrote all of the layout.
 	WroteAll
+	// WroteLess means that it wrote less.
 	WroteLess
 )
 
