@@ -65,7 +65,14 @@ func money(amount float64) string {
 
 // writtenText describes what a run writes.
 func writtenText(w plan.Written) string {
-	var parts []string
+	parts := writtenParts(w)
+	if len(parts) == 0 {
+		return "writes nothing"
+	}
+	return "writes " + strings.Join(parts, ", ")
+}
+
+func writtenParts(w plan.Written) (parts []string) {
 	if w.LayoutBytes > 0 {
 		parts = append(parts, measure.FormatBytes(w.LayoutBytes)+" to lay out data")
 	}
@@ -75,10 +82,7 @@ func writtenText(w plan.Written) string {
 	if len(w.Unbounded) > 0 {
 		parts = append(parts, "an unknown amount in "+strings.Join(w.Unbounded, ", ")+" (depends on the storage)")
 	}
-	if len(parts) == 0 {
-		return "writes nothing"
-	}
-	return "writes " + strings.Join(parts, ", ")
+	return parts
 }
 
 // announce writes what a run is expected to take, before it starts. An estimate that is not possible prevents no run.
@@ -87,20 +91,24 @@ func announce(streams Streams, read loaded, perHour float64, runs int) {
 	if err != nil {
 		return
 	}
-	lines := []string{d.headline()}
+	headline := d.headline()
 	if runs > 1 {
-		lines[0] += fmt.Sprintf("; %d runs", runs)
+		headline += fmt.Sprintf("; %d runs", runs)
 		if d.ExpectedSeconds != nil {
-			lines[0] += ", about " + about(float64(runs)**d.ExpectedSeconds) + " in all"
+			headline += ", about " + about(float64(runs)**d.ExpectedSeconds) + " in all"
 		}
 	}
 	each := ""
 	if runs > 1 {
 		each = "each run "
 	}
-	lines = append(lines, "  "+each+writtenText(d.Written))
-	if made := costOf(&d, perHour, runs); made != nil {
-		lines = append(lines, "  "+made.text())
+	// A line for each statement fits a terminal of 80 columns.
+	lines := strings.Split(headline, "; ")
+	for _, part := range writtenParts(d.Written) {
+		lines = append(lines, each+"writes "+part)
 	}
-	_, _ = fmt.Fprintln(streams.Err, strings.Join(lines, "\n"))
+	if made := costOf(&d, perHour, runs); made != nil {
+		lines = append(lines, made.text())
+	}
+	_, _ = fmt.Fprintln(streams.Err, strings.Join(lines, "\n  "))
 }

@@ -165,7 +165,7 @@ func TestCommandSucceeds(t *testing.T) {
 		t.Errorf("warnings %+v", target.Warnings)
 	}
 	leavesNothing(t, directory)
-	shown := Call(t, "report", fileWith(t, got.Stdout)).Stdout
+	shown := Call(t, "report", fileWith(t, got.Stdout), "-v").Stdout
 	for _, want := range []string{"ended with exit code 5 after", "COUNTED BY", "system calls of the processes", "sh -c"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("the report has no %q:\n%s", want, shown)

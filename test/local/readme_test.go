@@ -18,11 +18,11 @@ func readmeCommands(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, found := strings.Cut(string(text), "\n## Without a cluster\n")
+	_, section, found := strings.Cut(string(text), "\n## On this machine\n")
 	_, block, begins := strings.Cut(section, "\n```sh\n")
 	block, _, ends := strings.Cut(block, "\n```\n")
 	if !found || !begins || !ends {
-		t.Fatal("the README has no block of commands in the section \"Without a cluster\"")
+		t.Fatal("the README has no block of commands in the section \"On this machine\"")
 	}
 	return strings.Split(block, "\n")
 }
