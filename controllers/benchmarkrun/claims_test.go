@@ -142,7 +142,7 @@ func TestClaimOfAnotherTemplate(t *testing.T) {
 	must(t, (&Reconciler{client: api, options: Options{Master: master}}).addProof(made, owner.UID))
 	must(t, api.Create(t.Context(), made))
 	run := w.start(small().Template(v1alpha1.ClaimShared, v1alpha1.ClaimForBenchmark, spec))
-	w.refused(run, v1alpha1.ReasonClaimUnfit, "claimTemplate.spec.resources.requests.storage", `"100Gi"`, "the claim b-data-data", "has 50Gi: write that, or delete the claim")
+	w.refused(run, v1alpha1.ReasonClaimUnfit, "claimTemplate.spec.resources.requests.storage", `"100Gi"`, "the claim b-data-data", "has 50Gi: use that value, rename the volume, or delete the claim")
 	var claim corev1.PersistentVolumeClaim
 	must(t, api.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "b-data-data"}, &claim))
 	if size := claim.Spec.Resources.Requests[corev1.ResourceStorage]; size.String() != "50Gi" || !claim.DeletionTimestamp.IsZero() {
@@ -164,7 +164,7 @@ func TestVolumeInUse(t *testing.T) {
 		must(t, api.Status().Update(t.Context(), done))
 		w.user(w.namespace, "database", "data")
 		w.refused(w.start(small().Spread(v1alpha1.SpreadAny).Mutate(idle)), v1alpha1.ReasonVolumeInUse,
-			"claim data (target data, volume data) is in use by pod database, and requireIdle is true")
+			"claim data (target data, volume data) is in use by pod database, but requireIdle is true")
 	})
 	t.Run("by nobody any more", func(t *testing.T) {
 		t.Parallel()

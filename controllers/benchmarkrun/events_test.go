@@ -43,7 +43,7 @@ func TestNews(t *testing.T) {
 		"begins":     {&v1alpha1.BenchmarkRun{}, plain, []string{"RunStarted clients"}},
 		"meets":      {plain, live(func(s *v1alpha1.BenchmarkRunStatus) { s.Environments = []v1alpha1.Environment{{Target: "a"}} }), []string{"ClientsReady all clients"}},
 		"a step":     {step(v1alpha1.StepStarting), step(v1alpha1.StepRunning), []string{"StepStarted step 0-drain (attempt 2)"}},
-		"its result": {step(v1alpha1.StepCollecting), step(v1alpha1.StepSucceeded), []string{"StepSucceeded enough was measured: it fell"}},
+		"its result": {step(v1alpha1.StepCollecting), step(v1alpha1.StepSucceeded), []string{"StepSucceeded ended early: it fell"}},
 		"its end":    {step(v1alpha1.StepRunning), step(v1alpha1.StepFailed), []string{"StepFailed no space"}},
 		"a client": {plain, live(func(s *v1alpha1.BenchmarkRunStatus) {
 			s.LostClients = []v1alpha1.LostClient{{Target: "a", Client: 3, Reason: "its node is gone", Replaced: true}}
@@ -55,7 +55,7 @@ func TestNews(t *testing.T) {
 			s.Storage = []v1alpha1.StorageDescription{
 				{Missing: []v1alpha1.MissingFact{{Field: "permission to read nodes"}, {Field: "limits.preset"}}},
 				{Missing: []v1alpha1.MissingFact{{Field: "permission to read nodes"}, {Field: "permission to read persistentvolumes"}}}}
-		}), []string{"DiscoveryDenied no right to read nodes, persistentvolumes:"}},
+		}), []string{"DiscoveryDenied may not read nodes, persistentvolumes,"}},
 		"stops": {plain, live(func(s *v1alpha1.BenchmarkRunStatus) {
 			s.Conditions = []metav1.Condition{condition(v1alpha1.ConditionFailed, metav1.ConditionTrue)}
 		}), []string{"RunStopping Because: of this"}},

@@ -206,7 +206,7 @@ func TestProfilesOfMPI(t *testing.T) {
 		"old pattern":       {builders.IOR().Mutate(func(p *v1alpha1.IORProfile) { p.DataPattern = "Incompressible" }).Engine(), ""},
 		"old and new": {builders.IOR().Mutate(func(p *v1alpha1.IORProfile) {
 			p.DataPattern, p.Args = "Incompressible", []string{"--random-offset-seed=1"}
-		}).Engine(), "use Random with this version: change the profile"},
+		}).Engine(), "use Random: change the profile"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var found v1alpha1.WorkloadProfileStatus
@@ -228,7 +228,7 @@ func TestWhatAdmissionWouldRefuse(t *testing.T) {
 		"nothing": {v1alpha1.Engine{}, "no engine: set fio, ior, mdtest or command"},
 		"ior":     {v1alpha1.Engine{IOR: &v1alpha1.IORProfile{}}, "spec.ior.transferSize"},
 		"mdtest":  {v1alpha1.Engine{Mdtest: &v1alpha1.MdtestProfile{}}, "spec.mdtest.filesPerProcess"},
-		"command": {v1alpha1.Engine{Command: &v1alpha1.CommandProfile{}}, "spec.command.command: Required value: give the program"},
+		"command": {v1alpha1.Engine{Command: &v1alpha1.CommandProfile{}}, "spec.command.command: Required value: set the program"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var found v1alpha1.WorkloadProfileStatus

@@ -124,7 +124,7 @@ func TestLayoutThatCannotBeRecorded(t *testing.T) {
 	must(t, os.MkdirAll(filepath.Join(record+".new", "in the way"), 0o700))
 	ended, records := r.run(lays("b", "abc"), noLimit)
 	message := notices(ended, records)["ToolMessages"]
-	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || !strings.Contains(message, "the next run writes it again: note what is laid out") {
+	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || !strings.Contains(message, "the next run writes it again: write the layout record") {
 		t.Errorf("it says %q, and got %v", message, ended)
 	}
 }

@@ -36,7 +36,7 @@ func TestKeptLayout(t *testing.T) {
 		"a write of the run":               {writes: true},
 		"somebody's byte":                  {between: overwrite(1<<20-1, []byte{1}), want: "file data.0.0 was modified at offset 983040 since the previous run"},
 		"a byte, and nobody has summed it": {between: overwrite(1<<20-1, []byte{1}), killed: true},
-		"zeros, and nobody has summed it":  {between: overwrite(0, make([]byte, 1<<20)), killed: true, want: "file data.0.0 holds zeros at 0"},
+		"zeros, and nobody has summed it":  {between: overwrite(0, make([]byte, 1<<20)), killed: true, want: "file data.0.0 contains zeros at offset 0"},
 		"another size":                     {between: func(t *testing.T, path string) { t.Helper(); must(t, os.Truncate(path, 4096)) }, want: "file data.0.0 has 4096 bytes, not 1048576"},
 		"no record": {between: func(t *testing.T, path string) {
 			t.Helper()

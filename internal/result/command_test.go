@@ -66,7 +66,7 @@ func TestCommandSources(t *testing.T) {
 		"storage agrees": {[]result.Client{ranProgram(0, "a", countsOf(v1alpha1.SourceStorage, 98, 50)), ranProgram(1, "b", countsOf(v1alpha1.SourceStorage, 99, 51))},
 			v1alpha1.SourceStorage, 19_700_000, 20, ""},
 		"all from the cache": {[]result.Client{ranProgram(0, "a", countsOf(v1alpha1.SourceStorage, 0, 50)), ranProgram(1, "b", countsOf(v1alpha1.SourceStorage, 100, 50))},
-			v1alpha1.SourceStorage, 10 * mb, 1000, "client 0 has read 0 B, by the program's system calls 100.0 MB (it read from memory"},
+			v1alpha1.SourceStorage, 10 * mb, 1000, "client 0: read 0 B according to the kernel's I/O accounting of the program, but 100.0 MB according to the program's system calls (reads may be from"},
 		"mapped files": {[]result.Client{ranProgram(0, "a", countsOf(v1alpha1.SourceStorage, 400, 50)), ranProgram(1, "b", countsOf(v1alpha1.SourceStorage, 100, 50))},
 			v1alpha1.SourceStorage, 50 * mb, 750, "the program may use mmap"},
 		"the mount": {[]result.Client{ranProgram(0, "a", countsOf(v1alpha1.SourceMount, 101, 50)), ranProgram(1, "b", countsOf(v1alpha1.SourceMount, 101, 50))},
