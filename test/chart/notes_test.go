@@ -51,7 +51,7 @@ func TestNotes(t *testing.T) {
 	}
 	t.Run("names", func(t *testing.T) {
 		said := notes(t, "mine", "elsewhere")
-		for _, want := range []string{"is installed in elsewhere.", "helm test mine --namespace elsewhere --logs", "storagebench-operator in elsewhere, and that namespace"} {
+		for _, want := range []string{"is installed in elsewhere.", "helm test mine --namespace elsewhere --logs", "namespace elsewhere. See docs/install.md"} {
 			if !strings.Contains(said, want) {
 				t.Errorf("%q is not said of the release mine in elsewhere:\n%s", want, said)
 			}
