@@ -167,10 +167,10 @@ func claimNamed(namespace, name string) queue.Named {
 // may not read others.
 func (r *Reconciler) liveRuns(ctx context.Context, namespace string) ([]v1alpha1.BenchmarkRun, error) {
 	var all []v1alpha1.BenchmarkRun
-	for _, watchedNamespaces := range r.watchedNamespaces() {
-		live, err := r.liveRunsIn(ctx, watchedNamespaces)
-		if apierrors.IsForbidden(err) && watchedNamespaces != namespace {
-			if watchedNamespaces != metav1.NamespaceAll {
+	for _, watched := range r.watchedNamespaces() {
+		live, err := r.liveRunsIn(ctx, watched)
+		if apierrors.IsForbidden(err) && watched != namespace {
+			if watched != metav1.NamespaceAll {
 				continue
 			}
 			return r.liveRunsIn(ctx, namespace)

@@ -16,7 +16,7 @@ const maxSources = 4
 // commandResult copies the fields of a program's result that are kept, with bounded and cleaned values.
 func commandResult(from *agentapi.CommandResult) (*agentapi.CommandResult, error) {
 	if from == nil {
-		return nil, nil //nolint:nilnil // It was no program.
+		return nil, nil //nolint:nilnil // The step did not run a program.
 	}
 	if len(from.GetSources()) > maxSources || len(from.GetCommandLine()) > maxCommandWords {
 		return nil, fmt.Errorf("invalid result: %d sources, command line of %d words", len(from.GetSources()), len(from.GetCommandLine()))

@@ -46,7 +46,7 @@ var (
 // usageOf checks and translates the disk usage that an agent reports.
 func usageOf(reported *agentapi.Usage) (*result.Usage, error) {
 	if reported == nil {
-		return nil, nil //nolint:nilnil // Nobody asked.
+		return nil, nil //nolint:nilnil // The disk usage was not requested.
 	}
 	if len(reported.GetTypes()) > maxUsageTypes {
 		return nil, errUsageOfMany

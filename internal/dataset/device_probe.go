@@ -28,7 +28,7 @@ func firstData(device io.ReaderAt, from, size int64) (int64, error) {
 	tail := max(head, size-tailBytes)
 	if share := (tail - head) / places; share > placeBytes {
 		for i := range int64(places) {
-			at := head + i*share + rand.Int64N(share-placeBytes) //nolint:gosec // Nobody guesses where it looks.
+			at := head + i*share + rand.Int64N(share-placeBytes) //nolint:gosec // The offsets need not be secret.
 			if found, err := look(at/4096*4096, placeBytes); found >= 0 || err != nil {
 				return found, err
 			}

@@ -210,7 +210,7 @@ func (b *OrphanFilter) removeHash(ctx context.Context, mount Mount, uid *directo
 		}
 		location := Location{BenchmarkUID: b.BenchmarkUID, DatasetHash: hash}
 		if _, err := fmt.Sscanf(entry.Name(), "client-%d", &location.Client); err != nil {
-			return false, nil //nolint:nilerr // It is none of ours.
+			return false, nil //nolint:nilerr // The directory is not a client's.
 		}
 		if b.Spare != nil && b.Spare(hash, location.Client) {
 			cleared = false

@@ -25,7 +25,7 @@ func (m *maker) checkRoom() error {
 		unit = space.Frsize
 	}
 	free := space.Bavail * uint64(unit)
-	count, total := uint64(m.options.Count), uint64(m.options.TotalBytes) //nolint:gosec // They were checked.
+	count, total := uint64(m.options.Count), uint64(m.options.TotalBytes) //nolint:gosec // Check has bounded them.
 	// Many file systems do not report a number of inodes.
 	if want := count - min(count, files) + 2; space.Files > 0 && space.Ffree < want {
 		return fmt.Errorf("too few free inodes: %d files are needed, only %d more can be created: remove some, or create fewer and larger ones", want, space.Ffree)

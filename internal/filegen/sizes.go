@@ -11,7 +11,7 @@ const spread = 1.2
 
 // sizes divides a total among files. Each file has at least one byte if there are at least as many bytes as files.
 func sizes(count int, total int64, seed uint64) []int64 {
-	random := rand.New(rand.NewPCG(seed, 0x73697a6573)) //nolint:gosec // It is to be the same each time.
+	random := rand.New(rand.NewPCG(seed, 0x73697a6573)) //nolint:gosec // The sequence must be reproducible.
 	weights := make([]float64, count)
 	var sum float64
 	for i := range weights {

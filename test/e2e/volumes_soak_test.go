@@ -118,7 +118,7 @@ func TestClaimsThatAreRefused(t *testing.T) {
 	yes := true
 	s.apply(builders.Benchmark("idle").Spread(v1alpha1.SpreadAny).Target("data").Workload(builders.Fio().Dataset("8Mi")).Prepare("layout").
 		Mutate(func(r *v1alpha1.RunSpec) { r.Targets[0].RequireIdle = &yes }).Obj())
-	s.refusedFor(s.ended(wholeRun), v1alpha1.ReasonVolumeInUse, "claim data (target data, volume data) is in use by pod database, and requireIdle is true")
+	s.refusedFor(s.ended(wholeRun), v1alpha1.ReasonVolumeInUse, "claim data (target data, volume data) is in use by pod database, but requireIdle is true")
 	must(t, s.api.Delete(t.Context(), user, client.GracePeriodSeconds(0)))
 	s.until("the pod is gone", time.Minute, func() bool { return !s.get(user.Name, &corev1.Pod{}) })
 	s.complete(s.again("idle", "again", 2*time.Minute))
