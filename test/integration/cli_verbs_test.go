@@ -86,7 +86,7 @@ func TestVerbs(t *testing.T) {
 	// The estimate stands above the run, with what the file says about its length.
 	one("followed-1", fails)
 	run("run", "-f", file, "--price-per-hour", "3600").says(t, 1,
-		"followed: 2 clients per target, 2 steps", "writes 134.2 MB to lay out data, and an unknown amount in write", "costs at least 10.00 at 3600 per hour")
+		"followed: 2 clients per target, 2 steps", "writes 134.2 MB to lay out data, an unknown amount in write", "costs at least 10.00 at 3600 per hour")
 	must(t, <-operated)
 
 	// The verdict on that run, which has failed, does not keep another one from being awaited.
