@@ -155,7 +155,7 @@ func figureTitle(phase *v1alpha1.PhaseResult, f *phasekind.Figure) string {
 	switch {
 	case f.Operation == phasekind.InOperations:
 		operation = ""
-	case phasekind.Of(phase.Kind).InCells() && operation != "":
+	case phasekind.Of(phase.Kind).InCells() && operation != "" && f.Main:
 		operation = "most " + operation
 	}
 	return cmp.Or(strings.TrimSpace(operation+" "+words), printable(strings.ToLower(string(f.Name))))
