@@ -186,7 +186,7 @@ func checkReportAgain(t *testing.T, got Outcome) {
 		t.Errorf("report -o json differs from what the run printed (exit codes %d and %d)", again.Code, got.Code)
 	}
 	text := Call(t, "report", saved, "-v")
-	for _, want := range []string{"usual  complete", "mixed", "Read", "Write", "MB/s", "P99.9"} {
+	for _, want := range []string{"usual  complete", "mixed", "Read", "Write", "MB/s", "P50"} {
 		if !strings.Contains(text.Stdout, want) {
 			t.Errorf("the text lacks %q:\n%s", want, text.Stdout)
 		}
