@@ -65,11 +65,7 @@ func money(amount float64) string {
 
 // writtenText describes what a run writes.
 func writtenText(w plan.Written) string {
-	parts := writtenParts(w)
-	if len(parts) == 0 {
-		return "writes nothing"
-	}
-	return "writes " + strings.Join(parts, ", ")
+	return "writes " + strings.Join(writtenParts(w), ", ")
 }
 
 func writtenParts(w plan.Written) (parts []string) {
@@ -82,6 +78,9 @@ func writtenParts(w plan.Written) (parts []string) {
 	if len(w.Unbounded) > 0 {
 		parts = append(parts, "an unknown amount in "+strings.Join(w.Unbounded, ", ")+" (depends on the storage)")
 	}
+	if len(parts) == 0 {
+		return []string{"nothing"}
+	}
 	return parts
 }
 
@@ -91,19 +90,19 @@ func announce(streams Streams, read loaded, perHour float64, runs int) {
 	if err != nil {
 		return
 	}
-	headline := d.headline()
+	lines := d.summary()
 	if runs > 1 {
-		headline += fmt.Sprintf("; %d runs", runs)
+		several := fmt.Sprintf("%d runs", runs)
 		if d.ExpectedSeconds != nil {
-			headline += ", about " + about(float64(runs)**d.ExpectedSeconds) + " in all"
+			several += ", about " + about(float64(runs)**d.ExpectedSeconds) + " in all"
 		}
+		lines = append(lines, several)
 	}
 	each := ""
 	if runs > 1 {
 		each = "each run "
 	}
 	// A line for each statement fits a terminal of 80 columns.
-	lines := strings.Split(headline, "; ")
 	for _, part := range writtenParts(d.Written) {
 		lines = append(lines, each+"writes "+part)
 	}

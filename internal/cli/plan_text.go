@@ -85,10 +85,13 @@ func (d planDocument) jobs(w io.Writer) {
 }
 
 // headline returns the benchmark, its clients and steps, and its expected or least duration.
-func (d planDocument) headline() string {
+func (d planDocument) headline() string { return strings.Join(d.summary(), "; ") }
+
+// summary returns the statements of the headline.
+func (d planDocument) summary() []string {
 	head := d.Benchmark + ": " + measure.FormatCount(d.ClientsPerTarget, "client") + " per target, " + measure.FormatCount(len(d.Steps), "step") + ", "
 	if d.ExpectedSeconds != nil {
-		return head + "about " + about(*d.ExpectedSeconds)
+		return []string{head + "about " + about(*d.ExpectedSeconds)}
 	}
 	var unknown []string
 	for _, step := range d.Steps {
@@ -96,7 +99,7 @@ func (d planDocument) headline() string {
 			unknown = append(unknown, step.Phase)
 		}
 	}
-	return head + "at least " + about(d.DurationSeconds) + "; the length of " + strings.Join(unknown, ", ") + " is unknown"
+	return []string{head + "at least " + about(d.DurationSeconds), "the length of " + strings.Join(unknown, ", ") + " is unknown"}
 }
 
 // phases yields the steps of each phase.

@@ -74,7 +74,7 @@ func Compare(all []Compared, marginPercent float64) (Comparison, error) {
 			return Comparison{}, fmt.Errorf("run %s has no result of target %q; it has: %s", d.Run, all[i].Target, strings.Join(targetNames(*d), ", "))
 		}
 		made.Sides = append(made.Sides, ComparedSide{Name: all[i].Name, Benchmark: d.Benchmark, Run: d.Run, Target: all[i].Target, Hash: d.Spec.Hash,
-			StartTime: d.StartTime, Verdict: verdict(*d)})
+			StartTime: d.StartTime, Verdict: Verdict(*d)})
 	}
 	var refused []string
 	for i := 1; i < len(all); i++ {

@@ -27,9 +27,6 @@ type RepeatedRun struct {
 	Counted bool `json:"counted"`
 }
 
-// Verdict summarizes in a few words how far a run can be trusted.
-func Verdict(d Document) string { return verdict(d) }
-
 // NewRepeats folds runs of one specification, in order. It returns an error if their specifications differ, or if fewer
 // than two are complete and valid.
 func NewRepeats(all []Document) (Repeats, error) {
@@ -49,7 +46,7 @@ func NewRepeats(all []Document) (Repeats, error) {
 			return Repeats{}, fmt.Errorf("%s is given twice: give different runs", d.Run)
 		}
 		seen[id] = true
-		one := RepeatedRun{ComparedSide: ComparedSide{Name: d.Run, Benchmark: d.Benchmark, Run: d.Run, Hash: d.Spec.Hash, StartTime: d.StartTime, Verdict: verdict(*d)}}
+		one := RepeatedRun{ComparedSide: ComparedSide{Name: d.Run, Benchmark: d.Benchmark, Run: d.Run, Hash: d.Spec.Hash, StartTime: d.StartTime, Verdict: Verdict(*d)}}
 		if code := ExitCode(*d); code != ExitFailed && code != ExitInvalid {
 			one.Counted = true
 			counted = append(counted, d.Phases)

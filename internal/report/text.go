@@ -104,7 +104,7 @@ func lead(d Document) []string {
 
 // checks summarizes in a few words each how far the run can be trusted.
 func checks(d Document) []string {
-	words := []string{verdict(d)}
+	words := []string{Verdict(d)}
 	if warnings := len(remarksOf(d, v1alpha1.SeverityWarning)); warnings > 0 {
 		return append(words, measure.FormatCount(warnings, "warning"))
 	}
@@ -114,8 +114,8 @@ func checks(d Document) []string {
 	return words
 }
 
-// verdict states whether the run is complete and valid, and whether it missed objectives.
-func verdict(d Document) string {
+// Verdict states whether the run is complete and valid, and whether it missed objectives.
+func Verdict(d Document) string {
 	var words []string
 	switch {
 	case meta.IsStatusConditionTrue(d.Conditions, v1alpha1.ConditionFailed):
