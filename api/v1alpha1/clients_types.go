@@ -40,7 +40,7 @@ type Clients struct {
 	// +kubebuilder:default=RestartStep
 	OnLoss OnLoss `json:"onLoss,omitempty"`
 
-	// maxRestarts is how many times a step may be repeated because of lost clients.
+	// maxRestarts is the number of times that a step may be repeated because of lost clients.
 	// +optional
 	// +kubebuilder:default=2
 	// +kubebuilder:validation:Minimum=0
@@ -54,7 +54,7 @@ type Clients struct {
 	Template *PodTemplate `json:"template,omitempty"`
 }
 
-// Spread is how clients are placed on nodes.
+// Spread determines how clients are placed on nodes.
 //
 // +kubebuilder:validation:Enum=OnePerNode;Any
 type Spread string
@@ -182,7 +182,7 @@ type ClientSecurityContext struct {
 	// +kubebuilder:validation:Maximum=2147483647
 	FSGroup *int64 `json:"fsGroup,omitempty"`
 
-	// fsGroupChangePolicy is when the ownership of the volumes is changed.
+	// fsGroupChangePolicy determines when the ownership of the volumes is changed.
 	// +optional
 	// +kubebuilder:validation:Enum=OnRootMismatch;Always
 	FSGroupChangePolicy *corev1.PodFSGroupChangePolicy `json:"fsGroupChangePolicy,omitempty"`

@@ -31,8 +31,8 @@ type Phase struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, b.target == a.target))",message="targetWorkloads: one entry a target; merge or remove the second"
 	TargetWorkloads []TargetWorkload `json:"targetWorkloads,omitempty"`
 
-	// expect is what the phase is meant to measure, if not the storage itself. ServerCache: reads
-	// from the memory of the storage server; the warning about that memory is then not given.
+	// expect names what the phase is meant to measure instead of the storage. ServerCache expects
+	// reads from the memory of the storage server, and silences the warning about that memory.
 	// +optional
 	Expect Expectation `json:"expect,omitempty"`
 
@@ -81,7 +81,7 @@ type Phase struct {
 	Provision *ProvisionPhase `json:"provision,omitempty"`
 }
 
-// PhaseMode is how a phase loads several targets.
+// PhaseMode determines whether a phase loads its targets together.
 //
 // +kubebuilder:validation:Enum=Parallel;Sequential
 type PhaseMode string
@@ -92,7 +92,7 @@ const (
 	PhaseSequential PhaseMode = "Sequential"
 )
 
-// Expectation is what a phase is meant to measure.
+// Expectation names what a phase is meant to measure.
 //
 // +kubebuilder:validation:Enum=ServerCache
 type Expectation string
@@ -169,8 +169,8 @@ type TargetWorkload struct {
 // PreparePhase lays out the dataset and writes all of it: reads of blocks that were never written
 // measure nothing.
 type PreparePhase struct {
-	// precondition is how many times the data is overwritten after the layout, with the workload's
-	// own block size and pattern. Absent: 0.
+	// precondition is the number of times that the data is overwritten after the layout, with the
+	// workload's own block size and pattern. Absent: 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=10
@@ -320,7 +320,7 @@ type SweepAxes struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
-	// +kubebuilder:validation:items:XValidation:rule="isQuantity(string(self)) && !string(self).matches('[kMGTPE]$') && ([quantity(string(self)).asApproximateFloat()].all(q, double(int(q + 0.5)) - q < 0.3 && q - double(int(q + 0.5)) < 0.3)) && quantity(string(self)).compareTo(quantity('512')) >= 0 && quantity(string(self)).compareTo(quantity('1Gi')) <= 0",messageExpression="string(self).matches('[kMGTPE]$') ? 'blockSize: decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'blockSize: a whole number of bytes from 512 to 1Gi, such as 4Ki'",message="blockSize: a whole number of bytes from 512 to 1Gi, such as 4Ki"
+	// +kubebuilder:validation:items:XValidation:rule="[string(self)].all(s, isQuantity(s) && !s.matches('[kMGTPE]$') && (quantity(s).isInteger() || s.endsWith('i')) && !quantity(s).isLessThan(quantity('512')) && !quantity(s).isGreaterThan(quantity('1Gi')))",messageExpression="string(self).matches('[kMGTPE]$') ? 'decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'a whole number of bytes from 512 to 1Gi, such as 4Ki'"
 	BlockSize []resource.Quantity `json:"blockSize,omitempty"`
 
 	// readPercent lists the percentages of operations that are reads.

@@ -4,7 +4,7 @@ package v1alpha1
 // which order. Its hash identifies what was run.
 //
 // +kubebuilder:validation:XValidation:rule="self.targets.all(a, self.targets.exists_one(b, b.name == a.name))",message="targets: names must differ; rename one",fieldPath=".targets"
-// +kubebuilder:validation:XValidation:rule="self.phases.all(a, self.phases.exists_one(b, b.name == a.name))",message="phases: names must differ, since results are told apart by them; rename one",fieldPath=".phases"
+// +kubebuilder:validation:XValidation:rule="self.phases.all(a, self.phases.exists_one(b, b.name == a.name))",message="phases: names must differ, because results refer to them; rename one",fieldPath=".phases"
 // +kubebuilder:validation:XValidation:rule="has(self.workload) || self.phases.all(p, has(p.workload) || (has(p.cooldown) && !has(p.cooldown.redrain)) || has(p.provision) || (has(p.targetWorkloads) && self.targets.all(t, p.targetWorkloads.exists(w, w.target == t.name))))",message="workload: every phase needs one; give run.workload, or a workload to each phase"
 // +kubebuilder:validation:XValidation:rule="self.phases.all(p, !has(p.targetWorkloads) || p.targetWorkloads.all(w, self.targets.exists(t, t.name == w.target)))",message="phases: targetWorkloads[].target must be the name of one of run.targets; correct the name",fieldPath=".phases"
 // +kubebuilder:validation:XValidation:rule="self.phases.all(p, !has(p.ramp) || p.ramp.dimension != 'Clients' || p.ramp.steps.all(s, s <= self.clients.count))",message="phases: a ramp of Clients cannot go above clients.count; raise clients.count or lower ramp.steps",fieldPath=".phases"
@@ -37,14 +37,14 @@ type RunSpec struct {
 	// +kubebuilder:validation:MaxItems=32
 	Phases []Phase `json:"phases"`
 
-	// startTimeout is how long the clients may take to become ready.
+	// startTimeout is the longest time that the clients may take to become ready.
 	// +optional
 	// +kubebuilder:default="10m"
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s; write a longer time such as 10m"
 	StartTimeout Duration `json:"startTimeout,omitempty"`
 
-	// orphanTimeout is how long agents without contact to the operator wait before they clean up
-	// and exit. It counts from the last contact or the deadline of the running step, whichever is
+	// orphanTimeout is the time that agents wait without contact to the operator before they clean
+	// up and exit. It counts from the last contact or the deadline of the running step, whichever is
 	// later.
 	// +optional
 	// +kubebuilder:default="1h"

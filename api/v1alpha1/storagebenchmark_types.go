@@ -17,8 +17,8 @@ import (
 // +kubebuilder:printcolumn:name="Figure",type=string,JSONPath=`.status.display.figure`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 //
-// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 40",message="metadata.name: at most 40 characters, since the names of pods derive from it; choose a shorter name"
-// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name: use lower-case letters, digits and dashes only, no dots, since it becomes a label and part of the names of pods"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 40",message="metadata.name: at most 40 characters, because the names of pods derive from it; choose a shorter name"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name: use lower-case letters, digits and dashes only, no dots, because it becomes a label and part of the names of pods"
 type StorageBenchmark struct {
 	metav1.TypeMeta `json:",inline"`
 
@@ -112,7 +112,7 @@ type StorageBenchmarkSpec struct {
 	Run RunSpec `json:"run"`
 }
 
-// ReplacePolicy is what happens to a live run when another one is due.
+// ReplacePolicy determines what happens to a live run when another one is due.
 //
 // +kubebuilder:validation:Enum=Wait;Stop
 type ReplacePolicy string
@@ -147,14 +147,14 @@ type Trigger struct {
 	// +kubebuilder:validation:MaxLength=64
 	TimeZone string `json:"timeZone,omitempty"`
 
-	// startingDeadline is how late a scheduled run may start. A run that is later is skipped.
+	// startingDeadline is the longest delay of a scheduled run. A run that is later is skipped.
 	// Absent: no limit.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; write a length of time such as 30s, or remove the field"
 	StartingDeadline *Duration `json:"startingDeadline,omitempty"`
 
-	// replacePolicy is what happens to a live run when another one is due. Wait (the default) lets
-	// it finish. Stop ends it without a verdict, as soon as the next run could start.
+	// replacePolicy determines what happens to a live run when another one is due. Wait (the
+	// default) lets it finish. Stop ends it without a verdict, as soon as the next run could start.
 	// +optional
 	ReplacePolicy ReplacePolicy `json:"replacePolicy,omitempty"`
 
@@ -254,7 +254,7 @@ type StorageBenchmarkStatus struct {
 	// +optional
 	LastScheduleTime *metav1.Time `json:"lastScheduleTime,omitempty"`
 
-	// nextScheduleTime is when the schedule starts a run next. A time in the past is due, and waits
+	// nextScheduleTime is the time of the next scheduled run. A time in the past is due, and waits
 	// for the live run or for something that is missing.
 	// +optional
 	NextScheduleTime *metav1.Time `json:"nextScheduleTime,omitempty"`
