@@ -16,6 +16,7 @@ import (
 // +kubebuilder:printcolumn:name="Result",type=string,JSONPath=`.status.display.result`
 // +kubebuilder:printcolumn:name="p99",type=string,JSONPath=`.status.display.p99`
 // +kubebuilder:printcolumn:name="Figure",type=string,JSONPath=`.status.display.figure`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Complete")].reason`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type BenchmarkRun struct {
 	metav1.TypeMeta `json:",inline"`
