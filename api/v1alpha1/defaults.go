@@ -1,13 +1,17 @@
 package v1alpha1
 
-// The defaults of fields inside lists, and of the types that lists hold. The schema has none of them: a list belongs
-// to its file as a whole, so a default that the API server adds to an item is a difference that Argo CD with
-// server-side apply would find for ever. The defaults of all other fields are in the schema.
+// This file is the one place where short spellings become the long ones that everything else reads, and where absent
+// fields inside lists get their defaults. The schema has no defaults inside lists: a list belongs to its file as a
+// whole, so a default that the API server adds to an item is a difference that Argo CD with server-side apply would
+// find for ever. The defaults of all other fields are in the schema.
 
 // DefaultMinDuration is the least time of a burstDrain.
 const DefaultMinDuration Duration = "2m"
 
-// SetDefaults sets the absent fields of a run to their defaults.
+// DefaultVolume is the name of the volume of a target that is given by its claimName.
+const DefaultVolume = "data"
+
+// SetDefaults replaces short spellings by long ones, and sets the absent fields of a run to their defaults.
 func (r *RunSpec) SetDefaults() {
 	for i := range r.Targets {
 		r.Targets[i].setDefaults()
@@ -20,6 +24,10 @@ func (r *RunSpec) SetDefaults() {
 
 func (t *Target) setDefaults() {
 	orDefault(&t.DataPolicy, DataDelete)
+	if t.ClaimName != "" && len(t.Volumes) == 0 {
+		t.Volumes = []Volume{{Name: DefaultVolume, ClaimName: t.ClaimName}}
+		t.ClaimName = ""
+	}
 	for i := range t.Volumes {
 		if template := t.Volumes[i].ClaimTemplate; template != nil {
 			orDefault(&template.Scope, ClaimShared)
@@ -54,9 +62,6 @@ func (p *Phase) setDefaults() {
 func (w *Workload) setDefaults() {
 	if w == nil {
 		return
-	}
-	if w.ProfileRef != nil {
-		orDefault(&w.ProfileRef.Kind, WorkloadProfileKind)
 	}
 	if w.IOR != nil {
 		orDefault(&w.IOR.API, "POSIX")

@@ -17,11 +17,13 @@ var defaulted = map[string]struct{ file, stored string }{
 		file: `
 targets:
 - volumes: [{claimTemplate: {}}, {claimName: a}]
-- {dataPolicy: Retain, volumes: [{claimTemplate: {scope: PerClient, lifetime: Benchmark}}]}`,
+- {dataPolicy: Retain, volumes: [{claimTemplate: {scope: PerClient, lifetime: Benchmark}}]}
+- {claimName: share}`,
 		stored: `
 targets:
 - {dataPolicy: Delete, volumes: [{claimTemplate: {scope: Shared, lifetime: Run}}, {claimName: a}]}
-- {dataPolicy: Retain, volumes: [{claimTemplate: {scope: PerClient, lifetime: Benchmark}}]}`,
+- {dataPolicy: Retain, volumes: [{claimTemplate: {scope: PerClient, lifetime: Benchmark}}]}
+- {dataPolicy: Delete, volumes: [{name: data, claimName: share}]}`,
 	},
 	"phases": {
 		file: `phases: [{prepare: {}}, {steady: {}}, {ramp: {}}, {sweep: {}}, {burstDrain: {}}, {cooldown: {}}]`,
@@ -52,7 +54,7 @@ workload: {ior: {api: POSIX, segments: 1, filePerProcess: true, operations: [Wri
 phases:
 - {mode: Parallel, workload: {mdtest: {iterations: 1}}}
 - mode: Parallel
-  targetWorkloads: [{workload: {profileRef: {name: a, kind: WorkloadProfile}}}, {workload: {fio: {}}}]`,
+  targetWorkloads: [{workload: {profileRef: {name: a}}}, {workload: {fio: {}}}]`,
 	},
 	"other values in workloads": {file: `
 workload: {ior: {api: MPIIO, segments: 4, filePerProcess: false, operations: [Read], fsync: false}}

@@ -6,6 +6,7 @@ import (
 
 // Phase is one part of a run. Exactly one of the phase kinds is set.
 //
+// +kubebuilder:validation:XValidation:rule="!has(self.override) || !has(self.targetWorkloads)",message="override: changes the workload of all targets; remove it, or targetWorkloads",fieldPath=".override"
 // +kubebuilder:validation:XValidation:rule="[has(self.prepare), has(self.ramp), has(self.sweep), has(self.steady), has(self.burstDrain), has(self.cooldown), has(self.search), has(self.verify), has(self.fault), has(self.provision)].filter(x, x).size() == 1",message="give exactly one kind of phase: prepare, ramp, sweep, steady, burstDrain, cooldown, search, verify, fault or provision"
 type Phase struct {
 	// name is the name of the phase. Results and objectives refer to it.
@@ -23,6 +24,11 @@ type Phase struct {
 	// workload is the workload of this phase. Absent: the workload of the run.
 	// +optional
 	Workload *Workload `json:"workload,omitempty"`
+
+	// override changes some settings of the workload in this phase. The files stay the same, so that
+	// a phase can read what another has written.
+	// +optional
+	Override *WorkloadOverride `json:"override,omitempty"`
 
 	// targetWorkloads replace the workload for individual targets.
 	// +optional

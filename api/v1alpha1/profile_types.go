@@ -151,7 +151,7 @@ type Workload struct {
 // ProfileRef refers to a profile.
 type ProfileRef struct {
 	// kind is WorkloadProfile, for a profile in the benchmark's namespace, or
-	// ClusterWorkloadProfile. Absent: WorkloadProfile.
+	// ClusterWorkloadProfile. Absent: a profile in the namespace, or else one of the cluster.
 	// +optional
 	// +kubebuilder:validation:Enum=WorkloadProfile;ClusterWorkloadProfile
 	Kind string `json:"kind,omitempty"`

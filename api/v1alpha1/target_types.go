@@ -5,9 +5,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Target is one storage system under test, represented by its volumes.
+// Target is one storage system under test, represented by its volumes. Exactly one of claimName and
+// volumes is set.
 //
-// +kubebuilder:validation:XValidation:rule="self.volumes.all(a, self.volumes.exists_one(b, b.name == a.name))",message="volumes: names must differ; rename one",fieldPath=".volumes"
+// +kubebuilder:validation:XValidation:rule="has(self.claimName) != has(self.volumes)",message="give exactly one of claimName (one claim that exists) and volumes (several, or claims that are made)"
+// +kubebuilder:validation:XValidation:rule="!has(self.volumes) || self.volumes.all(a, self.volumes.exists_one(b, b.name == a.name))",message="volumes: names must differ; rename one",fieldPath=".volumes"
 type Target struct {
 	// name is the name of the target, used in results, file names and flags.
 	// +required
@@ -16,13 +18,20 @@ type Target struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="use lower-case letters, digits and dashes only, beginning and ending with a letter or a digit"
 	Name string `json:"name"`
 
-	// volumes are the volumes that each client of the target mounts: usually one; several for disks
-	// that are measured as one stripe.
-	// +required
+	// claimName is the name of the existing PersistentVolumeClaim that each client of the target
+	// mounts. It is short for volumes with this claim as its only entry, named data.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	ClaimName string `json:"claimName,omitempty"`
+
+	// volumes are the volumes that each client of the target mounts: claims made from a template,
+	// or several disks that are measured as one stripe.
+	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
-	Volumes []Volume `json:"volumes"`
+	Volumes []Volume `json:"volumes,omitempty"`
 
 	// path is the directory in each volume below which the run works, always in a directory
 	// .storagebench of its own. Absent: the root of the volume.

@@ -197,8 +197,8 @@ func suggestProfiles(unresolved field.ErrorList, objects []admission.Object) {
 		switch {
 		case best == nil:
 			problem.Detail += "; `kubectl storagebench profiles` lists those of the library"
-		case best.Kind != kind:
-			problem.Detail = fmt.Sprintf("did you mean {kind: %s, name: %s}? Without a kind, a WorkloadProfile is meant", best.Kind, best.Name)
+		case best.Kind != kind && kind != plan.AnyProfile:
+			problem.Detail = fmt.Sprintf("did you mean {kind: %s, name: %s}?", best.Kind, best.Name)
 		default:
 			problem.Detail = fmt.Sprintf("did you mean %s?", best.Name)
 		}

@@ -110,7 +110,7 @@ var refusals = map[string]refusal{
 	"two targets in one folder": {builders.Benchmark("b").Target("a").Target("b").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Targets[0].Path, r.Targets[1].Path = "bench", "bench"
 		r.Targets[1].Volumes[0].ClaimName = "a"
-	}), "spec.run.targets[1].path", "spec.run.targets[1].volumes[0].claimName is claim a, which spec.run.targets[0] loads in the same folder"},
+	}), "spec.run.targets[1].path", "spec.run.targets[0] loads claim a in the same folder"},
 	"two targets in one volume's root": {builders.Benchmark("b").Target("a").Target("b").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Targets[1].Volumes[0].ClaimName = "a"
 	}), "spec.run.targets[1].path", "Give each target a path of its own, such as bench/b"},

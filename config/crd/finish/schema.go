@@ -36,10 +36,10 @@ var toldElsewhere = []string{
 	"targetWorkloads.workload",
 }
 
-// checkedByPlan lists the copies of run.workload, below which only the rules of quantities remain: a quantity does not
+// checkedByPlan lists the copies of run.workload and of parts of it, below which only the rules of quantities remain: a quantity does not
 // keep how it was written, so nothing after the API server can tell 64k from 64000. The engines check the rest, and a
 // test in internal/plan proves that they refuse whatever the removed rules refuse.
-var checkedByPlan = []string{"phases.workload.", "targetWorkloads.workload."}
+var checkedByPlan = []string{"phases.workload.", "targetWorkloads.workload.", "phases.override."}
 
 type finisher struct {
 	// brief is true if descriptions are cut to their first sentence everywhere, not only in the status.
