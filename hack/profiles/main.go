@@ -33,7 +33,7 @@ Workloads that come with storagebench, as ClusterWorkloadProfiles: the operator 
 can look up is said to be ours. Generated from [internal/library/profiles](../internal/library/profiles) by ` + "`make generate`" + `.
 
 ` + "```yaml at=spec.run" + `
-workload: {profileRef: {kind: ClusterWorkloadProfile, name: oltp-8k, datasetSize: 64Gi}}
+workload: {profileRef: {name: oltp-8k, datasetSize: 64Gi}}
 phases:
 - {name: layout, prepare: {}}
 - {name: mixed, steady: {duration: 10m, warmUp: 30s}}
