@@ -54,6 +54,10 @@ func (p *Phase) setDefaults() {
 	if p.Sweep != nil {
 		orDefault(&p.Sweep.WarmUp, "0s")
 	}
+	if p.Refill != nil && p.Cooldown == nil {
+		p.Cooldown = &CooldownPhase{Redrain: &Redrain{Idle: p.Refill.Idle}, MaxDuration: p.Refill.MaxDuration}
+		p.Refill = nil
+	}
 	if p.BurstDrain != nil {
 		orDefault(&p.BurstDrain.MinDuration, DefaultMinDuration)
 	}

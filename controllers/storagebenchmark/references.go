@@ -56,7 +56,7 @@ func (r *reconciler) resolve(ctx context.Context, benchmark *v1alpha1.StorageBen
 		}
 		found.cluster = plan.Cluster{Namespace: benchmark.Namespace, PriorityClass: r.priorityClass}
 		_, unplannable := plan.Make(run, 0, plan.WithCatalog(found.catalog), plan.InCluster(found.cluster))
-		found.problems = append(found.problems, unplannable...)
+		found.problems = append(found.problems, plan.AsWritten(&benchmark.Spec.Run, unplannable)...)
 		found.problems = append(found.problems, objective.Check(benchmark.Spec.Objectives, run)...)
 	}
 	found.missing = append(found.missing, claims...)

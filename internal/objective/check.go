@@ -38,7 +38,7 @@ func unfit(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) 
 	switch {
 	case o.Burst != nil, o.TimeToBaseline != nil, o.Credits != nil, o.Baseline != nil, o.Refill != nil:
 		if !drains {
-			return fmt.Sprintf("it is a %s phase, and %s is measured by a burstDrain, or a cooldown with redrain: name one", phasekind.Name(kind), strings.SplitN(Figure(o), " of ", 2)[0])
+			return fmt.Sprintf("it is a %s phase, and %s is measured by a burstDrain or a refill: name one", phasekind.Name(kind), strings.SplitN(Figure(o), " of ", 2)[0])
 		}
 		return ""
 	case o.Ratio != nil && o.Ratio.Of == "Compression":

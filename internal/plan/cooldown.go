@@ -126,11 +126,11 @@ func (p *phaseMaker) warnUnknown(at *field.Path, limit time.Duration, unknown []
 	}
 	if p.discovered(unknown) {
 		p.warn(at.Child("untilCredits"), "how long it takes is not known: the limits of target %s are not given, and are looked for when the run begins; where "+
-			"none are found and no phase before it measures the refill (cooldown.redrain), %s", strings.Join(unknown, ", "), waits)
+			"none are found and no refill phase is before it, %s", strings.Join(unknown, ", "), waits)
 		return
 	}
 	p.warn(at.Child("untilCredits"), "the credits of target %s will be Unknown: its limits do not give baseline, burst and "+
-		"bucket, and no phase before it measures the refill (cooldown.redrain); %s", strings.Join(unknown, ", "), waits)
+		"bucket, and no refill phase is before it; %s", strings.Join(unknown, ", "), waits)
 }
 
 // discovered reports whether the limits of all these targets, unknown now, may be discovered when the run begins.

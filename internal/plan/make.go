@@ -42,7 +42,7 @@ func Make(run *v1alpha1.RunSpec, seed int64, options ...Option) (Plan, field.Err
 	m.refuseAmbiguous()
 	m.refuseTargets()
 	m.refuseCrowds()
-	m.refuseUnbuilt()
+	m.refuseKindless()
 	m.refuseVolumes()
 	m.refusePriority()
 	m.openTallies()

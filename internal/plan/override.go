@@ -26,8 +26,8 @@ func (r *resolver) override(path *field.Path, run *v1alpha1.RunSpec, phase *v1al
 	if base == nil {
 		base = run.Workload
 	}
-	if base == nil || base.ProfileRef != nil || base.EngineKind() == "" {
-		return // reported where the workload is missing
+	if base == nil || base.ProfileRef != nil || base.EngineKind() == "" || len(engines.Of(&base.Engine).Validate(path)) > 0 {
+		return // reported where the workload is
 	}
 	made := base.DeepCopy()
 	switch {
@@ -43,13 +43,6 @@ func (r *resolver) override(path *field.Path, run *v1alpha1.RunSpec, phase *v1al
 		r.problems = append(r.problems, field.Invalid(path, field.OmitValueType{},
 			fmt.Sprintf("the workload is one of %s: only fio and ior have an override, each its own", made.EngineKind())))
 		return
-	}
-	kind := string(made.EngineKind())
-	if sound := len(engines.Of(&base.Engine).Validate(path)) == 0; sound {
-		if problems := engines.Of(&made.Engine).Validate(path.Child(kind)); len(problems) > 0 {
-			r.problems = append(r.problems, problems...)
-			return
-		}
 	}
 	phase.Workload = made
 }
