@@ -1,6 +1,8 @@
 package v1alpha1
 
 import (
+	"time"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -75,16 +77,27 @@ type StorageBenchmarkSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="use lower-case letters, digits and dashes only, beginning and ending with a letter or a digit"
 	Queue string `json:"queue,omitempty"`
 
-	// historyLimit is the number of complete runs to keep.
+	// successfulRunsHistoryLimit is the number of complete runs to keep, whatever the verdict on
+	// them. Absent: 20.
 	// +optional
-	// +kubebuilder:default=20
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=200
+	SuccessfulRunsHistoryLimit *int32 `json:"successfulRunsHistoryLimit,omitempty"`
+
+	// failedRunsHistoryLimit is the number of failed runs to keep. Absent: 5.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=200
+	FailedRunsHistoryLimit *int32 `json:"failedRunsHistoryLimit,omitempty"`
+
+	// historyLimit is the former name of successfulRunsHistoryLimit, which precedes it.
+	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=200
 	HistoryLimit *int32 `json:"historyLimit,omitempty"`
 
-	// failedHistoryLimit is the number of failed runs to keep.
+	// failedHistoryLimit is the former name of failedRunsHistoryLimit, which precedes it.
 	// +optional
-	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=200
 	FailedHistoryLimit *int32 `json:"failedHistoryLimit,omitempty"`
@@ -115,7 +128,34 @@ type StorageBenchmarkSpec struct {
 	Run RunSpec `json:"run"`
 }
 
-// ReplacePolicy determines what happens to a live run when another one is due.
+// HistoryLimits returns how many complete and how many failed runs to keep.
+func (s *StorageBenchmarkSpec) HistoryLimits() (complete, failed int) {
+	first := func(limits ...*int32) int {
+		for _, limit := range limits {
+			if limit != nil {
+				return int(*limit)
+			}
+		}
+		return 0
+	}
+	return first(s.SuccessfulRunsHistoryLimit, s.HistoryLimit, new(int32(20))), first(s.FailedRunsHistoryLimit, s.FailedHistoryLimit, new(int32(5)))
+}
+
+// ConcurrencyPolicy determines what happens to a live run when another one is due. Runs of one
+// benchmark never overlap: they would measure each other.
+//
+// +kubebuilder:validation:Enum=Forbid;Replace
+type ConcurrencyPolicy string
+
+// The concurrency policies.
+const (
+	// ConcurrencyForbid starts the new run after the live one.
+	ConcurrencyForbid ConcurrencyPolicy = "Forbid"
+	// ConcurrencyReplace stops the live run first.
+	ConcurrencyReplace ConcurrencyPolicy = "Replace"
+)
+
+// ReplacePolicy is the former name of ConcurrencyPolicy.
 //
 // +kubebuilder:validation:Enum=Wait;Stop
 type ReplacePolicy string
@@ -130,7 +170,7 @@ const (
 
 // Trigger defines what starts a run.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.schedule) || !(has(self.timeZone) || has(self.startingDeadline))",message="trigger: timeZone and startingDeadline are of the schedule; set schedule, or remove them"
+// +kubebuilder:validation:XValidation:rule="has(self.schedule) || !(has(self.timeZone) || has(self.startingDeadlineSeconds) || has(self.startingDeadline))",message="trigger: timeZone and startingDeadlineSeconds are of the schedule; set schedule, or remove them"
 type Trigger struct {
 	// onChange starts a run when spec.run is new or has changed. Absent: true without a schedule,
 	// false with one. With false, a new benchmark takes its value of manual as handled.
@@ -150,14 +190,26 @@ type Trigger struct {
 	// +kubebuilder:validation:MaxLength=64
 	TimeZone string `json:"timeZone,omitempty"`
 
-	// startingDeadline is the longest delay of a scheduled run. A run that is later is skipped.
-	// Absent: no limit.
+	// startingDeadlineSeconds is the longest delay of a scheduled run. A run that is later is
+	// skipped. Absent: no limit.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=604800
+	StartingDeadlineSeconds *int64 `json:"startingDeadlineSeconds,omitempty"`
+
+	// concurrencyPolicy determines what happens to a live run when another one is due. Forbid (the
+	// default) lets it finish; the other one follows. Replace ends it without a verdict, as soon as
+	// the next run could start.
+	// +optional
+	ConcurrencyPolicy ConcurrencyPolicy `json:"concurrencyPolicy,omitempty"`
+
+	// startingDeadline is the former name of startingDeadlineSeconds, which precedes it.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; write a length of time such as 30s, or remove the field"
 	StartingDeadline *Duration `json:"startingDeadline,omitempty"`
 
-	// replacePolicy determines what happens to a live run when another one is due. Wait (the
-	// default) lets it finish. Stop ends it without a verdict, as soon as the next run could start.
+	// replacePolicy is the former name of concurrencyPolicy, which precedes it. Wait is Forbid, and
+	// Stop is Replace.
 	// +optional
 	ReplacePolicy ReplacePolicy `json:"replacePolicy,omitempty"`
 
@@ -175,6 +227,28 @@ func (t *Trigger) StartsOnChange() bool {
 		return *t.OnChange
 	}
 	return t == nil || t.Schedule == ""
+}
+
+// Replaces reports whether a run that is due stops the live one.
+func (t *Trigger) Replaces() bool {
+	switch {
+	case t == nil:
+		return false
+	case t.ConcurrencyPolicy != "":
+		return t.ConcurrencyPolicy == ConcurrencyReplace
+	}
+	return t.ReplacePolicy == ReplaceStop
+}
+
+// Deadline returns the longest delay of a scheduled run; 0 means no limit.
+func (t *Trigger) Deadline() (time.Duration, error) {
+	switch {
+	case t.StartingDeadlineSeconds != nil:
+		return time.Duration(*t.StartingDeadlineSeconds) * time.Second, nil
+	case t.StartingDeadline != nil:
+		return t.StartingDeadline.Parse()
+	}
+	return 0, nil
 }
 
 // RegressionPolicy defines what the newest run is compared with.

@@ -44,6 +44,9 @@ larger. Twice the memory of the server is what a read needs to come from its dis
 have sizes of their own: copy and change them (` + "`kubectl storagebench profiles file-server -o yaml`" + `). A sample is
 [config/samples/library.yaml](../config/samples/library.yaml).
 
+A reference without a ` + "`kind`" + ` takes the WorkloadProfile of that name in the benchmark's namespace, or else the ClusterWorkloadProfile. So a
+namespace can have its own version of a profile. With ` + "`kind`" + `, only that one is looked up.
+
 ## Whose they are
 
 The operator never writes over what is not its own, and deletes nothing:
