@@ -14,7 +14,8 @@ type Clients struct {
 	Count int32 `json:"count,omitempty"`
 
 	// spread is OnePerNode, which gives each client its own node (and separate nodes to targets
-	// that are loaded together), or Any, for a cluster with fewer nodes than clients.
+	// that are loaded together), PreferOnePerNode, which lets clients share nodes only if there are
+	// too few, or Any. The results have a warning if clients shared a node.
 	// +optional
 	// +kubebuilder:default=OnePerNode
 	Spread Spread `json:"spread,omitempty"`
@@ -56,16 +57,24 @@ type Clients struct {
 
 // Spread determines how clients are placed on nodes.
 //
-// +kubebuilder:validation:Enum=OnePerNode;Any
+// +kubebuilder:validation:Enum=OnePerNode;PreferOnePerNode;Any
 type Spread string
 
 // The ways to spread clients.
 const (
 	// SpreadOnePerNode gives each client its own node.
 	SpreadOnePerNode Spread = "OnePerNode"
-	// SpreadAny lets clients share nodes; the results then report it.
+	// SpreadPreferOnePerNode gives each client its own node if there are enough; otherwise clients
+	// share nodes, and the results have a warning.
+	SpreadPreferOnePerNode Spread = "PreferOnePerNode"
+	// SpreadAny lets clients share nodes; the results then have a warning.
 	SpreadAny Spread = "Any"
 )
+
+// OnePerNode reports whether each client needs its own node. It is the default.
+func (c *Clients) OnePerNode() bool {
+	return c.Spread != SpreadAny && c.Spread != SpreadPreferOnePerNode
+}
 
 // OnLoss is the reaction to the loss of a client.
 //

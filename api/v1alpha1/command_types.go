@@ -34,7 +34,7 @@ type CommandProfile struct {
 	// datasetSize is the most that setup and command write per client, in bytes. Free space is
 	// checked against it.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (quantity(s).isInteger() || s.endsWith('i')) && quantity(s).sign() > 0 && !quantity(s).isGreaterThan(quantity('1Pi')))",message="a whole number of bytes above zero, such as 8Gi"
+	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1Pi')))",message="a whole number of bytes above zero, such as 8Gi"
 	DatasetSize *resource.Quantity `json:"datasetSize,omitempty"`
 
 	// successExitCodes are the exit codes that count as success. Absent: 0.

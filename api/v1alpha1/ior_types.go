@@ -6,7 +6,7 @@ import (
 
 // IORProfile is a workload for IOR under MPI, over all clients of a target.
 //
-// +kubebuilder:validation:XValidation:rule="![string(self.transferSize), string(self.blockSize)].all(s, isQuantity(s) && quantity(s).sign() > 0 && !quantity(s).isGreaterThan(quantity('1Pi'))) || int(quantity(string(self.blockSize)).asApproximateFloat() + 0.5) % int(quantity(string(self.transferSize)).asApproximateFloat() + 0.5) == 0",message="blockSize: must be a multiple of transferSize; IOR refuses anything else",fieldPath=".blockSize"
+// +kubebuilder:validation:XValidation:rule="![string(self.transferSize), string(self.blockSize)].all(s, isQuantity(s) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1Pi'))) || int(quantity(string(self.blockSize)).asApproximateFloat() + 0.5) % int(quantity(string(self.transferSize)).asApproximateFloat() + 0.5) == 0",message="blockSize: must be a multiple of transferSize; IOR refuses anything else",fieldPath=".blockSize"
 // +kubebuilder:validation:XValidation:rule="!has(self.direct) || !self.direct || !has(self.api) || self.api == 'POSIX'",message="direct: only the api POSIX has it; remove direct, or set api to POSIX",fieldPath=".direct"
 // +kubebuilder:validation:XValidation:rule="!has(self.collective) || !self.collective || (has(self.api) && self.api == 'MPIIO')",message="collective: only the api MPIIO has collective operations; set api to MPIIO, or remove collective",fieldPath=".collective"
 // +kubebuilder:validation:XValidation:rule="!has(self.stonewallWearOut) || !self.stonewallWearOut || has(self.stonewall)",message="stonewallWearOut: there is nothing to wear out without a stonewall; set stonewall, or remove stonewallWearOut",fieldPath=".stonewallWearOut"
@@ -21,12 +21,12 @@ type IORProfile struct {
 
 	// transferSize is the size of each operation in bytes.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && !s.matches('[kMGTPE]$') && (quantity(s).isInteger() || s.endsWith('i')) && quantity(s).sign() > 0 && !quantity(s).isGreaterThan(quantity('1Gi')))",messageExpression="string(self).matches('[kMGTPE]$') ? 'decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'a whole number of bytes from 1 to 1Gi, such as 1Mi'"
+	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && !s.matches('[kMGTPE]$') && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1Gi')))",messageExpression="string(self).matches('[kMGTPE]$') ? 'decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'a whole number of bytes from 1 to 1Gi, such as 1Mi'"
 	TransferSize resource.Quantity `json:"transferSize"`
 
 	// blockSize is the number of contiguous bytes of each rank per segment.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (!s.matches('[kMGTPE]$') || int(quantity(s).asApproximateFloat()) % 4096 == 0) && (quantity(s).isInteger() || s.endsWith('i')) && quantity(s).sign() > 0 && !quantity(s).isGreaterThan(quantity('1Pi')))",messageExpression="string(self).matches('[kMGTPE]$') ? 'decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'a whole number of bytes from 1 to 1Pi, such as 12000Mi'"
+	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (!s.matches('[kMGTPE]$') || int(quantity(s).asApproximateFloat()) % 4096 == 0) && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1Pi')))",messageExpression="string(self).matches('[kMGTPE]$') ? 'decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'a whole number of bytes from 1 to 1Pi, such as 12000Mi'"
 	BlockSize resource.Quantity `json:"blockSize"`
 
 	// segments is the number of segments. Each rank has one block in each segment. Absent: 1.
@@ -87,7 +87,6 @@ type IORProfile struct {
 
 	// stonewall ends each write and each read of a repetition after this time, in whole seconds.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
 	Stonewall *Duration `json:"stonewall,omitempty"`
 
 	// stonewallWearOut lets all ranks continue after the stonewall until each has done as much as
@@ -164,7 +163,7 @@ type MdtestProfile struct {
 
 	// fileSize is the number of bytes written to each file. Absent: 0; files are only created.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (!s.matches('[kMGTPE]$') || int(quantity(s).asApproximateFloat()) % 4096 == 0) && (quantity(s).isInteger() || s.endsWith('i')) && quantity(s).sign() >= 0 && !quantity(s).isGreaterThan(quantity('1Ti')))",messageExpression="string(self).matches('[kMGTPE]$') ? 'decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'a whole number of bytes up to 1Ti, such as 4Ki'"
+	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (!s.matches('[kMGTPE]$') || int(quantity(s).asApproximateFloat()) % 4096 == 0) && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) >= 0 && !quantity(s).isGreaterThan(quantity('1Ti')))",messageExpression="string(self).matches('[kMGTPE]$') ? 'decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'a whole number of bytes up to 1Ti, such as 4Ki'"
 	FileSize *resource.Quantity `json:"fileSize,omitempty"`
 
 	// readSize is the number of bytes read from each file, at most fileSize. Absent: fileSize; if

@@ -106,12 +106,12 @@ type CellSelector struct {
 type QuantityBounds struct {
 	// min is the smallest accepted value.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).sign() > 0",message="above zero, such as 260M"
+	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && sign(quantity(string(self))) > 0",message="above zero, such as 260M"
 	Min *resource.Quantity `json:"min,omitempty"`
 
 	// max is the largest accepted value.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).sign() > 0",message="above zero, such as 260M"
+	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && sign(quantity(string(self))) > 0",message="above zero, such as 260M"
 	Max *resource.Quantity `json:"max,omitempty"`
 }
 

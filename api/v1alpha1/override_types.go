@@ -83,7 +83,7 @@ type IOROverride struct {
 
 	// transferSize replaces the size of each operation.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && !s.matches('[kMGTPE]$') && (quantity(s).isInteger() || s.endsWith('i')) && quantity(s).sign() > 0 && !quantity(s).isGreaterThan(quantity('1Gi')))",messageExpression="string(self).matches('[kMGTPE]$') ? 'decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'a whole number of bytes from 1 to 1Gi, such as 1Mi'"
+	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && !s.matches('[kMGTPE]$') && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1Gi')))",messageExpression="string(self).matches('[kMGTPE]$') ? 'decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'a whole number of bytes from 1 to 1Gi, such as 1Mi'"
 	TransferSize *resource.Quantity `json:"transferSize,omitempty"`
 
 	// random replaces whether the offsets within each block are in random order.

@@ -163,7 +163,6 @@ type PreparePhase struct {
 	// maxDuration is the longest that the layout, or the overwriting after it, may take. A step
 	// that takes longer fails. Absent: limited only by the run's activeDeadline.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
 	MaxDuration *Duration `json:"maxDuration,omitempty"`
 }
 
@@ -171,7 +170,6 @@ type PreparePhase struct {
 type SteadyPhase struct {
 	// duration is the length of the measured time, after the warm-up.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
 	Duration Duration `json:"duration"`
 
 	// warmUp is the time under load before measuring starts. Absent: none.
@@ -215,7 +213,6 @@ type RampPhase struct {
 
 	// stepDuration is the length of the measured time of each step.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
 	StepDuration Duration `json:"stepDuration"`
 
 	// warmUp is the time under load before each step is measured. Absent: none.
@@ -255,7 +252,6 @@ type SweepPhase struct {
 
 	// stepDuration is the length of the measured time of each cell.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
 	StepDuration Duration `json:"stepDuration"`
 
 	// warmUp is the time under load before each cell is measured. Absent: none.
@@ -328,7 +324,6 @@ type BurstDrainPhase struct {
 
 	// maxDuration ends the phase. Credits that last longer are not an error.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
 	MaxDuration Duration `json:"maxDuration"`
 }
 

@@ -163,7 +163,7 @@ type Limits struct {
 
 	// capacity is the size of the storage in bytes. The limits of many systems depend on it.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (quantity(s).isInteger() || s.endsWith('i')) && quantity(s).sign() > 0 && !quantity(s).isGreaterThan(quantity('1Ei')))",message="a whole number of bytes above zero, such as 5Ti"
+	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1Ei')))",message="a whole number of bytes above zero, such as 5Ti"
 	Capacity *resource.Quantity `json:"capacity,omitempty"`
 
 	// throughput limits the throughput, in bytes and bytes per second.
@@ -176,7 +176,7 @@ type Limits struct {
 
 	// serverMemory is the memory of the storage server in bytes: the most that its cache can hold.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (quantity(s).isInteger() || s.endsWith('i')) && quantity(s).sign() > 0 && !quantity(s).isGreaterThan(quantity('1Pi')))",message="a whole number of bytes above zero, such as 4Gi"
+	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1Pi')))",message="a whole number of bytes above zero, such as 4Gi"
 	ServerMemory *resource.Quantity `json:"serverMemory,omitempty"`
 }
 
@@ -188,22 +188,22 @@ type Limits struct {
 type RateLimits struct {
 	// baseline is the rate without credits, per second.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (quantity(s).isInteger() || s.endsWith('i')) && quantity(s).sign() > 0 && !quantity(s).isGreaterThan(quantity('1E')))",message="a whole number above zero, such as 32M"
+	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1E')))",message="a whole number above zero, such as 32M"
 	Baseline *resource.Quantity `json:"baseline,omitempty"`
 
 	// burst is the rate with credits, per second.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (quantity(s).isInteger() || s.endsWith('i')) && quantity(s).sign() > 0 && !quantity(s).isGreaterThan(quantity('1E')))",message="a whole number above zero, such as 32M"
+	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1E')))",message="a whole number above zero, such as 32M"
 	Burst *resource.Quantity `json:"burst,omitempty"`
 
 	// bucket is the number of credits in a full bucket, in bytes or operations.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (quantity(s).isInteger() || s.endsWith('i')) && quantity(s).sign() > 0 && !quantity(s).isGreaterThan(quantity('1E')))",message="a whole number above zero, such as 32M"
+	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1E')))",message="a whole number above zero, such as 32M"
 	Bucket *resource.Quantity `json:"bucket,omitempty"`
 
 	// refill is the refill rate of the bucket, per second. Absent: equal to the baseline.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (quantity(s).isInteger() || s.endsWith('i')) && quantity(s).sign() > 0 && !quantity(s).isGreaterThan(quantity('1E')))",message="a whole number above zero, such as 32M"
+	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1E')))",message="a whole number above zero, such as 32M"
 	Refill *resource.Quantity `json:"refill,omitempty"`
 }
 

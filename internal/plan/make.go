@@ -42,6 +42,7 @@ func Make(run *v1alpha1.RunSpec, seed int64, options ...Option) (Plan, field.Err
 	m.refuseAmbiguous()
 	m.refuseTargets()
 	m.refuseCrowds()
+	m.refuseShort()
 	m.refuseKindless()
 	m.refuseVolumes()
 	m.refusePriority()
@@ -89,7 +90,7 @@ type maker struct {
 // phase plans one phase. If a prepare phase has problems, its layout is unknown, and later phases do not report the
 // missing data as another problem.
 func (m *maker) phase(index int, phase *v1alpha1.Phase) {
-	if m.tooManySteps {
+	if m.tooManySteps || phase.Refill != nil {
 		return
 	}
 	p := &phaseMaker{

@@ -40,6 +40,27 @@ func (m *maker) refuseAmbiguous() {
 	}
 }
 
+// refuseShort reports short spellings, which Resolve has replaced in a resolved run.
+func (m *maker) refuseShort() {
+	refuse := func(path *field.Path, remedy string) {
+		m.problems = append(m.problems, field.Forbidden(path, "a run holds no short spellings; "+remedy))
+	}
+	for i := range m.run.Targets {
+		if m.run.Targets[i].ClaimName != "" {
+			refuse(m.root.Child("targets").Index(i).Child("claimName"), "write the claim in volumes")
+		}
+	}
+	for i := range m.run.Phases {
+		phase, path := &m.run.Phases[i], m.root.Child("phases").Index(i)
+		if phase.Override != nil {
+			refuse(path.Child("override"), "write the whole workload")
+		}
+		if phase.Refill != nil {
+			refuse(path.Child("refill"), "write a cooldown with redrain")
+		}
+	}
+}
+
 // refuseKindless reports phases without a kind. Admission reports them first; a plan must not depend on admission.
 func (m *maker) refuseKindless() {
 	for i := range m.run.Phases {

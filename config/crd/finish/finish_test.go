@@ -37,7 +37,7 @@ spec:
                     x-kubernetes-int-or-string: true
                     x-kubernetes-validations: [{rule: self > 0, message: not nothing}]
                   phases:
-                    description: the parts. They run in order.
+                    description: the parts, such as no. 1. They run in order.
                     type: array
                     x-kubernetes-list-type: atomic
                     items:
@@ -51,9 +51,10 @@ spec:
                             count: {type: integer, x-kubernetes-validations: [{rule: self > 1, message: more than one}]}
                   checked:
                     description: |-
-                      a checked size. In bytes.
+                      a checked size. In bytes. Absent: none,
+                      as 1.5 is no size. Only here.
 
-                      More is said elsewhere.
+                      Absent: more is said elsewhere.
                     anyOf: [{type: integer}, {type: string}]
                     pattern: ^[0-9]+$
                     x-kubernetes-int-or-string: true
@@ -75,7 +76,7 @@ spec:
           status:
             type: object
             properties:
-              figure: {type: integer, description: a figure. It is no. 1.}
+              figure: {type: integer, description: 'figure is a figure. It is no. 1. Absent: none.'}
 `
 
 func TestFinish(t *testing.T) {
@@ -85,14 +86,14 @@ func TestFinish(t *testing.T) {
 	}
 	text := string(once)
 	for _, want := range []string{
-		"the kind", "what is run", "a size", "where pods go", "maxLength: 32", "They run in order.", "In bytes.", "a figure.", "give one",
+		"the kind", "what is run", "a size", "where pods go", "maxLength: 32", "the parts, such as no. 1.", "a checked size. Absent: none, as 1.5 is no size. Only here.", "description: A figure.", "give one",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}
 	}
 	for _, unwanted := range []string{
-		"told by Kubernetes", "a part\n", "said elsewhere", "It is no. 1.", "more than one", "list-type: atomic", "anyOf",
+		"told by Kubernetes", "a part\n", "said elsewhere", "They run in order.", "It is no. 1.", "more than one", "list-type: atomic", "anyOf",
 	} {
 		if strings.Contains(text, unwanted) {
 			t.Errorf("%q is left in\n%s", unwanted, text)
@@ -136,9 +137,7 @@ spec:
         type: object
         properties:
           spec:
-            description: |-
-              what is wanted.
-              On two lines.
+            description: what is wanted.
             type: object
             required: [size]
             properties:

@@ -2,7 +2,7 @@
 //
 //   - It limits the length of every quantity. Without that limit the API server assumes that a quantity can be as long
 //     as a whole request, and rejects the rules that read one as too costly. controller-gen has no marker for it.
-//   - It shortens descriptions to their first paragraph, in a status to the first sentence, and removes those of
+//   - It shortens descriptions to their first sentence and to what is so without the field, and removes those of
 //     Kubernetes' own types and of the second and third copy of a type in a file. The whole text of ours is in
 //     docs/reference/api.md. A file should stay below 120 kB: kubectl apply puts the whole object into an annotation,
 //     and Helm all of them into one Secret.

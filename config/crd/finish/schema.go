@@ -42,7 +42,7 @@ var toldElsewhere = []string{
 var checkedByPlan = []string{"phases.workload.", "targetWorkloads.workload.", "phases.override."}
 
 type finisher struct {
-	// brief is true if descriptions are cut to their first sentence everywhere, not only in the status.
+	// brief is true if descriptions are cut to their first sentence everywhere, not only in a status.
 	brief bool
 	// told holds the ends of the paths below which descriptions are removed.
 	told []string
@@ -93,24 +93,46 @@ func (f finisher) walk(schema map[string]any, path []string, bare bool) {
 	}
 }
 
-// sentence matches the first sentence of a description.
-var sentence = regexp.MustCompile(`(?s)^.*?[.](\s+[A-Z]|$)`)
+// end matches the end of a sentence that another one follows.
+var end = regexp.MustCompile(`[.]\s+[A-Z]`)
 
-// describe shortens a description to its first paragraph, or to its first sentence. The whole text is in
-// docs/reference/api.md.
+// describe shortens a description to its first sentence, without the name of the field, and, in a spec, to what is so without the field ("Absent:") and
+// where it applies ("Only"). The whole text is in docs/reference/api.md.
 func (f finisher) describe(schema map[string]any, path string, bare bool) {
 	text, is := schema["description"].(string)
 	if !is {
 		return
 	}
 	text, _, _ = strings.Cut(text, "\n\n")
-	if first := sentence.FindString(text); first != "" && (f.brief || strings.HasPrefix(path, "status")) {
-		text = first[:strings.LastIndexByte(first, '.')+1]
+	text = strings.ReplaceAll(text, "\n", " ") // one line, so that the field can be on one
+	var kept []string
+	for len(text) > 0 {
+		sentence := text
+		if at := end.FindStringIndex(text); at != nil {
+			sentence = text[:at[0]+1]
+		}
+		text = strings.TrimLeft(text[len(sentence):], " ")
+		applies := strings.HasPrefix(sentence, "Absent:") || strings.HasPrefix(sentence, "Only ")
+		if len(kept) == 0 || applies && !f.brief && !strings.HasPrefix(path, "status") {
+			kept = append(kept, sentence)
+		}
 	}
-	schema["description"] = text
+	schema["description"] = withoutName(strings.Join(kept, " "), path[strings.LastIndexByte(path, '.')+1:])
 	if bare {
 		delete(schema, "description")
 	}
+}
+
+// withoutName removes the name with which a comment of Go begins: kubectl explain prints it before the text.
+func withoutName(text, name string) string {
+	rest, begins := strings.CutPrefix(text, name+" ")
+	if !begins || name == "" {
+		return text
+	}
+	for _, verb := range []string{"is ", "are "} {
+		rest = strings.TrimPrefix(rest, verb)
+	}
+	return strings.ToUpper(rest[:1]) + rest[1:]
 }
 
 // dropRules removes the rules of copies that are checked elsewhere.
