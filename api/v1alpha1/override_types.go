@@ -17,8 +17,7 @@ type WorkloadOverride struct {
 	IOR *IOROverride `json:"ior,omitempty"`
 }
 
-// FioOverride replaces settings of a FioProfile. If it leaves nothing to write, fsync is removed, and
-// so is randomDistribution if it makes the pattern Sequential.
+// FioOverride replaces settings of a FioProfile. A pattern Sequential removes randomDistribution.
 //
 // +kubebuilder:validation:MinProperties=1
 type FioOverride struct {

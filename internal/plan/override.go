@@ -58,11 +58,7 @@ func overrideFio(profile *v1alpha1.FioProfile, change *v1alpha1.FioOverride) {
 	replace(&profile.Direct, change.Direct)
 	replace(&profile.RateLimit, change.RateLimit)
 	replace(&profile.Fsync, change.Fsync)
-	// What the base sets and the change leaves without a meaning is removed: a file cannot say so, because the API
-	// server drops fields that are null.
-	if change.ReadPercent != nil && *change.ReadPercent == 100 && change.Fsync == nil {
-		profile.Fsync = nil
-	}
+	// A file could not remove it: the API server drops fields that are null.
 	if change.Pattern == v1alpha1.FioSequential && change.RandomDistribution == "" {
 		profile.RandomDistribution = ""
 	}
