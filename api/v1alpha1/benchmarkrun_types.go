@@ -51,6 +51,7 @@ type BenchmarkRunList struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.run.workload) || !has(self.run.workload.profileRef)",message="run.workload: a run holds no profileRef; put the profile's spec in its place"
 // +kubebuilder:validation:XValidation:rule="self.run.phases.all(p, (!has(p.workload) || !has(p.workload.profileRef)) && (!has(p.targetWorkloads) || p.targetWorkloads.all(w, !has(w.workload.profileRef))))",message="run.phases: a run holds no profileRef; put the profile's spec in its place"
+// +kubebuilder:validation:XValidation:rule="self.run.targets.all(t, !has(t.claimName)) && self.run.phases.all(p, !has(p.override) && !has(p.refill))",message="run: a run holds no short spellings; write volumes, workload and cooldown in place of claimName, override and refill"
 type BenchmarkRunSpec struct {
 	// benchmarkRef is the benchmark that the run belongs to.
 	// +required

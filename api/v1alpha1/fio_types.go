@@ -70,7 +70,7 @@ type FioProfile struct {
 	// +optional
 	Direct *bool `json:"direct,omitempty"`
 
-	// ioEngine is fio's I/O engine. Absent: libaio. io_uring is blocked in most containers; null
+	// ioEngine is the I/O engine of fio. Absent: libaio. io_uring is blocked in most containers; null
 	// does no I/O and measures only fio itself.
 	// +optional
 	IOEngine FioIOEngine `json:"ioEngine,omitempty"`

@@ -322,7 +322,7 @@ type BurstDrainPhase struct {
 	// +optional
 	MinDuration Duration `json:"minDuration,omitempty"`
 
-	// maxDuration ends the phase. Credits that last longer are not an error.
+	// maxDuration ends the phase at the latest. Credits that last longer are not an error.
 	// +required
 	MaxDuration Duration `json:"maxDuration"`
 }

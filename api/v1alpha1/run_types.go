@@ -40,7 +40,7 @@ type RunSpec struct {
 	// startTimeout is the longest time that the clients may take to become ready.
 	// +optional
 	// +kubebuilder:default="10m"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s; write a longer time such as 10m"
+	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; write a time such as 10m"
 	StartTimeout Duration `json:"startTimeout,omitempty"`
 
 	// orphanTimeout is the time that agents wait without contact to the operator before they clean
@@ -48,14 +48,14 @@ type RunSpec struct {
 	// later.
 	// +optional
 	// +kubebuilder:default="1h"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s; write a longer time such as 1h"
+	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; write a time such as 1h"
 	OrphanTimeout Duration `json:"orphanTimeout,omitempty"`
 
 	// activeDeadline ends the run in any case, counted from the creation of its pods. At most seven
 	// days (168h).
 	// +optional
 	// +kubebuilder:default="48h"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s; write a longer time such as 48h"
+	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; write a time such as 48h"
 	ActiveDeadline Duration `json:"activeDeadline,omitempty"`
 }
 

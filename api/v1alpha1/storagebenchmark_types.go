@@ -63,7 +63,7 @@ type StorageBenchmarkSpec struct {
 	// +optional
 	Trigger *Trigger `json:"trigger,omitempty"`
 
-	// suspend prevents new runs from being started. A live run continues and is evaluated when it
+	// suspend prevents new runs from being started; a live run continues. It is evaluated when it
 	// ends; delete it to stop it. Requests for a run in the meantime, such as a new value of
 	// trigger.manual, start one run once suspend is false again.
 	// +optional
@@ -197,9 +197,9 @@ type Trigger struct {
 	// +kubebuilder:validation:Maximum=604800
 	StartingDeadlineSeconds *int64 `json:"startingDeadlineSeconds,omitempty"`
 
-	// concurrencyPolicy determines what happens to a live run when another one is due. Forbid (the
-	// default) lets it finish; the other one follows. Replace ends it without a verdict, as soon as
-	// the next run could start.
+	// concurrencyPolicy determines what happens to a live run when another one is due: Forbid lets it
+	// finish, and the other one follows; Replace ends it without a verdict, as soon as the next run
+	// could start. Absent: Forbid.
 	// +optional
 	ConcurrencyPolicy ConcurrencyPolicy `json:"concurrencyPolicy,omitempty"`
 
@@ -213,9 +213,8 @@ type Trigger struct {
 	// +optional
 	ReplacePolicy ReplacePolicy `json:"replacePolicy,omitempty"`
 
-	// manual is any text. A new value requests one more run, so that runs can be requested from
-	// Git; status.lastHandledManual echoes it. Values that change faster than runs start are one
-	// request.
+	// manual is any text, of which each new value requests one more run, such as from Git.
+	// status.lastHandledManual echoes it. Values that change faster than runs start are one request.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Manual string `json:"manual,omitempty"`

@@ -40,8 +40,8 @@ type Target struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^/|(^|/)[.][.]?(/|$)|//|[[:cntrl:]]|/$')",message="path: a relative path inside the volume, without '.' and '..', double or closing slashes and control characters, such as bench/a"
 	Path string `json:"path,omitempty"`
 
-	// limits are the documented limits of the storage, by preset or one by one. Absent: discovered
-	// from the volume, if possible.
+	// limits are the documented limits of the storage, by preset or one by one; they throttle
+	// nothing. Absent: discovered from the volume, if possible.
 	// +optional
 	Limits *Limits `json:"limits,omitempty"`
 
@@ -166,11 +166,11 @@ type Limits struct {
 	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1Ei')))",message="a whole number of bytes above zero, such as 5Ti"
 	Capacity *resource.Quantity `json:"capacity,omitempty"`
 
-	// throughput limits the throughput, in bytes and bytes per second.
+	// throughput is the documented throughput, in bytes and bytes per second.
 	// +optional
 	Throughput *RateLimits `json:"throughput,omitempty"`
 
-	// iops limits the operations, in operations and operations per second.
+	// iops is the documented rate of operations, in operations and operations per second.
 	// +optional
 	IOPS *RateLimits `json:"iops,omitempty"`
 
