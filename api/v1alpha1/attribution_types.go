@@ -1,6 +1,6 @@
 package v1alpha1
 
-// Cause is what may have limited a rate.
+// Cause names what may have limited a rate.
 //
 // +kubebuilder:validation:Enum=Disk;Limit;Network;Flow;Instance;Credits;ServerCache;ClientCPU;QueueDepth;Tool;Unknown
 type Cause string

@@ -16,6 +16,7 @@ import (
 // +kubebuilder:printcolumn:name="Result",type=string,JSONPath=`.status.display.result`
 // +kubebuilder:printcolumn:name="p99",type=string,JSONPath=`.status.display.p99`
 // +kubebuilder:printcolumn:name="Figure",type=string,JSONPath=`.status.display.figure`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Complete")].reason`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type BenchmarkRun struct {
 	metav1.TypeMeta `json:",inline"`
@@ -50,6 +51,7 @@ type BenchmarkRunList struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.run.workload) || !has(self.run.workload.profileRef)",message="run.workload: a run holds no profileRef; put the profile's spec in its place"
 // +kubebuilder:validation:XValidation:rule="self.run.phases.all(p, (!has(p.workload) || !has(p.workload.profileRef)) && (!has(p.targetWorkloads) || p.targetWorkloads.all(w, !has(w.workload.profileRef))))",message="run.phases: a run holds no profileRef; put the profile's spec in its place"
+// +kubebuilder:validation:XValidation:rule="self.run.targets.all(t, !has(t.claimName)) && self.run.phases.all(p, !has(p.override) && !has(p.refill))",message="run: a run holds no shorthand fields; write volumes, workload and cooldown in place of claimName, override and refill"
 type BenchmarkRunSpec struct {
 	// benchmarkRef is the benchmark that the run belongs to.
 	// +required
@@ -195,7 +197,7 @@ type ResolvedStep struct {
 	// +optional
 	LayoutJobs *int32 `json:"layoutJobs,omitempty"`
 
-	// passes is how many times a Precondition step overwrites the data.
+	// passes is the number of times that a Precondition step overwrites the data.
 	// +optional
 	Passes *int32 `json:"passes,omitempty"`
 
@@ -311,11 +313,11 @@ type BenchmarkRunStatus struct {
 	// +optional
 	Live *LiveFigures `json:"live,omitempty"`
 
-	// startTime is when the run started to create its pods.
+	// startTime is the time at which the run started to create its pods.
 	// +optional
 	StartTime *metav1.MicroTime `json:"startTime,omitempty"`
 
-	// endTime is when the run completed or failed.
+	// endTime is the time at which the run completed or failed.
 	// +optional
 	EndTime *metav1.MicroTime `json:"endTime,omitempty"`
 
@@ -464,7 +466,7 @@ type StepState string
 
 // The states of a step.
 const (
-	// StepStarting: the start is recorded, and the agents are being told to start.
+	// StepStarting: the start is recorded, and the agents are being started.
 	StepStarting StepState = "Starting"
 	// StepRunning: the agents do I/O.
 	StepRunning StepState = "Running"
@@ -494,39 +496,39 @@ type StepStatus struct {
 	// +required
 	State StepState `json:"state"`
 
-	// startTime is the instant at which all agents are told to begin. It is recorded before they
-	// are told.
+	// startTime is the instant at which all agents begin. It is recorded before the agents are
+	// notified.
 	// +optional
 	StartTime *metav1.MicroTime `json:"startTime,omitempty"`
 
-	// plannedEndTime is when the step is due to end. Absent if that is not known: the step ends
+	// plannedEndTime is the time at which the step is due to end. Absent if unknown: the step ends
 	// when its work is done, or by its measurements.
 	// +optional
 	PlannedEndTime *metav1.MicroTime `json:"plannedEndTime,omitempty"`
 
-	// deadline is when the agents stop by themselves.
+	// deadline is the time at which the agents stop by themselves.
 	// +optional
 	Deadline *metav1.MicroTime `json:"deadline,omitempty"`
 
-	// concludedTime is when the load was ended because enough was measured. It is recorded before
-	// the agents are told.
+	// concludedTime is the time at which the load was ended because enough was measured. It is
+	// recorded before the agents are notified.
 	// +optional
 	ConcludedTime *metav1.MicroTime `json:"concludedTime,omitempty"`
 
-	// conclusion is why the measurements were enough.
+	// conclusion explains why the measurements were enough.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Conclusion string `json:"conclusion,omitempty"`
 
-	// firstIOTime is when the first client began its first I/O, including the warm-up.
+	// firstIOTime is the time at which the first client began its first I/O, including the warm-up.
 	// +optional
 	FirstIOTime *metav1.MicroTime `json:"firstIOTime,omitempty"`
 
-	// measuredTime is when the first client began to measure.
+	// measuredTime is the time at which the first client began to measure.
 	// +optional
 	MeasuredTime *metav1.MicroTime `json:"measuredTime,omitempty"`
 
-	// lastIOTime is when the last I/O of the last client completed.
+	// lastIOTime is the time at which the last I/O of the last client completed.
 	// +optional
 	LastIOTime *metav1.MicroTime `json:"lastIOTime,omitempty"`
 
@@ -537,11 +539,11 @@ type StepStatus struct {
 	// +kubebuilder:validation:MaxItems=16
 	IO []StepIO `json:"io,omitempty"`
 
-	// endTime is when the last agent had finished and the result was recorded.
+	// endTime is the time at which the last agent had finished and the result was recorded.
 	// +optional
 	EndTime *metav1.MicroTime `json:"endTime,omitempty"`
 
-	// message is why the attempt failed or was skipped.
+	// message explains why the attempt failed or was skipped.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`
@@ -585,7 +587,7 @@ type LostClient struct {
 	// +kubebuilder:validation:MaxLength=63
 	Step string `json:"step,omitempty"`
 
-	// time is when the loss was noticed.
+	// time is the time at which the loss was noticed.
 	// +optional
 	Time *metav1.MicroTime `json:"time,omitempty"`
 
@@ -616,7 +618,7 @@ type DataLeft struct {
 	// +kubebuilder:validation:MaxLength=1024
 	Path string `json:"path"`
 
-	// reason is why the directory could not be removed.
+	// reason explains why the directory could not be removed.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Reason string `json:"reason,omitempty"`

@@ -14,7 +14,8 @@ type Clients struct {
 	Count int32 `json:"count,omitempty"`
 
 	// spread is OnePerNode, which gives each client its own node (and separate nodes to targets
-	// that are loaded together), or Any, for a cluster with fewer nodes than clients.
+	// that are loaded together), PreferOnePerNode, which lets clients share nodes only if there are
+	// too few, or Any. The results have a warning if clients shared a node.
 	// +optional
 	// +kubebuilder:default=OnePerNode
 	Spread Spread `json:"spread,omitempty"`
@@ -40,7 +41,7 @@ type Clients struct {
 	// +kubebuilder:default=RestartStep
 	OnLoss OnLoss `json:"onLoss,omitempty"`
 
-	// maxRestarts is how many times a step may be repeated because of lost clients.
+	// maxRestarts is the number of times that a step may be repeated because of lost clients.
 	// +optional
 	// +kubebuilder:default=2
 	// +kubebuilder:validation:Minimum=0
@@ -54,18 +55,26 @@ type Clients struct {
 	Template *PodTemplate `json:"template,omitempty"`
 }
 
-// Spread is how clients are placed on nodes.
+// Spread determines how clients are placed on nodes.
 //
-// +kubebuilder:validation:Enum=OnePerNode;Any
+// +kubebuilder:validation:Enum=OnePerNode;PreferOnePerNode;Any
 type Spread string
 
 // The ways to spread clients.
 const (
 	// SpreadOnePerNode gives each client its own node.
 	SpreadOnePerNode Spread = "OnePerNode"
-	// SpreadAny lets clients share nodes; the results then report it.
+	// SpreadPreferOnePerNode gives each client its own node if there are enough; otherwise clients
+	// share nodes, and the results have a warning.
+	SpreadPreferOnePerNode Spread = "PreferOnePerNode"
+	// SpreadAny lets clients share nodes; the results then have a warning.
 	SpreadAny Spread = "Any"
 )
+
+// OnePerNode reports whether each client needs its own node. It is the default.
+func (c *Clients) OnePerNode() bool {
+	return c.Spread != SpreadAny && c.Spread != SpreadPreferOnePerNode
+}
 
 // OnLoss is the reaction to the loss of a client.
 //
@@ -182,7 +191,7 @@ type ClientSecurityContext struct {
 	// +kubebuilder:validation:Maximum=2147483647
 	FSGroup *int64 `json:"fsGroup,omitempty"`
 
-	// fsGroupChangePolicy is when the ownership of the volumes is changed.
+	// fsGroupChangePolicy determines when the ownership of the volumes is changed.
 	// +optional
 	// +kubebuilder:validation:Enum=OnRootMismatch;Always
 	FSGroupChangePolicy *corev1.PodFSGroupChangePolicy `json:"fsGroupChangePolicy,omitempty"`

@@ -69,7 +69,7 @@ type CommandResult struct {
 	Sources []CommandCount `json:"sources,omitempty"`
 }
 
-// CommandCount is what one source counted.
+// CommandCount holds the counts of one source.
 type CommandCount struct {
 	// source is the source of the counts.
 	// +required

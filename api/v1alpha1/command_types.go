@@ -5,8 +5,6 @@ import (
 )
 
 // CommandProfile runs a user-supplied program, from the image of the clients, and measures its I/O.
-//
-// +kubebuilder:validation:XValidation:rule="!has(self.datasetSize) || (isQuantity(string(self.datasetSize)) && ([quantity(string(self.datasetSize)).asApproximateFloat()].all(q, double(int(q + 0.5)) - q < 0.3 && q - double(int(q + 0.5)) < 0.3)) && quantity(string(self.datasetSize)).compareTo(quantity('1')) >= 0 && quantity(string(self.datasetSize)).compareTo(quantity('1Pi')) <= 0)",message="datasetSize: a whole number of bytes above zero, such as 8Gi",fieldPath=".datasetSize"
 type CommandProfile struct {
 	// command is the program and its arguments. It runs without a shell. The placeholders $(DATA),
 	// $(CLIENT) and $(AGENT) are replaced with the client's directory, the client's index, and the
@@ -36,6 +34,7 @@ type CommandProfile struct {
 	// datasetSize is the most that setup and command write per client, in bytes. Free space is
 	// checked against it.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1Pi')))",message="a whole number of bytes above zero, such as 8Gi"
 	DatasetSize *resource.Quantity `json:"datasetSize,omitempty"`
 
 	// successExitCodes are the exit codes that count as success. Absent: 0.

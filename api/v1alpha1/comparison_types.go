@@ -13,7 +13,7 @@ type TargetComparison struct {
 	// +kubebuilder:validation:MaxLength=40
 	Target string `json:"target"`
 
-	// invalid is why the two targets cannot be compared. There are then no figures.
+	// invalid explains why the two targets cannot be compared. There are then no figures.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Invalid string `json:"invalid,omitempty"`
@@ -82,7 +82,7 @@ const (
 	FigureCompressionRatio FigureName = "CompressionRatio"
 )
 
-// FigureVerdict is which of two targets has the better figure.
+// FigureVerdict names the target with the better figure.
 //
 // +kubebuilder:validation:Enum=TargetBetter;BaselineBetter;NoDifference;NotJudged
 type FigureVerdict string
@@ -134,7 +134,7 @@ type FigureComparison struct {
 	// +optional
 	UpperPermille *int64 `json:"upperPermille,omitempty"`
 
-	// verdict is which target is better.
+	// verdict names the better target.
 	// +required
 	Verdict FigureVerdict `json:"verdict"`
 }

@@ -135,7 +135,7 @@ const (
 	ReasonClientLost = "ClientLost"
 	// ReasonPreempted: the clients were preempted; another run is queued in its place.
 	ReasonPreempted = "Preempted"
-	// ReasonReplaced: another run was due, and replacePolicy is Stop.
+	// ReasonReplaced: another run was due, and concurrencyPolicy is Replace.
 	ReasonReplaced = "Replaced"
 	// ReasonStopped: a user or Kueue stopped the run.
 	ReasonStopped = "Stopped"

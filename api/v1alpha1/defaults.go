@@ -1,13 +1,18 @@
 package v1alpha1
 
-// The defaults of fields inside lists, and of the types that lists hold. The schema has none of them: a list belongs
-// to its file as a whole, so a default that the API server adds to an item is a difference that Argo CD with
-// server-side apply would find for ever. The defaults of all other fields are in the schema.
+// This file is the only place where shorthand fields become the fields that everything else reads, and where absent
+// fields inside lists get their defaults. The schema has no defaults inside lists: a list belongs to its file as a
+// whole, so a default that the API server adds to an item is a difference that Argo CD with server-side apply would
+// find for ever. The defaults of all other fields are in the schema.
 
 // DefaultMinDuration is the least time of a burstDrain.
 const DefaultMinDuration Duration = "2m"
 
-// SetDefaults sets the absent fields of a run to their defaults.
+// DefaultVolume is the name of the volume of a target that is given by its claimName.
+const DefaultVolume = "data"
+
+// SetDefaults replaces shorthand fields by those that they stand for, and sets the absent fields of a run to their
+// defaults.
 func (r *RunSpec) SetDefaults() {
 	for i := range r.Targets {
 		r.Targets[i].setDefaults()
@@ -20,6 +25,10 @@ func (r *RunSpec) SetDefaults() {
 
 func (t *Target) setDefaults() {
 	orDefault(&t.DataPolicy, DataDelete)
+	if t.ClaimName != "" && len(t.Volumes) == 0 {
+		t.Volumes = []Volume{{Name: DefaultVolume, ClaimName: t.ClaimName}}
+		t.ClaimName = ""
+	}
 	for i := range t.Volumes {
 		if template := t.Volumes[i].ClaimTemplate; template != nil {
 			orDefault(&template.Scope, ClaimShared)
@@ -46,6 +55,10 @@ func (p *Phase) setDefaults() {
 	if p.Sweep != nil {
 		orDefault(&p.Sweep.WarmUp, "0s")
 	}
+	if p.Refill != nil && p.Cooldown == nil {
+		p.Cooldown = &CooldownPhase{Redrain: &Redrain{Idle: p.Refill.Idle}, MaxDuration: p.Refill.MaxDuration}
+		p.Refill = nil
+	}
 	if p.BurstDrain != nil {
 		orDefault(&p.BurstDrain.MinDuration, DefaultMinDuration)
 	}
@@ -54,9 +67,6 @@ func (p *Phase) setDefaults() {
 func (w *Workload) setDefaults() {
 	if w == nil {
 		return
-	}
-	if w.ProfileRef != nil {
-		orDefault(&w.ProfileRef.Kind, WorkloadProfileKind)
 	}
 	if w.IOR != nil {
 		orDefault(&w.IOR.API, "POSIX")

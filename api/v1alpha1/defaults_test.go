@@ -17,11 +17,13 @@ var defaulted = map[string]struct{ file, stored string }{
 		file: `
 targets:
 - volumes: [{claimTemplate: {}}, {claimName: a}]
-- {dataPolicy: Retain, volumes: [{claimTemplate: {scope: PerClient, lifetime: Benchmark}}]}`,
+- {dataPolicy: Retain, volumes: [{claimTemplate: {scope: PerClient, lifetime: Benchmark}}]}
+- {claimName: share}`,
 		stored: `
 targets:
 - {dataPolicy: Delete, volumes: [{claimTemplate: {scope: Shared, lifetime: Run}}, {claimName: a}]}
-- {dataPolicy: Retain, volumes: [{claimTemplate: {scope: PerClient, lifetime: Benchmark}}]}`,
+- {dataPolicy: Retain, volumes: [{claimTemplate: {scope: PerClient, lifetime: Benchmark}}]}
+- {dataPolicy: Delete, volumes: [{name: data, claimName: share}]}`,
 	},
 	"phases": {
 		file: `phases: [{prepare: {}}, {steady: {}}, {ramp: {}}, {sweep: {}}, {burstDrain: {}}, {cooldown: {}}]`,
@@ -33,6 +35,16 @@ phases:
 - {mode: Parallel, sweep: {warmUp: 0s}}
 - {mode: Parallel, burstDrain: {minDuration: 2m}}
 - {mode: Parallel, cooldown: {}}`,
+	},
+	"refill": {
+		file: `
+phases:
+- {mode: Parallel, refill: {idle: 1h}}
+- {mode: Parallel, refill: {idle: 1h, maxDuration: 3h}}`,
+		stored: `
+phases:
+- {mode: Parallel, cooldown: {redrain: {idle: 1h}}}
+- {mode: Parallel, cooldown: {redrain: {idle: 1h}, maxDuration: 3h}}`,
 	},
 	"other values in phases": {file: `
 phases:
@@ -52,7 +64,7 @@ workload: {ior: {api: POSIX, segments: 1, filePerProcess: true, operations: [Wri
 phases:
 - {mode: Parallel, workload: {mdtest: {iterations: 1}}}
 - mode: Parallel
-  targetWorkloads: [{workload: {profileRef: {name: a, kind: WorkloadProfile}}}, {workload: {fio: {}}}]`,
+  targetWorkloads: [{workload: {profileRef: {name: a}}}, {workload: {fio: {}}}]`,
 	},
 	"other values in workloads": {file: `
 workload: {ior: {api: MPIIO, segments: 4, filePerProcess: false, operations: [Read], fsync: false}}

@@ -13,12 +13,9 @@
 // latencies; sizes and rates in a spec are quantities; figures in a status are integers whose name
 // includes the unit; there are no floats; every list and string is bounded.
 //
-// A field that is not implemented yet carries the validation marker
-//
-//	+kubebuilder:validation:XValidation:rule="false",message="... not built yet ..."
-//
-// so that the API server rejects the field instead of ignoring it. To implement the field, remove
-// that line; config/crd/testdata/notbuilt.golden lists the remaining ones.
+// What is not built is not in the types. The first sentence of a comment is the field's description
+// in the CRD, which has to be small, with the sentences that begin with "Absent:" and "Only" where
+// users write the field; docs/reference/api.md has all of it.
 //
 // +kubebuilder:object:generate=true
 // +groupName=storagebench.dev

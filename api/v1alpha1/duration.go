@@ -11,8 +11,7 @@ import (
 //
 // +kubebuilder:validation:MinLength=2
 // +kubebuilder:validation:MaxLength=32
-// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$')",message="write whole numbers with the units h, m, s, ms in that order, such as 1h30m or 90s"
-// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) <= duration('168h')",message="at most 168h (seven days), the longest that a run may last"
+// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') && duration(self) <= duration('168h')",message="write whole numbers with the units h, m, s, ms in that order, such as 1h30m; at most 168h"
 type Duration string
 
 // durationPattern is the pattern of the CRD. The limited numbers of digits keep the sum far below

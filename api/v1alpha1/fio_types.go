@@ -10,15 +10,12 @@ import (
 // Without a jobFile, pattern, readPercent and blockSize are required. They have no defaults, so
 // that the shape of the load is always explicit.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.jobFile) || !(has(self.pattern) || has(self.readPercent) || has(self.blockSize) || has(self.jobs) || has(self.queueDepth) || has(self.filesPerJob) || has(self.fileSharing) || has(self.direct) || has(self.ioEngine) || has(self.rateLimit) || has(self.randomDistribution) || has(self.compressibility) || has(self.compressLike) || has(self.refillBuffers) || has(self.fsync) || has(self.options))",message="jobFile: takes the place of every typed field but datasetSize; remove the others, or write them in the job file",fieldPath=".jobFile"
 // +kubebuilder:validation:XValidation:rule="has(self.jobFile) || has(self.pattern)",message="pattern: required where there is no jobFile; write Sequential or Random",fieldPath=".pattern",reason=FieldValueRequired
 // +kubebuilder:validation:XValidation:rule="has(self.jobFile) || has(self.readPercent)",message="readPercent: required where there is no jobFile; write 100 for reads only, 0 for writes only",fieldPath=".readPercent",reason=FieldValueRequired
 // +kubebuilder:validation:XValidation:rule="has(self.jobFile) || has(self.blockSize)",message="blockSize: required where there is no jobFile; write a size such as 4Ki or 1Mi",fieldPath=".blockSize",reason=FieldValueRequired
-// +kubebuilder:validation:XValidation:rule="!has(self.blockSize) || (isQuantity(string(self.blockSize)) && !string(self.blockSize).matches('[kMGTPE]$') && ([quantity(string(self.blockSize)).asApproximateFloat()].all(q, double(int(q + 0.5)) - q < 0.3 && q - double(int(q + 0.5)) < 0.3)) && quantity(string(self.blockSize)).compareTo(quantity('512')) >= 0 && quantity(string(self.blockSize)).compareTo(quantity('1Gi')) <= 0)",messageExpression="string(self.blockSize).matches('[kMGTPE]$') ? 'blockSize: decimal; did you mean ' + string(self.blockSize).replace('k', 'K') + 'i?' : 'blockSize: a whole number of bytes from 512 to 1Gi, such as 4Ki'",message="blockSize: a whole number of bytes from 512 to 1Gi, such as 4Ki",fieldPath=".blockSize"
-// +kubebuilder:validation:XValidation:rule="(isQuantity(string(self.datasetSize)) && (!string(self.datasetSize).matches('[kMGTPE]$') || int(quantity(string(self.datasetSize)).asApproximateFloat()) % 4096 == 0) && ([quantity(string(self.datasetSize)).asApproximateFloat()].all(q, double(int(q + 0.5)) - q < 0.3 && q - double(int(q + 0.5)) < 0.3)) && quantity(string(self.datasetSize)).compareTo(quantity('512')) >= 0 && quantity(string(self.datasetSize)).compareTo(quantity('1Pi')) <= 0)",messageExpression="string(self.datasetSize).matches('[kMGTPE]$') ? 'datasetSize: decimal; did you mean ' + string(self.datasetSize).replace('k', 'K') + 'i?' : 'datasetSize: a whole number of bytes from 512 to 1Pi, such as 8Gi'",message="datasetSize: a whole number of bytes from 512 to 1Pi, such as 8Gi",fieldPath=".datasetSize"
-// +kubebuilder:validation:XValidation:rule="!has(self.blockSize) || (has(self.direct) && !self.direct) || (has(self.ioEngine) && self.ioEngine in ['mmap', 'null']) || !isQuantity(string(self.blockSize)) || !([quantity(string(self.blockSize)).asApproximateFloat()].all(q, double(int(q + 0.5)) - q < 0.3 && q - double(int(q + 0.5)) < 0.3)) || int(quantity(string(self.blockSize)).asApproximateFloat() + 0.5) % 512 == 0",message="blockSize: direct I/O needs a multiple of 512; change it (4k is 4000, 4Ki is 4096), or set direct to false",fieldPath=".blockSize"
-// +kubebuilder:validation:XValidation:rule="!has(self.blockSize) || !isQuantity(string(self.blockSize)) || !isQuantity(string(self.datasetSize)) || !([quantity(string(self.blockSize)).asApproximateFloat()].all(q, double(int(q + 0.5)) - q < 0.3 && q - double(int(q + 0.5)) < 0.3)) || !([quantity(string(self.datasetSize)).asApproximateFloat()].all(q, double(int(q + 0.5)) - q < 0.3 && q - double(int(q + 0.5)) < 0.3)) || quantity(string(self.datasetSize)).isGreaterThan(quantity('1Pi')) || quantity(string(self.blockSize)).isGreaterThan(quantity('1Gi')) || int(quantity(string(self.datasetSize)).asApproximateFloat() + 0.5) >= int(quantity(string(self.blockSize)).asApproximateFloat() + 0.5) * (has(self.filesPerJob) ? self.filesPerJob : 1) * (has(self.jobs) && !(has(self.fileSharing) && self.fileSharing == 'Shared') ? self.jobs : 1)",message="datasetSize: too small, each file of each job must hold at least one block; raise it, or lower jobs, filesPerJob or blockSize",fieldPath=".datasetSize"
-// +kubebuilder:validation:XValidation:rule="!has(self.queueDepth) || self.queueDepth == 1 || !has(self.ioEngine) || !(self.ioEngine in ['psync', 'sync', 'mmap'])",messageExpression="'queueDepth: the ioEngine ' + self.ioEngine + ' does one operation at a time; remove queueDepth, raise jobs, or use libaio'",message="queueDepth: the ioEngine does one operation at a time; remove queueDepth, raise jobs, or use libaio",fieldPath=".queueDepth"
+// +kubebuilder:validation:XValidation:rule="!has(self.blockSize) || (has(self.direct) && !self.direct) || (has(self.ioEngine) && self.ioEngine in ['mmap', 'null']) || [string(self.blockSize)].all(s, !isQuantity(s) || quantity(s).isLessThan(quantity('512')) || quantity(s).isGreaterThan(quantity('1Gi')) || int(quantity(s).asApproximateFloat() + 0.5) % 512 == 0)",message="blockSize: direct I/O needs a multiple of 512; change it (4k is 4000, 4Ki is 4096), or set direct to false",fieldPath=".blockSize"
+// +kubebuilder:validation:XValidation:rule="!has(self.blockSize) || ![string(self.blockSize), string(self.datasetSize)].all(s, isQuantity(s) && sign(quantity(s)) > 0) || quantity(string(self.datasetSize)).asApproximateFloat() >= quantity(string(self.blockSize)).asApproximateFloat() * double((has(self.filesPerJob) ? self.filesPerJob : 1) * (has(self.jobs) && !(has(self.fileSharing) && self.fileSharing == 'Shared') ? self.jobs : 1))",message="datasetSize: too small, each file of each job must hold at least one block; raise it, or lower jobs, filesPerJob or blockSize",fieldPath=".datasetSize"
+// +kubebuilder:validation:XValidation:rule="!has(self.queueDepth) || self.queueDepth == 1 || !has(self.ioEngine) || !(self.ioEngine in ['psync', 'sync', 'mmap'])",messageExpression="'queueDepth: the ioEngine ' + self.ioEngine + ' does one operation at a time; remove queueDepth, raise jobs, or use libaio'",fieldPath=".queueDepth"
 // +kubebuilder:validation:XValidation:rule="!has(self.randomDistribution) || (has(self.pattern) && self.pattern == 'Random')",message="randomDistribution: only a Random pattern has one; remove it, or set pattern to Random",fieldPath=".randomDistribution"
 // +kubebuilder:validation:XValidation:rule="!has(self.fsync) || !has(self.readPercent) || self.readPercent < 100",message="fsync: nothing is written where readPercent is 100; remove fsync, or lower readPercent",fieldPath=".fsync"
 type FioProfile struct {
@@ -35,6 +32,7 @@ type FioProfile struct {
 
 	// blockSize is the size of each operation in bytes, such as 4Ki or 1Mi.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && !s.matches('[kMGTPE]$') && (quantity(s).isInteger() || s.endsWith('i')) && !quantity(s).isLessThan(quantity('512')) && !quantity(s).isGreaterThan(quantity('1Gi')))",messageExpression="string(self).matches('[kMGTPE]$') ? 'decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'a whole number of bytes from 512 to 1Gi, such as 4Ki'"
 	BlockSize *resource.Quantity `json:"blockSize,omitempty"`
 
 	// jobs is the number of jobs (threads of load) per client. Absent: 1.
@@ -54,6 +52,7 @@ type FioProfile struct {
 	// the sum of the sizes in the job file for one client. Free space is checked against it before
 	// anything is written.
 	// +required
+	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (!s.matches('[kMGTPE]$') || int(quantity(s).asApproximateFloat()) % 4096 == 0) && (quantity(s).isInteger() || s.endsWith('i')) && !quantity(s).isLessThan(quantity('512')) && !quantity(s).isGreaterThan(quantity('1Pi')))",messageExpression="string(self).matches('[kMGTPE]$') ? 'decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'a whole number of bytes from 512 to 1Pi, such as 8Gi'"
 	DatasetSize resource.Quantity `json:"datasetSize"`
 
 	// filesPerJob is the number of files of each job. Absent: 1.
@@ -71,7 +70,7 @@ type FioProfile struct {
 	// +optional
 	Direct *bool `json:"direct,omitempty"`
 
-	// ioEngine is fio's I/O engine. Absent: libaio. io_uring is blocked in most containers; null
+	// ioEngine is the I/O engine of fio. Absent: libaio. io_uring is blocked in most containers; null
 	// does no I/O and measures only fio itself.
 	// +optional
 	IOEngine FioIOEngine `json:"ioEngine,omitempty"`
@@ -89,7 +88,7 @@ type FioProfile struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^zipf:0*1([.]0*)?$')",message="randomDistribution: zipf is not defined for 1; write zipf:1.1 or zipf:0.9"
 	RandomDistribution string `json:"randomDistribution,omitempty"`
 
-	// compressibility is how well the written data compresses.
+	// compressibility sets how well the written data compresses.
 	// +optional
 	Compressibility *Compressibility `json:"compressibility,omitempty"`
 
@@ -117,9 +116,9 @@ type FioProfile struct {
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^[a-z0-9_]{1,64}$'))",message="options: names of fio's options are lower-case letters, digits and underscores"
-	// +kubebuilder:validation:XValidation:rule="!['filename', 'directory', 'filename_format', 'opendir', 'include', 'output', 'lockfile', 'aux_path', 'read_iolog', 'write_iolog', 'merge_blktrace_file', 'exec_prerun', 'exec_postrun', 'cgroup', 'uid', 'gid'].exists(n, n in self) && !self.exists(k, k.startsWith('write_') && k.endsWith('_log'))",message="options: filename, directory, filename_format, opendir, include, output, lockfile, aux_path, read_iolog, write_iolog, merge_blktrace_file, write_..._log, exec_prerun, exec_postrun, cgroup, uid and gid are refused: they name a path, run a command, or change who runs; remove the option"
-	// +kubebuilder:validation:XValidation:rule="!['rw', 'readwrite', 'rwmixread', 'rwmixwrite', 'bs', 'blocksize', 'iodepth', 'direct', 'ioengine', 'numjobs', 'nrfiles', 'size', 'filesize'].exists(n, n in self)",message="options: rw, readwrite, rwmixread, rwmixwrite, bs, blocksize, iodepth, direct, ioengine, numjobs, nrfiles, size and filesize have fields of their own; use pattern, readPercent, blockSize, queueDepth, direct, ioEngine, jobs, filesPerJob and datasetSize"
-	// +kubebuilder:validation:XValidation:rule="!['runtime', 'ramp_time', 'time_based', 'stonewall', 'wait_for', 'group_reporting'].exists(n, n in self)",message="options: runtime, ramp_time, time_based, stonewall, wait_for and group_reporting are set by the operator, as the phase says; remove the option"
+	// +kubebuilder:validation:XValidation:rule="!['filename', 'directory', 'filename_format', 'opendir', 'include', 'output', 'lockfile', 'aux_path', 'read_iolog', 'write_iolog', 'merge_blktrace_file', 'exec_prerun', 'exec_postrun', 'cgroup', 'uid', 'gid'].exists(n, n in self) && !self.exists(k, k.startsWith('write_') && k.endsWith('_log'))",message="options: one of them names a path, runs a command, or changes who runs; remove it"
+	// +kubebuilder:validation:XValidation:rule="!['rw', 'readwrite', 'rwmixread', 'rwmixwrite', 'bs', 'blocksize', 'iodepth', 'direct', 'ioengine', 'numjobs', 'nrfiles', 'size', 'filesize'].exists(n, n in self)",message="options: one of them has a field of its own; use pattern, readPercent, blockSize, queueDepth, direct, ioEngine, jobs, filesPerJob or datasetSize"
+	// +kubebuilder:validation:XValidation:rule="!['runtime', 'ramp_time', 'time_based', 'stonewall', 'wait_for', 'group_reporting'].exists(n, n in self)",message="options: one of them is set by the operator, as the phase says; remove it"
 	Options map[string]FioOptionValue `json:"options,omitempty"`
 
 	// jobFile is a complete fio job file. It replaces every field except datasetSize. The rules for
@@ -147,7 +146,7 @@ const (
 	FioRandom     FioPattern = "Random"
 )
 
-// FileSharing is how the jobs of a client share files.
+// FileSharing determines whether the jobs of a client share files.
 //
 // +kubebuilder:validation:Enum=PerJob;Shared
 type FileSharing string
@@ -180,10 +179,10 @@ const (
 // set.
 //
 // +kubebuilder:validation:MinProperties=1
-// +kubebuilder:validation:XValidation:rule="!has(self.bytesPerSecond) || (isQuantity(string(self.bytesPerSecond)) && ([quantity(string(self.bytesPerSecond)).asApproximateFloat()].all(q, double(int(q + 0.5)) - q < 0.3 && q - double(int(q + 0.5)) < 0.3)) && quantity(string(self.bytesPerSecond)).compareTo(quantity('1')) >= 0 && quantity(string(self.bytesPerSecond)).compareTo(quantity('1P')) <= 0)",message="bytesPerSecond: a whole number above zero, such as 100M",fieldPath=".bytesPerSecond"
 type FioRateLimit struct {
 	// bytesPerSecond is the highest throughput of each client.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1P')))",message="a whole number above zero, such as 100M"
 	BytesPerSecond *resource.Quantity `json:"bytesPerSecond,omitempty"`
 
 	// iops is the highest number of operations per second of each client.
@@ -193,9 +192,7 @@ type FioRateLimit struct {
 	IOPS *int64 `json:"iops,omitempty"`
 }
 
-// Compressibility is how well the written data compresses.
-//
-// +kubebuilder:validation:XValidation:rule="!has(self.chunkSize) || (isQuantity(string(self.chunkSize)) && !string(self.chunkSize).matches('[kMGTPE]$') && ([quantity(string(self.chunkSize)).asApproximateFloat()].all(q, double(int(q + 0.5)) - q < 0.3 && q - double(int(q + 0.5)) < 0.3)) && quantity(string(self.chunkSize)).compareTo(quantity('512')) >= 0 && quantity(string(self.chunkSize)).compareTo(quantity('1Gi')) <= 0)",message="chunkSize: a whole number of bytes from 512 to 1Gi, such as 4Ki; 4k is decimal, 4000",fieldPath=".chunkSize"
+// Compressibility sets how well the written data compresses.
 type Compressibility struct {
 	// percent is the part of each chunk that compression saves, in percent.
 	// +required
@@ -205,6 +202,7 @@ type Compressibility struct {
 
 	// chunkSize is the size of a chunk in bytes. Absent: 4Ki.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && !s.matches('[kMGTPE]$') && (quantity(s).isInteger() || s.endsWith('i')) && !quantity(s).isLessThan(quantity('512')) && !quantity(s).isGreaterThan(quantity('1Gi')))",messageExpression="string(self).matches('[kMGTPE]$') ? 'decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'a whole number of bytes from 512 to 1Gi, such as 4Ki'"
 	ChunkSize *resource.Quantity `json:"chunkSize,omitempty"`
 }
 

@@ -6,15 +6,13 @@ import (
 
 // IORProfile is a workload for IOR under MPI, over all clients of a target.
 //
-// +kubebuilder:validation:XValidation:rule="(isQuantity(string(self.transferSize)) && !string(self.transferSize).matches('[kMGTPE]$') && ([quantity(string(self.transferSize)).asApproximateFloat()].all(q, double(int(q + 0.5)) - q < 0.3 && q - double(int(q + 0.5)) < 0.3)) && quantity(string(self.transferSize)).compareTo(quantity('1')) >= 0 && quantity(string(self.transferSize)).compareTo(quantity('1Gi')) <= 0)",messageExpression="string(self.transferSize).matches('[kMGTPE]$') ? 'transferSize: decimal; did you mean ' + string(self.transferSize).replace('k', 'K') + 'i?' : 'transferSize: a whole number of bytes from 1 to 1Gi, such as 1Mi'",message="transferSize: a whole number of bytes from 1 to 1Gi, such as 1Mi",fieldPath=".transferSize"
-// +kubebuilder:validation:XValidation:rule="(isQuantity(string(self.blockSize)) && (!string(self.blockSize).matches('[kMGTPE]$') || int(quantity(string(self.blockSize)).asApproximateFloat()) % 4096 == 0) && ([quantity(string(self.blockSize)).asApproximateFloat()].all(q, double(int(q + 0.5)) - q < 0.3 && q - double(int(q + 0.5)) < 0.3)) && quantity(string(self.blockSize)).compareTo(quantity('1')) >= 0 && quantity(string(self.blockSize)).compareTo(quantity('1Pi')) <= 0)",messageExpression="string(self.blockSize).matches('[kMGTPE]$') ? 'blockSize: decimal; did you mean ' + string(self.blockSize).replace('k', 'K') + 'i?' : 'blockSize: a whole number of bytes from 1 to 1Pi, such as 12000Mi'",message="blockSize: a whole number of bytes from 1 to 1Pi, such as 12000Mi",fieldPath=".blockSize"
-// +kubebuilder:validation:XValidation:rule="!isQuantity(string(self.transferSize)) || !isQuantity(string(self.blockSize)) || !([quantity(string(self.transferSize)).asApproximateFloat()].all(q, double(int(q + 0.5)) - q < 0.3 && q - double(int(q + 0.5)) < 0.3)) || !([quantity(string(self.blockSize)).asApproximateFloat()].all(q, double(int(q + 0.5)) - q < 0.3 && q - double(int(q + 0.5)) < 0.3)) || quantity(string(self.transferSize)).compareTo(quantity('0')) <= 0 || int(quantity(string(self.blockSize)).asApproximateFloat() + 0.5) % int(quantity(string(self.transferSize)).asApproximateFloat() + 0.5) == 0",message="blockSize: must be a multiple of transferSize; IOR refuses anything else",fieldPath=".blockSize"
+// +kubebuilder:validation:XValidation:rule="![string(self.transferSize), string(self.blockSize)].all(s, isQuantity(s) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1Pi'))) || int(quantity(string(self.blockSize)).asApproximateFloat() + 0.5) % int(quantity(string(self.transferSize)).asApproximateFloat() + 0.5) == 0",message="blockSize: must be a multiple of transferSize; IOR refuses anything else",fieldPath=".blockSize"
 // +kubebuilder:validation:XValidation:rule="!has(self.direct) || !self.direct || !has(self.api) || self.api == 'POSIX'",message="direct: only the api POSIX has it; remove direct, or set api to POSIX",fieldPath=".direct"
 // +kubebuilder:validation:XValidation:rule="!has(self.collective) || !self.collective || (has(self.api) && self.api == 'MPIIO')",message="collective: only the api MPIIO has collective operations; set api to MPIIO, or remove collective",fieldPath=".collective"
 // +kubebuilder:validation:XValidation:rule="!has(self.stonewallWearOut) || !self.stonewallWearOut || has(self.stonewall)",message="stonewallWearOut: there is nothing to wear out without a stonewall; set stonewall, or remove stonewallWearOut",fieldPath=".stonewallWearOut"
 // +kubebuilder:validation:XValidation:rule="!has(self.reorderTasks) || self.reorderTasks == 'None' || (has(self.operations) && 'Read' in self.operations)",message="reorderTasks: it says who reads what, and nothing is read; add Read to operations, or remove reorderTasks",fieldPath=".reorderTasks"
 // +kubebuilder:validation:XValidation:rule="!has(self.random) || !self.random || !has(self.verify) || !self.verify",message="verify: IOR cannot check data at random offsets; remove verify, or random",fieldPath=".verify"
-// +kubebuilder:validation:XValidation:rule="!has(self.verify) || !self.verify || !has(self.dataPattern) || self.dataPattern in ['Timestamp', 'Offset']",message="verify: needs data that can be told again; set dataPattern to Timestamp or Offset",fieldPath=".verify"
+// +kubebuilder:validation:XValidation:rule="!has(self.verify) || !self.verify || !has(self.dataPattern) || self.dataPattern in ['Timestamp', 'Offset']",message="verify: needs reproducible data; set dataPattern to Timestamp or Offset",fieldPath=".verify"
 type IORProfile struct {
 	// api is IOR's interface to the storage. Absent: POSIX.
 	// +optional
@@ -23,10 +21,12 @@ type IORProfile struct {
 
 	// transferSize is the size of each operation in bytes.
 	// +required
+	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && !s.matches('[kMGTPE]$') && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1Gi')))",messageExpression="string(self).matches('[kMGTPE]$') ? 'decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'a whole number of bytes from 1 to 1Gi, such as 1Mi'"
 	TransferSize resource.Quantity `json:"transferSize"`
 
 	// blockSize is the number of contiguous bytes of each rank per segment.
 	// +required
+	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (!s.matches('[kMGTPE]$') || int(quantity(s).asApproximateFloat()) % 4096 == 0) && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1Pi')))",messageExpression="string(self).matches('[kMGTPE]$') ? 'decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'a whole number of bytes from 1 to 1Pi, such as 12000Mi'"
 	BlockSize resource.Quantity `json:"blockSize"`
 
 	// segments is the number of segments. Each rank has one block in each segment. Absent: 1.
@@ -65,7 +65,7 @@ type IORProfile struct {
 	// +optional
 	Fsync *bool `json:"fsync,omitempty"`
 
-	// reorderTasks is which rank reads which data, so that no client reads from its own cache:
+	// reorderTasks determines which rank reads which data, so that no client reads its own cache:
 	// Constant shifts the ranks by one client, Random draws at random, None lets each rank read its
 	// own data. Absent: Constant if anything is read, None if IOR cannot do that (random offsets in
 	// a shared file).
@@ -87,7 +87,6 @@ type IORProfile struct {
 
 	// stonewall ends each write and each read of a repetition after this time, in whole seconds.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
 	Stonewall *Duration `json:"stonewall,omitempty"`
 
 	// stonewallWearOut lets all ranks continue after the stonewall until each has done as much as
@@ -126,7 +125,7 @@ type IORProfile struct {
 	Args []string `json:"args,omitempty"`
 }
 
-// IORReorder is which rank reads which data.
+// IORReorder determines which rank reads which data.
 //
 // +kubebuilder:validation:Enum=None;Constant;Random
 type IORReorder string
@@ -140,7 +139,6 @@ const (
 
 // MdtestProfile is a workload for mdtest, a metadata benchmark, under MPI.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.fileSize) || (isQuantity(string(self.fileSize)) && (!string(self.fileSize).matches('[kMGTPE]$') || int(quantity(string(self.fileSize)).asApproximateFloat()) % 4096 == 0) && ([quantity(string(self.fileSize)).asApproximateFloat()].all(q, double(int(q + 0.5)) - q < 0.3 && q - double(int(q + 0.5)) < 0.3)) && quantity(string(self.fileSize)).compareTo(quantity('0')) >= 0 && quantity(string(self.fileSize)).compareTo(quantity('1Ti')) <= 0)",message="fileSize: a whole number of bytes up to 1Ti, such as 4Ki; 1G is decimal",fieldPath=".fileSize"
 // +kubebuilder:validation:XValidation:rule="!(has(self.filesOnly) && self.filesOnly && has(self.directoriesOnly) && self.directoriesOnly)",message="directoriesOnly: excludes filesOnly; remove one of them, both are tested without",fieldPath=".directoriesOnly"
 // +kubebuilder:validation:XValidation:rule="!(has(self.directoriesOnly) && self.directoriesOnly && has(self.fileSize))",message="fileSize: directories have none; remove fileSize, or directoriesOnly",fieldPath=".fileSize"
 type MdtestProfile struct {
@@ -165,6 +163,7 @@ type MdtestProfile struct {
 
 	// fileSize is the number of bytes written to each file. Absent: 0; files are only created.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (!s.matches('[kMGTPE]$') || int(quantity(s).asApproximateFloat()) % 4096 == 0) && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) >= 0 && !quantity(s).isGreaterThan(quantity('1Ti')))",messageExpression="string(self).matches('[kMGTPE]$') ? 'decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'a whole number of bytes up to 1Ti, such as 4Ki'"
 	FileSize *resource.Quantity `json:"fileSize,omitempty"`
 
 	// readSize is the number of bytes read from each file, at most fileSize. Absent: fileSize; if

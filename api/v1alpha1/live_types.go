@@ -13,7 +13,7 @@ type LiveFigures struct {
 	// +kubebuilder:validation:MaxLength=63
 	Step string `json:"step"`
 
-	// time is when the figures were taken.
+	// time is the time of the figures.
 	// +required
 	Time metav1.MicroTime `json:"time"`
 

@@ -102,16 +102,16 @@ type CellSelector struct {
 // QuantityBounds are the bounds of a figure. At least one is set.
 //
 // +kubebuilder:validation:MinProperties=1
-// +kubebuilder:validation:XValidation:rule="!has(self.min) || (isQuantity(string(self.min)) && quantity(string(self.min)).compareTo(quantity('0')) > 0)",message="min: above zero, such as 260M",fieldPath=".min"
-// +kubebuilder:validation:XValidation:rule="!has(self.max) || (isQuantity(string(self.max)) && quantity(string(self.max)).compareTo(quantity('0')) > 0)",message="max: above zero, such as 260M",fieldPath=".max"
-// +kubebuilder:validation:XValidation:rule="!has(self.min) || !has(self.max) || !isQuantity(string(self.min)) || !isQuantity(string(self.max)) || quantity(string(self.min)).compareTo(quantity(string(self.max))) <= 0",message="max: cannot be below min; exchange the two",fieldPath=".max"
+// +kubebuilder:validation:XValidation:rule="!has(self.min) || !has(self.max) || ![string(self.min), string(self.max)].all(s, isQuantity(s)) || !quantity(string(self.max)).isLessThan(quantity(string(self.min)))",message="max: cannot be below min; exchange the two",fieldPath=".max"
 type QuantityBounds struct {
 	// min is the smallest accepted value.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && sign(quantity(string(self))) > 0",message="above zero, such as 260M"
 	Min *resource.Quantity `json:"min,omitempty"`
 
 	// max is the largest accepted value.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && sign(quantity(string(self))) > 0",message="above zero, such as 260M"
 	Max *resource.Quantity `json:"max,omitempty"`
 }
 

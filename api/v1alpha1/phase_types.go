@@ -6,7 +6,8 @@ import (
 
 // Phase is one part of a run. Exactly one of the phase kinds is set.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.prepare), has(self.ramp), has(self.sweep), has(self.steady), has(self.burstDrain), has(self.cooldown), has(self.search), has(self.verify), has(self.fault), has(self.provision)].filter(x, x).size() == 1",message="give exactly one kind of phase: prepare, ramp, sweep, steady, burstDrain, cooldown, search, verify, fault or provision"
+// +kubebuilder:validation:XValidation:rule="!has(self.override) || !has(self.targetWorkloads)",message="override: changes the workload of all targets; remove it, or targetWorkloads",fieldPath=".override"
+// +kubebuilder:validation:XValidation:rule="[has(self.prepare), has(self.ramp), has(self.sweep), has(self.steady), has(self.burstDrain), has(self.cooldown), has(self.refill)].filter(x, x).size() == 1",message="give exactly one kind of phase: prepare, steady, ramp, sweep, burstDrain, cooldown or refill"
 type Phase struct {
 	// name is the name of the phase. Results and objectives refer to it.
 	// +required
@@ -24,6 +25,11 @@ type Phase struct {
 	// +optional
 	Workload *Workload `json:"workload,omitempty"`
 
+	// override changes some settings of the workload in this phase. The files stay the same, so that
+	// a phase can read what another has written.
+	// +optional
+	Override *WorkloadOverride `json:"override,omitempty"`
+
 	// targetWorkloads replace the workload for individual targets.
 	// +optional
 	// +listType=atomic
@@ -31,8 +37,8 @@ type Phase struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, b.target == a.target))",message="targetWorkloads: one entry a target; merge or remove the second"
 	TargetWorkloads []TargetWorkload `json:"targetWorkloads,omitempty"`
 
-	// expect is what the phase is meant to measure, if not the storage itself. ServerCache: reads
-	// from the memory of the storage server; the warning about that memory is then not given.
+	// expect names what the phase is meant to measure instead of the storage. ServerCache expects
+	// reads from the memory of the storage server, and silences the warning about that memory.
 	// +optional
 	Expect Expectation `json:"expect,omitempty"`
 
@@ -60,28 +66,12 @@ type Phase struct {
 	// +optional
 	Cooldown *CooldownPhase `json:"cooldown,omitempty"`
 
-	// search finds the highest rate that meets an objective.
+	// refill pauses the load, then drains the credits again: the only way to measure the refill.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="search: not built yet in this version; remove it"
-	Search *SearchPhase `json:"search,omitempty"`
-
-	// verify checks the data against checksums.
-	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="verify: not built yet in this version; remove it"
-	Verify *VerifyPhase `json:"verify,omitempty"`
-
-	// fault injects a failure during the load.
-	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="fault: not built yet in this version; remove it"
-	Fault *FaultPhase `json:"fault,omitempty"`
-
-	// provision measures how long it takes to create and mount volumes.
-	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="provision: not built yet in this version; remove it"
-	Provision *ProvisionPhase `json:"provision,omitempty"`
+	Refill *RefillPhase `json:"refill,omitempty"`
 }
 
-// PhaseMode is how a phase loads several targets.
+// PhaseMode determines whether a phase loads its targets together.
 //
 // +kubebuilder:validation:Enum=Parallel;Sequential
 type PhaseMode string
@@ -92,7 +82,7 @@ const (
 	PhaseSequential PhaseMode = "Sequential"
 )
 
-// Expectation is what a phase is meant to measure.
+// Expectation names what a phase is meant to measure.
 //
 // +kubebuilder:validation:Enum=ServerCache
 type Expectation string
@@ -100,9 +90,10 @@ type Expectation string
 // ExpectServerCache marks a phase that reads from the memory of the storage server.
 const ExpectServerCache Expectation = "ServerCache"
 
-// PhaseKind is the kind of a phase. It corresponds to the one field of Phase that is set.
+// PhaseKind is the kind of a phase. It corresponds to the one field of Phase that is set; a refill is
+// a Cooldown.
 //
-// +kubebuilder:validation:Enum=Prepare;Ramp;Sweep;Steady;BurstDrain;Cooldown;Search;Verify;Fault;Provision
+// +kubebuilder:validation:Enum=Prepare;Ramp;Sweep;Steady;BurstDrain;Cooldown
 type PhaseKind string
 
 // The kinds of phases.
@@ -113,10 +104,6 @@ const (
 	PhaseSteady     PhaseKind = "Steady"
 	PhaseBurstDrain PhaseKind = "BurstDrain"
 	PhaseCooldown   PhaseKind = "Cooldown"
-	PhaseSearch     PhaseKind = "Search"
-	PhaseVerify     PhaseKind = "Verify"
-	PhaseFault      PhaseKind = "Fault"
-	PhaseProvision  PhaseKind = "Provision"
 )
 
 // Kind returns the kind of the phase, or "" if none is set. Admission ensures that exactly one is
@@ -141,10 +128,7 @@ func (p *Phase) Kinds() []PhaseKind {
 		{p.Steady != nil, PhaseSteady},
 		{p.BurstDrain != nil, PhaseBurstDrain},
 		{p.Cooldown != nil, PhaseCooldown},
-		{p.Search != nil, PhaseSearch},
-		{p.Verify != nil, PhaseVerify},
-		{p.Fault != nil, PhaseFault},
-		{p.Provision != nil, PhaseProvision},
+		{p.Refill != nil, PhaseCooldown},
 	} {
 		if kind.set {
 			kinds = append(kinds, kind.kind)
@@ -169,8 +153,8 @@ type TargetWorkload struct {
 // PreparePhase lays out the dataset and writes all of it: reads of blocks that were never written
 // measure nothing.
 type PreparePhase struct {
-	// precondition is how many times the data is overwritten after the layout, with the workload's
-	// own block size and pattern. Absent: 0.
+	// precondition is the number of times that the data is overwritten after the layout, with the
+	// workload's own block size and pattern. Absent: 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=10
@@ -179,7 +163,6 @@ type PreparePhase struct {
 	// maxDuration is the longest that the layout, or the overwriting after it, may take. A step
 	// that takes longer fails. Absent: limited only by the run's activeDeadline.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
 	MaxDuration *Duration `json:"maxDuration,omitempty"`
 }
 
@@ -187,7 +170,6 @@ type PreparePhase struct {
 type SteadyPhase struct {
 	// duration is the length of the measured time, after the warm-up.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
 	Duration Duration `json:"duration"`
 
 	// warmUp is the time under load before measuring starts. Absent: none.
@@ -202,7 +184,7 @@ type SteadyPhase struct {
 
 // RampDimension is the parameter that a ramp raises.
 //
-// +kubebuilder:validation:Enum=Clients;Jobs;QueueDepth;Processes;Rate
+// +kubebuilder:validation:Enum=Clients;Jobs;QueueDepth;Processes
 type RampDimension string
 
 // The dimensions of a ramp.
@@ -211,14 +193,12 @@ const (
 	RampJobs       RampDimension = "Jobs"
 	RampQueueDepth RampDimension = "QueueDepth"
 	RampProcesses  RampDimension = "Processes"
-	RampRate       RampDimension = "Rate"
 )
 
 // RampPhase raises one dimension in steps and reports the knee. The knee needs at least five steps.
 type RampPhase struct {
 	// dimension is the parameter to raise.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="self != 'Rate'",message="dimension: Rate is not built yet in this version; use Clients, Jobs, QueueDepth, or Processes"
 	Dimension RampDimension `json:"dimension"`
 
 	// steps are the values of the dimension, in rising order.
@@ -233,7 +213,6 @@ type RampPhase struct {
 
 	// stepDuration is the length of the measured time of each step.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
 	StepDuration Duration `json:"stepDuration"`
 
 	// warmUp is the time under load before each step is measured. Absent: none.
@@ -273,7 +252,6 @@ type SweepPhase struct {
 
 	// stepDuration is the length of the measured time of each cell.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
 	StepDuration Duration `json:"stepDuration"`
 
 	// warmUp is the time under load before each cell is measured. Absent: none.
@@ -320,7 +298,7 @@ type SweepAxes struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
-	// +kubebuilder:validation:items:XValidation:rule="isQuantity(string(self)) && !string(self).matches('[kMGTPE]$') && ([quantity(string(self)).asApproximateFloat()].all(q, double(int(q + 0.5)) - q < 0.3 && q - double(int(q + 0.5)) < 0.3)) && quantity(string(self)).compareTo(quantity('512')) >= 0 && quantity(string(self)).compareTo(quantity('1Gi')) <= 0",messageExpression="string(self).matches('[kMGTPE]$') ? 'blockSize: decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'blockSize: a whole number of bytes from 512 to 1Gi, such as 4Ki'",message="blockSize: a whole number of bytes from 512 to 1Gi, such as 4Ki"
+	// +kubebuilder:validation:items:XValidation:rule="[string(self)].all(s, isQuantity(s) && !s.matches('[kMGTPE]$') && (quantity(s).isInteger() || s.endsWith('i')) && !quantity(s).isLessThan(quantity('512')) && !quantity(s).isGreaterThan(quantity('1Gi')))",messageExpression="string(self).matches('[kMGTPE]$') ? 'decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'a whole number of bytes from 512 to 1Gi, such as 4Ki'"
 	BlockSize []resource.Quantity `json:"blockSize,omitempty"`
 
 	// readPercent lists the percentages of operations that are reads.
@@ -344,9 +322,8 @@ type BurstDrainPhase struct {
 	// +optional
 	MinDuration Duration `json:"minDuration,omitempty"`
 
-	// maxDuration ends the phase. Credits that last longer are not an error.
+	// maxDuration ends the phase at the latest. Credits that last longer are not an error.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
 	MaxDuration Duration `json:"maxDuration"`
 }
 
@@ -366,7 +343,7 @@ type CooldownPhase struct {
 	// +optional
 	UntilCredits *UntilCredits `json:"untilCredits,omitempty"`
 
-	// redrain pauses, then drains the credits again. It is the only way to measure the refill.
+	// redrain is the former spelling of a refill phase.
 	// +optional
 	Redrain *Redrain `json:"redrain,omitempty"`
 
@@ -385,7 +362,7 @@ type UntilCredits struct {
 	Percent int32 `json:"percent"`
 }
 
-// Redrain is a pause followed by a second drain.
+// Redrain is a pause followed by a second drain. A refill phase becomes one in the run.
 type Redrain struct {
 	// idle is the length of the pause before the drain.
 	// +required
@@ -393,19 +370,15 @@ type Redrain struct {
 	Idle Duration `json:"idle"`
 }
 
-// SearchPhase finds the highest rate that meets an objective. Not built yet.
-type SearchPhase struct {
-	// objective is the name of the objective to meet.
+// RefillPhase is a pause followed by a second drain. It measures how fast credits come back.
+type RefillPhase struct {
+	// idle is the length of the pause before the drain.
+	// +required
+	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; write a length of time such as 30s, or remove the field"
+	Idle Duration `json:"idle"`
+
+	// maxDuration limits the pause and the drain together. Absent: the drain may take as long as
+	// that of the last burstDrain before it.
 	// +optional
-	// +kubebuilder:validation:MaxLength=40
-	Objective string `json:"objective,omitempty"`
+	MaxDuration *Duration `json:"maxDuration,omitempty"`
 }
-
-// VerifyPhase checks the data against checksums. Not built yet.
-type VerifyPhase struct{}
-
-// FaultPhase injects a failure during the load. Not built yet.
-type FaultPhase struct{}
-
-// ProvisionPhase measures how long it takes to create and mount volumes. Not built yet.
-type ProvisionPhase struct{}

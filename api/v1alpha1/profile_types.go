@@ -149,10 +149,9 @@ type Workload struct {
 }
 
 // ProfileRef refers to a profile.
-// +kubebuilder:validation:XValidation:rule="!has(self.datasetSize) || !string(self.datasetSize).matches('[kMGTPE]$') || !isQuantity(string(self.datasetSize)) || quantity(string(self.datasetSize)).isGreaterThan(quantity('1Pi')) || int(quantity(string(self.datasetSize)).asApproximateFloat()) % 4096 == 0",message="datasetSize: decimal and no multiple of 4096; write 1Gi, not 1G",fieldPath=".datasetSize"
 type ProfileRef struct {
 	// kind is WorkloadProfile, for a profile in the benchmark's namespace, or
-	// ClusterWorkloadProfile. Absent: WorkloadProfile.
+	// ClusterWorkloadProfile. Absent: a profile in the namespace, or else one of the cluster.
 	// +optional
 	// +kubebuilder:validation:Enum=WorkloadProfile;ClusterWorkloadProfile
 	Kind string `json:"kind,omitempty"`
@@ -167,6 +166,7 @@ type ProfileRef struct {
 	// jobFile. It allows one profile for many storages: the amount of data per client depends on
 	// the storage, the shape of the load does not.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (!s.matches('[kMGTPE]$') || quantity(s).isGreaterThan(quantity('1Pi')) || int(quantity(s).asApproximateFloat()) % 4096 == 0))",messageExpression="string(self).matches('[kMGTPE]$') ? 'decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'a whole number of bytes, such as 8Gi'"
 	DatasetSize *resource.Quantity `json:"datasetSize,omitempty"`
 }
 

@@ -120,7 +120,7 @@ type LevelChange struct {
 	// +kubebuilder:validation:MaxLength=253
 	Run string `json:"run"`
 
-	// time is when that run started.
+	// time is the start time of that run.
 	// +required
 	Time metav1.Time `json:"time"`
 
@@ -271,7 +271,7 @@ type ComparedRun struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// time is when the run started.
+	// time is the start time of the run.
 	// +required
 	Time metav1.Time `json:"time"`
 
@@ -279,7 +279,7 @@ type ComparedRun struct {
 	// +optional
 	Verdict RegressionVerdict `json:"verdict,omitempty"`
 
-	// use is how later runs use the run: Baseline, Pending (one of the newest runs), Suspected,
+	// use determines how later runs use the run: Baseline, Pending (one of the newest runs), Suspected,
 	// Regressed or None.
 	// +optional
 	// +kubebuilder:validation:Enum=Baseline;Pending;Suspected;Regressed;None

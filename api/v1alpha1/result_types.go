@@ -145,7 +145,7 @@ type TargetResult struct {
 	// +optional
 	Mdtest *MdtestResult `json:"mdtest,omitempty"`
 
-	// command is how a user-supplied program ran, and which counts its figures are based on.
+	// command holds the outcome of a user-supplied program, and the counts behind its figures.
 	// +optional
 	Command *CommandResult `json:"command,omitempty"`
 
@@ -317,7 +317,7 @@ type BurstResult struct {
 	// +optional
 	Exhausted bool `json:"exhausted"`
 
-	// dimension is what the credits count: Bytes or Operations if the level after the drop agrees
+	// dimension is the unit of the credits: Bytes or Operations if the level after the drop agrees
 	// with the documented baseline of that dimension, else Unknown. For the other dimension, spent
 	// is only a lower bound.
 	// +optional
@@ -476,7 +476,7 @@ type CooldownResult struct {
 	// not known.
 	// +optional
 	CreditPercentAtEnd *int32 `json:"creditPercentAtEnd,omitempty"`
-	// message is how long the pause was, what determined its length, and what is not known.
+	// message states the length of the pause, what determined it, and what is unknown.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`
@@ -559,7 +559,7 @@ type KneeResult struct {
 	// valueAt95Percent is the first value of the dimension that reaches 95 % of the plateau.
 	// +optional
 	ValueAt95Percent *int64 `json:"valueAt95Percent,omitempty"`
-	// message is how certain the knee is.
+	// message states how certain the knee is.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`

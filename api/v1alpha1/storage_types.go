@@ -166,7 +166,7 @@ type MachineDescription struct {
 // DocumentedLimit is one limit that the vendor documents or the specification states. Rates are in
 // bytes or operations per second, depending on dimension, and are the sum over all units.
 type DocumentedLimit struct {
-	// name is what is limited, such as server disk throughput.
+	// name is the limited resource, such as server disk throughput.
 	// +required
 	// +kubebuilder:validation:MaxLength=128
 	Name string `json:"name"`
@@ -263,7 +263,7 @@ type MissingFact struct {
 	// +kubebuilder:validation:MaxLength=128
 	Field string `json:"field"`
 
-	// message is what is not known, and what to specify.
+	// message names what is unknown, and what to specify.
 	// +required
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message"`

@@ -1,6 +1,8 @@
 package v1alpha1
 
 import (
+	"time"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -15,10 +17,13 @@ import (
 // +kubebuilder:printcolumn:name="Result",type=string,JSONPath=`.status.display.result`
 // +kubebuilder:printcolumn:name="p99",type=string,JSONPath=`.status.display.p99`
 // +kubebuilder:printcolumn:name="Figure",type=string,JSONPath=`.status.display.figure`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,priority=1
+// +kubebuilder:printcolumn:name="Last Run",type=string,JSONPath=`.status.lastRun.name`,priority=1
+// +kubebuilder:printcolumn:name="Next",type=string,JSONPath=`.status.nextScheduleTime`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 //
-// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 40",message="metadata.name: at most 40 characters, since the names of pods derive from it; choose a shorter name"
-// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name: use lower-case letters, digits and dashes only, no dots, since it becomes a label and part of the names of pods"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 40",message="metadata.name: at most 40 characters, because the names of pods derive from it; choose a shorter name"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name: use lower-case letters, digits and dashes only, no dots, because it becomes a label and part of the names of pods"
 type StorageBenchmark struct {
 	metav1.TypeMeta `json:",inline"`
 
@@ -58,7 +63,7 @@ type StorageBenchmarkSpec struct {
 	// +optional
 	Trigger *Trigger `json:"trigger,omitempty"`
 
-	// suspend prevents new runs from being started. A live run continues and is evaluated when it
+	// suspend prevents new runs from being started; a live run continues. It is evaluated when it
 	// ends; delete it to stop it. Requests for a run in the meantime, such as a new value of
 	// trigger.manual, start one run once suspend is false again.
 	// +optional
@@ -72,16 +77,27 @@ type StorageBenchmarkSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="use lower-case letters, digits and dashes only, beginning and ending with a letter or a digit"
 	Queue string `json:"queue,omitempty"`
 
-	// historyLimit is the number of complete runs to keep.
+	// successfulRunsHistoryLimit is the number of complete runs to keep, whatever the verdict on
+	// them. Absent: 20.
 	// +optional
-	// +kubebuilder:default=20
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=200
+	SuccessfulRunsHistoryLimit *int32 `json:"successfulRunsHistoryLimit,omitempty"`
+
+	// failedRunsHistoryLimit is the number of failed runs to keep. Absent: 5.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=200
+	FailedRunsHistoryLimit *int32 `json:"failedRunsHistoryLimit,omitempty"`
+
+	// historyLimit is the former name of successfulRunsHistoryLimit, which precedes it.
+	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=200
 	HistoryLimit *int32 `json:"historyLimit,omitempty"`
 
-	// failedHistoryLimit is the number of failed runs to keep.
+	// failedHistoryLimit is the former name of failedRunsHistoryLimit, which precedes it.
 	// +optional
-	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=200
 	FailedHistoryLimit *int32 `json:"failedHistoryLimit,omitempty"`
@@ -112,7 +128,34 @@ type StorageBenchmarkSpec struct {
 	Run RunSpec `json:"run"`
 }
 
-// ReplacePolicy is what happens to a live run when another one is due.
+// HistoryLimits returns how many complete and how many failed runs to keep.
+func (s *StorageBenchmarkSpec) HistoryLimits() (complete, failed int) {
+	first := func(limits ...*int32) int {
+		for _, limit := range limits {
+			if limit != nil {
+				return int(*limit)
+			}
+		}
+		return 0
+	}
+	return first(s.SuccessfulRunsHistoryLimit, s.HistoryLimit, new(int32(20))), first(s.FailedRunsHistoryLimit, s.FailedHistoryLimit, new(int32(5)))
+}
+
+// ConcurrencyPolicy determines what happens to a live run when another one is due. Runs of one
+// benchmark never overlap: they would measure each other.
+//
+// +kubebuilder:validation:Enum=Forbid;Replace
+type ConcurrencyPolicy string
+
+// The concurrency policies.
+const (
+	// ConcurrencyForbid starts the new run after the live one.
+	ConcurrencyForbid ConcurrencyPolicy = "Forbid"
+	// ConcurrencyReplace stops the live run first.
+	ConcurrencyReplace ConcurrencyPolicy = "Replace"
+)
+
+// ReplacePolicy is the former name of ConcurrencyPolicy.
 //
 // +kubebuilder:validation:Enum=Wait;Stop
 type ReplacePolicy string
@@ -127,7 +170,7 @@ const (
 
 // Trigger defines what starts a run.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.schedule) || !(has(self.timeZone) || has(self.startingDeadline))",message="trigger: timeZone and startingDeadline are of the schedule; set schedule, or remove them"
+// +kubebuilder:validation:XValidation:rule="has(self.schedule) || !(has(self.timeZone) || has(self.startingDeadlineSeconds) || has(self.startingDeadline))",message="trigger: timeZone and startingDeadlineSeconds are of the schedule; set schedule, or remove them"
 type Trigger struct {
 	// onChange starts a run when spec.run is new or has changed. Absent: true without a schedule,
 	// false with one. With false, a new benchmark takes its value of manual as handled.
@@ -147,29 +190,34 @@ type Trigger struct {
 	// +kubebuilder:validation:MaxLength=64
 	TimeZone string `json:"timeZone,omitempty"`
 
-	// startingDeadline is how late a scheduled run may start. A run that is later is skipped.
-	// Absent: no limit.
+	// startingDeadlineSeconds is the longest delay of a scheduled run. A run that is later is
+	// skipped. Absent: no limit.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=604800
+	StartingDeadlineSeconds *int64 `json:"startingDeadlineSeconds,omitempty"`
+
+	// concurrencyPolicy determines what happens to a live run when another one is due: Forbid lets it
+	// finish, and the other one follows; Replace ends it without a verdict, as soon as the next run
+	// could start. Absent: Forbid.
+	// +optional
+	ConcurrencyPolicy ConcurrencyPolicy `json:"concurrencyPolicy,omitempty"`
+
+	// startingDeadline is the former name of startingDeadlineSeconds, which precedes it.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; write a length of time such as 30s, or remove the field"
 	StartingDeadline *Duration `json:"startingDeadline,omitempty"`
 
-	// replacePolicy is what happens to a live run when another one is due. Wait (the default) lets
-	// it finish. Stop ends it without a verdict, as soon as the next run could start.
+	// replacePolicy is the former name of concurrencyPolicy, which precedes it. Wait is Forbid, and
+	// Stop is Replace.
 	// +optional
 	ReplacePolicy ReplacePolicy `json:"replacePolicy,omitempty"`
 
-	// manual is any text. A new value requests one more run, so that runs can be requested from
-	// Git; status.lastHandledManual echoes it. Values that change faster than runs start are one
-	// request.
+	// manual is any text, of which each new value requests one more run, such as from Git.
+	// status.lastHandledManual echoes it. Values that change faster than runs start are one request.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Manual string `json:"manual,omitempty"`
-
-	// onProfileChange starts a run when a profile that spec.run refers to
-	// changes.
-	// +optional
-	// +kubebuilder:validation:XValidation:rule="self == false",message="onProfileChange: not built yet in this version; remove it"
-	OnProfileChange *bool `json:"onProfileChange,omitempty"`
 }
 
 // StartsOnChange reports whether a spec.run that is new or has changed starts a run.
@@ -178,6 +226,28 @@ func (t *Trigger) StartsOnChange() bool {
 		return *t.OnChange
 	}
 	return t == nil || t.Schedule == ""
+}
+
+// Replaces reports whether a run that is due stops the live one.
+func (t *Trigger) Replaces() bool {
+	switch {
+	case t == nil:
+		return false
+	case t.ConcurrencyPolicy != "":
+		return t.ConcurrencyPolicy == ConcurrencyReplace
+	}
+	return t.ReplacePolicy == ReplaceStop
+}
+
+// Deadline returns the longest delay of a scheduled run; 0 means no limit.
+func (t *Trigger) Deadline() (time.Duration, error) {
+	switch {
+	case t.StartingDeadlineSeconds != nil:
+		return time.Duration(*t.StartingDeadlineSeconds) * time.Second, nil
+	case t.StartingDeadline != nil:
+		return t.StartingDeadline.Parse()
+	}
+	return 0, nil
 }
 
 // RegressionPolicy defines what the newest run is compared with.
@@ -254,7 +324,7 @@ type StorageBenchmarkStatus struct {
 	// +optional
 	LastScheduleTime *metav1.Time `json:"lastScheduleTime,omitempty"`
 
-	// nextScheduleTime is when the schedule starts a run next. A time in the past is due, and waits
+	// nextScheduleTime is the time of the next scheduled run. A time in the past is due, and waits
 	// for the live run or for something that is missing.
 	// +optional
 	NextScheduleTime *metav1.Time `json:"nextScheduleTime,omitempty"`

@@ -5,9 +5,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Target is one storage system under test, represented by its volumes.
+// Target is one storage system under test, represented by its volumes. Exactly one of claimName and
+// volumes is set.
 //
-// +kubebuilder:validation:XValidation:rule="self.volumes.all(a, self.volumes.exists_one(b, b.name == a.name))",message="volumes: names must differ; rename one",fieldPath=".volumes"
+// +kubebuilder:validation:XValidation:rule="has(self.claimName) != has(self.volumes)",message="give exactly one of claimName (one claim that exists) and volumes (several, or claims that are made)"
+// +kubebuilder:validation:XValidation:rule="!has(self.volumes) || self.volumes.all(a, self.volumes.exists_one(b, b.name == a.name))",message="volumes: names must differ; rename one",fieldPath=".volumes"
 type Target struct {
 	// name is the name of the target, used in results, file names and flags.
 	// +required
@@ -16,13 +18,20 @@ type Target struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="use lower-case letters, digits and dashes only, beginning and ending with a letter or a digit"
 	Name string `json:"name"`
 
-	// volumes are the volumes that each client of the target mounts: usually one; several for disks
-	// that are measured as one stripe.
-	// +required
+	// claimName is the name of the existing PersistentVolumeClaim that each client of the target
+	// mounts. It is short for volumes with this claim as its only entry, named data.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	ClaimName string `json:"claimName,omitempty"`
+
+	// volumes are the volumes that each client of the target mounts: claims made from a template,
+	// or several disks that are measured as one stripe.
+	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
-	Volumes []Volume `json:"volumes"`
+	Volumes []Volume `json:"volumes,omitempty"`
 
 	// path is the directory in each volume below which the run works, always in a directory
 	// .storagebench of its own. Absent: the root of the volume.
@@ -31,13 +40,13 @@ type Target struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^/|(^|/)[.][.]?(/|$)|//|[[:cntrl:]]|/$')",message="path: a relative path inside the volume, without '.' and '..', double or closing slashes and control characters, such as bench/a"
 	Path string `json:"path,omitempty"`
 
-	// limits are the documented limits of the storage, by preset or one by one. Absent: discovered
-	// from the volume, if possible.
+	// limits are the documented limits of the storage, by preset or one by one; they throttle
+	// nothing. Absent: discovered from the volume, if possible.
 	// +optional
 	Limits *Limits `json:"limits,omitempty"`
 
-	// dataPolicy is what happens to the data at the end of the run: Delete, or Retain, which lets a
-	// later run with the same layout reuse it. Absent: Delete.
+	// dataPolicy determines what happens to the data at the end of the run: Delete, or Retain, which
+	// lets a later run with the same layout reuse it. Absent: Delete.
 	// +optional
 	DataPolicy DataPolicy `json:"dataPolicy,omitempty"`
 
@@ -55,7 +64,7 @@ type Target struct {
 	Lustre *LustreStriping `json:"lustre,omitempty"`
 }
 
-// DataPolicy is what happens to the data of a run at its end.
+// DataPolicy determines what happens to the data of a run at its end.
 //
 // +kubebuilder:validation:Enum=Delete;Retain
 type DataPolicy string
@@ -91,7 +100,7 @@ type Volume struct {
 	ClaimTemplate *ClaimTemplate `json:"claimTemplate,omitempty"`
 }
 
-// ClaimScope is how many claims a template creates.
+// ClaimScope determines how many claims a template creates.
 //
 // +kubebuilder:validation:Enum=Shared;PerClient
 type ClaimScope string
@@ -104,7 +113,7 @@ const (
 	ClaimPerClient ClaimScope = "PerClient"
 )
 
-// ClaimLifetime is how long a created claim lives.
+// ClaimLifetime determines how long a created claim lives.
 //
 // +kubebuilder:validation:Enum=Run;Benchmark
 type ClaimLifetime string
@@ -145,8 +154,6 @@ type ClaimTemplate struct {
 // 260M for 260 MB/s.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.preset) != (has(self.throughput) || has(self.iops))",message="limits: give either preset or the limits themselves (throughput, iops), not both"
-// +kubebuilder:validation:XValidation:rule="!has(self.capacity) || (isQuantity(string(self.capacity)) && ([quantity(string(self.capacity)).asApproximateFloat()].all(q, double(int(q + 0.5)) - q < 0.3 && q - double(int(q + 0.5)) < 0.3)) && quantity(string(self.capacity)).compareTo(quantity('1')) >= 0 && quantity(string(self.capacity)).compareTo(quantity('1Ei')) <= 0)",message="capacity: a whole number of bytes above zero, such as 5Ti",fieldPath=".capacity"
-// +kubebuilder:validation:XValidation:rule="!has(self.serverMemory) || (isQuantity(string(self.serverMemory)) && ([quantity(string(self.serverMemory)).asApproximateFloat()].all(q, double(int(q + 0.5)) - q < 0.3 && q - double(int(q + 0.5)) < 0.3)) && quantity(string(self.serverMemory)).compareTo(quantity('1')) >= 0 && quantity(string(self.serverMemory)).compareTo(quantity('1Pi')) <= 0)",message="serverMemory: a whole number of bytes above zero, such as 4Gi",fieldPath=".serverMemory"
 type Limits struct {
 	// preset is the name of a row of the catalog, such as aws-fsx-windows/hdd-32.
 	// +optional
@@ -156,18 +163,20 @@ type Limits struct {
 
 	// capacity is the size of the storage in bytes. The limits of many systems depend on it.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1Ei')))",message="a whole number of bytes above zero, such as 5Ti"
 	Capacity *resource.Quantity `json:"capacity,omitempty"`
 
-	// throughput limits the throughput, in bytes and bytes per second.
+	// throughput is the documented throughput, in bytes and bytes per second.
 	// +optional
 	Throughput *RateLimits `json:"throughput,omitempty"`
 
-	// iops limits the operations, in operations and operations per second.
+	// iops is the documented rate of operations, in operations and operations per second.
 	// +optional
 	IOPS *RateLimits `json:"iops,omitempty"`
 
-	// serverMemory is the memory of the storage server in bytes, which is what its cache can hold.
+	// serverMemory is the memory of the storage server in bytes: the most that its cache can hold.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1Pi')))",message="a whole number of bytes above zero, such as 4Gi"
 	ServerMemory *resource.Quantity `json:"serverMemory,omitempty"`
 }
 
@@ -175,34 +184,33 @@ type Limits struct {
 // of the bucket.
 //
 // +kubebuilder:validation:MinProperties=1
-// +kubebuilder:validation:XValidation:rule="!has(self.baseline) || (isQuantity(string(self.baseline)) && ([quantity(string(self.baseline)).asApproximateFloat()].all(q, double(int(q + 0.5)) - q < 0.3 && q - double(int(q + 0.5)) < 0.3)) && quantity(string(self.baseline)).compareTo(quantity('1')) >= 0 && quantity(string(self.baseline)).compareTo(quantity('1E')) <= 0)",message="baseline: a whole number above zero, such as 32M",fieldPath=".baseline"
-// +kubebuilder:validation:XValidation:rule="!has(self.burst) || (isQuantity(string(self.burst)) && ([quantity(string(self.burst)).asApproximateFloat()].all(q, double(int(q + 0.5)) - q < 0.3 && q - double(int(q + 0.5)) < 0.3)) && quantity(string(self.burst)).compareTo(quantity('1')) >= 0 && quantity(string(self.burst)).compareTo(quantity('1E')) <= 0)",message="burst: a whole number above zero, such as 32M",fieldPath=".burst"
-// +kubebuilder:validation:XValidation:rule="!has(self.bucket) || (isQuantity(string(self.bucket)) && ([quantity(string(self.bucket)).asApproximateFloat()].all(q, double(int(q + 0.5)) - q < 0.3 && q - double(int(q + 0.5)) < 0.3)) && quantity(string(self.bucket)).compareTo(quantity('1')) >= 0 && quantity(string(self.bucket)).compareTo(quantity('1E')) <= 0)",message="bucket: a whole number above zero, such as 32M",fieldPath=".bucket"
-// +kubebuilder:validation:XValidation:rule="!has(self.refill) || (isQuantity(string(self.refill)) && ([quantity(string(self.refill)).asApproximateFloat()].all(q, double(int(q + 0.5)) - q < 0.3 && q - double(int(q + 0.5)) < 0.3)) && quantity(string(self.refill)).compareTo(quantity('1')) >= 0 && quantity(string(self.refill)).compareTo(quantity('1E')) <= 0)",message="refill: a whole number above zero, such as 32M",fieldPath=".refill"
-// +kubebuilder:validation:XValidation:rule="!has(self.baseline) || !has(self.burst) || !isQuantity(string(self.baseline)) || !isQuantity(string(self.burst)) || quantity(string(self.burst)).compareTo(quantity(string(self.baseline))) >= 0",message="burst: cannot be below the baseline; exchange the two, or remove burst where nothing bursts",fieldPath=".burst"
+// +kubebuilder:validation:XValidation:rule="!has(self.baseline) || !has(self.burst) || ![string(self.baseline), string(self.burst)].all(s, isQuantity(s)) || !quantity(string(self.burst)).isLessThan(quantity(string(self.baseline)))",message="burst: cannot be below the baseline; exchange the two, or remove burst where nothing bursts",fieldPath=".burst"
 type RateLimits struct {
 	// baseline is the rate without credits, per second.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1E')))",message="a whole number above zero, such as 32M"
 	Baseline *resource.Quantity `json:"baseline,omitempty"`
 
 	// burst is the rate with credits, per second.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1E')))",message="a whole number above zero, such as 32M"
 	Burst *resource.Quantity `json:"burst,omitempty"`
 
 	// bucket is the number of credits in a full bucket, in bytes or operations.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1E')))",message="a whole number above zero, such as 32M"
 	Bucket *resource.Quantity `json:"bucket,omitempty"`
 
 	// refill is the refill rate of the bucket, per second. Absent: equal to the baseline.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1E')))",message="a whole number above zero, such as 32M"
 	Refill *resource.Quantity `json:"refill,omitempty"`
 }
 
-// LustreStriping is how files are striped over the object storage targets of Lustre.
+// LustreStriping sets how files are striped over the object storage targets of Lustre.
 //
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:XValidation:rule="!has(self.stripeCount) || self.stripeCount != 0",message="stripeCount: 0 means the file system's default; remove it for that, or write -1 for all object targets",fieldPath=".stripeCount"
-// +kubebuilder:validation:XValidation:rule="!has(self.stripeSize) || (isQuantity(string(self.stripeSize)) && ([quantity(string(self.stripeSize)).asApproximateFloat()].all(q, double(int(q + 0.5)) - q < 0.3 && q - double(int(q + 0.5)) < 0.3)) && quantity(string(self.stripeSize)).compareTo(quantity('64Ki')) >= 0 && quantity(string(self.stripeSize)).compareTo(quantity('4Gi')) < 0 && int(quantity(string(self.stripeSize)).asApproximateFloat() + 0.5) % 65536 == 0)",message="stripeSize: a multiple of 64Ki below 4Gi, such as 1Mi",fieldPath=".stripeSize"
 type LustreStriping struct {
 	// stripeCount is the number of object storage targets of a file; -1 is all.
 	// +optional
@@ -212,5 +220,6 @@ type LustreStriping struct {
 
 	// stripeSize is the stripe size in bytes, a multiple of 64 KiB.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && !quantity(s).isLessThan(quantity('64Ki')) && quantity(s).isLessThan(quantity('4Gi')) && int(quantity(s).asApproximateFloat() + 0.5) % 65536 == 0)",message="a multiple of 64Ki below 4Gi, such as 1Mi"
 	StripeSize *resource.Quantity `json:"stripeSize,omitempty"`
 }

@@ -24,7 +24,7 @@ type UsageResult struct {
 	// +kubebuilder:validation:MaxLength=64
 	FileSystem string `json:"fileSystem,omitempty"`
 
-	// compression is how allocatedBytes shows compression: Shown (it does not include the savings,
+	// compression states how allocatedBytes shows compression: Shown (it does not include the savings,
 	// as on ZFS), Hidden (the file system may compress and does not show it here, as on btrfs),
 	// None (the file system does not compress), or Unknown (a server decides, as with NFS).
 	// Compression by an array below the file system is never visible.

@@ -77,11 +77,11 @@ func (t WarningType) Severity(kind PhaseKind) Severity {
 	switch kind {
 	case PhasePrepare:
 		return row.prepare
-	case PhaseSteady, PhaseRamp, PhaseSweep, PhaseSearch:
+	case PhaseSteady, PhaseRamp, PhaseSweep:
 		return row.measuring
 	case PhaseBurstDrain:
 		return row.burstDrain
-	case PhaseCooldown, PhaseVerify, PhaseFault, PhaseProvision:
+	case PhaseCooldown:
 		return row.others
 	}
 	return row.measuring

@@ -1,6 +1,6 @@
 package v1alpha1
 
-// Severity is what a warning means for the result.
+// Severity states what a warning means for the result.
 //
 // +kubebuilder:validation:Enum=Info;Warning;Disqualifying
 type Severity string

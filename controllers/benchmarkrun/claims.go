@@ -207,7 +207,7 @@ func refusal(run *v1alpha1.BenchmarkRun, all []*usedClaim, planned plan.Plan) *f
 				Modes: claims.Modes(one.claim), Asked: one.claim.Spec.AccessModes,
 				MountedReadOnly: discover.MountedReadOnly(one.volume),
 			}
-			use := claims.Use{Pods: one.pods, OnePerNode: claims.Spread(&run.Spec.Run), Writes: planned.FirstWrite(want.target.Name)}
+			use := claims.Use{Pods: one.pods, OnePerNode: run.Spec.Run.Clients.OnePerNode(), Writes: planned.FirstWrite(want.target.Name)}
 			if readOnly(one) {
 				use.Writes = planned.FirstChange(want.target)
 			}

@@ -35,7 +35,7 @@ func eventsOf(obs observation, act action, out outcome, status *v1alpha1.Storage
 	case replace:
 		if out.err == nil && !out.again {
 			return []benchmarkEvent{{corev1.EventTypeNormal, v1alpha1.EventRunReplaced, actionReplace,
-				"run " + act.run.Name + " is being stopped: the next run is due and spec.trigger.replacePolicy is Stop", act.run}}
+				"run " + act.run.Name + " is being stopped: the next run is due and spec.trigger.concurrencyPolicy is Replace", act.run}}
 		}
 	case create:
 		if out.created != nil {
@@ -93,7 +93,7 @@ func skippedEvent(obs observation) []benchmarkEvent {
 	if !obs.times.skips(obs) {
 		return nil
 	}
-	return []benchmarkEvent{missedEvent(1, false, fmt.Sprintf("%s is more than spec.trigger.startingDeadline (%s) ago",
+	return []benchmarkEvent{missedEvent(1, false, fmt.Sprintf("%s is more than the starting deadline (%s) ago",
 		clockText(obs.times.due.Expired), obs.times.deadline))}
 }
 

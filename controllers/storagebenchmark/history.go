@@ -7,16 +7,10 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// The API's defaults, for objects that were created without them.
-const (
-	defaultHistory       = 20
-	defaultFailedHistory = 5
-)
-
-// beyondHistoryLimit returns the oldest ended runs beyond the limits. The newest judged run and runs that are not
-// judged yet count, but stay.
+// beyondHistoryLimit returns the oldest ended runs beyond the limits. The newest judged run and runs that are not judged
+// yet count, but stay.
 func beyondHistoryLimit(obs observation) []*v1alpha1.BenchmarkRun {
-	spec, status := &obs.benchmark.Spec, &obs.benchmark.Status
+	status := &obs.benchmark.Status
 	var complete, failed []*v1alpha1.BenchmarkRun
 	for i := range obs.runs {
 		run := &obs.runs[i]
@@ -28,11 +22,12 @@ func beyondHistoryLimit(obs observation) []*v1alpha1.BenchmarkRun {
 			failed = append(failed, run)
 		}
 	}
+	keptComplete, keptFailed := obs.benchmark.Spec.HistoryLimits()
 	var prune []*v1alpha1.BenchmarkRun
 	for _, kind := range []struct {
 		runs  []*v1alpha1.BenchmarkRun
 		limit int
-	}{{complete, limit(spec.HistoryLimit, defaultHistory)}, {failed, limit(spec.FailedHistoryLimit, defaultFailedHistory)}} {
+	}{{complete, keptComplete}, {failed, keptFailed}} {
 		slices.SortFunc(kind.runs, newestFirst)
 		for _, run := range kind.runs[min(kind.limit, len(kind.runs)):] {
 			if !named(status, run) {
@@ -41,13 +36,6 @@ func beyondHistoryLimit(obs observation) []*v1alpha1.BenchmarkRun {
 		}
 	}
 	return prune
-}
-
-func limit(given *int32, otherwise int) int {
-	if given == nil {
-		return otherwise
-	}
-	return int(*given)
 }
 
 // named reports whether the status refers to the run.

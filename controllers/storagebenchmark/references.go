@@ -23,7 +23,7 @@ const claimKind = "PersistentVolumeClaim"
 // what is missing or wrong.
 func (r *reconciler) resolve(ctx context.Context, benchmark *v1alpha1.StorageBenchmark) (candidate, error) {
 	var failure error
-	run, missing := plan.Resolve(&benchmark.Spec.Run, func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
+	run, problems := plan.Resolve(&benchmark.Spec.Run, func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
 		engine, found, err := r.profile(ctx, benchmark.Namespace, ref)
 		if err != nil && failure == nil {
 			failure = err
@@ -33,22 +33,30 @@ func (r *reconciler) resolve(ctx context.Context, benchmark *v1alpha1.StorageBen
 	if failure != nil {
 		return candidate{}, failure
 	}
-	if r.noClusterProfiles {
-		explainUnreadable(missing)
+	found := candidate{run: run, reason: v1alpha1.ReasonProfileNotFound}
+	for _, problem := range problems {
+		if problem.Type == field.ErrorTypeNotFound {
+			found.missing = append(found.missing, problem)
+		} else {
+			found.problems = append(found.problems, problem)
+		}
 	}
-	found := candidate{run: run, missing: missing, reason: v1alpha1.ReasonProfileNotFound}
+	if r.noClusterProfiles {
+		explainUnreadable(found.missing)
+	}
 	claims, err := r.missingClaims(ctx, benchmark)
 	if err != nil {
 		return candidate{}, err
 	}
-	if len(missing) == 0 {
+	if len(found.missing) == 0 {
 		found.reason = v1alpha1.ReasonClaimNotFound
 		// The problems of a plan do not depend on the seed, which is not known yet.
 		if r.catalog != nil {
 			found.catalog, _ = r.catalog(ctx)
 		}
 		found.cluster = plan.Cluster{Namespace: benchmark.Namespace, PriorityClass: r.priorityClass}
-		_, found.problems = plan.Make(run, 0, plan.WithCatalog(found.catalog), plan.InCluster(found.cluster))
+		_, unplannable := plan.Make(run, 0, plan.WithCatalog(found.catalog), plan.InCluster(found.cluster))
+		found.problems = append(found.problems, plan.AsWritten(&benchmark.Spec.Run, unplannable)...)
 		found.problems = append(found.problems, objective.Check(benchmark.Spec.Objectives, run)...)
 	}
 	found.missing = append(found.missing, claims...)
@@ -83,38 +91,57 @@ func (r *reconciler) profile(ctx context.Context, namespace string, ref v1alpha1
 // read them.
 func explainUnreadable(missing field.ErrorList) {
 	for _, problem := range missing {
-		if name, ok := problem.BadValue.(string); ok && strings.HasPrefix(name, v1alpha1.ClusterWorkloadProfileKind+" ") {
+		kind, _, _ := strings.Cut(fmt.Sprint(problem.BadValue), " ")
+		if kind == v1alpha1.ClusterWorkloadProfileKind || kind == plan.AnyProfile {
 			problem.Detail = "this operator watches selected namespaces and has no permission to read cluster-scoped profiles: create a " +
 				v1alpha1.WorkloadProfileKind + " with the same spec in this namespace, or grant the operator the ClusterRole of watch.clusterReads"
 		}
 	}
 }
 
+// namedClaim is a claim that spec.run names, and the field that names it.
+type namedClaim struct {
+	name string
+	path *field.Path
+}
+
+// claimsOf returns the claims that spec.run names.
+func claimsOf(run *v1alpha1.RunSpec) []namedClaim {
+	var named []namedClaim
+	for i, target := range run.Targets {
+		at := field.NewPath("spec", "run", "targets").Index(i)
+		if target.ClaimName != "" {
+			named = append(named, namedClaim{target.ClaimName, at.Child("claimName")})
+		}
+		for j, volume := range target.Volumes {
+			if volume.ClaimName != "" {
+				named = append(named, namedClaim{volume.ClaimName, at.Child("volumes").Index(j).Child("claimName")})
+			}
+		}
+	}
+	return named
+}
+
 // missingClaims returns the claims given by name that no pod could mount.
 func (r *reconciler) missingClaims(ctx context.Context, benchmark *v1alpha1.StorageBenchmark) (field.ErrorList, error) {
 	var missing field.ErrorList
-	for i, target := range benchmark.Spec.Run.Targets {
-		for j, volume := range target.Volumes {
-			if volume.ClaimName == "" {
-				continue
-			}
-			claim := &metav1.PartialObjectMetadata{}
-			claim.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(claimKind))
-			err := r.client.Get(ctx, types.NamespacedName{Namespace: benchmark.Namespace, Name: volume.ClaimName}, claim)
-			problem := field.NotFound(field.NewPath("spec", "run", "targets").Index(i).Child("volumes").Index(j).Child("claimName"), volume.ClaimName)
-			switch {
-			case apierrors.IsNotFound(err):
-				problem.Detail = "no such " + claimKind + " in namespace " + benchmark.Namespace +
-					": create it, correct the name, or use claimTemplate"
-			case err != nil:
-				return nil, fmt.Errorf("read claim %s: %w", volume.ClaimName, err)
-			case !claim.DeletionTimestamp.IsZero():
-				problem.Detail = "the " + claimKind + " is being deleted, so new pods cannot use it: recreate it or name another one"
-			default:
-				continue
-			}
-			missing = append(missing, problem)
+	for _, named := range claimsOf(&benchmark.Spec.Run) {
+		object := &metav1.PartialObjectMetadata{}
+		object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(claimKind))
+		err := r.client.Get(ctx, types.NamespacedName{Namespace: benchmark.Namespace, Name: named.name}, object)
+		problem := field.NotFound(named.path, named.name)
+		switch {
+		case apierrors.IsNotFound(err):
+			problem.Detail = "no such " + claimKind + " in namespace " + benchmark.Namespace +
+				": create it, correct the name, or use claimTemplate"
+		case err != nil:
+			return nil, fmt.Errorf("read claim %s: %w", named.name, err)
+		case !object.DeletionTimestamp.IsZero():
+			problem.Detail = "the " + claimKind + " is being deleted, so new pods cannot use it: recreate it or name another one"
+		default:
+			continue
 		}
+		missing = append(missing, problem)
 	}
 	return missing, nil
 }
@@ -124,14 +151,10 @@ func referencesOf(benchmark *v1alpha1.StorageBenchmark) []string {
 	var keys []string
 	_, _ = plan.Resolve(&benchmark.Spec.Run, func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
 		keys = append(keys, referenceKey(ref.Kind, ref.Name))
-		return v1alpha1.Engine{}, true
+		return v1alpha1.Engine{}, false // so that the next kind is looked up too
 	})
-	for _, target := range benchmark.Spec.Run.Targets {
-		for _, volume := range target.Volumes {
-			if volume.ClaimName != "" {
-				keys = append(keys, referenceKey(claimKind, volume.ClaimName))
-			}
-		}
+	for _, named := range claimsOf(&benchmark.Spec.Run) {
+		keys = append(keys, referenceKey(claimKind, named.name))
 	}
 	return keys
 }

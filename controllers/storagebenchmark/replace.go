@@ -17,8 +17,7 @@ import (
 // replaces reports whether the live run has to stop for another one: another run is requested, and the policy is not to
 // wait. The request for the live run does not count.
 func replaces(obs observation) bool {
-	trigger := obs.benchmark.Spec.Trigger
-	return trigger != nil && trigger.ReplacePolicy == v1alpha1.ReplaceStop && !suspended(obs.benchmark) && moreRequested(obs)
+	return obs.benchmark.Spec.Trigger.Replaces() && !suspended(obs.benchmark) && moreRequested(obs)
 }
 
 // moreRequested reports whether one more run is requested in addition to the live one.
@@ -34,7 +33,7 @@ func toldToStop(run *v1alpha1.BenchmarkRun) bool {
 
 // stop tells a run to stop for another one. The run's controller ends it, with what it has measured so far.
 func (r *reconciler) stop(ctx context.Context, run *v1alpha1.BenchmarkRun) outcome {
-	why := "the benchmark's next run is due and spec.trigger.replacePolicy is Stop"
+	why := "the benchmark's next run is due and spec.trigger.concurrencyPolicy is Replace"
 	ctrl.LoggerFrom(ctx).Info("Stopping run because the next one is due", "run", run.Name)
 	marked := &metav1.PartialObjectMetadata{}
 	marked.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(v1alpha1.BenchmarkRunKind))

@@ -34,11 +34,9 @@ func timetableOf(benchmark *v1alpha1.StorageBenchmark, now time.Time) timetable 
 		found.problem = field.Invalid(path.Child("schedule"), trigger.Schedule, err.Error())
 		return found
 	}
-	if trigger.StartingDeadline != nil {
-		if found.deadline, err = trigger.StartingDeadline.Parse(); err != nil {
-			found.problem = field.Invalid(path.Child("startingDeadline"), *trigger.StartingDeadline, err.Error())
-			return found
-		}
+	if found.deadline, err = trigger.Deadline(); err != nil {
+		found.problem = field.Invalid(path.Child("startingDeadline"), *trigger.StartingDeadline, err.Error())
+		return found
 	}
 	found.due = times.Due(handledUpTo(benchmark, now), now, found.deadline)
 	return found

@@ -67,7 +67,7 @@ func endsBy(reason, message string) func(*v1alpha1.BenchmarkRun, time.Time) {
 }
 
 var (
-	replaced  = endsBy(v1alpha1.ReasonReplaced, "the benchmark's next run is due and spec.trigger.replacePolicy is Stop")
+	replaced  = endsBy(v1alpha1.ReasonReplaced, "the benchmark's next run is due and spec.trigger.concurrencyPolicy is Replace")
 	preempted = endsBy(v1alpha1.ReasonPreempted, "pod x was preempted")
 )
 

@@ -33,7 +33,7 @@ Workloads that come with storagebench, as ClusterWorkloadProfiles: the operator 
 can look up is said to be ours. Generated from [internal/library/profiles](../internal/library/profiles) by ` + "`make generate`" + `.
 
 ` + "```yaml at=spec.run" + `
-workload: {profileRef: {kind: ClusterWorkloadProfile, name: oltp-8k, datasetSize: 64Gi}}
+workload: {profileRef: {name: oltp-8k, datasetSize: 64Gi}}
 phases:
 - {name: layout, prepare: {}}
 - {name: mixed, steady: {duration: 10m, warmUp: 30s}}
@@ -43,6 +43,9 @@ phases:
 larger. Twice the memory of the server is what a read needs to come from its disks. A profile with a job file, and those of IOR and mdtest,
 have sizes of their own: copy and change them (` + "`kubectl storagebench profiles file-server -o yaml`" + `). A sample is
 [config/samples/library.yaml](../config/samples/library.yaml).
+
+A reference without a ` + "`kind`" + ` takes the WorkloadProfile of that name in the benchmark's namespace, or else the ClusterWorkloadProfile. So a
+namespace can have its own version of a profile. With ` + "`kind`" + `, only that one is looked up.
 
 ## Whose they are
 

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 )
@@ -101,6 +102,7 @@ func rulesOf(object map[string]any) (*kind, *rules, *Problem, error) {
 // coerce brings an object into the form for which its rules are written, and finds unknown fields. The second result is
 // set if metadata is so malformed that no further check is possible.
 func (r *rules) coerce(object map[string]any) ([]Problem, *Problem) {
+	written := runtime.DeepCopyJSON(object)
 	metadata, found, unknown, err := objectmeta.GetObjectMetaWithOptions(object, objectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
 	if err != nil {
 		return nil, malformedMetadata(object["metadata"])
@@ -110,7 +112,8 @@ func (r *rules) coerce(object map[string]any) ([]Problem, *Problem) {
 	defaulting.PruneNonNullableNullsWithoutDefaults(object, r.structural)
 	var problems []Problem
 	for _, path := range unknown {
-		message, fields := r.unknownField(path)
+		value, _ := lookUp(written, path)
+		message, fields := r.unknownField(path, value)
 		problem := Problem{Path: path, Message: message}
 		for i, name := range fields[:min(len(fields), len(problem.Meant))] {
 			problem.Meant[i] = path[:strings.LastIndexByte(path, '.')+1] + name

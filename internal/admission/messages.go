@@ -43,7 +43,7 @@ func (r *rules) toProblems(object map[string]any, faults field.ErrorList) []Prob
 
 // isDecimalSize reports whether the fault comes from a rule that refuses decimal sizes, such as 64k instead of 64Ki.
 func isDecimalSize(fault *field.Error) bool {
-	return strings.Contains(fault.Detail, "did you mean") || strings.Contains(fault.Detail, "s decimal") || strings.Contains(fault.Detail, ": decimal")
+	return strings.Contains(fault.Detail, "decimal; did you mean")
 }
 
 // decimal is a size with a decimal suffix.
@@ -87,6 +87,9 @@ func describe(object map[string]any, fault *field.Error) string {
 		}
 		return cmp.Or(detail, "required; add it")
 	case field.ErrorTypeNotSupported:
+		if ours := fioPatterns[fmt.Sprint(fault.BadValue)]; ours != "" && strings.HasSuffix(fault.Field, ".pattern") {
+			return fmt.Sprintf("%s is fio's word; write %s", show(fault.BadValue), ours)
+		}
 		return fmt.Sprintf("%s is not known here; %s", show(fault.BadValue), strings.Replace(detail, "supported values:", "use one of", 1))
 	case field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTooShort, field.ErrorTypeTooFew:
 		return detail + "; shorten it"
@@ -272,8 +275,22 @@ var fioTerms = map[string]fioTerm{
 	"rate_iops": {[]string{"rateLimit"}, "is rateLimit.iops here"},
 	"runtime":   {[]string{"duration"}, "is duration here, such as 60s"},
 	"ramp_time": {[]string{"warmUp"}, "is warmUp here, such as 10s"},
-	"filename":  {nil, "is the target here: name a claim in targets[].volumes, and remove this"},
-	"directory": {nil, "is the target here: name a claim in targets[].volumes, and remove this"},
+	"filename":  {nil, "is the target here: name a claim in targets[].claimName, and remove this"},
+	"directory": {nil, "is the target here: name a claim in targets[].claimName, and remove this"},
+
+	"end_fsync":                  {[]string{"fsync"}, "is fsync: {atEnd: true} here"},
+	"fdatasync":                  {[]string{"fsync"}, "is fsync: {everyWrites: N, data: true} here"},
+	"buffer_compress_percentage": {[]string{"compressibility"}, "is compressibility.percent here"},
+	"buffer_compress_chunk":      {[]string{"compressibility"}, "is compressibility.chunkSize here"},
+}
+
+// fioPatterns maps the values of fio's option rw to the fields that say the same here.
+var fioPatterns = map[string]string{
+	"read": "pattern: Sequential and readPercent: 100", "write": "pattern: Sequential and readPercent: 0",
+	"randread": "pattern: Random and readPercent: 100", "randwrite": "pattern: Random and readPercent: 0",
+	"rw":        "pattern: Sequential and readPercent: 50, or fio's rwmixread",
+	"readwrite": "pattern: Sequential and readPercent: 50, or fio's rwmixread",
+	"randrw":    "pattern: Random and readPercent: 50, or fio's rwmixread",
 }
 
 // elsewhere maps options of fio to advice about the field of a phase that replaces them.
@@ -282,9 +299,9 @@ var elsewhere = map[string]string{
 	"ramp_time": "is the warmUp of a phase here, such as steady: {warmUp: 10s}; move it there",
 }
 
-// unknownField describes an unknown field and suggests a similar known one. meant lists the fields that the user
+// unknownField describes an unknown field with its value, and suggests a similar known one. meant lists the fields that the user
 // probably wants in its place.
-func (r *rules) unknownField(path string) (message string, meant []string) {
+func (r *rules) unknownField(path string, value any) (message string, meant []string) {
 	steps := parsePath(path)
 	if len(steps) == 0 {
 		return "unknown field; remove it", nil
@@ -294,6 +311,9 @@ func (r *rules) unknownField(path string) (message string, meant []string) {
 	inFio := slices.Contains(known, "ioEngine")
 	if term, is := fioTerms[strings.ToLower(last)]; is {
 		here := len(term.fields) > 0 && slices.Contains(known, term.fields[0])
+		if ours := fioPatterns[fmt.Sprint(value)]; ours != "" && slices.Contains(term.fields, "pattern") {
+			term.remedy = "is " + ours + " here"
+		}
 		switch {
 		case here, inFio && term.fields == nil:
 			return "unknown field; fio's " + last + " " + term.remedy, term.fields

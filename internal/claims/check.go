@@ -79,9 +79,6 @@ func fewer(run *field.Path, claim Claim) string {
 	return remedy + "or use a claim that is ReadWriteMany, or a claimTemplate with scope PerClient"
 }
 
-// Spread reports whether a run gives each client its own node.
-func Spread(run *v1alpha1.RunSpec) (onePerNode bool) { return run.Clients.Spread != v1alpha1.SpreadAny }
-
 // Templates returns an error for each claim template of a run whose claims no pod could use, or that the API server
 // would not accept. writes returns the first phase that writes to the target of the given name.
 func Templates(root *field.Path, run *v1alpha1.RunSpec, writes func(target string) string) field.ErrorList {
@@ -95,7 +92,7 @@ func Templates(root *field.Path, run *v1alpha1.RunSpec, writes func(target strin
 			spec := &volume.ClaimTemplate.Spec
 			problems = append(problems, incomplete(at.Child("spec"), spec)...)
 			problems = append(problems, existing(at, volume.ClaimTemplate, int(run.Clients.Count))...)
-			use := Use{Pods: max(1, int(run.Clients.Count)), OnePerNode: Spread(run), Writes: writes(target.Name)}
+			use := Use{Pods: max(1, int(run.Clients.Count)), OnePerNode: run.Clients.OnePerNode(), Writes: writes(target.Name)}
 			if volume.ClaimTemplate.Scope == v1alpha1.ClaimPerClient {
 				use.Pods = 1
 			}

@@ -66,8 +66,6 @@ func (f *first) yaml() string {
 	}
 	line("    targets:")
 	line("    - name: data")
-	line("      volumes:")
-	line("      - name: data")
 	f.volume(line)
 	line("      # Documented limits are looked up from the volume if its driver is known. Otherwise give them:")
 	line("      # limits: {throughput: {baseline: 125M, burst: 1000M, bucket: 300G}}   # MB is 10^6 bytes")
@@ -96,15 +94,19 @@ func (f *first) yaml() string {
 		return b.String()
 	}
 	line("    workload:")
-	f.workload(line, "      ", 0, size)
+	line("      fio:")
+	line("        pattern: Random")
+	line("        readPercent: 0")
+	line("        blockSize: 64Ki")
+	line("        queueDepth: 16         # outstanding operations per client")
+	line("        datasetSize: %-10s# per client; use twice the server's memory, because caches hold small datasets", size)
 	line("    phases:")
 	line("    - name: layout           # writes every block: reads of unwritten blocks measure nothing")
 	line("      prepare: {}")
 	line("    - name: write")
 	line("      steady: {duration: 60s, warmUp: 5s}")
 	line("    - name: read")
-	line("      workload:")
-	f.workload(line, "        ", 100, size)
+	line("      override: {fio: {readPercent: 100}}")
 	line("      steady: {duration: 60s, warmUp: 5s}")
 	line("    # Next: storage with burst credits shows its burst for a while and its baseline after it. Measure both:")
 	line("    # - name: burst")
@@ -140,7 +142,7 @@ func (f *first) profiled(line func(string, ...any)) {
 
 func (f *first) volume(line func(string, ...any)) {
 	if f.claim != "" {
-		line("        claimName: %s", f.claim)
+		line("      claimName: %s", f.claim)
 		line("      # Only files below .storagebench are written, and they are removed at the end of a run.")
 		return
 	}
@@ -149,6 +151,8 @@ func (f *first) volume(line func(string, ...any)) {
 	if f.shared() {
 		scope, why = "Shared", "one volume for all clients"
 	}
+	line("      volumes:")
+	line("      - name: data")
 	line("        claimTemplate:")
 	line("          scope: %-15s # %s", scope, why)
 	line("          lifetime: Run           # created for each run and deleted after it")
@@ -156,13 +160,4 @@ func (f *first) volume(line func(string, ...any)) {
 	line("            storageClassName: %s", f.class)
 	line("            accessModes: [%s]", f.accessMode)
 	line("            resources: {requests: {storage: %s}}   # on many systems larger volumes are faster", f.size)
-}
-
-func (f *first) workload(line func(string, ...any), indent string, readPercent int, size string) {
-	line(indent + "fio:")
-	line(indent + "  pattern: Random")
-	line(indent+"  readPercent: %d", readPercent)
-	line(indent + "  blockSize: 64Ki")
-	line(indent + "  queueDepth: 16         # outstanding operations per client")
-	line(indent+"  datasetSize: %-10s# per client; use twice the server's memory, because caches hold small datasets", size)
 }

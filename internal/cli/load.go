@@ -106,7 +106,8 @@ func (s *source) plan(object *admission.Object, objects []admission.Object, opti
 	benchmark, known := object.Benchmark, len(s.faults)
 	add := func(problems field.ErrorList) {
 		for _, problem := range problems {
-			fault := object.At(admission.Problem{Path: problem.Field, Message: problem.ErrorBody()})
+			path := plan.PathAsWritten(&benchmark.Spec.Run, problem.Field)
+			fault := object.At(admission.Problem{Path: path, Message: problem.ErrorBody()})
 			if !s.faults[:known].About(fault.Object, fault.Path) {
 				s.faults = append(s.faults, fault)
 			}
@@ -131,6 +132,9 @@ func (s *source) plan(object *admission.Object, objects []admission.Object, opti
 		}) {
 			add(field.ErrorList{problem})
 		}
+	}
+	for i, warning := range planned.Warnings {
+		planned.Warnings[i] = plan.PathAsWritten(&benchmark.Spec.Run, warning)
 	}
 	if len(unresolved) == 0 {
 		add(objective.Check(benchmark.Spec.Objectives, resolved))
@@ -197,8 +201,8 @@ func suggestProfiles(unresolved field.ErrorList, objects []admission.Object) {
 		switch {
 		case best == nil:
 			problem.Detail += "; `kubectl storagebench profiles` lists those of the library"
-		case best.Kind != kind:
-			problem.Detail = fmt.Sprintf("did you mean {kind: %s, name: %s}? Without a kind, a WorkloadProfile is meant", best.Kind, best.Name)
+		case best.Kind != kind && kind != plan.AnyProfile:
+			problem.Detail = fmt.Sprintf("did you mean {kind: %s, name: %s}?", best.Kind, best.Name)
 		default:
 			problem.Detail = fmt.Sprintf("did you mean %s?", best.Name)
 		}

@@ -20,7 +20,7 @@ func newRerun(streams Streams) *cobra.Command {
 		Short: "Run a benchmark of the cluster again, and show the result",
 		Long: "Request another run of a StorageBenchmark as it is in the cluster, and follow it like `run`. NAME is the\n" +
 			"benchmark or one of its runs; a run of an older specification cannot be repeated. If a run of the benchmark\n" +
-			"is live, the new one starts after it, unless spec.trigger.replacePolicy is Stop. With --repeat N, N runs\n" +
+			"is live, the new one starts after it, unless spec.trigger.concurrencyPolicy is Replace. With --repeat N, N runs\n" +
 			"follow each other, and the result is the variance between them. --watch=false only prints the name of the run.\n\n" +
 			exitCodes + " 130 watching was interrupted.",
 		Example: "  kubectl storagebench rerun nightly\n" +

@@ -33,7 +33,7 @@ func TestCheck(t *testing.T) {
 		"cell":                       {v1alpha1.Objective{Phase: "ramp", Cell: jobs, IOPS: atLeast("1")}, ""},
 		"compression":                {v1alpha1.Objective{Phase: "zip", Ratio: &v1alpha1.RatioObjective{Of: "Compression"}}, ""},
 		"no such phase":              {v1alpha1.Objective{Phase: "none", IOPS: atLeast("1")}, ""}, // the API says so
-		"burst of a steady phase":    {v1alpha1.Objective{Phase: "steady", Burst: atLeast("1M")}, "only burstDrain phases and cooldowns with redrain measure burst"},
+		"burst of a steady phase":    {v1alpha1.Objective{Phase: "steady", Burst: atLeast("1M")}, "only burstDrain and refill phases measure burst"},
 		"time of a steady phase":     {v1alpha1.Objective{Phase: "steady", TimeToBaseline: &v1alpha1.DurationBounds{}}, "measure time to baseline"},
 		"throughput of a pause":      {v1alpha1.Objective{Phase: "pause", Throughput: atLeast("1M")}, "without load"},
 		"refill of a pause":          {v1alpha1.Objective{Phase: "pause", Refill: atLeast("1M")}, "measure refill"},

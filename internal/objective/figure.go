@@ -170,7 +170,7 @@ func ofDrain(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string)
 	case o.Refill != nil:
 		name, what = v1alpha1.FigureRefill, "refill"
 		if series.Refill != nil && series.RefillSource != "Measured" {
-			return absent(where, "the refill is %s, not measured: add a cooldown with redrain", strings.ToLower(series.RefillSource))
+			return absent(where, "the refill is %s, not measured: add a refill phase", strings.ToLower(series.RefillSource))
 		}
 	}
 	found := phasekind.Find(phasekind.Levels(target.Burst), name, "")

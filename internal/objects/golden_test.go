@@ -18,6 +18,7 @@ var runs = map[string]*builders.BenchmarkBuilder{
 		r.Clients.Spread, r.Targets[0].Path = v1alpha1.SpreadOnePerNode, "bench/a"
 	}),
 	"any-spread":     usual(),
+	"prefer-spread":  usual().Spread(v1alpha1.SpreadPreferOnePerNode),
 	"claim-a-client": usual().Mutate(made(v1alpha1.ClaimPerClient, v1alpha1.ClaimForRun)),
 	"claim-stays":    usual().Mutate(made(v1alpha1.ClaimShared, v1alpha1.ClaimForBenchmark)),
 	"claim-of-existing-volume": usual().Mutate(made(v1alpha1.ClaimShared, v1alpha1.ClaimForRun)).Mutate(func(r *v1alpha1.RunSpec) {

@@ -12,14 +12,12 @@ func ofRun(run *v1alpha1.BenchmarkRun) *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: map[string]string{v1alpha1.LabelRun: labelValue(run.Name)}}
 }
 
-func onePerNode(run *v1alpha1.BenchmarkRun) bool {
-	return run.Spec.Run.Clients.Spread != v1alpha1.SpreadAny
-}
-
-// affinity returns the user's affinity and, if each client needs a node of its own, a pod anti-affinity.
-func affinity(run *v1alpha1.BenchmarkRun) *corev1.Affinity {
+// affinity returns the user's affinity and, if each client needs or should have a node of its own, a pod anti-affinity.
+func affinity(run *v1alpha1.BenchmarkRun, on Storage) *corev1.Affinity {
 	all := template(run).Affinity.DeepCopy()
-	if !onePerNode(run) {
+	clients := &run.Spec.Run.Clients
+	preferred := clients.Spread == v1alpha1.SpreadPreferOnePerNode && len(on.SameNodeTargets) == 0
+	if !clients.OnePerNode() && !preferred {
 		return all
 	}
 	if all == nil {
@@ -28,9 +26,13 @@ func affinity(run *v1alpha1.BenchmarkRun) *corev1.Affinity {
 	if all.PodAntiAffinity == nil {
 		all.PodAntiAffinity = &corev1.PodAntiAffinity{}
 	}
-	all.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution = append(
-		all.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution,
-		corev1.PodAffinityTerm{LabelSelector: ofRun(run), TopologyKey: corev1.LabelHostname})
+	term := corev1.PodAffinityTerm{LabelSelector: ofRun(run), TopologyKey: corev1.LabelHostname}
+	if anti := all.PodAntiAffinity; preferred {
+		anti.PreferredDuringSchedulingIgnoredDuringExecution = append(
+			anti.PreferredDuringSchedulingIgnoredDuringExecution, corev1.WeightedPodAffinityTerm{Weight: 100, PodAffinityTerm: term})
+	} else {
+		anti.RequiredDuringSchedulingIgnoredDuringExecution = append(anti.RequiredDuringSchedulingIgnoredDuringExecution, term)
+	}
 	return all
 }
 
@@ -44,7 +46,7 @@ func topologySpread(run *v1alpha1.BenchmarkRun, on Storage) []corev1.TopologySpr
 			return all
 		}
 	}
-	if onePerNode(run) || len(on.SameNodeTargets) > 0 {
+	if run.Spec.Run.Clients.OnePerNode() || len(on.SameNodeTargets) > 0 {
 		return all
 	}
 	return append(all, corev1.TopologySpreadConstraint{

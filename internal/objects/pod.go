@@ -56,7 +56,7 @@ func Pod(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storage) *corev1.P
 			EnableServiceLinks:        &no,
 			SecurityContext:           podSecurity(run, targetOf(run, c.Target), on),
 			NodeSelector:              mergeLabels(map[string]string{corev1.LabelOSStable: "linux"}, wanted.NodeSelector),
-			Affinity:                  on.onOneNode(run, affinity(run)),
+			Affinity:                  on.onOneNode(run, affinity(run, on)),
 			TopologySpreadConstraints: topologySpread(run, on),
 			Tolerations:               wanted.Tolerations,
 			PriorityClassName:         wanted.PriorityClassName,

@@ -126,11 +126,11 @@ func (p *phaseMaker) warnUnknown(at *field.Path, limit time.Duration, unknown []
 	}
 	if p.discovered(unknown) {
 		p.warn(at.Child("untilCredits"), "the duration is unknown until the run starts and discovers the limits of target %s, which the file does not set. If "+
-			"none are found and no earlier phase measures the refill (cooldown.redrain), %s", strings.Join(unknown, ", "), waits)
+			"none are found and no refill phase runs earlier, %s", strings.Join(unknown, ", "), waits)
 		return
 	}
 	p.warn(at.Child("untilCredits"), "the credits of target %s will be Unknown, because its limits do not set baseline, burst and "+
-		"bucket and no earlier phase measures the refill (cooldown.redrain): %s", strings.Join(unknown, ", "), waits)
+		"bucket and no refill phase runs earlier: %s", strings.Join(unknown, ", "), waits)
 }
 
 // discovered reports whether the limits of all these targets, unknown now, may be discovered when the run begins.

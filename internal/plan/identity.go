@@ -17,6 +17,7 @@ import (
 func RunHash(run *v1alpha1.RunSpec) string {
 	run = run.DeepCopy()
 	run.SetDefaults()
+	nameKinds(run)
 	// json.Marshal sorts the keys of maps, and quantities have a canonical form, so equal specifications give equal
 	// bytes; the types hold nothing that JSON cannot encode.
 	encoded, err := json.Marshal(run)
@@ -25,4 +26,21 @@ func RunHash(run *v1alpha1.RunSpec) string {
 	}
 	sum := sha256.Sum256(encoded)
 	return hex.EncodeToString(sum[:8])
+}
+
+// nameKinds sets the kind of references without one to WorkloadProfile. That was the default before such references were
+// looked up in the cluster too, so stored benchmarks keep their hashes.
+func nameKinds(run *v1alpha1.RunSpec) {
+	name := func(workload *v1alpha1.Workload) {
+		if workload != nil && workload.ProfileRef != nil && workload.ProfileRef.Kind == "" {
+			workload.ProfileRef.Kind = v1alpha1.WorkloadProfileKind
+		}
+	}
+	name(run.Workload)
+	for i := range run.Phases {
+		name(run.Phases[i].Workload)
+		for j := range run.Phases[i].TargetWorkloads {
+			name(&run.Phases[i].TargetWorkloads[j].Workload)
+		}
+	}
 }

@@ -42,7 +42,8 @@ func Make(run *v1alpha1.RunSpec, seed int64, options ...Option) (Plan, field.Err
 	m.refuseAmbiguous()
 	m.refuseTargets()
 	m.refuseTooManyClients()
-	m.refuseUnavailable()
+	m.refuseShorthand()
+	m.refusePhasesWithoutKind()
 	m.refuseVolumes()
 	m.refusePriority()
 	m.openForecasts()
@@ -89,7 +90,7 @@ type maker struct {
 // phase plans one phase. If a prepare phase has problems, its layout is unknown, and later phases do not report the
 // missing data as another problem.
 func (m *maker) phase(index int, phase *v1alpha1.Phase) {
-	if m.tooManySteps {
+	if m.tooManySteps || phase.Refill != nil {
 		return
 	}
 	p := &phaseMaker{

@@ -18,8 +18,6 @@ func (p *phaseMaker) ramp(phase *v1alpha1.RampPhase) {
 	at := p.path.Child("ramp")
 	switch phase.Dimension {
 	case v1alpha1.RampClients, v1alpha1.RampJobs, v1alpha1.RampQueueDepth, v1alpha1.RampProcesses:
-	case v1alpha1.RampRate:
-		p.refuse(at.Child("dimension"), "the dimension "+string(phase.Dimension), "use Clients, Jobs or QueueDepth, or Processes for ior")
 	default:
 		p.problems = append(p.problems, field.NotSupported(at.Child("dimension"), phase.Dimension,
 			[]v1alpha1.RampDimension{v1alpha1.RampClients, v1alpha1.RampJobs, v1alpha1.RampQueueDepth, v1alpha1.RampProcesses}))
@@ -47,7 +45,6 @@ func (p *phaseMaker) ramp(phase *v1alpha1.RampPhase) {
 			case v1alpha1.RampProcesses:
 				step.Processes = int(value)
 				step.Overrides.Processes = int32(value) //nolint:gosec // Just bounded.
-			case v1alpha1.RampRate: // refused
 			}
 			if !p.add(step, "") {
 				return

@@ -58,7 +58,6 @@ var phaseRefusals = map[string]refusal{
 		"spec.run.phases[1].workload", "set one of them"},
 
 	// ramps
-	"ramp of a rate":     {on().Ramp("x", v1alpha1.RampRate, "30s", 1, 2), "spec.run.phases[0].ramp.dimension", "use Clients, Jobs or QueueDepth"},
 	"ramp of what":       {on().Ramp("x", "Height", "30s", 1, 2), "spec.run.phases[0].ramp.dimension", "supported values"},
 	"ramp of no values":  {on().Ramp("x", v1alpha1.RampJobs, "30s"), "spec.run.phases[0].ramp.steps", "write increasing values"},
 	"ramp that falls":    {on().Ramp("x", v1alpha1.RampJobs, "30s", 1, 4, 2, 1), "spec.run.phases[0].ramp.steps[2]", "sort the values and remove duplicates"},

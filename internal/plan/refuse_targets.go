@@ -71,7 +71,7 @@ func (m *maker) refuseName(at *field.Path, name string) {
 func (m *maker) refuseSharedFolder(index int, used map[string]int) {
 	target, targets := &m.run.Targets[index], m.root.Child("targets")
 	at := targets.Index(index)
-	for j, volume := range target.Volumes {
+	for _, volume := range target.Volumes {
 		if volume.ClaimName == "" {
 			continue
 		}
@@ -82,9 +82,8 @@ func (m *maker) refuseSharedFolder(index int, used map[string]int) {
 			used[folder] = index
 		case m.run.Targets[other].Name != target.Name: // a duplicate name is reported already
 			m.problems = append(m.problems, field.Invalid(at.Child("path"), target.Path, fmt.Sprintf(
-				"%s is claim %s, which %s uses with the same path: their clients would overwrite each other's files. "+
-					"Give each target its own path, such as bench/%s",
-				at.Child("volumes").Index(j).Child("claimName"), volume.ClaimName, targets.Index(other), target.Name)))
+				"claim %s is also used by %s with the same path: their clients would overwrite each other's files. "+
+					"Give each target its own path, such as bench/%s", volume.ClaimName, targets.Index(other), target.Name)))
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/plan"
@@ -110,7 +109,7 @@ var refusals = map[string]refusal{
 	"two targets in one folder": {builders.Benchmark("b").Target("a").Target("b").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Targets[0].Path, r.Targets[1].Path = "bench", "bench"
 		r.Targets[1].Volumes[0].ClaimName = "a"
-	}), "spec.run.targets[1].path", "spec.run.targets[1].volumes[0].claimName is claim a, which spec.run.targets[0] uses with the same path"},
+	}), "spec.run.targets[1].path", "claim a is also used by spec.run.targets[0] with the same path"},
 	"two targets in one volume's root": {builders.Benchmark("b").Target("a").Target("b").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Targets[1].Volumes[0].ClaimName = "a"
 	}), "spec.run.targets[1].path", "Give each target its own path, such as bench/b"},
@@ -182,25 +181,6 @@ func limited() *builders.FioBuilder {
 func TestRefusals(t *testing.T) {
 	for name, test := range refusals {
 		t.Run(name, func(t *testing.T) { test.check(t) })
-	}
-}
-
-// TestUnbuiltPhases are refused by name.
-func TestUnbuiltPhases(t *testing.T) {
-	for kind, phase := range map[string]v1alpha1.Phase{
-		"search":    {Search: &v1alpha1.SearchPhase{}},
-		"verify":    {Verify: &v1alpha1.VerifyPhase{}},
-		"fault":     {Fault: &v1alpha1.FaultPhase{}},
-		"provision": {Provision: &v1alpha1.ProvisionPhase{}},
-	} {
-		t.Run(kind, func(t *testing.T) {
-			phase.Name = "p"
-			_, problems := plan.Make(builders.Benchmark("b").Target("a").Workload(nil).Phase(phase).Run(), 1)
-			if len(problems) != 1 || problems[0].Field != "spec.run.phases[0]."+kind || problems[0].Type != field.ErrorTypeForbidden ||
-				!strings.Contains(problems[0].Detail, "not built yet in this version: use prepare, steady, ramp, sweep, burstDrain, cooldown") {
-				t.Errorf("problems: %v", problems)
-			}
-		})
 	}
 }
 

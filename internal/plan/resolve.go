@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -9,11 +10,11 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/engines"
 )
 
-// Profiles returns the profile of a kind and name; false if there is none.
+// Profiles returns the profile of a kind and name; false if there is none. The kind is always set.
 type Profiles func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool)
 
 // Resolve returns a copy of the specification as a run freezes it: every profile reference is replaced by the profile,
-// and defaults are filled in.
+// every override by the workload that it makes, and defaults are filled in.
 func Resolve(run *v1alpha1.RunSpec, profiles Profiles) (*v1alpha1.RunSpec, field.ErrorList) {
 	resolved := run.DeepCopy()
 	root := field.NewPath("spec", "run")
@@ -23,6 +24,7 @@ func Resolve(run *v1alpha1.RunSpec, profiles Profiles) (*v1alpha1.RunSpec, field
 		phase := &resolved.Phases[i]
 		path := root.Child("phases").Index(i)
 		r.workload(path.Child("workload"), phase.Workload)
+		r.override(path, resolved, phase)
 		for j := range phase.TargetWorkloads {
 			r.workload(path.Child("targetWorkloads").Index(j).Child("workload"), &phase.TargetWorkloads[j].Workload)
 		}
@@ -30,6 +32,9 @@ func Resolve(run *v1alpha1.RunSpec, profiles Profiles) (*v1alpha1.RunSpec, field
 	resolved.SetDefaults()
 	return resolved, r.problems
 }
+
+// AnyProfile stands for the kind in the message about a missing profile that may be of either kind.
+const AnyProfile = "profile"
 
 type resolver struct {
 	profiles Profiles
@@ -41,13 +46,14 @@ func (r *resolver) workload(path *field.Path, workload *v1alpha1.Workload) {
 		return
 	}
 	ref := *workload.ProfileRef
-	if ref.Kind == "" {
-		ref.Kind = v1alpha1.WorkloadProfileKind
-	}
-	spec, found := r.profiles(ref)
+	spec, found := r.find(ref)
 	if !found {
-		missing := field.NotFound(path.Child("profileRef"), fmt.Sprintf("%s %s", ref.Kind, ref.Name))
+		missing := field.NotFound(path.Child("profileRef"), fmt.Sprintf("%s %s", cmp.Or(ref.Kind, AnyProfile), ref.Name))
 		missing.Detail = "correct kind or name, create the profile, or write its spec in place of the reference"
+		if ref.Kind == "" {
+			missing.Detail = "neither the namespace nor the cluster has it: correct the name, create the profile, or write its " +
+				"spec in place of the reference"
+		}
 		r.problems = append(r.problems, missing)
 		return
 	}
@@ -58,4 +64,18 @@ func (r *resolver) workload(path *field.Path, workload *v1alpha1.Workload) {
 			r.problems = append(r.problems, problem)
 		}
 	}
+}
+
+// find looks a profile up. Without a kind it looks in the namespace first, and then in the cluster, so that a namespace
+// can have its own version of a profile.
+func (r *resolver) find(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
+	if ref.Kind != "" {
+		return r.profiles(ref)
+	}
+	for _, ref.Kind = range []string{v1alpha1.WorkloadProfileKind, v1alpha1.ClusterWorkloadProfileKind} {
+		if spec, found := r.profiles(ref); found {
+			return spec, true
+		}
+	}
+	return v1alpha1.Engine{}, false
 }

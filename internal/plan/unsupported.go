@@ -1,13 +1,9 @@
 package plan
 
-import (
-	"k8s.io/apimachinery/pkg/util/validation/field"
+import "k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/storagebench/storagebench/internal/phasekind"
-)
-
-// builtKinds lists the phase kinds that this version supports.
-const builtKinds = "prepare, steady, ramp, sweep, burstDrain, cooldown"
+// kinds lists the phase kinds.
+const kinds = "prepare, steady, ramp, sweep, burstDrain, cooldown, refill"
 
 // refuseAmbiguous reports duplicate names, phases of several kinds, workloads of unknown targets, and missing targets
 // or phases. Admission reports them first.
@@ -44,25 +40,32 @@ func (m *maker) refuseAmbiguous() {
 	}
 }
 
-// refuseUnavailable reports the parts of the API that this version would otherwise ignore. Admission reports most of
-// them first; a plan must not depend on admission.
-func (m *maker) refuseUnavailable() {
+// refuseShorthand reports shorthand fields, which Resolve has replaced in a resolved run.
+func (m *maker) refuseShorthand() {
+	refuse := func(path *field.Path, remedy string) {
+		m.problems = append(m.problems, field.Forbidden(path, "not allowed in a BenchmarkRun: "+remedy))
+	}
+	for i := range m.run.Targets {
+		if m.run.Targets[i].ClaimName != "" {
+			refuse(m.root.Child("targets").Index(i).Child("claimName"), "write the claim in volumes")
+		}
+	}
 	for i := range m.run.Phases {
-		phase := &m.run.Phases[i]
-		path := m.root.Child("phases").Index(i)
-		switch kind := phase.Kind(); {
-		case kind == "":
-			m.problems = append(m.problems, field.Required(path, "a phase is exactly one of "+builtKinds))
-		case phasekind.Of(kind).Label == "":
-			m.refuse(path.Child(phasekind.Name(kind)), "the phase kind "+string(kind), "use "+builtKinds)
+		phase, path := &m.run.Phases[i], m.root.Child("phases").Index(i)
+		if phase.Override != nil {
+			refuse(path.Child("override"), "write the whole workload")
+		}
+		if phase.Refill != nil {
+			refuse(path.Child("refill"), "write a cooldown with redrain")
 		}
 	}
 }
 
-func (m *maker) refuse(path *field.Path, what, remedy string) {
-	m.problems = append(m.problems, unavailable(path, what, remedy))
-}
-
-func unavailable(path *field.Path, what, remedy string) *field.Error {
-	return field.Forbidden(path, what+" is not built yet in this version: "+remedy)
+// refusePhasesWithoutKind reports phases without a kind. Admission reports them first; a plan must not depend on admission.
+func (m *maker) refusePhasesWithoutKind() {
+	for i := range m.run.Phases {
+		if m.run.Phases[i].Kind() == "" {
+			m.problems = append(m.problems, field.Required(m.root.Child("phases").Index(i), "a phase is exactly one of "+kinds))
+		}
+	}
 }

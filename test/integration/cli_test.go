@@ -68,12 +68,16 @@ func operate(ctx context.Context, namespace, name, runName string, end func(*v1a
 		}
 	}
 	hash := plan.RunHash(&benchmark.Spec.Run)
-	planned, problems := plan.Make(&benchmark.Spec.Run, 1)
+	resolved, problems := plan.Resolve(&benchmark.Spec.Run, nil) // there are no profiles
+	if len(problems) > 0 {
+		return problems.ToAggregate()
+	}
+	planned, problems := plan.Make(resolved, 1)
 	if len(problems) > 0 {
 		return problems.ToAggregate()
 	}
 	run := record.New(record.Identity{Name: runName, Namespace: namespace, Hash: hash, Seed: 1,
-		Benchmark: v1alpha1.BenchmarkReference{Name: name, UID: string(benchmark.UID)}}, &benchmark.Spec.Run, planned)
+		Benchmark: v1alpha1.BenchmarkReference{Name: name, UID: string(benchmark.UID)}}, resolved, planned)
 	run.Labels = map[string]string{v1alpha1.LabelBenchmark: name}
 	if err := cluster.Create(ctx, run); err != nil {
 		return err

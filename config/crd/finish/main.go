@@ -2,14 +2,17 @@
 //
 //   - It limits the length of every quantity. Without that limit the API server assumes that a quantity can be as long
 //     as a whole request, and rejects the rules that read one as too costly. controller-gen has no marker for it.
-//   - It removes descriptions that can be read elsewhere: those of Kubernetes' own types, and those of the second and
-//     third copy of a type in a file. A file must stay well below the size limit of annotations (256 KiB), because
-//     kubectl apply puts the whole object into one.
+//   - It shortens descriptions to their first sentence and to what is so without the field, and removes those of
+//     Kubernetes' own types and of the second and third copy of a type in a file. The whole text of ours is in
+//     docs/reference/api.md. A file should stay below 120 kB: kubectl apply puts the whole object into an annotation,
+//     and Helm all of them into one Secret.
+//   - It removes what is a default or said twice: the list type atomic, the anyOf of quantities, and the pattern of
+//     those whose rule checks them.
 //   - It removes the only default inside a list that comes from a type of Kubernetes. Such a default would be a
 //     difference between a file and the live object (api/v1alpha1/defaults.go).
 //   - It removes the rules within the frozen copies of a benchmark's spec.run and spec.objectives in a BenchmarkRun,
-//     for the same reason. They were checked when the benchmark was admitted, and the operator validates the
-//     specification again before the first step.
+//     and most of those of the workloads of phases. The former were checked when the benchmark was admitted; the
+//     operator and the command line check both again when they plan.
 //
 // Usage: go run ./config/crd/finish DIRECTORY
 package main

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -35,7 +36,14 @@ var toldElsewhere = []string{
 	"targetWorkloads.workload",
 }
 
+// checkedByPlan lists the copies of run.workload and of parts of it, below which only the rules of quantities remain: a quantity does not
+// keep how it was written, so nothing after the API server can tell 64k from 64000. The engines check the rest, and a
+// test in internal/plan proves that they refuse whatever the removed rules refuse.
+var checkedByPlan = []string{"phases.workload.", "targetWorkloads.workload.", "phases.override."}
+
 type finisher struct {
+	// brief is true if descriptions are cut to their first sentence everywhere, not only in a status.
+	brief bool
 	// told holds the ends of the paths below which descriptions are removed.
 	told []string
 	// frozen holds the beginnings of the paths of copies that were admitted elsewhere. Their rules are removed.
@@ -45,34 +53,31 @@ type finisher struct {
 func newFinisher(kind string) finisher {
 	if kind == "BenchmarkRun" {
 		// The copies of a StorageBenchmark's spec.run and spec.objectives are frozen: users do not write them.
-		return finisher{told: append(slices.Clone(toldElsewhere), "spec.run", "spec.objectives"), frozen: []string{"spec.run.", "spec.objectives"}}
+		return finisher{
+			brief: true, told: append(slices.Clone(toldElsewhere), "spec.run", "spec.objectives"),
+			frozen: []string{"spec.run.", "spec.objectives"},
+		}
 	}
 	return finisher{told: toldElsewhere}
 }
 
 // walk finishes a schema and everything below it. If bare is true, it removes their descriptions.
 func (f finisher) walk(schema map[string]any, path []string, bare bool) {
-	if bare {
-		delete(schema, "description")
-	}
 	dotted := strings.Join(path, ".")
-	for _, frozen := range f.frozen {
-		if strings.HasPrefix(dotted, frozen) {
-			delete(schema, "x-kubernetes-validations")
-		}
-	}
+	f.describe(schema, dotted, bare)
+	f.dropRules(schema, dotted)
 	if strings.HasSuffix(dotted, "template.imagePullSecrets.name") {
 		delete(schema, "default")
+	}
+	if schema["x-kubernetes-list-type"] == "atomic" {
+		delete(schema, "x-kubernetes-list-type") // the default
+	}
+	if schema["x-kubernetes-int-or-string"] == true {
+		finishQuantity(schema)
 	}
 	bare = bare || slices.ContainsFunc(f.told, func(end string) bool {
 		return dotted == end || strings.HasSuffix(dotted, "."+end)
 	})
-	if schema["x-kubernetes-int-or-string"] == true {
-		schema["maxLength"] = maxQuantityLength
-		if schema["pattern"] == quantityPattern {
-			schema["pattern"] = shortPattern
-		}
-	}
 	if properties, ok := schema["properties"].(map[string]any); ok {
 		for name, property := range properties {
 			if child, ok := property.(map[string]any); ok {
@@ -82,7 +87,77 @@ func (f finisher) walk(schema map[string]any, path []string, bare bool) {
 	}
 	for _, inner := range []string{"items", "additionalProperties"} {
 		if child, ok := schema[inner].(map[string]any); ok {
+			delete(child, "description") // the list has one
 			f.walk(child, path, bare)
 		}
+	}
+}
+
+// end matches the end of a sentence that another one follows.
+var end = regexp.MustCompile(`[.]\s+[A-Z]`)
+
+// describe shortens a description to its first sentence, without the name of the field, and, in a spec, to what is so without the field ("Absent:") and
+// where it applies ("Only"). The whole text is in docs/reference/api.md.
+func (f finisher) describe(schema map[string]any, path string, bare bool) {
+	text, is := schema["description"].(string)
+	if !is {
+		return
+	}
+	text, _, _ = strings.Cut(text, "\n\n")
+	text = strings.ReplaceAll(text, "\n", " ") // one line, so that the field can be on one
+	var kept []string
+	for len(text) > 0 {
+		sentence := text
+		if at := end.FindStringIndex(text); at != nil {
+			sentence = text[:at[0]+1]
+		}
+		text = strings.TrimLeft(text[len(sentence):], " ")
+		applies := strings.HasPrefix(sentence, "Absent:") || strings.HasPrefix(sentence, "Only ")
+		if len(kept) == 0 || applies && !f.brief && !strings.HasPrefix(path, "status") {
+			kept = append(kept, sentence)
+		}
+	}
+	schema["description"] = withoutName(strings.Join(kept, " "), path[strings.LastIndexByte(path, '.')+1:])
+	if bare {
+		delete(schema, "description")
+	}
+}
+
+// withoutName removes the name with which a comment of Go begins: kubectl explain prints it before the text.
+func withoutName(text, name string) string {
+	rest, begins := strings.CutPrefix(text, name+" ")
+	if !begins || name == "" {
+		return text
+	}
+	for _, verb := range []string{"is ", "are "} {
+		rest = strings.TrimPrefix(rest, verb)
+	}
+	return strings.ToUpper(rest[:1]) + rest[1:]
+}
+
+// dropRules removes the rules of copies that are checked elsewhere.
+func (f finisher) dropRules(schema map[string]any, path string) {
+	frozen := slices.ContainsFunc(f.frozen, func(start string) bool { return strings.HasPrefix(path, start) })
+	copied := slices.ContainsFunc(checkedByPlan, func(part string) bool { return strings.Contains(path, part) })
+	if frozen || copied && schema["x-kubernetes-int-or-string"] != true {
+		delete(schema, "x-kubernetes-validations")
+	}
+}
+
+// finishQuantity bounds the length of a quantity, and removes what its rule or x-kubernetes-int-or-string says already.
+func finishQuantity(schema map[string]any) {
+	schema["maxLength"] = maxQuantityLength
+	delete(schema, "anyOf")
+	rules, _ := schema["x-kubernetes-validations"].([]any)
+	asked := slices.ContainsFunc(rules, func(rule any) bool {
+		fields, _ := rule.(map[string]any)
+		text, _ := fields["rule"].(string)
+		return strings.Contains(text, "isQuantity(s")
+	})
+	switch {
+	case asked:
+		delete(schema, "pattern")
+	case schema["pattern"] == quantityPattern:
+		schema["pattern"] = shortPattern
 	}
 }

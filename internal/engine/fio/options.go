@@ -1,5 +1,10 @@
 package fio
 
+import (
+	"errors"
+	"regexp"
+)
+
 // option describes an option of fio that users may set.
 type option struct {
 	rule valueRule
@@ -172,7 +177,17 @@ func onlyOn(value string) (string, error) {
 
 var thinkTime = matching(`[0-9]{1,12}(?:us|ms|s)?`, "write a time in microseconds, or with us, ms or s")
 
-var distribution = matching(`random|`+
+// distribution checks random_distribution. Zipf's distribution is not defined for the exponent 1.
+func distribution(value string) (string, error) {
+	if zipfOfOne.MatchString(value) {
+		return "", errors.New("zipf is not defined for 1; write zipf:1.1 or zipf:0.9")
+	}
+	return knownDistribution(value)
+}
+
+var zipfOfOne = regexp.MustCompile(`^zipf:0*1(\.0*)?(:|$)`)
+
+var knownDistribution = matching(`random|`+
 	`(?:zipf|pareto|normal):[0-9]{1,6}(?:\.[0-9]{1,9})?(?::[0-9]{1,6}(?:\.[0-9]{1,9})?)?|`+
 	`(?:zoned|zoned_abs):[0-9]{1,3}(?:\.[0-9]{1,3})?/[0-9]{1,18}[kKmMgGtT]?(?:[:,][0-9]{1,3}(?:\.[0-9]{1,3})?/[0-9]{1,18}[kKmMgGtT]?)*`,
 	"write random, zipf:THETA, pareto:H, normal:DEVIATION or zoned:ACCESS/SIZE:ACCESS/SIZE with percentages")

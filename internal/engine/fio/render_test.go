@@ -299,6 +299,7 @@ func TestValidate(t *testing.T) {
 		{"small share", profileWith(withRate("", 50), withReadPercent(1)), "fio.rateLimit.iops", "too small"},
 		{"fractional rate", profileWith(withRate("500m", 0)), "fio.rateLimit.bytesPerSecond", "whole number"},
 		{"distribution", profileWith(func(p *v1alpha1.FioProfile) { p.RandomDistribution = "zipf:1.2\nexec_prerun=id" }), "fio.randomDistribution", "zipf:THETA"},
+		{"zipf of one", profileWith(func(p *v1alpha1.FioProfile) { p.RandomDistribution = "zipf:1.0" }), "fio.randomDistribution", "zipf:0.9"},
 		{"sequential distribution", profileWith(sequential, func(p *v1alpha1.FioProfile) { p.RandomDistribution = "zipf:1.2" }), "fio.randomDistribution", "applies only to"},
 		{"compressibility", profileWith(func(p *v1alpha1.FioProfile) { p.Compressibility = &v1alpha1.Compressibility{Percent: 101} }), "fio.compressibility.percent", "from 0 to 100"},
 		{"chunk", profileWith(func(p *v1alpha1.FioProfile) {

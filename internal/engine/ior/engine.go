@@ -63,7 +63,7 @@ func (e Engine) Suits(use *engine.Use) field.ErrorList {
 // suitsOwnVolumes reports settings that cannot work if each client has its own volume.
 func (e Engine) suitsOwnVolumes(use *engine.Use) field.ErrorList {
 	var problems field.ErrorList
-	if template := use.Run.Clients.Template; template != nil && isTrue(template.HostNetwork) && use.Run.Clients.Spread != v1alpha1.SpreadOnePerNode {
+	if template := use.Run.Clients.Template; template != nil && isTrue(template.HostNetwork) && !use.Run.Clients.OnePerNode() {
 		// mpirun starts all ranks of an address together, in the volume of the first client with it.
 		problems = append(problems, field.Invalid(use.Root.Child("clients", "template", "hostNetwork"), true, fmt.Sprintf(
 			"with hostNetwork, clients on one node share an address, so all their ranks use the volume of one client of target %s: "+

@@ -1,0 +1,47 @@
+package plan
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// AsWritten returns the problems of a plan with the paths of the fields that the user wrote. Resolve has replaced
+// shorthand fields, and a plan reports what replaced them. run is the specification before Resolve.
+func AsWritten(run *v1alpha1.RunSpec, problems field.ErrorList) field.ErrorList {
+	for i, problem := range problems {
+		written := *problem
+		written.Field = PathAsWritten(run, problem.Field)
+		problems[i] = &written
+	}
+	return problems
+}
+
+// PathAsWritten does the same with a path, or with a text that begins with one, such as a warning of a plan.
+func PathAsWritten(run *v1alpha1.RunSpec, text string) string {
+	root := field.NewPath("spec", "run")
+	replace := func(at *field.Path, long, short string) {
+		if rest, found := strings.CutPrefix(text, at.String()+"."+long); found && (rest == "" || strings.ContainsAny(rest[:1], ".: [")) {
+			text = at.String() + "." + short + rest
+		}
+	}
+	for i := range run.Targets {
+		if run.Targets[i].ClaimName != "" {
+			replace(root.Child("targets").Index(i), "volumes[0].claimName", "claimName")
+			replace(root.Child("targets").Index(i), "volumes", "claimName")
+		}
+	}
+	for i := range run.Phases {
+		at, phase := root.Child("phases").Index(i), &run.Phases[i]
+		if phase.Override != nil && phase.Workload == nil {
+			replace(at, "workload", "override")
+		}
+		if phase.Refill != nil {
+			replace(at, "cooldown.redrain", "refill")
+			replace(at, "cooldown", "refill")
+		}
+	}
+	return text
+}
