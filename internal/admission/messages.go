@@ -299,8 +299,8 @@ var elsewhere = map[string]string{
 	"ramp_time": "is the warmUp of a phase here, such as steady: {warmUp: 10s}; move it there",
 }
 
-// unknownField describes an unknown field with its value, and suggests a similar known one. meant lists the fields that the user
-// probably wants in its place.
+// unknownField describes an unknown field with its value, and suggests a similar known one. meant lists the fields that
+// the user probably wants in its place.
 func (r *rules) unknownField(path string, value any) (message string, meant []string) {
 	steps := parsePath(path)
 	if len(steps) == 0 {

@@ -61,7 +61,8 @@ func (m *maker) refuseShorthand() {
 	}
 }
 
-// refusePhasesWithoutKind reports phases without a kind. Admission reports them first; a plan must not depend on admission.
+// refusePhasesWithoutKind reports phases without a kind. Admission reports them first; a plan must not depend on
+// admission.
 func (m *maker) refusePhasesWithoutKind() {
 	for i := range m.run.Phases {
 		if m.run.Phases[i].Kind() == "" {

@@ -36,8 +36,8 @@ var toldElsewhere = []string{
 	"targetWorkloads.workload",
 }
 
-// checkedByPlan lists the copies of run.workload and of parts of it, below which only the rules of quantities remain: a quantity does not
-// keep how it was written, so nothing after the API server can tell 64k from 64000. The engines check the rest, and a
+// checkedByPlan lists the copies of run.workload and of parts of it, which keep only the rules of quantities: a quantity
+// does not keep its spelling, so nothing after the API server can tell 64k from 64000. The engines check the rest; a
 // test in internal/plan proves that they refuse whatever the removed rules refuse.
 var checkedByPlan = []string{"phases.workload.", "targetWorkloads.workload.", "phases.override."}
 
@@ -96,8 +96,8 @@ func (f finisher) walk(schema map[string]any, path []string, bare bool) {
 // end matches the end of a sentence that another one follows.
 var end = regexp.MustCompile(`[.]\s+[A-Z]`)
 
-// describe shortens a description to its first sentence, without the name of the field, and, in a spec, to what is so without the field ("Absent:") and
-// where it applies ("Only"). The whole text is in docs/reference/api.md.
+// describe shortens a description to its first sentence, without the name of the field. In a spec it also keeps what
+// holds without the field ("Absent:") and where the field applies ("Only"). The whole text is in docs/reference/api.md.
 func (f finisher) describe(schema map[string]any, path string, bare bool) {
 	text, is := schema["description"].(string)
 	if !is {
