@@ -72,6 +72,9 @@ func (s *step) prepareDirectory() (workingDirectory, error) {
 	}
 	err = s.stripe(directory)
 	if err == nil {
+		err = s.emptyFolders(directory)
+	}
+	if err == nil {
 		err = checkFiles(directory, s.request.GetDataset())
 	}
 	if err != nil {
@@ -81,6 +84,17 @@ func (s *step) prepareDirectory() (workingDirectory, error) {
 	}
 	s.lookBefore(directory)
 	return workingDirectory{mount: mount, dataset: directory, hold: s.agent.holds.of(volume.Name)}, nil
+}
+
+// emptyFolders makes or empties the folders in which the step makes its files. Files that an earlier attempt left would
+// be opened, not created.
+func (s *step) emptyFolders(directory *dataset.Dataset) error {
+	for _, folder := range s.request.GetDataset().GetNewFolders() {
+		if err := directory.EmptyFolder(s.stopped, folder); err != nil {
+			return refuse(reasonOf(err), err)
+		}
+	}
+	return nil
 }
 
 // lookBefore records how many of the bytes that the step reads were never written. For direct I/O it drops the

@@ -93,7 +93,8 @@ func (s *step) take(volume VolumeConfig, mount dataset.Mount) (*dataset.Dataset,
 
 // laysOut reports whether the step creates the data that later steps use.
 func (s *step) laysOut() bool {
-	return s.request.GetDataset().GetNewBytes() > 0 || len(s.request.GetDataset().GetWrites()) > 0
+	wanted := s.request.GetDataset()
+	return wanted.GetNewBytes() > 0 || len(wanted.GetWrites()) > 0 || len(wanted.GetNewFolders()) > 0
 }
 
 // openToRemove opens a client's directory for removal, which requires that no other agent uses it. The conductor
