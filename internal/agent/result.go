@@ -37,6 +37,7 @@ func (f *feed) result(state *os.ProcessState, stderr string, watch *supervision)
 		MaxOutstanding:       tool.GetMaxOutstanding(),
 		Jobs:                 int(tool.GetJobs()),
 		WrittenBytes:         tool.GetWrittenBytes(),
+		Operations:           tool.GetOperations(),
 	})
 	ended := &agentapi.Ended{
 		Outcome:      outcomes[judged.Outcome],
