@@ -15,7 +15,8 @@ import (
 // step that is folded again, because the process died before it noted that, changes nothing.
 //
 // The effect of a step depends on the phase. Steps of a ramp and cells of a sweep are added to Steps. Layout and
-// precondition share one result whose figures are the layout's; so do a cooldown and its redrain. A steady phase and a
+// precondition share one result whose figures are the layout's; so do a cooldown and its redrain. The steps
+// of a smallFiles phase add their operations. A steady phase and a
 // burst drain are one step, whose result is that of the phase.
 func Fold(phase *v1alpha1.Phase, into *v1alpha1.TargetResult, step plan.Step, history History, made v1alpha1.TargetResult) {
 	into.Target = made.Target
@@ -26,6 +27,8 @@ func Fold(phase *v1alpha1.Phase, into *v1alpha1.TargetResult, step plan.Step, hi
 		foldCell(into, step, history, made)
 	case step.Kind == v1alpha1.PhaseCooldown:
 		foldCooldown(into, step, made)
+	case step.Kind == v1alpha1.PhaseSmallFiles:
+		foldFiles(into, step, &made)
 	case kind.LaysOut:
 		if step.Purpose == plan.Prepare {
 			warnings := into.Warnings
@@ -96,6 +99,24 @@ func foldCooldown(into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.Tar
 	cooldown, warnings := into.Cooldown, into.Warnings
 	*into = made
 	into.Cooldown, into.Warnings = cooldown, warnings
+}
+
+// foldFiles adds the operations of one step. Each step has a window of its own; the result shows the longest.
+func foldFiles(into *v1alpha1.TargetResult, step plan.Step, made *v1alpha1.TargetResult) {
+	into.Clients, into.WorkBound = max(into.Clients, made.Clients), true
+	into.WindowNanoseconds = max(into.WindowNanoseconds, made.WindowNanoseconds)
+	for _, operation := range made.Operations {
+		at := slices.IndexFunc(into.Operations, func(o v1alpha1.OperationResult) bool { return o.Operation == operation.Operation })
+		if at < 0 {
+			into.Operations = append(into.Operations, operation)
+		} else {
+			into.Operations[at] = operation
+		}
+	}
+	made.Warnings = slices.Clone(made.Warnings)
+	for i := range made.Warnings {
+		made.Warnings[i].Message = v1alpha1.Truncate(step.Overrides.String()+": "+made.Warnings[i].Message, maxMessageLength)
+	}
 }
 
 // foldCell adds a step of a ramp or a cell of a sweep in its place. A drain or an idle time that was inserted before a
