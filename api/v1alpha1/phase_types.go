@@ -415,7 +415,7 @@ type SmallFilesPhase struct {
 	// +kubebuilder:validation:MaxItems=5
 	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, b == a))",message="operations: each once; remove the second, or make two phases of it"
 	// +kubebuilder:validation:XValidation:rule="self.all(a, a in ['Create', 'Write', 'Stat', 'Read', 'Delete'])",message="operations: write Create, Write, Stat, Read or Delete"
-	// +kubebuilder:validation:XValidation:rule="self[0] in ['Create', 'Write']",message="operations: there are no files at first; begin with Create or Write"
+	// +kubebuilder:validation:XValidation:rule="self.size() == 0 || self[0] in ['Create', 'Write']",message="operations: there are no files at first; begin with Create or Write"
 	// +kubebuilder:validation:XValidation:rule="!('Read' in self) || 'Write' in self",message="operations: Read needs files with data; put Write before it"
 	Operations []Operation `json:"operations,omitempty"`
 

@@ -66,7 +66,10 @@ func (s Step) freeze() v1alpha1.ResolvedStep {
 
 // freezeOverrides converts overrides to the form that a run stores; nil if nothing is overridden.
 func freezeOverrides(o Overrides) *v1alpha1.StepOverrides {
-	frozen := v1alpha1.StepOverrides{ReadPercent: o.ReadPercent, Jobs: unlessZero(o.Jobs), QueueDepth: unlessZero(o.QueueDepth), Processes: unlessZero(o.Processes), Operation: o.Operation}
+	frozen := v1alpha1.StepOverrides{
+		ReadPercent: o.ReadPercent, Jobs: unlessZero(o.Jobs), QueueDepth: unlessZero(o.QueueDepth), Processes: unlessZero(o.Processes),
+		Operation: o.Operation,
+	}
 	if o.BlockSizeBytes != 0 {
 		frozen.BlockSize = resource.NewQuantity(o.BlockSizeBytes, resource.BinarySI)
 	}

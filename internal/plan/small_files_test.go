@@ -19,7 +19,8 @@ func manyFiles() v1alpha1.Engine {
 }
 
 func smallFilesRun(operations ...v1alpha1.Operation) *builders.BenchmarkBuilder {
-	return builders.Benchmark("b").Target("a").Clients(2).Load(manyFiles()).Phase(v1alpha1.Phase{Name: "files", SmallFiles: &v1alpha1.SmallFilesPhase{Operations: operations}})
+	phase := v1alpha1.Phase{Name: "files", SmallFiles: &v1alpha1.SmallFilesPhase{Operations: operations}}
+	return builders.Benchmark("b").Target("a").Clients(2).Load(manyFiles()).Phase(phase)
 }
 
 func TestSmallFilesSteps(t *testing.T) {

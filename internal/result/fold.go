@@ -28,7 +28,8 @@ func Fold(phase *v1alpha1.Phase, into *v1alpha1.TargetResult, step plan.Step, hi
 	case step.Kind == v1alpha1.PhaseCooldown:
 		foldCooldown(into, step, made)
 	case step.Kind == v1alpha1.PhaseSmallFiles:
-		foldFiles(into, step, &made)
+		foldFiles(into, step, made)
+		return
 	case kind.LaysOut:
 		if step.Purpose == plan.Prepare {
 			warnings := into.Warnings
@@ -101,8 +102,8 @@ func foldCooldown(into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.Tar
 	into.Cooldown, into.Warnings = cooldown, warnings
 }
 
-// foldFiles adds the operations of one step. Each step has a window of its own; the result shows the longest.
-func foldFiles(into *v1alpha1.TargetResult, step plan.Step, made *v1alpha1.TargetResult) {
+// foldFiles adds the operations and the warnings of one step. Each step has a window of its own; the result shows the longest.
+func foldFiles(into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.TargetResult) {
 	into.Clients, into.WorkBound = max(into.Clients, made.Clients), true
 	into.WindowNanoseconds = max(into.WindowNanoseconds, made.WindowNanoseconds)
 	for _, operation := range made.Operations {
@@ -113,10 +114,21 @@ func foldFiles(into *v1alpha1.TargetResult, step plan.Step, made *v1alpha1.Targe
 			into.Operations[at] = operation
 		}
 	}
-	made.Warnings = slices.Clone(made.Warnings)
-	for i := range made.Warnings {
-		made.Warnings[i].Message = v1alpha1.Truncate(step.Overrides.String()+": "+made.Warnings[i].Message, maxMessageLength)
+	for _, warning := range made.Warnings {
+		warning.Message = v1alpha1.Truncate(step.Overrides.String()+": "+warning.Message, maxMessageLength)
+		at := slices.IndexFunc(into.Warnings, func(w v1alpha1.Warning) bool { return w.Type == warning.Type })
+		switch {
+		case at < 0 && len(into.Warnings) >= maxWarnings:
+			dropLeast(into, warning, step.Kind)
+		case at < 0:
+			into.Warnings = append(into.Warnings, warning)
+		case !strings.Contains(into.Warnings[at].Message, warning.Message):
+			merged := &into.Warnings[at]
+			merged.Message = v1alpha1.Truncate(merged.Message+"; "+warning.Message, maxMessageLength)
+			merged.Clients = union(merged.Clients, warning.Clients)
+		}
 	}
+	sortWarnings(into.Warnings, step.Kind)
 }
 
 // foldCell adds a step of a ramp or a cell of a sweep in its place. A drain or an idle time that was inserted before a

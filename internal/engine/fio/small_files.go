@@ -148,7 +148,9 @@ func (e Engine) describeFiles(step *engine.Step) (engine.Description, error) {
 		made.Reserved = engine.Reserved{Key: "smallFiles " + strconv.FormatUint(allocated, 10), Bytes: allocated}
 	}
 	if made.Reads && made.Buffered {
-		made.Cached = engine.Cached{Why: "the files have just been written by the same client, and what is in them is less than", Remedy: "set direct, or use more files"}
+		made.Cached = engine.Cached{
+			Why: "the same client has just written the files, the reads are not direct, and the data on", Remedy: "set direct, or use more files",
+		}
 	}
 	return made, nil
 }
