@@ -172,7 +172,7 @@ func TestHostileRecords(t *testing.T) {
 		"bad histogram":          {records: sequence(ended(operation(0, []byte{1, 2, 3}, latency()))), words: "Read: decode latency"},
 		"bad completion":         {records: sequence(ended(operation(0, latency(), []byte("x")))), words: "Read: decode latency"},
 		"no histogram":           {records: sequence(ended(operation(0, nil, nil))), words: "decode latency"},
-		"operation out of range": {records: sequence(ended(operation(4, latency(), latency()))), words: "it reports operation 4"},
+		"operation out of range": {records: sequence(ended(operation(measure.NumOperations, latency(), latency()))), words: "it reports operation 7"},
 		"huge operation":         {records: sequence(ended(operation(math.MaxUint32, latency(), latency()))), words: "it reports operation 4294967295"},
 		"operation twice":        {records: sequence(ended(twice)), words: "it reports Write twice"},
 		"many operations":        {records: sequence(ended(func(e *agentapi.Ended) { e.Operations = make([]*agentapi.OperationResult, 1000) })), words: "it reports 1000 operations"},
