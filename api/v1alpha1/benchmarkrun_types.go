@@ -271,6 +271,9 @@ type StepOverrides struct {
 	// processes is the number of MPI ranks per client.
 	// +optional
 	Processes *int32 `json:"processes,omitempty"`
+	// operation is what a step of a smallFiles phase does with each file.
+	// +optional
+	Operation Operation `json:"operation,omitempty"`
 	// rate is the rate limit of each client.
 	// +optional
 	Rate *FioRateLimit `json:"rate,omitempty"`

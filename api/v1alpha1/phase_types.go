@@ -6,7 +6,7 @@ import (
 
 // Phase is one part of a run. Exactly one of the phase kinds is set.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.prepare), has(self.ramp), has(self.sweep), has(self.steady), has(self.burstDrain), has(self.cooldown), has(self.search), has(self.verify), has(self.fault), has(self.provision)].filter(x, x).size() == 1",message="give exactly one kind of phase: prepare, ramp, sweep, steady, burstDrain, cooldown, search, verify, fault or provision"
+// +kubebuilder:validation:XValidation:rule="[has(self.prepare), has(self.ramp), has(self.sweep), has(self.steady), has(self.burstDrain), has(self.cooldown), has(self.smallFiles), has(self.search), has(self.verify), has(self.fault), has(self.provision)].filter(x, x).size() == 1",message="give exactly one kind of phase: prepare, ramp, sweep, steady, burstDrain, cooldown, smallFiles, search, verify, fault or provision"
 type Phase struct {
 	// name is the name of the phase. Results and objectives refer to it.
 	// +required
@@ -60,6 +60,10 @@ type Phase struct {
 	// +optional
 	Cooldown *CooldownPhase `json:"cooldown,omitempty"`
 
+	// smallFiles measures how fast files are created, examined, written, read and deleted.
+	// +optional
+	SmallFiles *SmallFilesPhase `json:"smallFiles,omitempty"`
+
 	// search finds the highest rate that meets an objective.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="false",message="search: not built yet in this version; remove it"
@@ -102,7 +106,7 @@ const ExpectServerCache Expectation = "ServerCache"
 
 // PhaseKind is the kind of a phase. It corresponds to the one field of Phase that is set.
 //
-// +kubebuilder:validation:Enum=Prepare;Ramp;Sweep;Steady;BurstDrain;Cooldown;Search;Verify;Fault;Provision
+// +kubebuilder:validation:Enum=Prepare;Ramp;Sweep;Steady;BurstDrain;Cooldown;SmallFiles;Search;Verify;Fault;Provision
 type PhaseKind string
 
 // The kinds of phases.
@@ -113,6 +117,7 @@ const (
 	PhaseSteady     PhaseKind = "Steady"
 	PhaseBurstDrain PhaseKind = "BurstDrain"
 	PhaseCooldown   PhaseKind = "Cooldown"
+	PhaseSmallFiles PhaseKind = "SmallFiles"
 	PhaseSearch     PhaseKind = "Search"
 	PhaseVerify     PhaseKind = "Verify"
 	PhaseFault      PhaseKind = "Fault"
@@ -141,6 +146,7 @@ func (p *Phase) Kinds() []PhaseKind {
 		{p.Steady != nil, PhaseSteady},
 		{p.BurstDrain != nil, PhaseBurstDrain},
 		{p.Cooldown != nil, PhaseCooldown},
+		{p.SmallFiles != nil, PhaseSmallFiles},
 		{p.Search != nil, PhaseSearch},
 		{p.Verify != nil, PhaseVerify},
 		{p.Fault != nil, PhaseFault},
@@ -391,6 +397,33 @@ type Redrain struct {
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; write a length of time such as 30s, or remove the field"
 	Idle Duration `json:"idle"`
+}
+
+// SmallFilesPhase works through the files of a fio workload, one operation after the other. Each
+// operation is a step: all clients start it together, and it ends when it was done once with every
+// file. The phase makes its own files; those of a prepare phase are not touched. jobs and filesPerJob,
+// or numjobs and nrfiles of a job file, are the number of files, and each job has a folder of its
+// own. A file is written and read by a single operation, whatever the blockSize of the workload.
+type SmallFilesPhase struct {
+	// operations are what is done with each file, in order. Create makes empty files. Write creates
+	// files and writes them. Both begin without files: what is left of earlier ones is removed first,
+	// unmeasured. Stat reads the attributes of a file, Read opens it and reads all of it, Delete
+	// removes it. Absent: Create, Stat, Write, Read, Delete.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=5
+	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, b == a))",message="operations: each once; remove the second, or make two phases of it"
+	// +kubebuilder:validation:XValidation:rule="self.all(a, a in ['Create', 'Write', 'Stat', 'Read', 'Delete'])",message="operations: write Create, Write, Stat, Read or Delete"
+	// +kubebuilder:validation:XValidation:rule="self.size() == 0 || self[0] in ['Create', 'Write']",message="operations: there are no files at first; begin with Create or Write"
+	// +kubebuilder:validation:XValidation:rule="!('Read' in self) || 'Write' in self",message="operations: Read needs files with data; put Write before it"
+	Operations []Operation `json:"operations,omitempty"`
+
+	// maxDuration is the longest that one operation may take for all files. A step that takes longer
+	// fails. Absent: limited only by the run's activeDeadline.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
+	MaxDuration *Duration `json:"maxDuration,omitempty"`
 }
 
 // SearchPhase finds the highest rate that meets an objective. Not built yet.

@@ -6,7 +6,7 @@ import (
 
 // Operation is a kind of I/O.
 //
-// +kubebuilder:validation:Enum=Read;Write;Trim;Sync
+// +kubebuilder:validation:Enum=Read;Write;Trim;Sync;Create;Stat;Delete
 type Operation string
 
 // The operations.
@@ -19,7 +19,19 @@ const (
 	OperationTrim Operation = "Trim"
 	// OperationSync is an fsync or fdatasync. It has a latency, but moves no bytes.
 	OperationSync Operation = "Sync"
+	// OperationCreate makes an empty file.
+	OperationCreate Operation = "Create"
+	// OperationStat reads the attributes of a file.
+	OperationStat Operation = "Stat"
+	// OperationDelete removes a file.
+	OperationDelete Operation = "Delete"
 )
+
+// MovesData reports whether the operation reads, writes or discards data. The others have a latency,
+// but no throughput.
+func (o Operation) MovesData() bool {
+	return o == OperationRead || o == OperationWrite || o == OperationTrim
+}
 
 // PhaseResult is the result of one phase.
 type PhaseResult struct {

@@ -59,7 +59,7 @@ func TestNewWarningFitsTheAPI(t *testing.T) {
 func TestKindsOfPhases(t *testing.T) {
 	for field, want := range map[string]v1alpha1.PhaseKind{
 		"prepare": v1alpha1.PhasePrepare, "ramp": v1alpha1.PhaseRamp, "sweep": v1alpha1.PhaseSweep,
-		"steady": v1alpha1.PhaseSteady, "burstDrain": v1alpha1.PhaseBurstDrain, "cooldown": v1alpha1.PhaseCooldown,
+		"steady": v1alpha1.PhaseSteady, "burstDrain": v1alpha1.PhaseBurstDrain, "cooldown": v1alpha1.PhaseCooldown, "smallFiles": v1alpha1.PhaseSmallFiles,
 		"search": v1alpha1.PhaseSearch, "verify": v1alpha1.PhaseVerify, "fault": v1alpha1.PhaseFault,
 		"provision": v1alpha1.PhaseProvision,
 	} {

@@ -77,7 +77,7 @@ func (t WarningType) Severity(kind PhaseKind) Severity {
 	switch kind {
 	case PhasePrepare:
 		return row.prepare
-	case PhaseSteady, PhaseRamp, PhaseSweep, PhaseSearch:
+	case PhaseSteady, PhaseRamp, PhaseSweep, PhaseSmallFiles, PhaseSearch:
 		return row.measuring
 	case PhaseBurstDrain:
 		return row.burstDrain

@@ -39,7 +39,7 @@ type Warning struct {
 }
 
 // WarningType names a problem with a result. What it means for the result depends on the kind of the phase. The columns
-// are prepare, measuring (steady, ramp, sweep, search), burstDrain, and others (cooldown, verify, fault, provision). I
+// are prepare, measuring (steady, ramp, sweep, smallFiles, search), burstDrain, and others (cooldown, verify, fault, provision). I
 // is Info, W is Warning, D is Disqualifying.
 //
 //	type                   prepare measuring burstDrain others  meaning

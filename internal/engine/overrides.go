@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
 // Overrides replace values of a workload in a step of a ramp or sweep; 0 and nil keep the workload's own.
@@ -14,6 +16,9 @@ type Overrides struct {
 	ReadPercent      *int32
 	// Processes is the number of ranks of each client, in a ramp that raises it; see Step.Processes.
 	Processes int32
+	// Operation is what the step does with each small file: Create, Write, Stat, Read or Delete. Empty outside of
+	// smallFiles phases.
+	Operation v1alpha1.Operation
 	// LayoutJobs is the largest number of jobs of any step of the run that works on these files, if that number is
 	// raised and each job has its own files.
 	LayoutJobs int32
@@ -40,6 +45,9 @@ func (o Overrides) Words() []string {
 	}
 	if o.Processes != 0 {
 		add("processes", o.Processes)
+	}
+	if o.Operation != "" {
+		words = append(words, strings.ToLower(string(o.Operation)))
 	}
 	return words
 }

@@ -66,7 +66,10 @@ func (s Step) freeze() v1alpha1.ResolvedStep {
 
 // freezeOverrides converts overrides to the form that a run stores; nil if nothing is overridden.
 func freezeOverrides(o Overrides) *v1alpha1.StepOverrides {
-	frozen := v1alpha1.StepOverrides{ReadPercent: o.ReadPercent, Jobs: unlessZero(o.Jobs), QueueDepth: unlessZero(o.QueueDepth), Processes: unlessZero(o.Processes)}
+	frozen := v1alpha1.StepOverrides{
+		ReadPercent: o.ReadPercent, Jobs: unlessZero(o.Jobs), QueueDepth: unlessZero(o.QueueDepth), Processes: unlessZero(o.Processes),
+		Operation: o.Operation,
+	}
 	if o.BlockSizeBytes != 0 {
 		frozen.BlockSize = resource.NewQuantity(o.BlockSizeBytes, resource.BinarySI)
 	}
@@ -198,6 +201,7 @@ func thawOverrides(frozen *v1alpha1.ResolvedStep) Overrides {
 	o := Overrides{LayoutJobs: valueOf(frozen.LayoutJobs)}
 	if given := frozen.Overrides; given != nil {
 		o.ReadPercent, o.Jobs, o.QueueDepth, o.Processes = given.ReadPercent, valueOf(given.Jobs), valueOf(given.QueueDepth), valueOf(given.Processes)
+		o.Operation = given.Operation
 		if given.BlockSize != nil {
 			o.BlockSizeBytes = given.BlockSize.Value()
 		}

@@ -110,6 +110,8 @@ func (m *maker) phase(index int, phase *v1alpha1.Phase) {
 		p.ramp(phase.Ramp)
 	case v1alpha1.PhaseSweep:
 		p.sweep(phase.Sweep)
+	case v1alpha1.PhaseSmallFiles:
+		p.smallFiles(phase.SmallFiles)
 	default: // reported already
 	}
 	p.name()

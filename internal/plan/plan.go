@@ -124,6 +124,12 @@ func (s Step) WorkBound() bool {
 // Adaptive reports whether the step may end early because of what it has measured.
 func (s Step) Adaptive() bool { return s.Purpose == Drain || s.EndWhenSteady }
 
+// NonRepeatable reports whether the step cannot run again once it has started: a drain finds the credits spent, and a
+// deletion finds no files.
+func (s Step) NonRepeatable() bool {
+	return s.Purpose == Drain || s.Overrides.Operation == v1alpha1.OperationDelete
+}
+
 // Load returns the workload of a target with its engine; the zero value if the step does not load the target.
 func (s Step) Load(target string) engine.Load { return engines.Of(s.Workloads[target]) }
 

@@ -25,6 +25,9 @@ func (s Step) Label() string {
 		words = append(words, "drain")
 	}
 	words = append(words, s.CellWords()...)
+	if s.Kind == v1alpha1.PhaseSmallFiles {
+		words = append(words, s.Overrides.Words()...)
+	}
 	if s.Repeat {
 		words = append(words, "again")
 	}

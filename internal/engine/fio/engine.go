@@ -15,7 +15,7 @@ import (
 // Traits describe fio.
 var Traits = engine.Traits{
 	Kind: v1alpha1.EngineFio, Tools: []string{string(v1alpha1.EngineFio)}, Versions: []string{""},
-	TimesOperations: true, HasJobs: true, ManyVolumes: true, ReusesFiles: true, Layers: "Layers", SizeField: "datasetSize",
+	TimesOperations: true, HasJobs: true, SmallFiles: true, ManyVolumes: true, ReusesFiles: true, Layers: "Layers", SizeField: "datasetSize",
 }
 
 // Engine is fio with a profile.
@@ -36,6 +36,9 @@ func (e Engine) Suits(use *engine.Use) field.ErrorList {
 
 // Describe implements engine.Engine.
 func (e Engine) Describe(step *engine.Step) (engine.Description, error) {
+	if step.Overrides.Operation != "" {
+		return e.describeFiles(step)
+	}
 	made, err := Describe(e.Profile, parametersOf(step, &engine.Client{}))
 	if err != nil {
 		return made, err
@@ -82,6 +85,9 @@ func (e Engine) hasThinkTime() bool {
 
 // Render implements engine.Engine.
 func (e Engine) Render(step *engine.Step, client *engine.Client) (*agentapi.LoadRequest, error) {
+	if step.Overrides.Operation != "" {
+		return e.renderFiles(step, client)
+	}
 	parameters := parametersOf(step, client)
 	job, err := Render(e.Profile, parameters)
 	if err != nil {

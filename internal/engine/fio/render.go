@@ -119,13 +119,7 @@ func Render(profile *v1alpha1.FioProfile, parameters Parameters) (jobFile string
 		return "", fmt.Errorf("render a job for fio: %w", problems.ToAggregate())
 	}
 	var w writer
-	w.section("global")
-	w.set("group_reporting", "1")
-	w.set("lat_percentiles", "1")
-	w.set("clat_percentiles", "1")
-	w.set("fallocate", "none")
-	w.set("randseed", strconv.FormatUint(parameters.seed(), 10))
-	w.set("exitall_on_error", "1")
+	w.global(&parameters)
 	switch parameters.Purpose {
 	case Measure:
 		err = w.measure(&what, &parameters)
@@ -142,6 +136,17 @@ func Render(profile *v1alpha1.FioProfile, parameters Parameters) (jobFile string
 
 type writer struct {
 	text strings.Builder
+}
+
+// global writes the options that every job has.
+func (w *writer) global(parameters *Parameters) {
+	w.section("global")
+	w.set("group_reporting", "1")
+	w.set("lat_percentiles", "1")
+	w.set("clat_percentiles", "1")
+	w.set("fallocate", "none")
+	w.set("randseed", strconv.FormatUint(parameters.seed(), 10))
+	w.set("exitall_on_error", "1")
 }
 
 func (w *writer) section(name string) { fmt.Fprintf(&w.text, "[%s]\n", name) }
