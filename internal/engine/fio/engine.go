@@ -31,6 +31,9 @@ func (e Engine) Suits(use *engine.Use) field.ErrorList {
 	if ramp := use.Phase.Ramp; ramp != nil && ramp.Dimension == v1alpha1.RampProcesses {
 		return field.ErrorList{field.Invalid(use.At.Child("ramp", "dimension"), ramp.Dimension, "fio has no ranks: use Jobs, QueueDepth or Clients")}
 	}
+	if use.Phase.Search != nil {
+		return e.suitsSearch(use)
+	}
 	return nil
 }
 
@@ -58,7 +61,7 @@ func (e Engine) Describe(step *engine.Step) (engine.Description, error) {
 	if made.Reads && made.Buffered {
 		made.Cached = engine.Cached{Why: "the reads are not direct and the data on", Remedy: "set direct, or a larger datasetSize"}
 	}
-	made.ClosedLoop = p.JobFile == "" && p.RateLimit == nil && !e.paces()
+	made.ClosedLoop = p.JobFile == "" && p.RateLimit == nil && !e.paces() && step.Overrides.Offer.IOPS == 0
 	if limit := p.RateLimit; limit != nil {
 		if limit.BytesPerSecond != nil {
 			made.LimitBytesPerSecond = limit.BytesPerSecond.AsApproximateFloat64()
@@ -66,6 +69,9 @@ func (e Engine) Describe(step *engine.Step) (engine.Description, error) {
 		if limit.IOPS != nil {
 			made.LimitIOPS = float64(*limit.IOPS)
 		}
+	}
+	if offer := step.Overrides.Offer; offer.IOPS > 0 {
+		made.LimitIOPS = float64(offer.IOPS)
 	}
 	return made, nil
 }
@@ -141,7 +147,7 @@ func parametersOf(step *engine.Step, client *engine.Client) Parameters {
 	o := &step.Overrides
 	parameters := Parameters{
 		Purpose: Measure, Duration: step.Duration, WarmUp: step.WarmUp,
-		Jobs: o.Jobs, QueueDepth: o.QueueDepth, BlockSizeBytes: o.BlockSizeBytes, ReadPercent: o.ReadPercent, LayoutJobs: o.LayoutJobs,
+		Jobs: o.Jobs, QueueDepth: o.QueueDepth, BlockSizeBytes: o.BlockSizeBytes, ReadPercent: o.ReadPercent, LayoutJobs: o.LayoutJobs, Offer: o.Offer,
 		Volumes: step.Volumes, Devices: step.Devices, Seed: client.StepSeed, ClientIndex: client.Index,
 	}
 	switch {
