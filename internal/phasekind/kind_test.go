@@ -59,7 +59,10 @@ func TestMainFigures(t *testing.T) {
 		"a second drain": {v1alpha1.PhaseCooldown, v1alpha1.TargetResult{Burst: drain("Bytes", true, 40)}, "Refill=2 BytesPerSecond"},
 		"a ramp":         {v1alpha1.PhaseRamp, v1alpha1.TargetResult{Steps: steps}, "Read Throughput=50 BytesPerSecond; Read IOPS=300 IOPSMilli"},
 		"a sweep":        {v1alpha1.PhaseSweep, v1alpha1.TargetResult{Steps: steps}, "Read Throughput=50 BytesPerSecond; Read IOPS=300 IOPSMilli"},
-		"no such kind":   {v1alpha1.PhaseSearch, v1alpha1.TargetResult{Operations: operations}, ""},
+		"a search": {v1alpha1.PhaseSearch, v1alpha1.TargetResult{Operations: operations, Search: &v1alpha1.SearchResult{Found: true}},
+			"Write IOPS=80 IOPSMilli; Write P99Latency=75 Nanoseconds"},
+		"an unfinished search": {v1alpha1.PhaseSearch, v1alpha1.TargetResult{Operations: operations, Search: &v1alpha1.SearchResult{}}, ""},
+		"no such kind":         {v1alpha1.PhaseVerify, v1alpha1.TargetResult{Operations: operations}, ""},
 	} {
 		if got := mainOf(test.kind, &test.result); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
