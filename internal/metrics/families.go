@@ -119,6 +119,8 @@ var (
 		"Mean latency from submission to completion.")
 	resultMax = gauge(GroupResults, ofOperation, "benchmark_latency_max_seconds",
 		"Longest latency from submission to completion.")
+	resultHighest = gauge(GroupResults, ofTarget, "benchmark_search_operations_per_second",
+		"Highest rate of a search that met its objective: operations a second that arrived.")
 	resultBurst = gauge(GroupResults, ofTarget, "benchmark_burst_bytes_per_second",
 		"Throughput of a burst drain at its begin: burst, its lower level where it goes back and forth (sustained), its upper one (peak).", "level")
 	resultBaseline = gauge(GroupResults, ofTarget, "benchmark_baseline_bytes_per_second",

@@ -217,6 +217,7 @@ func sections(d Document) []section {
 		{ID: "figures", Title: "Figures", Parts: htmlParts(partsOf(func(p *page) { p.operations(d); p.jobs(d); p.commands(d) }))},
 		{ID: "distributions", Title: "Latency distribution", Views: distributions(d)},
 		{ID: "ramps", Title: "Ramps", Views: rampCharts(d), Parts: htmlParts(partsOf(func(p *page) { p.ramps(d) }))},
+		{ID: "searches", Title: "Searches", Parts: htmlParts(partsOf(func(p *page) { p.searches(d) }))},
 		{ID: "sweeps", Title: "Sweeps", Parts: htmlParts(partsOf(func(p *page) { p.sweeps(d) }))},
 		{ID: "comparison", Title: "Comparison of targets", Parts: htmlParts(partsOf(func(p *page) { p.comparisons(d) }))},
 		{ID: "clients", Title: "Clients", Views: clientCharts(d)},
@@ -226,7 +227,7 @@ func sections(d Document) []section {
 		{ID: "environment", Title: "Environment", Parts: htmlParts(partsOf(func(p *page) { p.environment(d); p.storage(d); p.losses(d) }))},
 	}
 	if made, ok := timelineChart(d); ok {
-		all[10].Views = []view{made}
+		all[slices.IndexFunc(all, func(s section) bool { return s.ID == "timeline" })].Views = []view{made}
 	}
 	if d.Series.Empty() && len(d.Phases) > 0 {
 		all[0].Parts = []htmlPart{{Text: "The record of a run has no data over time. Create the report from a file written by " +

@@ -50,6 +50,7 @@ func (p *page) figures(d Document) {
 	p.bursts(d)
 	p.ramps(d)
 	p.sweeps(d)
+	p.searches(d)
 	p.jobs(d)
 	p.commands(d)
 	p.comparisons(d)
