@@ -37,6 +37,7 @@ func (p *phaseMaker) search(phase *v1alpha1.SearchPhase) {
 			if step.Cell = 0; !p.validateStep(&step) {
 				return
 			}
+			p.caution(&step)
 		}
 		if phase.Regime == v1alpha1.RegimeBaseline && !p.drainFirst(at, group, cell{}) {
 			return
@@ -53,6 +54,18 @@ func (p *phaseMaker) search(phase *v1alpha1.SearchPhase) {
 			}
 			if !p.add(step, word) {
 				return
+			}
+		}
+	}
+}
+
+// caution warns of what the engines say of a step.
+func (p *phaseMaker) caution(step *Step) {
+	for _, target := range step.Targets {
+		one := p.loads[target]
+		if made, err := p.demands.describe(one.spec, step.For(target)); err == nil {
+			for _, text := range made.Cautions {
+				p.warn(one.profile(), "%s", text)
 			}
 		}
 	}

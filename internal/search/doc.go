@@ -19,5 +19,5 @@
 //
 // A rate is confirmed if the upper end of the 95 % interval of that share over five steps is within the objective. The
 // share of each step is one value: neighbouring operations of a queue are not independent, so that counting them would
-// give too narrow an interval. If a rate is not confirmed, lower ones are tried, each further away than the one before.
+// give too narrow an interval. If a rate is not confirmed, lower ones are tried, the later ones further away.
 package search

@@ -85,10 +85,11 @@ func (q Question) narrow(met, missed int64) bool {
 	return missed-met <= q.Unit || float64(missed) <= float64(met)*q.Ratio
 }
 
-// confirm returns the rate to confirm next: the highest that met the objective, then lower ones, at growing distances.
+// confirm returns the rate to confirm next: the highest that met the objective, then lower ones, from the third on
+// at growing distances.
 func (q Question) confirm(highest int64, trials []Trial) Decision {
-	candidate, lower := highest, q.Ratio
-	for range candidates {
+	candidate, distance := highest, q.Ratio
+	for tried := range candidates {
 		rounds := q.Rounds(candidate, trials)
 		switch q.judge(rounds) {
 		case open:
@@ -97,11 +98,13 @@ func (q Question) confirm(highest int64, trials []Trial) Decision {
 			return Decision{Stage: Done, Rate: candidate}
 		case refuted:
 		}
-		next := max(q.Min, min(q.down(float64(candidate)/lower), candidate-q.Unit))
+		next := max(q.Min, min(q.down(float64(candidate)/distance), candidate-q.Unit))
 		if next >= candidate {
 			break
 		}
-		candidate, lower = next, lower*lower
+		if candidate = next; tried > 0 {
+			distance *= distance
+		}
 	}
 	return Decision{Stage: Done}
 }

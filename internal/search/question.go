@@ -14,7 +14,7 @@ const (
 	// Confirmations is the number of steps that confirm a rate, and candidates the number of rates that may be tried
 	// until one is confirmed.
 	Confirmations = 5
-	candidates    = 4
+	candidates    = 5
 	// leastSlower is the number of operations above the percentile in a step from which the percentile is known, as
 	// everywhere; see measure.Histogram.Percentile.
 	leastSlower = 10

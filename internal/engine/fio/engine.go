@@ -72,6 +72,9 @@ func (e Engine) Describe(step *engine.Step) (engine.Description, error) {
 	}
 	if offer := step.Overrides.Offer; offer.IOPS > 0 {
 		made.LimitIOPS = float64(offer.IOPS)
+		if text := caution(offer, made.Jobs); text != "" {
+			made.Cautions = append(made.Cautions, text)
+		}
 	}
 	return made, nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// TestOpenLoopJobs: there are 10 x rate x latency jobs, and each does at least one operation a second of each kind.
+// TestOpenLoopJobs: there are 40 x rate x latency jobs, or as many as there can be but at least 10 x; each does at least one operation a second of each kind.
 func TestOpenLoopJobs(t *testing.T) {
 	for _, test := range []struct {
 		reads   int32
@@ -19,8 +19,8 @@ func TestOpenLoopJobs(t *testing.T) {
 		latency time.Duration
 		jobs    int32 // 0 where it is refused
 	}{
-		{100, 1000, 5 * time.Millisecond, 50}, {100, 10, time.Millisecond, 1}, {100, 35, 100 * time.Millisecond, 35},
-		{0, 20_480, 5 * time.Millisecond, 1024}, {0, 20_500, 5 * time.Millisecond, 0}, {50, 101, 50 * time.Millisecond, 50},
+		{100, 1000, 5 * time.Millisecond, 200}, {100, 10, time.Millisecond, 1}, {100, 35, 100 * time.Millisecond, 35},
+		{0, 20_480, 5 * time.Millisecond, 1024}, {0, 20_600, 5 * time.Millisecond, 0}, {50, 101, 50 * time.Millisecond, 50},
 		{90, 10, time.Millisecond, 1}, {90, 1000, 10 * time.Millisecond, 100},
 	} {
 		made, err := openLoop(profileWith(shared, withReadPercent(test.reads)), engine.Offer{IOPS: test.iops, Latency: test.latency})
