@@ -19,9 +19,9 @@ type Trial struct {
 }
 
 // Overloaded reports whether fewer operations were completed than were offered, by more than chance explains: arrivals
-// vary by the square root of their number, and one percent is left for the ends of the step.
+// vary by the square root of their number, and half a percent is left for the ends of the step.
 func (t *Trial) Overloaded() bool {
-	const ends, deviations = 0.01, 3
+	const ends, deviations = 0.005, 3
 	offered := float64(t.Offered)
 	return t.Achieved < offered*(1-ends-deviations/math.Sqrt(max(1, offered*t.Seconds)))
 }
