@@ -37,7 +37,7 @@ func (p *page) search(where string, target *v1alpha1.TargetResult) {
 func trialRows(trial *phasekind.Trial) [][]string {
 	slower, mark := absent, ""
 	if trial.SlowerPPM != nil {
-		slower = measure.FormatShare(float64(*trial.SlowerPPM) / 1e6)
+		slower = measure.FormatTail(float64(*trial.SlowerPPM) / 1e6)
 	}
 	switch {
 	case trial.Disqualified:

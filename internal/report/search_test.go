@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/record"
@@ -48,6 +50,9 @@ func searched(t *testing.T) report.Document {
 		IOPSMilli: new(int64(1_180_500)), Latency: &v1alpha1.LatencyResult{Samples: 141_600, MeanNanoseconds: 330_000, P50Nanoseconds: new(int64(310_000)), P99Nanoseconds: new(int64(4_320_000))}}}
 	target.Search = &v1alpha1.SearchResult{Found: true, OfferedIOPS: new(int64(1180)), Message: "1,180 IOPS is the highest rate"}
 	target.Knee = &v1alpha1.KneeResult{Message: "the curve bends most at offered operations per second 1410"}
+	for _, step := range planned.Steps {
+		run.Status.Steps = append(run.Status.Steps, v1alpha1.StepStatus{ID: step.ID, Attempt: 1, State: v1alpha1.StepSkipped, EndTime: &metav1.MicroTime{Time: builders.Start}})
+	}
 	run.Status.Phases = []v1alpha1.PhaseResult{{Name: "capacity", Kind: v1alpha1.PhaseSearch, Targets: []v1alpha1.TargetResult{target}}}
 	finished()(run)
 	return report.NewDocument(run, "v0.1.0")

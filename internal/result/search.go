@@ -186,7 +186,7 @@ func conclude(into *v1alpha1.TargetResult, step plan.Step, history History, tria
 	found := v1alpha1.SearchResult{}
 	into.Search = &found
 	into.Warnings = slices.DeleteFunc(into.Warnings, func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningSearchInconclusive })
-	bound := fmt.Sprintf("%s of operations within %s", measure.FormatShare(1-asked.Allowed), asked.Latency)
+	bound := fmt.Sprintf("%g %% of operations within %s", math.Round((1-asked.Allowed)*1e6)/1e4, asked.Latency)
 	switch {
 	case decision.Stage != search.Done:
 		found.Message = "the search has not ended"
@@ -208,7 +208,7 @@ func conclude(into *v1alpha1.TargetResult, step plan.Step, history History, tria
 		found.AchievedIOPSMilli = achieved(into.Operations)
 		found.AtLeast = decision.Missed == 0 && decision.Rate >= asked.Max
 		found.Message = fmt.Sprintf("%s is the highest rate with %s, confirmed by %d steps: %s slower, at most %s with 95 %% confidence",
-			measure.FormatOperationsPerSecond(float64(decision.Rate)), bound, len(rounds), measure.FormatShare(share.Mean), measure.FormatShare(share.Mean+share.Half))
+			measure.FormatOperationsPerSecond(float64(decision.Rate)), bound, len(rounds), measure.FormatTail(share.Mean), measure.FormatTail(share.Mean+share.Half))
 	}
 	asMuch := into.Burst != nil && into.Burst.Exhausted
 	switch {

@@ -124,7 +124,7 @@ func TestSearchConcludes(t *testing.T) {
 		found     bool
 	}{
 		"all meet it":   {func(int64) uint64 { return 1000 }, "so the answer is at least this. Raise rate.max", true},
-		"none meets it": {func(int64) uint64 { return 50_000 }, "the first rate, 100 IOPS, missed it", false},
+		"none meets it": {func(int64) uint64 { return 50_000 }, "the first rate, 100.0 IOPS, missed it", false},
 	} {
 		found := seek(t, searchPhase(), test.slowerPPM)
 		if found.Search.Found != test.found || !strings.Contains(found.Search.Message, test.says) {
