@@ -140,11 +140,15 @@ type ResolvedStep struct {
 	// +required
 	Purpose StepPurpose `json:"purpose"`
 
-	// cell is the index of the sweep's cell or the ramp's step.
+	// cell is the index of the sweep's cell, or of the step of a ramp or a search.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1023
 	Cell *int32 `json:"cell,omitempty"`
+
+	// confirms is true for a step of a search that confirms the highest rate.
+	// +optional
+	Confirms *bool `json:"confirms,omitempty"`
 
 	// repeat is true for a cell that is run again to detect drift.
 	// +optional
@@ -501,6 +505,11 @@ type StepStatus struct {
 	// are told.
 	// +optional
 	StartTime *metav1.MicroTime `json:"startTime,omitempty"`
+
+	// offeredIOPS is the rate that a search chose for the step, over all clients of the target. It is
+	// recorded before the agents are told to begin.
+	// +optional
+	OfferedIOPS *int64 `json:"offeredIOPS,omitempty"`
 
 	// plannedEndTime is when the step is due to end. Absent if that is not known: the step ends
 	// when its work is done, or by its measurements.

@@ -7,6 +7,12 @@ package v1alpha1
 // DefaultMinDuration is the least time of a burstDrain.
 const DefaultMinDuration Duration = "2m"
 
+// DefaultPrecisionPercent is the precision of a search, DefaultSearchWarmUp the warm-up of each of its steps.
+const (
+	DefaultPrecisionPercent int32    = 2
+	DefaultSearchWarmUp     Duration = "5s"
+)
+
 // SetDefaults sets the absent fields of a run to their defaults.
 func (r *RunSpec) SetDefaults() {
 	for i := range r.Targets {
@@ -45,6 +51,10 @@ func (p *Phase) setDefaults() {
 	}
 	if p.Sweep != nil {
 		orDefault(&p.Sweep.WarmUp, "0s")
+	}
+	if p.Search != nil {
+		orDefault(&p.Search.WarmUp, DefaultSearchWarmUp)
+		orDefault(&p.Search.PrecisionPercent, new(DefaultPrecisionPercent))
 	}
 	if p.BurstDrain != nil {
 		orDefault(&p.BurstDrain.MinDuration, DefaultMinDuration)

@@ -66,7 +66,6 @@ type Phase struct {
 
 	// search finds the highest rate that meets an objective.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="false",message="search: not built yet in this version; remove it"
 	Search *SearchPhase `json:"search,omitempty"`
 
 	// verify checks the data against checksums.
@@ -413,9 +412,9 @@ type SmallFilesPhase struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=5
-	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, b == a))",message="operations: each once; remove the second, or make two phases of it"
-	// +kubebuilder:validation:XValidation:rule="self.all(a, a in ['Create', 'Write', 'Stat', 'Read', 'Delete'])",message="operations: write Create, Write, Stat, Read or Delete"
-	// +kubebuilder:validation:XValidation:rule="self.size() == 0 || self[0] in ['Create', 'Write']",message="operations: there are no files at first; begin with Create or Write"
+	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, b == a))",message="operations: duplicate value; remove it, or use a second phase"
+	// +kubebuilder:validation:XValidation:rule="self.all(a, a in ['Create', 'Write', 'Stat', 'Read', 'Delete'])",message="operations: use Create, Write, Stat, Read or Delete"
+	// +kubebuilder:validation:XValidation:rule="self.size() == 0 || self[0] in ['Create', 'Write']",message="operations: no files exist yet; start with Create or Write"
 	// +kubebuilder:validation:XValidation:rule="!('Read' in self) || 'Write' in self",message="operations: Read needs files with data; put Write before it"
 	Operations []Operation `json:"operations,omitempty"`
 
@@ -426,12 +425,82 @@ type SmallFilesPhase struct {
 	MaxDuration *Duration `json:"maxDuration,omitempty"`
 }
 
-// SearchPhase finds the highest rate that meets an objective. Not built yet.
+// SearchPhase finds the highest rate of operations that meets an objective. Operations arrive at
+// random (a Poisson process) whether or not earlier ones have completed, so a store that is too
+// slow queues them. The rate doubles from rate.min until a step misses the objective; bisection
+// narrows the highest rate down; five steps confirm it. Only fio can be searched with, with the
+// pattern Random and fileSharing Shared. The search sets jobs, queueDepth and ioEngine itself.
 type SearchPhase struct {
-	// objective is the name of the objective to meet.
+	// objective is what the rate has to meet.
+	// +required
+	Objective SearchObjective `json:"objective"`
+
+	// rate bounds the rates that are tried.
+	// +required
+	Rate SearchRate `json:"rate"`
+
+	// precisionPercent ends the bisection: the lowest rate that missed the objective is at most
+	// this much above the highest that met it. Absent: 2.
 	// +optional
-	// +kubebuilder:validation:MaxLength=40
-	Objective string `json:"objective,omitempty"`
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=50
+	PrecisionPercent *int32 `json:"precisionPercent,omitempty"`
+
+	// regime is the state of the burst credits. Baseline drains them first and tries no rate above
+	// the baseline that the drain measured. Any searches with whatever credits there are: the
+	// result may be that of the burst.
+	// +required
+	// +kubebuilder:validation:XValidation:rule="self != 'Burst'",message="regime: a search measures Baseline or Any; use one of these"
+	Regime Regime `json:"regime"`
+
+	// stepDuration is the length of the measured time of each step.
+	// +required
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
+	StepDuration Duration `json:"stepDuration"`
+
+	// warmUp is the time under load before each step is measured: all jobs begin with an operation
+	// at the same instant, which is no arrival at random. Absent: 5s.
+	// +optional
+	WarmUp Duration `json:"warmUp,omitempty"`
+}
+
+// SearchObjective is what a searched rate has to meet.
+type SearchObjective struct {
+	// latency bounds a percentile of the latency of every kind of operation in the workload.
+	// +required
+	Latency SearchLatency `json:"latency"`
+}
+
+// SearchLatency bounds a percentile of the latency.
+type SearchLatency struct {
+	// percentile is the percentile to bound, such as 99 or 99.9.
+	// +required
+	// +kubebuilder:validation:MaxLength=8
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[1-9][0-9]?([.][0-9]{1,4})?$')",message="percentile: write a number from 1 to below 100 with at most four decimals, such as 99.9"
+	Percentile string `json:"percentile"`
+
+	// max is the longest accepted latency, such as 5ms or 500us.
+	// +required
+	Max ShortDuration `json:"max"`
+}
+
+// SearchRate bounds the rates of a search, in operations per second of all clients of a target
+// together.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.min) || self.min <= self.max",message="max: cannot be below min; exchange the two",fieldPath=".max"
+type SearchRate struct {
+	// min is the first rate. Absent: the lowest with enough operations in a step for the
+	// percentile.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100000000
+	Min *int64 `json:"min,omitempty"`
+
+	// max is the highest rate to try.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100000000
+	Max int64 `json:"max"`
 }
 
 // VerifyPhase checks the data against checksums. Not built yet.

@@ -51,6 +51,7 @@ var severityTable = map[WarningType]severities{
 	WarningBytesUncertain:       {info, warning, warning, info},
 	WarningSamplesLost:          {info, warning, warning, info},
 	WarningSweepDrift:           {info, warning, info, info},
+	WarningSearchInconclusive:   {info, warning, info, info},
 	WarningIOStalled:            {info, warning, warning, info},
 	WarningNoDropSeen:           {info, info, warning, info},
 	WarningCreditsUnknown:       {info, info, warning, info},

@@ -77,6 +77,7 @@ type Warning struct {
 //	BytesUncertain            I        W         W        I     byte counts, or bytes and operations, differ by > 5 %
 //	SamplesLost               I        W         W        I     part of the time series is lost
 //	SweepDrift                I        W         I        I     a repeated cell differs by over 10 %
+//	SearchInconclusive        I        W         I        I     the highest rate of a search is a bound, or not confirmed
 //	IOStalled                 I        W         W        I     no operation completed for a long time
 //	NoDropSeen                I        I         W        I     the throughput never fell
 //	CreditsUnknown            I        I         W        I     the fill level of the bucket at the start is not known
@@ -132,6 +133,7 @@ const (
 	WarningBytesUncertain       WarningType = "BytesUncertain"
 	WarningSamplesLost          WarningType = "SamplesLost"
 	WarningSweepDrift           WarningType = "SweepDrift"
+	WarningSearchInconclusive   WarningType = "SearchInconclusive"
 	WarningIOStalled            WarningType = "IOStalled"
 	WarningNoDropSeen           WarningType = "NoDropSeen"
 	WarningCreditsUnknown       WarningType = "CreditsUnknown"

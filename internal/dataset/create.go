@@ -200,11 +200,11 @@ func isScratch(name, benchmarkUID string) bool {
 	return strings.HasPrefix(name, scratchPrefix+benchmarkUID+"-")
 }
 
-// EmptyFolder makes a folder in the client's directory, or removes everything in it. The folder must not contain those
-// of other calls.
+// EmptyFolder creates a folder in the client's directory, or removes everything in it. It must not contain the folder of
+// another call.
 func (d *Dataset) EmptyFolder(ctx context.Context, name string) error {
 	if !filepath.IsLocal(name) || name != filepath.Base(name) || name == "." {
-		return &Problem{Reason: ErrBadName, Path: name, Remedy: "name a folder right inside the dataset's directory"}
+		return &Problem{Reason: ErrBadName, Path: name, Remedy: "use a folder directly inside the dataset's directory"}
 	}
 	folder, err := plainChild(d.client, name)
 	if err != nil {

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -22,6 +23,16 @@ type Overrides struct {
 	// LayoutJobs is the largest number of jobs of any step of the run that works on these files, if that number is
 	// raised and each job has its own files.
 	LayoutJobs int32
+	// Offer makes the load an open loop, in a search.
+	Offer Offer
+}
+
+// Offer is a load of operations that arrive at random (a Poisson process), whether or not earlier ones have completed.
+type Offer struct {
+	// IOPS is the rate of each client in operations per second; 0 for a closed loop.
+	IOPS int64
+	// Latency is the longest that operations may take while the load is still to arrive as offered.
+	Latency time.Duration
 }
 
 // String lists the overrides, such as "jobs 4, readPercent 0".
@@ -48,6 +59,9 @@ func (o Overrides) Words() []string {
 	}
 	if o.Operation != "" {
 		words = append(words, strings.ToLower(string(o.Operation)))
+	}
+	if o.Offer.IOPS != 0 {
+		add("offered per client", fmt.Sprintf("%d/s", o.Offer.IOPS))
 	}
 	return words
 }

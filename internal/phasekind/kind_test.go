@@ -62,7 +62,10 @@ func TestMainFigures(t *testing.T) {
 		"small files": {v1alpha1.PhaseSmallFiles, v1alpha1.TargetResult{Operations: []v1alpha1.OperationResult{
 			{Operation: v1alpha1.OperationCreate, Operations: 9, IOPSMilli: new(int64(4000)), Latency: &v1alpha1.LatencyResult{MeanNanoseconds: 70, P99Nanoseconds: new(int64(75))}},
 			operations[0]}}, "Create IOPS=4000 IOPSMilli; Create P99Latency=75 Nanoseconds; Write IOPS=80 IOPSMilli; Write P99Latency=75 Nanoseconds"},
-		"no such kind": {v1alpha1.PhaseSearch, v1alpha1.TargetResult{Operations: operations}, ""},
+		"a search": {v1alpha1.PhaseSearch, v1alpha1.TargetResult{Operations: operations, Search: &v1alpha1.SearchResult{Found: true}},
+			"Write IOPS=80 IOPSMilli; Write P99Latency=75 Nanoseconds"},
+		"an unfinished search": {v1alpha1.PhaseSearch, v1alpha1.TargetResult{Operations: operations, Search: &v1alpha1.SearchResult{}}, ""},
+		"no such kind":         {v1alpha1.PhaseVerify, v1alpha1.TargetResult{Operations: operations}, ""},
 	} {
 		if got := mainOf(test.kind, &test.result); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)

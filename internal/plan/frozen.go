@@ -39,6 +39,7 @@ func (s Step) freeze() v1alpha1.ResolvedStep {
 		WarmUp:              v1alpha1.DurationOf(s.WarmUp),
 		MaxDuration:         v1alpha1.DurationOf(s.Limit),
 		Repeat:              unlessZero(s.Repeat),
+		Confirms:            unlessZero(s.Confirms),
 		Overrides:           freezeOverrides(s.Overrides),
 		Processes:           unlessZero(int32(s.Processes)), //nolint:gosec // The API allows far fewer.
 		LayoutJobs:          unlessZero(s.Overrides.LayoutJobs),
@@ -134,7 +135,7 @@ func thaw(run *v1alpha1.RunSpec, frozen *v1alpha1.ResolvedStep) (Step, error) {
 	phase := &run.Phases[at]
 	step := Step{
 		ID: frozen.ID, Phase: frozen.Phase, PhaseIndex: at, Kind: frozen.Kind, Purpose: frozen.Purpose, Targets: frozen.Targets, Clients: int(frozen.Clients),
-		Workloads: map[string]*v1alpha1.Engine{}, NewBytes: map[string]uint64{}, Cell: -1, Repeat: valueOf(frozen.Repeat), Overrides: thawOverrides(frozen),
+		Workloads: map[string]*v1alpha1.Engine{}, NewBytes: map[string]uint64{}, Cell: -1, Repeat: valueOf(frozen.Repeat), Confirms: valueOf(frozen.Confirms), Overrides: thawOverrides(frozen),
 		Processes: int(valueOf(frozen.Processes)), Passes: int(valueOf(frozen.Passes)), EndWhenSteady: valueOf(frozen.EndWhenSteady),
 		UntilCreditsPercent: int(valueOf(frozen.UntilCreditsPercent)), Redrain: valueOf(frozen.Redrain),
 	}

@@ -112,6 +112,8 @@ func (m *maker) phase(index int, phase *v1alpha1.Phase) {
 		p.sweep(phase.Sweep)
 	case v1alpha1.PhaseSmallFiles:
 		p.smallFiles(phase.SmallFiles)
+	case v1alpha1.PhaseSearch:
+		p.search(phase.Search)
 	default: // reported already
 	}
 	p.name()

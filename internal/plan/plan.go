@@ -67,11 +67,13 @@ type Step struct {
 	Processes int
 	// Overrides replace values of the workloads, in a ramp or a sweep.
 	Overrides Overrides
-	// Cell is the index of the ramp's value or the sweep's cell that is measured, otherwise -1. Value is the ramp's
-	// value. Repeat is true for a cell that was measured before.
-	Cell   int
-	Value  int64
-	Repeat bool
+	// Cell is the index of the ramp's value, the sweep's cell or the search's step that is measured, otherwise -1. Value
+	// is the ramp's value. Repeat is true for a cell that was measured before, Confirms for a step that confirms the
+	// rate of a search.
+	Cell     int
+	Value    int64
+	Repeat   bool
+	Confirms bool
 	// Passes is how many times a Precondition overwrites the data.
 	Passes int
 	// Duration is the measured or idle time, and WarmUp the time before it. For a Drain, Duration is the maximum.

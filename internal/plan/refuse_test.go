@@ -188,7 +188,6 @@ func TestRefusals(t *testing.T) {
 // TestUnbuiltPhases are refused by name.
 func TestUnbuiltPhases(t *testing.T) {
 	for kind, phase := range map[string]v1alpha1.Phase{
-		"search":    {Search: &v1alpha1.SearchPhase{}},
 		"verify":    {Verify: &v1alpha1.VerifyPhase{}},
 		"fault":     {Fault: &v1alpha1.FaultPhase{}},
 		"provision": {Provision: &v1alpha1.ProvisionPhase{}},
@@ -197,7 +196,7 @@ func TestUnbuiltPhases(t *testing.T) {
 			phase.Name = "p"
 			_, problems := plan.Make(builders.Benchmark("b").Target("a").Workload(nil).Phase(phase).Run(), 1)
 			if len(problems) != 1 || problems[0].Field != "spec.run.phases[0]."+kind || problems[0].Type != field.ErrorTypeForbidden ||
-				!strings.Contains(problems[0].Detail, "not built yet in this version: use prepare, steady, ramp, sweep, burstDrain, cooldown") {
+				!strings.Contains(problems[0].Detail, "not built yet in this version: use prepare, steady, ramp, sweep, burstDrain, cooldown, smallFiles, search") {
 				t.Errorf("problems: %v", problems)
 			}
 		})

@@ -35,7 +35,7 @@ func (p *phaseMaker) smallFiles(phase *v1alpha1.SmallFilesPhase) {
 	for _, target := range targetNames(p.run) {
 		if load := p.loads[target]; !load.SmallFiles {
 			p.addOnce(field.Invalid(p.path, p.phase.Name, fmt.Sprintf(
-				"target %s is loaded by %s, which does not work on single files: give the phase a workload of fio", target, load.Kind)))
+				"target %s uses %s, which cannot work on single files: give the phase a fio workload", target, load.Kind)))
 		}
 	}
 	if len(p.problems) > before {
@@ -52,17 +52,17 @@ func (p *phaseMaker) smallFiles(phase *v1alpha1.SmallFilesPhase) {
 	}
 }
 
-// filesAre is what is known of the files of a smallFiles phase.
-type filesAre int
+// fileState is the state of the files between the operations of a smallFiles phase.
+type fileState int
 
 const (
-	filesMissing filesAre = iota
+	filesMissing fileState = iota
 	filesEmpty
 	filesWritten
 )
 
-// refuseFileOperations reports operations for which the ones before leave no suitable files. Admission refuses most of
-// them too.
+// refuseFileOperations reports operations that lack suitable files because of the operations before them. Admission
+// refuses most of them too.
 func (p *phaseMaker) refuseFileOperations(at *field.Path, operations []v1alpha1.Operation) {
 	refuseTwice(p.maker, at, operations)
 	files := filesMissing
@@ -75,11 +75,11 @@ func (p *phaseMaker) refuseFileOperations(at *field.Path, operations []v1alpha1.
 			files = filesWritten
 		case v1alpha1.OperationRead:
 			if files != filesWritten {
-				why = "it needs files with data: put Write before it"
+				why = "needs files with data: put Write before it"
 			}
 		case v1alpha1.OperationStat, v1alpha1.OperationDelete:
 			if files == filesMissing {
-				why = "there are no files then: put Create or Write before it"
+				why = "needs existing files: put Create or Write before it"
 			}
 			if operation == v1alpha1.OperationDelete {
 				files = filesMissing

@@ -61,13 +61,13 @@ func TestSmallFilesRefusals(t *testing.T) {
 		"both kinds of files": {smallFilesRun(create, remove, write, read), ""},
 		"what is left":        {smallFilesRun(write, stat), ""},
 		"written, then anew":  {smallFilesRun(write, read, create, stat), ""},
-		"nothing there":       {smallFilesRun(stat), "there are no files then"},
-		"gone":                {smallFilesRun(create, remove, stat), "there are no files then"},
-		"empty files":         {smallFilesRun(create, read), "it needs files with data"},
-		"written, then empty": {smallFilesRun(write, create, read), "it needs files with data"},
+		"nothing there":       {smallFilesRun(stat), "needs existing files"},
+		"gone":                {smallFilesRun(create, remove, stat), "needs existing files"},
+		"empty files":         {smallFilesRun(create, read), "needs files with data"},
+		"written, then empty": {smallFilesRun(write, create, read), "needs files with data"},
 		"twice":               {smallFilesRun(create, stat, stat), "Duplicate value"},
 		"another operation":   {smallFilesRun(create, v1alpha1.OperationSync), "Unsupported value"},
-		"a program":           {smallFilesRun(create).Load(unzipped()), "does not work on single files"},
+		"a program":           {smallFilesRun(create).Load(unzipped()), "cannot work on single files"},
 		"a deep queue":        {smallFilesRun(create).Workload(builders.Fio()), "one file at a time"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 )
 
 // builtKinds lists the phase kinds that this version supports.
-const builtKinds = "prepare, steady, ramp, sweep, burstDrain, cooldown, smallFiles"
+const builtKinds = "prepare, steady, ramp, sweep, burstDrain, cooldown, smallFiles, search"
 
 // refuseAmbiguous reports duplicate names, phases of several kinds, workloads of unknown targets, and missing targets
 // or phases. Admission reports them first.

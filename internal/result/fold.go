@@ -16,8 +16,8 @@ import (
 //
 // The effect of a step depends on the phase. Steps of a ramp and cells of a sweep are added to Steps. Layout and
 // precondition share one result whose figures are the layout's; so do a cooldown and its redrain. The steps of a
-// smallFiles phase add their operations. A steady phase and a burst drain are one step, whose result is that of the
-// phase.
+// smallFiles phase add their operations. A search has the steps of all rates that it tried, and the figures at the
+// highest one. A steady phase and a burst drain are one step, whose result is that of the phase.
 func Fold(phase *v1alpha1.Phase, into *v1alpha1.TargetResult, step plan.Step, history History, made v1alpha1.TargetResult) {
 	into.Target = made.Target
 	before := *into
@@ -25,6 +25,9 @@ func Fold(phase *v1alpha1.Phase, into *v1alpha1.TargetResult, step plan.Step, hi
 	switch kind := phasekind.Of(step.Kind); {
 	case kind.InCells():
 		foldCell(into, step, history, made)
+	case step.Kind == v1alpha1.PhaseSearch:
+		foldSearch(into, step, history, made)
+		return
 	case step.Kind == v1alpha1.PhaseCooldown:
 		foldCooldown(into, step, made)
 	case step.Kind == v1alpha1.PhaseSmallFiles:

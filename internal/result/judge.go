@@ -42,11 +42,11 @@ func (b *builder) judgeLatency(operation measure.Operation, lat *measure.Latency
 	}
 	if p50 := summary.P50Nanoseconds; operation == measure.Stat && p50 != nil && *p50 < cachedStatNanoseconds {
 		b.warnings.add(v1alpha1.WarningPageCacheSuspected, nil,
-			"half of the stats took at most %s: the clients answered them from the attributes that they had cached", measure.FormatLatency(*p50))
+			"half of the stats took at most %s: the clients answered them from cached attributes", measure.FormatLatency(*p50))
 	}
 }
 
-// cachedStatNanoseconds is less than a stat takes that another machine, or another process, must answer.
+// cachedStatNanoseconds is shorter than any stat that another machine or process answers.
 const cachedStatNanoseconds = 5000
 
 // percentiles formats names such as p999 for people: p99.9.

@@ -31,6 +31,9 @@ func (e Engine) Suits(use *engine.Use) field.ErrorList {
 	if ramp := use.Phase.Ramp; ramp != nil && ramp.Dimension == v1alpha1.RampProcesses {
 		return field.ErrorList{field.Invalid(use.At.Child("ramp", "dimension"), ramp.Dimension, "fio has no ranks: use Jobs, QueueDepth or Clients")}
 	}
+	if use.Phase.Search != nil {
+		return e.suitsSearch(use)
+	}
 	return nil
 }
 
@@ -61,13 +64,19 @@ func (e Engine) Describe(step *engine.Step) (engine.Description, error) {
 	if made.Reads && made.Buffered {
 		made.Cached = engine.Cached{Why: "the reads are not direct, and the data on", Remedy: "set direct to true, or raise datasetSize"}
 	}
-	made.ClosedLoop = p.JobFile == "" && p.RateLimit == nil && !e.hasThinkTime()
+	made.ClosedLoop = p.JobFile == "" && p.RateLimit == nil && !e.hasThinkTime() && step.Overrides.Offer.IOPS == 0
 	if limit := p.RateLimit; limit != nil {
 		if limit.BytesPerSecond != nil {
 			made.LimitBytesPerSecond = limit.BytesPerSecond.AsApproximateFloat64()
 		}
 		if limit.IOPS != nil {
 			made.LimitIOPS = float64(*limit.IOPS)
+		}
+	}
+	if offer := step.Overrides.Offer; offer.IOPS > 0 {
+		made.LimitIOPS = float64(offer.IOPS)
+		if text := caution(offer, made.Jobs); text != "" {
+			made.Cautions = append(made.Cautions, text)
 		}
 	}
 	return made, nil
@@ -147,7 +156,7 @@ func parametersOf(step *engine.Step, client *engine.Client) Parameters {
 	o := &step.Overrides
 	parameters := Parameters{
 		Purpose: Measure, Duration: step.Duration, WarmUp: step.WarmUp,
-		Jobs: o.Jobs, QueueDepth: o.QueueDepth, BlockSizeBytes: o.BlockSizeBytes, ReadPercent: o.ReadPercent, LayoutJobs: o.LayoutJobs,
+		Jobs: o.Jobs, QueueDepth: o.QueueDepth, BlockSizeBytes: o.BlockSizeBytes, ReadPercent: o.ReadPercent, LayoutJobs: o.LayoutJobs, Offer: o.Offer,
 		Volumes: step.Volumes, Devices: step.Devices, Seed: client.StepSeed, ClientIndex: client.Index,
 	}
 	switch {

@@ -30,7 +30,7 @@ type Expectation struct {
 	MaxOutstanding uint64
 	// WrittenBytes is the number of bytes that a work-bound job, such as that of prepare, must have written.
 	WrittenBytes uint64
-	// Operations is the number of operations that a job with one operation per file must have done.
+	// Operations is the number of operations that a job with one operation per file must have done; 0 for other jobs.
 	Operations uint64
 }
 
@@ -224,7 +224,7 @@ func (j *judge) incomplete() bool {
 		return j.cutShort(written)
 	}
 	if wanted, did := j.expected.Operations, j.result.Snapshot.operations(); wanted > 0 && did != wanted {
-		return j.fail(FailureTruncated, fmt.Sprintf("it did %d operations, not one with each of %d files", did, wanted))
+		return j.fail(FailureTruncated, fmt.Sprintf("it did %d operations on %d files: one per file was expected", did, wanted))
 	}
 	return false
 }

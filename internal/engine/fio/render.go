@@ -34,7 +34,10 @@ func read(path *field.Path, profile *v1alpha1.FioProfile, parameters *Parameters
 		return load{}, field.ErrorList{field.Required(path, "a fio profile is required")}
 	}
 	applied, err := parameters.apply(profile)
-	if err != nil {
+	switch {
+	case err != nil && profile.JobFile == "":
+		return load{}, field.ErrorList{field.Forbidden(path, err.Error())}
+	case err != nil:
 		return load{}, field.ErrorList{field.Invalid(path.Child("jobFile"), "", err.Error())}
 	}
 	if applied.JobFile == "" {

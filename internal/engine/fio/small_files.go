@@ -16,7 +16,7 @@ import (
 )
 
 // A step of a smallFiles phase does one operation with each file of the workload. TestContractSmallFiles shows what this
-// takes for granted of fio:
+// assumes about fio:
 //
 //	Create   filecreate   open(O_CREAT), timed; then close, not timed
 //	Stat     filestat     stat, timed
@@ -61,7 +61,7 @@ var (
 	replacedSettings = []string{"ioengine", "direct", "rw", "rwmixread", "rwmixwrite", "bs", "iodepth"}
 )
 
-// checkSmallFiles returns what of a valid load does not fit a smallFiles phase.
+// checkSmallFiles returns why a valid load does not suit a smallFiles phase.
 func checkSmallFiles(what *load) error {
 	var problems []error
 	add := func(s *loadSection, format string, arguments ...any) {
@@ -71,15 +71,16 @@ func checkSmallFiles(what *load) error {
 		s := &what.sections[i]
 		switch {
 		case s.diskless():
-			add(s, "the engine null touches no file: leave it out")
+			add(s, "ioengine null accesses no files: remove it")
 		case s.shared && s.jobs+s.firstJob > 1 || s.bytesPerJob > 0:
-			add(s, "each job works on files of its own: leave fileSharing out")
+			add(s, "each job needs its own files: remove fileSharing")
 		case s.depth > 1:
-			add(s, "each job works on one file at a time: leave the queue depth out, and raise the number of jobs")
+			add(s, "each job works on one file at a time: remove the queue depth and raise the number of jobs")
 		case s.fileBytes > maxSmallFileBytes:
-			add(s, "its files have %d bytes, and a small file at most %d: use more or smaller files", s.fileBytes, maxSmallFileBytes)
+			add(s, "file size %d exceeds the maximum of %d bytes: use more or smaller files", s.fileBytes, maxSmallFileBytes)
 		case s.direct && s.fileBytes%sectorBytes != 0:
-			add(s, "its files have %d bytes, and direct I/O needs a multiple of %d: change the size, or set direct to false", s.fileBytes, sectorBytes)
+			add(s, "file size %d is not a multiple of %d bytes, which direct I/O requires: change it, or set direct to false",
+				s.fileBytes, sectorBytes)
 		}
 		for _, one := range s.settings {
 			if !slices.Contains(fileSettings, one.name) && !slices.Contains(replacedSettings, one.name) {
@@ -87,7 +88,7 @@ func checkSmallFiles(what *load) error {
 				if strings.HasSuffix(one.name, "sync") {
 					remedy = "; fsync_on_close flushes each file"
 				}
-				add(s, "%s does not apply to small files: leave it out, or give the phase a workload of its own%s", one.name, remedy)
+				add(s, "%s does not apply to small files: remove it, or give the phase its own workload%s", one.name, remedy)
 			}
 		}
 	}
@@ -97,7 +98,7 @@ func checkSmallFiles(what *load) error {
 // smallFiles returns the load of a step of a smallFiles phase.
 func (e Engine) smallFiles(step *engine.Step) (load, error) {
 	if step.Volumes > 1 || step.Devices {
-		return load{}, errors.New("small files are in folders of one volume: give the target one volume with a file system")
+		return load{}, errors.New("small files need one volume with a file system: change the volumes of the target")
 	}
 	parameters := parametersOf(step, &engine.Client{})
 	parameters.LayoutJobs = 0 // the files are those of the phase alone
@@ -127,7 +128,7 @@ func (e Engine) describeFiles(step *engine.Step) (engine.Description, error) {
 	operation := step.Overrides.Operation
 	how, known := fileJobs[operation]
 	if !known {
-		return engine.Description{}, fmt.Errorf("%q is no operation on small files", operation)
+		return engine.Description{}, fmt.Errorf("unknown operation %q on small files", operation)
 	}
 	made := engine.Description{Metadata: true, ClosedLoop: true, Reads: operation == v1alpha1.OperationRead,
 		Writes: how.rw == "write", SyncsAtEnd: how.rw == "write", NoHoles: how.data}
@@ -164,7 +165,7 @@ func (e Engine) renderFiles(step *engine.Step, client *engine.Client) (*agentapi
 	parameters := parametersOf(step, client)
 	how, known := fileJobs[step.Overrides.Operation]
 	if !known {
-		return nil, fmt.Errorf("%q is no operation on small files", step.Overrides.Operation)
+		return nil, fmt.Errorf("unknown operation %q on small files", step.Overrides.Operation)
 	}
 	tool := &agentapi.FioTool{SampleIntervalNanoseconds: int64(engine.SampleInterval), Direct: true, CompressLike: e.Profile.CompressLike}
 	dataset := &agentapi.Dataset{}

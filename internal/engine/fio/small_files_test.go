@@ -73,10 +73,10 @@ func TestSmallFilesRefuses(t *testing.T) {
 		profile *v1alpha1.FioProfile
 		want    string
 	}{
-		"no files":   {smallFiles(withEngine(v1alpha1.FioNull)), "touches no file"},
-		"shared":     {smallFiles(func(p *v1alpha1.FioProfile) { p.FileSharing = v1alpha1.FilesShared }), "files of its own"},
+		"no files":   {smallFiles(withEngine(v1alpha1.FioNull)), "accesses no files"},
+		"shared":     {smallFiles(func(p *v1alpha1.FioProfile) { p.FileSharing = v1alpha1.FilesShared }), "its own files"},
 		"depth":      {smallFiles(withDepth(4)), "one file at a time"},
-		"large":      {smallFiles(withDataset("80Mi")), "a small file at most 1048576"},
+		"large":      {smallFiles(withDataset("80Mi")), "maximum of 1048576 bytes"},
 		"odd":        {profileWith(withJobFile("[a]\nfilesize=1000\nbs=512\nrw=write\ndirect=1\n", "1000")), "multiple of 512"},
 		"rate":       {smallFiles(withRate("", 1000)), "rate_iops does not apply"},
 		"sync":       {smallFiles(withReadPercent(0), func(p *v1alpha1.FioProfile) { p.Fsync = &v1alpha1.FioFsync{EveryWrites: new(int32(1))} }), "fsync_on_close flushes each file"},
