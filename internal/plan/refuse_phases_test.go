@@ -102,7 +102,7 @@ var phaseRefusals = map[string]refusal{
 		"spec.run.phases[1].mode", "set Sequential"},
 	"search that ends in its warm-up": {on().Workload(shared()).Prepare("l").Search("x", "99", "5ms", 1000, "5s").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Phases[1].Search.Rate.Min = new(int64(300))
-	}), "spec.run.phases[1]", "would end in its warm-up"},
+	}), "spec.run.phases[1]", "would end during the warm-up"},
 	"search without a layout": {on().Workload(shared()).Search("x", "99", "5ms", 1000, "1m"), "spec.run.phases[0]", "Put a phase with `prepare: {}`"},
 
 	// sweeps

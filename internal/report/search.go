@@ -6,7 +6,7 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// searches writes the tables of the rates that searches tried, in the order in which they were tried.
+// searches writes what searches found, and the rates that they tried, in that order, as details.
 func (p *page) searches(d Document, phases []v1alpha1.PhaseResult) {
 	for _, phase := range phases {
 		for i := range phase.Targets {
@@ -24,12 +24,14 @@ func (p *page) search(where string, target *v1alpha1.TargetResult) {
 	for _, trial := range phasekind.Trials(target) {
 		lines = append(lines, trialRows(&trial)...)
 	}
-	p.nestedColumns(leftLast(lines), 0)
-	p.nested("SLOWER is the share of operations above the latency of the objective.")
 	p.nested(target.Search.Message)
 	if target.Knee != nil && target.Knee.Message != "" {
 		p.nested(target.Knee.Message)
 	}
+	p.details(func() {
+		p.nestedColumns(leftLast(lines), 0)
+		p.nested("SLOWER is the share of operations above the latency of the objective.")
+	})
 }
 
 // trialRows returns the rows of a rate, one per operation.

@@ -60,7 +60,8 @@ func searched(t *testing.T) report.Document {
 
 func TestSearch(t *testing.T) {
 	document := searched(t)
-	golden.File(t, "testdata/search.golden.txt", text(t, document))
+	golden.File(t, "testdata/search.golden.txt",
+		text(t, document, report.TextOptions{})+"\n== with -v\n\n"+text(t, document, verbose))
 	var page bytes.Buffer
 	if err := report.HTML(&page, document); err != nil {
 		t.Fatal(err)
