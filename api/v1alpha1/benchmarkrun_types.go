@@ -142,11 +142,15 @@ type ResolvedStep struct {
 	// +required
 	Purpose StepPurpose `json:"purpose"`
 
-	// cell is the index of the sweep's cell or the ramp's step.
+	// cell is the index of the sweep's cell, or of the step of a ramp or a search.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1023
 	Cell *int32 `json:"cell,omitempty"`
+
+	// confirms is true for a step of a search that confirms the highest rate.
+	// +optional
+	Confirms *bool `json:"confirms,omitempty"`
 
 	// repeat is true for a cell that is run again to detect drift.
 	// +optional
@@ -273,6 +277,9 @@ type StepOverrides struct {
 	// processes is the number of MPI ranks per client.
 	// +optional
 	Processes *int32 `json:"processes,omitempty"`
+	// operation is what a step of a smallFiles phase does with each file.
+	// +optional
+	Operation Operation `json:"operation,omitempty"`
 	// rate is the rate limit of each client.
 	// +optional
 	Rate *FioRateLimit `json:"rate,omitempty"`
@@ -500,6 +507,11 @@ type StepStatus struct {
 	// notified.
 	// +optional
 	StartTime *metav1.MicroTime `json:"startTime,omitempty"`
+
+	// offeredIOPS is the rate that a search chose for the step, over all clients of the target. It is
+	// recorded before the agents are told to begin.
+	// +optional
+	OfferedIOPS *int64 `json:"offeredIOPS,omitempty"`
 
 	// plannedEndTime is the time at which the step is due to end. Absent if unknown: the step ends
 	// when its work is done, or by its measurements.

@@ -11,6 +11,12 @@ const DefaultMinDuration Duration = "2m"
 // DefaultVolume is the name of the volume of a target that is given by its claimName.
 const DefaultVolume = "data"
 
+// DefaultPrecisionPercent is the precision of a search, DefaultSearchWarmUp the warm-up of each of its steps.
+const (
+	DefaultPrecisionPercent int32    = 2
+	DefaultSearchWarmUp     Duration = "5s"
+)
+
 // SetDefaults replaces shorthand fields by those that they stand for, and sets the absent fields of a run to their
 // defaults.
 func (r *RunSpec) SetDefaults() {
@@ -58,6 +64,10 @@ func (p *Phase) setDefaults() {
 	if p.Refill != nil && p.Cooldown == nil {
 		p.Cooldown = &CooldownPhase{Redrain: &Redrain{Idle: p.Refill.Idle}, MaxDuration: p.Refill.MaxDuration}
 		p.Refill = nil
+	}
+	if p.Search != nil {
+		orDefault(&p.Search.WarmUp, DefaultSearchWarmUp)
+		orDefault(&p.Search.PrecisionPercent, new(DefaultPrecisionPercent))
 	}
 	if p.BurstDrain != nil {
 		orDefault(&p.BurstDrain.MinDuration, DefaultMinDuration)

@@ -7,7 +7,7 @@ import (
 // Phase is one part of a run. Exactly one of the phase kinds is set.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.override) || !has(self.targetWorkloads)",message="override: changes the workload of all targets; remove it, or targetWorkloads",fieldPath=".override"
-// +kubebuilder:validation:XValidation:rule="[has(self.prepare), has(self.ramp), has(self.sweep), has(self.steady), has(self.burstDrain), has(self.cooldown), has(self.refill)].filter(x, x).size() == 1",message="give exactly one kind of phase: prepare, steady, ramp, sweep, burstDrain, cooldown or refill"
+// +kubebuilder:validation:XValidation:rule="[has(self.prepare), has(self.ramp), has(self.sweep), has(self.steady), has(self.burstDrain), has(self.cooldown), has(self.refill), has(self.smallFiles), has(self.search)].filter(x, x).size() == 1",message="give exactly one kind of phase: prepare, steady, ramp, sweep, burstDrain, cooldown, refill, smallFiles or search"
 type Phase struct {
 	// name is the name of the phase. Results and objectives refer to it.
 	// +required
@@ -69,6 +69,14 @@ type Phase struct {
 	// refill pauses the load, then drains the credits again: the only way to measure the refill.
 	// +optional
 	Refill *RefillPhase `json:"refill,omitempty"`
+
+	// smallFiles measures how fast files are created, examined, written, read and deleted.
+	// +optional
+	SmallFiles *SmallFilesPhase `json:"smallFiles,omitempty"`
+
+	// search finds the highest rate that meets an objective.
+	// +optional
+	Search *SearchPhase `json:"search,omitempty"`
 }
 
 // PhaseMode determines whether a phase loads its targets together.
@@ -93,7 +101,7 @@ const ExpectServerCache Expectation = "ServerCache"
 // PhaseKind is the kind of a phase. It corresponds to the one field of Phase that is set; a refill is
 // a Cooldown.
 //
-// +kubebuilder:validation:Enum=Prepare;Ramp;Sweep;Steady;BurstDrain;Cooldown
+// +kubebuilder:validation:Enum=Prepare;Ramp;Sweep;Steady;BurstDrain;Cooldown;SmallFiles;Search
 type PhaseKind string
 
 // The kinds of phases.
@@ -104,6 +112,8 @@ const (
 	PhaseSteady     PhaseKind = "Steady"
 	PhaseBurstDrain PhaseKind = "BurstDrain"
 	PhaseCooldown   PhaseKind = "Cooldown"
+	PhaseSmallFiles PhaseKind = "SmallFiles"
+	PhaseSearch     PhaseKind = "Search"
 )
 
 // Kind returns the kind of the phase, or "" if none is set. Admission ensures that exactly one is
@@ -129,6 +139,8 @@ func (p *Phase) Kinds() []PhaseKind {
 		{p.BurstDrain != nil, PhaseBurstDrain},
 		{p.Cooldown != nil, PhaseCooldown},
 		{p.Refill != nil, PhaseCooldown},
+		{p.SmallFiles != nil, PhaseSmallFiles},
+		{p.Search != nil, PhaseSearch},
 	} {
 		if kind.set {
 			kinds = append(kinds, kind.kind)
@@ -381,4 +393,109 @@ type RefillPhase struct {
 	// that of the last burstDrain before it.
 	// +optional
 	MaxDuration *Duration `json:"maxDuration,omitempty"`
+}
+
+// SmallFilesPhase works through the files of a fio workload, one operation after the other. Each
+// operation is a step: all clients start it together, and it ends when it was done once with every
+// file. The phase makes its own files; those of a prepare phase are not touched. jobs and filesPerJob,
+// or numjobs and nrfiles of a job file, are the number of files, and each job has a folder of its
+// own. A file is written and read by a single operation, whatever the blockSize of the workload.
+type SmallFilesPhase struct {
+	// operations are what is done with each file, in order. Create makes empty files. Write creates
+	// files and writes them. Both begin without files: what is left of earlier ones is removed first,
+	// unmeasured. Stat reads the attributes of a file, Read opens it and reads all of it, Delete
+	// removes it. Absent: Create, Stat, Write, Read, Delete.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=5
+	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, b == a))",message="operations: duplicate value; remove it, or use a second phase"
+	// +kubebuilder:validation:XValidation:rule="self.all(a, a in ['Create', 'Write', 'Stat', 'Read', 'Delete'])",message="operations: use Create, Write, Stat, Read or Delete"
+	// +kubebuilder:validation:XValidation:rule="self.size() == 0 || self[0] in ['Create', 'Write']",message="operations: no files exist yet; start with Create or Write"
+	// +kubebuilder:validation:XValidation:rule="!('Read' in self) || 'Write' in self",message="operations: Read needs files with data; put Write before it"
+	Operations []Operation `json:"operations,omitempty"`
+
+	// maxDuration is the longest that one operation may take for all files. A step that takes longer
+	// fails. Absent: limited only by the run's activeDeadline.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
+	MaxDuration *Duration `json:"maxDuration,omitempty"`
+}
+
+// SearchPhase finds the highest rate of operations that meets an objective. Operations arrive at
+// random (a Poisson process) whether or not earlier ones have completed, so a store that is too
+// slow queues them. The rate doubles from rate.min until a step misses the objective; bisection
+// narrows the highest rate down; five steps confirm it. Only fio can be searched with, with the
+// pattern Random and fileSharing Shared. The search sets jobs, queueDepth and ioEngine itself.
+type SearchPhase struct {
+	// objective is what the rate has to meet.
+	// +required
+	Objective SearchObjective `json:"objective"`
+
+	// rate bounds the rates that are tried.
+	// +required
+	Rate SearchRate `json:"rate"`
+
+	// precisionPercent ends the bisection: the lowest rate that missed the objective is at most
+	// this much above the highest that met it. Absent: 2.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=50
+	PrecisionPercent *int32 `json:"precisionPercent,omitempty"`
+
+	// regime is the state of the burst credits. Baseline drains them first and tries no rate above
+	// the baseline that the drain measured. Any searches with whatever credits there are: the
+	// result may be that of the burst.
+	// +required
+	// +kubebuilder:validation:XValidation:rule="self != 'Burst'",message="regime: a search measures Baseline or Any; use one of these"
+	Regime Regime `json:"regime"`
+
+	// stepDuration is the length of the measured time of each step.
+	// +required
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
+	StepDuration Duration `json:"stepDuration"`
+
+	// warmUp is the time under load before each step is measured: all jobs begin with an operation
+	// at the same instant, which is no arrival at random. Absent: 5s.
+	// +optional
+	WarmUp Duration `json:"warmUp,omitempty"`
+}
+
+// SearchObjective is what a searched rate has to meet.
+type SearchObjective struct {
+	// latency bounds a percentile of the latency of every kind of operation in the workload.
+	// +required
+	Latency SearchLatency `json:"latency"`
+}
+
+// SearchLatency bounds a percentile of the latency.
+type SearchLatency struct {
+	// percentile is the percentile to bound, such as 99 or 99.9.
+	// +required
+	// +kubebuilder:validation:MaxLength=8
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[1-9][0-9]?([.][0-9]{1,4})?$')",message="percentile: write a number from 1 to below 100 with at most four decimals, such as 99.9"
+	Percentile string `json:"percentile"`
+
+	// max is the longest accepted latency, such as 5ms or 500us.
+	// +required
+	Max ShortDuration `json:"max"`
+}
+
+// SearchRate bounds the rates of a search, in operations per second of all clients of a target
+// together.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.min) || self.min <= self.max",message="max: cannot be below min; exchange the two",fieldPath=".max"
+type SearchRate struct {
+	// min is the first rate. Absent: the lowest with enough operations in a step for the
+	// percentile.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100000000
+	Min *int64 `json:"min,omitempty"`
+
+	// max is the highest rate to try.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100000000
+	Max int64 `json:"max"`
 }

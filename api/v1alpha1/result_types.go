@@ -6,7 +6,7 @@ import (
 
 // Operation is a kind of I/O.
 //
-// +kubebuilder:validation:Enum=Read;Write;Trim;Sync
+// +kubebuilder:validation:Enum=Read;Write;Trim;Sync;Create;Stat;Delete
 type Operation string
 
 // The operations.
@@ -19,7 +19,19 @@ const (
 	OperationTrim Operation = "Trim"
 	// OperationSync is an fsync or fdatasync. It has a latency, but moves no bytes.
 	OperationSync Operation = "Sync"
+	// OperationCreate makes an empty file.
+	OperationCreate Operation = "Create"
+	// OperationStat reads the attributes of a file.
+	OperationStat Operation = "Stat"
+	// OperationDelete removes a file.
+	OperationDelete Operation = "Delete"
 )
+
+// MovesData reports whether the operation reads, writes or discards data. The others have a latency,
+// but no throughput.
+func (o Operation) MovesData() bool {
+	return o == OperationRead || o == OperationWrite || o == OperationTrim
+}
 
 // PhaseResult is the result of one phase.
 type PhaseResult struct {
@@ -125,15 +137,20 @@ type TargetResult struct {
 	// +optional
 	InFlightNanoseconds *int64 `json:"inFlightNanoseconds,omitempty"`
 
-	// steps are the figures of a ramp's steps or a sweep's cells.
+	// steps are the figures of a ramp's steps, a sweep's cells or the rates of a search.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
 	Steps []StepResult `json:"steps,omitempty"`
 
-	// knee is the knee of a ramp.
+	// knee is the knee of a ramp, or of the rates of a search.
 	// +optional
 	Knee *KneeResult `json:"knee,omitempty"`
+
+	// search is the highest rate that a search found. operations are the figures at that rate; those
+	// of all rates that were tried are in steps.
+	// +optional
+	Search *SearchResult `json:"search,omitempty"`
 
 	// ior is IOR's own result. Its rates are means over repetitions, each from the first start to
 	// the last end of the repetition; bytesPerSecond in operations is sampled on the clients
@@ -485,8 +502,9 @@ type CooldownResult struct {
 // StepResult holds the figures of one step of a ramp or one cell of a sweep. It is small because
 // there can be 256 of them.
 type StepResult struct {
-	// cell is the index: that of the ramp's step, or that of the sweep's cell with the axes in the
-	// order clients, jobs, queueDepth, blockSize, readPercent, the last one changing fastest.
+	// cell is the index: that of the ramp's or the search's step, or that of the sweep's cell with the
+	// axes in the order clients, jobs, queueDepth, blockSize, readPercent, the last one changing
+	// fastest.
 	// +required
 	Cell int32 `json:"cell"`
 	// clients is the number of clients that the figures are from.
@@ -496,6 +514,17 @@ type StepResult struct {
 	// in thousandths. Only for the repeated cell of a sweep.
 	// +optional
 	DriftPermille *int64 `json:"driftPermille,omitempty"`
+	// offeredIOPS is the rate at which operations arrived, over all clients of the target. Only for
+	// a search.
+	// +optional
+	OfferedIOPS *int64 `json:"offeredIOPS,omitempty"`
+	// confirms is true for a step that confirms the highest rate of a search.
+	// +optional
+	Confirms *bool `json:"confirms,omitempty"`
+	// slowerPPM is the share of operations above the latency of the search's objective, in
+	// millionths: that of the kind of operation with the largest share. Absent: not known.
+	// +optional
+	SlowerPPM *int64 `json:"slowerPPM,omitempty"`
 	// operations are the figures, one entry per kind of operation.
 	// +optional
 	// +listType=atomic
@@ -542,10 +571,38 @@ type StepOperation struct {
 	// meanNanoseconds is the mean latency.
 	// +optional
 	MeanNanoseconds int64 `json:"meanNanoseconds,omitempty"`
+	// p50Nanoseconds is the median of the latency. Only for a search.
+	// +optional
+	P50Nanoseconds *int64 `json:"p50Nanoseconds,omitempty"`
 	// p99Nanoseconds is the 99th percentile of the latency. Absent if fewer than ten samples lie
 	// above it.
 	// +optional
 	P99Nanoseconds *int64 `json:"p99Nanoseconds,omitempty"`
+}
+
+// SearchResult is the highest rate that met the objective of a search.
+type SearchResult struct {
+	// found is true if a rate met the objective in the steps that confirm it.
+	// +optional
+	Found bool `json:"found"`
+	// offeredIOPS is that rate: the operations that arrived per second.
+	// +optional
+	OfferedIOPS *int64 `json:"offeredIOPS,omitempty"`
+	// achievedIOPSMilli is the rate of completed operations at that rate, in thousandths.
+	// +optional
+	AchievedIOPSMilli *Estimate `json:"achievedIOPSMilli,omitempty"`
+	// slowerPPM is the share of operations above the latency of the objective at that rate, in
+	// millionths.
+	// +optional
+	SlowerPPM *Estimate `json:"slowerPPM,omitempty"`
+	// atLeast is true if no rate that was tried missed the objective: the highest rate may be
+	// higher.
+	// +optional
+	AtLeast bool `json:"atLeast,omitempty"`
+	// message states the result in a sentence.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Message string `json:"message,omitempty"`
 }
 
 // KneeResult is the knee of a ramp: the point beyond which more load gains little.

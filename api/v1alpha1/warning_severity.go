@@ -51,6 +51,7 @@ var severityTable = map[WarningType]severities{
 	WarningBytesUncertain:       {info, warning, warning, info},
 	WarningSamplesLost:          {info, warning, warning, info},
 	WarningSweepDrift:           {info, warning, info, info},
+	WarningSearchInconclusive:   {info, warning, info, info},
 	WarningIOStalled:            {info, warning, warning, info},
 	WarningNoDropSeen:           {info, info, warning, info},
 	WarningCreditsUnknown:       {info, info, warning, info},
@@ -77,7 +78,7 @@ func (t WarningType) Severity(kind PhaseKind) Severity {
 	switch kind {
 	case PhasePrepare:
 		return row.prepare
-	case PhaseSteady, PhaseRamp, PhaseSweep:
+	case PhaseSteady, PhaseRamp, PhaseSweep, PhaseSmallFiles, PhaseSearch:
 		return row.measuring
 	case PhaseBurstDrain:
 		return row.burstDrain

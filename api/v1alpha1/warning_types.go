@@ -39,7 +39,7 @@ type Warning struct {
 }
 
 // WarningType names a problem with a result. What it means for the result depends on the kind of the phase. The columns
-// are prepare, measuring (steady, ramp, sweep, search), burstDrain, and others (cooldown, verify, fault, provision). I
+// are prepare, measuring (steady, ramp, sweep, smallFiles, search), burstDrain, and others (cooldown, verify, fault, provision). I
 // is Info, W is Warning, D is Disqualifying.
 //
 //	type                   prepare measuring burstDrain others  meaning
@@ -77,6 +77,7 @@ type Warning struct {
 //	BytesUncertain            I        W         W        I     byte counts, or bytes and operations, differ by > 5 %
 //	SamplesLost               I        W         W        I     part of the time series is lost
 //	SweepDrift                I        W         I        I     a repeated cell differs by over 10 %
+//	SearchInconclusive        I        W         I        I     the highest rate of a search is a bound, or not confirmed
 //	IOStalled                 I        W         W        I     no operation completed for a long time
 //	NoDropSeen                I        I         W        I     the throughput never fell
 //	CreditsUnknown            I        I         W        I     the fill level of the bucket at the start is not known
@@ -132,6 +133,7 @@ const (
 	WarningBytesUncertain       WarningType = "BytesUncertain"
 	WarningSamplesLost          WarningType = "SamplesLost"
 	WarningSweepDrift           WarningType = "SweepDrift"
+	WarningSearchInconclusive   WarningType = "SearchInconclusive"
 	WarningIOStalled            WarningType = "IOStalled"
 	WarningNoDropSeen           WarningType = "NoDropSeen"
 	WarningCreditsUnknown       WarningType = "CreditsUnknown"

@@ -989,7 +989,9 @@ type Dataset struct {
 	// What the step writes may be zeros, so that zeros in a file do not show that it was never written.
 	MayHoldZeros bool `protobuf:"varint,10,opt,name=may_hold_zeros,json=mayHoldZeros,proto3" json:"may_hold_zeros,omitempty"`
 	// Files and folders that the step makes on the volume beyond those of files; 0 where that is not known.
-	NewFiles      uint64 `protobuf:"varint,11,opt,name=new_files,json=newFiles,proto3" json:"new_files,omitempty"`
+	NewFiles uint64 `protobuf:"varint,11,opt,name=new_files,json=newFiles,proto3" json:"new_files,omitempty"`
+	// Folders in which the step makes its files: before it they are made, or emptied.
+	NewFolders    []string `protobuf:"bytes,12,rep,name=new_folders,json=newFolders,proto3" json:"new_folders,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1099,6 +1101,13 @@ func (x *Dataset) GetNewFiles() uint64 {
 		return x.NewFiles
 	}
 	return 0
+}
+
+func (x *Dataset) GetNewFolders() []string {
+	if x != nil {
+		return x.NewFolders
+	}
+	return nil
 }
 
 // Striping is how Lustre spreads a file over its object storage targets.
@@ -1234,7 +1243,9 @@ type FioTool struct {
 	Direct bool  `protobuf:"varint,5,opt,name=direct,proto3" json:"direct,omitempty"`
 	// A file or folder below the volume's folder: the job's buffer_compress_percentage is chosen so that what is
 	// written is compressed as far as a sample of it.
-	CompressLike  string `protobuf:"bytes,10,opt,name=compress_like,json=compressLike,proto3" json:"compress_like,omitempty"`
+	CompressLike string `protobuf:"bytes,10,opt,name=compress_like,json=compressLike,proto3" json:"compress_like,omitempty"`
+	// Operations that a job bound by work must do, each with one file; 0 where that is not known.
+	Operations    uint64 `protobuf:"varint,11,opt,name=operations,proto3" json:"operations,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1330,6 +1341,13 @@ func (x *FioTool) GetCompressLike() string {
 		return x.CompressLike
 	}
 	return ""
+}
+
+func (x *FioTool) GetOperations() uint64 {
+	if x != nil {
+		return x.Operations
+	}
+	return 0
 }
 
 // DataSample is what was found in files that a load is to be like.
@@ -3997,7 +4015,7 @@ const file_internal_agentapi_agent_proto_rawDesc = "" +
 	"\acommand\x18\f \x01(\v2(.storagebench.agent.v1alpha1.CommandToolH\x00R\acommand\x12:\n" +
 	"\x19stall_timeout_nanoseconds\x18\x14 \x01(\x03R\x17stallTimeoutNanoseconds\x128\n" +
 	"\x18load_timeout_nanoseconds\x18\x15 \x01(\x03R\x16loadTimeoutNanosecondsB\x06\n" +
-	"\x04tool\"\xf8\x03\n" +
+	"\x04tool\"\x99\x04\n" +
 	"\aDataset\x12\x1b\n" +
 	"\tnew_bytes\x18\x01 \x01(\x04R\bnewBytes\x12;\n" +
 	"\x05reads\x18\x02 \x03(\v2%.storagebench.agent.v1alpha1.DataFileR\x05reads\x12=\n" +
@@ -4010,7 +4028,9 @@ const file_internal_agentapi_agent_proto_rawDesc = "" +
 	"\x1ausage_patience_nanoseconds\x18\t \x01(\x03R\x18usagePatienceNanoseconds\x12$\n" +
 	"\x0emay_hold_zeros\x18\n" +
 	" \x01(\bR\fmayHoldZeros\x12\x1b\n" +
-	"\tnew_files\x18\v \x01(\x04R\bnewFiles\"?\n" +
+	"\tnew_files\x18\v \x01(\x04R\bnewFiles\x12\x1f\n" +
+	"\vnew_folders\x18\f \x03(\tR\n" +
+	"newFolders\"?\n" +
 	"\bStriping\x12\x14\n" +
 	"\x05count\x18\x01 \x01(\x05R\x05count\x12\x1d\n" +
 	"\n" +
@@ -4018,7 +4038,7 @@ const file_internal_agentapi_agent_proto_rawDesc = "" +
 	"\bDataFile\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05bytes\x18\x02 \x01(\x04R\x05bytes\x12\x16\n" +
-	"\x06volume\x18\x03 \x01(\rR\x06volume\"\xdd\x02\n" +
+	"\x06volume\x18\x03 \x01(\rR\x06volume\"\xfd\x02\n" +
 	"\aFioTool\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12.\n" +
 	"\x13warm_up_nanoseconds\x18\x02 \x01(\x03R\x11warmUpNanoseconds\x121\n" +
@@ -4029,7 +4049,10 @@ const file_internal_agentapi_agent_proto_rawDesc = "" +
 	"\x04jobs\x18\x04 \x01(\x05R\x04jobs\x12\x16\n" +
 	"\x06direct\x18\x05 \x01(\bR\x06direct\x12#\n" +
 	"\rcompress_like\x18\n" +
-	" \x01(\tR\fcompressLike\"s\n" +
+	" \x01(\tR\fcompressLike\x12\x1e\n" +
+	"\n" +
+	"operations\x18\v \x01(\x04R\n" +
+	"operations\"s\n" +
 	"\n" +
 	"DataSample\x12\x14\n" +
 	"\x05files\x18\x01 \x01(\x04R\x05files\x12\x14\n" +

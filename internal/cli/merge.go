@@ -16,13 +16,16 @@ import (
 type mergeDocument struct {
 	SchemaVersion int `json:"schemaVersion"`
 	// LatencyType is lat (submission to completion) or clat (completion without submission): the one of which all files
-	// have a histogram. The two are never mixed. Syncs are always lat.
+	// have a histogram. The two are never mixed. Operations that move no data are always lat.
 	LatencyType string          `json:"latencyType"`
 	Files       int             `json:"files"`
 	Read        mergedOperation `json:"read"`
 	Write       mergedOperation `json:"write"`
 	Trim        mergedOperation `json:"trim"`
 	Sync        mergedOperation `json:"sync"`
+	Create      mergedOperation `json:"create,omitzero"`
+	Stat        mergedOperation `json:"stat,omitzero"`
+	Delete      mergedOperation `json:"delete,omitzero"`
 	Warnings    []string        `json:"warnings"`
 }
 
@@ -143,6 +146,12 @@ func (d *mergeDocument) operation(operation measure.Operation) *mergedOperation 
 		return &d.Write
 	case measure.Trim:
 		return &d.Trim
+	case measure.Create:
+		return &d.Create
+	case measure.Stat:
+		return &d.Stat
+	case measure.Delete:
+		return &d.Delete
 	case measure.Sync:
 	}
 	return &d.Sync
@@ -166,7 +175,7 @@ func mergeOperation(results []fioResult, operation measure.Operation, total bool
 		merged.Bytes += one.Bytes
 		merged.Operations += one.Operations
 		latency := &one.Total
-		if !total && operation != measure.Sync {
+		if !total && operation.MovesData() {
 			latency = &one.Completion
 		}
 		sum.Merge(latency)

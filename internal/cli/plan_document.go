@@ -78,6 +78,8 @@ type planStep struct {
 	Redrain bool `json:"redrain,omitempty"`
 	// Cell is the cell of a ramp or sweep, with the values that it sets.
 	Cell *planCell `json:"cell,omitempty"`
+	// Operation is what a step of a smallFiles phase does with each file.
+	Operation v1alpha1.Operation `json:"operation,omitempty"`
 	// Credits is the expected fill of the credit bucket at the start and at the end, by target.
 	Credits map[string]planCredits `json:"credits,omitempty"`
 	// NewBytes is the maximum of free space that the step takes, over all clients and targets.
@@ -211,7 +213,7 @@ func describeStep(step plan.Step) planStep {
 		ID: step.ID, Phase: step.Phase, Kind: string(step.Kind), Purpose: string(step.Purpose), Targets: step.Targets, Clients: step.Clients, Processes: step.Processes,
 		WarmUpSeconds: step.WarmUp.Seconds(), DurationSeconds: step.Duration.Seconds(), LimitSeconds: step.Limit.Seconds(),
 		WorkBound: step.WorkBound(), Passes: step.Passes, UntilCreditsPercent: step.UntilCreditsPercent, Redrain: step.Redrain,
-		Jobs: map[string]string{}, planned: step,
+		Jobs: map[string]string{}, planned: step, Operation: step.Overrides.Operation,
 	}
 	if step.Adaptive() {
 		shown.MinDurationSeconds = step.MinDuration.Seconds()

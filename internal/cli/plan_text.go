@@ -145,6 +145,9 @@ func does(step planStep) string {
 		return "drain"
 	case plan.Measure:
 	}
+	if p.Overrides.Operation != "" {
+		return p.Overrides.String() + " files"
+	}
 	if p.Cell < 0 && step.runsCommand() {
 		return "run the command"
 	}

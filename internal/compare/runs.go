@@ -144,6 +144,9 @@ func incomparable(a, b *v1alpha1.PhaseResult, specs [2]*v1alpha1.Phase) string {
 		return ""
 	}
 	switch {
+	case specs[0].Search != nil && specs[1].Search != nil &&
+		(specs[0].Search.Objective != specs[1].Search.Objective || specs[0].Search.Regime != specs[1].Search.Regime):
+		return "their searches have different objectives or regimes"
 	case specs[0].Ramp != nil && specs[1].Ramp != nil &&
 		(specs[0].Ramp.Dimension != specs[1].Ramp.Dimension || !slices.Equal(specs[0].Ramp.Steps, specs[1].Ramp.Steps)):
 		return fmt.Sprintf("their ramps have different steps: %s %v and %s %v", specs[0].Ramp.Dimension, specs[0].Ramp.Steps, specs[1].Ramp.Dimension, specs[1].Ramp.Steps)

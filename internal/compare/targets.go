@@ -43,10 +43,10 @@ func Targets(run *v1alpha1.RunSpec, phase *v1alpha1.PhaseResult) []v1alpha1.Targ
 
 // Closed reports whether a target's load is a closed loop: each operation starts when a previous one completes. Then,
 // by Little's law, the mean latency is as precisely known as the operations per second. A load with a rate limit or
-// pauses is no closed loop; a job file is assumed to be none.
+// pauses is no closed loop, nor is that of a search; a job file is assumed to be none.
 func Closed(run *v1alpha1.RunSpec, phase *v1alpha1.Phase, target string) bool {
 	workload := run.WorkloadOf(phase, target)
-	if workload == nil {
+	if workload == nil || phase != nil && phase.Search != nil {
 		return false
 	}
 	load := engines.Of(&workload.Engine)

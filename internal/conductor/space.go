@@ -14,7 +14,7 @@ import (
 )
 
 // usagePatience is how long to wait after a step for a file system that updates its disk usage late. Steps of a
-// ramp and cells of a sweep do not wait: there can be hundreds, and they use the same files.
+// ramp or a search and cells of a sweep do not wait: there can be hundreds, and they use the same files.
 const usagePatience = 8 * time.Second
 
 // askForSpace requests the disk usage of the files after a step that writes, and sets the step's Lustre striping.
@@ -22,7 +22,7 @@ func askForSpace(request *agentapi.LoadRequest, step plan.Step, target string) {
 	dataset := request.GetDataset()
 	if dataset.GetContent() != "" || dataset.GetMeasureUsage() {
 		dataset.MeasureUsage = true
-		if step.Kind != v1alpha1.PhaseRamp && step.Kind != v1alpha1.PhaseSweep {
+		if step.Kind != v1alpha1.PhaseRamp && step.Kind != v1alpha1.PhaseSweep && step.Kind != v1alpha1.PhaseSearch {
 			dataset.UsagePatienceNanoseconds = int64(usagePatience)
 		}
 	}

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"io/fs"
@@ -197,4 +198,18 @@ func scratchName(benchmarkUID string) string {
 
 func isScratch(name, benchmarkUID string) bool {
 	return strings.HasPrefix(name, scratchPrefix+benchmarkUID+"-")
+}
+
+// EmptyFolder creates a folder in the client's directory, or removes everything in it. It must not contain the folder of
+// another call.
+func (d *Dataset) EmptyFolder(ctx context.Context, name string) error {
+	if !filepath.IsLocal(name) || name != filepath.Base(name) || name == "." {
+		return &Problem{Reason: ErrBadName, Path: name, Remedy: "use a folder directly inside the dataset's directory"}
+	}
+	folder, err := plainChild(d.client, name)
+	if err != nil {
+		return err
+	}
+	defer folder.close()
+	return removeTree(ctx.Err, folder)
 }

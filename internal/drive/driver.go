@@ -87,7 +87,7 @@ func (d *Driver) Note(run *v1alpha1.BenchmarkRun, clients Clients, snapshot deci
 		if len(run.Status.Environments) == 0 {
 			record.Environments(run, d.Conductor.Environments())
 		}
-		record.Intent(run, d.Plan.Step(action.Attempt.Step), action)
+		record.Intent(run, d.step(run, action), action)
 		return act(func() { d.Conductor.Start(action.Attempt, action.Clients, action.Start, action.Deadline) }), nil
 	case decide.Stop:
 		if d.stopped.same(action) && d.now().Sub(d.stopped.at) < beat {
@@ -102,7 +102,7 @@ func (d *Driver) Note(run *v1alpha1.BenchmarkRun, clients Clients, snapshot deci
 		record.Conclude(run, action, d.now())
 		return act(func() { d.Conductor.Stop(action.Attempt, action.Clients, action.Reason) }), nil
 	case decide.RecordResult:
-		step, ended := d.Plan.Step(action.Attempt.Step), d.Conductor.Results(action.Attempt)
+		step, ended := d.step(run, action), d.Conductor.Results(action.Attempt)
 		record.Result(run, step, action.Attempt, ended, d.now())
 		over := record.Series(run, step, action.Attempt, ended, d.Conductor.Latencies(action.Attempt))
 		return Outcome{Series: &over, Then: func() error { d.Conductor.Forget(action.Attempt); return nil }}, nil
@@ -125,9 +125,14 @@ func act(do func()) Outcome {
 	return Outcome{Settled: true, Then: func() error { do(); return nil }}
 }
 
+// step returns the step of an action, with the rate that it offers if it is one of a search.
+func (d *Driver) step(run *v1alpha1.BenchmarkRun, action decide.Action) plan.Step {
+	return record.Offering(run, d.Plan.Step(action.Attempt.Step))
+}
+
 // load sends a step to its agents, with a separate request for each client.
 func (d *Driver) load(run *v1alpha1.BenchmarkRun, action decide.Action) (Outcome, error) {
-	requests, err := d.Conductor.Requests(d.Plan.Step(action.Attempt.Step), action.Clients, run.Spec.Seed, d.Shared)
+	requests, err := d.Conductor.Requests(d.step(run, action), action.Clients, run.Spec.Seed, d.Shared)
 	var failure *decide.Failure
 	switch {
 	case errors.As(err, &failure):

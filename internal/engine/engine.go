@@ -75,6 +75,8 @@ type Traits struct {
 	HasJobs bool
 	// ManyVolumes is true if the load can spread over several volumes and use raw devices.
 	ManyVolumes bool
+	// SmallFiles is true if the tool can do one operation with each of many files, for a smallFiles phase.
+	SmallFiles bool
 	// ReusesFiles is true if a layout keeps files that already exist.
 	ReusesFiles bool
 	// SizeField is the field of a profile to raise for a larger dataset.

@@ -3,8 +3,11 @@ package engine
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
 // Overrides replace values of a workload in a step of a ramp or sweep; 0 and nil keep the workload's own.
@@ -14,9 +17,22 @@ type Overrides struct {
 	ReadPercent      *int32
 	// Processes is the number of ranks of each client, in a ramp that raises it; see Step.Processes.
 	Processes int32
+	// Operation is what the step does with each small file: Create, Write, Stat, Read or Delete. Empty outside of
+	// smallFiles phases.
+	Operation v1alpha1.Operation
 	// LayoutJobs is the largest number of jobs of any step of the run that works on these files, if that number is
 	// raised and each job has its own files.
 	LayoutJobs int32
+	// Offer makes the load an open loop, in a search.
+	Offer Offer
+}
+
+// Offer is a load of operations that arrive at random (a Poisson process), whether or not earlier ones have completed.
+type Offer struct {
+	// IOPS is the rate of each client in operations per second; 0 for a closed loop.
+	IOPS int64
+	// Latency is the longest that operations may take while the load is still to arrive as offered.
+	Latency time.Duration
 }
 
 // String lists the overrides, such as "jobs 4, readPercent 0".
@@ -40,6 +56,12 @@ func (o Overrides) Words() []string {
 	}
 	if o.Processes != 0 {
 		add("processes", o.Processes)
+	}
+	if o.Operation != "" {
+		words = append(words, strings.ToLower(string(o.Operation)))
+	}
+	if o.Offer.IOPS != 0 {
+		add("offered per client", fmt.Sprintf("%d/s", o.Offer.IOPS))
 	}
 	return words
 }

@@ -15,23 +15,31 @@ const (
 	Trim
 	// Sync is an fsync or fdatasync. It moves no data of its own; a database waits for its latency.
 	Sync
+	// Create makes an empty file, Stat reads the attributes of a file, and Delete removes a file. They work on names
+	// and move no data.
+	Create
+	Stat
+	Delete
 )
 
 // NumOperations is the length of arrays that are indexed by Operation.
-const NumOperations = 4
+const NumOperations = 7
 
 // Operations lists every operation in the order of its value.
-var Operations = [NumOperations]Operation{Read, Write, Trim, Sync}
+var Operations = [NumOperations]Operation{Read, Write, Trim, Sync, Create, Stat, Delete}
 
-var operationNames = [NumOperations]string{"Read", "Write", "Trim", "Sync"}
+var operationNames = [NumOperations]string{"Read", "Write", "Trim", "Sync", "Create", "Stat", "Delete"}
 
-// String returns the name as the API spells it: "Read", "Write", "Trim" or "Sync".
+// String returns the name as the API spells it, such as "Read".
 func (o Operation) String() string {
 	if o < 0 || o >= NumOperations {
 		return fmt.Sprintf("Operation(%d)", int(o))
 	}
 	return operationNames[o]
 }
+
+// MovesData reports whether the operation reads, writes or discards data. The others have no throughput.
+func (o Operation) MovesData() bool { return o == Read || o == Write || o == Trim }
 
 // ParseOperation is the inverse of String. It accepts only the exact spelling of the API.
 func ParseOperation(name string) (Operation, error) {
@@ -40,13 +48,13 @@ func ParseOperation(name string) (Operation, error) {
 			return Operation(i), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown operation %q: use Read, Write, Trim or Sync", name)
+	return 0, fmt.Errorf("unknown operation %q: use Read, Write, Trim, Sync, Create, Stat or Delete", name)
 }
 
 // MarshalText returns the name, so that JSON shows names and not numbers.
 func (o Operation) MarshalText() ([]byte, error) {
 	if o < 0 || o >= NumOperations {
-		return nil, fmt.Errorf("unknown operation %d: use Read, Write, Trim or Sync", int(o))
+		return nil, fmt.Errorf("unknown operation %d: use Read, Write, Trim, Sync, Create, Stat or Delete", int(o))
 	}
 	return []byte(operationNames[o]), nil
 }

@@ -6,7 +6,7 @@ import (
 )
 
 func TestOperationNames(t *testing.T) {
-	for i, name := range []string{"Read", "Write", "Trim", "Sync"} {
+	for i, name := range []string{"Read", "Write", "Trim", "Sync", "Create", "Stat", "Delete"} {
 		operation := Operations[i]
 		if got := operation.String(); got != name {
 			t.Errorf("operation %d is called %q, want %q", i, got, name)

@@ -22,8 +22,8 @@ func Round(value float64) int64 {
 	return int64(value)
 }
 
-// Charged returns the sum over all operations as stores count and limit it: a sync moves no data and spends no credits
-// of operations, unlike reads, writes and trims.
+// Charged returns the sum over all operations as stores count and limit it: a sync spends no credits of
+// operations, unlike all others.
 func Charged(counters [NumOperations]Counter) (sum Counter) {
 	for operation, counter := range counters {
 		sum.Bytes = Sum(sum.Bytes, counter.Bytes)

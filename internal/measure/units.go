@@ -68,6 +68,12 @@ func FormatShare(share float64) string {
 	return strconv.FormatFloat(share*100, 'f', 1, 64) + " %"
 }
 
+// FormatTail formats the share of a tail, which may be small: "0.814 %", "4.83 %", "0.014 %".
+func FormatTail(share float64) string {
+	const tailDigits = 3
+	return withUnit(digits(share*100, tailDigits), " %")
+}
+
 // FormatRatio formats a ratio in thousandths: "1.98:1".
 func FormatRatio(milli int64) string {
 	if milli >= 100_000 {

@@ -44,3 +44,11 @@ func TestFormatList(t *testing.T) {
 		}
 	}
 }
+
+func TestFormatTail(t *testing.T) {
+	for share, want := range map[float64]string{0: "0 %", 0.00814: "0.814 %", 0.0483: "4.83 %", 0.000138: "0.014 %", 0.998: "99.8 %", 1: "100 %", math.NaN(): notKnown} {
+		if got := FormatTail(share); got != want {
+			t.Errorf("%g: %q, want %q", share, got, want)
+		}
+	}
+}

@@ -119,6 +119,8 @@ var (
 		"Mean latency from submission to completion.")
 	resultMax = gauge(GroupResults, ofOperation, "benchmark_latency_max_seconds",
 		"Maximum latency from submission to completion.")
+	resultHighest = gauge(GroupResults, ofTarget, "benchmark_search_operations_per_second",
+		"Highest offered rate of a search that met its objective.")
 	resultBurst = gauge(GroupResults, ofTarget, "benchmark_burst_bytes_per_second",
 		"Throughput at the start of a burst drain: Burst, and, if the rate alternates, its lower (Sustained) and upper level (Peak).", "level")
 	resultBaseline = gauge(GroupResults, ofTarget, "benchmark_baseline_bytes_per_second",

@@ -64,6 +64,9 @@ func (p *points) result(target *v1alpha1.TargetResult) {
 			p.add(resultOfBurst, float64(one.Burst.PermilleReached)/milli, operationOf(one.Operation), level)
 		}
 	}
+	if target.Search != nil {
+		p.addCount(resultHighest, target.Search.OfferedIOPS, 1)
+	}
 	p.burst(target.Burst)
 }
 

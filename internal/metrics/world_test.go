@@ -69,6 +69,9 @@ func endedRun() *v1alpha1.BenchmarkRun {
 			Usage:        &v1alpha1.UsageResult{CompressionRatioMilli: new(int64(3750))},
 			Attributions: []v1alpha1.Attribution{{Operation: v1alpha1.OperationWrite, Baseline: &v1alpha1.DocumentedRate{PermilleReached: 998}}},
 		}}},
+		{Name: "search", Kind: v1alpha1.PhaseSearch, Targets: []v1alpha1.TargetResult{{
+			Target: "share", Search: &v1alpha1.SearchResult{Found: true, OfferedIOPS: new(int64(1180))},
+		}}},
 	}
 	return run
 }

@@ -29,6 +29,8 @@ var kinds = map[v1alpha1.PhaseKind]Kind{
 	v1alpha1.PhaseCooldown:   cooldown,
 	v1alpha1.PhaseRamp:       ramp,
 	v1alpha1.PhaseSweep:      sweep,
+	v1alpha1.PhaseSmallFiles: smallFiles,
+	v1alpha1.PhaseSearch:     search,
 }
 
 // Of returns the kind.

@@ -59,7 +59,13 @@ func TestMainFigures(t *testing.T) {
 		"a second drain": {v1alpha1.PhaseCooldown, v1alpha1.TargetResult{Burst: drain("Bytes", true, 40)}, "Refill=2 BytesPerSecond"},
 		"a ramp":         {v1alpha1.PhaseRamp, v1alpha1.TargetResult{Steps: steps}, "Read Throughput=50 BytesPerSecond; Read IOPS=300 IOPSMilli"},
 		"a sweep":        {v1alpha1.PhaseSweep, v1alpha1.TargetResult{Steps: steps}, "Read Throughput=50 BytesPerSecond; Read IOPS=300 IOPSMilli"},
-		"no such kind":   {"Search", v1alpha1.TargetResult{Operations: operations}, ""},
+		"small files": {v1alpha1.PhaseSmallFiles, v1alpha1.TargetResult{Operations: []v1alpha1.OperationResult{
+			{Operation: v1alpha1.OperationCreate, Operations: 9, IOPSMilli: new(int64(4000)), Latency: &v1alpha1.LatencyResult{MeanNanoseconds: 70, P99Nanoseconds: new(int64(75))}},
+			operations[0]}}, "Create IOPS=4000 IOPSMilli; Create P99Latency=75 Nanoseconds; Write IOPS=80 IOPSMilli; Write P99Latency=75 Nanoseconds"},
+		"a search": {v1alpha1.PhaseSearch, v1alpha1.TargetResult{Operations: operations, Search: &v1alpha1.SearchResult{Found: true}},
+			"Write IOPS=80 IOPSMilli; Write P99Latency=75 Nanoseconds"},
+		"an unfinished search": {v1alpha1.PhaseSearch, v1alpha1.TargetResult{Operations: operations, Search: &v1alpha1.SearchResult{}}, ""},
+		"no such kind":         {"Verify", v1alpha1.TargetResult{Operations: operations}, ""},
 	} {
 		if got := mainOf(test.kind, &test.result); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)

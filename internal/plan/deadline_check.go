@@ -5,12 +5,17 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
 // Least returns the minimum length of the step, as far as it is known before the run.
 func (s Step) Least() time.Duration {
-	if s.Adaptive() {
+	switch {
+	case s.Adaptive():
 		return s.WarmUp + min(s.MinDuration, s.Duration)
+	case s.Kind == v1alpha1.PhaseSearch && s.Cell > 0:
+		return 0 // a search skips the steps that it does not need
 	}
 	return s.WarmUp + s.Duration
 }

@@ -155,7 +155,7 @@ func (a *DemandModel) Loads(target string) []limits.Load {
 // ofPhase returns the demands of a phase that measures, one for each kind of load; none for other phases.
 func (a *DemandModel) ofPhase(phase *v1alpha1.Phase, target string) []Demand {
 	redrain := phase.Cooldown != nil && phase.Cooldown.Redrain != nil
-	if phase.BurstDrain == nil && phase.Steady == nil && phase.Ramp == nil && phase.Sweep == nil && !redrain {
+	if phase.BurstDrain == nil && phase.Steady == nil && phase.Ramp == nil && phase.Sweep == nil && phase.Search == nil && !redrain {
 		return nil
 	}
 	chosen := a.run.WorkloadOf(phase, target)

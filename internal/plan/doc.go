@@ -12,6 +12,8 @@
 //	cooldown    Idle, or Idle Drain
 //	ramp        Measure for each value
 //	sweep       [Drain] Measure for each cell, in an order by the seed; [Idle] before each of them
+//	smallFiles  Measure for each operation
+//	search      [Drain] as many Measure as it may take; their rates are chosen as they begin, the rest is skipped
 //
 // The planner tracks three states from step to step: the content of the files of each target, so that no step reads
 // data that was never written; the space that the files need; and the credits that each bucket is expected to hold. The

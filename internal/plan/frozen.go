@@ -39,6 +39,7 @@ func (s Step) freeze() v1alpha1.ResolvedStep {
 		WarmUp:              v1alpha1.DurationOf(s.WarmUp),
 		MaxDuration:         v1alpha1.DurationOf(s.Limit),
 		Repeat:              unlessZero(s.Repeat),
+		Confirms:            unlessZero(s.Confirms),
 		Overrides:           freezeOverrides(s.Overrides),
 		Processes:           unlessZero(int32(s.Processes)), //nolint:gosec // The API allows far fewer.
 		LayoutJobs:          unlessZero(s.Overrides.LayoutJobs),
@@ -66,7 +67,10 @@ func (s Step) freeze() v1alpha1.ResolvedStep {
 
 // freezeOverrides converts overrides to the form that a run stores; nil if nothing is overridden.
 func freezeOverrides(o Overrides) *v1alpha1.StepOverrides {
-	frozen := v1alpha1.StepOverrides{ReadPercent: o.ReadPercent, Jobs: unlessZero(o.Jobs), QueueDepth: unlessZero(o.QueueDepth), Processes: unlessZero(o.Processes)}
+	frozen := v1alpha1.StepOverrides{
+		ReadPercent: o.ReadPercent, Jobs: unlessZero(o.Jobs), QueueDepth: unlessZero(o.QueueDepth), Processes: unlessZero(o.Processes),
+		Operation: o.Operation,
+	}
 	if o.BlockSizeBytes != 0 {
 		frozen.BlockSize = resource.NewQuantity(o.BlockSizeBytes, resource.BinarySI)
 	}
@@ -131,7 +135,7 @@ func thaw(run *v1alpha1.RunSpec, frozen *v1alpha1.ResolvedStep) (Step, error) {
 	phase := &run.Phases[at]
 	step := Step{
 		ID: frozen.ID, Phase: frozen.Phase, PhaseIndex: at, Kind: frozen.Kind, Purpose: frozen.Purpose, Targets: frozen.Targets, Clients: int(frozen.Clients),
-		Workloads: map[string]*v1alpha1.Engine{}, NewBytes: map[string]uint64{}, Cell: -1, Repeat: valueOf(frozen.Repeat), Overrides: thawOverrides(frozen),
+		Workloads: map[string]*v1alpha1.Engine{}, NewBytes: map[string]uint64{}, Cell: -1, Repeat: valueOf(frozen.Repeat), Confirms: valueOf(frozen.Confirms), Overrides: thawOverrides(frozen),
 		Processes: int(valueOf(frozen.Processes)), Passes: int(valueOf(frozen.Passes)), EndWhenSteady: valueOf(frozen.EndWhenSteady),
 		UntilCreditsPercent: int(valueOf(frozen.UntilCreditsPercent)), Redrain: valueOf(frozen.Redrain),
 	}
@@ -198,6 +202,7 @@ func thawOverrides(frozen *v1alpha1.ResolvedStep) Overrides {
 	o := Overrides{LayoutJobs: valueOf(frozen.LayoutJobs)}
 	if given := frozen.Overrides; given != nil {
 		o.ReadPercent, o.Jobs, o.QueueDepth, o.Processes = given.ReadPercent, valueOf(given.Jobs), valueOf(given.QueueDepth), valueOf(given.Processes)
+		o.Operation = given.Operation
 		if given.BlockSize != nil {
 			o.BlockSizeBytes = given.BlockSize.Value()
 		}

@@ -111,6 +111,10 @@ func (m *maker) phase(index int, phase *v1alpha1.Phase) {
 		p.ramp(phase.Ramp)
 	case v1alpha1.PhaseSweep:
 		p.sweep(phase.Sweep)
+	case v1alpha1.PhaseSmallFiles:
+		p.smallFiles(phase.SmallFiles)
+	case v1alpha1.PhaseSearch:
+		p.search(phase.Search)
 	default: // reported already
 	}
 	p.name()

@@ -67,11 +67,13 @@ type Step struct {
 	Processes int
 	// Overrides replace values of the workloads, in a ramp or a sweep.
 	Overrides Overrides
-	// Cell is the index of the ramp's value or the sweep's cell that is measured, otherwise -1. Value is the ramp's
-	// value. Repeat is true for a cell that was measured before.
-	Cell   int
-	Value  int64
-	Repeat bool
+	// Cell is the index of the ramp's value, the sweep's cell or the search's step that is measured, otherwise -1. Value
+	// is the ramp's value. Repeat is true for a cell that was measured before, Confirms for a step that confirms the
+	// rate of a search.
+	Cell     int
+	Value    int64
+	Repeat   bool
+	Confirms bool
 	// Passes is how many times a Precondition overwrites the data.
 	Passes int
 	// Duration is the measured or idle time, and WarmUp the time before it. For a Drain, Duration is the maximum.
@@ -123,6 +125,12 @@ func (s Step) WorkBound() bool {
 
 // Adaptive reports whether the step may end early because of what it has measured.
 func (s Step) Adaptive() bool { return s.Purpose == Drain || s.EndWhenSteady }
+
+// NonRepeatable reports whether the step cannot run again once it has started: a drain finds the credits spent, and a
+// deletion finds no files.
+func (s Step) NonRepeatable() bool {
+	return s.Purpose == Drain || s.Overrides.Operation == v1alpha1.OperationDelete
+}
 
 // Load returns the workload of a target with its engine; the zero value if the step does not load the target.
 func (s Step) Load(target string) engine.Load { return engines.Of(s.Workloads[target]) }

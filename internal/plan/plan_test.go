@@ -62,8 +62,17 @@ var plans = map[string]*builders.BenchmarkBuilder{
 		Sweep("unknown", v1alpha1.RegimeBaseline, "20s", v1alpha1.SweepAxes{QueueDepth: []int32{1, 8}}).
 		Sweep("in-turns", v1alpha1.RegimeBaseline, "20s", v1alpha1.SweepAxes{ReadPercent: []int32{0, 100}}).Sequential().
 		BurstDrain("burst", "2m", "6h").Sweep("drained", v1alpha1.RegimeBaseline, "20s", v1alpha1.SweepAxes{QueueDepth: []int32{8, 1}}),
+	"search": builders.Benchmark("b").Target("a").Target("b").Clients(4).Workload(sharedReads()).Prepare("layout").
+		Search("rate", "99", "5ms", 4000, "1m").Sequential(),
+	"search-baseline": fsx().Workload(sharedReads().Dataset("8Gi")).Prepare("layout").Search("rate", "99.9", "20ms", 4000, "2m").
+		Mutate(func(r *v1alpha1.RunSpec) { r.Phases[1].Search.Regime = v1alpha1.RegimeBaseline }),
 	"sweep-burst": fsx().Prepare("layout").
 		Sweep("matrix", v1alpha1.RegimeBurst, "10m", v1alpha1.SweepAxes{QueueDepth: []int32{1, 2, 4, 8, 16, 32, 64, 128, 256}}),
+}
+
+// sharedReads are small random reads of files that all jobs share.
+func sharedReads() *builders.FioBuilder {
+	return builders.Fio().BlockSize("4Ki").Reads().Mutate(func(p *v1alpha1.FioProfile) { p.FileSharing = v1alpha1.FilesShared })
 }
 
 // fsx is a share that holds credits for half an hour.

@@ -57,7 +57,7 @@ func workload(random *rand.Rand) *builders.FioBuilder {
 }
 
 func phase(random *rand.Rand, b *builders.BenchmarkBuilder, name string) {
-	switch random.IntN(9) {
+	switch random.IntN(10) {
 	case 0:
 		b.Prepare(name).Precondition(pick[int32](random, 0, 2))
 	case 1:
@@ -78,6 +78,9 @@ func phase(random *rand.Rand, b *builders.BenchmarkBuilder, name string) {
 		}
 	case 6:
 		b.Ramp(name, pick(random, v1alpha1.RampClients, v1alpha1.RampJobs, v1alpha1.RampQueueDepth), "30s", []int64{1, 2, 4}[:1+random.IntN(3)]...)
+	case 7:
+		b.Search(name, pick(random, "99", "99.9"), pick[v1alpha1.ShortDuration](random, "5ms", "50ms"), pick[int64](random, 1000, 5000), "1m").
+			Sequential().With(sharedReads().ReadPercent(0))
 	default:
 		b.Sweep(name, pick(random, v1alpha1.RegimeAny, v1alpha1.RegimeBaseline, v1alpha1.RegimeBurst), pick[v1alpha1.Duration](random, "1s", "20s"),
 			v1alpha1.SweepAxes{

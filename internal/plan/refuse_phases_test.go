@@ -86,6 +86,24 @@ var phaseRefusals = map[string]refusal{
 	"one step on two layouts": {on().Target("c").Prepare("layout").For("c", builders.Fio().Dataset("32Mi")).
 		Ramp("x", v1alpha1.RampJobs, "30s", 1, 4), "spec.run.phases[0].mode", "use mode Sequential, or fileSharing: Shared"},
 
+	// searches
+	"search of jobs with own files": {on().Workload(builders.Fio()).Search("x", "99", "5ms", 1000, "1m"), "spec.run.workload.fio.fileSharing", "set Shared"},
+	"search beyond the jobs": {on().Workload(sharedReads()).Prepare("l").Search("x", "99", "5ms", 100_000, "1m"),
+		"spec.run.phases[1]", "raise clients.count, or lower search.rate.max"},
+	"search with a long latency": {on().Workload(sharedReads()).Prepare("l").Search("x", "99", "200ms", 100, "1m"),
+		"spec.run.phases[1].search.objective.latency.max", "at most 100ms"},
+	"search below the percentile": {on().Workload(sharedReads()).Prepare("l").Search("x", "99.99", "5ms", 1000, "1m"),
+		"spec.run.phases[1].search.rate.max", "is below the first rate, 1668"},
+	"search in a burst": {on().Workload(sharedReads()).Prepare("l").Search("x", "99", "5ms", 1000, "1m").Mutate(func(r *v1alpha1.RunSpec) {
+		r.Phases[1].Search.Regime = v1alpha1.RegimeBurst
+	}), "spec.run.phases[1].search.regime", "supported values"},
+	"search on two targets at once": {on().Target("c").Workload(sharedReads()).Prepare("l").Search("x", "99", "5ms", 1000, "1m"),
+		"spec.run.phases[1].mode", "set Sequential"},
+	"search that ends in its warm-up": {on().Workload(sharedReads()).Prepare("l").Search("x", "99", "5ms", 1000, "5s").Mutate(func(r *v1alpha1.RunSpec) {
+		r.Phases[1].Search.Rate.Min = new(int64(300))
+	}), "spec.run.phases[1]", "would end during the warm-up"},
+	"search without a layout": {on().Workload(sharedReads()).Search("x", "99", "5ms", 1000, "1m"), "spec.run.phases[0]", "Put a phase with `prepare: {}`"},
+
 	// sweeps
 	"sweep of no axes":     {on().Sweep("x", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{}), "spec.run.phases[0].sweep.axes", "at least one axis"},
 	"sweep of one twice":   {on().Sweep("x", v1alpha1.RegimeAny, "20s", jobs(1, 2, 1)), "spec.run.phases[0].sweep.axes.jobs[2]", "Duplicate"},

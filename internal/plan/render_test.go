@@ -35,6 +35,7 @@ func line(step *plan.Step) string {
 	add(step.Cell >= 0, "cell=%d", step.Cell)
 	add(step.Value != 0, "value=%d", step.Value)
 	add(step.Repeat, "repeat")
+	add(step.Confirms, "confirms")
 	add(step.Overrides.String() != "", "with %s", step.Overrides)
 	add(step.Overrides.LayoutJobs != 0, "layoutJobs=%d", step.Overrides.LayoutJobs)
 	add(step.Passes != 0, "passes=%d", step.Passes)

@@ -25,6 +25,9 @@ func (s Step) Label() string {
 		words = append(words, "drain")
 	}
 	words = append(words, s.CellWords()...)
+	if s.Kind == v1alpha1.PhaseSmallFiles {
+		words = append(words, s.Overrides.Words()...)
+	}
 	if s.Repeat {
 		words = append(words, "again")
 	}
@@ -34,12 +37,20 @@ func (s Step) Label() string {
 	return s.Phase + " (" + strings.Join(words, ", ") + ")"
 }
 
-// CellWords returns the values of the ramp's step or the sweep's cell, such as "jobs 4"; none for other steps.
+// CellWords returns the values of the ramp's step or the sweep's cell, such as "jobs 4", or the number of the search's
+// step; none for other steps.
 func (s Step) CellWords() []string {
 	if s.Cell < 0 {
 		return nil
 	}
 	words := s.Overrides.Words()
+	if s.Kind == v1alpha1.PhaseSearch {
+		name := "step"
+		if s.Confirms {
+			name = "confirming step"
+		}
+		return append([]string{fmt.Sprintf("%s %d", name, s.Cell+1)}, words...)
+	}
 	if len(words) == 0 || s.Kind == v1alpha1.PhaseSweep {
 		words = append([]string{fmt.Sprintf("clients %d", s.Clients)}, words...)
 	}

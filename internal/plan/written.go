@@ -68,6 +68,8 @@ func (p Plan) writtenBy(step *Step, target string) (bytes float64, known bool) {
 		return all, !made.Metadata
 	case !made.Writes || made.NoStorage:
 		return 0, true
+	case step.Overrides.Operation != "":
+		return all, true // each file once
 	case made.Metadata || step.WorkBound():
 		return 0, false // how often a tool repeats its work is its own matter
 	}

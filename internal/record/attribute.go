@@ -128,8 +128,8 @@ func (a *attributor) collect(phase *v1alpha1.PhaseResult, found *v1alpha1.Target
 			continue
 		}
 		demand, known := a.demands.Of(step, a.target)
-		if !known || demand.Metadata {
-			continue
+		if !known || demand.Metadata || step.Kind == v1alpha1.PhaseSearch {
+			continue // a search offers what the store is to bear; its rates are its own
 		}
 		switch {
 		case step.Cell != nil:

@@ -29,6 +29,9 @@ func Intent(run *v1alpha1.BenchmarkRun, planned plan.Step, action decide.Action)
 	if fact.StartTime == nil {
 		fact.StartTime, fact.Deadline = micro(action.Start), micro(action.Deadline)
 		fact.PlannedEndTime = micro(plannedEnd(planned, action))
+		if rate := planned.Offered(); rate > 0 {
+			fact.OfferedIOPS = &rate
+		}
 	}
 	run.Status.Stage = v1alpha1.StageRunning
 }

@@ -121,7 +121,7 @@ func stepOf(run *v1alpha1.BenchmarkRun, step plan.Step) decide.Step {
 		ClientsPerTarget: step.Clients,
 		Limit:            step.Limit,
 		Idle:             step.Purpose == plan.Idle,
-		NonRepeatable:    step.Purpose == plan.Drain,
+		NonRepeatable:    step.NonRepeatable(),
 		Coupled:          step.SpansAnyClients(),
 	}
 	if made.Coupled && step.Purpose == plan.Drain {

@@ -17,12 +17,12 @@ type figureRow struct {
 	main                                        bool
 }
 
-// figures writes a table of the figures of phases; those that a phase is not run for are details. Ramps are left out:
-// the table of their steps has all of it.
+// figures writes a table of the figures of phases; those that a phase is not run for are details. Ramps and searches
+// are left out: the table of a ramp's steps and the table of phases have all of it.
 func (p *page) figures(d Document, phases []v1alpha1.PhaseResult, told documentedRates) {
 	var rows []figureRow
 	for i := range phases {
-		if spec := d.Spec.Run.Phase(phases[i].Name); spec == nil || spec.Ramp == nil {
+		if spec := d.Spec.Run.Phase(phases[i].Name); spec == nil || spec.Ramp == nil && spec.Search == nil {
 			rows = append(rows, figureRows(d, &phases[i], inBlock)...)
 		}
 	}

@@ -106,7 +106,7 @@ func cellRows(name string, step v1alpha1.StepResult, mark string) [][]string {
 // cellFigures returns throughput, IOPS, mean latency and p99 latency.
 func cellFigures(o v1alpha1.StepOperation) []string {
 	cells := []string{absent, iopsOf(float64(o.IOPSMilli) / 1000), absent, absent}
-	if o.Operation != v1alpha1.OperationSync {
+	if o.Operation.MovesData() {
 		cells[0] = rateText(o.BytesPerSecond)
 	}
 	if o.MeanNanoseconds > 0 {

@@ -39,6 +39,7 @@ func sectionsOf(d Document) []section {
 			p.bursts(d, b.phases)
 			p.ramps(d, b.phases)
 			p.sweeps(d, b.phases)
+			p.searches(d, b.phases)
 		})
 	}
 	detail(overTimeID, "Over time", slices.Concat(rates(d), latencies(d)), func(p *page) {

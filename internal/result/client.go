@@ -7,6 +7,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 	"github.com/storagebench/storagebench/internal/limits"
 	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/search"
 )
 
 // Client is the report of one client in one attempt of a step, in the conductor's time.
@@ -88,6 +89,8 @@ type CPU struct {
 
 // History holds the facts about a target from before a step, in the conductor's time.
 type History struct {
+	// Search is what the step's search is to find out; nil in other phases.
+	Search *search.Question
 	// Earlier is the run's I/O on the target before the step, one entry per step with any, in order.
 	Earlier []Span
 	// Documented holds the documented limits for the clients of the step; it has no limits if nothing is documented.

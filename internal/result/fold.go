@@ -15,8 +15,9 @@ import (
 // step that is folded again, because the process died before it noted that, changes nothing.
 //
 // The effect of a step depends on the phase. Steps of a ramp and cells of a sweep are added to Steps. Layout and
-// precondition share one result whose figures are the layout's; so do a cooldown and its redrain. A steady phase and a
-// burst drain are one step, whose result is that of the phase.
+// precondition share one result whose figures are the layout's; so do a cooldown and its redrain. The steps of a
+// smallFiles phase add their operations. A search has the steps of all rates that it tried, and the figures at the
+// highest one. A steady phase and a burst drain are one step, whose result is that of the phase.
 func Fold(phase *v1alpha1.Phase, into *v1alpha1.TargetResult, step plan.Step, history History, made v1alpha1.TargetResult) {
 	into.Target = made.Target
 	before := *into
@@ -24,8 +25,14 @@ func Fold(phase *v1alpha1.Phase, into *v1alpha1.TargetResult, step plan.Step, hi
 	switch kind := phasekind.Of(step.Kind); {
 	case kind.InCells():
 		foldCell(into, step, history, made)
+	case step.Kind == v1alpha1.PhaseSearch:
+		foldSearch(into, step, history, made)
+		return
 	case step.Kind == v1alpha1.PhaseCooldown:
 		foldCooldown(into, step, made)
+	case step.Kind == v1alpha1.PhaseSmallFiles:
+		foldFiles(into, step, made)
+		return
 	case kind.LaysOut:
 		if step.Purpose == plan.Prepare {
 			warnings := into.Warnings
@@ -96,6 +103,35 @@ func foldCooldown(into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.Tar
 	cooldown, warnings := into.Cooldown, into.Warnings
 	*into = made
 	into.Cooldown, into.Warnings = cooldown, warnings
+}
+
+// foldFiles adds the operations and the warnings of one step. Each step has a window of its own; the result shows the longest.
+func foldFiles(into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.TargetResult) {
+	into.Clients, into.WorkBound = max(into.Clients, made.Clients), true
+	into.WindowNanoseconds = max(into.WindowNanoseconds, made.WindowNanoseconds)
+	for _, operation := range made.Operations {
+		at := slices.IndexFunc(into.Operations, func(o v1alpha1.OperationResult) bool { return o.Operation == operation.Operation })
+		if at < 0 {
+			into.Operations = append(into.Operations, operation)
+		} else {
+			into.Operations[at] = operation
+		}
+	}
+	for _, warning := range made.Warnings {
+		warning.Message = v1alpha1.Truncate(step.Overrides.String()+": "+warning.Message, maxMessageLength)
+		at := slices.IndexFunc(into.Warnings, func(w v1alpha1.Warning) bool { return w.Type == warning.Type })
+		switch {
+		case at < 0 && len(into.Warnings) >= maxWarnings:
+			dropLeast(into, warning, step.Kind)
+		case at < 0:
+			into.Warnings = append(into.Warnings, warning)
+		case !strings.Contains(into.Warnings[at].Message, warning.Message):
+			merged := &into.Warnings[at]
+			merged.Message = v1alpha1.Truncate(merged.Message+"; "+warning.Message, maxMessageLength)
+			merged.Clients = union(merged.Clients, warning.Clients)
+		}
+	}
+	sortWarnings(into.Warnings, step.Kind)
 }
 
 // foldCell adds a step of a ramp or a cell of a sweep in its place. A drain or an idle time that was inserted before a

@@ -50,7 +50,7 @@ func Headline(run *v1alpha1.BenchmarkRun) *v1alpha1.HeadlineDisplay {
 var ranks = map[v1alpha1.FigureName]int{
 	v1alpha1.FigureBaseline:   3,
 	v1alpha1.FigureThroughput: 2, v1alpha1.FigureBurst: 2, v1alpha1.FigureSustained: 2,
-	v1alpha1.FigureRate: 1, v1alpha1.FigureDuration: 1,
+	v1alpha1.FigureRate: 1, v1alpha1.FigureDuration: 1, v1alpha1.FigureIOPS: 1,
 	v1alpha1.FigureRefill: 0,
 }
 

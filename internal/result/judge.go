@@ -40,7 +40,14 @@ func (b *builder) judgeLatency(operation measure.Operation, lat *measure.Latency
 			"%s: submitting takes %s of the latency: the queue is not as deep as asked for",
 			operation, measure.FormatShare(min(submissionNanoseconds/mean, 1)))
 	}
+	if p50 := summary.P50Nanoseconds; operation == measure.Stat && p50 != nil && *p50 < cachedStatNanoseconds {
+		b.warnings.add(v1alpha1.WarningPageCacheSuspected, nil,
+			"half of the stats took at most %s: the clients answered them from cached attributes", measure.FormatLatency(*p50))
+	}
 }
+
+// cachedStatNanoseconds is shorter than any stat that another machine or process answers.
+const cachedStatNanoseconds = 5000
 
 // percentiles formats names such as p999 for people: p99.9.
 func percentiles(names []string) string {

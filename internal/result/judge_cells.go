@@ -63,6 +63,12 @@ func kneeOf(ramp *v1alpha1.RampPhase, steps []v1alpha1.StepResult) *v1alpha1.Kne
 	if !moved {
 		points, format = operations, measure.FormatOperationsPerSecond
 	}
+	return kneeIn(points, left, dimensionName(ramp.Dimension), format)
+}
+
+// kneeIn finds the knee of points whose loads are in the named dimension; left is the number of steps without a valid
+// result.
+func kneeIn(points []detect.Point, left int, dimension string, format func(float64) string) *v1alpha1.KneeResult {
 	var says []string
 	if left > 0 {
 		says = append(says, measure.FormatCount(left, "step")+" without a valid result left out")
@@ -75,7 +81,7 @@ func kneeOf(ramp *v1alpha1.RampPhase, steps []v1alpha1.StepResult) *v1alpha1.Kne
 	case err != nil:
 		says = append(says, err.Error())
 	default:
-		says = append(says, kneeText(found, dimensionName(ramp.Dimension), format)...)
+		says = append(says, kneeText(found, dimension, format)...)
 		notSeen := func(w detect.Warning) bool { return w.Kind == detect.WarnPlateauNotSeen }
 		if !slices.ContainsFunc(found.Warnings, notSeen) {
 			enough := measure.Round(found.Enough.Value)

@@ -48,8 +48,8 @@ func (b *builder) addOperation(operation measure.Operation, total *Operation) {
 		iopsMilli := measure.Round(b.rates[operation].OperationsPerSecond * 1000)
 		added.IOPSMilli = &iopsMilli
 		added.RateErrorPPM = b.rateError(operation)
-		// A sync moves no data of its own: 0 B/s would be a wrong figure.
-		if operation != measure.Sync {
+		// For an operation that moves no data, 0 B/s would be a wrong figure.
+		if operation.MovesData() {
 			bytesPerSecond := measure.Round(b.rates[operation].BytesPerSecond)
 			added.BytesPerSecond = &bytesPerSecond
 		}

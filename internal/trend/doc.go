@@ -13,6 +13,8 @@
 //	              latency; for a program its duration; for mdtest the mean of its rates
 //	ramp          the best step
 //	sweep         the geometric mean of all cells
+//	search        the highest rate
+//	smallFiles    the geometric mean of the rates of its operations
 //	burstDrain    the burst and, if fewer than four figures are chosen, credits and time to baseline
 //	cooldown      a measured refill
 //

@@ -79,7 +79,7 @@ func (c *figureSource) rateIsGiven() bool {
 func meanLatency(operations []v1alpha1.OperationResult) float64 {
 	var sum, count float64
 	for i := range operations {
-		if one := &operations[i]; one.Operation != v1alpha1.OperationSync && one.Latency != nil {
+		if one := &operations[i]; one.Operation.MovesData() && one.Latency != nil {
 			sum += float64(one.Latency.MeanNanoseconds) * float64(one.Latency.Samples)
 			count += float64(one.Latency.Samples)
 		}

@@ -83,6 +83,7 @@ func (n *node) Create(ctx context.Context, name string, flags, mode uint32, out 
 	if errno := n.store.metadata(model.Create, name); errno != 0 {
 		return nil, nil, 0, errno
 	}
+	n.store.names.created(n.name())
 	inode, handle, _, errno := n.LoopbackNode.Create(ctx, name, backing(flags), mode, out)
 	if errno != 0 {
 		return nil, nil, 0, errno
@@ -151,6 +152,7 @@ func (n *node) Unlink(ctx context.Context, name string) syscall.Errno {
 	if errno := n.store.metadata(model.Change, name); errno != 0 {
 		return errno
 	}
+	n.store.names.removed(n.name())
 	if child := n.GetChild(name); child != nil {
 		n.store.forget(child.StableAttr().Ino)
 	}

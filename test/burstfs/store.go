@@ -17,6 +17,7 @@ type store struct {
 	ended   chan struct{} // closed when run is over
 	records *records      // nil without compression
 	space   lateSpace
+	names   *names
 	noLocks bool
 
 	mu       sync.Mutex
@@ -38,7 +39,7 @@ func newStore(config model.Config) (*store, error) {
 	s := &store{
 		start: time.Now(), sleeper: sleeper, ended: make(chan struct{}),
 		model: m, waiting: map[uint64]chan<- syscall.Errno{}, records: newRecords(config.Compression),
-		noLocks: config.NoLocks, space: lateSpace{delay: config.SpaceLate},
+		noLocks: config.NoLocks, space: lateSpace{delay: config.SpaceLate}, names: newNames(config.NamesPerSecond),
 	}
 	go s.run()
 	return s, nil

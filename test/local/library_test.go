@@ -39,11 +39,14 @@ func loadOf(t *testing.T, profile library.Profile) string {
 	t.Helper()
 	fio := profile.Spec.Fio
 	if fio.JobFile != "" {
-		file := strings.Replace(fio.JobFile, "size=4g", "size=64m", 1)
+		file, bytes := strings.Replace(fio.JobFile, "size=4g", "size=64m", 1), int64(64<<20)
+		if strings.Contains(file, "nrfiles=") { // A hundredth of the files, all of which are multiples of 100.
+			file, bytes = strings.ReplaceAll(fio.JobFile, "00\nfilesize=", "\nfilesize="), fio.DatasetSize.Value()/100
+		}
 		if file == fio.JobFile {
 			t.Fatalf("the job file of %s has another size than the test knows", profile.Name)
 		}
-		return fmt.Sprintf("{fio: {datasetSize: 64Mi, jobFile: %q}}", file)
+		return fmt.Sprintf("{fio: {datasetSize: %q, jobFile: %q}}", fmt.Sprint(bytes), file)
 	}
 	size := ""
 	if fio.DatasetSize.Value() > 64<<20 {

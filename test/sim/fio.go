@@ -114,10 +114,43 @@ func demandOf(given *agentapi.FioTool) (demand, error) {
 	default:
 		return demand{}, fmt.Errorf("rw=%s is not simulated", pattern)
 	}
+	if asked.open, err = openLoopOf(given.GetJob(), options["randseed"]); err != nil {
+		return demand{}, err
+	}
 	if given.GetDurationNanoseconds() == 0 {
 		asked.work = int64(given.GetWrittenBytes())
 	}
 	return asked, nil
+}
+
+// openLoopOf reads the arrivals from the sections of a job file; nil if there are none.
+func openLoopOf(job, seed string) (*openLoop, error) {
+	made := &openLoop{}
+	jobs := 1
+	for line := range strings.Lines(job) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		switch {
+		case strings.HasPrefix(name, "["):
+			jobs = 1
+		case name == "numjobs":
+			jobs, _ = strconv.Atoi(value)
+		case name == "rate_iops":
+			made.jobs += jobs
+			for part := range strings.SplitSeq(value, ",") {
+				rate, err := strconv.ParseFloat(part, 64)
+				if err != nil {
+					return nil, fmt.Errorf("rate_iops=%s is not simulated: %w", value, err)
+				}
+				made.perSecond += rate * float64(jobs)
+			}
+		}
+	}
+	if !strings.Contains(job, "rate_process=poisson") {
+		return nil, nil //nolint:nilnil // A closed loop.
+	}
+	var err error
+	made.seed, err = strconv.ParseUint(seed, 10, 64)
+	return made, err
 }
 
 // fioLoad is a fio with a job.

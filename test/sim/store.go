@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -22,6 +23,8 @@ type Store struct {
 	mu    sync.Mutex
 	model *model.Model
 	asked map[uint64]request
+	// open are the open loops at work.
+	open []*flow
 	// answered are all answers, in order.
 	answered []answered
 }
@@ -52,6 +55,8 @@ type request struct {
 	of        *flow
 	operation measure.Operation
 	at        time.Duration
+	// job is that of an open loop.
+	job int
 }
 
 // NewStore makes a store whose time begins now.
@@ -113,6 +118,8 @@ type demand struct {
 	depth int64
 	// work is the bytes after which it ends; 0 for a load that ends by time.
 	work int64
+	// open makes it an open loop; nil for a load that asks again as soon as it is answered.
+	open *openLoop
 }
 
 // flow is a demand at work on a store. It is the store's to change.
@@ -145,6 +152,12 @@ func (s *Store) begin(d demand) *flow {
 		f.requests = max(2, f.requests)
 	}
 	f.latency = float64(d.depth) / float64(f.requests*s.Blocks)
+	if d.open != nil {
+		f.latency = 1
+		d.open.begin(now)
+		s.open = append(s.open, f)
+		return f
+	}
 	for range f.requests {
 		f.submit(now)
 	}
@@ -156,10 +169,17 @@ func (s *Store) advance() time.Duration {
 	now := time.Since(s.start)
 	for {
 		next := s.model.Next()
-		if next > now {
+		arrives := s.arrival()
+		if next > now && (arrives == nil || arrives.open.next > now) {
 			break
 		}
+		if arrives != nil && arrives.open.next < next {
+			next = arrives.open.next
+		}
 		s.answer(s.model.Advance(next), next)
+		if arrives != nil && arrives.open.next == next {
+			arrives.arrive(next)
+		}
 	}
 	s.answer(s.model.Advance(now), now)
 	return now
@@ -178,16 +198,25 @@ func (s *Store) answer(answers []model.Answer, now time.Duration) {
 		f.moved[asked.operation].Bytes += uint64(answer.Bytes)
 		f.moved[asked.operation].Operations += uint64(s.Blocks)
 		s.answered = append(s.answered, answered{at: answer.At, operation: asked.operation, bytes: uint64(answer.Bytes)})
-		f.submit(now)
+		if f.open != nil {
+			f.freed(asked.job, now)
+		} else {
+			f.submit(now)
+		}
 	}
 }
 
 // submit asks for one more request, if the load still wants one. Callers hold the store's mu.
 func (f *flow) submit(now time.Duration) {
-	bytes := f.blockBytes * f.store.Blocks
 	if f.over || f.work > 0 && f.submitted >= f.work {
 		return
 	}
+	f.ask(now, 0)
+}
+
+// ask hands a request in.
+func (f *flow) ask(now time.Duration, job int) {
+	bytes := f.blockBytes * f.store.Blocks
 	operation, kind := measure.Write, model.Write
 	// Evenly mixed, as fio does over time.
 	if f.turn += f.readPercent; f.turn >= 100 {
@@ -195,7 +224,7 @@ func (f *flow) submit(now time.Duration) {
 		operation, kind = measure.Read, model.Read
 	}
 	asked := f.store.model.Submit(now, model.Request{Kind: kind, File: 1, Offset: f.submitted, Bytes: bytes})
-	f.store.asked[asked.ID] = request{of: f, operation: operation, at: now}
+	f.store.asked[asked.ID] = request{of: f, operation: operation, at: now, job: job}
 	f.submitted += bytes
 	f.outstanding++
 }
@@ -206,6 +235,7 @@ func (f *flow) stop() {
 	defer f.store.mu.Unlock()
 	f.store.advance()
 	f.over = true
+	f.store.open = slices.DeleteFunc(f.store.open, func(other *flow) bool { return other == f })
 }
 
 // progress is a look at a load.

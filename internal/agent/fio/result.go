@@ -25,6 +25,7 @@ func (f *feed) result(state *os.ProcessState, stderr string, watch *supervision)
 		MaxOutstanding:       load.GetMaxOutstanding(),
 		Jobs:                 int(load.GetJobs()),
 		WrittenBytes:         load.GetWrittenBytes(),
+		Operations:           load.GetOperations(),
 	})
 	ended := &agentapi.Ended{
 		Outcome:      outcomes[judged.Outcome],

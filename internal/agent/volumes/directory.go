@@ -125,6 +125,9 @@ func (f *Files) prepare() error {
 	}
 	err = f.stripe()
 	if err == nil {
+		err = f.emptyFolders()
+	}
+	if err == nil {
 		err = f.checkFiles()
 	}
 	if err != nil {
@@ -132,6 +135,17 @@ func (f *Files) prepare() error {
 		return err
 	}
 	f.lookBefore()
+	return nil
+}
+
+// emptyFolders creates or empties the folders in which the step creates its files. Files that an earlier attempt left
+// would be opened, not created.
+func (f *Files) emptyFolders() error {
+	for _, folder := range f.request.GetDataset().GetNewFolders() {
+		if err := f.EmptyFolder(f.step.Stopped, folder); err != nil {
+			return tool.Refuse(tool.ReasonOf(err), err)
+		}
+	}
 	return nil
 }
 

@@ -95,7 +95,8 @@ func (f *Files) take(mount dataset.Mount) (*dataset.Dataset, error) {
 
 // laysOut reports whether the step creates the data that later steps use.
 func (f *Files) laysOut() bool {
-	return f.request.GetDataset().GetNewBytes() > 0 || len(f.request.GetDataset().GetWrites()) > 0
+	wanted := f.request.GetDataset()
+	return wanted.GetNewBytes() > 0 || len(wanted.GetWrites()) > 0 || len(wanted.GetNewFolders()) > 0
 }
 
 // openToRemove opens a client's directory for removal, which requires that no other agent uses it. The conductor

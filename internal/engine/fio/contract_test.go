@@ -18,6 +18,7 @@ import (
 //	samples between its dumps add up to its result, over a reset at the end of a ramp  TestContractSamplesAddUp
 //	a job that is stuck holds up its dumps, and nothing is lost or counted twice       TestContractStuckJob
 //	its time begins with its job, however long it has waited for that                  TestContractHeldJob
+//	its engines for file operations do and count one operation with each file          TestContractSmallFiles
 //	it exits and complains as it did when it was recorded                              TestContractRecordings
 //	what it is killed with ends its jobs, forked ones too                              internal/process TestJobsDieWithTheirFio
 //	its jobs are its children or threads, and one inside an I/O uses no CPU            internal/process TestProgressSeesAStuckWorker

@@ -153,7 +153,36 @@ func decodeJob(item *value) (job Job, racy, err error) {
 		job.Operations[operation] = direction
 	}
 	countDataSyncs(&job)
-	return job, racy, checkBinned(&job)
+	err = checkBinned(&job)
+	if countFileOperations(&job, item.member("job options").member("ioengine")) {
+		racy = nil
+	}
+	return job, racy, err
+}
+
+// countFileOperations moves what one of fio's engines for file operations did to its own operation. fio counts it as
+// reads or writes of bytes that no one moved, and times it as completion latency, from the call to its return. It
+// reports whether all of it took less than a millisecond, which is implausible only for real reads and writes.
+func countFileOperations(job *Job, ioengine *value) (instant bool) {
+	if ioengine == nil {
+		return false
+	}
+	operation, known := fileEngines[ioengine.text]
+	if !known {
+		return false
+	}
+	for _, direction := range []measure.Operation{measure.Read, measure.Write} {
+		did := job.Operations[direction]
+		if did.Operations == 0 && did.Completion.Count == 0 {
+			continue
+		}
+		if did.RuntimeMilliseconds == 0 {
+			did.RuntimeMilliseconds, instant = 1, true
+		}
+		did.Bytes, did.Total, did.Completion = 0, did.Completion, measure.Latency{}
+		job.Operations[direction], job.Operations[operation] = JobOperation{}, did
+	}
+	return instant
 }
 
 // countDataSyncs moves fdatasync operations to the syncs. fio's array of operation counts ends with syncs, so each
@@ -184,7 +213,7 @@ func checkBinned(job *Job) error {
 		operation := &job.Operations[i]
 		expected := total || completion && measure.Operation(i) == measure.Sync
 		if expected && missing(&operation.Total) || completion && missing(&operation.Completion) {
-			return fmt.Errorf("%s: latency bins are missing, but other latencies have them", directions[i])
+			return fmt.Errorf("%s: latency bins are missing, but other latencies have them", measure.Operation(i))
 		}
 	}
 	return nil

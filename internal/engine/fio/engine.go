@@ -15,7 +15,7 @@ import (
 // Traits describe fio.
 var Traits = engine.Traits{
 	Kind: v1alpha1.EngineFio, Tools: []string{string(v1alpha1.EngineFio)}, Versions: []string{""},
-	TimesOperations: true, HasJobs: true, ManyVolumes: true, ReusesFiles: true, Layers: "Layers", SizeField: "datasetSize",
+	TimesOperations: true, HasJobs: true, SmallFiles: true, ManyVolumes: true, ReusesFiles: true, Layers: "Layers", SizeField: "datasetSize",
 }
 
 // Engine is fio with a profile.
@@ -31,11 +31,17 @@ func (e Engine) Suits(use *engine.Use) field.ErrorList {
 	if ramp := use.Phase.Ramp; ramp != nil && ramp.Dimension == v1alpha1.RampProcesses {
 		return field.ErrorList{field.Invalid(use.At.Child("ramp", "dimension"), ramp.Dimension, "fio has no ranks: use Jobs, QueueDepth or Clients")}
 	}
+	if use.Phase.Search != nil {
+		return e.suitsSearch(use)
+	}
 	return nil
 }
 
 // Describe implements engine.Engine.
 func (e Engine) Describe(step *engine.Step) (engine.Description, error) {
+	if step.Overrides.Operation != "" {
+		return e.describeFiles(step)
+	}
 	made, err := Describe(e.Profile, parametersOf(step, &engine.Client{}))
 	if err != nil {
 		return made, err
@@ -58,13 +64,19 @@ func (e Engine) Describe(step *engine.Step) (engine.Description, error) {
 	if made.Reads && made.Buffered {
 		made.Cached = engine.Cached{Why: "the reads are not direct, and the data on", Remedy: "set direct to true, or raise datasetSize"}
 	}
-	made.ClosedLoop = p.JobFile == "" && p.RateLimit == nil && !e.hasThinkTime()
+	made.ClosedLoop = p.JobFile == "" && p.RateLimit == nil && !e.hasThinkTime() && step.Overrides.Offer.IOPS == 0
 	if limit := p.RateLimit; limit != nil {
 		if limit.BytesPerSecond != nil {
 			made.LimitBytesPerSecond = limit.BytesPerSecond.AsApproximateFloat64()
 		}
 		if limit.IOPS != nil {
 			made.LimitIOPS = float64(*limit.IOPS)
+		}
+	}
+	if offer := step.Overrides.Offer; offer.IOPS > 0 {
+		made.LimitIOPS = float64(offer.IOPS)
+		if text := caution(offer, made.Jobs); text != "" {
+			made.Cautions = append(made.Cautions, text)
 		}
 	}
 	return made, nil
@@ -82,6 +94,9 @@ func (e Engine) hasThinkTime() bool {
 
 // Render implements engine.Engine.
 func (e Engine) Render(step *engine.Step, client *engine.Client) (*agentapi.LoadRequest, error) {
+	if step.Overrides.Operation != "" {
+		return e.renderFiles(step, client)
+	}
 	parameters := parametersOf(step, client)
 	job, err := Render(e.Profile, parameters)
 	if err != nil {
@@ -141,7 +156,7 @@ func parametersOf(step *engine.Step, client *engine.Client) Parameters {
 	o := &step.Overrides
 	parameters := Parameters{
 		Purpose: Measure, Duration: step.Duration, WarmUp: step.WarmUp,
-		Jobs: o.Jobs, QueueDepth: o.QueueDepth, BlockSizeBytes: o.BlockSizeBytes, ReadPercent: o.ReadPercent, LayoutJobs: o.LayoutJobs,
+		Jobs: o.Jobs, QueueDepth: o.QueueDepth, BlockSizeBytes: o.BlockSizeBytes, ReadPercent: o.ReadPercent, LayoutJobs: o.LayoutJobs, Offer: o.Offer,
 		Volumes: step.Volumes, Devices: step.Devices, Seed: client.StepSeed, ClientIndex: client.Index,
 	}
 	switch {

@@ -30,6 +30,8 @@ type Expectation struct {
 	MaxOutstanding uint64
 	// WrittenBytes is the number of bytes that a work-bound job, such as that of prepare, must have written.
 	WrittenBytes uint64
+	// Operations is the number of operations that a job with one operation per file must have done; 0 for other jobs.
+	Operations uint64
 }
 
 // Result describes how a step ended and what it measured.
@@ -220,6 +222,9 @@ func (j *judge) incomplete() bool {
 	}
 	if written := j.result.Snapshot.Operations[measure.Write].Bytes; written < j.expected.WrittenBytes {
 		return j.cutShort(written)
+	}
+	if wanted, did := j.expected.Operations, j.result.Snapshot.operations(); wanted > 0 && did != wanted {
+		return j.fail(FailureTruncated, fmt.Sprintf("it did %d operations on %d files: one per file was expected", did, wanted))
 	}
 	return false
 }

@@ -43,7 +43,7 @@ type parser struct {
 	raw []byte
 	at  int
 	// options is true inside the lists of a job's options, in which fio repeats options that it was given twice.
-	// Nothing is read from them.
+	// Only the I/O engine is read from them, which is given once.
 	options bool
 }
 

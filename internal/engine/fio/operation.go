@@ -2,8 +2,9 @@ package fio
 
 import "github.com/storagebench/storagebench/internal/measure"
 
-// directions are the JSON names of fio's directions, in the order of measure.Operations.
-var directions = [measure.NumOperations]string{
+// directions are the JSON names of fio's directions, in the order of measure.Operations. fio has none for operations on
+// names; see fileEngines.
+var directions = [measure.Sync + 1]string{
 	measure.Read:  "read",
 	measure.Write: "write",
 	measure.Trim:  "trim",

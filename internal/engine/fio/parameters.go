@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/engine"
 )
 
 // Purpose is the kind of step that a job is for.
@@ -36,6 +37,8 @@ type Parameters struct {
 	// LayoutJobs is the number of jobs that the files are laid out for, if it differs from the profile's: the largest
 	// of a ramp. If each job has its own files, steps with fewer jobs use only some of the files.
 	LayoutJobs int32
+	// Offer makes the load an open loop; see open_loop.go.
+	Offer engine.Offer
 	// Volumes is the number of the target's volumes; 0 counts as 1. Devices is true if they are raw block devices. See
 	// spread.
 	Volumes int
@@ -49,7 +52,7 @@ type Parameters struct {
 
 // overrides reports whether the profile's own figures are replaced.
 func (p *Parameters) overrides() bool {
-	return p.Jobs != 0 || p.QueueDepth != 0 || p.BlockSizeBytes != 0 || p.ReadPercent != nil || p.LayoutJobs != 0
+	return p.Jobs != 0 || p.QueueDepth != 0 || p.BlockSizeBytes != 0 || p.ReadPercent != nil || p.LayoutJobs != 0 || p.Offer.IOPS != 0
 }
 
 // apply returns the profile with the replacements.
@@ -72,6 +75,9 @@ func (p *Parameters) apply(profile *v1alpha1.FioProfile) (*v1alpha1.FioProfile, 
 	}
 	if p.ReadPercent != nil {
 		applied.ReadPercent = p.ReadPercent
+	}
+	if p.Offer.IOPS != 0 {
+		return openLoop(&applied, p.Offer)
 	}
 	return &applied, nil
 }

@@ -34,7 +34,10 @@ func read(path *field.Path, profile *v1alpha1.FioProfile, parameters *Parameters
 		return load{}, field.ErrorList{field.Required(path, "a fio profile is required")}
 	}
 	applied, err := parameters.apply(profile)
-	if err != nil {
+	switch {
+	case err != nil && profile.JobFile == "":
+		return load{}, field.ErrorList{field.Forbidden(path, err.Error())}
+	case err != nil:
 		return load{}, field.ErrorList{field.Invalid(path.Child("jobFile"), "", err.Error())}
 	}
 	if applied.JobFile == "" {
@@ -119,13 +122,7 @@ func Render(profile *v1alpha1.FioProfile, parameters Parameters) (jobFile string
 		return "", fmt.Errorf("render a job for fio: %w", problems.ToAggregate())
 	}
 	var w writer
-	w.section("global")
-	w.set("group_reporting", "1")
-	w.set("lat_percentiles", "1")
-	w.set("clat_percentiles", "1")
-	w.set("fallocate", "none")
-	w.set("randseed", strconv.FormatUint(parameters.seed(), 10))
-	w.set("exitall_on_error", "1")
+	w.global(&parameters)
 	switch parameters.Purpose {
 	case Measure:
 		err = w.measure(&what, &parameters)
@@ -142,6 +139,17 @@ func Render(profile *v1alpha1.FioProfile, parameters Parameters) (jobFile string
 
 type writer struct {
 	text strings.Builder
+}
+
+// global writes the options that every job has.
+func (w *writer) global(parameters *Parameters) {
+	w.section("global")
+	w.set("group_reporting", "1")
+	w.set("lat_percentiles", "1")
+	w.set("clat_percentiles", "1")
+	w.set("fallocate", "none")
+	w.set("randseed", strconv.FormatUint(parameters.seed(), 10))
+	w.set("exitall_on_error", "1")
 }
 
 func (w *writer) section(name string) { fmt.Fprintf(&w.text, "[%s]\n", name) }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/engine"
 	"github.com/storagebench/storagebench/test/golden"
 )
 
@@ -149,6 +150,10 @@ func TestRenderGolden(t *testing.T) {
 			withOption("cpus_allowed", "0-1")), measure},
 		{"sweep-cell", profileWith(withJobs(4)), Parameters{Purpose: Measure, Duration: time.Second, Jobs: 2, QueueDepth: 9,
 			BlockSizeBytes: 65536, ReadPercent: new(int32(0))}},
+		{"open-loop", profileWith(shared, withDepth(8), withOption("norandommap", "")), Parameters{Purpose: Measure, Duration: time.Minute,
+			Offer: engine.Offer{IOPS: 31, Latency: 2400 * time.Microsecond}}},
+		{"open-loop-mixed", profileWith(shared, withReadPercent(70)), Parameters{Purpose: Measure, Duration: time.Minute,
+			Offer: engine.Offer{IOPS: 100, Latency: time.Millisecond}}},
 		{"ramp-layout", profileWith(), Parameters{Purpose: Prepare, LayoutJobs: 8}},
 		{"precondition", profileWith(withRate("", 10)), precondition},
 		{"job-file", profileWith(withJobFile(userJobFile, "2560Ki")), measure},

@@ -50,7 +50,7 @@ func (s *Sampler) atLoadEnd(held *point, counters [measure.NumOperations]measure
 	}
 	totals = counters
 	for i := range totals {
-		if measure.Operation(i) == measure.Sync || held.issued[i] < before.issued[i] {
+		if !measure.Operation(i).MovesData() || held.issued[i] < before.issued[i] {
 			continue
 		}
 		inFlight, sizes := before.issued[i]-before.counters[i].Operations, []measure.Counter{before.counters[i], counters[i]}

@@ -75,7 +75,7 @@ func (d *Document) Snapshot() (Snapshot, error) {
 		job := &d.Jobs[i]
 		for operation := range snapshot.Operations {
 			if err := snapshot.Operations[operation].add(&job.Operations[operation]); err != nil {
-				return Snapshot{}, fmt.Errorf("add job %s: %s: %w", clip(job.Name), directions[operation], err)
+				return Snapshot{}, fmt.Errorf("add job %s: %s: %w", clip(job.Name), measure.Operation(operation), err)
 			}
 		}
 		snapshot.JobRuntimeMilliseconds += job.JobRuntimeMilliseconds
@@ -128,6 +128,17 @@ func (s *Snapshot) hasOperations() bool {
 		}
 	}
 	return false
+}
+
+// operations returns the number of operations other than flushes.
+func (s *Snapshot) operations() uint64 {
+	var sum uint64
+	for i := range s.Operations {
+		if measure.Operation(i) != measure.Sync {
+			sum = measure.Sum(sum, s.Operations[i].Operations)
+		}
+	}
+	return sum
 }
 
 // measured reports whether any latency was recorded. fio records none during a ramp.

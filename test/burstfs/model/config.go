@@ -26,6 +26,9 @@ type Config struct {
 	// SpaceLate is how long after the last write to a file its space (st_blocks) is still reported as it was, as a client of
 	// SMB or NFS with an attribute cache does. It is of the mount, so it stays as it was.
 	SpaceLate time.Duration `yaml:"spaceLate,omitempty"`
+	// NamesPerSecond is how many files it creates and removes a second, one after the other. 0: any number. It is of the mount,
+	// so it stays as it was.
+	NamesPerSecond float64 `yaml:"namesPerSecond,omitempty"`
 	// NoLocks has it refuse locks (ENOLCK), as some shares do. It is of the mount, so it stays as it was.
 	NoLocks bool `yaml:"noLocks,omitempty"`
 }

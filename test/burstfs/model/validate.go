@@ -28,6 +28,9 @@ func (c Config) Validate() error {
 			refuse("%scountsStored: the store has no compression; describe it, or remove countsStored", at)
 		}
 	}
+	if !(c.NamesPerSecond >= 0) {
+		refuse("namesPerSecond: %g is below 0", c.NamesPerSecond)
+	}
 	if c.QueueLimit < 0 {
 		refuse("queueLimit: %d is below 0", c.QueueLimit)
 	}

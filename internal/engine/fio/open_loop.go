@@ -1,0 +1,104 @@
+package fio
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/engine"
+)
+
+// An open loop of fio is many jobs that each do one operation at a time, at random intervals. fio submits inline: an
+// operation that is due while its job still waits for the one before begins late, and that wait is in no latency. That
+// is rare only with many more jobs than operations are outstanding. In a model of one server with constant service time,
+// the share of operations above the 99th percentile came out 26 % too low with 10 x rate x latency jobs, 9 % with 40 and
+// 4 % with 60. So there are 40, or fewer where fio or the API have no more, but never less than 10. fio's own open loop,
+// io_submit_mode=offload, does not end when a rate is set (fio 3.33).
+const (
+	leastPerOutstanding = 10
+	jobsPerOutstanding  = 40
+)
+
+// openLoop returns the profile with the jobs that offer a rate. The jobs must share files: see suitsSearch.
+func openLoop(profile *v1alpha1.FioProfile, offer engine.Offer) (*v1alpha1.FioProfile, error) {
+	outstanding := float64(offer.IOPS) * offer.Latency.Seconds()
+	// fio knows only whole operations per second of each job and direction.
+	rarest := int64(float64(offer.IOPS) * rarerShare(profile))
+	if rarest < 1 {
+		return nil, fmt.Errorf("%d operations per second per client include less than one read or one write per second: raise "+
+			"search.rate.min, or lower clients.count", offer.IOPS)
+	}
+	jobs := min(int64(math.Ceil(jobsPerOutstanding*outstanding)), rarest, maxJobs)
+	if least := leastPerOutstanding * outstanding; float64(jobs+1) < least {
+		return nil, fmt.Errorf("%d operations per second per client with latencies of up to %s need %.0f jobs (%d x rate x latency); "+
+			"a client has at most %d: raise clients.count, or lower search.rate.max", offer.IOPS, offer.Latency, math.Ceil(least), leastPerOutstanding, jobs)
+	}
+	made := *profile
+	made.Jobs, made.QueueDepth = new(int32(jobs)), nil // #nosec G115 -- just bounded
+	if made.IOEngine != v1alpha1.FioNull {
+		made.IOEngine = v1alpha1.FioPsync
+	}
+	made.RateLimit = &v1alpha1.FioRateLimit{IOPS: &offer.IOPS}
+	made.Options = maps.Clone(profile.Options)
+	if made.Options == nil {
+		made.Options = map[string]v1alpha1.FioOptionValue{}
+	}
+	made.Options["rate_process"] = "poisson"
+	return &made, nil
+}
+
+// caution warns of an offer with so few jobs that latencies come out too low; empty if there are enough.
+func caution(offer engine.Offer, jobs int) string {
+	if wanted := math.Ceil(jobsPerOutstanding * float64(offer.IOPS) * offer.Latency.Seconds()); float64(jobs) < wanted {
+		return fmt.Sprintf("at %d operations per second each client has %d jobs, but needs %.0f (%d x rate x latency) to measure the waits of nearly all operations: "+
+			"a highest rate near that may be a few percent too high; raise clients.count, or lower search.rate.max", offer.IOPS, jobs, wanted, jobsPerOutstanding)
+	}
+	return ""
+}
+
+// rarerShare returns the share of operations of the rarer direction.
+func rarerShare(profile *v1alpha1.FioProfile) float64 {
+	if profile.ReadPercent == nil || *profile.ReadPercent <= 0 || *profile.ReadPercent >= 100 {
+		return 1
+	}
+	return float64(min(*profile.ReadPercent, 100-*profile.ReadPercent)) / 100
+}
+
+// suitsSearch refuses what a search sets itself, and loads that cannot arrive at random.
+func (e Engine) suitsSearch(use *engine.Use) field.ErrorList {
+	p, at := e.Profile, use.Profile
+	var problems field.ErrorList
+	refuse := func(path *field.Path, value any, why string) {
+		problems = append(problems, field.Invalid(path, value, why))
+	}
+	if p.JobFile != "" {
+		return field.ErrorList{field.Forbidden(at.Child("jobFile"), "a search sets jobs, engine and rate itself, so it cannot use a job file: use the typed fields")}
+	}
+	if p.Pattern != v1alpha1.FioRandom {
+		refuse(at.Child("pattern"), p.Pattern, "operations of many jobs arrive in no order: set Random")
+	}
+	if p.FileSharing != v1alpha1.FilesShared {
+		refuse(at.Child("fileSharing"), p.FileSharing, "a search changes the number of jobs with the rate, so all jobs need the same files: set Shared, "+
+			"also in the workload of the prepare phase")
+	}
+	if p.RateLimit != nil {
+		problems = append(problems, field.Forbidden(at.Child("rateLimit"), "a search sets the rate: remove it"))
+	}
+	for name := range p.Options {
+		if strings.HasPrefix(name, "think") || strings.HasPrefix(name, "rate") || strings.HasPrefix(name, "flow") || name == "io_submit_mode" {
+			problems = append(problems, field.Forbidden(at.Child("options").Key(name), "a search sets the rate and how operations arrive: remove it"))
+		}
+	}
+	most := time.Duration(rarerShare(p) / leastPerOutstanding * float64(time.Second))
+	if limit, err := use.Phase.Search.Objective.Latency.Max.Parse(); err == nil && limit > most {
+		refuse(use.At.Child("search", "objective", "latency", "max"), string(use.Phase.Search.Objective.Latency.Max),
+			fmt.Sprintf("must be at most %s with this workload: each job does at least one operation of each kind per second, and there are %d x rate x max jobs",
+				most, leastPerOutstanding))
+	}
+	return problems
+}

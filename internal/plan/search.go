@@ -1,0 +1,97 @@
+package plan
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/engine"
+	"github.com/storagebench/storagebench/internal/search"
+)
+
+// search adds as many steps as the search may take. What each offers follows from the results of the steps before it,
+// so the plan has no rates; see Step.Offering.
+func (p *phaseMaker) search(phase *v1alpha1.SearchPhase) {
+	before := len(p.problems)
+	at := p.path.Child("search")
+	question, problems := search.Of(at, phase, p.plan.ClientsPerTarget)
+	p.problems = append(p.problems, problems...)
+	warmUp := p.duration(at.Child("warmUp"), phase.WarmUp)
+	switch phase.Regime {
+	case v1alpha1.RegimeAny, v1alpha1.RegimeBaseline:
+	default:
+		p.problems = append(p.problems, field.NotSupported(at.Child("regime"), phase.Regime, []v1alpha1.Regime{v1alpha1.RegimeBaseline, v1alpha1.RegimeAny}))
+	}
+	if len(p.run.Targets) > 1 && p.phase.Mode != v1alpha1.PhaseSequential {
+		p.problems = append(p.problems, field.Invalid(p.path.Child("mode"), p.phase.Mode,
+			"a search loads one target at a time, because each has its own highest rate: set Sequential"))
+	}
+	if !p.searchable() || len(p.problems) > before {
+		return
+	}
+	duration := p.lasting(at.Child("stepDuration"), phase.StepDuration)
+	for _, group := range p.groups() {
+		for _, rate := range []int64{question.Min, question.Max} {
+			step := p.measured(group, warmUp, duration).Offering(rate, question.Latency)
+			if step.Cell = 0; !p.validateStep(&step) {
+				return
+			}
+			p.caution(&step)
+		}
+		if phase.Regime == v1alpha1.RegimeBaseline && !p.drainFirst(at, group, cell{}) {
+			return
+		}
+		for i := range question.Trials + question.Confirming {
+			step := p.measured(group, warmUp, duration)
+			step.Cell, step.Confirms = i, i >= question.Trials
+			word := ""
+			if step.Confirms {
+				word = "confirm"
+			}
+			if i == 0 && phase.Regime == v1alpha1.RegimeAny {
+				p.warnInBurst(at.Child("regime"), &step)
+			}
+			if !p.add(step, word) {
+				return
+			}
+		}
+	}
+}
+
+// caution warns of what the engines say of a step.
+func (p *phaseMaker) caution(step *Step) {
+	for _, target := range step.Targets {
+		one := p.loads[target]
+		if made, err := p.demands.describe(one.spec, step.For(target)); err == nil {
+			for _, text := range made.Cautions {
+				p.warn(one.profile(), "%s", text)
+			}
+		}
+	}
+}
+
+// searchable reports whether the workloads of all targets can be searched with.
+func (p *phaseMaker) searchable() bool {
+	if !p.loadable() {
+		return false
+	}
+	before := len(p.problems)
+	for _, target := range targetNames(p.run) {
+		if one := p.loads[target]; !one.TimesOperations {
+			p.addOnce(field.Forbidden(one.profile(), "a search needs the latency of single operations, which only fio measures: give the phase a fio workload"))
+		}
+	}
+	return len(p.problems) == before
+}
+
+// Offering returns the step with the rate that it offers, in operations per second of all clients, and the latency of
+// the search's objective.
+func (s Step) Offering(iops int64, latency time.Duration) Step {
+	s.Overrides.Offer = engine.Offer{IOPS: iops / int64(max(1, s.Clients)), Latency: latency}
+	return s
+}
+
+// Offered returns the rate that the step offers, over all clients; 0 if it is not chosen yet, or the load is a closed
+// loop.
+func (s Step) Offered() int64 { return s.Overrides.Offer.IOPS * int64(max(1, s.Clients)) }

@@ -1,0 +1,94 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// fileOperations are the operations of a smallFiles phase that names none, in order.
+var fileOperations = []v1alpha1.Operation{
+	v1alpha1.OperationCreate, v1alpha1.OperationStat, v1alpha1.OperationWrite, v1alpha1.OperationRead, v1alpha1.OperationDelete,
+}
+
+// smallFiles does one operation after the other with all files, each as a step. It reads nothing that other phases lay
+// out, and lays out nothing for them.
+func (p *phaseMaker) smallFiles(phase *v1alpha1.SmallFilesPhase) {
+	before := len(p.problems)
+	at := p.path.Child("smallFiles")
+	operations := phase.Operations
+	if len(operations) == 0 {
+		operations = fileOperations
+	}
+	p.refuseFileOperations(at.Child("operations"), operations)
+	limit := p.deadline
+	if phase.MaxDuration != nil {
+		limit = p.lasting(at.Child("maxDuration"), *phase.MaxDuration)
+	}
+	if !p.loadable() || len(p.problems) > before {
+		return
+	}
+	for _, target := range targetNames(p.run) {
+		if load := p.loads[target]; !load.SmallFiles {
+			p.addOnce(field.Invalid(p.path, p.phase.Name, fmt.Sprintf(
+				"target %s uses %s, which cannot work on single files: give the phase a fio workload", target, load.Kind)))
+		}
+	}
+	if len(p.problems) > before {
+		return
+	}
+	for _, group := range p.groups() {
+		for _, operation := range operations {
+			step := p.step(Measure, group)
+			step.Overrides.Operation, step.Limit = operation, limit
+			if !p.add(step, strings.ToLower(string(operation))) {
+				return
+			}
+		}
+	}
+}
+
+// fileState is the state of the files between the operations of a smallFiles phase.
+type fileState int
+
+const (
+	filesMissing fileState = iota
+	filesEmpty
+	filesWritten
+)
+
+// refuseFileOperations reports operations that lack suitable files because of the operations before them. Admission
+// refuses most of them too.
+func (p *phaseMaker) refuseFileOperations(at *field.Path, operations []v1alpha1.Operation) {
+	refuseTwice(p.maker, at, operations)
+	files := filesMissing
+	for i, operation := range operations {
+		why := ""
+		switch operation {
+		case v1alpha1.OperationCreate:
+			files = filesEmpty
+		case v1alpha1.OperationWrite:
+			files = filesWritten
+		case v1alpha1.OperationRead:
+			if files != filesWritten {
+				why = "needs files with data: put Write before it"
+			}
+		case v1alpha1.OperationStat, v1alpha1.OperationDelete:
+			if files == filesMissing {
+				why = "needs existing files: put Create or Write before it"
+			}
+			if operation == v1alpha1.OperationDelete {
+				files = filesMissing
+			}
+		default:
+			p.problems = append(p.problems, field.NotSupported(at.Index(i), operation, slices.Sorted(slices.Values(fileOperations))))
+		}
+		if why != "" {
+			p.problems = append(p.problems, field.Invalid(at.Index(i), operation, why))
+		}
+	}
+}

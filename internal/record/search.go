@@ -1,0 +1,104 @@
+package record
+
+import (
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/result"
+	"github.com/storagebench/storagebench/internal/search"
+)
+
+// Offering returns a step of a search with the rate that it offers: the recorded one, else the one that follows from
+// the results of the steps before it. It returns other steps unchanged.
+func Offering(run *v1alpha1.BenchmarkRun, planned plan.Step) plan.Step {
+	if planned.Kind != v1alpha1.PhaseSearch || planned.Cell < 0 || len(planned.Targets) == 0 {
+		return planned
+	}
+	asked := question(run, planned, planned.Targets[0])
+	if asked == nil {
+		return planned
+	}
+	rate := asked.Next(trialsOf(run, planned)).Rate
+	for i := range run.Status.Steps {
+		if fact := &run.Status.Steps[i]; fact.ID == planned.ID && fact.OfferedIOPS != nil {
+			rate = *fact.OfferedIOPS
+		}
+	}
+	return planned.Offering(max(rate, asked.Unit), asked.Latency)
+}
+
+func trialsOf(run *v1alpha1.BenchmarkRun, planned plan.Step) []search.Trial {
+	return result.Trials(run.Status.Result(planned.Phase, planned.Targets[0]), planned.Duration)
+}
+
+// question returns what a search is to find out on a target; nil for other phases. The number of its steps is that of
+// the run, whatever this version would plan.
+func question(run *v1alpha1.BenchmarkRun, planned plan.Step, target string) *search.Question {
+	phase := run.Spec.Run.Phase(planned.Phase)
+	if phase == nil || phase.Search == nil {
+		return nil
+	}
+	asked, problems := search.Of(nil, phase.Search, planned.Clients)
+	if len(problems) > 0 {
+		return nil
+	}
+	asked.Trials = 0
+	for i := range run.Spec.Steps {
+		if step := &run.Spec.Steps[i]; sameSearch(step, planned) && step.Confirms == nil {
+			asked.Trials++
+		}
+	}
+	if phase.Search.Regime == v1alpha1.RegimeBaseline {
+		if baseline := operationsBaseline(run, planned.Phase, target); baseline > 0 {
+			asked = asked.Below(baseline)
+		}
+	}
+	return &asked
+}
+
+// sameSearch reports whether a step is one of the search that another step belongs to.
+func sameSearch(step *v1alpha1.ResolvedStep, planned plan.Step) bool {
+	return step.Phase == planned.Phase && step.Cell != nil && len(step.Targets) == 1 && step.Targets[0] == planned.Targets[0]
+}
+
+// operationsBaseline returns the operations per second that the last drain up to a phase has measured without credits;
+// 0 if it did not exhaust them, or there was none.
+func operationsBaseline(run *v1alpha1.BenchmarkRun, phase, target string) (baseline float64) {
+	for _, one := range run.Status.Phases {
+		if found := run.Status.Result(one.Name, target); found != nil && found.Burst != nil {
+			baseline = 0
+			if series := found.Burst.Operations; found.Burst.Exhausted && series != nil && series.Baseline != nil {
+				baseline = float64(series.Baseline.Value) / 1000
+			}
+		}
+		if one.Name == phase {
+			break
+		}
+	}
+	return baseline
+}
+
+// skipSearched records the steps that a search no longer needs after a step.
+func skipSearched(run *v1alpha1.BenchmarkRun, planned plan.Step, now time.Time) {
+	if planned.Kind != v1alpha1.PhaseSearch || planned.Cell < 0 || failed(run) != nil {
+		return
+	}
+	asked := question(run, planned, planned.Targets[0])
+	if asked == nil {
+		return
+	}
+	decision := asked.Next(trialsOf(run, planned))
+	for i := range run.Spec.Steps {
+		later := &run.Spec.Steps[i]
+		if !sameSearch(later, planned) || int(*later.Cell) <= planned.Cell || decision.Stage == search.Exploring ||
+			decision.Stage == search.Confirming && later.Confirms != nil {
+			continue
+		}
+		if fact := newestAttempt(run, later.ID); fact == nil {
+			made := step(run, decide.Attempt{Step: later.ID, Number: 1})
+			made.State, made.EndTime = v1alpha1.StepSkipped, micro(now)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package report
+
+import (
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/phasekind"
+)
+
+// searches writes what searches found, and the rates that they tried, in that order, as details.
+func (p *page) searches(d Document, phases []v1alpha1.PhaseResult) {
+	for _, phase := range phases {
+		for i := range phase.Targets {
+			if target := &phase.Targets[i]; target.Search != nil {
+				p.search(where(d, phase, target), target)
+			}
+		}
+	}
+}
+
+func (p *page) search(where string, target *v1alpha1.TargetResult) {
+	p.gap()
+	p.line(where + ": a search" + creditRange(target.Steps))
+	lines := [][]string{{"OFFERED", "ACHIEVED", "SLOWER", "OPERATION", "IOPS", "MEAN", "P50", "P99", ""}}
+	for _, trial := range phasekind.Trials(target) {
+		lines = append(lines, trialRows(&trial)...)
+	}
+	p.nested(target.Search.Message)
+	if target.Knee != nil && target.Knee.Message != "" {
+		p.nested(target.Knee.Message)
+	}
+	p.details(func() {
+		p.nestedColumns(leftLast(lines), 0)
+		p.nested("SLOWER is the share of operations above the latency of the objective.")
+	})
+}
+
+// trialRows returns the rows of a rate, one per operation.
+func trialRows(trial *phasekind.Trial) [][]string {
+	slower, mark := absent, ""
+	if trial.SlowerPPM != nil {
+		slower = measure.FormatTail(float64(*trial.SlowerPPM) / 1e6)
+	}
+	switch {
+	case trial.Disqualified:
+		mark = "<- NOT VALID"
+	case trial.Confirms && trial.Chosen:
+		mark = "<- confirms"
+	case trial.Confirms:
+		mark = "<- not confirmed"
+	}
+	first := []string{iopsOf(float64(trial.Offered)), iopsOf(float64(trial.Achieved.Value) / 1000), slower}
+	if len(trial.Operations) == 0 {
+		return [][]string{append(first, absent, absent, absent, absent, absent, mark)}
+	}
+	var rows [][]string
+	for _, o := range trial.Operations {
+		figures, median := cellFigures(o), absent
+		if o.P50Nanoseconds != nil {
+			median = measure.FormatLatency(uint64(max(*o.P50Nanoseconds, 0)))
+		}
+		rows = append(rows, append(first, printable(string(o.Operation)), figures[1], figures[2], median, figures[3], mark))
+		first, mark = []string{"", "", ""}, ""
+	}
+	return rows
+}

@@ -1,0 +1,260 @@
+package result
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/detect"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/phasekind"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/search"
+)
+
+// Trials returns the steps of a search that were measured, in their order. Each measured for the given time.
+func Trials(result *v1alpha1.TargetResult, each time.Duration) []search.Trial {
+	if result == nil {
+		return nil
+	}
+	var all []search.Trial
+	for i := range result.Steps {
+		step := &result.Steps[i]
+		if step.OfferedIOPS == nil {
+			continue
+		}
+		trial := search.Trial{Offered: *step.OfferedIOPS, Confirms: step.Confirms != nil && *step.Confirms, Seconds: each.Seconds()}
+		_, achieved, moved := phasekind.Total(step.Operations)
+		trial.Achieved = float64(achieved.Value) / 1000
+		if step.SlowerPPM != nil {
+			trial.Slower = float64(*step.SlowerPPM) / 1e6
+		}
+		trial.Known = moved && step.SlowerPPM != nil && !step.Disqualified()
+		all = append(all, trial)
+	}
+	return all
+}
+
+// foldSearch adds a step of a search, or the drain before it. The figures of the phase are those of the steps that
+// confirm the highest rate; so are its warnings, once there are any: a step in an overload is meant to be one.
+func foldSearch(into *v1alpha1.TargetResult, step plan.Step, history History, made v1alpha1.TargetResult) {
+	known := slices.ContainsFunc(into.Steps, func(s v1alpha1.StepResult) bool { return int(s.Cell) == step.Cell && s.OfferedIOPS != nil })
+	foldCell(into, step, history, made)
+	if step.Cell < 0 || history.Search == nil {
+		into.Warnings = slices.Clone(made.Warnings)
+		return
+	}
+	cell := cellOf(into, int32(step.Cell)) //nolint:gosec // The API allows few.
+	if cell == nil {
+		return
+	}
+	offered := step.Offered()
+	cell.OfferedIOPS, cell.SlowerPPM = &offered, slowerPPM(made.Operations, history.Search.Latency)
+	if step.Confirms {
+		cell.Confirms = new(true)
+	}
+	for i := range cell.Operations {
+		if at := slices.IndexFunc(made.Operations, func(o v1alpha1.OperationResult) bool { return o.Operation == cell.Operations[i].Operation }); at >= 0 && made.Operations[at].Latency != nil {
+			cell.Operations[i].P50Nanoseconds = made.Operations[at].Latency.P50Nanoseconds
+		}
+	}
+	trials := Trials(into, step.Duration)
+	switch rounds := history.Search.Rounds(offered, trials); {
+	case known: // it was added before
+	case step.Confirms && len(rounds) > 1:
+		pool(into, &made)
+		into.Warnings = withWarnings(into.Warnings, made.Warnings, step.Kind)
+	case step.Confirms:
+		into.Operations, into.WindowNanoseconds, into.MeasuredNanoseconds = made.Operations, made.WindowNanoseconds, made.MeasuredNanoseconds
+		into.ClientSpread, into.ClientCPUPermille, into.ThrottledPermille = made.ClientSpread, made.ClientCPUPermille, made.ThrottledPermille
+		into.Warnings = slices.Clone(made.Warnings)
+	default:
+		into.Warnings = withWarnings(into.Warnings, made.Warnings, step.Kind)
+	}
+	conclude(into, step, history, trials)
+	into.Knee = searchKnee(into.Steps)
+}
+
+// withWarnings adds the warnings of types that are not there yet.
+func withWarnings(all, more []v1alpha1.Warning, kind v1alpha1.PhaseKind) []v1alpha1.Warning {
+	all = slices.Clone(all)
+	for _, warning := range more {
+		if len(all) < maxWarnings && !slices.ContainsFunc(all, func(w v1alpha1.Warning) bool { return w.Type == warning.Type }) {
+			all = append(all, warning)
+		}
+	}
+	sortWarnings(all, kind)
+	return all
+}
+
+// slowerPPM returns the share of operations that took longer than a bound, in millionths: that of the kind of operation
+// with the largest share. It is nil if the latencies of one are not known.
+func slowerPPM(operations []v1alpha1.OperationResult, bound time.Duration) *int64 {
+	most := int64(-1)
+	for i := range operations {
+		o := &operations[i]
+		if o.Operation == v1alpha1.OperationSync || o.Operations == 0 {
+			continue
+		}
+		var histogram measure.Histogram
+		if o.Latency == nil || histogram.UnmarshalBinary(o.Latency.Histogram) != nil || histogram.Count() == 0 {
+			return nil
+		}
+		slower := uint64(0)
+		for nanoseconds, count := range histogram.Bins() {
+			if nanoseconds > uint64(bound) { //nolint:gosec // A bound is not negative.
+				slower += count
+			}
+		}
+		most = max(most, measure.Round(float64(slower)/float64(histogram.Count())*1e6))
+	}
+	if most < 0 {
+		return nil
+	}
+	return &most
+}
+
+// pool adds the figures of a step to those of earlier steps at the same rate: counts and distributions are added, rates
+// are means over the time of both.
+func pool(into, made *v1alpha1.TargetResult) {
+	before, after := float64(into.WindowNanoseconds), float64(made.WindowNanoseconds)
+	for i := range made.Operations {
+		o := &made.Operations[i]
+		at := slices.IndexFunc(into.Operations, func(known v1alpha1.OperationResult) bool { return known.Operation == o.Operation })
+		if at < 0 {
+			into.Operations = append(into.Operations, *o)
+			continue
+		}
+		known := &into.Operations[at]
+		known.RateErrorPPM = pooledError(known, o, before, after)
+		known.Bytes += o.Bytes
+		known.Operations += o.Operations
+		known.BytesPerSecond = pooledRate(known.BytesPerSecond, o.BytesPerSecond, before, after)
+		known.IOPSMilli = pooledRate(known.IOPSMilli, o.IOPSMilli, before, after)
+		known.Latency = pooledLatency(known.Latency, o.Latency)
+		known.CompletionLatency = nil
+	}
+	into.WindowNanoseconds += made.WindowNanoseconds
+	into.MeasuredNanoseconds += made.MeasuredNanoseconds
+}
+
+func pooledRate(a, b *int64, before, after float64) *int64 {
+	if a == nil || b == nil || before+after <= 0 {
+		return nil
+	}
+	return new(measure.Round((float64(*a)*before + float64(*b)*after) / (before + after)))
+}
+
+// pooledError returns the error of a pooled rate: steps are independent of each other.
+func pooledError(a, b *v1alpha1.OperationResult, before, after float64) *int64 {
+	rate := pooledRate(a.IOPSMilli, b.IOPSMilli, before, after)
+	if rate == nil || *rate <= 0 || a.RateErrorPPM == nil || b.RateErrorPPM == nil {
+		return nil
+	}
+	part := func(o *v1alpha1.OperationResult, weight float64) float64 {
+		return float64(*o.RateErrorPPM) * float64(*o.IOPSMilli) * weight / (before + after)
+	}
+	return new(measure.Round(math.Ceil(math.Hypot(part(a, before), part(b, after)) / float64(*rate))))
+}
+
+// pooledLatency merges two distributions; nil if one is not known.
+func pooledLatency(a, b *v1alpha1.LatencyResult) *v1alpha1.LatencyResult {
+	if a == nil || b == nil {
+		return nil
+	}
+	var sum measure.Latency
+	for _, one := range []*v1alpha1.LatencyResult{a, b} {
+		var bins measure.Histogram
+		if bins.UnmarshalBinary(one.Histogram) != nil {
+			return nil
+		}
+		made, err := measure.LatencyFromMean(bins, uint64(one.Samples), float64(one.MeanNanoseconds), uint64(one.MinNanoseconds), uint64(one.MaxNanoseconds)) //nolint:gosec // They were counted.
+		if err != nil {
+			return nil
+		}
+		sum.Merge(&made)
+	}
+	return withHistogram(latency(&sum), &sum.Histogram)
+}
+
+// conclude states what the search has found so far.
+func conclude(into *v1alpha1.TargetResult, step plan.Step, history History, trials []search.Trial) {
+	asked := history.Search
+	decision := asked.Next(trials)
+	found := v1alpha1.SearchResult{}
+	into.Search = &found
+	into.Warnings = slices.DeleteFunc(into.Warnings, func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningSearchInconclusive })
+	bound := fmt.Sprintf("%g %% of operations within %s", math.Round((1-asked.Allowed)*1e6)/1e4, asked.Latency)
+	switch {
+	case decision.Stage != search.Done:
+		found.Message = "the search has not ended"
+		return
+	case decision.Rate == 0:
+		into.Operations = nil
+		found.Message = fmt.Sprintf("no rate was confirmed with %s: ", bound)
+		if slices.ContainsFunc(trials, func(t search.Trial) bool { return t.Confirms }) {
+			found.Message += "the highest rate that met it in one step, and lower rates, missed it in the confirming steps. Raise stepDuration"
+		} else {
+			found.Message += fmt.Sprintf("the first rate, %s, missed it. Lower rate.min, or accept a longer latency", measure.FormatOperationsPerSecond(float64(asked.Min)))
+		}
+	default:
+		rounds := asked.Rounds(decision.Rate, trials)
+		share := search.Slower(rounds)
+		found.Found, found.OfferedIOPS = true, &decision.Rate
+		found.SlowerPPM = &v1alpha1.Estimate{Value: measure.Round(share.Mean * 1e6), Lower: new(max(0, measure.Round((share.Mean-share.Half)*1e6))),
+			Upper: new(measure.Round((share.Mean + share.Half) * 1e6))}
+		found.AchievedIOPSMilli = achieved(into.Operations)
+		found.AtLeast = decision.Missed == 0 && decision.Rate >= asked.Max
+		found.Message = fmt.Sprintf("%s is the highest rate with %s, confirmed by %d steps: %s slower, at most %s with 95 %% confidence",
+			measure.FormatOperationsPerSecond(float64(decision.Rate)), bound, len(rounds), measure.FormatTail(share.Mean), measure.FormatTail(share.Mean+share.Half))
+	}
+	asMuch := into.Burst != nil && into.Burst.Exhausted
+	switch {
+	case found.AtLeast && asMuch:
+		found.Message += "; no rate up to the baseline missed it"
+	case found.AtLeast:
+		found.Message += "; no rate missed it, so the highest rate may be higher. Raise rate.max"
+	}
+	if found.Found && !asMuch && !history.BucketEmpty {
+		found.Message += "; burst credits were not drained before, so it may last only as long as they do"
+	}
+	found.Message = v1alpha1.Truncate(found.Message, maxBurstMessage)
+	if !found.Found || found.AtLeast && !asMuch {
+		into.Warnings = withWarnings(into.Warnings, []v1alpha1.Warning{v1alpha1.NewWarning(v1alpha1.WarningSearchInconclusive, step.Kind, found.Message)}, step.Kind)
+	}
+}
+
+// achieved returns the rate of all operations that move data, with its interval.
+func achieved(operations []v1alpha1.OperationResult) *v1alpha1.Estimate {
+	var cell []v1alpha1.StepOperation
+	for i := range operations {
+		if o := &operations[i]; o.IOPSMilli != nil {
+			cell = append(cell, v1alpha1.StepOperation{Operation: o.Operation, IOPSMilli: *o.IOPSMilli, RateErrorPPM: o.RateErrorPPM})
+		}
+	}
+	_, total, ok := phasekind.Total(cell)
+	if !ok {
+		return nil
+	}
+	return &total
+}
+
+// searchKnee finds the knee in the rates that were completed over the rates that were offered.
+func searchKnee(steps []v1alpha1.StepResult) *v1alpha1.KneeResult {
+	var points []detect.Point
+	left := 0
+	for i := range steps {
+		step := &steps[i]
+		switch {
+		case step.OfferedIOPS == nil || step.Confirms != nil:
+		case len(step.Operations) == 0 || step.Disqualified():
+			left++
+		default:
+			_, total, _ := phasekind.Total(step.Operations)
+			points = append(points, detect.Point{Load: float64(*step.OfferedIOPS), Rate: float64(total.Value) / 1000})
+		}
+	}
+	return kneeIn(points, left, "offered operations per second", measure.FormatOperationsPerSecond)
+}

@@ -1,0 +1,155 @@
+package result_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/result"
+	"github.com/storagebench/storagebench/internal/search"
+)
+
+func searchPhase() *v1alpha1.Phase {
+	return &v1alpha1.Phase{Name: "search", Search: &v1alpha1.SearchPhase{
+		Objective: v1alpha1.SearchObjective{Latency: v1alpha1.SearchLatency{Percentile: "99", Max: "5ms"}},
+		Rate:      v1alpha1.SearchRate{Min: new(int64(100)), Max: 3200}, Regime: v1alpha1.RegimeAny, StepDuration: "1m"}}
+}
+
+func asked(t *testing.T, phase *v1alpha1.Phase) result.History {
+	t.Helper()
+	question, problems := search.Of(field.NewPath("search"), phase.Search, 1)
+	if len(problems) > 0 {
+		t.Fatal(problems.ToAggregate())
+	}
+	return result.History{Search: &question}
+}
+
+// offered is what a minute at a rate gives: of a million operations so many take 8 ms, half of the others 1 ms and half 2 ms.
+func offered(t *testing.T, rate float64, slowerPPM uint64, warnings ...v1alpha1.Warning) v1alpha1.TargetResult {
+	t.Helper()
+	var latency measure.Latency
+	count := uint64(rate * 60)
+	slow := count * slowerPPM / 1e6
+	latency.AddNanoseconds(8e6, slow)
+	latency.AddNanoseconds(1e6, (count-slow)/2)
+	latency.AddNanoseconds(2e6, count-slow-(count-slow)/2)
+	histogram, err := latency.Histogram.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v1alpha1.TargetResult{Target: "data", Clients: 1, Warnings: warnings, WindowNanoseconds: 60e9, Operations: []v1alpha1.OperationResult{{
+		Operation: v1alpha1.OperationRead, Operations: int64(count), Bytes: int64(count) * 4096, IOPSMilli: new(int64(rate * 1000)), BytesPerSecond: new(int64(rate * 4096)),
+		RateErrorPPM: new(int64(10_000)),
+		Latency: &v1alpha1.LatencyResult{Samples: int64(count), MeanNanoseconds: int64(latency.MeanNanoseconds()), MinNanoseconds: 1e6, MaxNanoseconds: 8e6,
+			P50Nanoseconds: new(int64(1e6)), P99Nanoseconds: new(int64(2e6)), Histogram: histogram},
+	}}}
+}
+
+// seek carries a search out on a store whose share of slow operations follows from the rate.
+func seek(t *testing.T, phase *v1alpha1.Phase, slowerPPM func(rate int64) uint64) v1alpha1.TargetResult {
+	t.Helper()
+	history := asked(t, phase)
+	var into v1alpha1.TargetResult
+	for index := 0; ; index++ {
+		decision := history.Search.Next(result.Trials(&into, time.Minute))
+		if decision.Stage == search.Done {
+			return into
+		}
+		step := plan.Step{Phase: "search", Kind: v1alpha1.PhaseSearch, Purpose: plan.Measure, Cell: index, Duration: time.Minute, Clients: 1, Targets: []string{"data"},
+			Confirms: decision.Stage == search.Confirming}.Offering(decision.Rate, history.Search.Latency)
+		made := offered(t, float64(decision.Rate), slowerPPM(decision.Rate), warned(v1alpha1.WarningStartSkew, v1alpha1.PhaseSearch, "skewed"))
+		result.Fold(phase, &into, step, history, made)
+		once := *into.DeepCopy()
+		if result.Fold(phase, &into, step, history, made); cmp.Diff(once, into) != "" {
+			t.Fatalf("step %d: folding it again changed the result:\n%s", index, cmp.Diff(once, into))
+		}
+	}
+}
+
+// TestSearchIsPooled: the figures are those of the five steps that confirm the highest rate, taken together.
+func TestSearchIsPooled(t *testing.T) {
+	found := seek(t, searchPhase(), func(rate int64) uint64 {
+		if rate > 1000 {
+			return 20_000
+		}
+		return 5000
+	})
+	rate := *found.Search.OfferedIOPS
+	if !found.Search.Found || found.Search.AtLeast || rate > 1000 || rate < 970 {
+		t.Fatalf("%+v", found.Search)
+	}
+	read := found.Operations[0]
+	if read.Operations < 5*60*rate-5 || read.Operations > 5*60*rate || *read.IOPSMilli < rate*1000-1 || *read.IOPSMilli > rate*1000+1 || found.WindowNanoseconds != 5*60e9 {
+		t.Errorf("%d operations at %d milli-IOPS in %d ns", read.Operations, *read.IOPSMilli, found.WindowNanoseconds)
+	}
+	if got := *read.RateErrorPPM; got < 4470 || got > 4480 {
+		t.Errorf("the error of five steps of 1 %% each is %d ppm, want 1 %% / sqrt(5)", got)
+	}
+	if *read.Latency.P99Nanoseconds < 1.98e6 || *read.Latency.P99Nanoseconds > 2.02e6 || read.Latency.MaxNanoseconds != 8e6 || read.Latency.Samples != read.Operations {
+		t.Errorf("latency %+v", read.Latency)
+	}
+	if share := found.Search.SlowerPPM; share.Value < 4980 || share.Value > 5000 || *share.Upper < share.Value {
+		t.Errorf("%+v are slower", share)
+	}
+	if len(found.Warnings) != 1 || found.Warnings[0].Type != v1alpha1.WarningStartSkew {
+		t.Errorf("warnings %+v", found.Warnings)
+	}
+	if found.Knee == nil || found.Knee.Message == "" {
+		t.Error("nothing is said of the knee")
+	}
+	confirming := 0
+	for _, step := range found.Steps {
+		if step.Confirms != nil {
+			confirming++
+		}
+		if step.OfferedIOPS == nil || step.SlowerPPM == nil || step.Operations[0].P50Nanoseconds == nil {
+			t.Errorf("%+v", step)
+		}
+	}
+	if confirming != search.Confirmations {
+		t.Errorf("%d steps confirm it", confirming)
+	}
+}
+
+func TestSearchConcludes(t *testing.T) {
+	for name, test := range map[string]struct {
+		slowerPPM func(rate int64) uint64
+		says      string
+		found     bool
+	}{
+		"all meet it":   {func(int64) uint64 { return 1000 }, "so the highest rate may be higher. Raise rate.max", true},
+		"none meets it": {func(int64) uint64 { return 50_000 }, "the first rate, 100.0 IOPS, missed it", false},
+	} {
+		found := seek(t, searchPhase(), test.slowerPPM)
+		if found.Search.Found != test.found || !strings.Contains(found.Search.Message, test.says) {
+			t.Errorf("%s: %+v", name, found.Search)
+		}
+		inconclusive := false
+		for _, warning := range found.Warnings {
+			inconclusive = inconclusive || warning.Type == v1alpha1.WarningSearchInconclusive
+		}
+		if !inconclusive || (len(found.Operations) > 0) != test.found {
+			t.Errorf("%s: %+v, %d operations", name, found.Warnings, len(found.Operations))
+		}
+	}
+}
+
+// TestSearchWithoutLatencies: a step without a distribution is no evidence that the objective was met.
+func TestSearchWithoutLatencies(t *testing.T) {
+	phase := searchPhase()
+	history := asked(t, phase)
+	made := offered(t, 100, 0)
+	made.Operations[0].Latency = nil
+	var into v1alpha1.TargetResult
+	step := plan.Step{Phase: "search", Kind: v1alpha1.PhaseSearch, Purpose: plan.Measure, Duration: time.Minute, Clients: 1, Targets: []string{"data"}}
+	result.Fold(phase, &into, step.Offering(100, 5*time.Millisecond), history, made)
+	if into.Search.Found || into.Steps[0].SlowerPPM != nil || len(into.Operations) > 0 {
+		t.Errorf("%+v", into)
+	}
+}

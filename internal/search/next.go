@@ -1,0 +1,170 @@
+package search
+
+import (
+	"math"
+	"slices"
+)
+
+// Trial is a step that was measured.
+type Trial struct {
+	// Offered is the rate of the step. Confirms is true if the step was to confirm it.
+	Offered  int64
+	Confirms bool
+	// Known is false if the step has no valid figures; it then counts as missed.
+	Known bool
+	// Achieved is the rate of completed operations, and Slower the share of them above the bound.
+	Achieved, Slower float64
+	// Seconds is the length of the measured time.
+	Seconds float64
+}
+
+// Overloaded reports whether fewer operations were completed than were offered, by more than chance explains: arrivals
+// vary by the square root of their number, and half a percent is left for the ends of the step.
+func (t *Trial) Overloaded() bool {
+	const ends, deviations = 0.005, 3
+	offered := float64(t.Offered)
+	return t.Achieved < offered*(1-ends-deviations/math.Sqrt(max(1, offered*t.Seconds)))
+}
+
+// Met reports whether the step met the objective.
+func (q Question) Met(t *Trial) bool { return t.Known && !t.Overloaded() && t.Slower <= q.Allowed }
+
+// Stage is what a search does next.
+type Stage int
+
+// The stages of a search, in their order.
+const (
+	Exploring Stage = iota
+	Confirming
+	Done
+)
+
+// Decision is what follows from the trials so far.
+type Decision struct {
+	Stage Stage
+	// Rate is the next rate to offer; of a search that is done, the highest that was confirmed, or 0.
+	Rate int64
+	// Missed is the lowest rate that missed the objective before the confirmation; 0 if none did.
+	Missed int64
+}
+
+// Next returns what follows from the trials so far, which are in the order of their steps.
+func (q Question) Next(trials []Trial) Decision {
+	met, missed, tried := int64(0), int64(0), 0
+	for i := range trials {
+		if t := &trials[i]; !t.Confirms {
+			tried++
+			if !q.Met(t) && (missed == 0 || t.Offered < missed) {
+				missed = t.Offered
+			}
+		}
+	}
+	for i := range trials {
+		if t := &trials[i]; !t.Confirms && q.Met(t) && (missed == 0 || t.Offered < missed) {
+			met = max(met, t.Offered)
+		}
+	}
+	switch {
+	case tried == 0:
+		return Decision{Rate: q.Min}
+	case met == 0:
+		return Decision{Stage: Done, Missed: missed}
+	case tried >= q.Trials, met >= q.Max && missed == 0, missed > 0 && q.narrow(met, missed):
+		made := q.confirm(met, trials)
+		made.Missed = missed
+		return made
+	case missed == 0:
+		return Decision{Rate: min(q.Max, q.down(raise*float64(met)))}
+	}
+	middle := q.down(math.Sqrt(float64(met) * float64(missed)))
+	return Decision{Rate: min(max(middle, met+q.Unit), missed-q.Unit), Missed: missed}
+}
+
+// narrow reports whether the highest rate is known precisely enough.
+func (q Question) narrow(met, missed int64) bool {
+	return missed-met <= q.Unit || float64(missed) <= float64(met)*q.Ratio
+}
+
+// confirm returns the rate to confirm next: the highest that met the objective, then lower ones, from the third on
+// at growing distances.
+func (q Question) confirm(highest int64, trials []Trial) Decision {
+	candidate, distance := highest, q.Ratio
+	for tried := range candidates {
+		rounds := q.Rounds(candidate, trials)
+		switch q.judge(rounds) {
+		case open:
+			return Decision{Stage: Confirming, Rate: candidate}
+		case confirmed:
+			return Decision{Stage: Done, Rate: candidate}
+		case refuted:
+		}
+		next := max(q.Min, min(q.down(float64(candidate)/distance), candidate-q.Unit))
+		if next >= candidate {
+			break
+		}
+		if candidate = next; tried > 0 {
+			distance *= distance
+		}
+	}
+	return Decision{Stage: Done}
+}
+
+// Rounds returns the trials that confirm a rate.
+func (q Question) Rounds(rate int64, trials []Trial) []Trial {
+	return slices.DeleteFunc(slices.Clone(trials), func(t Trial) bool { return !t.Confirms || t.Offered != rate })
+}
+
+type verdict int
+
+const (
+	open verdict = iota
+	confirmed
+	refuted
+)
+
+// judge reports whether a rate is confirmed by its rounds. It ends early where the rounds so far missed the objective.
+func (q Question) judge(rounds []Trial) verdict {
+	for i := range rounds {
+		if !rounds[i].Known || rounds[i].Overloaded() {
+			return refuted
+		}
+	}
+	share := Slower(rounds)
+	switch {
+	case len(rounds) > 0 && share.Mean > q.Allowed:
+		return refuted
+	case len(rounds) < Confirmations:
+		return open
+	case share.Mean+share.Half > q.Allowed:
+		return refuted
+	}
+	return confirmed
+}
+
+// Share is the mean share of slower operations over some steps, and half of its 95 % interval. Half is 0 with fewer
+// than Confirmations steps.
+type Share struct{ Mean, Half float64 }
+
+// student is the 97.5 % quantile of Student's distribution with Confirmations - 1 degrees of freedom.
+const student = 2.776
+
+// Slower returns the share of slower operations over steps of one rate.
+func Slower(rounds []Trial) Share {
+	if len(rounds) == 0 {
+		return Share{}
+	}
+	var made Share
+	count := float64(len(rounds))
+	for i := range rounds {
+		made.Mean += rounds[i].Slower / count
+	}
+	if len(rounds) < Confirmations {
+		return made
+	}
+	squares := 0.0
+	for i := range rounds {
+		squares += (rounds[i].Slower - made.Mean) * (rounds[i].Slower - made.Mean)
+	}
+	made.Half = student * math.Sqrt(squares/(count-1)/count)
+	return made
+}

@@ -1,0 +1,109 @@
+package search
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+const (
+	// Confirmations is the number of steps that confirm a rate, and candidates the number of rates that may be tried
+	// until one is confirmed.
+	Confirmations = 5
+	candidates    = 5
+	// leastSlower is the number of operations above the percentile in a step from which the percentile is known, as
+	// everywhere; see measure.Histogram.Percentile.
+	leastSlower = 10
+	// leastEach is the first rate of each client where rate.min does not say: jobs do at least one operation of each kind
+	// per second.
+	leastEach = 10
+	// raise is the factor from one step to the next until one misses the objective.
+	raise = 2.0
+)
+
+// Question is what a search is to find out. Rates are operations per second of all clients together.
+type Question struct {
+	// Latency is the bound, and Allowed the share of operations that may be slower.
+	Latency time.Duration
+	Allowed float64
+	// Min and Max bound the rates, which are multiples of Unit.
+	Min, Max, Unit int64
+	// Ratio of the lowest rate that missed the objective and the highest that met it, at which bisection ends.
+	Ratio float64
+	// Trials is the number of steps until the highest rate is narrowed down, and Confirming the number of steps to
+	// confirm it, both at most.
+	Trials, Confirming int
+}
+
+// Of reads a search phase. The clients are those of each target.
+func Of(at *field.Path, phase *v1alpha1.SearchPhase, clients int) (Question, field.ErrorList) {
+	q := Question{Unit: int64(max(1, clients)), Confirming: Confirmations * candidates}
+	var problems field.ErrorList
+	refuse := func(path *field.Path, value any, why string) {
+		problems = append(problems, field.Invalid(path, value, why))
+	}
+	latency := at.Child("objective", "latency")
+	percentile, err := strconv.ParseFloat(phase.Objective.Latency.Percentile, 64)
+	if err != nil || !(percentile >= 1 && percentile < 100) {
+		refuse(latency.Child("percentile"), phase.Objective.Latency.Percentile, "write a number from 1 to below 100, such as 99.9")
+	}
+	q.Allowed = 1 - percentile/100
+	if q.Latency, err = phase.Objective.Latency.Max.Parse(); err != nil {
+		refuse(latency.Child("max"), string(phase.Objective.Latency.Max), "write whole numbers with the units s, ms, us in that order, such as 5ms")
+	}
+	duration, err := phase.StepDuration.Parse()
+	if err != nil || duration < time.Second {
+		refuse(at.Child("stepDuration"), string(phase.StepDuration), "at least 1s: shorter steps measure nothing; write a longer time such as 60s")
+	}
+	precision := v1alpha1.DefaultPrecisionPercent
+	if phase.PrecisionPercent != nil {
+		precision = *phase.PrecisionPercent
+	}
+	if precision < 1 || precision > 50 {
+		refuse(at.Child("precisionPercent"), precision, "must be from 1 to 50")
+	}
+	if len(problems) > 0 {
+		return q, problems
+	}
+	q.Ratio = 1 + float64(precision)/100
+	known := int64(math.Ceil(leastSlower / q.Allowed / duration.Seconds()))
+	rate := at.Child("rate")
+	q.Max = phase.Rate.Max / q.Unit * q.Unit
+	q.Min = max(q.up(known), leastEach*q.Unit)
+	if given := phase.Rate.Min; given != nil {
+		if *given < known {
+			refuse(rate.Child("min"), *given, "too few operations for the percentile, which needs ten above it in a step: "+
+				"raise it to "+strconv.FormatInt(known, 10)+", or raise stepDuration")
+		}
+		q.Min = q.up(*given)
+	}
+	if q.Max < q.Min {
+		refuse(rate.Child("max"), phase.Rate.Max, "is below the first rate, "+strconv.FormatInt(q.Min, 10)+": raise it or lower min; "+
+			"without min the first rate is the lowest with ten operations above the percentile in a step, so a longer stepDuration lowers it")
+	}
+	if len(problems) > 0 {
+		return q, problems
+	}
+	doublings := math.Ceil(math.Log2(float64(q.Max) / float64(q.Min)))
+	halvings := math.Ceil(math.Log2(math.Log(raise) / math.Log(q.Ratio)))
+	q.Trials = 1 + int(doublings) + max(0, int(halvings))
+	return q, nil
+}
+
+// Below returns the question with a lower Max, such as the baseline of a store without credits.
+func (q Question) Below(most float64) Question {
+	if most < float64(q.Max) {
+		q.Max = max(q.down(most), q.Unit)
+		q.Min = min(q.Min, q.Max)
+	}
+	return q
+}
+
+// up and down round to a rate that all clients can share evenly.
+func (q Question) up(rate int64) int64 { return (rate + q.Unit - 1) / q.Unit * q.Unit }
+
+func (q Question) down(rate float64) int64 { return int64(rate) / q.Unit * q.Unit }

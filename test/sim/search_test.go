@@ -1,0 +1,217 @@
+package sim_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/result"
+	"github.com/storagebench/storagebench/internal/search"
+	"github.com/storagebench/storagebench/test/builders"
+	"github.com/storagebench/storagebench/test/burstfs/model"
+	"github.com/storagebench/storagebench/test/burstfs/truth"
+)
+
+// server is one server of constant service time, in operations per second: with random arrivals the queue M/D/1.
+func server(perSecond float64) model.Config {
+	return model.Config{Buckets: []model.Bucket{operations("server", perSecond, 0, 0)}}
+}
+
+func searched(reads int32) *builders.FioBuilder {
+	return load(random, reads, "4Ki", 32).Mutate(func(p *v1alpha1.FioProfile) { p.FileSharing = v1alpha1.FilesShared })
+}
+
+// TestSearch: what a search finds on a single server of constant service time is at most the rate at which the queue
+// M/D/1 has that percentile, and at least 95 % of it.
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		percentile string
+		share      float64
+		latency    v1alpha1.ShortDuration
+		clients    int32
+		reads      int32
+	}{{"99", 0.99, "5ms", 1, 100}, {"95", 0.95, "4ms", 2, 50}} {
+		t.Run(fmt.Sprintf("p%s-%s-%d", test.percentile, test.latency, test.clients), func(t *testing.T) {
+			t.Parallel()
+			bubble(t, func(t *testing.T) {
+				const perSecond = 1000
+				b := builders.Benchmark("b").Target("store").Clients(test.clients).Workload(searched(test.reads)).Prepare("layout").
+					Search("search", test.percentile, test.latency, 1600, "3m")
+				w := world(t, b, server(perSecond), 1)
+				run := conduct(t, w)
+				complete(t, run)
+				target := run.Status.Phases[1].Targets[0]
+				t.Log("\n" + curve(&target))
+				if target.Search == nil || !target.Search.Found || target.Search.AtLeast {
+					t.Fatalf("%+v", target.Search)
+				}
+				bound, err := test.latency.Parse()
+				must(t, err)
+				limit := truth.HighestRate(perSecond, bound, test.share)
+				found := float64(*target.Search.OfferedIOPS)
+				t.Logf("found %g/s, %+.2f %% of the queue's %.1f/s", found, 100*(found/limit-1), limit)
+				if found > limit || found < 0.95*limit {
+					t.Errorf("found %g/s, and the queue M/D/1 has that percentile at %.1f/s", found, limit)
+				}
+				if done := float64(target.Search.AchievedIOPSMilli.Value) / 1000; math.Abs(done/found-1) > 0.02 {
+					t.Errorf("%g/s were completed of %g/s", done, found)
+				}
+			})
+		})
+	}
+}
+
+// TestSearchAtTheBound: a search whose rate.max meets the objective says that the highest rate may be higher.
+func TestSearchAtTheBound(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		b := builders.Benchmark("b").Target("store").Workload(searched(100)).Prepare("layout").Search("search", "99", "5ms", 200, "1m")
+		run := conduct(t, world(t, b, server(1000), 1))
+		complete(t, run)
+		target := run.Status.Phases[1].Targets[0]
+		if found := target.Search; !found.Found || !found.AtLeast || *found.OfferedIOPS != 200 || !strings.Contains(found.Message, "may be higher") {
+			t.Errorf("%+v", found)
+		}
+		if !hasWarning(&target, v1alpha1.WarningSearchInconclusive) {
+			t.Errorf("warnings: %+v", target.Warnings)
+		}
+	})
+}
+
+// TestSearchOfNothing: a store whose every operation takes longer than the bound has no such rate.
+func TestSearchOfNothing(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		slow := model.Config{Latency: model.Latency{Fixed: 8 * time.Millisecond}}
+		b := builders.Benchmark("b").Target("store").Workload(searched(100)).Prepare("layout").Search("search", "99", "5ms", 200, "1m")
+		run := conduct(t, world(t, b, slow, 1))
+		complete(t, run)
+		target := run.Status.Phases[1].Targets[0]
+		if target.Search.Found || len(target.Operations) > 0 || !hasWarning(&target, v1alpha1.WarningSearchInconclusive) {
+			t.Errorf("%+v, %+v", target.Search, target.Warnings)
+		}
+		if ran := states(run, v1alpha1.StepSucceeded); ran != 2 {
+			t.Errorf("%d steps ran, and the layout and the first rate suffice", ran)
+		}
+	})
+}
+
+// TestSearchBaseline: with credits that are drained first, no rate above the baseline is offered.
+func TestSearchBaseline(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		store := model.Config{Latency: model.Latency{Fixed: time.Millisecond}, Buckets: []model.Bucket{operations("credits", 300, 2000, 100_000)}}
+		b := builders.Benchmark("b").Target("store").Workload(searched(100)).Prepare("layout").
+			Search("search", "99", "20ms", 4000, "1m").Mutate(func(r *v1alpha1.RunSpec) { r.Phases[1].Search.Regime = v1alpha1.RegimeBaseline })
+		run := conduct(t, world(t, b, store, 1))
+		complete(t, run)
+		target := run.Status.Phases[1].Targets[0]
+		if target.Burst == nil || !target.Burst.Exhausted {
+			t.Fatalf("the credits were not drained: %+v", target.Burst)
+		}
+		for _, step := range target.Steps {
+			if *step.OfferedIOPS > 305 {
+				t.Errorf("%d/s were offered, above the baseline", *step.OfferedIOPS)
+			}
+		}
+		if !target.Search.Found || *target.Search.OfferedIOPS > 305 {
+			t.Errorf("%+v", target.Search)
+		}
+	})
+}
+
+// TestSearchOperatorDies: an operator that dies at each action, before or after its facts are stored, is followed by one
+// that goes on with the same search: each rate is the recorded one, and follows from the results before it.
+func TestSearchOperatorDies(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		b := builders.Benchmark("b").Target("store").Workload(searched(100)).Prepare("layout").Search("search", "99", "5ms", 1500, "1m")
+		w := world(t, b, server(1000), 1)
+		died := map[string]bool{}
+		once := func(when string) func(decide.Action) bool {
+			return func(action decide.Action) bool {
+				name := when + action.String()
+				if action.Kind == decide.Wait || died[name] {
+					return false
+				}
+				died[name] = true
+				return true
+			}
+		}
+		w.Before, w.Stored = once("before "), once("after ")
+		run := conduct(t, w)
+		complete(t, run)
+		phase := run.Spec.Run.Phase("search")
+		question, problems := search.Of(nil, phase.Search, 1)
+		if len(problems) > 0 {
+			t.Fatal(problems.ToAggregate())
+		}
+		target := run.Status.Phases[1].Targets[0]
+		recorded := map[string]int64{}
+		for _, fact := range run.Status.Steps {
+			if fact.OfferedIOPS != nil {
+				recorded[fact.ID] = *fact.OfferedIOPS
+			}
+		}
+		for i, step := range target.Steps {
+			before := target
+			before.Steps = target.Steps[:i]
+			follows := question.Next(result.Trials(&before, time.Minute))
+			at := slices.IndexFunc(w.Plan.Steps, func(s plan.Step) bool { return s.Cell == int(step.Cell) && s.Kind == v1alpha1.PhaseSearch })
+			if *step.OfferedIOPS != follows.Rate || recorded[w.Plan.Steps[at].ID] != follows.Rate {
+				t.Errorf("step %d offered %d/s and recorded %d, and %d follow from the steps before it", step.Cell, *step.OfferedIOPS,
+					recorded[w.Plan.Steps[at].ID], follows.Rate)
+			}
+		}
+		if len(target.Steps) < 10 || len(died) < 4*len(target.Steps) || !target.Search.Found {
+			t.Errorf("%d steps, %d deaths, %+v", len(target.Steps), len(died), target.Search)
+		}
+	})
+}
+
+func states(run *v1alpha1.BenchmarkRun, state v1alpha1.StepState) (count int) {
+	for _, fact := range run.Status.Steps {
+		if fact.State == state {
+			count++
+		}
+	}
+	return count
+}
+
+func hasWarning(target *v1alpha1.TargetResult, kind v1alpha1.WarningType) bool {
+	for _, warning := range target.Warnings {
+		if warning.Type == kind {
+			return true
+		}
+	}
+	return false
+}
+
+func curve(target *v1alpha1.TargetResult) string {
+	var b strings.Builder
+	for _, step := range target.Steps {
+		fmt.Fprintf(&b, "%t %d/s:", step.Confirms != nil, *step.OfferedIOPS)
+		for _, o := range step.Operations {
+			fmt.Fprintf(&b, " %s %.1f/s mean %s", o.Operation, float64(o.IOPSMilli)/1000, time.Duration(o.MeanNanoseconds))
+			if o.P99Nanoseconds != nil {
+				fmt.Fprintf(&b, " p99 %s", time.Duration(*o.P99Nanoseconds))
+			}
+		}
+		if step.SlowerPPM != nil {
+			fmt.Fprintf(&b, " %d ppm slower", *step.SlowerPPM)
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString(target.Search.Message + "\n")
+	if target.Knee != nil {
+		b.WriteString(target.Knee.Message + "\n")
+	}
+	return b.String()
+}
