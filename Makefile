@@ -131,8 +131,8 @@ test: packages mpi-packages browser-packages cluster-packages build programs ## 
 
 # It measures time, so it needs the machine for itself.
 .PHONY: soak
-soak: packages lab-packages mpi-packages browser-packages cluster-packages release-packages build programs ## Run the tests that need real time (hours), or PARTS of them, and record them in docs/soak
-	go run ./test/soak/cmd/soak run $(PARTS)
+soak: packages lab-packages mpi-packages browser-packages cluster-packages release-packages build programs ## Run the tests that need real time (hours), or PARTS of them, or those MISSING=1 a pass, and record them in docs/soak
+	go run ./test/soak/cmd/soak run $(if $(MISSING),-missing) $(PARTS)
 
 .PHONY: lab
 lab: lab-packages build ## Run the tests that need virtual machines: real kernels, SMB, NFS, throttled disks (a part of the soak)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,7 +19,7 @@ func (d *demo) results(ctx context.Context, which sample) (*v1alpha1.BenchmarkRu
 		return nil, err
 	}
 	var found v1alpha1.StorageBenchmark
-	if _, err := d.get(ctx, "storagebenchmark", which.name, &found); err != nil {
+	if err := d.get(ctx, "storagebenchmark", which.name, &found); err != nil {
 		return nil, err
 	}
 	ready := meta.FindStatusCondition(found.Status.Conditions, v1alpha1.ConditionReady)
@@ -28,11 +27,10 @@ func (d *demo) results(ctx context.Context, which sample) (*v1alpha1.BenchmarkRu
 		return nil, fmt.Errorf("there is no run: Ready is %s, %s: %s", ready.Status, ready.Reason, ready.Message)
 	}
 	var run v1alpha1.BenchmarkRun
-	text, err := d.get(ctx, "benchmarkrun", found.Status.LastRun.Name, &run)
-	if err != nil {
+	if err := d.get(ctx, "benchmarkrun", found.Status.LastRun.Name, &run); err != nil {
 		return nil, err
 	}
-	if err := d.report(ctx, run.Name, text); err != nil {
+	if err := d.report(ctx, run.Name); err != nil {
 		return nil, err
 	}
 	if ready.Status != metav1.ConditionTrue {
@@ -41,23 +39,24 @@ func (d *demo) results(ctx context.Context, which sample) (*v1alpha1.BenchmarkRu
 	return &run, nil
 }
 
-// get reads an object, and also returns its JSON.
-func (d *demo) get(ctx context.Context, kind, name string, into any) ([]byte, error) {
+// get reads an object.
+func (d *demo) get(ctx context.Context, kind, name string, into any) error {
 	text, err := d.kubectlCommand(ctx, "-n", namespace, "get", kind, name, "-o", "json").Output()
 	if err != nil {
-		return nil, failure(err, "kubectl get", "")
+		return failure(err, "kubectl get", "")
 	}
 	if err := json.Unmarshal(text, into); err != nil {
-		return nil, fmt.Errorf("read %s %s: %w", kind, name, err)
+		return fmt.Errorf("read %s %s: %w", kind, name, err)
 	}
-	return text, nil
+	return nil
 }
 
 // report shows the figures. It ignores the exit code, because that is a verdict on the run, which Ready contains too.
-func (d *demo) report(ctx context.Context, run string, text []byte) error {
-	d.say("$ kubectl -n %s get benchmarkrun %s -o json | kubectl storagebench report -\n", namespace, run)
-	command := d.command(ctx, "bin/kubectl-storagebench", "report", "-")
-	command.Stdin = bytes.NewReader(text)
+func (d *demo) report(ctx context.Context, run string) error {
+	arguments := []string{"report", "run/" + run, "--namespace", namespace}
+	d.show("kubectl storagebench", arguments)
+	command := d.command(ctx, "bin/kubectl-storagebench", arguments...)
+	command.Env = append(os.Environ(), "KUBECONFIG="+d.kubeconfig)
 	command.Stdout, command.Stderr = d.out, os.Stderr
 	if err := command.Run(); err != nil && command.ProcessState == nil {
 		return failure(err, "kubectl-storagebench", "")
@@ -76,7 +75,7 @@ func (d *demo) next(run string) {
   export KUBECONFIG=%s PATH=%s/bin:$PATH
   kubectl -n %[3]s get storagebenchmarks,benchmarkruns
   kubectl -n %[3]s describe benchmarkrun %[4]s
-  kubectl -n %[3]s get benchmarkrun %[4]s -o json | kubectl storagebench report -
+  kubectl storagebench report run/%[4]s -n %[3]s
   # one more run of the first one:
   kubectl -n %[3]s annotate storagebenchmark %[5]s --overwrite storagebench.dev/requested-at="$(date)"
   # away with that one, its runs and their results:

@@ -107,6 +107,19 @@ func findKind(apiVersion, name string) (*kind, *Problem, error) {
 		return nil, &Problem{Path: "apiVersion", Message: fmt.Sprintf("%q: write %s, the version that this program knows",
 			apiVersion, found.gvk.GroupVersion())}, nil
 	}
+	names := slices.Sorted(maps.Keys(known))
+	if name == "" {
+		return nil, &Problem{Path: "kind", Message: "missing; write one of " + strings.Join(names, ", ")}, nil
+	}
+	best, distance := "", 4
+	for _, candidate := range names {
+		if d := editDistance(strings.ToLower(name), strings.ToLower(candidate)); d < distance {
+			best, distance = candidate, d
+		}
+	}
+	if best != "" {
+		return nil, &Problem{Path: "kind", Message: fmt.Sprintf("%q: did you mean %s?", name, best)}, nil
+	}
 	return nil, &Problem{Path: "kind", Message: fmt.Sprintf("%q is not one of storagebench's kinds (%s); correct it, or keep the object in another file",
-		name, strings.Join(slices.Sorted(maps.Keys(known)), ", "))}, nil
+		name, strings.Join(names, ", "))}, nil
 }

@@ -327,14 +327,67 @@ func (r *rules) unknownField(path string, value any) (message string, meant []st
 			best, distance = candidate, d
 		}
 	}
+	place := r.placeOf(last, path)
 	switch {
 	case best != "":
 		return fmt.Sprintf("unknown field; did you mean %s?", best), []string{best}
+	case place != "":
+		return "unknown field here; move it to " + place, nil
 	case len(known) > 0 && len(known) <= 20:
 		return fmt.Sprintf("unknown field; remove it. Known here: %s", strings.Join(known, ", ")), nil
 	}
 	return "unknown field; remove it", nil
 }
+
+// placeOf returns the path of the only field of that name in the spec, as in spec.run.phases[].expect; of several, that of
+// the one that shares most with the path at which a user wrote it. It is empty if there is none or none is nearest, and for what
+// is meant for a pod.
+func (r *rules) placeOf(name, written string) string {
+	var places []string
+	var search func(path string, schema *structuralschema.Structural)
+	search = func(path string, schema *structuralschema.Structural) {
+		if schema.Items != nil {
+			search(path+"[]", schema.Items)
+		}
+		for _, property := range slices.Sorted(maps.Keys(schema.Properties)) {
+			if property == "template" {
+				continue // of pods, which have fields of all names
+			}
+			if property == name {
+				places = append(places, path+"."+name)
+			}
+			below := schema.Properties[property]
+			search(path+"."+property, &below)
+		}
+	}
+	spec, known := r.structural.Properties["spec"]
+	if !known || strings.Contains(written, ".template.") {
+		return ""
+	}
+	search("spec", &spec)
+	written = indexes.ReplaceAllString(written, "[]")
+	shared := func(place string) int {
+		steps, own := strings.Split(written, "."), strings.Split(place, ".")
+		n := 0
+		for n < min(len(steps), len(own)) && steps[n] == own[n] {
+			n++
+		}
+		return 2*n - len(own) // of equally near ones, the one that is less deep
+	}
+	best := ""
+	for _, place := range places {
+		switch {
+		case best == "" || shared(place) > shared(best):
+			best = place
+		case shared(place) == shared(best):
+			return ""
+		}
+	}
+	return best
+}
+
+// indexes are those of list items in a path.
+var indexes = regexp.MustCompile(`\[\d+\]`)
 
 // knownFields returns the names of the fields at a path, sorted.
 func knownFields(schema *structuralschema.Structural, steps []pathStep) []string {

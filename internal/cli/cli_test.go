@@ -138,6 +138,18 @@ func TestVersionOfTheClient(t *testing.T) {
 	}
 }
 
+// TestNoCluster: a cluster that does not answer is named, with the flags that choose another, and no path of the API.
+func TestNoCluster(t *testing.T) {
+	for _, arguments := range [][]string{{"list"}, {"report", "x"}, {"rerun", "x"}, {"cancel", "x"}, {"watch", "x"}, {"version"},
+		{"run", "-f", "../../config/samples/quickstart.yaml"}, {"run", "--storage-class", "x"}} {
+		got := call("", append(arguments, "--server", "https://127.0.0.1:1")...)
+		if got.code != 1 || !strings.Contains(got.stderr, "cannot reach the cluster at https://127.0.0.1:1: ") ||
+			!strings.Contains(got.stderr, "--kubeconfig") || strings.Contains(got.stderr, "/api") {
+			t.Errorf("%v: %+v", arguments, got)
+		}
+	}
+}
+
 // TestFlagsOfTheCluster are the same for every verb that talks to a cluster, and may stand before the verb.
 func TestFlagsOfTheCluster(t *testing.T) {
 	var reference bytes.Buffer

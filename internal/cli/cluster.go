@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -53,14 +54,13 @@ type cluster struct {
 
 // connect reads the configuration as kubectl does. It does not contact the cluster.
 func (f *clusterFlags) connect() (*cluster, error) {
-	const remedy = "choose a cluster with --kubeconfig or --context; run --local needs none"
 	config, err := f.config.ToRESTConfig()
 	if err != nil {
-		return nil, fmt.Errorf("read the kubeconfig: %w; %s", err, remedy)
+		return nil, fmt.Errorf("read the kubeconfig: %w; %s", err, chooseCluster)
 	}
 	namespace, _, err := f.config.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
-		return nil, fmt.Errorf("read the kubeconfig: %w; %s", err, remedy)
+		return nil, fmt.Errorf("read the kubeconfig: %w; %s", err, chooseCluster)
 	}
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
@@ -86,10 +86,22 @@ func decode(from *unstructured.Unstructured, into any) error {
 }
 
 // errNotInstalled is returned if the cluster does not have the project's kinds.
-var errNotInstalled = errors.New("the cluster has no kind StorageBenchmark: install the operator first (kubectl apply -k config/default)")
+var errNotInstalled = errors.New("the cluster has no kind StorageBenchmark: install the operator first (docs/install.md)")
 
-// explained returns errNotInstalled for the API server's answer that a kind does not exist, and other errors unchanged.
+// chooseCluster is the remedy for a wrong cluster.
+const chooseCluster = "choose a cluster with --kubeconfig or --context; run --local needs none"
+
+// explained returns errNotInstalled for the API server's answer that a kind does not exist, names the address and the
+// remedy if there is no answer, and returns other errors unchanged.
 func explained(err error) error {
+	var request *url.Error
+	if errors.As(err, &request) && !errors.Is(err, context.Canceled) {
+		address := request.URL
+		if parsed, parseErr := url.Parse(request.URL); parseErr == nil {
+			address = parsed.Scheme + "://" + parsed.Host
+		}
+		return fmt.Errorf("cannot reach the cluster at %s: %w; %s", address, request.Err, chooseCluster)
+	}
 	var status apierrors.APIStatus
 	if apierrors.IsNotFound(err) && errors.As(err, &status) {
 		if details := status.Status().Details; details == nil || details.Name == "" {

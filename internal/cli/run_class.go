@@ -148,7 +148,7 @@ func (c *cluster) checkClass(ctx context.Context, name string) (retains bool, er
 		slices.Sort(names)
 		return false, fmt.Errorf("%w; it has %s", missing, measure.FormatList(names, 10))
 	case err != nil:
-		return false, fmt.Errorf("read StorageClass %s: %w", name, err)
+		return false, fmt.Errorf("read StorageClass %s: %w", name, explained(err))
 	}
 	class := &storagev1.StorageClass{}
 	if err := decode(found, class); err != nil {

@@ -110,7 +110,7 @@ func operators(ctx context.Context, flags *clusterFlags) ([]operatorVersion, err
 	found, err := cluster.client.Resource(appsv1.SchemeGroupVersion.WithResource("deployments")).List(ctx,
 		metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=storagebench,app.kubernetes.io/component=operator"})
 	if err != nil && !apierrors.IsForbidden(err) {
-		return nil, fmt.Errorf("find the operator: %w", err)
+		return nil, fmt.Errorf("find the operator: %w", explained(err))
 	}
 	var all []operatorVersion
 	if err == nil {
@@ -122,7 +122,7 @@ func operators(ctx context.Context, flags *clusterFlags) ([]operatorVersion, err
 			all = append(all, operatorOf(deployment))
 		}
 		if len(all) == 0 {
-			return nil, errors.New("the cluster has no operator of storagebench: install it (kubectl apply -k config/default)")
+			return nil, errors.New("the cluster has no operator of storagebench: install it (docs/install.md)")
 		}
 		return all, nil
 	}

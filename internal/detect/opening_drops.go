@@ -45,25 +45,27 @@ func (a *analysis) findOpenings() {
 
 // openingLasts reports whether the drops of the first samples last. Up to the sample `first`, the rate must not be
 // above the middle of both levels for most of a stretch that is half as long as the time on the upper level and has at
-// least three samples. Nor may the rate fall by half of the drop while the burst continues: that is a decay.
+// least three samples. Nor may the rate decay by half of the drop: during the burst, or on the lower level up to the end
+// of the next longer scale. What decreases as much again later drifts.
 func (a *analysis) openingLasts(part *analysis, first int) bool {
-	const returned, leastReturn, leastThird = 0.5, 3, 2
+	const returned, leastReturn = 0.5, 3
+	horizon := min(lengthen*len(part.samples), first)
 	for i, at := range part.times {
 		start, end := part.samples[part.begin].StartSeconds, part.samples[len(part.samples)-1].EndSeconds
+		later := a.samples[min(a.sampleAt(at.High)+1, horizon):horizon]
 		if i > 0 {
 			start = part.times[i-1].Value
 		}
 		if i+1 < len(part.times) {
 			end = part.times[i+1].Value
+			later = part.between(at.High, end)
 		}
 		before := part.between(start, at.Value)
 		upper, lower := medianRate(before), medianRate(part.between(at.Value, end))
 		lower = max(lower, upper*1e-3)
-		if third := len(before) / 3; third >= leastThird {
-			first, last := medianRate(before[:third]), medianRate(before[len(before)-third:])
-			if math.Log(first/max(last, lower)) > sharpness*math.Log(upper/lower) {
-				return false
-			}
+		drop := math.Log(upper / lower)
+		if decay(before, lower) > sharpness*drop || decay(later, lower*1e-3) > sharpness*drop {
+			return false
 		}
 		middle := math.Sqrt(upper * lower)
 		rest := a.samples[min(a.sampleAt(at.High)+1, first):first]
@@ -72,6 +74,18 @@ func (a *analysis) openingLasts(part *analysis, first int) bool {
 		}
 	}
 	return len(part.times) > 0
+}
+
+// decay returns by how much the rate decreases from the first to the last third of a stretch, as a difference of
+// logarithms, where a rate below floor counts as floor. It is 0 if there are too few samples to tell.
+func decay(stretch []Sample, floor float64) float64 {
+	const leastThird = 2
+	third := len(stretch) / 3
+	if third < leastThird {
+		return 0
+	}
+	first, last := medianRate(stretch[:third]), medianRate(stretch[len(stretch)-third:])
+	return math.Log(max(first, floor) / max(last, floor))
 }
 
 // returnsAbove reports whether the rate is above a level for most of any stretch of the given seconds.

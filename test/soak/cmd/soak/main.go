@@ -1,9 +1,9 @@
 // Command soak runs the tests that need real time, by part, and keeps a record of each:
 //
-//	go run ./test/soak/cmd/soak run [-seed N] [PART...]   all parts, or some
-//	go run ./test/soak/cmd/soak list                      the parts
-//	go run ./test/soak/cmd/soak status [-days N]          fails where a part has no pass younger than that
-//	go run ./test/soak/cmd/soak page                      writes docs/soak.md from the records
+//	go run ./test/soak/cmd/soak run [-seed N] [-missing] [-days N] [PART...]   all parts, or some; only tests without a pass
+//	go run ./test/soak/cmd/soak list                                           the parts
+//	go run ./test/soak/cmd/soak status [-days N]                               fails where a part has no pass younger than that
+//	go run ./test/soak/cmd/soak page                                           writes docs/soak.md from the records
 //
 // A part passes, fails or is inconclusive. Inconclusive tests are repeated, failed ones never. The record of a part is
 // docs/soak/PART.json.
@@ -46,13 +46,18 @@ func command(ctx context.Context, arguments []string) error {
 	}
 	flags := flag.NewFlagSet(arguments[0], flag.ContinueOnError)
 	seed := flags.Uint64("seed", rand.Uint64()>>1, "what tests draw at random from; a record says which it was") // #nosec G404 -- moments of tests
-	days := flags.Int("days", 14, "how old the last pass of a part may be")
+	days := flags.Int("days", 14, "how old the last pass may be")
+	missing := flags.Bool("missing", false, "run only the tests without a pass, so that a soak can be done piece by piece")
 	if err := flags.Parse(arguments[1:]); err != nil {
 		return err
 	}
 	switch arguments[0] {
 	case "run":
-		return runParts(ctx, flags.Args(), *seed)
+		passedSince := time.Now() // no earlier pass counts
+		if *missing {
+			passedSince = passedSince.AddDate(0, 0, -*days)
+		}
+		return runParts(ctx, flags.Args(), *seed, passedSince)
 	case "list":
 		for _, p := range parts {
 			fmt.Printf("%-12s %s\n", p.name, p.what)
@@ -66,8 +71,9 @@ func command(ctx context.Context, arguments []string) error {
 	return fmt.Errorf("%q is unknown: say run, list, status or page", arguments[0])
 }
 
-// runParts runs parts in the order of the table, and writes the page at the end.
-func runParts(ctx context.Context, names []string, seed uint64) error {
+// runParts runs parts in the order of the table, without the tests that passed since an instant, and writes the page at the
+// end.
+func runParts(ctx context.Context, names []string, seed uint64, passedSince time.Time) error {
 	chosen, err := choose(names)
 	if err != nil {
 		return err
@@ -78,14 +84,11 @@ func runParts(ctx context.Context, names []string, seed uint64) error {
 			return ctx.Err()
 		}
 		fmt.Printf("== %s: %s\n", p.name, p.what)
-		r, err := p.run(ctx, seed)
+		r, err := p.run(ctx, seed, passedSince)
 		if err != nil {
 			return fmt.Errorf("part %s: %w", p.name, err)
 		}
-		if err := r.write(); err != nil {
-			return err
-		}
-		fmt.Printf("== %s: %s after %s\n", p.name, r.Verdict, time.Duration(r.Seconds*float64(time.Second)).Round(time.Second))
+		fmt.Printf("== %s: %s after %s\n", p.name, r.Verdict, time.Duration(r.seconds()*float64(time.Second)).Round(time.Second))
 		if r.Verdict != pass {
 			bad = append(bad, p.name+" ("+string(r.Verdict)+")")
 		}

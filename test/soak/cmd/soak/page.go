@@ -14,7 +14,8 @@ func writePage(now time.Time) error {
 	var text strings.Builder
 	text.WriteString("# The soak\n\n" +
 		"`make soak` runs what needs real time, by part, and writes this page from the records in `docs/soak`. `make soak PARTS=\"detect chaos\"`\n" +
-		"runs some parts. A part passes, fails or is inconclusive; what is inconclusive is repeated up to three times, what failed never is.\n" +
+		"runs some parts, and `make soak MISSING=1` only the tests that have no pass yet. A part passes, fails or is inconclusive; what is\n" +
+		"inconclusive is repeated up to three times, what failed never is. The last pass of a part is that of its oldest test.\n" +
 		"[Design note 0031](design/0031-soak.md) says why each test is here.\n\n")
 	fmt.Fprintf(&text, "Ages are of %s.\n\n", now.UTC().Format(time.DateOnly))
 	text.WriteString("| part | shows | last run | took | load before and after | last pass |\n| --- | --- | --- | --- | --- | --- |\n")
@@ -31,9 +32,16 @@ func writePage(now time.Time) error {
 		last := "never"
 		if r.LastPass != nil {
 			last = fmt.Sprintf("%s, %.0f days ago, on %s", r.LastPass.At.Format(time.DateOnly), now.Sub(r.LastPass.At).Hours()/24, r.LastPass.Commit)
+			if r.LastPass.Commit != r.Commit {
+				last += " and newer"
+			}
 		}
-		fmt.Fprintf(&text, "| %s | %s | %s on %s | %s | %s, %s | %s |\n", p.name, p.what, r.Verdict, r.StartedAt.Format(time.DateOnly),
-			time.Duration(r.Seconds*float64(time.Second)).Round(time.Second), r.LoadBefore, r.LoadAfter, last)
+		if r.wanted, err = p.tests(); err != nil {
+			return err
+		}
+		passed := len(r.wanted) - len(r.missing(time.Time{}))
+		fmt.Fprintf(&text, "| %s | %s | %s on %s, %d of %d tests passed | %s | %s, %s | %s |\n", p.name, p.what, r.Verdict, r.StartedAt.Format(time.DateOnly), passed, len(r.wanted),
+			time.Duration(r.seconds()*float64(time.Second)).Round(time.Second), r.LoadBefore, r.LoadAfter, last)
 		describe(&details, r)
 	}
 	return os.WriteFile(page, []byte(text.String()+details.String()), 0o644)

@@ -81,26 +81,53 @@ func soakFiles(folder string) string {
 	return "*_soak_test.go"
 }
 
-// pattern selects the tests of a part, as -run of `go test` takes it.
-func (p part) pattern() (string, error) {
-	var names []string
+// testName identifies a test function: its package without the module's path, and its name.
+type testName struct {
+	Package string `json:"package"`
+	Name    string `json:"name"`
+}
+
+// tests returns the soak tests of a part, as the files have them.
+func (p part) tests() (found []testName, err error) {
 	for _, folder := range p.packages {
 		matches, err := filepath.Glob(filepath.Join(folder, soakFiles(folder)))
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		for _, file := range matches {
 			text, err := os.ReadFile(file)
 			if err != nil {
-				return "", fmt.Errorf("find the soak tests: %w", err)
+				return nil, fmt.Errorf("find the soak tests: %w", err)
 			}
-			for _, found := range testFunction.FindAllSubmatch(text, -1) {
-				names = append(names, string(found[1]))
+			for _, function := range testFunction.FindAllSubmatch(text, -1) {
+				found = append(found, testName{strings.TrimPrefix(folder, "./"), string(function[1])})
 			}
 		}
 	}
-	if len(names) == 0 {
-		return "", fmt.Errorf("there is no soak test in %s", strings.Join(p.packages, ", "))
+	if len(found) == 0 {
+		return nil, fmt.Errorf("there is no soak test in %s", strings.Join(p.packages, ", "))
 	}
-	return "^(" + strings.Join(names, "|") + ")$", nil
+	return found, nil
+}
+
+// pattern selects tests, as -run of `go test` takes it; it is empty if there are none.
+func pattern(tests []testName) string {
+	if len(tests) == 0 {
+		return ""
+	}
+	var names []string
+	for _, one := range tests {
+		names = append(names, one.Name)
+	}
+	return "^(" + strings.Join(names, "|") + ")$"
+}
+
+// packagesOf returns the folders of tests, each once, as `go test` takes them.
+func packagesOf(tests []testName) (folders []string) {
+	for _, one := range tests {
+		if folder := "./" + one.Package; !slices.Contains(folders, folder) {
+			folders = append(folders, folder)
+		}
+	}
+	return folders
 }

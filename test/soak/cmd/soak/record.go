@@ -7,11 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,14 +35,14 @@ const recordFolder = "docs/soak"
 // page is made from the records.
 const page = "docs/soak.md"
 
-// record is the last run of a part, as docs/soak/PART.json keeps it.
+// record is what docs/soak/PART.json keeps of a part: its last run, and the newest verdict on each of its tests. They can be
+// of several runs, because a run may be interrupted or of some tests only.
 type record struct {
 	Part    string  `json:"part"`
 	Verdict verdict `json:"verdict"`
-	// Commit that was tested; "-dirty" follows where files differed from it.
+	// Commit that was tested last; "-dirty" follows where files differed from it.
 	Commit    string    `json:"commit"`
 	StartedAt time.Time `json:"startedAt"`
-	Seconds   float64   `json:"seconds"`
 	Seed      uint64    `json:"seed"`
 	CPUs      int       `json:"cpus"`
 	Kernel    string    `json:"kernel"`
@@ -52,9 +53,12 @@ type record struct {
 	Tests      []test         `json:"tests"`
 	Findings   []soak.Finding `json:"findings,omitempty"`
 	LastPass   *lastPass      `json:"lastPass,omitempty"`
+
+	// wanted are the tests that the part has today.
+	wanted []testName
 }
 
-// lastPass is when and on what the part passed last.
+// lastPass is when and on what the part passed last: the oldest of the runs that its verdicts are from.
 type lastPass struct {
 	Commit string    `json:"commit"`
 	At     time.Time `json:"at"`
@@ -62,18 +66,50 @@ type lastPass struct {
 
 // test is how a test, or part of one, ended.
 type test struct {
-	Package  string  `json:"package"`
-	Name     string  `json:"name"`
-	Verdict  verdict `json:"verdict"`
-	Seconds  float64 `json:"seconds"`
-	Attempts int     `json:"attempts"`
-	Reason   string  `json:"reason,omitempty"`
+	testName
+
+	Verdict  verdict   `json:"verdict"`
+	Seconds  float64   `json:"seconds"`
+	Attempts int       `json:"attempts"`
+	Commit   string    `json:"commit"`
+	At       time.Time `json:"at"`
+	Reason   string    `json:"reason,omitempty"`
 }
 
-func newRecord(name string, seed uint64) *record {
+// outside is the name of what fails in a package outside of its tests: it does not compile, or its TestMain fails.
+const outside = "(outside of any test)"
+
+// function returns the test function that a test is, or is a part of.
+func (t testName) function() testName {
+	t.Name, _, _ = strings.Cut(t.Name, "/")
+	return t
+}
+
+// functionOf returns the test function that a finding is of. Its package is not known.
+func functionOf(finding soak.Finding) testName { return testName{Name: finding.Test}.function() }
+
+// newRecord begins a run of a part. The verdicts of earlier runs stay until the tests have run again.
+func newRecord(name string, wanted []testName, seed uint64) (*record, error) {
 	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease")
-	return &record{Part: name, Commit: commit(), StartedAt: time.Now().UTC().Truncate(time.Second), Seed: seed,
+	r := &record{Part: name, Commit: commit(), StartedAt: time.Now().UTC().Truncate(time.Second), Seed: seed, wanted: wanted,
 		CPUs: runtime.NumCPU(), Kernel: strings.TrimSpace(string(kernel)), Go: runtime.Version(), LoadBefore: load()}
+	before, err := readRecord(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.LastPass, r.Findings = before.LastPass, before.Findings
+	for _, one := range before.Tests {
+		if one.Name == outside || slices.Contains(wanted, one.function()) {
+			r.Tests = append(r.Tests, one)
+		}
+	}
+	r.Findings = slices.DeleteFunc(r.Findings, func(one soak.Finding) bool {
+		return !slices.ContainsFunc(wanted, func(w testName) bool { return w.Name == functionOf(one).Name })
+	})
+	return r, nil
 }
 
 // commit names what is checked out; empty outside of a repository. The records of other parts, which a run of several parts
@@ -96,71 +132,112 @@ func load() string {
 	return first
 }
 
-// merge takes the results of an attempt: the newest counts.
-func (r *record) merge(tests []test, attempt int) {
-	for _, one := range tests {
-		one.Attempts = attempt
-		known := false
-		for i := range r.Tests {
-			if r.Tests[i].Package != one.Package || r.Tests[i].Name != one.Name {
-				continue
-			}
-			known = true
-			// A test that failed is run again only with a part of the same test that was inconclusive. It has failed.
-			if r.Tests[i].Verdict != fail {
-				r.Tests[i] = one
-			}
-		}
-		if !known {
-			r.Tests = append(r.Tests, one)
-		}
-	}
-}
-
-// inconclusivePattern selects the tests that were inconclusive; empty where none was.
-func (r *record) inconclusivePattern() string {
-	var patterns []string
-	for _, one := range r.Tests {
-		if one.Verdict != inconclusive {
+// take replaces the verdicts on a test function and its parts. What failed in this run stays failed: it ran again only
+// because another part of the same test was inconclusive.
+func (r *record) take(function testName, tests []test, attempt int) {
+	var kept []test
+	for _, known := range r.Tests {
+		if known.function() != function {
+			kept = append(kept, known)
 			continue
 		}
-		top, _, _ := strings.Cut(one.Name, "/")
-		patterns = append(patterns, "^"+regexp.QuoteMeta(top)+"$")
-	}
-	return strings.Join(patterns, "|")
-}
-
-// close judges the part, and takes its last pass from the record before.
-func (r *record) close() {
-	r.Seconds = time.Since(r.StartedAt).Seconds()
-	r.LoadAfter = load()
-	r.Verdict = r.judge()
-	if r.Verdict == pass {
-		r.LastPass = &lastPass{Commit: r.Commit, At: r.StartedAt}
-		return
-	}
-	if before, err := readRecord(r.Part); err == nil {
-		r.LastPass = before.LastPass
-	}
-}
-
-// judge is fail where a test failed, inconclusive where one was or none ran, and else pass.
-func (r *record) judge() verdict {
-	found := inconclusive
-	for _, one := range r.Tests {
-		if one.Verdict == fail {
-			return fail
-		}
-		if one.Verdict == pass {
-			found = pass
+		if known.Verdict == fail && known.At.Equal(r.StartedAt) && function.Name != outside {
+			kept = append(kept, known)
+			tests = slices.DeleteFunc(tests, func(one test) bool { return one.testName == known.testName })
 		}
 	}
+	for _, one := range tests {
+		one.Attempts, one.Commit, one.At = attempt, r.Commit, r.StartedAt
+		kept = append(kept, one)
+	}
+	r.Tests = kept
+	r.Findings = slices.DeleteFunc(r.Findings, func(one soak.Finding) bool {
+		return functionOf(one).Name == function.Name
+	})
+}
+
+// verdicts returns the verdict on each test function: fail or inconclusive if a part of it is. A test that has not run
+// has none.
+func (r *record) verdicts() map[testName]verdict {
+	worst := []verdict{skipped, pass, inconclusive, fail}
+	found := map[testName]verdict{}
 	for _, one := range r.Tests {
-		if one.Verdict == inconclusive {
-			return inconclusive
+		function := one.function()
+		if slices.Index(worst, one.Verdict) >= slices.Index(worst, found[function]) {
+			found[function] = one.Verdict
 		}
 	}
 	return found
+}
+
+// inconclusiveTests returns the tests of this run that were inconclusive.
+func (r *record) inconclusiveTests() (tests []testName) {
+	for _, one := range r.Tests {
+		if function := one.function(); one.Verdict == inconclusive && one.At.Equal(r.StartedAt) && !slices.Contains(tests, function) {
+			tests = append(tests, function)
+		}
+	}
+	return tests
+}
+
+// missing returns the tests that have no pass since an instant, and all tests of a package that failed outside of them.
+func (r *record) missing(since time.Time) (tests []testName) {
+	verdicts := r.verdicts()
+	old := map[testName]bool{}
+	for _, one := range r.Tests {
+		old[one.function()] = old[one.function()] || one.At.Before(since)
+	}
+	for _, one := range r.wanted {
+		settled := verdicts[one] == pass || verdicts[one] == skipped
+		if !settled || old[one] || verdicts[testName{one.Package, outside}] == fail {
+			tests = append(tests, one)
+		}
+	}
+	return tests
+}
+
+// oldest returns the run that the oldest verdict is from.
+func (r *record) oldest() (found lastPass) {
+	for _, one := range r.Tests {
+		if found.At.IsZero() || one.At.Before(found.At) {
+			found = lastPass{Commit: one.Commit, At: one.At}
+		}
+	}
+	return found
+}
+
+// close judges the part.
+func (r *record) close() {
+	r.LoadAfter = load()
+	r.Verdict = r.judge()
+	if r.Verdict == pass {
+		oldest := r.oldest()
+		r.LastPass = &oldest
+	}
+}
+
+// judge is fail where a test failed, inconclusive where one was, has not run or none applies to this machine, and else pass.
+func (r *record) judge() verdict {
+	verdicts := r.verdicts()
+	all := slices.Collect(maps.Values(verdicts))
+	notRun := slices.ContainsFunc(r.wanted, func(one testName) bool { return verdicts[one] == "" })
+	switch {
+	case slices.Contains(all, fail):
+		return fail
+	case notRun || slices.Contains(all, inconclusive) || !slices.Contains(all, pass):
+		return inconclusive
+	}
+	return pass
+}
+
+// seconds is how long the tests took.
+func (r *record) seconds() (sum float64) {
+	for _, one := range r.Tests {
+		if one.function() == one.testName {
+			sum += one.Seconds
+		}
+	}
+	return sum
 }
 
 func (r *record) readFindings(name string) error {
@@ -171,12 +248,15 @@ func (r *record) readFindings(name string) error {
 	lines := bufio.NewScanner(bytes.NewReader(content))
 	lines.Buffer(nil, 16<<20)
 	byTitle := map[string]int{}
+	for i, one := range r.Findings {
+		byTitle[one.Test+one.Title] = i
+	}
 	for lines.Scan() {
 		var one soak.Finding
 		if err := json.Unmarshal(lines.Bytes(), &one); err != nil {
 			return fmt.Errorf("read the findings: %w", err)
 		}
-		// A repeated test reports again.
+		// A test that runs again reports again.
 		if at, known := byTitle[one.Test+one.Title]; known {
 			r.Findings[at] = one
 			continue
@@ -189,7 +269,9 @@ func (r *record) readFindings(name string) error {
 
 func recordFile(name string) string { return filepath.Join(recordFolder, name+".json") }
 
+// write judges the part, and writes its record.
 func (r *record) write() error {
+	r.close()
 	content, err := json.MarshalIndent(r, "", " ")
 	if err != nil {
 		return err

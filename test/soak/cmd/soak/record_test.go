@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -9,21 +10,44 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
-// attempt gives the events of one run of two tests, of which the second ends in an action with an output.
-func attempt(t *testing.T, action, output string) []test {
+var testA, testB = testName{"p", "TestA"}, testName{"p", "TestB"}
+
+// attempt takes the events of one run of two tests, of which the second has two parts: one that passes, and one that ends in an
+// action with an output.
+func attempt(t *testing.T, r *record, number int, action, output string) {
 	t.Helper()
+	whole := action
+	if action == "skip" {
+		whole = "pass"
+	}
 	events := `{"Action":"run","Package":"p","Test":"TestA"}
 {"Action":"pass","Package":"p","Test":"TestA","Elapsed":1}
-{"Action":"output","Package":"p","Test":"TestB","Output":"` + output + `\n"}
-{"Action":"` + action + `","Package":"p","Test":"TestB","Elapsed":2}
+{"Action":"pass","Package":"p","Test":"TestB/one","Elapsed":1}
+{"Action":"output","Package":"p","Test":"TestB/two","Output":"` + output + `\n"}
+{"Action":"` + action + `","Package":"p","Test":"TestB/two","Elapsed":2}
+{"Action":"` + whole + `","Package":"p","Test":"TestB","Elapsed":3}
+{"Action":"` + whole + `","Package":"p","Elapsed":4}
 `
-	tests, err := readEvents(strings.NewReader(events))
+	take(t, r, number, events)
+}
+
+func take(t *testing.T, r *record, number int, events string) {
+	t.Helper()
+	err := readEvents(strings.NewReader(events), func(function testName, tests []test) error {
+		r.take(function, tests, number)
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tests
+}
+
+// begun is a record of a run of two tests on a day.
+func begun(day int) *record {
+	return &record{wanted: []testName{testA, testB}, Commit: fmt.Sprint("commit-", day), StartedAt: time.Date(2000, 1, day, 0, 0, 0, 0, time.UTC)}
 }
 
 func TestVerdicts(t *testing.T) {
@@ -36,16 +60,16 @@ func TestVerdicts(t *testing.T) {
 		{"pass", "pass", "fine", pass, ""},
 		{"fail", "fail", "a figure is wrong", fail, ""},
 		{"fail after a doubt", "fail", busy, fail, ""},
-		{"inconclusive", "skip", busy, inconclusive, "^TestB$"},
+		{"inconclusive", "skip", busy, inconclusive, "^(TestB)$"},
 		{"not for this machine", "skip", "a_test.go:1: no arm64", pass, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var r record
-			r.merge(attempt(t, c.action, c.output), 1)
+			r := begun(1)
+			attempt(t, r, 1, c.action, c.output)
 			if got := r.judge(); got != c.want {
 				t.Errorf("the verdict is %s, want %s", got, c.want)
 			}
-			if got := r.inconclusivePattern(); got != c.again {
+			if got := pattern(r.inconclusiveTests()); got != c.again {
 				t.Errorf("%q is run again, want %q", got, c.again)
 			}
 		})
@@ -53,31 +77,73 @@ func TestVerdicts(t *testing.T) {
 }
 
 func TestARepeatedTestCountsAsItEnded(t *testing.T) {
-	var r record
-	r.merge(attempt(t, "skip", "inconclusive: busy"), 1)
-	r.merge(attempt(t, "pass", ""), 2)
+	r := begun(1)
+	attempt(t, r, 1, "skip", "inconclusive: busy")
+	attempt(t, r, 2, "pass", "")
 	if got := r.judge(); got != pass {
 		t.Errorf("the verdict is %s, want pass", got)
 	}
-	if len(r.Tests) != 2 || r.Tests[1].Attempts != 2 {
-		t.Errorf("the tests are %+v, want two, the second of attempt 2", r.Tests)
+	if len(r.Tests) != 4 || r.Tests[3].Attempts != 2 {
+		t.Errorf("the tests are %+v, want four, the last of attempt 2", r.Tests)
 	}
 }
 
 // A part of a test that failed runs again if another part of it was inconclusive.
 func TestWhatFailedStaysFailed(t *testing.T) {
-	var r record
-	r.merge(attempt(t, "fail", "a figure is wrong"), 1)
-	r.merge(attempt(t, "pass", ""), 2)
+	r := begun(1)
+	attempt(t, r, 1, "fail", "a figure is wrong")
+	attempt(t, r, 2, "pass", "")
 	if got := r.judge(); got != fail {
 		t.Errorf("the verdict is %s, want fail", got)
 	}
 }
 
 func TestNothingRanIsNoPass(t *testing.T) {
-	var r record
-	if got := r.judge(); got != inconclusive {
+	if got := begun(1).judge(); got != inconclusive {
 		t.Errorf("the verdict is %s, want inconclusive", got)
+	}
+}
+
+// TestPieceByPiece: a part that was cut off, and one with a failure, go on with what has no pass. The part passes when all of
+// its tests have, as of the oldest.
+func TestPieceByPiece(t *testing.T) {
+	t.Chdir(t.TempDir())
+	first := begun(1)
+	first.Part = "parts"
+	take(t, first, 1, `{"Action":"pass","Package":"p","Test":"TestA","Elapsed":1}`)
+	next := func(r *record, day int, want verdict, missing ...testName) *record {
+		t.Helper()
+		if err := r.write(); err != nil {
+			t.Fatal(err)
+		}
+		if r.Verdict != want {
+			t.Errorf("the verdict is %s, want %s", r.Verdict, want)
+		}
+		again, err := newRecord("parts", r.wanted, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := again.missing(first.StartedAt); !slices.Equal(got, missing) {
+			t.Errorf("missing are %v, want %v", got, missing)
+		}
+		if got := again.missing(time.Now()); !slices.Equal(got, r.wanted) {
+			t.Errorf("of no earlier run %v are missing, want all", got)
+		}
+		again.Commit, again.StartedAt = begun(day).Commit, begun(day).StartedAt
+		return again
+	}
+	second := next(first, 2, inconclusive, testB)
+	take(t, second, 1, `{"Action":"fail","Package":"p","Test":"TestB","Elapsed":1}`)
+	third := next(second, 3, fail, testB)
+	take(t, third, 1, `{"Action":"pass","Package":"p","Test":"TestB","Elapsed":1}
+{"Action":"output","Package":"p","Output":"the operator has rights that it does not use\n"}
+{"Action":"fail","Package":"p","Elapsed":9}`)
+	fourth := next(third, 4, fail, testA, testB)
+	take(t, fourth, 1, `{"Action":"pass","Package":"p","Test":"TestB","Elapsed":1}
+{"Action":"pass","Package":"p","Elapsed":9}`)
+	next(fourth, 5, pass)
+	if got := fourth.LastPass; got == nil || got.Commit != "commit-1" {
+		t.Errorf("the last pass is %+v, want that of the first commit", got)
 	}
 }
 
@@ -131,11 +197,11 @@ func TestPartsHaveAllSoakTests(t *testing.T) {
 	t.Chdir("../../../..")
 	known := map[string]bool{}
 	for _, p := range parts {
-		pattern, err := p.pattern()
+		tests, err := p.tests()
 		if err != nil {
 			t.Errorf("part %s: %v", p.name, err)
 		}
-		selected := regexp.MustCompile(pattern)
+		selected := regexp.MustCompile(pattern(tests))
 		for _, folder := range p.packages {
 			known[filepath.Clean(folder)] = true
 			for _, file := range files(t, folder, "*_test.go") {

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,8 +20,9 @@ import (
 // mostAttempts is how often a test runs that is inconclusive each time.
 const mostAttempts = 3
 
-// run runs the tests of a part, and those again that were inconclusive.
-func (p part) run(ctx context.Context, seed uint64) (*record, error) {
+// run runs the tests of a part, or only those that have no pass since an instant, and those again that were inconclusive. It
+// writes the record each time that a test has ended, so that nothing is lost if the run is cut off.
+func (p part) run(ctx context.Context, seed uint64, passedSince time.Time) (*record, error) {
 	findings, err := os.CreateTemp("", "soak-findings-")
 	if err != nil {
 		return nil, fmt.Errorf("make a file for findings: %w", err)
@@ -31,37 +31,47 @@ func (p part) run(ctx context.Context, seed uint64) (*record, error) {
 	if err := findings.Close(); err != nil {
 		return nil, err
 	}
-	r := newRecord(p.name, seed)
+	tests, err := p.tests()
+	if err != nil {
+		return nil, err
+	}
+	r, err := newRecord(p.name, tests, seed)
+	if err != nil {
+		return nil, err
+	}
+	if tests = r.missing(passedSince); len(tests) == 0 {
+		return r, nil
+	}
 	if p.cluster {
 		end, err := clusterUp(ctx)
 		if err != nil {
 			return nil, err
 		}
 		defer end()
-		// Test programs compare the operator's rights with its requests since then. See test/e2e.
-		p.environment = append(p.environment, "E2E_AUDIT="+r.StartedAt.Format(time.RFC3339))
-	}
-	pattern, err := p.pattern()
-	if err != nil {
-		return nil, err
 	}
 	for attempt := 1; ; attempt++ {
-		tests, err := p.goTest(ctx, pattern, findings.Name(), seed)
+		if p.cluster {
+			// Test programs compare the operator's rights with its requests since the oldest run that counts. See test/e2e.
+			began := r.StartedAt
+			if len(tests) < len(r.wanted) {
+				began = r.oldest().At
+			}
+			p.environment = append(p.environment, "E2E_AUDIT="+began.Format(time.RFC3339))
+		}
+		err := p.goTest(ctx, tests, findings.Name(), seed, func(function testName, ended []test) error {
+			r.take(function, ended, attempt)
+			return errors.Join(r.readFindings(findings.Name()), r.write())
+		})
 		if err != nil {
 			return nil, err
 		}
-		r.merge(tests, attempt)
-		pattern = r.inconclusivePattern()
-		if pattern == "" || attempt == mostAttempts || ctx.Err() != nil {
+		tests = r.inconclusiveTests()
+		if len(tests) == 0 || attempt == mostAttempts || ctx.Err() != nil {
 			break
 		}
-		fmt.Printf("== %s: again, attempt %d: %s\n", p.name, attempt+1, pattern)
+		fmt.Printf("== %s: again, attempt %d: %s\n", p.name, attempt+1, pattern(tests))
 	}
-	if err := r.readFindings(findings.Name()); err != nil {
-		return nil, err
-	}
-	r.close()
-	return r, ctx.Err()
+	return r, errors.Join(r.write(), ctx.Err())
 }
 
 // clusterUp starts the embedded cluster unless it is up, and returns what ends one that was started.
@@ -77,10 +87,10 @@ func clusterUp(ctx context.Context) (end func(), err error) {
 	return func() { _ = exec.Command("go", "run", "./test/cluster/cmd/cluster", "down").Run() }, nil
 }
 
-// goTest runs `go test` once. A test that fails is no error; one without any result is.
-func (p part) goTest(ctx context.Context, pattern, findings string, seed uint64) ([]test, error) {
-	arguments := []string{"test", "-json", "-count=1", "-p=1", "-timeout", p.timeout.String(), "-run", pattern}
-	command := exec.CommandContext(ctx, "go", append(arguments, p.packages...)...)
+// goTest runs `go test` once, and calls ended with each test function and its parts. A test that fails is no error.
+func (p part) goTest(ctx context.Context, tests []testName, findings string, seed uint64, ended func(testName, []test) error) error {
+	arguments := []string{"test", "-json", "-count=1", "-p=1", "-timeout", p.timeout.String(), "-run", pattern(tests)}
+	command := exec.CommandContext(ctx, "go", append(arguments, packagesOf(tests)...)...)
 	// Interrupted tests end what they have started.
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = time.Minute
@@ -88,23 +98,20 @@ func (p part) goTest(ctx context.Context, pattern, findings string, seed uint64)
 	command.Stderr = os.Stderr
 	output, err := command.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := command.Start(); err != nil {
-		return nil, fmt.Errorf("start go test: %w", err)
+		return fmt.Errorf("start go test: %w", err)
 	}
-	tests, readErr := readEvents(output)
+	readErr := readEvents(output, ended)
 	err = command.Wait()
 	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
-		return nil, fmt.Errorf("run go test: %w", err)
+		return fmt.Errorf("run go test: %w", err)
 	}
 	if readErr != nil {
-		return nil, fmt.Errorf("read the events of go test: %w", readErr)
+		return fmt.Errorf("read the events of go test: %w", readErr)
 	}
-	if err != nil && !slices.ContainsFunc(tests, func(t test) bool { return t.Verdict == fail }) {
-		tests = append(tests, test{Name: strings.Join(p.packages, " "), Verdict: fail, Reason: "go test failed outside of any test: " + err.Error()})
-	}
-	return tests, nil
+	return nil
 }
 
 // realTools names the IOR and the mdtest that hack/build-ior has left in the cache, unless the environment names others.
@@ -122,34 +129,48 @@ func realTools() (environment []string) {
 	return environment
 }
 
-// readEvents returns the tests that ended. It prints their verdicts, and the output of what failed.
-func readEvents(from io.Reader) (tests []test, err error) {
-	outputs := map[string]*strings.Builder{}
-	err = testevents.Read(from, func(e testevents.Event) {
-		key := e.Package + " " + e.Test
-		if outputs[key] == nil {
-			outputs[key] = &strings.Builder{}
+// readEvents calls ended with each test function that ended and its parts, and with what failed in a package outside of
+// any test, or nothing. It prints verdicts, and the output of what failed.
+func readEvents(from io.Reader, ended func(testName, []test) error) error {
+	outputs := map[testName]*strings.Builder{}
+	parts := map[testName][]test{}
+	failed := map[string]bool{}
+	var errs error
+	err := testevents.Read(from, func(e testevents.Event) {
+		name := testName{e.Package, e.Test}
+		if outputs[name] == nil {
+			outputs[name] = &strings.Builder{}
 		}
 		switch {
 		case e.Action == "output":
-			outputs[key].WriteString(e.Output)
+			outputs[name].WriteString(e.Output)
 		case e.Action == "build-output":
 			fmt.Print(e.Output)
 		case e.Ends():
-			output := outputs[key].String()
-			delete(outputs, key)
-			one := test{Package: e.Package, Name: e.Test, Seconds: e.Elapsed}
+			output := outputs[name].String()
+			delete(outputs, name)
+			one := test{testName: name, Seconds: e.Elapsed}
 			one.judge(e.Action, output)
-			if e.Test != "" {
-				tests = append(tests, one)
-				fmt.Printf("   %-12s %7.1f s  %s %s\n", one.Verdict, one.Seconds, one.Package, one.Name)
-			}
 			if one.Verdict == fail {
 				fmt.Print(output)
 			}
+			function := name.function()
+			if e.Test == "" {
+				function.Name, one.Name, one.Seconds = outside, outside, 0
+				if one.Verdict == fail && !failed[e.Package] {
+					parts[function] = []test{one}
+				}
+			} else {
+				fmt.Printf("   %-12s %7.1f s  %s %s\n", one.Verdict, one.Seconds, one.Package, one.Name)
+				failed[e.Package] = failed[e.Package] || one.Verdict == fail
+				parts[function] = append(parts[function], one)
+			}
+			if one.Name == function.Name {
+				errs = errors.Join(errs, ended(function, parts[function]))
+			}
 		}
 	})
-	return tests, err
+	return errors.Join(err, errs)
 }
 
 var reasonLine = regexp.MustCompile(regexp.QuoteMeta(soak.InconclusivePrefix) + `(.*)`)
