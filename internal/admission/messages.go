@@ -366,20 +366,20 @@ func (r *rules) placeOf(name, written string) string {
 	}
 	search("spec", &spec)
 	written = indexes.ReplaceAllString(written, "[]")
-	shared := func(place string) int {
-		steps, own := strings.Split(written, "."), strings.Split(place, ".")
-		n := 0
+	steps := strings.Split(written, ".")
+	best, nearest := "", 0
+	for _, place := range places {
+		own, n := strings.Split(place, "."), 0
 		for n < min(len(steps), len(own)) && steps[n] == own[n] {
 			n++
 		}
-		return 2*n - len(own) // of equally near ones, the one that is less deep
-	}
-	best := ""
-	for _, place := range places {
-		switch {
-		case best == "" || shared(place) > shared(best):
-			best = place
-		case shared(place) == shared(best):
+		if len(own)-n > 2 {
+			continue // too deep below another field to be what was meant
+		}
+		switch near := 2*n - len(own); { // of equally near ones, the one that is less deep
+		case best == "" || near > nearest:
+			best, nearest = place, near
+		case near == nearest:
 			return ""
 		}
 	}
