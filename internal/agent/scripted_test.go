@@ -36,9 +36,10 @@ func serveScripted(t *testing.T) (*rig, *scripted) {
 		a.env.Clock = s.clock
 		a.env.Config.FioPath = executable(t, fioVersion+fmt.Sprintf(`
 trap 'echo > %[1]s/told' INT
+exec 3< %[1]s/output
 echo > %[1]s/ready
 cat > /dev/null
-cat < %[1]s/output &
+cat <&3 &
 while :; do wait $!; [ $? -gt 128 ] || break; done
 exit $(cat %[1]s/code)
 `, s.folder))
@@ -56,7 +57,8 @@ func (s *scripted) says(one agenttest.Dump) {
 	must(s.t, err)
 }
 
-// ready waits until the program handles SIGINT, and told until it has received it.
+// ready waits until the program handles SIGINT and has its output open, which would wait for ever for a test that has closed
+// it, and told until it has received it.
 func (s *scripted) ready() { s.has("ready") }
 func (s *scripted) told()  { s.has("told") }
 
