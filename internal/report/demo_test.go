@@ -59,7 +59,11 @@ func demoPaper(t testing.TB) paper {
 	if err != nil {
 		t.Fatal(err)
 	}
-	benchmark := builders.Benchmark("usual").Mutate(func(run *v1alpha1.RunSpec) { *run = objects[0].Benchmark.Spec.Run })
+	resolved, problems := plan.Resolve(&objects[0].Benchmark.Spec.Run, nil)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	benchmark := builders.Benchmark("usual").Mutate(func(run *v1alpha1.RunSpec) { *run = *resolved })
 	server := &fileServer{credits: serverBucket}
 	return play(benchmark, func(step plan.Step) []result.Client {
 		switch step.Phase {
