@@ -436,8 +436,8 @@ type SearchPhase struct {
 	// +required
 	Rate SearchRate `json:"rate"`
 
-	// precisionPercent ends the bisection: the lowest rate that missed the objective is at most
-	// this much above the highest that met it. Absent: 2.
+	// precisionPercent ends the bisection: the lowest rate that missed is at most this much above the
+	// highest that met the objective. Absent: 2.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=50
@@ -455,15 +455,15 @@ type SearchPhase struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
 	StepDuration Duration `json:"stepDuration"`
 
-	// warmUp is the time under load before each step is measured: all jobs begin with an operation
-	// at the same instant, which is no arrival at random. Absent: 5s.
+	// warmUp is the time under load before each step is measured, in which the jobs fall out of step.
+	// Absent: 5s.
 	// +optional
 	WarmUp Duration `json:"warmUp,omitempty"`
 }
 
 // SearchObjective is what a searched rate has to meet.
 type SearchObjective struct {
-	// latency bounds a percentile of the latency of every kind of operation in the workload.
+	// latency bounds a percentile of the latency of each operation.
 	// +required
 	Latency SearchLatency `json:"latency"`
 }

@@ -30,7 +30,7 @@ func encode(definition map[string]any) ([]byte, error) {
 
 // maxFlowLength is the maximum line length of a map or list that goes on one line although it contains other maps or
 // lists.
-const maxFlowLength = 1600
+const maxFlowLength = 3000
 
 // flatten puts every map and list that contains only scalars on one line, and their parents too while the line stays
 // short. It returns the length of the line, or -1 if the node does not fit on one.
