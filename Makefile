@@ -26,6 +26,8 @@ IOR_SOURCE ?=
 VULN_DB ?=
 # Parts of the soak that `make soak` runs, such as "detect chaos"; empty for all.
 PARTS ?=
+# 1: `make soak` runs only the tests without a pass.
+MISSING ?=
 # How long `make fuzz` spends on each target.
 FUZZ_TIME ?= 30s
 # Packages whose markers define what the operator may do in a cluster.

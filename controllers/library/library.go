@@ -15,7 +15,7 @@
 // To apply an object that does not exist, the API server also requires the right to create it, by name. The operator
 // has these rights for the profiles of the library only. A test compares the names with the library.
 //
-// +kubebuilder:rbac:groups=storagebench.dev,resources=clusterworkloadprofiles,verbs=create;patch,resourceNames=database-log-8k;etcd-wal;file-server;io500-ior-easy;io500-ior-hard;io500-mdtest-easy;io500-mdtest-hard;ior-seq-write-1m;log-append-16k;ml-read-unet3d;oltp-16k;oltp-8k;rand-mixed-4k;rand-read-1m-2g;rand-read-4k;rand-read-4k-o8;rand-read-4k-qd1;rand-write-4k;rand-write-4k-qd1;seq-read-1m;seq-write-1m;seq-write-1m-qd32
+// +kubebuilder:rbac:groups=storagebench.dev,resources=clusterworkloadprofiles,verbs=create;patch,resourceNames=database-log-8k;etcd-wal;file-server;io500-ior-easy;io500-ior-hard;io500-mdtest-easy;io500-mdtest-hard;ior-seq-write-1m;log-append-16k;ml-read-unet3d;node-modules;oltp-16k;oltp-8k;rand-mixed-4k;rand-read-1m-2g;rand-read-4k;rand-read-4k-o8;rand-read-4k-qd1;rand-write-4k;rand-write-4k-qd1;seq-read-1m;seq-write-1m;seq-write-1m-qd32;source-tree
 package library
 
 import (
