@@ -24,7 +24,7 @@ func (p *dependencies) logReach() {
 			"or name it in the chart's watch.namespaces", "watched", namespace)
 	}
 	for _, kind := range p.reach.Denied {
-		ctrl.Log.Info("Continuing without a cluster-scoped kind that the operator may not read: runs know less about their storage, and report it; "+
+		ctrl.Log.Info("Not permitted to read a cluster-scoped kind: runs record less about their storage and warn about it; "+
 			"the chart's watch.clusterReads grants the permission", "kind", kind)
 	}
 	if len(p.reach.Namespaces) > 0 {

@@ -72,7 +72,7 @@ func (d *demo) run(ctx context.Context) error {
 		{"Images of the operator and of fio", d.makeImages},
 		{"Images into the cluster", d.loadImages},
 		{"The operator", d.install},
-		{"A first benchmark, of half a minute: " + quickstart.file, d.quickstart},
+		{"A first benchmark, of about half a minute: " + quickstart.file, d.quickstart},
 		{"A store with burst credits: a file server of 32 MB/s, in small", d.mount},
 		{"What it does with and without its credits, in three minutes: " + experiment.file, d.experiment},
 		{"What came out, beside what the store says of itself", d.compare},

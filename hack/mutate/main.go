@@ -46,7 +46,7 @@ func main() {
 	flag.IntVar(&o.sample, "sample", 40, "mutants of each package; 0 for all")
 	flag.Uint64Var(&o.seed, "seed", 1, "seed of the sample")
 	flag.DurationVar(&o.timeout, "timeout", 5*time.Minute, "longest time for the tests of one mutant")
-	flag.StringVar(&o.program, "go", "go", "program that runs as go")
+	flag.StringVar(&o.program, "go", "go", "go command to run")
 	flag.Parse()
 	packages := flag.Args()
 	if len(packages) == 0 {

@@ -66,7 +66,7 @@ func (r release) renew() error {
 	err = errors.Join(os.WriteFile(filepath.Join(kindsReleased, compatible.SumsFile), []byte(sums.String()), 0o644),
 		os.WriteFile(filepath.Join(kindsReleased, compatible.VersionFile), []byte(r.version+"\n"), 0o644))
 	if err != nil {
-		return fmt.Errorf("write down which version was released: %w", err)
+		return fmt.Errorf("record the released version: %w", err)
 	}
 	fmt.Printf("Commit %s: later versions are held against these kinds.\n", kindsReleased)
 	return nil

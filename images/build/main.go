@@ -57,7 +57,7 @@ func run(ctx context.Context, arguments []string) error {
 		return fmt.Errorf("%q is too much: one image at a time, and flags after its name", flags.Args())
 	}
 	if o.Architecture != "" && !slices.Contains(compose.Architectures, o.Architecture) {
-		return fmt.Errorf("-arch %q: no image is made for it, only for %s", o.Architecture, strings.Join(compose.Architectures, " and "))
+		return fmt.Errorf("-arch %q is not supported; images exist for %s only", o.Architecture, strings.Join(compose.Architectures, " and "))
 	}
 	if output == "" {
 		output = "bin/images/" + arguments[0] + ".tar"

@@ -76,7 +76,7 @@ const systemLists = "/var/lib/apt/lists"
 func NewApt(o Options) (*Apt, error) {
 	for _, program := range []string{"apt-get", "dpkg-deb"} {
 		if _, err := exec.LookPath(program); err != nil {
-			return nil, fmt.Errorf("%s is missing: the image is made of Debian packages; build it on a Debian-like machine, or use the Dockerfile", program)
+			return nil, fmt.Errorf("%s is missing: the image is built from Debian packages; build it on a Debian-based system, or use the Dockerfile", program)
 		}
 	}
 	a := &Apt{folder: filepath.Join(o.Cache, "apt"), architecture: cmp.Or(o.Architecture, runtime.GOARCH), progress: o.Progress}

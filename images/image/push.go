@@ -31,7 +31,7 @@ func Push(ctx context.Context, registry, title, tag string, index v1.ImageIndex)
 	}
 	err = remote.WriteIndex(to, index, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain))
 	if err != nil {
-		return "", fmt.Errorf("push image %s (log in with `docker login %s` if it refuses): %w", whole, to.RegistryStr(), err)
+		return "", fmt.Errorf("push image %s (if access is denied, run `docker login %s`): %w", whole, to.RegistryStr(), err)
 	}
 	return whole + "@" + digest.String(), nil
 }

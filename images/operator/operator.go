@@ -110,7 +110,7 @@ func static(file, architecture string) ([]byte, error) {
 		return nil, fmt.Errorf("%s is no program for Linux; build it with GOOS=linux make build: %w", file, err)
 	}
 	if want, known := machines[architecture]; !known || program.Machine != want {
-		return nil, fmt.Errorf("%s is for the machine %v, and the image for %s; build it with GOARCH=%s", file, program.Machine, architecture, architecture)
+		return nil, fmt.Errorf("%s is built for %v, but the image is for %s; build it with GOARCH=%s", file, program.Machine, architecture, architecture)
 	}
 	for _, part := range program.Progs {
 		if part.Type == elf.PT_INTERP {

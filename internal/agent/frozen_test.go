@@ -51,7 +51,7 @@ func TestFileSystemThatDoesNotAnswer(t *testing.T) {
 		defer thaw()
 
 		ended, _ := r.finished("a")
-		if ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || ended.GetReason() != "Hung" || !strings.Contains(ended.GetMessage(), "no I/O completed on a job for 2s; still alive after SIGKILL: ") {
+		if ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || ended.GetReason() != "Hung" || !strings.Contains(ended.GetMessage(), "one job completed no I/O for 2s; still alive after SIGKILL: ") {
 			t.Errorf("got %v", ended)
 		}
 		answer := r.finish(true)

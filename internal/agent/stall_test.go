@@ -97,7 +97,7 @@ func TestHungJob(t *testing.T) {
 	must(t, syscall.Kill(jobs[0].PID, syscall.SIGSTOP))
 	ended, records := r.finished("a")
 	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || ended.GetReason() != "Hung" ||
-		!strings.Contains(ended.GetMessage(), "no I/O completed on a job for 2s") {
+		!strings.Contains(ended.GetMessage(), "one job completed no I/O for 2s") {
 		t.Errorf("got %v", ended)
 	}
 	if _, said := notices(ended, records)["IOStalled"]; !said {

@@ -41,7 +41,7 @@ func newCancel(streams Streams) *cobra.Command {
 			return err
 		}
 		if !wait && len(options.save) > 0 {
-			return errors.New("--save waits for the results so far: remove --wait=false")
+			return errors.New("--save needs the results: remove --wait=false")
 		}
 		return cancel(command.Context(), streams, arguments[0], wait, options, flags)
 	}

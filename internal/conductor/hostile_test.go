@@ -186,7 +186,7 @@ func TestHostileRecords(t *testing.T) {
 		"sample with one twice":     {records: sequence(sample(1, 2, &agentapi.OperationCount{Bytes: 1}, &agentapi.OperationCount{Bytes: 1}), ended(nil)), words: "invalid sample: duplicate operation 0"},
 		"sample that ends too soon": {records: sequence(sample(2, 1), ended(nil)), words: "invalid sample: from 2 to 1 ns"},
 		"sample for ever":           {records: sequence(sample(math.MinInt64, math.MaxInt64), ended(nil)), words: "invalid sample"},
-		"ended twice":               {records: sequence(ended(nil), ended(nil)), words: "its agent reported two ends of the step"},
+		"ended twice":               {records: sequence(ended(nil), ended(nil)), words: "its agent reported the end of the step twice"},
 		"unknown source": {records: sequence(ended(func(e *agentapi.Ended) {
 			e.Command = &agentapi.CommandResult{Sources: []*agentapi.ByteSource{{Source: "Calls"}, {Source: "\x1b[31mEvil"}}}
 		})), words: `invalid result: source "`},

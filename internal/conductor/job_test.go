@@ -239,7 +239,7 @@ func TestJobResults(t *testing.T) {
 		"endless":          {func(m *agentapi.MpiResult) { m.Repetitions[0].BytesPerSecond = math.Inf(1) }, "its rate, duration or index is out of range"},
 		"no time":          {func(m *agentapi.MpiResult) { m.Repetitions[0].TotalNanoseconds = 0 }, "its rate, duration or index is out of range"},
 		"unknown":          {func(m *agentapi.MpiResult) { m.Repetitions[0].Operation = 99 }, "operation 99"},
-		"too late":         {func(m *agentapi.MpiResult) { m.Repetitions[0].EndedNanoseconds = math.MaxInt64 }, "ended at"},
+		"too late":         {func(m *agentapi.MpiResult) { m.Repetitions[0].EndedNanoseconds = math.MaxInt64 }, "is out of range"},
 		"more than ranks":  {func(m *agentapi.MpiResult) { m.Clients = 5 }, "4 ranks in 5 clients"},
 		"negative rate":    {func(m *agentapi.MpiResult) { m.Rates[0].MeanOperationsPerSecond = -1 }, "with -1 operations/s"},
 		"nameless":         {func(m *agentapi.MpiResult) { m.Rates[0].Operation = "" }, "invalid result"},

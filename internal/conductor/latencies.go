@@ -90,7 +90,7 @@ func (l *latencies) add(
 	}
 	for _, one := range from.GetHistograms() {
 		if one.GetOperation() >= measure.NumOperations {
-			return fmt.Errorf("invalid latencies: operation %d of %d", one.GetOperation(), measure.NumOperations)
+			return fmt.Errorf("invalid latencies: operation %d is out of range, there are %d", one.GetOperation(), measure.NumOperations)
 		}
 		var histogram measure.Histogram
 		if err := histogram.UnmarshalBinary(one.GetHistogram()); err != nil {

@@ -246,7 +246,7 @@ func (c *client) takeNotice(p *clientAttempt, notice *agentapi.Notice) {
 // takeEnded stores the first end record; a part ends only once.
 func (c *client) takeEnded(attempt decide.Attempt, p *clientAttempt, ended *agentapi.Ended) {
 	if p.ended != nil {
-		p.noteImplausible(errors.New("its agent reported two ends of the step"))
+		p.noteImplausible(errors.New("its agent reported the end of the step twice"))
 		return
 	}
 	for _, notice := range ended.GetNotices() {

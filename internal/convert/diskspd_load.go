@@ -224,7 +224,7 @@ func (w *diskspdWriter) pace() {
 	blocks := t.burst / perFile / w.spread
 	if blocks == 0 {
 		blocks = 1
-		w.notes.differs(w.given("i", "-i"), fmt.Sprintf("a burst of %d operations is less than one per outstanding operation; here each does one", t.burst), "")
+		w.notes.differs(w.given("i", "-i"), fmt.Sprintf("a burst of %d operations is less than the number of outstanding operations; in storagebench each of them does one", t.burst), "")
 	}
 	w.profile.Options["thinktime"] = v1alpha1.FioOptionValue(strconv.FormatInt(t.think*1000, 10))
 	w.profile.Options["thinktime_blocks"] = v1alpha1.FioOptionValue(strconv.FormatInt(blocks, 10))

@@ -56,7 +56,7 @@ const (
 )
 
 // ErrTooMuch means that the usage was not counted completely. A partial sum would not be a valid figure.
-var ErrTooMuch = errors.New("exceeds the limits of counting")
+var ErrTooMuch = errors.New("is too large to count")
 
 // Usage counts the disk usage of the directory's files now, even if the file system's figures are not final (see
 // SettledUsage). It returns the context's error when the context ends, and ErrTooMuch if there are more than

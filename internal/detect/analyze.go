@@ -21,7 +21,7 @@ func Analyze(samples []Sample, options Options) (Result, error) {
 		return Result{}, fmt.Errorf("analyze a burst: %w", err)
 	}
 	if err := checkEarlier(options.Earlier, samples[0].StartSeconds); err != nil {
-		return Result{}, fmt.Errorf("analyze a burst: the load before it: %w", err)
+		return Result{}, fmt.Errorf("analyze a burst: preceding load: %w", err)
 	}
 	a := &analysis{options: options, pace: paceOf(samples)}
 	samples = thinned(samples, a.pace)

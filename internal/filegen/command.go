@@ -29,7 +29,7 @@ func Command(arguments []string, out, failed io.Writer) int {
 	flags.IntVar(&o.Count, "count", 0, "number of files")
 	flags.Int64Var(&o.TotalBytes, "total-bytes", 0, "total size of all files in bytes")
 	flags.IntVar(&o.CompressPercent, "compress-percent", 0, "compressibility of the contents in percent")
-	flags.Uint64Var(&o.Seed, "seed", 1, "seed of sizes and contents")
+	flags.Uint64Var(&o.Seed, "seed", 1, "seed for sizes and contents")
 	flags.StringVar(&extensions, "extensions", "dat", "comma-separated file name extensions, used in turn, such as jpg,txt")
 	flags.IntVar(&o.Parallel, "parallel", 4, "number of files that are written concurrently")
 	switch err := flags.Parse(arguments); {

@@ -117,9 +117,9 @@ func (j *judge) queueDepth() {
 		fmt.Sprintf("a single operation takes %s: operations do not queue", seconds(m.FloorSeconds)),
 		fmt.Sprintf("with more outstanding operations the rate was %.2f times as high", m.DeeperGain),
 	}}
-	use := "no documented limit is used to more than " + measure.FormatShare(j.used)
+	use := "the highest utilization of any documented limit is " + measure.FormatShare(j.used)
 	if j.used >= idle {
-		made.rank, use = 4, "evidence against it: a limit is used to "+measure.FormatShare(j.used)+"; only below 80 % would this be the sole explanation"
+		made.rank, use = 4, "evidence against it: the utilization of a limit is "+measure.FormatShare(j.used)+"; only below 80 % would this be the sole explanation"
 		if len(j.suspects) == 0 {
 			j.suspects = append(j.suspects, j.unknownCause())
 		}

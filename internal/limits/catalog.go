@@ -153,7 +153,7 @@ func parseFile(name, text string) (parsed, error) {
 	for index := range read.Rows {
 		row, err := parseRow(&read.Rows[index], read.Sources)
 		if err == nil && !keyForm.MatchString(row.key) {
-			err = errors.New("key: not of the form store/kind, of letters, digits, dots, dashes and underscores; rename it")
+			err = errors.New("key: must have the form store/kind, with letters, digits, dots, dashes and underscores only; rename it")
 		}
 		if _, twice := made.rows[row.key]; err == nil && twice {
 			err = errors.New("duplicate key; rename or remove one")

@@ -134,7 +134,7 @@ func (p *page) repeatedFigures(r *Repeats) {
 	}
 	p.columns(figures, 2)
 	p.line("95 % ± is half of the 95 % confidence interval of the mean (Student's t), which assumes independent runs. DEVIATION is the standard deviation " +
-		"between runs, and CV its share of the mean. RUNS counts the runs with the figure. Percentiles are those of single runs: their mean is no percentile of all operations.")
+		"between runs, and CV its share of the mean. RUNS counts the runs with the figure. Percentiles are those of single runs: their mean is not a percentile of all operations.")
 }
 
 func repeatedRow(f *compare.RepeatedFigure, named bool) []string {

@@ -227,7 +227,7 @@ func TestRedrain(t *testing.T) {
 		"full again, documented": {store: bucket{260, 32, 32, 5000}, clients: 1, filled: 5000,
 			history: result.History{BucketEmpty: true, Documented: documentedOf(bucket{260, 32, 32, 5000})}, refill: 5000 * (1 + 32/228.0) / (idle + 5000/228.0), says: "all of the documented bucket"},
 		"full again, as in the first drain": {store: bucket{260, 32, 32, 5000}, clients: 1, filled: 5000,
-			history: result.History{BucketEmpty: true, DrainSpent: &result.Spent{Amount: 5000e6, Refill: 32e6}}, refill: 5000 * (1 + 32/228.0) / (idle + 5000/228.0), says: "as much was spent as in the first drain"},
+			history: result.History{BucketEmpty: true, DrainSpent: &result.Spent{Amount: 5000e6, Refill: 32e6}}, refill: 5000 * (1 + 32/228.0) / (idle + 5000/228.0), says: "this drain spent as much as the first"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			credits := test.filled

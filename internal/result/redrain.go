@@ -88,9 +88,9 @@ func (d *drain) sayFull(one dimension, at float64) {
 	}
 	switch spent := spentWith(first.Refill); {
 	case within(spent, first.Amount, sameSpent):
-		d.say("%s: as much was spent as in the first drain: the bucket was full again, so that the refill is a lower bound: a shorter idle time measures it", name)
+		d.say("%s: this drain spent as much as the first, so the bucket was full again and the refill is a lower bound; a shorter idle time measures it", name)
 	case spent > first.Amount:
-		d.say("%s: more was spent than in the first drain, which began with a part of the bucket; if the bucket was full again, the refill is a lower bound", name)
+		d.say("%s: this drain spent more than the first, which began with a part of the bucket; if the bucket was full again, the refill is a lower bound", name)
 	}
 }
 

@@ -112,8 +112,8 @@ func TestBreaksAreFound(t *testing.T) {
 		"fewer items":                {"spec run targets", func(s *schema) { s.MaxItems = whole(*s.MaxItems - 1) }, ".spec.run.targets: maxItems was"},
 		"a shorter string":           {"spec run targets * name", func(s *schema) { s.MaxLength = whole(*s.MaxLength - 1) }, ".spec.run.targets[].name: maxLength was"},
 		"another pattern":            {"spec run targets * name", func(s *schema) { s.Pattern = "^x$" }, ".spec.run.targets[].name: the pattern was"},
-		"another default":            {"spec run clients spread", func(s *schema) { s.Default = &apiextensionsv1.JSON{Raw: []byte(`"Other"`)} }, ".spec.run.clients.spread: the default was"},
-		"lists are merged otherwise": {"spec run targets", func(s *schema) { s.XListMapKeys, s.XListType = nil, nil }, ".spec.run.targets: how lists are merged"},
+		"another default":            {"spec run clients spread", func(s *schema) { s.Default = &apiextensionsv1.JSON{Raw: []byte(`"Other"`)} }, ".spec.run.clients.spread: the default changed from"},
+		"lists are merged otherwise": {"spec run targets", func(s *schema) { s.XListMapKeys, s.XListType = []string{"name"}, new("map") }, ".spec.run.targets: the merge strategy for lists changed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			next := crd.DeepCopy()

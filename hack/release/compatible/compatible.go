@@ -127,13 +127,13 @@ func (b *breaks) kind(path string, old, next *apiextensionsv1.JSONSchemaProps) {
 		b.add(path, "unknown fields were kept and are dropped")
 	}
 	if !sameDefault(old.Default, next.Default) {
-		b.add(path, "the default was %s and is %s: files that leave the field out mean something else", text(old.Default), text(next.Default))
+		b.add(path, "the default changed from %s to %s, which changes the meaning of files that omit the field", text(old.Default), text(next.Default))
 	}
 	if a, b2 := ptr.Deref(old.XListType, ""), ptr.Deref(next.XListType, ""); a != b2 || !slices.Equal(old.XListMapKeys, next.XListMapKeys) {
-		b.add(path, "how lists are merged was %q %v and is %q %v", a, old.XListMapKeys, b2, next.XListMapKeys)
+		b.add(path, "the merge strategy for lists changed from %q %v to %q %v", a, old.XListMapKeys, b2, next.XListMapKeys)
 	}
 	if a, b2 := ptr.Deref(old.XMapType, ""), ptr.Deref(next.XMapType, ""); a != b2 {
-		b.add(path, "how maps are merged was %q and is %q", a, b2)
+		b.add(path, "the merge strategy for maps changed from %q to %q", a, b2)
 	}
 }
 

@@ -43,7 +43,7 @@ func (r *run) Conclude() *agentapi.Ended {
 	end := runEnd{exit: r.reap()}
 	r.end()
 	ended := &agentapi.Ended{}
-	tool.Fail(ended, tool.ReasonKilled, "the process that waits to start the program exited before the start")
+	tool.Fail(ended, tool.ReasonKilled, "the process that was to start the program exited before the start")
 	if end.exit != nil {
 		ended.Message += " (" + end.exit.String() + ")"
 	}

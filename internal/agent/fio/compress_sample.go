@@ -44,7 +44,7 @@ func (t *Tool) findLike(step *tool.Step) (*agentapi.DataSample, error) {
 		sample, err := sampleOf(volume.Place().String(), name)
 		if errors.Is(err, dataset.ErrMissing) {
 			return nil, tool.Refuse(tool.ReasonMissing, fmt.Errorf("compressLike: %w: give a file or a folder with "+
-				"your own data, from the target's path on", err))
+				"your own data, starting at the target's path", err))
 		}
 		if err != nil {
 			return nil, tool.Refuse(tool.ReasonVolume, fmt.Errorf("compressLike: %w", err))

@@ -157,7 +157,7 @@ func (w *supervision) look() {
 	w.stalling = len(stalled) > 0
 	limit := w.stallTimeout()
 	if len(w.progress.Stalled(now, limit)) > 0 {
-		w.kill(fmt.Sprintf("no I/O completed on a job for %s", limit))
+		w.kill(fmt.Sprintf("one job completed no I/O for %s", limit))
 	}
 	if w.ending == "" {
 		return

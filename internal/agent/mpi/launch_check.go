@@ -85,12 +85,12 @@ func checkDaemon(command []string) error {
 			continue
 		}
 		if !slices.Contains(settingFlags, rest[0]) || len(rest) < 3 {
-			return fmt.Errorf("argument %q of %s is not among those that MPI passes for our jobs",
+			return fmt.Errorf("argument %q of %s is not one that MPI passes in jobs of storagebench",
 				clip(rest[0]), command[0])
 		}
 		form := daemonSettings[rest[1]]
 		if form == nil {
-			return fmt.Errorf("parameter %q of %s is not among those that MPI passes for our jobs",
+			return fmt.Errorf("unexpected parameter %q of %s: MPI does not pass it in storagebench jobs",
 				clip(rest[1]), command[0])
 		}
 		if !form.MatchString(rest[2]) {

@@ -307,13 +307,13 @@ func (j *judge) warn() {
 		add(WarnEndUnknown, "the CSV does not show the requested number of repetitions: a run killed between two repetitions looks the same")
 	}
 	if output.Version == "" {
-		add(WarnVersionUnknown, "the CSV does not show the version of IOR and the data pattern")
+		add(WarnVersionUnknown, "the CSV does not contain the version of IOR or the data pattern")
 	}
 	for _, text := range output.Warnings {
 		add(WarnToolMessages, "%s", text)
 	}
 	if output.MoreWarnings > 0 {
-		add(WarnToolMessages, "%d more warnings of IOR", output.MoreWarnings)
+		add(WarnToolMessages, "%d more warnings from IOR", output.MoreWarnings)
 	}
 }
 
