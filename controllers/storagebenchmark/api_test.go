@@ -201,7 +201,7 @@ func (b *bed) ends(end func(*v1alpha1.BenchmarkRun, time.Time)) *v1alpha1.Storag
 func (b *bed) steady() *v1alpha1.StorageBenchmark {
 	b.Helper()
 	_, kept := b.benchmark().Spec.HistoryLimits()
-	limit := int32(kept) //nolint:gosec // It is at most 200.
+	limit := int32(kept)
 	var seen *v1alpha1.StorageBenchmark
 	for _, next := range []int32{limit + 1, limit, limit + 1, limit} {
 		b.edit(func(benchmark *v1alpha1.StorageBenchmark) { benchmark.Spec.FailedHistoryLimit = &next })

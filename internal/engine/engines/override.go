@@ -1,0 +1,67 @@
+package engines
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// Override changes a workload as a phase says. It returns an error if the workload cannot be changed so.
+func Override(made *v1alpha1.Engine, change *v1alpha1.WorkloadOverride, path *field.Path) *field.Error {
+	switch {
+	case change.Fio != nil && made.Fio != nil && made.Fio.JobFile != "":
+		return field.Forbidden(path.Child("fio"), "cannot override a jobFile, which holds all settings: give the phase its own workload")
+	case change.Fio != nil && made.Fio != nil:
+		overrideFio(made.Fio, change.Fio)
+	case change.IOR != nil && made.IOR != nil:
+		overrideIOR(made.IOR, change.IOR)
+	default:
+		return field.Invalid(path, field.OmitValueType{},
+			fmt.Sprintf("the workload uses %s: only fio and ior workloads can be overridden, each by the field of its name", made.EngineKind()))
+	}
+	return nil
+}
+
+func overrideFio(profile *v1alpha1.FioProfile, change *v1alpha1.FioOverride) {
+	change = change.DeepCopy()
+	replaceText(&profile.Pattern, change.Pattern)
+	replaceText(&profile.RandomDistribution, change.RandomDistribution)
+	replace(&profile.ReadPercent, change.ReadPercent)
+	replace(&profile.BlockSize, change.BlockSize)
+	replace(&profile.Jobs, change.Jobs)
+	replace(&profile.QueueDepth, change.QueueDepth)
+	replace(&profile.Direct, change.Direct)
+	replace(&profile.RateLimit, change.RateLimit)
+	replace(&profile.Fsync, change.Fsync)
+	// A file could not remove it: the API server drops fields that are null.
+	if change.Pattern == v1alpha1.FioSequential && change.RandomDistribution == "" {
+		profile.RandomDistribution = ""
+	}
+}
+
+func overrideIOR(profile *v1alpha1.IORProfile, change *v1alpha1.IOROverride) {
+	change = change.DeepCopy()
+	if len(change.Operations) > 0 {
+		profile.Operations = change.Operations
+	}
+	if change.TransferSize != nil {
+		profile.TransferSize = *change.TransferSize
+	}
+	replace(&profile.Random, change.Random)
+	replace(&profile.Direct, change.Direct)
+	replaceText(&profile.ReorderTasks, change.ReorderTasks)
+}
+
+func replace[T any](setting **T, with *T) {
+	if with != nil {
+		*setting = with
+	}
+}
+
+func replaceText[T ~string](setting *T, with T) {
+	if with != "" {
+		*setting = with
+	}
+}
