@@ -66,7 +66,7 @@ func Logarithmic(least, most float64, format func(float64) string) Axis {
 	return axis
 }
 
-// timeSteps are the distances between the labels of a time axis.
+// timeSteps lists the possible intervals between the labels of a time axis.
 var timeSteps = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
 	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
 	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour}

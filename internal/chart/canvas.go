@@ -96,7 +96,7 @@ func (c *canvas) text(x, y float64, anchor, class, text string) {
 	c.WriteString(">" + html.EscapeString(text) + "</text>")
 }
 
-// open begins an element; the caller closes it.
+// open writes a start tag up to its last attribute. The caller finishes the tag and closes the element.
 func (c *canvas) open(name string, attributes ...string) {
 	c.WriteString("<" + name)
 	for i := 0; i+1 < len(attributes); i += 2 {
@@ -104,7 +104,7 @@ func (c *canvas) open(name string, attributes ...string) {
 	}
 }
 
-// group puts an element around what do draws.
+// group wraps everything that do draws in a <g> element.
 func (c *canvas) group(do func(), attributes ...string) {
 	c.open("g", attributes...)
 	c.WriteString(">")

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Size of a drawing in its own pixels; text is 12 pixels high.
+// Size is the size of a drawing in SVG user units; text is 12 units high.
 type Size struct{ Width, Height float64 }
 
 // The two sizes of a drawing; the page shows one of them depending on its width.
@@ -21,20 +21,20 @@ var (
 
 // Figure is the content of a chart.
 type Figure struct {
-	// ID is a word, unique in the page.
+	// ID is a word that is unique within the page.
 	ID string
-	// Title is the title. Text describes the chart in words, for readers who cannot see it.
+	// Title is the chart's title. Text describes the chart for readers who cannot see it.
 	Title, Text string
 	X, Y        Axis
-	// Bands are drawn behind everything, in order of X.
+	// Bands are drawn behind everything else. They are ordered by X.
 	Bands []Band
-	// Levels are horizontal lines across the chart, Marks vertical ones.
+	// Levels are horizontal lines across the chart; Marks are vertical lines.
 	Levels []Level
 	Marks  []Mark
 	// Lines show intervals, Curves connect points.
 	Lines  []Line
 	Curves []Curve
-	// Segments are thick horizontal pieces.
+	// Segments are thick horizontal lines over part of the chart.
 	Segments []Segment
 	// Bars are horizontal bars in Rows rows, which determine the height of the chart.
 	Bars []Bar
@@ -72,15 +72,15 @@ type Mark struct {
 	X           float64
 }
 
-// Line is a series of measured intervals, in order of X. Colour starts at 1; Dash is 0 for a solid line.
+// Line is a series of measured intervals, ordered by X. Colour starts at 1; Dash is 0 for a solid line.
 type Line struct {
 	Name         string
 	Colour, Dash int
 	Points       []Point
 }
 
-// Point is the mean of an interval. If Low is below High, it is drawn with a band between them. Faint points belong to
-// a warm-up or a transition and count towards no figure.
+// Point is the mean of an interval. If Low is below High, it is drawn with a band between them. Faint points belong
+// to a warm-up or a transition; figures do not include them.
 type Point struct {
 	Start, End, Y, Low, High float64
 	Faint                    bool
@@ -93,8 +93,8 @@ type Curve struct {
 	Points       []CurvePoint
 }
 
-// CurvePoint is a point of a curve; Low and High are the ends of its confidence interval, equal if there is none.
-// Hollow points have figures that are not valid.
+// CurvePoint is a point of a curve. Low and High are the ends of its confidence interval; they are equal if there is
+// none. Hollow marks a point whose figures are not valid.
 type CurvePoint struct {
 	X, Y, Low, High float64
 	Hollow          bool
@@ -107,7 +107,7 @@ type Segment struct {
 	Start, End, Y float64
 }
 
-// Bar is a horizontal bar in a row; rows count from the top.
+// Bar is a horizontal bar in a row; rows are numbered from the top.
 type Bar struct {
 	Name, Class string
 	Row         int
@@ -134,7 +134,7 @@ func (f *Figure) draw(size Size, class string) string {
 	return c.String()
 }
 
-// aside returns how far a drawing is moved to the right, so that charts below each other align.
+// aside returns how far to shift a drawing to the right so that charts below each other align.
 func (f *Figure) aside(p *plot.Plot, narrow bool) vg.Length {
 	room := vg.Length(80)
 	if narrow {
@@ -180,7 +180,7 @@ func (f *Figure) plot(narrow bool) *plot.Plot {
 	return p
 }
 
-// ticker returns the labels of an axis; if thin is set and there are more than five, only every other one.
+// ticker supplies the labels of an axis. If thin is set and there are more than five, it omits every other label.
 type ticker struct {
 	axis *Axis
 	thin bool
@@ -201,7 +201,7 @@ func (t ticker) Ticks(_, _ float64) []plot.Tick {
 	return all
 }
 
-// on returns the canvas on which a plotter draws.
+// on unwraps the canvas that a plotter draws on.
 func on(c draw.Canvas) *canvas {
 	at := c.Canvas
 	for {

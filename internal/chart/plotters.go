@@ -11,12 +11,12 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// letterWidth is the approximate width of a letter of the labels.
+// letterWidth is the approximate width of a letter in a label.
 const letterWidth = 6.6
 
 type bands []Band
 
-// Named reports whether the band's name fits into it in the wide drawing.
+// Named reports whether the band is wide enough for its name in the wide drawing.
 func (b *Band) Named(x Axis) bool {
 	room := (min(b.End, x.Max) - max(b.Start, x.Min)) / (x.Max - x.Min) * (Wide.Width - 100)
 	return letterWidth*float64(len([]rune(b.Name))) <= room-4
@@ -186,7 +186,7 @@ func thin(points []Point, pixel float64) []Point {
 	return thinned
 }
 
-// Plot draws a curve with a dot and the interval of each point.
+// Plot draws the curve, with a dot and a confidence interval at each point.
 func (l *Curve) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	to := on(c)

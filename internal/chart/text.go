@@ -6,18 +6,18 @@ import (
 	"unicode/utf8"
 )
 
-// shades are the characters of a column in text, from empty to full height; asciiShades are their ASCII equivalents.
+// shades are the characters of a text chart, from empty to full height; asciiShades are their ASCII equivalents.
 var (
 	shades      = []rune(" ▁▂▃▄▅▆▇█")
 	asciiShades = []rune(" ._-=+*%#")
 )
 
-// maxTall is the number of lines up to which each has all rows; if there are more, each has one.
+// maxTall is the maximum number of lines that each get all rows. If there are more lines, each gets one row.
 const maxTall = 2
 
-// TextRows draws the lines of the figure with characters, in at most the given number of columns: each line of the
-// figure in rows of its own, all on one scale from 0, each column with the mean of its time. A column without a
-// measurement is blank. Below are the names of the bands and the labels of the X axis.
+// TextRows draws the figure's lines as text, at most columns wide. Each line of the figure has its own rows; all
+// lines share one scale from 0. A column shows the mean over its time, or is blank if nothing was measured. The
+// names of the bands and the labels of the X axis are below.
 func (f *Figure) TextRows(columns, rows int, ascii bool) []string {
 	if len(f.Lines) > maxTall {
 		rows = 1
@@ -87,21 +87,21 @@ func (l *Line) means(x Axis, columns int) []float64 {
 		}
 	}
 	for i := range sums {
-		sums[i] /= times[i] // NaN without any time
+		sums[i] /= times[i] // NaN if nothing was measured
 	}
 	return sums
 }
 
-// columnOf returns the column of a value, the nearest one if it is outside.
+// columnOf returns the column of a value, or the nearest column if the value is outside the axis.
 func (a Axis) columnOf(value float64, columns int) int {
 	at := (value - a.Min) / (a.Max - a.Min) * float64(columns)
-	if !(at > 0) { // not a number if the axis has no length
+	if !(at > 0) { // also true for NaN, the result for an axis without length
 		return 0
 	}
 	return int(min(at, float64(columns-1)))
 }
 
-// labelIn returns the highest label of the axis in a row, counted from the bottom.
+// labelIn returns the axis's highest label in a row. Rows are counted from the bottom.
 func (a Axis) labelIn(row, rows int) string {
 	label := ""
 	for _, tick := range a.Ticks {
@@ -112,7 +112,7 @@ func (a Axis) labelIn(row, rows int) string {
 	return label
 }
 
-// column draws one row of columns, counted from the bottom; top is the value at the top of all rows.
+// column draws one row of the chart, counted from the bottom. top is the value at the top of the highest row.
 func column(means []float64, top float64, row, rows int, signs []rune) string {
 	full := len(signs) - 1
 	drawn := make([]rune, len(means))
@@ -133,7 +133,8 @@ type strip struct {
 	width int
 }
 
-// put adds a label from one column to another, shortened if there is no more room; labels come from left to right.
+// put writes a label between two columns, shortened to fit. It omits a label that overlaps the previous one or has
+// too little space. Labels must be added from left to right.
 func (s *strip) put(label string, from, to int) {
 	runes := []rune(label)
 	to = min(to, s.width)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestTextRows draws a line that falls to a quarter, with a gap before it.
+// TestTextRows draws a line that falls to half, with a gap before the drop.
 func TestTextRows(t *testing.T) {
 	figure := Figure{X: Axis{Min: 0, Max: 20, Ticks: []Tick{{0, "0 s"}, {10, "10 s"}, {19.9, "20 s"}}}, Y: Axis{Max: 100, Ticks: []Tick{{0, "0"}, {50, "50"}, {100, "100"}}},
 		Bands: []Band{{"burst", 0, 8}, {"a-long-name", 10, 14}, {"base", 14, 20}},

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Accepts returns nil if the program accepts a command line: its verb, flags and number of arguments. It runs nothing
-// and reads no file, so that command lines in texts can be checked.
+// Accepts returns nil if the program accepts a command line: its verb, flags and number of arguments. It runs
+// nothing and reads no files, so it can check the command lines in documentation.
 func Accepts(arguments []string) error {
 	root := newRoot(Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, arguments)
 	root.InitDefaultHelpCmd()

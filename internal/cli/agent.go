@@ -8,7 +8,8 @@ import (
 	"github.com/storagebench/storagebench/internal/agent"
 )
 
-// newAgent returns the verb that runs the agent of a local run in this same program, so that users need only one file.
+// newAgent returns the hidden verb that runs the agent of a local run. The agent is part of this program so that
+// users need only one file.
 func newAgent(streams Streams) *cobra.Command {
 	var files agent.Files
 	command := &cobra.Command{
@@ -30,8 +31,8 @@ func newAgent(streams Streams) *cobra.Command {
 	return command
 }
 
-// calledAsAgent runs the commands of the agent's program that tools call; in a local run that program is this one. The
-// arguments after the command are not flags of this program.
+// calledAsAgent runs the agent's subcommands that tools call; in a local run, this program is the agent. The
+// arguments after the subcommand are not flags of this program.
 func calledAsAgent(arguments []string, streams Streams) (code int, called bool) {
 	return agent.Subcommand(arguments, streams.Out, streams.Err)
 }

@@ -14,7 +14,7 @@ import (
 // confidence is the confidence level of every interval of package detect.
 const confidence = 0.95
 
-// analyzeHeader is the beginning of every document of analyze.
+// analyzeHeader holds the fields that start every document of the analyze commands.
 type analyzeHeader struct {
 	SchemaVersion int `json:"schemaVersion"`
 	// Confidence is the confidence level of all intervals.
@@ -28,7 +28,7 @@ type analyzeWarning struct {
 	Message string `json:"message"`
 }
 
-// analyzeInterval contains a figure with the document's confidence.
+// analyzeInterval is a confidence interval at the document's confidence level.
 type analyzeInterval struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`

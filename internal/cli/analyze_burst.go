@@ -21,17 +21,17 @@ type burstDocument struct {
 	PeakBytesPerSecond      int64 `json:"peakBytesPerSecond"`
 	Peak5sBytesPerSecond    int64 `json:"peak5sBytesPerSecond,omitempty"`
 	BaselineBytesPerSecond  int64 `json:"baselineBytesPerSecond"`
-	// SecondsToBaseline is the time of the last drop, in the seconds of the file; null if there is no drop.
+	// SecondsToBaseline is the time of the last drop, on the file's time axis; null if there is no drop.
 	SecondsToBaseline *float64       `json:"secondsToBaseline"`
 	Intervals         burstIntervals `json:"intervals"`
-	// BucketAtLeastBytes is the lower bound of the bucket that follows from a series without a drop if --refill is
-	// given; otherwise null.
+	// BucketAtLeastBytes is the lower bound on the bucket size that a series without a drop implies. It is null if
+	// there is a drop or --refill is not given.
 	BucketAtLeastBytes *int64         `json:"bucketAtLeastBytes"`
 	Drops              []burstDrop    `json:"drops"`
 	Segments           []burstSegment `json:"segments"`
 }
 
-// burstIntervals holds the intervals of the fields of the same names.
+// burstIntervals holds the confidence intervals of the fields with the same names.
 type burstIntervals struct {
 	BurstBytesPerSecond     analyzeInterval  `json:"burstBytesPerSecond"`
 	SustainedBytesPerSecond analyzeInterval  `json:"sustainedBytesPerSecond"`

@@ -16,9 +16,9 @@ import (
 const (
 	seriesHeader = "seconds,bytes_per_second"
 	kneeHeader   = "load,bytes_per_second"
-	// mostRows bounds the memory. It is enough for a day of samples at 10 per second.
+	// mostRows limits memory use. It allows a day of samples at 10 per second.
 	mostRows = 1_000_000
-	// gapIntervals is the multiple of the usual interval above which samples count as missing.
+	// gapIntervals is the multiple of the median interval above which samples are considered missing.
 	gapIntervals = 3
 )
 
@@ -105,9 +105,9 @@ func parseRow(text, header string) (csvRow, error) {
 	return row, nil
 }
 
-// readSeries reads a series. A time is the end of its sample, because tools print it when an interval is over; in a
-// file that begins at 0 it is the start, because nothing was measured before. A sample lasts until its neighbour or,
-// where samples are missing, for the usual (median) interval.
+// readSeries reads a series. Each timestamp marks the end of a sample, because tools print it when the interval
+// ends. In a file that begins at 0, it marks the start, because no sample ends at 0. A sample spans the interval to
+// the neighbouring timestamp or, if samples are missing, the median interval.
 func readSeries(r io.Reader) ([]detect.Sample, error) {
 	rows, err := readCSV(r, seriesHeader)
 	if err != nil {

@@ -22,14 +22,14 @@ type kneeDocument struct {
 	Scalability           *kneeScalability `json:"scalability"`
 }
 
-// kneeFigure is a figure with its interval; null if the interval is not known.
+// kneeFigure is a figure with its interval, which is null if unknown.
 type kneeFigure struct {
 	Value    float64          `json:"value"`
 	Interval *analyzeInterval `json:"interval"`
 }
 
-// kneeScalability is the fit of the universal scalability law. mostLoad, the load of the highest rate, is null if the
-// rate only grows.
+// kneeScalability is the fit of the universal scalability law. mostLoad, the load with the highest rate, is null if
+// the rate keeps growing.
 type kneeScalability struct {
 	LambdaBytesPerSecond kneeFigure  `json:"lambdaBytesPerSecond"`
 	Contention           kneeFigure  `json:"contention"`

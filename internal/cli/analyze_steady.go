@@ -27,8 +27,8 @@ type steadyWindow struct {
 	EndSeconds         float64         `json:"endSeconds"`
 	MeanBytesPerSecond int64           `json:"meanBytesPerSecond"`
 	MeanInterval       analyzeInterval `json:"meanInterval"`
-	// Both are shares of the mean: the difference of the highest and the lowest round, and the change along the
-	// best-fit line through the rounds.
+	// ExcursionShare is the difference between the highest and the lowest round; SlopeShare is the change along the
+	// best-fit line through the rounds. Both are fractions of the mean.
 	ExcursionShare float64 `json:"excursionShare"`
 	SlopeShare     float64 `json:"slopeShare"`
 	Steady         bool    `json:"steady"`

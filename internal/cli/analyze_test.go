@@ -37,7 +37,7 @@ func level(rows int) string {
 
 const ramp = "load,bytes_per_second\n1,100e6\n2,190e6\n4,340e6\n8,520e6\n12,600e6\n16,615e6\n24,620e6\n32,610e6\n"
 
-// TestAnalyzeTexts are what people see.
+// TestAnalyzeTexts checks the texts that users see.
 func TestAnalyzeTexts(t *testing.T) {
 	for name, test := range map[string]struct {
 		input     string
@@ -60,7 +60,7 @@ func TestAnalyzeTexts(t *testing.T) {
 	}
 }
 
-// TestAnalyzeRefuses has the bad files. Each error names the line, the value and the remedy.
+// TestAnalyzeRefuses checks bad files. Each error names the line, the value and the remedy.
 func TestAnalyzeRefuses(t *testing.T) {
 	const head = "seconds,bytes_per_second\n"
 	var all strings.Builder
@@ -127,7 +127,8 @@ type burst struct {
 	Segments []struct{ StartSeconds, EndSeconds, MeanBytesPerSecond float64 }
 }
 
-// TestAnalyzeBurstContract holds the fields that others build on, against the truth of a made series.
+// TestAnalyzeBurstContract compares the fields that other programs rely on with
+// the known values of a synthetic series.
 func TestAnalyzeBurstContract(t *testing.T) {
 	var got burst
 	if err := json.Unmarshal([]byte(call(drain(), "analyze", "burst", "-", "-o", "json", "--refill", "32000000").stdout), &got); err != nil {
@@ -161,7 +162,7 @@ func TestAnalyzeBurstContract(t *testing.T) {
 	near("bucket", *got.BucketAtLeastBytes, 300*60e6, 0.001)
 }
 
-// FuzzAnalyze: whatever a file holds, the program ends with a document or with an error, never both.
+// FuzzAnalyze checks that for any file the program ends with either a document or an error, never both.
 func FuzzAnalyze(f *testing.F) {
 	f.Add("seconds,bytes_per_second\n0,5\n1,5\n2,7\n")
 	f.Add("seconds,bytes_per_second\n1,5\n2,5\n3,0\n900,1e18\n900.1,1\n")

@@ -85,7 +85,7 @@ func cancel(ctx context.Context, streams Streams, name string, wait bool, option
 	return nil
 }
 
-// liveRun returns the live run of that name, or the live run of the benchmark of that name.
+// liveRun returns the live run with the given name, or the live run of the benchmark with that name.
 func (c *cluster) liveRun(ctx context.Context, name string) (*v1alpha1.BenchmarkRun, error) {
 	run := &v1alpha1.BenchmarkRun{}
 	err := c.get(ctx, runResource, name, run)
@@ -116,7 +116,7 @@ func (c *cluster) liveRun(ctx context.Context, name string) (*v1alpha1.Benchmark
 	return run, nil
 }
 
-// deleteRun deletes a run, which is how the operator is asked to stop it.
+// deleteRun deletes a run, which makes the operator stop it.
 func (c *cluster) deleteRun(ctx context.Context, run *v1alpha1.BenchmarkRun) error {
 	err := c.client.Resource(runResource).Namespace(c.namespace).Delete(ctx, run.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &run.UID}})
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -125,7 +125,7 @@ func (c *cluster) deleteRun(ctx context.Context, run *v1alpha1.BenchmarkRun) err
 	return nil
 }
 
-// awaitEnd waits until a deleted run is gone, and returns its last state, which has the results so far.
+// awaitEnd waits until a deleted run is gone, and returns its last state, which contains the results so far.
 func (c *cluster) awaitEnd(ctx context.Context, streams Streams, run *v1alpha1.BenchmarkRun) (*v1alpha1.BenchmarkRun, error) {
 	last := run
 	err := c.each(ctx, runResource, run.Name, streams.Err, func(object *unstructured.Unstructured) error {
@@ -134,7 +134,7 @@ func (c *cluster) awaitEnd(ctx context.Context, streams Streams, run *v1alpha1.B
 			return err
 		}
 		if seen.UID != run.UID {
-			return errDeleted // another run has its name
+			return errDeleted // another run has the name now
 		}
 		last = seen
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// called is what a call of the program in this process gave.
+// called is the result of calling the program in this process.
 type called struct {
 	code           int
 	stdout, stderr string
@@ -29,7 +29,7 @@ func (c called) String() string {
 	return fmt.Sprintf("exit code %d\n--- standard output\n%s--- standard error\n%s", c.code, c.stdout, c.stderr)
 }
 
-// TestTexts are what people see: help, plans, errors.
+// TestTexts checks the texts that users see: help, plans, errors.
 func TestTexts(t *testing.T) {
 	for name, arguments := range map[string][]string{
 		"help":            {"--help"},
@@ -100,8 +100,8 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestParseEveryRun parses the committed outputs of real fio, good and bad: what is no result ends
-// with exit code 1 and fio's own reason.
+// TestParseEveryRun parses the committed outputs of real fio, good and bad. If the output is not a result, the exit
+// code is 1 and the error contains fio's own reason.
 func TestParseEveryRun(t *testing.T) {
 	files, err := filepath.Glob("../engine/fio/testdata/runs/*.stdout")
 	if err != nil || len(files) < 20 {
@@ -119,7 +119,7 @@ func TestParseEveryRun(t *testing.T) {
 	}
 }
 
-// TestParseStandardInput reads what is piped in, and refuses what is nothing.
+// TestParseStandardInput checks that parse reads standard input and rejects what is not a result.
 func TestParseStandardInput(t *testing.T) {
 	for name, input := range map[string]string{
 		"nothing": "", "garbage": "fio: this is no JSON\n{]\n", "other JSON": `{"jobs": [], "fio version": "fio-3.33"}`,
@@ -130,7 +130,7 @@ func TestParseStandardInput(t *testing.T) {
 	}
 }
 
-// TestVersionOfTheClient needs no cluster.
+// TestVersionOfTheClient checks that version --client needs no cluster.
 func TestVersionOfTheClient(t *testing.T) {
 	got := call("", "version", "--client", "--kubeconfig", "testdata/nothing")
 	if got.code != 0 || !strings.HasPrefix(got.stdout, "Client:    "+version.Version+" (go") || !strings.Contains(got.stdout, "API storagebench.dev/v1alpha1") {
@@ -138,7 +138,8 @@ func TestVersionOfTheClient(t *testing.T) {
 	}
 }
 
-// TestNoCluster: a cluster that does not answer is named, with the flags that choose another, and no path of the API.
+// TestNoCluster checks the error if a cluster does not answer: it names the cluster and the flags that choose
+// another one, but no path of the API.
 func TestNoCluster(t *testing.T) {
 	for _, arguments := range [][]string{{"list"}, {"report", "x"}, {"rerun", "x"}, {"cancel", "x"}, {"watch", "x"}, {"version"},
 		{"run", "-f", "../../config/samples/quickstart.yaml"}, {"run", "--storage-class", "x"}} {
@@ -150,7 +151,7 @@ func TestNoCluster(t *testing.T) {
 	}
 }
 
-// TestFlagsOfTheCluster are the same for every verb that talks to a cluster, and may stand before the verb.
+// TestFlagsOfTheCluster checks that all verbs that use a cluster have the same flags, which may precede the verb.
 func TestFlagsOfTheCluster(t *testing.T) {
 	var reference bytes.Buffer
 	if err := cli.Reference(&reference); err != nil {

@@ -88,11 +88,11 @@ func decode(from *unstructured.Unstructured, into any) error {
 // errNotInstalled is returned if the cluster does not have the project's kinds.
 var errNotInstalled = errors.New("the cluster has no kind StorageBenchmark: install the operator first (docs/install.md)")
 
-// chooseCluster is the remedy for a wrong cluster.
+// chooseCluster tells the user how to choose another cluster.
 const chooseCluster = "choose a cluster with --kubeconfig or --context; run --local needs none"
 
-// explained returns errNotInstalled for the API server's answer that a kind does not exist, names the address and the
-// remedy if there is no answer, and returns other errors unchanged.
+// explained returns errNotInstalled if the API server does not have the requested kind. If the server does not
+// answer, it adds the address and the remedy. It returns other errors unchanged.
 func explained(err error) error {
 	var request *url.Error
 	if errors.As(err, &request) && !errors.Is(err, context.Canceled) {
@@ -111,8 +111,8 @@ func explained(err error) error {
 	return err
 }
 
-// findRun returns the BenchmarkRun of that name. If there is none, it returns the live run of the StorageBenchmark of
-// that name, or else its last run.
+// findRun returns the BenchmarkRun with the given name. If there is none, it returns the live run of the
+// StorageBenchmark with that name, or else its last run.
 func (c *cluster) findRun(ctx context.Context, name string) (*v1alpha1.BenchmarkRun, error) {
 	run := &v1alpha1.BenchmarkRun{}
 	err := c.get(ctx, runResource, name, run)
@@ -141,12 +141,12 @@ func (c *cluster) findRun(ctx context.Context, name string) (*v1alpha1.Benchmark
 	return run, nil
 }
 
-// noSuchRun is returned for a name that neither a run nor a benchmark has.
+// noSuchRun returns the error for a name that belongs to neither a run nor a benchmark.
 func (c *cluster) noSuchRun(name string) error {
 	return fmt.Errorf("namespace %s has neither a BenchmarkRun nor a StorageBenchmark %q: see kubectl storagebench list -A", c.namespace, name)
 }
 
-// waitingFor returns why a benchmark has no run, from its conditions.
+// waitingFor returns why a benchmark has no run, according to its conditions.
 func waitingFor(benchmark *v1alpha1.StorageBenchmark) string {
 	for _, kind := range []string{v1alpha1.ConditionStalled, v1alpha1.ConditionReconciling, v1alpha1.ConditionReady} {
 		for _, condition := range benchmark.Status.Conditions {

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// Delay between two attempts to reach an API server that does not answer: the first and the longest.
+	// The initial and the maximum delay between attempts to reach an API server that does not answer.
 	firstPatience, longestPatience = time.Second, 15 * time.Second
 	// watchSeconds is the timeout of one watch request.
 	watchSeconds = 300
@@ -25,12 +25,12 @@ const (
 // errDeleted is returned if the watched object was deleted.
 var errDeleted = errors.New("it was deleted")
 
-// errDone is returned by a callback of each to end it without an error.
+// errDone is returned by the callback of cluster.each to stop watching without an error.
 var errDone = errors.New("done")
 
-// each calls seen with the current object and after every change, until seen returns an error or ctx ends. errDone ends
-// it without an error. Because a run may last for days, each keeps trying if the API server stops answering, and
-// reports that to problems.
+// each calls seen with the current state of an object and after every change, until seen returns an error or ctx
+// ends. It returns nil if seen returns errDone. Because a run may last for days, each retries if the API server
+// stops answering, and reports that to problems.
 func (c *cluster) each(ctx context.Context, resource schema.GroupVersionResource, name string, problems io.Writer, seen func(*unstructured.Unstructured) error) error {
 	patience, met := firstPatience, false
 	for {
@@ -64,7 +64,7 @@ func (c *cluster) each(ctx context.Context, resource schema.GroupVersionResource
 	}
 }
 
-// stopError wraps an error that ends each.
+// stopError wraps an error of the callback. cluster.each does not retry after it.
 type stopError struct{ error }
 
 // watchOnce reads the object and watches it with one request.

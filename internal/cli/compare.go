@@ -112,7 +112,8 @@ func shownEquivalent(made report.Comparison) bool {
 	return !slices.ContainsFunc(made.Comparisons, func(c report.RunsComparison) bool { return c.Equivalent == nil || !*c.Equivalent })
 }
 
-// comparedDocuments reads the runs to compare and names them. A single run stands for all of its targets.
+// comparedDocuments reads and names the runs to compare. A single run without a
+// target is replaced by all of its targets.
 func comparedDocuments(ctx context.Context, streams Streams, flags *clusterFlags, names []string) ([]report.Compared, error) {
 	var all []report.Compared
 	for _, name := range names {
@@ -146,8 +147,8 @@ func comparedOf(ctx context.Context, streams Streams, flags *clusterFlags, name 
 	return report.Compared{Name: document.Run, Target: target, Document: document}, nil
 }
 
-// named names each run by its own name, with the target if one was chosen. Runs with the same name are named by the
-// last element of their argument's path.
+// named gives each side of a comparison the name of its run, with the target if one was chosen. Sides with the same
+// name get the last path element of their argument instead.
 func named(all []report.Compared, arguments []string) []report.Compared {
 	seen := map[string]int{}
 	for i := range all {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// completionTimeout is the time for which the shell waits for names from a cluster.
+// completionTimeout limits how long the shell waits for names from a cluster.
 const completionTimeout = 2 * time.Second
 
 // completeRuns completes the names of the runs and benchmarks of the namespace.

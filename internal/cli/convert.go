@@ -114,7 +114,7 @@ func (f *convertFlags) convert(streams Streams, tool string, line []string) ([]c
 	return with.file(text, options)
 }
 
-// maxConvertBytes is far larger than hand-written files and bounds the memory.
+// maxConvertBytes limits memory use. It is far larger than any hand-written file.
 const maxConvertBytes = 4 << 20
 
 // readWhole reads a file of up to maxConvertBytes.
@@ -144,8 +144,8 @@ type convertDocument struct {
 type convertWorkload struct {
 	Name string                       `json:"name"`
 	Spec v1alpha1.WorkloadProfileSpec `json:"spec"`
-	// DurationSeconds and WarmUpSeconds are for the phase; Processes is the number of MPI ranks. They are 0 if the
-	// original does not specify them.
+	// DurationSeconds and WarmUpSeconds are settings for the phase; Processes is the number of MPI ranks. They are 0
+	// if the original does not specify them.
 	DurationSeconds float64        `json:"durationSeconds"`
 	WarmUpSeconds   float64        `json:"warmUpSeconds"`
 	Processes       int64          `json:"processes"`

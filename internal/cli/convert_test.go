@@ -34,7 +34,7 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// TestConvertLargeFile: what is not read as a whole is not converted.
+// TestConvertLargeFile checks that a file above the limit is rejected instead of being converted in part.
 func TestConvertLargeFile(t *testing.T) {
 	const job = "[a]\nrw=randread\nbs=4k\nioengine=libaio\nsize=1g\n"
 	for size, code := range map[int]int{1 << 20: 0, 5 << 20: 1} {

@@ -25,10 +25,10 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// runPrefix marks a name as that of a run in the cluster, even if a file of that name exists.
+// runPrefix marks a name as the name of a run in the cluster, even if a file with that name exists.
 const runPrefix = "run/"
 
-// documentOf reads a run from the file of that name, or from the cluster if there is no such file.
+// documentOf reads a run from the file with that name, or from the cluster if there is no such file.
 func documentOf(ctx context.Context, streams Streams, flags *clusterFlags, name string) (report.Document, error) {
 	if of, inCluster := strings.CutPrefix(name, runPrefix); inCluster {
 		return clusterDocument(ctx, flags, of)
@@ -60,7 +60,7 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// looksLikeFile reports whether a name can only mean a file: it has a path separator or a file's extension.
+// looksLikeFile reports whether a name can only be a file: it has a path separator or a known file extension.
 func looksLikeFile(name string) bool {
 	return strings.ContainsAny(name, `/\`) || slices.Contains([]string{".json", ".yaml", ".yml", ".txt"}, filepath.Ext(name))
 }
@@ -77,7 +77,7 @@ func clusterDocument(ctx context.Context, flags *clusterFlags, name string) (rep
 	return connected.document(ctx, run)
 }
 
-// document returns the document of a run, with its series if the cluster keeps it.
+// document returns the document of a run, including its series if the cluster still has it.
 func (c *cluster) document(ctx context.Context, run *v1alpha1.BenchmarkRun) (report.Document, error) {
 	over, err := c.series(ctx, run)
 	if err != nil {
@@ -91,8 +91,8 @@ func (c *cluster) document(ctx context.Context, run *v1alpha1.BenchmarkRun) (rep
 	return report.NewDocument(run, version).With(over), nil
 }
 
-// series reads the series of a run, which the cluster keeps in one ConfigMap per step; nil if there is none, or if the
-// user may not read it.
+// series reads the series of a run from the cluster, which keeps one ConfigMap per step. It returns nil if there is
+// no series or the user may not read it.
 func (c *cluster) series(ctx context.Context, run *v1alpha1.BenchmarkRun) (*series.Log, error) {
 	found, err := c.client.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace(c.namespace).List(ctx,
 		metav1.ListOptions{LabelSelector: labels.SelectorFromSet(labels.Set{v1alpha1.LabelRun: objects.RunLabels(run)[v1alpha1.LabelRun]}).String()})
@@ -110,7 +110,7 @@ func (c *cluster) series(ctx context.Context, run *v1alpha1.BenchmarkRun) (*seri
 		}
 		text, is := kept.BinaryData[objects.SeriesKey]
 		if !is || !slices.ContainsFunc(kept.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == run.UID }) {
-			continue // not a series, or that of an earlier run with the same name
+			continue // not a series, or one of an earlier run with the same name
 		}
 		part, err := series.Decode(text)
 		if err != nil {
@@ -133,7 +133,8 @@ func stepIDs(run *v1alpha1.BenchmarkRun) []string {
 	return all
 }
 
-// writeTo writes to the named file, or to standard output if name is empty. Any error leaves the file as it was.
+// writeTo writes to the named file, or to standard output if name is empty. It leaves an
+// existing file unchanged if an error occurs.
 func writeTo(streams Streams, name string, write func(io.Writer) error) error {
 	if name == "" {
 		return write(streams.Out)

@@ -17,7 +17,7 @@ func priceFlag(command *cobra.Command, perHour *float64) {
 	command.Flags().Float64Var(perHour, "price-per-hour", 0, "price of storage and nodes per hour, in any currency, to estimate the cost of a run")
 }
 
-// checkPrice returns an error for a price that is none.
+// checkPrice returns an error for a price that is negative or not a finite number.
 func checkPrice(perHour float64) error {
 	if !(perHour >= 0) || math.IsInf(perHour, 0) {
 		return fmt.Errorf("--price-per-hour %g: give a price of 0 or more, such as 2.5", perHour)
@@ -28,12 +28,13 @@ func checkPrice(perHour float64) error {
 // cost is the cost of a run or of several runs in a row.
 type cost struct {
 	PricePerHour float64 `json:"pricePerHour"`
-	// Least is for the minimum duration; Expected is for the expected duration and absent if that is unknown.
+	// Least is the cost of the minimum duration. Expected is the cost of the expected
+	// duration, absent if that is unknown.
 	Least    float64  `json:"least"`
 	Expected *float64 `json:"expected,omitempty"`
 }
 
-// costOf returns the cost of runs of the plan; nil without a price.
+// costOf returns the cost of runs of the plan, or nil without a price.
 func costOf(d *planDocument, perHour float64, runs int) *cost {
 	if perHour == 0 {
 		return nil
@@ -55,7 +56,7 @@ func (c *cost) text() string {
 	return "costs at least " + money(c.Least) + each
 }
 
-// money formats an amount, and small ones with more decimals.
+// money formats an amount, with more decimals if it is small.
 func money(amount float64) string {
 	if amount < 0.1 {
 		return strconv.FormatFloat(amount, 'f', 4, 64)
@@ -84,7 +85,8 @@ func writtenParts(w plan.Written) (parts []string) {
 	return parts
 }
 
-// announce writes what a run is expected to take, before it starts. An estimate that is not possible prevents no run.
+// announce writes the expected duration, written bytes and cost of a run before it starts. It writes nothing if
+// there is no estimate, which does not prevent the run.
 func announce(streams Streams, read loaded, perHour float64, runs int) {
 	d, err := describePlan(read)
 	if err != nil {
@@ -102,7 +104,7 @@ func announce(streams Streams, read loaded, perHour float64, runs int) {
 	if runs > 1 {
 		each = "each run "
 	}
-	// A line for each statement fits a terminal of 80 columns.
+	// One statement per line fits into 80 columns.
 	for _, part := range writtenParts(d.Written) {
 		lines = append(lines, each+"writes "+part)
 	}

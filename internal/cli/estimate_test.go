@@ -8,7 +8,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// The plan and the announcement of a run make the same statements about what it writes, also if that is nothing.
+// TestWrittenStatements checks what a plan and the announcement of a run say about
+// written data, even if there is none.
 func TestWrittenStatements(t *testing.T) {
 	for name, test := range map[string]struct {
 		written plan.Written

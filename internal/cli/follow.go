@@ -9,7 +9,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// redrawEvery is the interval at which the view is redrawn even if the run has not changed, because it shows the time.
+// redrawEvery is the interval between redraws. The view is redrawn even if the run has
+// not changed, because it shows the time.
 const redrawEvery = time.Second
 
 // follower shows a run in progress: a live view on a terminal, lines in a pipe.
@@ -22,12 +23,12 @@ type follower struct {
 
 	mu  sync.Mutex
 	run *v1alpha1.BenchmarkRun
-	// behind is the lead of this machine's clock over the clock of the run's times.
+	// behind is how far the clock of the run's times is behind this machine's clock, if known.
 	behind time.Duration
 	known  bool
 }
 
-// follow starts to show a run; hint is the last line of the view.
+// follow starts showing a run; hint is the last line of the view.
 func follow(streams Streams, planned *plan.Plan, hint string) *follower {
 	f := &follower{screen: live.NewScreen(streams.screen, hint), plan: planned, stop: make(chan struct{})}
 	if f.screen == nil {

@@ -17,7 +17,7 @@ func formFlag(command *cobra.Command, output *string, forms ...string) {
 	fixedValues(command, "output", forms...)
 }
 
-// knownForm returns an error for an output format that a verb does not have.
+// knownForm returns an error for an output format that the verb does not support.
 func knownForm(output string, forms ...string) error {
 	if slices.Contains(forms, output) {
 		return nil

@@ -12,13 +12,13 @@ import (
 
 const (
 	sample    = "../../config/samples/quickstart.yaml"
-	nowhere   = "testdata/nothing" // no kubeconfig is there, so no call reaches a cluster
+	nowhere   = "testdata/nothing" // contains no kubeconfig, so no call reaches a cluster
 	oneResult = "testdata/result-a.json"
 )
 
-// places are all places where the program takes text from outside: TEXT is the text, FILE a file that holds it, NAMED a
-// file whose name it is, ARGUMENTS one argument for each of its lines. Standard input holds it too. None of these calls
-// starts a run or writes a file.
+// places lists all places where the program takes text from outside. TEXT stands for the text, FILE for a file that
+// contains it, NAMED for a file with that name, and ARGUMENTS for one argument per line. Standard input contains the
+// text too. None of these calls starts a run or writes a file.
 var places = [][]string{
 	{"xTEXT"},
 	{"plan", "--xTEXT"},
@@ -68,8 +68,8 @@ var places = [][]string{
 	{"__complete", "report", "--kubeconfig", nowhere, "xTEXT"},
 }
 
-// FuzzInputs gives a text to each place that takes one. The program never panics, and no output has a character that a
-// terminal obeys or that hides or reorders others.
+// FuzzInputs passes a text to each place. The program must not panic, and its output must not contain characters
+// that control a terminal or that hide or reorder others.
 func FuzzInputs(f *testing.F) {
 	const all = "\x1b[2J\x1b]0;title\x07\r\x08\x7f\u0085\u009b31m\xff\x9b\u202e\u2066\u200b"
 	short := []string{all, "a\x00b", "-" + all + "\nverdict: good"}
@@ -114,7 +114,7 @@ func fill(t *testing.T, place []string, text string) []string {
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	// A name in a folder that is empty: there is nothing to read.
+	// The folder is empty, so there is nothing to read.
 	named := filepath.Join(folder, "none", strings.ReplaceAll(text[:min(len(text), 200)], "/", "_"))
 	if at := slices.Index(place, "ARGUMENTS"); at >= 0 {
 		return slices.Concat(place[:at], strings.Split(text, "\n"))

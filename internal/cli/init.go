@@ -54,7 +54,8 @@ func newInit(streams Streams) *cobra.Command {
 	return command
 }
 
-// volumeFlags adds the flags that describe the volumes and the clients of a benchmark; when says when they apply.
+// volumeFlags adds the flags that describe the volumes and the clients of a benchmark. when is the start of their
+// help texts, which says when they apply.
 func volumeFlags(command *cobra.Command, options *initOptions, when string) {
 	command.Flags().StringVar(&options.size, "size", "10Gi", when+"size of the claim, or of each new volume")
 	command.Flags().StringVar(&options.accessMode, "access-mode", string(corev1.ReadWriteOnce),
@@ -98,7 +99,7 @@ func runInit(streams Streams, made first) error {
 	return nil
 }
 
-// initDocument is the benchmark that was written, as JSON.
+// initDocument is the JSON output of init: the benchmark that it wrote.
 type initDocument struct {
 	SchemaVersion int    `json:"schemaVersion"`
 	Name          string `json:"name"`

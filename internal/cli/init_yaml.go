@@ -16,9 +16,9 @@ import (
 type first struct {
 	initOptions
 	name string
-	// profile replaces the writes and reads of 64 KiB; nil for those.
+	// profile replaces the default workload, which writes and reads 64 KiB blocks. It is nil for the default.
 	profile *v1alpha1.Engine
-	// deadline is the activeDeadline of a run; empty for the default.
+	// deadline is the activeDeadline of a run, or empty for the default.
 	deadline v1alpha1.Duration
 }
 
@@ -27,11 +27,11 @@ func quantity(text string) int64 {
 	return value.Value()
 }
 
-// shared reports whether nodes can use a volume at the same time.
+// shared reports whether several nodes can use a volume at the same time.
 func (f *first) shared() bool { return f.accessMode == string(corev1.ReadWriteMany) }
 
-// datasetSize returns the dataset of each client: large enough to outweigh caches, and small enough to leave half of
-// the volume free.
+// datasetSize returns the dataset size of each client: large enough to outweigh caches, and small enough to leave
+// half of the volume free.
 func (f *first) datasetSize() string {
 	share := quantity(f.size) / 2
 	if f.claim != "" || f.shared() {
@@ -119,7 +119,8 @@ func (f *first) yaml() string {
 	return b.String()
 }
 
-// profiled writes the workload of a profile, which may read, and a phase that measures it.
+// profiled writes the workload of a profile and the phases that measure it. A layout comes first unless the workload
+// ends when its work is done, because the workload may read.
 func (f *first) profiled(line func(string, ...any)) {
 	workload, err := json.Marshal(f.profile) // JSON is YAML
 	if err != nil {
@@ -130,7 +131,7 @@ func (f *first) profiled(line func(string, ...any)) {
 	load := engines.Of(f.profile)
 	warmUp := ", warmUp: 5s"
 	switch {
-	case load.WorkBound: // the duration is the longest that its work may take
+	case load.WorkBound: // the duration limits how long the work may take
 		line("    - {name: measure, steady: {duration: 10m}}")
 		return
 	case load.SpansClients:

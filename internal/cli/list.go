@@ -35,7 +35,7 @@ type listedBenchmark struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	Stage     string `json:"stage"`
-	// Ready is the status of the condition Ready, and Reason its reason.
+	// Ready is the status of the Ready condition; Reason is its reason.
 	Ready  string `json:"ready"`
 	Reason string `json:"reason,omitempty"`
 	// Run is the live run, or else the last one.
@@ -160,7 +160,7 @@ func (c *cluster) benchmarks(ctx context.Context) ([]listedBenchmark, error) {
 	return all, err
 }
 
-// runsOf returns the runs of a benchmark, newest first. They can outlive it.
+// runsOf returns the runs of a benchmark, newest first. Runs can outlive their benchmark.
 func (c *cluster) runsOf(ctx context.Context, name string) ([]listedRun, error) {
 	err := c.get(ctx, benchmarkResource, name, &v1alpha1.StorageBenchmark{})
 	if err != nil && !apierrors.IsNotFound(err) {

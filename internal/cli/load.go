@@ -31,7 +31,7 @@ type loaded struct {
 // loadOptions controls how files are read.
 type loadOptions struct {
 	seed int64
-	// profilesElsewhere is true if profiles that are missing in the files may exist in the cluster. Workloads that
+	// profilesElsewhere is true if profiles that are missing from the files may exist in the cluster. Workloads that
 	// depend on them are not planned.
 	profilesElsewhere bool
 }
@@ -49,7 +49,7 @@ func load(streams Streams, names []string, options loadOptions) (loaded, error) 
 	return all[0], nil
 }
 
-// loadAll reads all StorageBenchmarks of the files, of which there is at least one.
+// loadAll reads all StorageBenchmarks in the files. It returns an error if there are none.
 func loadAll(streams Streams, names []string, options loadOptions) ([]loaded, error) {
 	sources, err := readSources(streams, names)
 	if err != nil {
@@ -77,9 +77,9 @@ func loadAll(streams Streams, names []string, options loadOptions) ([]loaded, er
 	return all, nil
 }
 
-// understand reads files, checks them and plans their benchmarks. It adds to each source its faults. It plans
-// benchmarks with faults too, so that the user sees all faults at once, but drops what the plan reports about a field
-// that already has a fault, because it may follow from that fault.
+// understand reads and checks files and plans their benchmarks. It adds the faults that it finds to each source. It
+// also plans benchmarks with faults, so that the user sees all faults at once, but drops what the plan reports about
+// a field that already has a fault, because the one may follow from the other.
 func understand(sources []*source, options loadOptions) ([]loaded, error) {
 	var objects []admission.Object
 	for _, one := range sources {
@@ -159,7 +159,7 @@ func profilesOf(objects []admission.Object, namespace string) plan.Profiles {
 }
 
 // orLibrary also looks up ClusterWorkloadProfiles in the library that is built into this program. A cluster may have
-// other profiles with these names, so the result does not show what would run there.
+// different profiles with the same names, so the result does not show what would run there.
 func orLibrary(inFile plan.Profiles) plan.Profiles {
 	return func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
 		if engine, found := inFile(ref); found || ref.Kind != v1alpha1.ClusterWorkloadProfileKind {
@@ -170,7 +170,8 @@ func orLibrary(inFile plan.Profiles) plan.Profiles {
 	}
 }
 
-// suggestProfiles adds to each reference to an unknown profile the profile that was probably meant.
+// suggestProfiles adds a suggestion to each error about an unknown profile: the
+// known profile with the most similar name.
 func suggestProfiles(unresolved field.ErrorList, objects []admission.Object) {
 	var known []v1alpha1.ProfileRef
 	for _, object := range objects {
@@ -181,7 +182,7 @@ func suggestProfiles(unresolved field.ErrorList, objects []admission.Object) {
 			known = append(known, v1alpha1.ProfileRef{Kind: v1alpha1.ClusterWorkloadProfileKind, Name: object.ClusterProfile.Name})
 		}
 	}
-	fromLibrary, _ := library.Profiles() // a test reads the whole library
+	fromLibrary, _ := library.Profiles() // cannot fail: a test reads the whole library
 	for i := range fromLibrary {
 		known = append(known, v1alpha1.ProfileRef{Kind: v1alpha1.ClusterWorkloadProfileKind, Name: fromLibrary[i].Name})
 	}

@@ -15,8 +15,8 @@ import (
 // mergeDocument is the merged result of many fio clients.
 type mergeDocument struct {
 	SchemaVersion int `json:"schemaVersion"`
-	// LatencyType is lat (submission to completion) or clat (completion without submission): the one of which all files
-	// have a histogram. The two are never mixed. Operations that move no data are always lat.
+	// LatencyType is lat (submission to completion) or clat (completion without submission), whichever has a
+	// histogram in all files. The two are never mixed. Operations that move no data always use lat.
 	LatencyType string          `json:"latencyType"`
 	Files       int             `json:"files"`
 	Read        mergedOperation `json:"read"`
@@ -85,7 +85,7 @@ func newMerge(streams Streams) *cobra.Command {
 type fioResult struct {
 	name string
 	fio.Result
-	// interrupted is true if fio reported that a signal stopped it before its time. What it had measured counts.
+	// interrupted is true if fio reported that a signal stopped it early. What it measured until then counts.
 	interrupted bool
 }
 

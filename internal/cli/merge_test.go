@@ -15,7 +15,7 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// rawJob is as much of fio's JSON as the test needs, read without the project's own decoder.
+// rawJob is the part of fio's JSON that the test needs, read without the project's own decoder.
 type rawJob struct {
 	Jobs []map[string]json.RawMessage `json:"jobs"`
 }
@@ -32,7 +32,7 @@ type rawLatency struct {
 	Bins map[string]uint64 `json:"bins"`
 }
 
-// TestMergeIsTheSum merges four clients of real fio and compares with sums that are made here.
+// TestMergeIsTheSum merges the output of four clients of real fio and compares the result with sums computed here.
 func TestMergeIsTheSum(t *testing.T) {
 	directory := t.TempDir()
 	var names []string
@@ -105,8 +105,7 @@ func addRaw(t *testing.T, output []byte, sums map[string]*rawOperation) {
 	}
 }
 
-// percentile is the smallest bin at or below which the wanted share of the samples is, in exact
-// arithmetic.
+// percentile returns the smallest bin at or below which the wanted share of the samples lies, in exact arithmetic.
 func percentile(bins map[string]uint64, rank string) uint64 {
 	var keys []uint64
 	total := new(big.Rat)
@@ -129,8 +128,8 @@ func percentile(bins map[string]uint64, rank string) uint64 {
 	return 0
 }
 
-// TestMergeNeverMixes refuses a file with another latency than the others have, and a bad file
-// among good ones.
+// TestMergeNeverMixes checks that merge rejects files with different types of
+// latency, and a bad file among good ones.
 func TestMergeNeverMixes(t *testing.T) {
 	const runs = "../engine/fio/testdata/runs/"
 	for name, files := range map[string][]string{

@@ -15,7 +15,7 @@ type parseDocument struct {
 	SchemaVersion int    `json:"schemaVersion"`
 	Tool          string `json:"tool"`
 	Version       string `json:"version"`
-	// Complete is false if the tool was stopped before its time.
+	// Complete is false if the tool was stopped early.
 	Complete    bool              `json:"complete"`
 	Warnings    []string          `json:"warnings"`
 	Repetitions []parseRepetition `json:"repetitions"`
@@ -86,7 +86,7 @@ var parsers = map[string]func(Streams, string) (any, error){
 	"mdtest": parseMdtest,
 }
 
-// parseFio returns one repetition per operation, because fio itself repeats nothing.
+// parseFio returns one repetition per operation, because fio does not repeat its tests.
 func parseFio(result fioResult) parseDocument {
 	document := parseDocument{
 		SchemaVersion: report.SchemaVersion,

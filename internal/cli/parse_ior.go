@@ -28,12 +28,12 @@ type parseIORDocument struct {
 type parseIORRepetition struct {
 	Operation string `json:"operation"`
 	Index     int    `json:"index"`
-	// BytesPerSecond is over the total time, from the first rank's start to the last rank's end.
+	// BytesPerSecond is the rate over the total time, from the first rank's start to the last rank's end.
 	BytesPerSecond int64 `json:"bytesPerSecond"`
-	// IOPSMilli is a thousand times the IOPS over the transfer time alone.
+	// IOPSMilli is a thousand times the IOPS, over the transfer time only.
 	IOPSMilli *int64 `json:"iopsMilli,omitempty"`
 	Bytes     int64  `json:"bytes"`
-	// BytesExact is true if IOR printed the bytes, or if only one number fits its figures.
+	// BytesExact is true if IOR printed the bytes, or if only one number of bytes fits its figures.
 	BytesExact          bool   `json:"bytesExact"`
 	Tasks               int    `json:"tasks,omitempty"`
 	BlockBytes          int64  `json:"blockBytes,omitempty"`

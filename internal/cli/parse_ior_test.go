@@ -31,7 +31,7 @@ func TestParseEveryIORRun(t *testing.T) {
 	}
 }
 
-// TestParseIORSaysWhatItIs: the verdict on runs, said here by hand.
+// TestParseIORSaysWhatItIs checks verdicts that were determined by hand.
 func TestParseIORSaysWhatItIs(t *testing.T) {
 	const runs = "../engine/ior/testdata/runs/"
 	for file, wanted := range map[string]string{

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// plainWriter replaces control characters and characters that hide or reorder text, in everything that is written:
-// names, files, errors and answers of a cluster can contain anything.
+// plainWriter replaces control characters and characters that hide or reorder text in all output, because names,
+// files, error messages and responses from a cluster can contain anything.
 type plainWriter struct {
 	mu sync.Mutex
 	to *transform.Writer
@@ -31,7 +31,7 @@ func (p *plainWriter) Write(text []byte) (int, error) {
 	return p.to.Write(text)
 }
 
-// close writes the rest of an incomplete character.
+// close flushes an incomplete character.
 func (p *plainWriter) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

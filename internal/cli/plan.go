@@ -63,7 +63,7 @@ func newPlan(streams Streams) *cobra.Command {
 	return command
 }
 
-// printPlans prints one plan, or several: a list as JSON, documents as YAML.
+// printPlans prints one or more plans. Several plans are a list in JSON and separate documents in YAML.
 func printPlans(w io.Writer, output string, plans []planDocument, options textOptions) error {
 	if output == "json" && len(plans) > 1 {
 		return printAs(w, output, plans, nil)

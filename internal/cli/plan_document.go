@@ -24,13 +24,14 @@ type planDocument struct {
 	ClientsPerTarget int    `json:"clientsPerTarget"`
 	// Seed is the seed of the random order of sweeps.
 	Seed int64 `json:"seed"`
-	// DurationSeconds is the minimum duration of the run: the sum of the known minimum durations of its steps.
-	// ExpectedSeconds is its expected duration; absent if that of a step is not known.
+	// DurationSeconds is the minimum duration of the run: the sum of the known minimum
+	// durations of its steps. ExpectedSeconds is its expected duration, absent if the expected
+	// duration of a step is unknown or a lower bound.
 	DurationSeconds float64      `json:"durationSeconds"`
 	ExpectedSeconds *float64     `json:"expectedSeconds,omitempty"`
 	Steps           []planStep   `json:"steps"`
 	Targets         []planTarget `json:"targets"`
-	// Written is what the run writes.
+	// Written is the data that the run writes.
 	Written plan.Written `json:"written"`
 	// Cost is the cost of the run, if a price is given.
 	Cost     *cost    `json:"cost,omitempty"`
@@ -39,7 +40,7 @@ type planDocument struct {
 	// expect from them.
 	Documented []v1alpha1.StorageDescription `json:"documented,omitempty"`
 	Promises   []plan.Promise                `json:"promises,omitempty"`
-	// Run is spec.run as a run freezes it: with profiles and defaults filled in.
+	// Run is spec.run as a run stores it, with profiles and defaults filled in.
 	Run *v1alpha1.RunSpec `json:"run"`
 }
 
@@ -50,39 +51,40 @@ type planStep struct {
 	Kind    string   `json:"kind"`
 	Purpose string   `json:"purpose"`
 	Targets []string `json:"targets"`
-	// Clients is the number of clients of each target that take part.
+	// Clients is the number of clients per target that take part.
 	Clients int `json:"clients"`
 	// Processes is the number of ranks of each client, for ior and mdtest.
 	Processes int `json:"processes,omitempty"`
-	// OffsetSeconds is the planned start from the start of the run: the sum of the expected durations of the steps
-	// before, or of their minimum durations where those are longer or nothing is expected.
+	// OffsetSeconds is the planned start of the step, relative to the start of the run. It is the sum of the
+	// expected durations of the earlier steps; a step's minimum duration counts instead if it is longer or no
+	// duration is expected.
 	OffsetSeconds float64 `json:"offsetSeconds"`
 	WarmUpSeconds float64 `json:"warmUpSeconds"`
-	// DurationSeconds is the time to measure or to idle; the maximum if the step can end early. 0 if the step lasts
-	// until its work is done, or if its length follows from an earlier measurement.
+	// DurationSeconds is the time to measure or to idle, or its maximum if the step can end early. It is 0 if the
+	// step lasts until its work is done, or if its length follows from an earlier measurement.
 	DurationSeconds float64 `json:"durationSeconds"`
 	// MinDurationSeconds is the minimum duration of a step that can end early.
 	MinDurationSeconds float64 `json:"minDurationSeconds,omitempty"`
-	// ExpectedSeconds is the expected time from the start of the step to that of the next one; absent if not known.
-	// AtLeastSeconds replaces it if only a minimum can be predicted. After LimitSeconds the step is stopped in any
-	// case.
+	// ExpectedSeconds is the expected time from the start of the step to the start of the next
+	// one; absent if unknown. AtLeastSeconds replaces it if only a minimum can be predicted. The
+	// step is always stopped after LimitSeconds.
 	ExpectedSeconds *float64 `json:"expectedSeconds,omitempty"`
 	AtLeastSeconds  *float64 `json:"atLeastSeconds,omitempty"`
 	LimitSeconds    float64  `json:"limitSeconds"`
-	// WorkBound is true if the step ends when its work is done, and not at a time.
+	// WorkBound is true if the step ends when its work is done, and not after a fixed time.
 	WorkBound bool `json:"workBound"`
 	Passes    int  `json:"passes,omitempty"`
-	// UntilCreditsPercent is the fill of the credit bucket at which a pause ends.
+	// UntilCreditsPercent is the fill level of the credit bucket at which a pause ends.
 	UntilCreditsPercent int `json:"untilCreditsPercent,omitempty"`
 	// Redrain is true for the drain after a pause, which measures the refill.
 	Redrain bool `json:"redrain,omitempty"`
 	// Cell is the cell of a ramp or sweep, with the values that it sets.
 	Cell *planCell `json:"cell,omitempty"`
-	// Operation is what a step of a smallFiles phase does with each file.
+	// Operation is the operation that a step of a smallFiles phase performs on each file.
 	Operation v1alpha1.Operation `json:"operation,omitempty"`
-	// Credits is the expected fill of the credit bucket at the start and at the end, by target.
+	// Credits is the expected fill level of the credit bucket at the start and at the end, by target.
 	Credits map[string]planCredits `json:"credits,omitempty"`
-	// NewBytes is the maximum of free space that the step takes, over all clients and targets.
+	// NewBytes is the most free space that the step can take, over all clients and targets.
 	NewBytes uint64            `json:"newBytes"`
 	Jobs     map[string]string `json:"jobs"`
 
@@ -93,7 +95,7 @@ type planStep struct {
 
 type planCell struct {
 	Index int `json:"index"`
-	// Repeat is true if the cell was measured before.
+	// Repeat is true if an earlier step measures the same cell.
 	Repeat         bool   `json:"repeat,omitempty"`
 	Clients        int    `json:"clients"`
 	Jobs           int32  `json:"jobs,omitempty"`
@@ -173,8 +175,9 @@ func describePlan(read loaded) (planDocument, error) {
 	return document, nil
 }
 
-// mpirunLine returns the command line by which all clients of a target run ior or mdtest as one job, with the options
-// of Open MPI 4; Open MPI 5 has other names for them. Words in capitals are known only during the run.
+// mpirunLine returns the command line that runs ior or mdtest as one job on all clients of a target.
+// It uses the options of Open MPI 4; Open MPI 5 has other names for them. Words in capitals stand
+// for values that are known only during the run.
 func mpirunLine(step plan.Step, tool *agentapi.MpiTool) string {
 	line := mpirun.Job{Major: mpirun.Oldest, Hosts: step.Clients, Ranks: step.Clients * step.Processes, Hostfile: "HOSTFILE", Agent: "AGENT",
 		Network: "NETWORK", Program: tool.GetProgram(), Arguments: tool.GetArguments()}

@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// promiseTexts returns the documented rates, with one entry for all loads of a target that can expect the same rates,
-// and the missing facts about the storage.
+// promiseTexts describes the documented rates, and the missing facts about the storage. Loads of a target that can
+// expect the same rates share an entry.
 func promiseTexts(d *planDocument) []string {
 	promises, documented := d.Promises, d.Documented
 	type group struct {
@@ -78,7 +78,7 @@ func promiseRates(p *plan.Promise) string {
 	return "burst " + rateWords(p.Burst) + ", baseline " + rateWords(p.Baseline)
 }
 
-// promiseCourse describes, on lines of its own, the rates over time starting with full buckets.
+// promiseCourse describes how the rates change over time, starting with full buckets. Each level is on its own line.
 func promiseCourse(p *plan.Promise) string {
 	var b strings.Builder
 	for _, level := range p.Levels {

@@ -20,7 +20,7 @@ type textOptions struct {
 	jobs, all bool
 }
 
-// longPhase is the number of steps from which a phase is collapsed to one line.
+// longPhase is the minimum number of steps of a phase that is collapsed to one line.
 const longPhase = 12
 
 func (d planDocument) text(w io.Writer, options textOptions) error {
@@ -84,7 +84,7 @@ func (d planDocument) jobs(w io.Writer) {
 	}
 }
 
-// headline returns the benchmark, its clients and steps, and its expected or least duration.
+// headline returns the benchmark, its clients and steps, and its expected or minimum duration.
 func (d planDocument) headline() string { return strings.Join(d.summary(), "; ") }
 
 // summary returns the statements of the headline.
@@ -118,8 +118,8 @@ func (d planDocument) phases() func(func([]planStep) bool) {
 	}
 }
 
-// row returns the line of one step. If sure is false, its start is the earliest possible, because the duration of a
-// step before is not known.
+// row returns the line of one step. If sure is false, its start is the earliest possible one, because the duration
+// of an earlier step is unknown.
 func row(step planStep, sure bool) string {
 	return fmt.Sprintf("  %s\t%s\t%s\t%s\t%s\t%s\t%s", step.ID, does(step), strings.Join(step.Targets, ","),
 		starts(step.OffsetSeconds, sure), takes(step), creditsOf([]planStep{step}), laid(step.NewBytes))
@@ -266,7 +266,7 @@ func number(id string) string {
 	return strings.Join(parts[:min(2, len(parts))], "-")
 }
 
-// axes lists the values that the cells of a sweep combine; empty for other phases.
+// axes lists the values that the cells of a sweep combine, or "" for other phases.
 func axes(steps []planStep) string {
 	if steps[0].planned.Kind != v1alpha1.PhaseSweep {
 		return ""
@@ -308,8 +308,8 @@ func axes(steps []planStep) string {
 	return strings.Join(texts, " x ")
 }
 
-// creditsOf returns the expected fill of each target's credit bucket, from the start of the first step to the end of
-// the last.
+// creditsOf returns the expected fill level of each target's credit bucket, from the start
+// of the first step to the end of the last.
 func creditsOf(steps []planStep) string {
 	start, end := map[string]float64{}, map[string]float64{}
 	for _, step := range steps {
@@ -341,7 +341,7 @@ func laid(bytes uint64) string {
 	return measure.FormatBytes(bytes)
 }
 
-// starts formats the start of a step; as a lower bound if sure is false.
+// starts formats the start of a step, as a lower bound if sure is false.
 func starts(seconds float64, sure bool) string {
 	if sure {
 		return about(seconds)
@@ -349,7 +349,7 @@ func starts(seconds float64, sure bool) string {
 	return "> " + about(seconds)
 }
 
-// about formats a duration, rounded to the second from 10 s on.
+// about formats a duration, rounded to the second if it is at least 10 s.
 func about(seconds float64) string {
 	length := time.Duration(seconds * float64(time.Second))
 	if length >= 10*time.Second {

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// TestReports are the forms of a real run that was saved, and of two of them side by side.
+// TestReports checks the formats of a saved real run, and of two such runs side by side.
 func TestReports(t *testing.T) {
 	for name, arguments := range map[string][]string{
 		"report-text":            {"report", "testdata/result-a.json"},
@@ -42,7 +42,7 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// TestReportToAFile: a page is written as a whole, and nothing is when there is an error.
+// TestReportToAFile checks that a page is written completely, and that no file is created if there is an error.
 func TestReportToAFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "report.html")
 	got := call("", "report", "testdata/result-a.json", "-o", "html", "--file", file)
@@ -64,7 +64,8 @@ func TestReportToAFile(t *testing.T) {
 	}
 }
 
-// TestReportReplacesAFile: the old file is never half written, and neither a device nor a link is replaced.
+// TestReportReplacesAFile checks that the old file is never partly overwritten, and
+// that devices and links are not replaced.
 func TestReportReplacesAFile(t *testing.T) {
 	folder := t.TempDir()
 	old, other, link := filepath.Join(folder, "old"), filepath.Join(folder, "other"), filepath.Join(folder, "link")
@@ -97,7 +98,7 @@ func TestReportReplacesAFile(t *testing.T) {
 	}
 }
 
-// TestCompareExitCodes: only who asks whether runs are the same is told by the exit code.
+// TestCompareExitCodes checks that the exit code shows a difference only if --equivalent-within is given.
 func TestCompareExitCodes(t *testing.T) {
 	sides := []string{"compare", "testdata/result-a.json", "testdata/result-b.json"}
 	for _, test := range []struct {

@@ -71,8 +71,8 @@ func rerun(ctx context.Context, streams Streams, name string, options runOptions
 	return left(ctx, streams, last, err)
 }
 
-// benchmarkOf returns the StorageBenchmark of that name, or that of the BenchmarkRun of that name. The benchmark must
-// still have the specification of the run.
+// benchmarkOf returns the StorageBenchmark with the given name, or the StorageBenchmark of the BenchmarkRun with
+// that name. A benchmark found by its run must still have the specification of the run.
 func (c *cluster) benchmarkOf(ctx context.Context, name string) (*v1alpha1.StorageBenchmark, error) {
 	benchmark := &v1alpha1.StorageBenchmark{}
 	err := c.get(ctx, benchmarkResource, name, benchmark)

@@ -16,7 +16,8 @@ import (
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// screen is Err for the live view, which moves the cursor of a terminal itself; printed is Out as it was given.
+	// screen is the unfiltered Err, for the live view, which moves the cursor of a
+	// terminal. printed is the unfiltered Out.
 	screen, printed io.Writer
 }
 
@@ -25,7 +26,7 @@ type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
-// exit returns an error that ends the program with code; nil for 0.
+// exit returns an error that ends the program with code, or nil if code is 0.
 func exit(code int) error {
 	if code == 0 {
 		return nil

@@ -23,15 +23,15 @@ type runOptions struct {
 	// verbose adds details to the text.
 	verbose bool
 	fio     string
-	// save lists files to which the result is written as well.
+	// save lists files that the result is also written to.
 	save []string
 	// watch follows a run in a cluster to its end; forceConflicts takes over fields that other managers own.
 	watch, forceConflicts bool
-	// repeat is the number of runs, one after the other.
+	// repeat is the number of consecutive runs.
 	repeat int
-	// price is the price of storage and nodes per hour; 0 if it is not given.
+	// price is the price of storage and nodes per hour, or 0 if it is not given.
 	price float64
-	// class describes the volumes and clients of a run on a storage class, and profile its workload.
+	// class describes the volumes and clients of a run on a storage class; profile is the name of its workload.
 	class   initOptions
 	profile string
 }
@@ -95,7 +95,7 @@ func newRun(streams Streams, arguments []string) *cobra.Command {
 	return command
 }
 
-// check returns an error for flags that do not belong together.
+// check returns an error for flags that cannot be combined.
 func (o *runOptions) check(command *cobra.Command) error {
 	changed := func(names ...string) string {
 		for _, name := range names {
@@ -120,7 +120,7 @@ func (o *runOptions) check(command *cobra.Command) error {
 	return nil
 }
 
-// checkOutputs returns an error for formats that do not exist, and for values out of range.
+// checkOutputs returns an error for unknown formats and for values out of range.
 func (o *runOptions) checkOutputs() error {
 	if !slices.Contains(outputs, o.output) {
 		return badOutput(o.output)
@@ -164,8 +164,8 @@ func formOf(name string) (string, error) {
 	return form, nil
 }
 
-// present shows a result and then writes it to files, so that an unwritable file does not prevent the result from being
-// shown.
+// present shows a result and then writes it to files, so that the user sees the
+// result even if a file cannot be written.
 func present(streams Streams, options runOptions, document report.Document) error {
 	if err := show(streams, options.output, options.verbose, document); err != nil {
 		return err

@@ -31,20 +31,20 @@ import (
 )
 
 const (
-	// trialDeadline ends a run on new volumes, so that a forgotten one does not cost more.
+	// trialDeadline limits a run on new volumes, so that a forgotten run stops costing money.
 	trialDeadline = 6 * time.Hour
 	// trialStart is the default startTimeout of a run.
 	trialStart = 10 * time.Minute
-	// trialGrace is how long the result can be read if this program died.
+	// trialGrace is the additional time to read the result if this program dies.
 	trialGrace = time.Hour
-	// removeTimeout is how long this program waits until everything is removed.
+	// removeTimeout limits how long this program waits until everything is removed.
 	removeTimeout = 3 * time.Minute
 )
 
 // trialHint is the last line of the live view of a run on new volumes.
 const trialHint = "Ctrl-C stops the run and removes everything"
 
-// The resources that a run on new volumes uses beside those of this project.
+// The resources that a run on new volumes uses in addition to this project's.
 var (
 	jobResource   = batchv1.SchemeGroupVersion.WithResource("jobs")
 	claimResource = corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims")
@@ -54,8 +54,8 @@ var (
 // runOnClass measures new volumes of a storage class: it creates a benchmark, follows its run, shows the result and
 // removes everything.
 //
-// The benchmark is owned by a Job without pods, which Kubernetes deletes after ttlSecondsAfterFinished, and all other
-// objects are owned by the benchmark. So nothing is left even if this program dies.
+// The benchmark is owned by a Job without pods, which Kubernetes deletes after ttlSecondsAfterFinished, and all
+// other objects are owned by the benchmark. So everything is removed even if this program dies.
 func runOnClass(ctx context.Context, streams Streams, options runOptions, flags *clusterFlags) error {
 	trial := first{initOptions: options.class, deadline: v1alpha1.DurationOf(trialDeadline)}
 	trial.output = "yaml"
@@ -98,8 +98,9 @@ func runOnClass(ctx context.Context, streams Streams, options runOptions, flags 
 	return err
 }
 
-// endTrial removes everything and returns the error of the program, given that of the run: current is the run that was
-// followed last. After an interruption it first shows what that has measured.
+// endTrial removes everything and returns the error of the program. current is the run that was
+// followed last, and err is the result of following it. After an interruption, endTrial first
+// stops the run and shows what it has measured.
 func (c *cluster) endTrial(ctx context.Context, streams Streams, name, current string, options runOptions, err error) error {
 	interrupted := ctx.Err() != nil
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), removeTimeout)
@@ -120,15 +121,15 @@ func (c *cluster) endTrial(ctx context.Context, streams Streams, name, current s
 	return err
 }
 
-// trialName returns a name that no other benchmark has.
+// trialName returns a unique name for a benchmark.
 func trialName(class string) string {
 	suffix := "-" + strings.ToLower(rand.Text()[:6])
 	name := nameOf("try-" + class)
 	return strings.TrimRight(name[:min(len(name), v1alpha1.MaxBenchmarkNameLength-len(suffix))], "-") + suffix
 }
 
-// checkClass returns an error if the cluster does not have the StorageClass, and whether it retains volumes. Users who
-// may not read StorageClasses learn of a wrong name from the claims that stay pending.
+// checkClass returns an error if the StorageClass does not exist, and reports whether it retains volumes. If the
+// user may not read StorageClasses, it checks nothing; with a wrong name, the claims then stay pending.
 func (c *cluster) checkClass(ctx context.Context, name string) (retains bool, err error) {
 	classes := c.client.Resource(classResource)
 	found, err := classes.Get(ctx, name, metav1.GetOptions{})
@@ -157,8 +158,8 @@ func (c *cluster) checkClass(ctx context.Context, name string) (retains bool, er
 	return class.ReclaimPolicy != nil && *class.ReclaimPolicy == corev1.PersistentVolumeReclaimRetain, nil
 }
 
-// chooseProfile finds a profile in the namespace, in the cluster or in the library of this program, in this order, and
-// reduces its dataset to half of the volume.
+// chooseProfile finds a profile in the namespace, in the cluster or in the library of this program, in that order,
+// and reduces its dataset to half of the volume.
 func (c *cluster) chooseProfile(ctx context.Context, trial *first, name string) error {
 	spec, found := c.profile(ctx, v1alpha1.ProfileRef{Kind: v1alpha1.WorkloadProfileKind, Name: name})
 	if !found {
@@ -176,7 +177,8 @@ func (c *cluster) chooseProfile(ctx context.Context, trial *first, name string) 
 	return nil
 }
 
-// fitted returns the workload with a dataset of at most a number of bytes, or as it is if it cannot be resized.
+// fitted returns the workload with a dataset of at most the given number of bytes. It returns the workload unchanged
+// if it cannot be resized.
 func fitted(spec *v1alpha1.Engine, bytes int64) *v1alpha1.Engine {
 	load := engines.Of(spec)
 	if load.Kind == "" {
@@ -193,7 +195,8 @@ func fitted(spec *v1alpha1.Engine, bytes int64) *v1alpha1.Engine {
 	return resized
 }
 
-// nearestProfile suggests the profile of the library that was probably meant.
+// nearestProfile suggests the library profile with the most similar name, or
+// else the command that lists the library.
 func nearestProfile(name string) string {
 	best, distance := "", 4
 	for _, known := range libraryNames() {
@@ -255,7 +258,7 @@ func (c *cluster) createTrial(ctx context.Context, streams Streams, read loaded,
 	}
 	err = fmt.Errorf("create StorageBenchmark %s: %w", name, explained(err))
 	if timer != nil {
-		// With its owner, the cluster also removes a benchmark whose creation was not confirmed.
+		// Deleting the owner also removes a benchmark whose creation was not confirmed.
 		background := metav1.DeletePropagationBackground
 		problem := c.client.Resource(jobResource).Namespace(c.namespace).Delete(context.WithoutCancel(ctx), name, metav1.DeleteOptions{PropagationPolicy: &background})
 		err = errors.Join(err, problem)
@@ -263,7 +266,7 @@ func (c *cluster) createTrial(ctx context.Context, streams Streams, read loaded,
 	return err
 }
 
-// followTrial follows the runs of a trial and shows their result. It returns what followRuns does.
+// followTrial follows the runs of a trial and shows their result. It returns the same values as followRuns.
 func (c *cluster) followTrial(ctx context.Context, streams Streams, name string, options runOptions) (run string, err error) {
 	run, err = c.awaitRun(ctx, streams, name, func(status *v1alpha1.StorageBenchmarkStatus) string {
 		if status.LastRun != nil {
@@ -277,8 +280,8 @@ func (c *cluster) followTrial(ctx context.Context, streams Streams, name string,
 	return c.followRuns(ctx, streams, name, run, trialHint, options)
 }
 
-// createTimer creates a Job of no pods, which is complete at once, so that Kubernetes deletes it, and what it owns,
-// after a time.
+// createTimer creates a Job without pods. It completes at once, so Kubernetes deletes it, and everything that it
+// owns, after the given time.
 func (c *cluster) createTimer(ctx context.Context, name string, after time.Duration) (*unstructured.Unstructured, error) {
 	never, yes := false, true
 	timer := &batchv1.Job{

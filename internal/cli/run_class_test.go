@@ -10,7 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/library"
 )
 
-// TestEveryLibraryProfileCanBeTried plans a trial of each profile of the library, on a volume that holds its data.
+// TestEveryLibraryProfileCanBeTried plans a trial of each library profile, on a
+// volume that is large enough for its data.
 func TestEveryLibraryProfileCanBeTried(t *testing.T) {
 	profiles, err := library.Profiles()
 	if err != nil {
@@ -30,7 +31,7 @@ func TestEveryLibraryProfileCanBeTried(t *testing.T) {
 	}
 }
 
-// TestTrialFits refuses a volume that is too small for the data, before anything is created.
+// TestTrialFits checks that a volume that is too small for the data is rejected before anything is created.
 func TestTrialFits(t *testing.T) {
 	trial := first{name: "try", initOptions: initOptions{class: "fast", size: "10Gi", accessMode: "ReadWriteOnce", clients: 4}}
 	if _, err := trial.load(); err != nil {
@@ -44,7 +45,7 @@ func TestTrialFits(t *testing.T) {
 	}
 }
 
-// TestTrialNames are valid and differ, whatever the class is called.
+// TestTrialNames checks that names are valid and differ, whatever the name of the class.
 func TestTrialNames(t *testing.T) {
 	for _, class := range []string{"gp3", "csi.example.com", strings.Repeat("long-", 20), "a-very-long-name-of-a-storage-class"} {
 		name := trialName(class)

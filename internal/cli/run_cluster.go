@@ -24,7 +24,7 @@ import (
 // fieldManager owns the fields that `run` applies.
 const fieldManager = "kubectl-storagebench"
 
-// runInCluster applies the file and follows the run that results.
+// runInCluster applies the file and follows the resulting run.
 func runInCluster(ctx context.Context, streams Streams, options runOptions, flags *clusterFlags) error {
 	if len(options.targets) > 0 || options.fio != "" {
 		return errors.New("--target and --fio need --local: in a cluster the file names the claims")
@@ -75,8 +75,8 @@ func runInCluster(ctx context.Context, streams Streams, options runOptions, flag
 	return left(ctx, streams, last, err)
 }
 
-// announce estimates a run of a benchmark with the profiles of its files and of the cluster. It writes nothing if the
-// operator has to wait for a profile, or may plan what this version cannot.
+// announce estimates a run of a benchmark with the profiles of its files and of the cluster. It writes nothing if a
+// profile is missing or this version cannot plan the run: the operator may wait for the profile or be newer.
 func (c *cluster) announce(ctx context.Context, streams Streams, read loaded, options runOptions) {
 	inFiles := profilesOf(read.objects, read.benchmark.Namespace)
 	resolved, problems := plan.Resolve(&read.benchmark.Spec.Run, func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
@@ -95,7 +95,8 @@ func (c *cluster) announce(ctx context.Context, streams Streams, read loaded, op
 	announce(streams, read, options.price, options.repeat)
 }
 
-// profile returns the workload of a profile in the cluster; false if there is none that the user may read.
+// profile returns the workload of a profile in the cluster, or false if it does
+// not exist or the user may not read it.
 func (c *cluster) profile(ctx context.Context, ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
 	if ref.Kind == v1alpha1.ClusterWorkloadProfileKind {
 		found, err := c.client.Resource(clusterProfileResource).Get(ctx, ref.Name, metav1.GetOptions{})
@@ -142,9 +143,9 @@ func (c *cluster) namespaceOf(object *unstructured.Unstructured) string {
 	return c.namespace
 }
 
-// ask makes sure that there is or will be a run to follow, and returns a function that finds its name in the status. If
-// spec.trigger starts runs on a change, the operator itself runs a spec.run that differs from that of the last run.
-// Otherwise ask requests another run, unless one of the same specification is live.
+// ask ensures that there is or will be a run to follow, and returns a function that finds its name in the status. If
+// spec.trigger starts runs on changes, the operator itself starts a run if spec.run differs from the last run.
+// Otherwise ask requests another run, unless a run of the same specification is live.
 func (c *cluster) ask(ctx context.Context, streams Streams, name string, before *v1alpha1.StorageBenchmark, existed bool) (func(*v1alpha1.StorageBenchmarkStatus) string, error) {
 	after := &v1alpha1.StorageBenchmark{}
 	if err := c.get(ctx, benchmarkResource, name, after); err != nil {
@@ -155,7 +156,7 @@ func (c *cluster) ask(ctx context.Context, streams Streams, name string, before 
 	if before.Status.LastRun != nil {
 		last = before.Status.LastRun.UID
 	}
-	// The run of the applied specification: live, or already ended if it was short.
+	// chosen finds the run of the applied specification: live, or already ended if it was short.
 	chosen := func(status *v1alpha1.StorageBenchmarkStatus) string {
 		switch {
 		case activeRunOf(status) != "" && status.ActiveRun.Hash == hash:

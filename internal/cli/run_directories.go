@@ -15,8 +15,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// targetDirectories reads the --target flags: exactly one for each target of the benchmark, with as many directories as
-// the target has volumes. A directory stands for a volume, so the target's path is below it.
+// targetDirectories parses the --target flags. There must be exactly one for each target of the benchmark, with as
+// many directories as the target has volumes. A directory stands for a volume, so the target's path is below it.
 func targetDirectories(run *v1alpha1.RunSpec, flags []string) (map[string][]string, error) {
 	wanted := map[string]*v1alpha1.Target{}
 	for i := range run.Targets {
@@ -86,7 +86,7 @@ func fitsLocally(target *v1alpha1.Target, given string) error {
 	return nil
 }
 
-// localDirectory returns the absolute directory that the run loads.
+// localDirectory returns the absolute path of the directory that the run loads.
 func localDirectory(target *v1alpha1.Target, given string) (string, error) {
 	if given == "" {
 		return "", fmt.Errorf("--target %s: an empty directory name: write DIR,DIR", target.Name)

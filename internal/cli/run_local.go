@@ -52,8 +52,8 @@ func runHere(ctx context.Context, streams Streams, arguments []string, options r
 	return exit(code)
 }
 
-// stillborn returns a record, made from the run's files, of a run that failed before it began; nil if the files cannot
-// be read.
+// stillborn returns a record, based on the run's files, of a run that failed before it began. It returns nil if the
+// files cannot be read.
 func stillborn(streams Streams, files []string) *v1alpha1.BenchmarkRun {
 	read, err := load(Streams{In: streams.In, Out: streams.Out, Err: io.Discard}, files, loadOptions{})
 	if err != nil {

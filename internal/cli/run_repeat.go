@@ -19,7 +19,7 @@ const mostRepeats = 100
 // repeatOutputs lists the output formats of the variance between runs.
 var repeatOutputs = []string{"text", "json", "yaml", "markdown", "html"}
 
-// checkRepeat returns an error for a number of runs that cannot be run one after the other.
+// checkRepeat returns an error if --repeat is out of range or cannot be combined with other flags.
 func (o *runOptions) checkRepeat() error {
 	switch {
 	case o.repeat < 1 || o.repeat > mostRepeats:
@@ -39,8 +39,8 @@ type repetitions struct {
 	code int
 }
 
-// add keeps the result of a run and writes it to its files. It reports whether another run is due: not after a run that
-// did not complete, because the next one would probably fail in the same way.
+// add stores the result of a run and writes it to its files. It reports whether another run is due. None is due
+// after a run that did not complete, because the next one would probably fail in the same way.
 func (r *repetitions) add(streams Streams, options runOptions, document report.Document, code int) (more bool, err error) {
 	r.documents = append(r.documents, document)
 	r.code = worse(r.code, code)
@@ -64,7 +64,7 @@ func (r *repetitions) add(streams Streams, options runOptions, document report.D
 	return number < options.repeat && code != report.ExitFailed, nil
 }
 
-// worse returns the exit code that says more against a run.
+// worse returns the more severe of two exit codes.
 func worse(a, b int) int {
 	order := []int{report.ExitMet, report.ExitMissed, report.ExitInvalid, report.ExitFailed}
 	if slices.Index(order, a) > slices.Index(order, b) {
@@ -73,8 +73,8 @@ func worse(a, b int) int {
 	return b
 }
 
-// present shows the result of a single run, or the variance between several. If that is not known, it shows the last
-// run, and why.
+// present shows the result of a single run, or the variance between several runs. If the variance cannot be
+// computed, it shows the last run and the reason.
 func (r *repetitions) present(streams Streams, options runOptions) error {
 	if options.repeat == 1 {
 		if err := present(streams, options, r.documents[0]); err != nil {
@@ -106,9 +106,9 @@ func writeRepeats(w io.Writer, output string, made report.Repeats) error {
 	return printAs(w, output, made, func(w io.Writer) error { return report.RepeatsText(w, made) })
 }
 
-// followRuns follows a run of a benchmark to its end and shows its result. With options.repeat, it requests more runs
-// one after the other, and shows the variance between them. It also returns the name of the run that it followed last,
-// or that of the benchmark while it waits for a run.
+// followRuns follows a run of a benchmark to its end and shows its result. With options.repeat, it requests more
+// runs, one after the other, and shows the variance between them. It also returns the name of the run that it
+// followed last, or the name of the benchmark if it failed while waiting for the next run.
 func (c *cluster) followRuns(ctx context.Context, streams Streams, benchmark, run, hint string, options runOptions) (last string, err error) {
 	var runs repetitions
 	for {
@@ -159,7 +159,7 @@ func (c *cluster) nextRun(ctx context.Context, streams Streams, name string) (st
 		case active != nil && active.UID != "" && !known[active.UID]:
 			return active.Name
 		case active == nil && status.LastRun != nil && !known[status.LastRun.UID]:
-			return status.LastRun.Name // it has ended already
+			return status.LastRun.Name // it has already ended
 		}
 		return ""
 	})

@@ -8,8 +8,8 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// The samples of real systems, as users write them, and their twins can be planned; what a plan says of the real ones is
-// what people go by when they reserve a day for it.
+// TestPlansOfSystems checks that the samples of real systems, and their twins, can be planned. Users rely on the
+// plans of the real ones to reserve time, for example a day.
 func TestPlansOfSystems(t *testing.T) {
 	for _, name := range []string{"aws-fsx-windows", "aws-fsx-lustre-compression", "azure-p30-servers"} {
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/admission"
 )
 
-// maxSources is the number of files that are read at once.
+// maxSources limits the number of files that a command reads.
 const maxSources = 1000
 
 // source is a file with objects.
@@ -22,11 +22,11 @@ type source struct {
 	name string
 	text []byte
 	file admission.File
-	// faults are the faults that are known so far.
+	// faults lists the faults found so far.
 	faults admission.Errors
 }
 
-// filesFlag adds -f, which may be repeated. Arguments without a flag are files as well.
+// filesFlag adds -f, which may be repeated. Verbs that have it also read their positional arguments as files.
 func filesFlag(command *cobra.Command, files *[]string, usage string) {
 	command.Flags().StringArrayVarP(files, "filename", "f", nil, usage)
 }
@@ -70,8 +70,8 @@ func readSource(streams Streams, name string) ([]byte, error) {
 	return text, nil
 }
 
-// filesOf returns the files of a directory, without those of its subdirectories, or the name of a file itself. It skips
-// kustomization files: they are not objects, only their output is.
+// filesOf returns the files in a directory, but not in its subdirectories, or the name of a file itself. It skips
+// kustomization files, because only their output consists of objects.
 func filesOf(name string) ([]string, error) {
 	if !isDirectory(name) {
 		return []string{name}, nil

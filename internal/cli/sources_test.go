@@ -25,7 +25,7 @@ spec:
       steady: {duration: 10s}
 `
 
-// others are what a chart or a kustomization has beside a benchmark.
+// others holds the objects that a chart or a kustomization contains besides a benchmark.
 const others = `---
 apiVersion: v1
 kind: PersistentVolumeClaim
@@ -47,7 +47,7 @@ func writeFiles(t *testing.T, files map[string]string) (directory string) {
 	return directory
 }
 
-// TestPlanReadsAll plans every benchmark of the files, whatever else they hold.
+// TestPlanReadsAll plans every benchmark in the files, whatever else the files contain.
 func TestPlanReadsAll(t *testing.T) {
 	second := strings.ReplaceAll(oneBenchmark, "name: first", "name: second")
 	usesProfile := strings.Replace(second, "fio: {pattern: Random, readPercent: 0, blockSize: 4Ki, queueDepth: 4, datasetSize: 1Gi}", "profileRef: {name: mine}", 1)
@@ -97,7 +97,7 @@ func TestPlanReadsAll(t *testing.T) {
 	}
 }
 
-// TestMistakesOfEveryone makes one mistake at a time. Each is answered by one line that says what to write.
+// TestMistakesOfEveryone makes one common mistake at a time. The error is one line that says what to write instead.
 func TestMistakesOfEveryone(t *testing.T) {
 	const fio = "fio: {pattern: Random, readPercent: 0, blockSize: 4Ki, queueDepth: 4, datasetSize: 1Gi}"
 	spec := oneBenchmark[strings.Index(oneBenchmark, "spec:"):]

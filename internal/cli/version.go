@@ -26,7 +26,7 @@ type versionDocument struct {
 	Client        clientVersion `json:"client"`
 	// API is the version of the API that this program uses.
 	API string `json:"apiVersion"`
-	// Operators are the operators of the cluster; absent with --client.
+	// Operators lists the operators of the cluster; absent with --client.
 	Operators []operatorVersion `json:"operators,omitempty"`
 }
 
@@ -126,7 +126,7 @@ func operators(ctx context.Context, flags *clusterFlags) ([]operatorVersion, err
 		}
 		return all, nil
 	}
-	// Users may not list Deployments of other namespaces, but read the library of profiles.
+	// The user may not list Deployments of all namespaces, but usually can read the library of profiles.
 	profiles, err := cluster.client.Resource(clusterProfileResource).List(ctx, metav1.ListOptions{LabelSelector: v1alpha1.LabelLibrary})
 	if err != nil {
 		return nil, explained(err)

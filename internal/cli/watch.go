@@ -20,7 +20,7 @@ import (
 	"github.com/storagebench/storagebench/internal/report"
 )
 
-// exitLeft is the exit code if the user leaves a run that continues. Shells use the same code for Ctrl-C.
+// exitLeft is the exit code if the user stops watching a run, which continues. Shells use the same code for Ctrl-C.
 const exitLeft = 130
 
 // leaveHint is the last line of the live view of a run in a cluster.
@@ -65,7 +65,8 @@ func newWatch(streams Streams) *cobra.Command {
 	return command
 }
 
-// left returns err unless the user has left. Then it prints how to return to the run or stop it, and returns exitLeft.
+// left returns err unless the user stopped watching. In that case it prints how to return to
+// the run or stop it, and returns exitLeft.
 func left(ctx context.Context, streams Streams, name string, err error) error {
 	var code exitError
 	if err == nil || errors.As(err, &code) || ctx.Err() == nil {
@@ -99,7 +100,7 @@ func (c *cluster) runToWatch(ctx context.Context, streams Streams, name string) 
 	})
 }
 
-// activeRunOf returns the name of the active run; empty if it has not been created.
+// activeRunOf returns the name of the active run, or "" if it has not been created.
 func activeRunOf(status *v1alpha1.StorageBenchmarkStatus) string {
 	if status.ActiveRun == nil || status.ActiveRun.UID == "" {
 		return ""
@@ -162,7 +163,7 @@ func (c *cluster) followToEnd(ctx context.Context, streams Streams, name, hint s
 		}
 		if shown == nil {
 			if run.Status.EndTime != nil {
-				return errDone // the run has ended already
+				return errDone // the run has already ended
 			}
 			planned := plan.Show(&run.Spec)
 			_, _ = fmt.Fprintf(streams.Err, "%s: run %s in namespace %s\n", run.Spec.BenchmarkRef.Name, run.Name, c.namespace)
@@ -181,7 +182,7 @@ func (c *cluster) followToEnd(ctx context.Context, streams Streams, name, hint s
 	return err
 }
 
-// judgeTimeout is the time to wait for the operator to evaluate a run that has ended.
+// judgeTimeout limits how long to wait for the operator to evaluate a run that has ended.
 const judgeTimeout = 20 * time.Second
 
 // result returns the document of a run that has ended, and its exit code. It waits for the operator to evaluate the
@@ -203,8 +204,9 @@ func (c *cluster) result(ctx context.Context, name string) (report.Document, int
 	return document, codeOf(report.ExitCode(document), run, judged), err
 }
 
-// judgedWithin returns the benchmark once it has evaluated the run or no longer has it as its active run, or patience
-// is over; nil if the benchmark does not exist or the user may not read it.
+// judgedWithin waits until the benchmark has evaluated the run or no longer has it as its active
+// run, but no longer than patience, and returns the benchmark. It returns nil if the benchmark
+// does not exist or the user may not read it.
 func (c *cluster) judgedWithin(ctx context.Context, run *v1alpha1.BenchmarkRun, patience time.Duration) (*v1alpha1.StorageBenchmark, error) {
 	until := time.Now().Add(patience)
 	for {

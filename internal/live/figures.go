@@ -51,7 +51,7 @@ func targetFigures(target *v1alpha1.TargetResult, kind v1alpha1.PhaseKind) []str
 	return words
 }
 
-// drainFigures returns the burst and the baseline of a drain; nil unless both are known.
+// drainFigures returns the burst and the baseline of a drain, or nil unless both are known.
 func drainFigures(result *v1alpha1.BurstResult) []string {
 	levels := phasekind.Levels(result)
 	_, of := phasekind.MainSeries(result)
@@ -104,8 +104,8 @@ func stepFigures(run *v1alpha1.BenchmarkRun, step *plan.Step) []string {
 	return words
 }
 
-// cellOperations returns the figures of the step's cell. For a repeated cell it returns none: the first measurement is
-// kept.
+// cellOperations returns the figures of the step's cell. It returns none for a step that repeats a cell, because
+// only the cell's first measurement is kept.
 func cellOperations(target *v1alpha1.TargetResult, step *plan.Step) []v1alpha1.StepOperation {
 	for _, cell := range target.Steps {
 		if int(cell.Cell) == step.Cell && !step.Repeat {

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// The minimum size of a frame; a smaller terminal shows a part of it.
+// The minimum size of a frame. A smaller terminal shows only part of it.
 const (
 	minWidth  = 40
 	minHeight = 8
@@ -76,7 +76,7 @@ func (v *View) clock() string {
 	return fmt.Sprintf("%s of about %s, ends about %s", text, Short(v.Elapsed+v.Remaining), v.End.Format(time.TimeOnly[:5]))
 }
 
-// phases shows the phases around the current one if not all fit.
+// phases lists the phases, or those around the current one if not all fit.
 func (v *View) phases(room int) []line {
 	first, last := 0, len(v.Phases)
 	if room--; last > room { // the last line is blank
@@ -185,7 +185,7 @@ func (v *View) now(o Options) []line {
 	return append(append(lines, step.credits(o)...), nil)
 }
 
-// rates shows throughput, IOPS, latency and the number of clients that load.
+// rates shows throughput, IOPS, latency and the number of clients that are generating load.
 func (s *Step) rates(o Options) []line {
 	signs := bars
 	if o.Plain {
@@ -228,7 +228,7 @@ func (s *Step) rates(o Options) []line {
 	return append(lines, clients)
 }
 
-// credits shows the estimated fill of the buckets that have an estimate.
+// credits shows how full the credit bucket of each target is, for the targets with an estimate.
 func (s *Step) credits(o Options) []line {
 	if s.Figures == nil {
 		return nil
@@ -283,7 +283,7 @@ func (v *View) foot(o Options) []line {
 	return []line{styled(Dim, o.Hint)}
 }
 
-// Short formats a duration for people, in at most two units: 9s, 2m05s, 3h12m.
+// Short formats a duration for display, with at most two units: 9s, 2m05s, 3h12m.
 func Short(length time.Duration) string {
 	length = length.Round(time.Second)
 	seconds := int64(length / time.Second)

@@ -22,13 +22,13 @@ type Lines struct {
 	plan  *plan.Plan
 	done  map[string]bool
 	quiet time.Time
-	// waited is the last reported message of a run that does not load yet.
+	// waited is the last message reported while no step was running.
 	waited string
 	// failed is the time at which the run was first observed to have failed.
 	failed time.Time
 }
 
-// NewLines reports a run of the given plan. The first Tell reports all steps that have already ended.
+// NewLines returns Lines for a run of the given plan. The first Tell reports all steps that have already ended.
 func NewLines(w io.Writer, planned *plan.Plan, now time.Time) *Lines {
 	return &Lines{w: w, plan: planned, done: map[string]bool{}, quiet: now}
 }
@@ -134,7 +134,7 @@ func (l *Lines) running(run *v1alpha1.BenchmarkRun, view *View) string {
 	if step.Figures == nil || step.Idle {
 		return words
 	}
-	// The first sample arrives two seconds after the start; there are no figures before.
+	// There are no figures until the first sample arrives, two seconds after the start.
 	var bytes, operations int64
 	for _, one := range step.Figures.Operations {
 		bytes, operations = bytes+one.BytesPerSecond, operations+one.OperationsPerSecond

@@ -40,7 +40,7 @@ spec:
     - {name: matrix, sweep: {axes: {jobs: [1, 2], blockSize: [64Ki, 1Mi]}, regime: Any, stepDuration: 20s}}
 `
 
-// world is a run of that benchmark with as many steps done as are named, and the next one running.
+// world returns a run of the benchmark in which the given number of steps has ended and the next one is running.
 func world(t testing.TB, done int, change func(*v1alpha1.BenchmarkRun)) (*v1alpha1.BenchmarkRun, *plan.Plan) {
 	t.Helper()
 	objects, err := admission.Decode([]byte(benchmark))
@@ -71,7 +71,8 @@ func world(t testing.TB, done int, change func(*v1alpha1.BenchmarkRun)) (*v1alph
 	return run, &planned
 }
 
-// figures of a step that goes on for two minutes: 160 MB/s, and a fifth of it from the middle on.
+// figures returns the figures of a step after two minutes: 160 MB/s at first,
+// and a fifth of that in the second half.
 func figures(step string) *v1alpha1.LiveFigures {
 	made := &v1alpha1.LiveFigures{Step: step, Clients: 4, Operations: []v1alpha1.LiveOperation{
 		{Operation: v1alpha1.OperationRead, BytesPerSecond: 9_600_000, OperationsPerSecond: 9, MeanNanoseconds: new(int64(812_000_000))},
@@ -115,7 +116,7 @@ var worlds = map[string]struct {
 	}},
 }
 
-// TestFrames are what people see, on terminals of several sizes.
+// TestFrames checks the frames that users see, on terminals of several sizes.
 func TestFrames(t *testing.T) {
 	for name, one := range worlds {
 		run, planned := world(t, one.done, one.change)
@@ -144,7 +145,7 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// TestLines tells a run in a pipe: what has ended once, what goes on every ten seconds.
+// TestLines checks the lines in a pipe: one for a step that has ended, and one every ten seconds for a running step.
 func TestLines(t *testing.T) {
 	var told bytes.Buffer
 	run, planned := world(t, 1, worlds["drain"].change)
@@ -158,7 +159,7 @@ func TestLines(t *testing.T) {
 	golden.Check(t, "lines", told.String())
 }
 
-// After its deadline a run says that it has failed, and what it still waits for.
+// TestLinesAfterTheDeadline checks that a run past its deadline reports that it has failed, and what it waits for.
 func TestLinesAfterTheDeadline(t *testing.T) {
 	var told bytes.Buffer
 	run, planned := world(t, 1, func(run *v1alpha1.BenchmarkRun) {
@@ -182,7 +183,7 @@ func TestShort(t *testing.T) {
 	}
 }
 
-// TestRates keeps what was done, whatever the number of parts.
+// TestRates checks that the rates sum up to the bytes transferred, for any number of parts.
 func TestRates(t *testing.T) {
 	points := figures("x").Points
 	total := points[len(points)-1].Bytes

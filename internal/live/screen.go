@@ -9,7 +9,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Screen draws frames over each other on a terminal, below the existing output. The last frame stays.
+// Screen draws each frame over the previous one, below the existing output of a terminal. The last frame stays.
 type Screen struct {
 	file    *os.File
 	options Options
@@ -36,7 +36,8 @@ func terminalOf(w io.Writer) *os.File {
 	return file
 }
 
-// Terminal returns how many columns the terminal has that w is, 0 if w is none, and whether it shows only ASCII.
+// Terminal returns the width of the terminal that w is, and whether the terminal shows only
+// ASCII. columns is 0 if w is not a terminal.
 func Terminal(w io.Writer) (columns int, ascii bool) {
 	file := terminalOf(w)
 	if file == nil {
@@ -52,8 +53,8 @@ func Terminal(w io.Writer) (columns int, ascii bool) {
 // colourAllowed follows the convention of no-color.org.
 func colourAllowed() bool { return os.Getenv("NO_COLOR") == "" }
 
-// utf8Locale reports whether the locale is UTF-8, and true if the environment sets none, because most terminals can
-// show UTF-8.
+// utf8Locale reports whether the locale is UTF-8. It returns true if the environment sets no locale, because most
+// terminals can show UTF-8.
 func utf8Locale() bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if value := os.Getenv(name); value != "" {

@@ -12,8 +12,9 @@ var (
 	plainBars = []rune(" ._-=+*%#")
 )
 
-// ratesOf returns the mean rates per second in at most the given number of equal parts of the time that points cover;
-// fewer points give fewer parts. The points are running totals, so nothing between two points is lost.
+// ratesOf divides the time that the points cover into equal intervals and returns the mean rate per second of each.
+// parts limits the number of intervals; there are fewer if there are too few points. The points are running totals,
+// so nothing between two points is lost.
 func ratesOf(points []v1alpha1.LivePoint, total func(v1alpha1.LivePoint) int64, parts int) []float64 {
 	if parts = min(parts, len(points)-1); parts < 1 {
 		return nil
@@ -68,7 +69,7 @@ func spark(rates []float64, signs []rune) string {
 	return string(drawn)
 }
 
-// bar draws a share from 0 to 1.
+// bar draws a share from 0 to 1 as a bar.
 func bar(share float64, width int, full, empty rune) string {
 	drawn := make([]rune, width)
 	for i := range drawn {

@@ -27,9 +27,9 @@ const (
 // View is the state of a run at one instant.
 type View struct {
 	Benchmark, Run string
-	// Stage and Message are those of the run's status.
+	// Stage and Message are copied from the run's status.
 	Stage, Message string
-	// Ended is true once the run is over. Verdict is the reason if the run failed or is not valid; otherwise empty.
+	// Ended is true once the run has ended. Verdict is the reason if the run failed or is not valid, else empty.
 	Ended, Failed bool
 	Verdict       string
 	// Started is false while the run waits for its clients; Elapsed counts from its start.
@@ -40,9 +40,9 @@ type View struct {
 	AtLeast   bool
 	End       time.Time
 	Phases    []Phase
-	// Now is the running step; nil if none is running.
+	// Now is the running step, or nil if none is running.
 	Now *Step
-	// Warnings lists the warnings so far, disqualifying ones first, and lost clients.
+	// Warnings lists the warnings so far, disqualifying ones first. It includes lost clients.
 	Warnings []Warning
 }
 
@@ -62,7 +62,7 @@ type Phase struct {
 	AtLeast, AtMost bool
 	// Figures are the measured figures as text.
 	Figures []string
-	// Message is the reason of a failure.
+	// Message is the reason for a failure.
 	Message string
 }
 
@@ -70,7 +70,7 @@ type Phase struct {
 type Step struct {
 	Label   string
 	Elapsed time.Duration
-	// Whole is the total time, an upper bound if AtMost; 0 if unknown.
+	// Whole is the total time, which is an upper bound if AtMost. It is 0 if unknown.
 	Whole  time.Duration
 	AtMost bool
 	// Share is the completed share, from 0 to 1; negative if unknown.
@@ -79,7 +79,7 @@ type Step struct {
 	Remaining time.Duration
 	// Idle is true if the step loads no target.
 	Idle bool
-	// Clients is the number of clients that load the target; Of is the number that should.
+	// Clients is the number of clients that are generating load on all targets; Of is the planned number.
 	Clients, Of int
 	Figures     *v1alpha1.LiveFigures
 }
@@ -90,7 +90,8 @@ type Warning struct {
 	Disqualifying        bool
 }
 
-// Of returns the view of a run. planned is the plan that this version derives from the run's specification.
+// Of returns the view of a run. planned is the plan that this version of the program
+// derives from the run's specification.
 func Of(run *v1alpha1.BenchmarkRun, planned *plan.Plan, now time.Time) View {
 	status := &run.Status
 	view := View{
@@ -133,7 +134,7 @@ type looker struct {
 	now  time.Time
 }
 
-// newest returns the newest attempt of a step; nil if the step has not begun.
+// newest returns the newest attempt of a step, or nil if the step has not begun.
 func (l *looker) newest(id string) *v1alpha1.StepStatus {
 	for i := len(l.run.Status.Steps) - 1; i >= 0; i-- {
 		if fact := &l.run.Status.Steps[i]; fact.ID == id {
@@ -190,7 +191,7 @@ func (l *looker) phase(index int) Phase {
 	return shown
 }
 
-// step returns the running step; nil if there is none.
+// step returns the running step, or nil if there is none.
 func (l *looker) step() *Step {
 	for i := range l.plan.Steps {
 		planned := &l.plan.Steps[i]
@@ -229,7 +230,7 @@ func (s *Step) share(whole time.Duration) {
 	s.Remaining = max(0, whole-s.Elapsed)
 }
 
-// shareOfWork derives the progress from the bytes that are laid out. It returns false if those are unknown.
+// shareOfWork derives the progress from the bytes laid out so far. It returns false if they are unknown.
 func (l *looker) shareOfWork(planned *plan.Step, shown *Step) bool {
 	var total float64
 	for _, each := range planned.NewBytes {
@@ -249,8 +250,8 @@ func (l *looker) shareOfWork(planned *plan.Step, shown *Step) bool {
 	return true
 }
 
-// remaining returns the expected time of the steps that have not ended. atLeast is true if one of them has no known
-// length.
+// remaining returns the expected time of the steps that have not ended. atLeast is true
+// if the length of one of them is unknown.
 func (l *looker) remaining(live *Step) (remaining time.Duration, atLeast bool) {
 	for i := range l.plan.Steps {
 		planned := &l.plan.Steps[i]

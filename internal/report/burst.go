@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// bursts states how the credits of drains and cooldowns ended.
+// bursts describes how the drains and cooldowns ended.
 func (p *page) bursts(d Document, phases []v1alpha1.PhaseResult) {
 	for _, phase := range phases {
 		for i := range phase.Targets {
@@ -46,7 +46,8 @@ func cooldownText(c *v1alpha1.CooldownResult) string {
 	return strings.Join(says, "; ")
 }
 
-// burstTexts describes a drain: what ran out, the drops, what the figures do not show, and why it ended.
+// burstTexts describes a drain: which credits ran out, the drops, the message
+// about the figures, and why it ended early.
 func burstTexts(d Document, phase string, burst *v1alpha1.BurstResult) []string {
 	var texts []string
 	if burst.Exhausted {
@@ -73,7 +74,7 @@ func burstTitle(burst *v1alpha1.BurstResult) string {
 	return title + map[string]string{"Bytes": " of bytes", "Operations": " of operations"}[burst.Dimension] + " ran out"
 }
 
-// bucketText states how large the bucket is at least, of a drain that did not empty it.
+// bucketText states the lower bound on the bucket size if a drain did not empty the bucket.
 func bucketText(burst *v1alpha1.BurstResult) string {
 	series, operation := phasekind.MainSeries(burst)
 	if series == nil || series.BucketAtLeast == nil {
@@ -82,7 +83,7 @@ func bucketText(burst *v1alpha1.BurstResult) string {
 	return ": there were at least " + figureValue(v1alpha1.FigureSpent, operation, *series.BucketAtLeast)
 }
 
-// conclusionOf returns why the phase's last early-ended step was stopped; empty if no step ended early.
+// conclusionOf returns why the phase's last step that ended early was stopped, or "" if no step ended early.
 func conclusionOf(d Document, phase string) string {
 	why := ""
 	for _, fact := range d.Steps {
@@ -97,8 +98,8 @@ func conclusionOf(d Document, phase string) string {
 	return why
 }
 
-// dropTexts describes each drop in the series of the dimension whose credits ran out. A single drop is from the burst to
-// the baseline, which have lines of their own.
+// dropTexts describes each drop in the series of the dimension whose credits ran out. For a single drop it omits the
+// rates, because they are the burst and the baseline, which have their own lines.
 func dropTexts(burst *v1alpha1.BurstResult) []string {
 	series, operation := phasekind.MainSeries(burst)
 	if series == nil {

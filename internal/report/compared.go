@@ -53,7 +53,7 @@ type RunsComparison struct {
 	Equivalent *bool `json:"equivalent"`
 }
 
-// Compared is a document, or one target of it, to compare.
+// Compared is one side of a comparison: a document, or one target of it.
 type Compared struct {
 	Name, Target string
 	Document     Document
@@ -212,8 +212,8 @@ func CompareHTML(w io.Writer, c Comparison, all []Compared) error {
 	return made.write(w)
 }
 
-// sections returns the content of a comparison: the compared runs, then a section for each that is compared with the
-// first one.
+// sections returns the content of a comparison: a section on the compared runs, then one section for each side that
+// is compared with the first one.
 func (c *Comparison) sections(all []Compared) []section {
 	made := []section{{ID: "compared", Title: "Compared", parts: partsOf(func(p *page) { p.sides(c) })}}
 	for i := range c.Comparisons {
@@ -282,7 +282,7 @@ func (p *page) comparedWith(c *Comparison, one *RunsComparison, baseline Documen
 	}
 }
 
-// answer states whether two sides are the same, and which figures differ.
+// answer states whether two sides are equivalent, and which figures differ.
 func (p *page) answer(c *Comparison, one *RunsComparison) string {
 	switch {
 	case one.Equivalent == nil:
@@ -310,7 +310,7 @@ func (p *page) answer(c *Comparison, one *RunsComparison) string {
 	return fmt.Sprintf("difference of more than %g %% in %s", c.MarginPercent, strings.Join(names, ", "))
 }
 
-// maxUnlikeTold is the number of differing fields that the text lists; JSON has all of them.
+// maxUnlikeTold is the maximum number of differing fields that the text lists; JSON has all of them.
 const maxUnlikeTold = 12
 
 func (p *page) differs(title string, one *RunsComparison, fields []compare.FieldDifference) {

@@ -26,8 +26,8 @@ func comparedTargets(d Document) []string {
 	return names
 }
 
-// comparison writes the differences of a target from the first one. The cells of ramps and sweeps have tables of their
-// own.
+// comparison writes how a target's figures differ from the first target's. The cells of
+// ramps and sweeps have their own tables.
 func (p *page) comparison(d Document, target string) {
 	table := partTable{left: 2}
 	lines := [][]string{{"PHASE", "FIGURE", "DIFFERENCE", "95 % INTERVAL", "BETTER"}}
@@ -76,7 +76,7 @@ func (p *page) comparison(d Document, target string) {
 	}
 }
 
-// remarks holds sentences about phases, each once with all its phases.
+// remarks holds sentences without duplicates, each with the phases that it is about.
 type remarks []struct {
 	text   string
 	phases []string
@@ -159,7 +159,7 @@ func figureValue(figure v1alpha1.FigureName, operation string, value int64) stri
 	return rateText(value)
 }
 
-// permilleText formats a difference in thousandths as percent with its sign, below 100 % with one decimal.
+// permilleText formats a difference in thousandths as a signed percentage, with one decimal below 100 %.
 func permilleText(permille int64) string {
 	if permille > -1000 && permille < 1000 {
 		return fmt.Sprintf("%+.1f %%", float64(permille)/10)

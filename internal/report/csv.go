@@ -32,8 +32,8 @@ const (
 	CSVClients CSVTable = "clients"
 )
 
-// CSV writes a table of the run's series as in RFC 4180 but with LF line ends, with a heading. Times are in seconds
-// from the start of the run, and the start of the interval also in RFC 3339. Names of columns end with their unit.
+// CSV writes a table of the run's series, with a heading, as in RFC 4180 but with LF line ends. Times are in seconds
+// from the start of the run; the start of an interval is also in RFC 3339. Column names end with their unit.
 // Intervals that were not measured have no row; a percentile with too few operations above it is empty.
 func CSV(w io.Writer, d Document, table CSVTable) error {
 	write, known := csvTables[table]
@@ -58,7 +58,7 @@ var csvTables = map[CSVTable]func(*csv.Writer, Document) error{
 	CSVSeries: seriesCSV, CSVLatency: latencyCSV, CSVDistribution: distributionCSV, CSVClients: clientsCSV,
 }
 
-// placed lists the columns with which every row begins.
+// placed lists the first columns of every row.
 var placed = []string{"phase", "step", "target"}
 
 func place(step *v1alpha1.ResolvedStep, target *series.Target) []string {
@@ -73,7 +73,7 @@ func harmless(name string) string {
 	return printable(name)
 }
 
-// rows writes a heading, and the rows that of adds for each target of each step.
+// rows writes a heading and the rows that the function of adds for each target of each step.
 func rows(out *csv.Writer, d Document, columns []string, of func(step *v1alpha1.ResolvedStep, target *series.Target, add func(...string))) error {
 	failed := out.Write(append(append([]string{}, placed...), columns...))
 	eachTarget(d, func(step *v1alpha1.ResolvedStep, target *series.Target) {

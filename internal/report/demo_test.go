@@ -21,7 +21,8 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// fileServer is the store of the demo: 65 MB/s while there are credits, then 8, and 4 come back.
+// fileServer is the store of the demo. It delivers 65 MB/s with credits and 8 MB/s
+// without. Credits refill at a rate of 4 MB/s.
 type fileServer struct{ credits float64 }
 
 const (
@@ -29,7 +30,7 @@ const (
 	serverBucket                              = 1220 * megabyte
 )
 
-// load is what the demo's one client sees of it: operations of 1 MiB, 32 of them outstanding.
+// load returns what the demo's only client measures: operations of 1 MiB, 32 of them outstanding.
 func (s *fileServer) load(seconds int, operation measure.Operation) *builders.ClientBuilder {
 	one := builders.Client("share", 0)
 	for second := range seconds {
@@ -48,7 +49,7 @@ func (s *fileServer) load(seconds int, operation measure.Operation) *builders.Cl
 	return one
 }
 
-// demoPaper is the run that `make demo` shows, of the same file.
+// demoPaper returns the run that `make demo` shows, from the same file.
 func demoPaper(t testing.TB) paper {
 	t.Helper()
 	data, err := os.ReadFile("../../config/samples/fsx-windows-32-hdd-in-small.yaml")
@@ -85,14 +86,16 @@ func demoPaper(t testing.TB) paper {
 	}, finished())
 }
 
-// aFigure is a number with the unit of a rate, an amount or a time; anInterval is around a figure, and aChart has labels.
+// aFigure matches a number with the unit of a rate, an amount or a time, anInterval an interval around a figure, and
+// aChart a chart with its labels.
 var (
 	aFigure    = regexp.MustCompile(`\d[\d,.]* ?(?:[kMGT]?B(?:/s)?|IOPS|ns|us|ms|s)\b`)
 	anInterval = regexp.MustCompile(`\d\S* to \d\S*(?: [kMGT]?B(?:/s)?)?`)
 	aChart     = regexp.MustCompile(`(?s)over time\n.*?\n\n`)
 )
 
-// TestDemo: the report of the demo fits a screen, with a chart and without, and no figure is in it twice.
+// TestDemo checks that the report of the demo fits on a screen, and that no figure
+// appears twice, with or without a chart.
 func TestDemo(t *testing.T) {
 	document := demoPaper(t).document(t)
 	short := text(t, document, report.TextOptions{Columns: 100})

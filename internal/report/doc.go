@@ -2,7 +2,8 @@
 //
 //	Document ──sectionsOf──> sections of paragraphs, lists, tables and charts ──> terminal, Markdown, HTML
 //
-// Every format renders the same sections in the same order. Text has their short form unless it is asked for details,
-// Markdown folds the details, and HTML has everything and all charts. The short form shows no figure twice. A kind of
-// phase brings its figures, and names the block that shows them (phasekind); a new kind needs nothing here.
+// Every format renders the same sections in the same order. Text uses the short form unless details are requested,
+// Markdown folds the details, and HTML has everything, with all charts. The short form shows no figure twice.
+// Package phasekind defines the figures of each kind of phase and names the block that shows them, so a new kind
+// needs no change in this package.
 package report

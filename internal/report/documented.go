@@ -8,17 +8,17 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// aboveBaseline is the share of the documented baseline above which a rate is compared with the burst.
+// aboveBaseline is the multiple of the documented baseline above which a rate is compared with the burst.
 const aboveBaseline = 1.1
 
-// promise is the documented value of a figure, and the share of it that was reached; both are empty if unknown.
+// promise is the documented value of a figure and the percentage of it that was reached. Both are empty if unknown.
 type promise struct{ value, percent string }
 
-// documentedRates holds the documented values that the report has shown already.
+// documentedRates holds the documented values that the report has already shown.
 type documentedRates map[string]bool
 
-// once returns a documented value the first time, and nothing after that. Details are counted apart, because the short
-// form leaves them out.
+// once returns a documented value the first time, and "" after that. A value that only details have shown is shown
+// again outside of them, because the short form leaves details out.
 func (t documentedRates) once(p promise, detail bool) string {
 	key := p.value
 	if detail {
@@ -41,7 +41,7 @@ func documentedOf(d Document, target *v1alpha1.TargetResult, f *phasekind.Figure
 	return promise{value: figureValue(f.Name, f.Operation, value), percent: measure.FormatShare(share)}
 }
 
-// documentedValue returns the documented value of a figure in its unit; 0 if unknown.
+// documentedValue returns the documented value of a figure in its unit, or 0 if it is unknown.
 func documentedValue(d Document, target *v1alpha1.TargetResult, f *phasekind.Figure) int64 {
 	bytes := f.Unit() == v1alpha1.UnitBytesPerSecond
 	switch f.Name {
@@ -75,7 +75,7 @@ func documentedValue(d Document, target *v1alpha1.TargetResult, f *phasekind.Fig
 	return 0
 }
 
-// rateOf returns a documented rate in bytes or in operations; 0 if unknown.
+// rateOf returns a documented rate in bytes or in operations, or 0 if it is unknown.
 func rateOf(of *v1alpha1.DocumentedRate, bytes bool) int64 {
 	switch {
 	case of == nil:
@@ -87,8 +87,8 @@ func rateOf(of *v1alpha1.DocumentedRate, bytes bool) int64 {
 	return 0
 }
 
-// bucketValue returns what the documented limit that held back the burst says of its bucket: its size, its refill, and
-// how long a full one lasts. It returns 0 if that is not known, or if the bucket counts the other dimension.
+// bucketValue returns the documented value of a figure of burstLimit's bucket: its size, its refill, or how long a
+// full bucket lasts. It returns 0 if the value is unknown or the bucket counts the other dimension.
 func bucketValue(d Document, target *v1alpha1.TargetResult, f *phasekind.Figure) int64 {
 	limit := burstLimit(d, target)
 	if limit == nil || (limit.Dimension == "Operations") != (f.Operation == phasekind.InOperations) {
@@ -111,7 +111,8 @@ func bucketValue(d Document, target *v1alpha1.TargetResult, f *phasekind.Figure)
 	return 0
 }
 
-// burstLimit returns the documented limit that the burst of a target's drain is compared with; nil if there is none.
+// burstLimit returns the documented limit that the burst of a target's drain is
+// compared with, or nil if there is none.
 func burstLimit(d Document, target *v1alpha1.TargetResult) *v1alpha1.DocumentedLimit {
 	a := attributionOf(target, v1alpha1.LevelBurst, "")
 	if a == nil || a.Burst == nil {
@@ -129,8 +130,8 @@ func burstLimit(d Document, target *v1alpha1.TargetResult) *v1alpha1.DocumentedL
 	return nil
 }
 
-// attributionOf returns the attribution of a level of a drain, or of an operation; nil if there is none. If the target
-// did only one operation, the attribution of reads and writes together counts too.
+// attributionOf returns the attribution of a level of a drain, or of an operation. It returns nil if there is none.
+// If the target performed only one operation, the attribution of reads and writes together counts too.
 func attributionOf(
 	target *v1alpha1.TargetResult, level v1alpha1.AttributionLevel, operation string,
 ) *v1alpha1.Attribution {

@@ -10,15 +10,15 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// figureRow is a figure of a phase on a target, as text. The texts are empty where something is not known.
+// figureRow is a figure of a phase on a target, as text. Unknown texts are empty.
 type figureRow struct {
 	phase, target, name, measured, interval, at string
 	documented                                  promise
 	main                                        bool
 }
 
-// figures writes a table of the figures of phases; those that a phase is not run for are details. Ramps and searches
-// are left out: the table of a ramp's steps and the table of phases have all of it.
+// figures writes a table of the figures of phases. All but the main figures of a phase are details. It leaves out
+// ramps and searches, because the table of a ramp's steps and the table of phases show all of their figures.
 func (p *page) figures(d Document, phases []v1alpha1.PhaseResult, told documentedRates) {
 	var rows []figureRow
 	for i := range phases {
@@ -29,7 +29,7 @@ func (p *page) figures(d Document, phases []v1alpha1.PhaseResult, told documente
 	p.figureTable(d, rows, told)
 }
 
-// otherFigures writes the figures that phases are run for, and that neither a block nor the table of phases shows.
+// otherFigures writes the main figures of phases that neither a block nor the table of phases shows.
 func (p *page) otherFigures(d Document, told documentedRates) {
 	var rows []figureRow
 	for i := range d.Phases {
@@ -79,8 +79,8 @@ func (p *page) figureTable(d Document, rows []figureRow, told documentedRates) {
 	p.take(part{tables: []partTable{table}})
 }
 
-// figureRows returns the chosen figures of a phase, those with the same name of all targets together. A figure that
-// equals one before it is left out unless the phase is run for it: a burst on one level is its own peak.
+// figureRows returns the chosen figures of a phase, grouped by name across targets. It leaves out a figure with the
+// same value as an earlier one unless it is a main figure: if a burst has one level, its peak is the same.
 func figureRows(
 	d Document, phase *v1alpha1.PhaseResult, chosen func(phasekind.Kind, *phasekind.Figure) bool,
 ) []figureRow {
@@ -102,7 +102,7 @@ func figureRows(
 			at := -1
 			for j := range rows {
 				if rows[j].name == r.name && rows[j].main == r.main && rows[j].target != r.target {
-					at = j // below the same figure of the target before
+					at = j // below the same figure of the previous target
 				}
 			}
 			if at < 0 {
@@ -127,7 +127,7 @@ func rowOf(d Document, phase *v1alpha1.PhaseResult, target *v1alpha1.TargetResul
 	return r
 }
 
-// between formats the ends of an interval, with one unit if both have the same.
+// between formats the ends of an interval, and writes the unit once if both have the same.
 func between(lower, upper string) string {
 	number, unit, found := strings.Cut(lower, " ")
 	if found && strings.HasSuffix(upper, " "+unit) {
@@ -136,7 +136,8 @@ func between(lower, upper string) string {
 	return lower + " to " + upper
 }
 
-// figureTitle names a figure in a table of its phase or block, which says what has lasted and what was spent.
+// figureTitle names a figure for a table of its phase or block, which makes
+// clear what "lasted" and "spent" refer to.
 func figureTitle(phase *v1alpha1.PhaseResult, f *phasekind.Figure) string {
 	words, operation := figureNames[f.Name], strings.ToLower(printable(f.Operation))
 	switch f.Name {
@@ -182,7 +183,7 @@ func ratioOf(target *v1alpha1.TargetResult) *int64 {
 	return target.Usage.CompressionRatioMilli
 }
 
-// cellWords describes the place of a cell in its ramp or sweep.
+// cellWords describes the position of a cell in its ramp or sweep.
 func cellWords(d Document, phase string, cell int32) string {
 	spec := d.Spec.Run.Phase(phase)
 	switch {

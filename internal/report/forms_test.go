@@ -22,7 +22,7 @@ import (
 
 var pages = flag.String("pages", "", "a folder to write a page of every document to, for looking at")
 
-// written compares what is written with a file of testdata.
+// written compares the output of write with a file in testdata.
 func written(t *testing.T, name string, write func(io.Writer) error) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -39,10 +39,11 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// bareLink matches what GitHub Flavored Markdown, GitHub and GitLab make a link of without any markup.
+// bareLink matches text that GitHub Flavored Markdown, GitHub or GitLab turns into a link without any markup.
 var bareLink = regexp.MustCompile(`(?i)[a-z][a-z0-9+.-]*://\S|\bwww\.\w|[\w.+-]+@[\w-]|@\w|#\d`)
 
-// TestMarkdownIsOnlyText: words of users and tools neither format nor mention anything, nor end what they are in.
+// TestMarkdownIsOnlyText checks that words from users and tools cannot format or
+// mention anything, or end their element.
 func TestMarkdownIsOnlyText(t *testing.T) {
 	d := documents["good"].document(t)
 	const words = "<img src=x> @team #12 | a `b` **c** [d](https://example.org) </details> ~e~ " +
@@ -65,7 +66,7 @@ func TestMarkdownIsOnlyText(t *testing.T) {
 	if _, link, found := strings.Cut(page.String(), "<a "); found {
 		t.Errorf("a renderer makes a link: <a %.80s", link)
 	}
-	// Some look for bare addresses and references in the source, others in the rendered text.
+	// Some renderers look for bare addresses and references in the source, others in the rendered text.
 	rendered := html.UnescapeString(b.String())
 	if found := bareLink.FindString(rendered); found != "" {
 		t.Errorf("%q becomes a link", found)
@@ -80,7 +81,7 @@ func TestMarkdownIsOnlyText(t *testing.T) {
 	}
 }
 
-// TestMarkdownOfUnprintable: characters that are replaced neither shift nor hide what is escaped.
+// TestMarkdownOfUnprintable checks that replaced characters neither shift nor hide what must be escaped.
 func TestMarkdownOfUnprintable(t *testing.T) {
 	d := documents["good"].document(t)
 	for _, words := range []string{"\x01:", "\x01\x02\x03 see https://example.org", "\xff://\x01"} {
@@ -95,7 +96,8 @@ func TestMarkdownOfUnprintable(t *testing.T) {
 	}
 }
 
-// TestSweepWithoutFigures: cells without figures have nothing to mark, and fill no matrix.
+// TestSweepWithoutFigures checks that cells without figures get no mark, and that
+// a matrix without figures is omitted.
 func TestSweepWithoutFigures(t *testing.T) {
 	d := sweepPaper().document(t)
 	empty := func(steps []v1alpha1.StepResult) string {
@@ -122,7 +124,7 @@ func TestJSON(t *testing.T) {
 	if d.Series.Empty() {
 		t.Error("there are no series")
 	}
-	d.Series = nil // a text that the compression of another Go may write otherwise
+	d.Series = nil // another version of Go may compress it differently
 	written(t, "two-targets.golden.json", func(w io.Writer) error { return report.JSON(w, d) })
 }
 
@@ -149,7 +151,7 @@ func TestCSV(t *testing.T) {
 	}
 }
 
-// TestPages writes every document as a page; with -pages for people to look at.
+// TestPages renders every document as a page. With -pages it keeps the pages, for visual inspection.
 func TestPages(t *testing.T) {
 	for name, test := range all() {
 		var b bytes.Buffer
@@ -167,7 +169,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// again is the same benchmark that was run once more, under another name.
+// again returns the document as another run of the same benchmark, with the given name.
 func again(d report.Document, name string) report.Document {
 	d.Run, d.RunUID = name, name
 	return d
@@ -209,7 +211,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestEquivalent: what is the same is shown to be, what is a fifth slower is shown not to be.
+// TestEquivalent checks that figures within the margin are equivalent, and figures that are a fifth lower are not.
 func TestEquivalent(t *testing.T) {
 	good := documents["good"].document(t)
 	for share, want := range map[int64]compare.Equivalence{100: compare.Equivalent, 99: compare.Equivalent, 80: compare.NotEquivalent} {
@@ -243,7 +245,7 @@ func TestEquivalent(t *testing.T) {
 	}
 }
 
-// TestNotCompared: what cannot be compared is refused, and says why.
+// TestNotCompared checks that runs that cannot be compared are rejected with a reason.
 func TestNotCompared(t *testing.T) {
 	good, ramp, sweep := documents["good"].document(t), all()["ramp"].document(t), all()["sweep"].document(t)
 	ramp.RunUID, sweep.RunUID = "1", "2"

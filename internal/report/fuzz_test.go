@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/internal/report"
 )
 
-// brief is the text on a terminal, everything that with all details.
+// brief writes the short text for a terminal; everything writes the text with all details.
 func brief(w io.Writer, d report.Document) error {
 	return report.Text(w, d, report.TextOptions{Columns: 80})
 }
@@ -19,8 +19,8 @@ func everything(w io.Writer, d report.Document) error {
 	return report.Text(w, d, report.TextOptions{Verbose: true, Columns: 100, ASCII: true})
 }
 
-// FuzzRead shows whatever is read: no file makes the report fail, or writes to the terminal anything
-// but text, and what JSON wrote can be read again.
+// FuzzRead checks that no document makes the report fail or write control characters to the terminal, and that
+// JSON's output can be read again.
 func FuzzRead(f *testing.F) {
 	for _, text := range []string{
 		`{"schemaVersion":1,"benchmark":"b","run":"r"}`,
@@ -52,13 +52,12 @@ func FuzzRead(f *testing.F) {
 		if code := report.ExitCode(document); code < report.ExitMet || code > report.ExitInvalid {
 			t.Errorf("exit code %d", code)
 		}
-		// The first writing brings forms that nobody writes, such as the time zero, into their usual
-		// one; after that nothing may change.
+		// Writing it once normalizes unusual values, such as the zero time. After that nothing may change.
 		var written []string
 		for range 3 {
 			var b bytes.Buffer
 			if err := report.JSON(&b, document); err != nil {
-				// A year above 9999, which a time zone can make, cannot be written.
+				// Years above 9999, which a time zone can cause, cannot be written.
 				return
 			}
 			written = append(written, b.String())

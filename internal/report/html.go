@@ -74,8 +74,8 @@ type htmlCell struct {
 	Head              bool
 }
 
-// HTML writes a run as one page that opens offline: everything that the text has, in the same order, with charts. Names
-// and messages appear only as text, never as markup.
+// HTML writes a run as one page that opens offline. It has everything that the text has, in the same order, and
+// charts. Names and messages appear only as text, never as markup.
 func HTML(w io.Writer, d Document) error {
 	spec, err := yaml.Marshal(d.Spec.Run)
 	if err != nil {
@@ -117,7 +117,7 @@ func hashOf(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// badges returns whether the run is complete, whether it is valid, whether it met its objectives, and its warnings.
+// badges returns verdicts on the run: whether it is complete, valid and met its objectives, and its warnings.
 func badges(d Document) []badge {
 	var all []badge
 	switch {

@@ -17,8 +17,8 @@ import (
 // SchemaVersion is the schema version of every JSON document that the project prints.
 const SchemaVersion = 1
 
-// Document is a run as JSON: the status of the BenchmarkRun, with the names of run and benchmark and the specification
-// that was run. Later versions may add fields but do not remove any.
+// Document is a run as JSON: the status of the BenchmarkRun, the names of the run and the benchmark, and the
+// specification that was run. Later versions may add fields but do not remove any.
 type Document struct {
 	SchemaVersion int    `json:"schemaVersion"`
 	Benchmark     string `json:"benchmark"`
@@ -29,12 +29,12 @@ type Document struct {
 	Version string `json:"storagebenchVersion"`
 	v1alpha1.BenchmarkRunStatus
 	Spec v1alpha1.BenchmarkRunSpec `json:"spec"`
-	// Series is the run over time, compressed and in base 64; `report -o csv` decodes it. It is absent if it is not
-	// known.
+	// Series is the run's data over time, compressed and base64-encoded;
+	// `report -o csv` decodes it. It is absent if unknown.
 	Series *series.Log `json:"series,omitempty"`
 }
 
-// With returns the document with the series of its run; without any if over is empty.
+// With returns the document with the given series of its run, or without a series if over is empty.
 func (d Document) With(over *series.Log) Document {
 	d.Series = nil
 	if !over.Empty() {

@@ -13,7 +13,7 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// maxLatencyCharts limits the charts of latency over time, and those of clients; the CSV has the rest.
+// maxLatencyCharts limits the number of charts of latency over time, and of clients; the CSV has the rest.
 const maxLatencyCharts = 8
 
 // percentiles lists the percentiles that are drawn.
@@ -53,7 +53,7 @@ func latencies(d Document) []view {
 	return views
 }
 
-// latencyView returns one chart of latency over time; false if no minute has a percentile.
+// latencyView returns one chart of latency over time, or false if no minute has a percentile.
 func latencyView(d Document, index int, name string, minutes []series.Minute) (view, bool) {
 	slices.SortFunc(minutes, func(a, b series.Minute) int { return int(min(max(a.StartNanoseconds-b.StartNanoseconds, -1), 1)) })
 	var lines []chart.Line
@@ -95,8 +95,8 @@ func nanosecondsText(nanoseconds float64) string {
 	return measure.FormatLatency(uint64(max(nanoseconds, 0)))
 }
 
-// distributions returns a chart per phase of its latencies over the measured time, as shares of the operations.
-// Layouts, ramps and sweeps have none.
+// distributions returns one chart per phase of the latency distribution over the measured time, in percent of the
+// operations. Layouts, ramps and sweeps have none.
 func distributions(d Document) []view {
 	var views []view
 	names := targetNames(d)

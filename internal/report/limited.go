@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// Limits of what the text lists for one target or one rate; JSON has the rest.
+// Maximum numbers of entries that the text lists for a target, a rate or a cause; JSON has the rest.
 const (
 	maxLimitsTold   = 8
 	maxMissingTold  = 3
@@ -19,7 +19,7 @@ const (
 	maxRatesTold    = 12
 )
 
-// limited lists what limited the rates, an entry per cause; the evidence for each rate is a detail.
+// limited lists what limited the rates, one entry per cause. The evidence for each rate is a detail.
 func (p *page) limited(d Document) {
 	var causes byCause
 	var evidence []string
@@ -50,7 +50,7 @@ func (p *page) limited(d Document) {
 	p.details(func() { p.list("Evidence:", evidence) })
 }
 
-// byCause holds what was limited, by its cause, in the order in which causes were found.
+// byCause groups the limited rates by cause, in the order in which the causes were found.
 type byCause []struct {
 	cause string
 	rates []string
@@ -69,7 +69,7 @@ func (b *byCause) add(cause, rate string) {
 	}{cause, []string{rate}})
 }
 
-// rateName names the rate that an attribution is of.
+// rateName names the rate that an attribution explains.
 func rateName(where string, target *v1alpha1.TargetResult, a *v1alpha1.Attribution) string {
 	switch {
 	case a.Level != "":
@@ -80,7 +80,7 @@ func rateName(where string, target *v1alpha1.TargetResult, a *v1alpha1.Attributi
 	return where
 }
 
-// causesText names the likeliest cause with its limit, and those that explain the rate equally well.
+// causesText names the likeliest cause with its limit, and all other causes that explain the rate equally well.
 func causesText(a *v1alpha1.Attribution) string {
 	var all []string
 	for i := range a.Suspects {
@@ -96,8 +96,8 @@ func causesText(a *v1alpha1.Attribution) string {
 	return strings.Join(all, " or ")
 }
 
-// evidenceText returns the evidence for the likeliest cause, the calculation of the documented rate, and other causes
-// that are near.
+// evidenceText returns the evidence for the likeliest cause, the calculation of the documented rate, and the causes
+// that are ranked next.
 func evidenceText(a *v1alpha1.Attribution) string {
 	var parts []string
 	if len(a.Suspects) > 0 {
@@ -127,7 +127,7 @@ func evidenceText(a *v1alpha1.Attribution) string {
 	return strings.Join(parts, "; ")
 }
 
-// documentedLimits returns the documented limits of the targets, and the facts about them that are unknown.
+// documentedLimits returns the documented limits of the targets, and the unknown facts about them.
 func documentedLimits(d Document) []string {
 	var all []string
 	for i := range d.Storage {
@@ -136,7 +136,7 @@ func documentedLimits(d Document) []string {
 	return all
 }
 
-// documentedTexts returns the documented limits of a target, and its facts that are unknown.
+// documentedTexts returns the documented limits of a target, and the unknown facts about it.
 func documentedTexts(s *v1alpha1.StorageDescription) []string {
 	var all []string
 	for i := range s.Limits[:min(len(s.Limits), maxLimitsTold)] {
@@ -202,10 +202,10 @@ func suspectText(s *v1alpha1.Suspect) string {
 	return text + " (" + s.Limit + ")"
 }
 
-// specified ends the arithmetic of a limit whose figure is given in the specification.
+// specified is the suffix of the arithmetic of a limit whose value the specification gives.
 const specified = ", as the specification says"
 
-// calculation returns the arithmetic of a limit; empty if it is only a figure, which a table shows.
+// calculation returns how a limit is computed, or "" if the limit is a plain number, which a table shows.
 func calculation(arithmetic string) string {
 	arithmetic = strings.TrimSuffix(arithmetic, specified)
 	if !strings.ContainsAny(arithmetic, "=x;") {
@@ -226,8 +226,8 @@ func causeText(c v1alpha1.Cause) string {
 	return string(c)
 }
 
-// cellsOfCause is the number of cells that a cause limited, and the highest share of its limit in thousandths; 0 if the
-// cause has no limit.
+// cellsOfCause counts the cells that a cause limited. most is the highest utilization of the cause's limit in these
+// cells, in thousandths; it is 0 if the cause has no limit.
 type cellsOfCause struct {
 	cause string
 	cells int

@@ -15,8 +15,8 @@ var factors = map[string]float64{
 	"IOPS": 1, "k": 1e3, "M": 1e6, "G": 1e9, "kIOPS": 1e3, "MIOPS": 1e6, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "clients": 1, "client": 1,
 }
 
-// magnitude parses a figure into a number in its base unit; false if text is no figure. It ignores the marks *, = and !
-// at the end.
+// magnitude parses a figure into a number in its base unit. It ignores the marks *, = and ! at the end, and returns
+// false if text is not a figure.
 func magnitude(text string) (float64, bool) {
 	text = strings.TrimRight(strings.TrimLeft(strings.TrimSpace(text), "+"), "*=! ")
 	text, _, _ = strings.Cut(text, ":1") // ratios are written as N:1

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// Markdown writes a run for a pull request: what the short text has, and each section in full to be opened. Names and
-// messages come from users and tools; they are escaped so that they can neither format nor mention anything.
+// Markdown writes a run for a pull request: the short text, with a folded full version of each
+// section that has details. Names and messages come from users and tools; they are escaped so that
+// they can neither format nor mention anything.
 func Markdown(w io.Writer, d Document) error {
 	m := &markdown{}
 	m.line("### " + inMarkdown(d.Benchmark) + ": " + inMarkdown(strings.Join(checks(d), ", ")))
@@ -102,12 +103,13 @@ func (m *markdown) table(t partTable) {
 	m.WriteString("\n")
 }
 
-// unlinked is a zero-width space, which keeps the text around it from becoming a link or a mention. An entity of the
-// character itself would not: GitHub and GitLab look for both in the rendered text.
+// unlinked is a zero-width space, which prevents the text around it from becoming a link or a
+// mention. Writing a character such as @ as an entity would not, because GitHub and GitLab look
+// for links and mentions in the rendered text.
 const unlinked = "&#8203;"
 
-// inMarkdown escapes text so that it contains no formatting, markup or links and mentions no people or issues. GitHub
-// Flavored Markdown also links bare addresses: with a scheme, of www., and of e-mail.
+// inMarkdown escapes text so that it contains no formatting, markup or links and mentions no people or issues.
+// GitHub Flavored Markdown also links bare URLs, www. addresses and e-mail addresses.
 func inMarkdown(text string) string {
 	text = printable(text)
 	var b strings.Builder

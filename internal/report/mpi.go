@@ -10,7 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// maxShown is the number of repetitions of an operation in the text, the first and the last ones; JSON has more.
+// maxShown is the maximum number of repetitions of an operation in the text: the
+// first and the last ones. JSON has more.
 const maxShown = 10
 
 // jobs writes the figures that ior and mdtest themselves report.

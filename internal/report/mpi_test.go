@@ -16,7 +16,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// overMPI lays out by IOR, writes for a time, reads in a ramp, and ends with mdtest.
+// overMPI lays out data with IOR, writes for a fixed time, reads in a ramp, and ends with mdtest.
 func overMPI() *builders.BenchmarkBuilder {
 	return builders.Benchmark("usual").Target("lz4").Target("none").Clients(2).Processes(4).Load(builders.IOR().Direct().Engine()).
 		Prepare("layout").Steady("write", "30s").WithLoad(builders.IOR().Direct().Overwrites().Mutate(func(p *v1alpha1.IORProfile) { p.DataPattern = "Random" }).Engine()).
@@ -24,7 +24,7 @@ func overMPI() *builders.BenchmarkBuilder {
 		Steady("metadata", "10m").WithLoad(builders.Mdtest())
 }
 
-// ranks are two clients of each target.
+// ranks returns the results of the clients of each target.
 func ranks(step plan.Step) []result.Client {
 	var all []result.Client
 	for _, target := range step.Targets {
@@ -67,7 +67,7 @@ func ranks(step plan.Step) []result.Client {
 func init() {
 	maps.Copy(documents, map[string]paper{
 		"mpi": play(overMPI(), ranks, finished()),
-		// A client is lost in the middle of a drain: what it had shown by then stays.
+		// A client fails in the middle of a step. What it had reported by then must remain.
 		"mpi-cut-short": play(builders.Benchmark("usual").Target("data").Clients(2).Processes(2).Load(builders.IOR().Direct().Engine()).Steady("write", "30s"),
 			func(plan.Step) []result.Client {
 				return []result.Client{
@@ -79,7 +79,7 @@ func init() {
 	})
 }
 
-// TestJobsInJSON: what the text shows is in the document, and more.
+// TestJobsInJSON checks that the document contains what the text shows, and more.
 func TestJobsInJSON(t *testing.T) {
 	var written bytes.Buffer
 	if err := report.JSON(&written, documents["mpi"].document(t)); err != nil {

@@ -44,7 +44,8 @@ type lineKey struct {
 	operation measure.Operation
 }
 
-// overTime returns lines of a rate over the run, one per target and operation, ordered by target and then by operation.
+// overTime returns chart lines of a rate over the run, one per target and
+// operation, sorted by target, then operation.
 func overTime(d Document, rate func(*series.Point, measure.Operation) float64, operations []measure.Operation) []chart.Line {
 	points := map[lineKey][]chart.Point{}
 	eachTarget(d, func(_ *v1alpha1.ResolvedStep, target *series.Target) {
@@ -91,7 +92,7 @@ func does(target *series.Target, operation measure.Operation) bool {
 	return slices.ContainsFunc(target.Points, func(p series.Point) bool { return p.Counters[operation] != (measure.Counter{}) })
 }
 
-// most returns the highest value of the lines, warm-ups and transitions included.
+// most returns the highest value of the lines, including warm-ups and transitions.
 func most(lines []chart.Line) float64 {
 	highest := 0.0
 	for _, line := range lines {
@@ -102,8 +103,8 @@ func most(lines []chart.Line) float64 {
 	return highest
 }
 
-// usual returns the value that the lines stay below for 99.5 % of their time. An axis up to it is not flattened by a
-// spike.
+// usual returns the value that the lines do not exceed for 99.5 % of their time. A spike
+// does not flatten an axis that ends there.
 func usual(lines []chart.Line) float64 {
 	type weighted struct{ y, length float64 }
 	var all []weighted
@@ -157,8 +158,8 @@ func legendOf(lines []chart.Line) []legendEntry {
 	return all
 }
 
-// phaseBands returns the phases in seconds from the start of the run, from first to last I/O, or as planned if that is
-// not known.
+// phaseBands returns the phases as bands in seconds from the start of the run. A band lasts from the first to the
+// last I/O, or from the planned start to the planned end if that is unknown.
 func phaseBands(d Document) []chart.Band {
 	var bands []chart.Band
 	for _, s := range spansOf(d) {
@@ -176,8 +177,8 @@ func phaseBands(d Document) []chart.Band {
 	return bands
 }
 
-// timeAxis spans the bands and lines. It begins at 0, the start of the run, unless they begin later by a quarter of
-// their length or more.
+// timeAxis returns an axis over all bands and lines. It starts at 0, the start of the run, unless they begin a
+// quarter of their length or more after it.
 func timeAxis(bands []chart.Band, lines []chart.Line) chart.Axis {
 	from, to := math.Inf(1), math.Inf(-1)
 	for _, b := range bands {
@@ -196,7 +197,7 @@ func timeAxis(bands []chart.Band, lines []chart.Line) chart.Axis {
 
 const throughputTitle = "Throughput over time"
 
-// totals returns a line of throughput over the run for each target, all operations together.
+// totals returns a line of throughput over the run for each target, summed over operations.
 func totals(d Document) []chart.Line {
 	if d.StartTime == nil {
 		return nil
@@ -260,7 +261,7 @@ func rateView(d Document, id, title string, lines []chart.Line, levels []chart.L
 	return made
 }
 
-// round formats the labels of an axis, which are round numbers: without trailing zeros, and 0 without a unit.
+// round returns a format for axis labels, which are round numbers. It omits trailing zeros, and the unit of 0.
 func round(format func(float64) string) func(float64) string {
 	return func(value float64) string {
 		if value == 0 {
@@ -313,7 +314,7 @@ func textOfRates(title string, d Document, lines []chart.Line, format func(float
 	return text + " Phases: " + strings.Join(phases, "; ") + "."
 }
 
-// clock formats a time of the run, in seconds from its start.
+// clock formats a time in seconds from the start of the run.
 func clock(seconds float64) string { return length(int64(seconds * 1e9)) }
 
 // allNamed reports whether every phase has room for its name in the wide drawing.
@@ -321,7 +322,8 @@ func allNamed(bands []chart.Band, x chart.Axis) bool {
 	return !slices.ContainsFunc(bands, func(b chart.Band) bool { return !b.Named(x) })
 }
 
-// phaseNames lists the phases in the order of the numbers that stand for names that do not fit into the chart.
+// phaseNames is the legend for phases whose names do not fit into the chart: the
+// names in the order of their numbers.
 func phaseNames(bands []chart.Band) []string {
 	var names []string
 	for _, b := range bands {

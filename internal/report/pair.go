@@ -16,8 +16,8 @@ const (
 	markSame   = "="
 )
 
-// pairOf returns the two targets of a phase; false unless it has exactly two that can be compared. It computes the
-// comparison from the figures, because a record may have dropped it to save space.
+// pairOf returns the two targets of a phase, or false unless it has exactly two that can be compared. It recomputes
+// the comparison from the figures, because a record may have dropped it to save space.
 func pairOf(d Document, phase *v1alpha1.PhaseResult) (*compare.Pair, bool) {
 	if len(phase.Targets) != 2 {
 		return nil, false
@@ -34,10 +34,10 @@ func pairWith(d Document, phase *v1alpha1.PhaseResult, other int) *compare.Pair 
 		BaselineClosed: compare.Closed(&d.Spec.Run, spec, phase.Targets[0].Target), TargetClosed: compare.Closed(&d.Spec.Run, spec, phase.Targets[other].Target)}
 }
 
-// judged compares two cells by one figure; false if they cannot be compared.
+// judged compares two cells by one figure. It returns false if they cannot be compared.
 type judged func(pair *compare.Pair, baseline, target *v1alpha1.StepResult) (compare.Difference, bool)
 
-// pairColumn is a column of a matrix: one figure of the cell of each row.
+// pairColumn is a column of a matrix, with one figure of each row's cell.
 type pairColumn struct {
 	title string
 	// cell returns the index of a row's cell.
@@ -45,8 +45,8 @@ type pairColumn struct {
 	figure figureOf
 }
 
-// pairMatrix writes the same matrix of two targets side by side, or one below the other if they are too wide, and marks
-// the better of each two cells. corner is the heading of the column with the names of the rows.
+// pairMatrix writes the same matrix of two targets side by side, or one below the other if they are too wide. It
+// marks the better cell of each pair. corner is the heading of the column with the row names.
 func (p *page) pairMatrix(pair *compare.Pair, title, corner string, rows []string, columns []pairColumn) {
 	sides := [2][][]string{}
 	for side := range sides {
@@ -99,8 +99,8 @@ func pairLegend(pair *compare.Pair) string {
 		driftLegend(pair) + "."
 }
 
-// driftLegend explains that a difference no larger than the drift of a repeated cell counts as none; empty if no cell
-// was repeated.
+// driftLegend explains that a difference no larger than the drift of a repeated cell does not count. It returns ""
+// if no cell was repeated.
 func driftLegend(pair *compare.Pair) string {
 	if slices.ContainsFunc(bothSteps(pair), func(s v1alpha1.StepResult) bool { return s.DriftPermille != nil }) {
 		return ", or if it is not larger than that of the repeated cell"

@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/compare"
 )
 
-// sweepPair writes the matrices of a sweep of two targets side by side, and which is faster in how many cells.
+// sweepPair writes the matrices of a sweep of two targets side by side, and in how many cells each target is faster.
 func (p *page) sweepPair(phase string, sweep *v1alpha1.SweepPhase, pair *compare.Pair) {
 	p.details(func() { p.sweepMatrices(phase, sweep, pair) })
 	p.line(phase + ": " + countText(pair))
@@ -109,7 +109,7 @@ func someIn(pair *compare.Pair, rows []string, columns []pairColumn) bool {
 	return false
 }
 
-// pairLine writes the table of one axis, with all figures as columns.
+// pairLine writes the table of a sweep with one axis, with all figures as columns.
 func (p *page) pairLine(pair *compare.Pair, only axis, title string) {
 	var columns []pairColumn
 	for _, figure := range figuresIn(bothSteps(pair)) {

@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// pairDocuments are runs of two targets that can be compared: each has machines of its own.
+// pairDocuments returns runs whose two targets can be compared, because each has its own machines.
 func pairDocuments() map[string]paper {
 	return map[string]paper{
 		"pair-sweep": pairSweep("single", "s2d"), "pair-sweep-wide": pairSweep("a-server-of-a-long-name", "storage-spaces-direct"),
@@ -20,7 +20,8 @@ func pairDocuments() map[string]paper {
 	}
 }
 
-// noisy is what a client does over some seconds, each of which resembles the one before by a half.
+// noisy returns what a client does over some seconds. Consecutive seconds are
+// correlated with a coefficient of one half.
 func noisy(random *rand.Rand, target string, seconds int, operation measure.Operation, rate, size, noise float64, latency time.Duration) *builders.ClientBuilder {
 	one := builders.Client(target, 0)
 	value := 0.0
@@ -31,10 +32,10 @@ func noisy(random *rand.Rand, target string, seconds int, operation measure.Oper
 	return one
 }
 
-// server is a cap by operations and bytes a second above a latency that each operation has.
+// server limits operations and bytes per second; each operation takes at least latency seconds.
 type server struct{ latency, iops, bytes float64 }
 
-// of is the operations a second with so many outstanding, and the latency of each.
+// of returns the operations per second for a number of outstanding operations, and the latency of each operation.
 func (s server) of(outstanding, size float64) (rate float64, latency time.Duration) {
 	rate = min(outstanding/s.latency, s.iops, s.bytes/size)
 	return rate, time.Duration(outstanding / rate * 1e9)
@@ -44,7 +45,7 @@ func servers(names ...string) map[string]server {
 	return map[string]server{names[0]: {0.004, 6000, 180e6}, names[1]: {0.0038, 20_000, 768e6}}
 }
 
-// cellsOf answers each cell; the last one of the first target has read what nobody wrote.
+// cellsOf returns results for each cell. In cell 0, the target named invalid reads data that was never written.
 func cellsOf(all map[string]server, invalid string) func(plan.Step) []result.Client {
 	random := rand.New(rand.NewPCG(7, 8))
 	return func(step plan.Step) []result.Client {
@@ -93,7 +94,8 @@ func pairRamp() paper {
 	}, finished())
 }
 
-// pairDrain is the FSx for Lustre experiment in small: a store that compresses, with a bucket, beside one without.
+// pairDrain is a small version of the FSx for Lustre experiment: a compressing store
+// with a bucket, beside one without either.
 func pairDrain() paper {
 	benchmark := builders.Benchmark("usual").Target("none").Target("lz4").Clients(1).Workload(builders.Fio().Compressible(73)).Prepare("layout").
 		BurstDrain("burst", "2m", "10m").Steady("after", "6m")
@@ -136,7 +138,7 @@ func pairDrain() paper {
 	}, finished())
 }
 
-// threeTargets share no machine, but the third has another load.
+// threeTargets share no machines. The third one has a different load.
 func threeTargets() paper {
 	benchmark := builders.Benchmark("usual").Target("one").Target("two").Target("three").Clients(1).Prepare("layout").
 		Steady("write", "1m").For("three", builders.Fio().BlockSize("64Ki")).Sequential()

@@ -15,8 +15,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// paper is a benchmark that is carried out on paper: clients gives what was reported of each step,
-// nil ends the run before it; more happens at its end.
+// paper is a simulated run of a benchmark. clients returns the clients' reports on a step, or nil to end the run
+// before the step. more changes the run at its end.
 type paper struct {
 	benchmark *builders.BenchmarkBuilder
 	clients   func(plan.Step) []result.Client
@@ -63,7 +63,7 @@ func (p paper) document(t *testing.T) report.Document {
 	return report.NewDocument(run, "v0.1.0").With(over)
 }
 
-// minutesOf are latencies as they come from agents: all that a client did in its first minute.
+// minutesOf returns latencies as agents report them, with everything that the first client did in a single minute.
 func minutesOf(reported []result.Client) map[string][]series.Minute {
 	all := map[string][]series.Minute{}
 	for i := range reported {
@@ -78,8 +78,8 @@ func minutesOf(reported []result.Client) map[string][]series.Minute {
 	return all
 }
 
-// recordStep writes down a step that began at an instant, and gives when it was over. What clients report
-// begins a quarter of a second later, as fio does.
+// recordStep records a step that started at an instant and returns when it ended. The clients' I/O starts a quarter
+// of a second later, as with fio. A conclusion is recorded a tenth of a second before the end of the I/O.
 func recordStep(run *v1alpha1.BenchmarkRun, step plan.Step, reported []result.Client, at time.Time) time.Time {
 	attempt := decide.Attempt{Step: step.ID, Number: 1}
 	end := at.Add(step.Duration)
@@ -105,10 +105,10 @@ func recordStep(run *v1alpha1.BenchmarkRun, step plan.Step, reported []result.Cl
 	return end
 }
 
-// enough is why a drain is ended.
+// enough is the reason for ending a drain early.
 const enough = "the baseline is measured: 32.00 MB/s within 2 %"
 
-// later moves all that a client did.
+// later shifts all times of a client.
 func later(c *result.Client, by time.Duration) {
 	for i := range c.Samples {
 		c.Samples[i].StartNanoseconds += int64(by)

@@ -11,9 +11,9 @@ type section struct {
 	ID, Title string
 	// named is true if the title contains names of targets or runs.
 	named bool
-	// Class is bad for reasons not to use the figures, warn for warnings, else empty.
+	// Class is "bad" for the reasons not to use the figures, "warn" for warnings, else empty.
 	Class string
-	// Views are charts. Text draws the first one of those over time.
+	// Views are the charts of the HTML page. Text has only one chart, of the throughput over time.
 	Views []view
 	parts []part
 }
@@ -47,10 +47,10 @@ type partTable struct {
 	detailColumns []string
 }
 
-// String returns the entry with everything of its kind.
+// String returns the entry with all sentences of its kind.
 func (i item) String() string { return strings.Join(append([]string{i.text}, i.like...), "; ") }
 
-// maxLike is the number of sentences of one kind in the short form.
+// maxLike is the maximum number of sentences of one kind in the short form.
 const maxLike = 2
 
 func (i item) short() item {

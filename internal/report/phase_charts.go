@@ -32,7 +32,7 @@ func drains(d Document, phases []v1alpha1.PhaseResult) []view {
 	return views
 }
 
-// drainView returns the chart of one burst drain; false if its series is not known.
+// drainView returns the chart of one burst drain, or false if its series is unknown.
 func drainView(d Document, phase *v1alpha1.PhaseResult, target *v1alpha1.TargetResult, index int) (view, bool) {
 	found, rate, format, levels := target.Burst.Bytes, (*series.Point).BytesPerSecond, rateText, bytesLevels(d)
 	operations := moving
@@ -81,8 +81,8 @@ func drainView(d Document, phase *v1alpha1.PhaseResult, target *v1alpha1.TargetR
 	return made, true
 }
 
-// drainPoints returns the points of a drain, summed over operations, in seconds from the start of the measured time;
-// and that start as Unix time in nanoseconds, NaN if nothing was measured.
+// drainPoints returns the points of a drain, summed over operations, in seconds from the start of the measured time.
+// It also returns that start as Unix time in nanoseconds, or NaN if nothing was measured.
 func drainPoints(of *series.Target, rate func(*series.Point, measure.Operation) float64, operations []measure.Operation) ([]chart.Point, float64) {
 	start := math.NaN()
 	for i := range of.Points {
@@ -119,8 +119,8 @@ func rampCharts(d Document, phases []v1alpha1.PhaseResult) []view {
 	return views
 }
 
-// rampAxis labels the steps, and skips a label that is closer to the one before than 5 % of the axis. It is logarithmic
-// if the largest step is at least 16 times the smallest.
+// rampAxis returns an axis with a label for each step, but skips labels that are closer than 5 % of the axis to the
+// previous one. The axis is logarithmic if the largest step is at least 16 times the smallest.
 func rampAxis(steps []int64) chart.Axis {
 	least, most := slices.Min(steps), slices.Max(steps)
 	axis := chart.Axis{Min: 0, Max: float64(most) * 1.05}
@@ -188,7 +188,7 @@ func rampRates(phase *v1alpha1.PhaseResult, ramp *v1alpha1.RampPhase, index int)
 	return made
 }
 
-// rampLoad returns the load of a step of the ramp; false if the ramp has no such step, as in a damaged file.
+// rampLoad returns the load of a step of the ramp, or false if the ramp has no such step, as in a damaged file.
 func rampLoad(ramp *v1alpha1.RampPhase, step v1alpha1.StepResult) (int64, bool) {
 	if step.Cell < 0 || int(step.Cell) >= len(ramp.Steps) {
 		return 0, false
@@ -211,7 +211,7 @@ func rampPoint(step v1alpha1.StepResult, moves bool, value int64) chart.CurvePoi
 	return point
 }
 
-// rampLatencies returns a chart of the mean and p99 latency of each operation by step; false if there are none.
+// rampLatencies returns a chart of the mean and p99 latency of each operation by step, or false if there are none.
 func rampLatencies(d Document, phase *v1alpha1.PhaseResult, ramp *v1alpha1.RampPhase, index int) (view, bool) {
 	made := view{Figure: chart.Figure{ID: fmt.Sprintf("ramp-%d", index), Title: "Latency by " + rampName(ramp.Dimension) + ": " + printable(phase.Name), X: rampAxis(ramp.Steps)}}
 	made.Text = made.Title + "."
@@ -296,7 +296,8 @@ func clientView(index int, name string, clients []series.ClientRate) view {
 	return made
 }
 
-// timelineChart returns a chart with a row per phase, with its planned and its actual time; none if neither is known.
+// timelineChart returns a chart with a row per phase that shows its planned and its actual
+// time. It returns none if neither is known.
 func timelineChart(d Document) []view {
 	spans := spansOf(d)
 	if d.StartTime == nil || len(spans) == 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// all are the documents of runs of each kind of phase, and those of runs that went wrong.
+// all returns documents of runs with each kind of phase, and of runs that failed.
 func all() map[string]paper {
 	both := maps.Clone(documents)
 	maps.Copy(both, spaceDocuments)
@@ -35,7 +35,7 @@ func all() map[string]paper {
 	return both
 }
 
-// share is the FSx for Windows experiment: 260 MB/s while there are credits, 32 without.
+// share is the FSx for Windows experiment: 260 MB/s with credits, 32 MB/s without.
 type share struct{ credits float64 }
 
 const (
@@ -46,7 +46,7 @@ const (
 	blocksPerSecond = 65536.0
 )
 
-// load is what four clients see of it in a number of seconds.
+// load returns what four clients measure in a number of seconds.
 func (s *share) load(seconds int, operation measure.Operation) []result.Client {
 	clients := make([]*builders.ClientBuilder, 4)
 	for i := range clients {
@@ -78,7 +78,7 @@ func quantity(value float64) *resource.Quantity {
 
 func duration(text v1alpha1.Duration) *v1alpha1.Duration { return &text }
 
-// burstPaper is layout, recovery, burst, baseline, redrain.
+// burstPaper is a run with a layout, a recovery, a burst, a baseline and a redrain.
 func burstPaper(documented bool) paper {
 	benchmark := builders.Benchmark("usual").Target("share").Clients(4).Mutate(func(run *v1alpha1.RunSpec) {
 		if documented {
@@ -109,7 +109,7 @@ func burstPaper(documented bool) paper {
 	}, finished())
 }
 
-// concluded is a drain that was ended since enough was measured, a tenth of a second before its end.
+// concluded marks the clients of a drain as stopped because enough was measured.
 func concluded(clients []result.Client) []result.Client {
 	for i := range clients {
 		clients[i].Stopped, clients[i].StopMessage = true, enough

@@ -53,8 +53,8 @@ func rampName(dimension v1alpha1.RampDimension) string {
 	return printable(strings.ToLower(string(dimension)))
 }
 
-// leftLast pads the cells of the last column to one width, so that they appear left-aligned. They are text, but columns
-// aligns the last column to the right.
+// leftLast pads the cells of the last column to one width. They are text and should appear left-aligned, but
+// page.columns right-aligns the last column.
 func leftLast(lines [][]string) [][]string {
 	widest := 0
 	for _, line := range lines {
@@ -118,8 +118,8 @@ func cellFigures(o v1alpha1.StepOperation) []string {
 	return cells
 }
 
-// creditRange returns the lowest and highest fill of the credit bucket at the start or end of a step; empty if not
-// known.
+// creditRange describes the lowest and highest fill level of the credit bucket at the start or end of a step. It
+// returns "" if they are unknown.
 func creditRange(steps []v1alpha1.StepResult) string {
 	least, most := int32(101), int32(-1)
 	for _, step := range steps {

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// invalid returns why the figures must not be used.
+// invalid returns the reasons why the figures must not be used.
 func invalid(d Document) []item {
 	all := remarksOf(d, v1alpha1.SeverityDisqualifying)
 	valid := meta.FindStatusCondition(d.Conditions, v1alpha1.ConditionValid)
@@ -20,8 +20,8 @@ func invalid(d Document) []item {
 	return all
 }
 
-// remarksOf returns the warnings of one severity, an entry per type, with each message once and all phases that have
-// it. It leaves out a note of the run that repeats a warning of a phase.
+// remarksOf returns the warnings of one severity, one entry per type. An entry has each message once, with all
+// phases that reported it. Notes that repeat a warning of a phase are left out.
 func remarksOf(d Document, severity v1alpha1.Severity) []item {
 	type remark struct {
 		warning v1alpha1.Warning
@@ -85,7 +85,7 @@ func textsOf(d Document, severity v1alpha1.Severity) map[string]bool {
 	return texts
 }
 
-// severityOf returns the severity of a warning; an unknown one counts as disqualifying, the worst.
+// severityOf returns the severity of a warning. An unknown severity counts as disqualifying, the worst one.
 func severityOf(warning v1alpha1.Warning) v1alpha1.Severity {
 	switch warning.Severity {
 	case v1alpha1.SeverityInfo, v1alpha1.SeverityWarning:
@@ -95,7 +95,7 @@ func severityOf(warning v1alpha1.Warning) v1alpha1.Severity {
 	return v1alpha1.SeverityDisqualifying
 }
 
-// lostClients and dataLeft list what went wrong around the measurement.
+// lostClients describes when and why clients were lost, and whether they were replaced.
 func lostClients(d Document) []string {
 	var lost []string
 	for _, one := range d.LostClients {

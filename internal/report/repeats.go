@@ -27,8 +27,8 @@ type RepeatedRun struct {
 	Counted bool `json:"counted"`
 }
 
-// NewRepeats folds runs of one specification, in order. It returns an error if their specifications differ, or if fewer
-// than two are complete and valid.
+// NewRepeats computes the variance between runs of one specification. It keeps their order. It returns an error if
+// their specifications differ, if a run is given twice, or if fewer than two runs are complete and valid.
 func NewRepeats(all []Document) (Repeats, error) {
 	if len(all) == 0 {
 		return Repeats{}, noVariance(0, 0)
@@ -100,7 +100,7 @@ func (r *Repeats) title() string {
 	return r.Benchmark + ": variance of " + measure.FormatCount(len(r.Runs), "run")
 }
 
-// sections returns the content: the runs, and the figures over them.
+// sections returns the content: the runs, and the variance of their figures.
 func (r *Repeats) sections() []section {
 	return []section{
 		{ID: "runs", Title: "Runs", parts: partsOf(func(p *page) { p.repeatedRuns(r) })},

@@ -54,7 +54,7 @@ func client(step plan.Step, target string, index int) *builders.ClientBuilder {
 		Does(10, operation, each, time.Duration(4+index)*time.Millisecond)
 }
 
-// four is what four clients report that do well on one machine.
+// four returns the results of four healthy clients on one machine.
 func four(step plan.Step) []result.Client {
 	var all []result.Client
 	for _, target := range step.Targets {
@@ -186,7 +186,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestLikeWarningsAreFolded: warnings of one type are one entry, of which the short text has the first ones.
+// TestLikeWarningsAreFolded checks that warnings of one type share an entry, and
+// that the short text has the first ones.
 func TestLikeWarningsAreFolded(t *testing.T) {
 	d := documents["good"].document(t)
 	for _, name := range []string{"one", "two", "three", "four"} {
@@ -201,7 +202,7 @@ func TestLikeWarningsAreFolded(t *testing.T) {
 	}
 }
 
-// TestDisqualifiedFirst: nobody sees a figure before knowing that it is none.
+// TestDisqualifiedFirst checks that the report says that figures are not valid before it shows them.
 func TestDisqualifiedFirst(t *testing.T) {
 	for name, warning := range map[string]string{"not-valid": "UnwrittenDataRead", "interrupted": "ResultIncomplete", "failed-in-a-step": "ToolError"} {
 		got := text(t, documents[name].document(t), report.TextOptions{})
@@ -215,7 +216,7 @@ func TestDisqualifiedFirst(t *testing.T) {
 	}
 }
 
-// TestNothingForTheTerminalToObey: whatever a tool says, the report has no control characters.
+// TestNothingForTheTerminalToObey checks that the report has no control characters, whatever a tool prints.
 func TestNothingForTheTerminalToObey(t *testing.T) {
 	got := text(t, documents["hostile"].document(t), verbose)
 	if at := strings.IndexFunc(got, func(r rune) bool { return r != '\n' && r < ' ' || r == 0x7f || r == 0x202e }); at >= 0 {
@@ -257,7 +258,7 @@ func TestJSONRoundTrip(t *testing.T) {
 	}
 }
 
-// TestReadsAnObjectOfTheCluster: kubectl's JSON of a run is shown as the run itself is.
+// TestReadsAnObjectOfTheCluster checks that a run in kubectl's JSON is shown like the run's own document.
 func TestReadsAnObjectOfTheCluster(t *testing.T) {
 	want := documents["good"].document(t)
 	object := v1alpha1.BenchmarkRun{
@@ -274,7 +275,7 @@ func TestReadsAnObjectOfTheCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want = want.With(nil) // an object of the cluster has no data over time
+	want = want.With(nil) // an object in the cluster has no data over time
 	if text(t, want, verbose) != text(t, got, verbose) {
 		t.Errorf("the text differs:\n%s", cmp.Diff(text(t, want, verbose), text(t, got, verbose)))
 	}
@@ -283,7 +284,7 @@ func TestReadsAnObjectOfTheCluster(t *testing.T) {
 	}
 }
 
-// TestContract checks the names that others build on: the BenchmarkRun's status, with the names.
+// TestContract checks the fields that other programs rely on: the status of the BenchmarkRun, and the names.
 func TestContract(t *testing.T) {
 	var b bytes.Buffer
 	if err := report.JSON(&b, documents["good"].document(t)); err != nil {
@@ -343,7 +344,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// endless is a file of spaces.
+// endless is an infinite file of spaces.
 type endless struct{}
 
 func (endless) Read(b []byte) (int, error) {

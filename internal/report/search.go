@@ -6,7 +6,7 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// searches writes what searches found, and the rates that they tried, in that order, as details.
+// searches writes the results of searches and, as details, the rates that they tried, in order.
 func (p *page) searches(d Document, phases []v1alpha1.PhaseResult) {
 	for _, phase := range phases {
 		for i := range phase.Targets {
@@ -34,7 +34,7 @@ func (p *page) search(where string, target *v1alpha1.TargetResult) {
 	})
 }
 
-// trialRows returns the rows of a rate, one per operation.
+// trialRows returns the rows of one tried rate, one per operation.
 func trialRows(trial *phasekind.Trial) [][]string {
 	slower, mark := absent, ""
 	if trial.SlowerPPM != nil {

@@ -9,14 +9,14 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// overTimeID is the ID of the section whose first chart text shows too.
+// overTimeID is the ID of the section for which text also draws a chart.
 const overTimeID = "over-time"
 
-// comparisonID begins the ID of sections that compare a target or a run with another.
+// comparisonID is the prefix of the IDs of sections that compare a target or a run with another one.
 const comparisonID = "comparison-"
 
-// sectionsOf returns the content of a report, the most important first. Each format renders these sections in this
-// order.
+// sectionsOf returns the content of a report, with the most important sections first. Each format renders these
+// sections in this order.
 func sectionsOf(d Document) []section {
 	var all []section
 	add := func(id, title string, views []view, write func(*page)) {
@@ -84,7 +84,7 @@ func sectionsOf(d Document) []section {
 	return all
 }
 
-// kindBlock is the phases of a run whose kinds show their figures together.
+// kindBlock groups the phases of a run whose kinds show their figures in one block.
 type kindBlock struct {
 	title  string
 	phases []v1alpha1.PhaseResult
@@ -128,7 +128,7 @@ func where(d Document, phase v1alpha1.PhaseResult, target *v1alpha1.TargetResult
 	return phase.Name
 }
 
-// manyTargets reports whether the run has results of several targets, so that targets must be named.
+// manyTargets reports whether the run has results of several targets, which must then be named.
 func manyTargets(d Document) bool { return len(targetNames(d)) > 1 }
 
 func targetNames(d Document) []string {

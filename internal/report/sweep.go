@@ -191,7 +191,7 @@ func fixedText(fixed []axis) string {
 	return strings.Join(names, ", ")
 }
 
-// sweepMarks explains the mark of invalid cells; empty if there are none.
+// sweepMarks explains the mark of invalid cells. It returns "" if there are none.
 func sweepMarks(steps []v1alpha1.StepResult) string {
 	if slices.ContainsFunc(steps, func(s v1alpha1.StepResult) bool { return s.Disqualified() }) {
 		return " ! marks a cell whose figures do not measure what was asked for."
@@ -251,8 +251,8 @@ func cellText(steps []v1alpha1.StepResult, cell int, figure figureOf) string {
 	return text
 }
 
-// figuresIn lists the matrices for which the cells have figures. Rates cover all operations together. Latencies are per
-// operation, because the mean and percentiles of several operations cannot be computed from those of each.
+// figuresIn lists the figures of the cells; each has its own matrix. Rates cover all operations together. Latencies
+// are per operation, because the mean and percentiles of several operations cannot be computed from those of each.
 func figuresIn(steps []v1alpha1.StepResult) []figureOf {
 	all := []figureOf{
 		{title: "MB/s", judge: (*compare.Pair).CellThroughput, cell: func(s v1alpha1.StepResult) string {

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// absent replaces a figure that is missing.
+// absent is shown for a missing figure.
 const absent = "-"
 
 // figureColumns are the columns of an operation's figures; the short form leaves detailColumns out.
@@ -20,8 +20,8 @@ var (
 	detailColumns = []string{"MEAN", "P95", "P99.9"}
 )
 
-// operations writes the table of operations, a line per phase, and states of targets without figures why they have
-// none.
+// operations writes the table of operations, one line per phase, target and operation. Below the table it states why
+// targets without clients have no figures.
 func (p *page) operations(d Document, told documentedRates) {
 	names := 2
 	if !manyTargets(d) {
@@ -66,9 +66,9 @@ func (p *page) operations(d Document, told documentedRates) {
 	}
 }
 
-// inTable reports whether the table of operations has a target. Ramps and sweeps have tables of their own, a cooldown
-// without operations has no figures, mdtest does not measure its reads and writes, and a mean of burst and baseline is
-// no figure.
+// inTable reports whether the table of operations includes a target. Ramps and sweeps have their own tables, a
+// cooldown without operations has no figures, mdtest does not measure its reads and writes, and a mean of burst and
+// baseline is not a meaningful figure.
 func inTable(phase v1alpha1.PhaseResult, target *v1alpha1.TargetResult) bool {
 	return !phasekind.Of(phase.Kind).InCells() && target.Mdtest == nil && !drained(target) &&
 		(target.Cooldown == nil || len(target.Operations) > 0)
@@ -120,7 +120,7 @@ func operationFigures(d Document, phase v1alpha1.PhaseResult, o v1alpha1.Operati
 	return cells
 }
 
-// absence explains the dashes of the table of operations; empty if there are none.
+// absence explains the dashes in the table of operations. It returns "" if there are none.
 func absence(d Document) string {
 	for _, one := range partsOf(func(p *page) { p.operations(d, documentedRates{}) }) {
 		for _, table := range one.tables {
@@ -181,7 +181,7 @@ func measuredText(target *v1alpha1.TargetResult) string {
 	return strings.Join(parts, "; ")
 }
 
-// steadyText returns the verdict on the steady state; empty if it was not assessed.
+// steadyText returns the verdict on the steady state, or "" if it was not assessed.
 func steadyText(s *v1alpha1.SteadyStateResult) string {
 	switch {
 	case s == nil, !s.Assessed || s.Steady == nil:

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// width is the number of columns to which text is wrapped. Tables that are wider than maxTableWidth have their names on
-// lines of their own.
+// width is the number of columns at which text is wrapped. Tables wider than
+// maxTableWidth have their names on separate lines.
 const width, maxTableWidth = 100, 110
 
 // terminal builds text for a terminal. It replaces characters that a terminal would interpret, because messages quote
@@ -18,8 +18,8 @@ type terminal struct {
 	strings.Builder
 }
 
-// section writes a section. If it begins with a table, its title is the heading of the first column, unless it has
-// names: headings are in capitals.
+// section writes a section. If it begins with a table, the title becomes the heading of the first column. A title
+// with names does not, because headings are in capitals.
 func (t *terminal) section(s section) {
 	if len(s.parts) == 0 {
 		return
@@ -83,7 +83,7 @@ func (t *terminal) line(indent, text string) {
 	t.WriteString("\n")
 }
 
-// table writes a table. If it is too wide, all but the last of the columns of names are on lines of their own.
+// table writes a table. If it is too wide, all columns of names but the last are written on separate lines.
 func (t *terminal) table(indent string, table partTable, title string) {
 	lines := slices.Clone(table.lines)
 	if title != "" {
@@ -156,7 +156,7 @@ func sum(numbers []int) int {
 	return all
 }
 
-// beside writes two tables with the same names of rows side by side, each under its name. If they do not fit, it writes
+// beside writes two tables with the same row names side by side, each under its name. If they do not fit, it writes
 // nothing and returns false.
 func (t *terminal) beside(tables []partTable) bool {
 	const indent, between = 4, 2 // between is added to the gutter between the two tables

@@ -15,7 +15,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// TextOptions says how much of a run Text writes, and what the terminal can show.
+// TextOptions controls how much of a run Text writes, and describes what the terminal can show.
 type TextOptions struct {
 	// Verbose adds the details that the short form leaves out.
 	Verbose bool
@@ -25,15 +25,15 @@ type TextOptions struct {
 	ASCII bool
 }
 
-// The size of the chart over time in text.
+// The size of the text chart of throughput over time.
 const (
 	minChartColumns = 60
 	maxChartColumns = width
 	chartRows       = 5
 )
 
-// Text writes a run for a terminal: the verdict and what disqualifies the figures first, then the figures, then other
-// remarks. It is laid out for 100 columns; a table with long names is wider.
+// Text writes a run for a terminal: the verdict and what disqualifies the figures first, then the figures, then
+// other remarks. It is laid out for 100 columns; a table with long names can be wider.
 func Text(w io.Writer, d Document, o TextOptions) error {
 	t := &terminal{}
 	t.WriteString(printable(d.Benchmark+"  "+strings.Join(checks(d), ", ")) + "\n")
@@ -86,7 +86,7 @@ func hiddenText(d Document) string {
 	return "details hidden; -v shows them"
 }
 
-// lead returns the reason if the run failed, and when it ran.
+// lead returns the reason for a failure, and when the run took place.
 func lead(d Document) []string {
 	var texts []string
 	if failed := meta.FindStatusCondition(d.Conditions, v1alpha1.ConditionFailed); failed != nil && failed.Status == metav1.ConditionTrue {
@@ -102,7 +102,7 @@ func lead(d Document) []string {
 	return append(texts, text)
 }
 
-// checks summarizes in a few words each how far the run can be trusted.
+// checks summarizes whether the run can be trusted, in a few words per check.
 func checks(d Document) []string {
 	words := []string{Verdict(d)}
 	if warnings := len(remarksOf(d, v1alpha1.SeverityWarning)); warnings > 0 {

@@ -51,7 +51,7 @@ func (p *page) timeline(d Document) {
 		"complete; no rate includes it. Pause before is from the last completion of the previous phase to the first I/O.")
 }
 
-// spansOf groups the steps by phase, in the order of their start. Of each step it uses only the last attempt.
+// spansOf groups the steps by phase, in the order of their start. It uses only the last attempt of each step.
 func spansOf(d Document) []span {
 	phases := map[string]string{}
 	for _, step := range d.Spec.Steps {
@@ -97,7 +97,7 @@ func spansOf(d Document) []span {
 	return spans
 }
 
-// inFlightOf returns the longest in-flight time of a phase's targets; nil if none is known.
+// inFlightOf returns the longest in-flight time of a phase's targets, or nil if none is known.
 func inFlightOf(d Document, phase string) *int64 {
 	var longest *int64
 	for _, result := range d.Phases {

@@ -6,7 +6,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// holding gives each client a space: a GiB of data in four files that takes what it is told.
+// holding returns usage for a client: 1 GiB of data in four files that occupy the given number of allocated bytes.
 func holding(fileSystem, compression string, allocated uint64) *result.Usage {
 	space := result.Space{Files: 4, ApparentBytes: 1 << 30, DataBytes: 1 << 30, AllocatedBytes: allocated}
 	return &result.Usage{Space: space, Types: []result.TypeUsage{{Space: space}}, HolesKnown: true, Settled: true, FileSystem: fileSystem, Compression: compression}
@@ -23,7 +23,7 @@ func withSpace(of func(phase, target string) *result.Usage) func(plan.Step) []re
 	}
 }
 
-// compressing are two targets, of which one compresses, with the data of a job of fio that half of it can be compressed away.
+// compressing returns a benchmark with two targets, one of which compresses. fio's data can be compressed by half.
 func compressing() *builders.BenchmarkBuilder {
 	return builders.Benchmark("usual").Target("none").Target("lz4").Clients(4).Workload(builders.Fio().Compressible(50)).
 		Prepare("layout").Steady("write", "10s")
