@@ -12,8 +12,8 @@ import (
 // Sizes describe what a load of IOR or mdtest does on several clients.
 type Sizes struct {
 	engine.Description
-	// RankBytes and DatasetBytes are the bytes of the files of a rank and of all clients. For mdtest they cover all
-	// files of an iteration.
+	// RankBytes is the size of the files of one rank, DatasetBytes of all clients. For mdtest they cover all files of
+	// an iteration.
 	RankBytes, DatasetBytes uint64
 	// FileSizes maps the names of IOR's files, of all ranks and relative to the working directory, to their bytes. With
 	// a file per process it is empty for more than maxListed ranks. It is nil for mdtest.
@@ -60,7 +60,7 @@ func checkRanks(clients, ranksPerClient int) error {
 	return nil
 }
 
-// bytes sets the sums, which saturate.
+// bytes sets the sums of bytes, which saturate instead of overflowing.
 func (t *Sizes) bytes(rank uint64, clients, ranksPerClient int) {
 	t.RankBytes = rank
 	t.ClientBytes = product(rank, uint64(ranksPerClient))    // #nosec G115 -- checked to be positive

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// FileName is the file of IOR's data, relative to the working directory. With a file per process IOR appends the rank.
+// FileName is the name of IOR's data file, relative to the working directory. With a file per process IOR appends the
+// rank.
 const FileName = "ior.data"
 
 // MdtestDirectory is the directory in which mdtest works, relative to the working directory.
@@ -37,13 +38,13 @@ type Parameters struct {
 }
 
 // VersionArguments returns the arguments of a run of IOR, without mpirun, that does no I/O and prints the version in
-// its first line, for Stream to read: Output.Version. IOR has no option for it. The exit status means nothing (4.0.0
+// its first line, for Stream to read: Output.Version. IOR has no option for it. The exit status is meaningless (4.0.0
 // fails afterwards).
 func VersionArguments() []string {
 	return []string{"--dryRun", "-w", "-t", "8", "-b", "8", "-o", FileName}
 }
 
-// before4 reports whether the version is 3.3.0 or older, which has no rows of CSV and no minTimeDuration.
+// before4 reports whether the version is 3.3.0 or older, which does not print CSV rows or support minTimeDuration.
 func (p *Parameters) before4() bool {
 	major, _, dotted := strings.Cut(strings.TrimPrefix(p.Version, "IOR-"), ".")
 	return dotted && len(major) == 1 && major >= "0" && major < "4"
