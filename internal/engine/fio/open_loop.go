@@ -70,7 +70,7 @@ func rarerShare(profile *v1alpha1.FioProfile) float64 {
 	return float64(min(*profile.ReadPercent, 100-*profile.ReadPercent)) / 100
 }
 
-// suitsSearch refuses settings that a search makes itself, and loads whose operations cannot arrive at random.
+// suitsSearch refuses settings that a search controls itself, and loads whose operations cannot arrive at random.
 func (e Engine) suitsSearch(use *engine.Use) field.ErrorList {
 	p, at := e.Profile, use.Profile
 	var problems field.ErrorList

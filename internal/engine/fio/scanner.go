@@ -21,7 +21,7 @@ type scanner struct {
 	expect expectation
 	// open holds '{' or '[' for each level.
 	open []byte
-	// digits is the number of digits that are missing from a \u escape.
+	// digits is the number of digits that are still to come in a \u escape.
 	digits int
 	key    bool
 }

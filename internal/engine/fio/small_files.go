@@ -50,7 +50,7 @@ var fileJobs = map[v1alpha1.Operation]fileJob{
 	v1alpha1.OperationDelete: {engine: "filedelete", rw: "write"},
 }
 
-// maxSmallFileBytes is the maximum size of a file, because one operation writes or reads it.
+// maxSmallFileBytes is the maximum size of a file, which one operation writes or reads.
 const maxSmallFileBytes = 1 << 20
 
 // fileSettings are the options of a workload that a smallFiles phase applies. It sets the options in replacedSettings
