@@ -111,7 +111,7 @@ func (w *workload) compatible(parameters *Parameters) error {
 	return nil
 }
 
-// pace holds what limits the duration of a step, as IOR's options express it.
+// pace holds the settings of IOR's options that determine what a step does and how long it runs.
 type pace struct {
 	prepares, writes, reads bool
 	repetitions             int64

@@ -52,7 +52,7 @@ func Describe(profile *v1alpha1.IORProfile, clients, ranksPerClient int) (Sizes,
 	return sizes, nil
 }
 
-// checkRanks bounds the factors in the sums of bytes.
+// checkRanks bounds the numbers of clients and ranks, which are factors of the sums of bytes.
 func checkRanks(clients, ranksPerClient int) error {
 	if clients < 1 || ranksPerClient < 1 || clients > 1<<16 || ranksPerClient > 1<<16 {
 		return fmt.Errorf("%d clients with %d ranks each: both must be from 1 to %d", clients, ranksPerClient, 1<<16)

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// jsonObject is the object of IOR's JSON that is being read: a result or a row of the summary. The JSON is read line by
-// line, as IOR writes it, one name per line. A decoder would reject most of it: warnings appear before and between the
-// values, -v adds more lines, and the output of a killed run is truncated.
+// jsonObject is the object of IOR's JSON that is being read: a result or a row of the summary. The JSON is read line
+// by line, as IOR writes it, one name per line. A decoder would reject most of it: warnings appear before and between
+// the values, -v adds more lines, and the output of a killed run is truncated.
 type jsonObject struct {
 	open      bool
 	isSummary bool

@@ -8,8 +8,8 @@ import (
 // maxLineBytes bounds a line. IOR's own lines have at most a few hundred bytes; a path has up to 4096.
 const maxLineBytes = 64 << 10
 
-// lineSplitter splits bytes into lines and passes each on, without its end, as soon as it is complete. A line that is
-// too long is passed on once, truncated, with long set.
+// lineSplitter splits bytes into lines and passes each on, without its line break, as soon as it is complete. A line
+// that is too long is passed on once, truncated, with long set.
 type lineSplitter struct {
 	pending []byte
 	// skipping is true during the rest of a line that was too long.

@@ -12,7 +12,7 @@ const FileName = "ior.data"
 // MdtestDirectory is the directory in which mdtest works, relative to the working directory.
 const MdtestDirectory = "mdtest"
 
-// Purpose is the kind of a step.
+// Purpose is the kind of step.
 type Purpose int
 
 const (
@@ -25,7 +25,7 @@ const (
 // Parameters are the settings that a step adds to a profile.
 type Parameters struct {
 	Purpose Purpose
-	// Version of the tool, such as "4.0.0", from its output or its help. "" means 4.0.0 or later.
+	// Version is the version of the tool, such as "4.0.0", from its output or its help. "" means 4.0.0 or later.
 	Version string
 	// Duration makes a step of Measure time-bound: repetitions continue for that time. 0 means that the step is
 	// work-bound, as the profile says.
@@ -33,7 +33,7 @@ type Parameters struct {
 	// Limit is for a work-bound step: no repetition begins after this time. If the profile does not set the number of
 	// repetitions, they continue until then. 0 means no limit.
 	Limit time.Duration
-	// Seed of the run determines the signature of the data, so that a later step can verify it.
+	// Seed is the seed of the run. It determines the signature of the data, so that a later step can verify it.
 	Seed uint64
 }
 

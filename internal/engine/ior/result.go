@@ -93,7 +93,7 @@ const (
 	WarnEndUnknown WarningKind = "EndUnknown"
 	// WarnVersionUnknown means that the CSV does not contain the version.
 	WarnVersionUnknown WarningKind = "VersionUnknown"
-	// WarnSeveralTests means that one output holds several tests, whose repetitions differ in kind.
+	// WarnSeveralTests means that one output contains several tests, so its repetitions are not all of the same kind.
 	WarnSeveralTests WarningKind = "SeveralTests"
 	// WarnNotMeasured means that a row has no rate, because its phase did not run.
 	WarnNotMeasured WarningKind = "NotMeasured"
