@@ -94,7 +94,7 @@ func distinct(workloads []Workload) {
 	}
 }
 
-// resourceName turns the name of a job into a name for an object.
+// resourceName turns the name of a job into a valid object name.
 func resourceName(name, otherwise string) string {
 	var text strings.Builder
 	for _, r := range strings.ToLower(name) {
