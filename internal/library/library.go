@@ -31,10 +31,10 @@ type Profile struct {
 	Text string
 }
 
-// About returns what the profile is for.
+// About returns the purpose of the profile.
 func (p *Profile) About() string { return p.Annotations[v1alpha1.AnnotationAbout] }
 
-// Source returns where its numbers come from.
+// Source returns the sources of its numbers.
 func (p *Profile) Source() string { return p.Annotations[v1alpha1.AnnotationSource] }
 
 // Object returns the profile as it is in its file, without the fields that the Go type would add.
