@@ -22,13 +22,13 @@ const (
 	Unneeded Kind = "Unneeded"
 )
 
-// Kinds in the order in which they are printed.
+// Kinds lists the kinds in the order in which they are printed.
 var Kinds = []Kind{Differs, Elsewhere, Unneeded}
 
-// Note records the handling of an option that the profile does not hold as given.
+// Note records what happened to an option that the profile does not contain as it was given.
 type Note struct {
 	Kind Kind `json:"kind"`
-	// Option as it was given, such as -r100.
+	// Option is the option as it was given, such as -r100.
 	Option string `json:"option"`
 	// Why explains why the option has no equivalent, or where it belongs.
 	Why string `json:"why"`
@@ -38,7 +38,7 @@ type Note struct {
 
 // Workload is one converted load.
 type Workload struct {
-	// Name for the profile.
+	// Name is the name for the profile.
 	Name string
 	Spec v1alpha1.WorkloadProfileSpec
 	// Duration and WarmUp come from the command line, for the phase; 0 if it has none.
@@ -50,7 +50,7 @@ type Workload struct {
 
 // Options hold facts that a command line does not contain.
 type Options struct {
-	// Name of the profile. "" means the name of the tool or of the job.
+	// Name is the name of the profile. "" means the name of the tool or of the job.
 	Name string
 	// DatasetBytes is the size of each client's data, if the command line relies on the size of existing files.
 	DatasetBytes int64

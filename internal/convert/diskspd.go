@@ -82,7 +82,7 @@ func (w *diskspdWriter) convert() (Workload, error) {
 
 func seconds(count int64) time.Duration { return time.Duration(count) * time.Second }
 
-// given returns an option as it was written, or otherwise.
+// given returns an option as it was written, or the text otherwise if it was not given.
 func (w *diskspdWriter) given(key, otherwise string) string {
 	if text, ok := w.span.given[key]; ok {
 		return text
@@ -164,7 +164,7 @@ func (w *diskspdWriter) caching() {
 	}
 }
 
-// hint returns the cache hint for -fr and -fs; without one Windows gets no hint.
+// hint returns the fadvise_hint for -fr and -fs, or "0" for no hint, as in DiskSpd without these options.
 func (w *diskspdWriter) hint() v1alpha1.FioOptionValue {
 	random, sequential := strings.Contains(w.target.hints, "r"), strings.Contains(w.target.hints, "s")
 	if strings.Contains(w.target.hints, "t") {

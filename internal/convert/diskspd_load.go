@@ -129,7 +129,7 @@ func (w *diskspdWriter) stride() {
 // random reads -r, -rs and -rd.
 func (w *diskspdWriter) random() {
 	t := w.target
-	w.profile.Options["norandommap"] = "1" // blocks may repeat before all were used
+	w.profile.Options["norandommap"] = "1" // blocks may repeat before all have been used
 	align := t.alignment()
 	option := w.given("r", "-r")
 	asked := fmt.Sprintf("%d after -r is an alignment of %d bytes, not a percentage; -r alone is 100 %% random", align, align)
@@ -156,7 +156,7 @@ func (w *diskspdWriter) random() {
 	}
 }
 
-// distribution sets the distribution of -rd in percent of the target, which is the only form that a profile can hold.
+// distribution sets the distribution of -rd in percent of the target, which is the only form that a profile supports.
 func (w *diskspdWriter) distribution() {
 	t := w.target
 	parts := make([]string, 0, len(t.ranges))

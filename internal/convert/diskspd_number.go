@@ -55,7 +55,7 @@ func diskspdWhole(text string, block uint64) (uint64, error) {
 }
 
 // diskspdCount reads a whole number. DiskSpd itself uses atoi, which reads 4x as 4; here that is an error, because it
-// is a typing mistake.
+// is probably a typing mistake.
 func diskspdCount(text string, least, most int64) (int64, error) {
 	value, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || value < least || value > most || text[0] == '+' {

@@ -15,8 +15,8 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/fio"
 )
 
-// drawn is a random command line and what fio has to do for it, which is worked out here from the
-// meaning that DiskSpd's documentation gives the options, and not from its parser.
+// drawn is a random command line with the effect that fio must have. The effect is derived from DiskSpd's
+// documentation, not from the parser under test.
 type drawn struct {
 	line []string
 	want effect
@@ -132,7 +132,7 @@ func sizeOf(bytes uint64) string {
 	return strconv.FormatUint(bytes, 10)
 }
 
-// TestDiskSpdMeaning renders what random command lines were converted to and compares its effect.
+// TestDiskSpdMeaning converts random command lines, renders the profiles and compares their effect.
 func TestDiskSpdMeaning(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	tooMany := 0
@@ -146,7 +146,7 @@ func TestDiskSpdMeaning(t *testing.T) {
 		if got.Engine == "psync" {
 			tooMany++
 		}
-		// A file that jobs read in order is divided among them in whole blocks; what is left over is not touched.
+		// Sequential jobs divide a file into parts of whole blocks and do not use the remainder.
 		if d.want.RW == "read" || d.want.RW == "write" || d.want.RW == "rw" {
 			if left := d.want.DatasetBytes - got.DatasetBytes; left < d.want.Jobs*uint64(d.want.Files)<<20 {
 				got.DatasetBytes += left
@@ -161,7 +161,7 @@ func TestDiskSpdMeaning(t *testing.T) {
 	}
 }
 
-// TestFioTakesWhatIsRendered has the real fio parse what the rarer options become.
+// TestFioTakesWhatIsRendered lets a real fio parse the jobs that rarer options are converted to.
 func TestFioTakesWhatIsRendered(t *testing.T) {
 	path, err := exec.LookPath("fio")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 type diskspdSpan struct {
 	// duration, warmUp and coolDown are in seconds. A duration of 0 means until DiskSpd is stopped.
 	duration, warmUp, coolDown int64
-	// threads of -F, over all targets, and requests of -O; 0 if not given.
+	// threads is the value of -F, over all targets, requests the value of -O; 0 if not given.
 	threads, requests int64
 	affinity          []diskspdCPU
 	noAffinity        bool
@@ -26,9 +26,9 @@ type diskspdCPU struct{ group, number int64 }
 // diskspdTarget is the load on one file or device.
 type diskspdTarget struct {
 	block uint64
-	// size is the value of -c; 0 if the target exists already.
+	// size is the value of -c; 0 if the target already exists.
 	size uint64
-	// base and limit are the range that the load uses; a limit of 0 means the end.
+	// base and limit are the range that the load uses; a limit of 0 means the end of the target.
 	base, limit uint64
 	// align is the alignment of random offsets, or the stride of sequential ones; nil means the block.
 	align       *uint64
@@ -89,7 +89,8 @@ func (t *diskspdTarget) direct() bool { return t.cache == 'u' || t.cache == 'r' 
 
 func (t *diskspdTarget) writes() bool { return t.writeRatio > 0 }
 
-// finish completes a distribution as DiskSpd does, and returns the settings that DiskSpd or a profile would refuse.
+// finish completes a distribution as DiskSpd does, and returns an error for settings that DiskSpd or a profile would
+// refuse.
 func (s *diskspdSpan) finish(t *diskspdTarget) error {
 	var problems []error
 	refuse := func(when bool, format string, arguments ...any) {

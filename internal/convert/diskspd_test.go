@@ -12,7 +12,7 @@ import (
 
 func TestDiskSpd(t *testing.T) {
 	for name, line := range map[string]string{
-		// The command lines of the posts that people follow.
+		// Command lines from widely used posts.
 		"aws-write":   `.\diskspd.exe -d720 -r100 -w100 -t1 -o32 -b1M -Sr -L -c8G \\fs.example\share\test.dat`,
 		"aws-read":    `diskspd.exe -d120 -s -w0 -t8 -o16 -b1024K -Sh -L D:\data\test.dat`,
 		"azure":       `diskspd -c100G -b8K -t18 -o8 -r -w100 -d120 -W30 -C30 -Sh -L -D test.dat`,
@@ -52,7 +52,7 @@ func TestDiskSpd(t *testing.T) {
 	}
 }
 
-// datasetOf gives the size that the reading test of the AWS post leaves to a file that exists.
+// datasetOf returns the file size for the read test of the AWS post, which uses an existing file.
 func datasetOf(name string) int64 {
 	if name == "aws-read" {
 		return 2 << 30
@@ -60,14 +60,14 @@ func datasetOf(name string) int64 {
 	return 0
 }
 
-// TestDiskSpdProfile: XML profiles are refused, with what to do.
+// TestDiskSpdProfile checks that XML profiles are refused.
 func TestDiskSpdProfile(t *testing.T) {
 	if _, err := convert.DiskSpd([]string{"-Xp.xml", "a.dat"}, convert.Options{}); err == nil || !strings.Contains(err.Error(), "-Xp.xml: XML profiles are not supported") {
 		t.Errorf("got %v", err)
 	}
 }
 
-// TestBurstOfInterlockedThreads: the job that replaces all threads of a target does the whole burst.
+// TestBurstOfInterlockedThreads checks that a job that replaces all threads of a target does the whole burst.
 func TestBurstOfInterlockedThreads(t *testing.T) {
 	for line, want := range map[string]string{
 		"-c1G -t4 -si -i8 -j5 -Su x.dat":       "8",
@@ -86,7 +86,7 @@ func TestBurstOfInterlockedThreads(t *testing.T) {
 	}
 }
 
-// TestEveryOptionOfDiskSpd: each either changes the profile or its times, or is told in a note of its own.
+// TestEveryOptionOfDiskSpd checks that each option changes the profile or its times, or has its own note.
 func TestEveryOptionOfDiskSpd(t *testing.T) {
 	letters := map[byte]bool{}
 	for _, options := range []string{
@@ -114,7 +114,7 @@ func TestEveryOptionOfDiskSpd(t *testing.T) {
 			}
 		}
 	}
-	const known = ":abBcCDdefFghiIjlLnNoOpPrRsStTvwWxyzZ" // and X, ?, which have tests of their own
+	const known = ":abBcCDdefFghiIjlLnNoOpPrRsStTvwWxyzZ" // X and ? have their own tests
 	for _, letter := range []byte(known) {
 		if !letters[letter] {
 			t.Errorf("-%c is not tried", letter)

@@ -9,9 +9,9 @@
 //	        v
 //	   WorkloadProfile, which the engine's own Validate accepts
 //
-// Users compare figures measured with a converted profile with those of the old tool, so nothing may be lost silently.
-// Every option that the profile does not hold is in a Note with the reason and the remedy. Facts that cannot be known,
-// such as the size of a file on another machine, must be given by the user and are never guessed.
+// Users compare the figures of a converted profile with the figures of the old tool, so nothing may be lost silently.
+// Every option that the profile does not contain has a Note with the reason and the remedy. Facts that cannot be
+// known, such as the size of a file on another machine, must be given by the user and are never guessed.
 //
 // The meaning of DiskSpd's options comes from its source (CmdLineParser, Common and IORequestGenerator of 2.2), not
 // from its help, which differs in places: -w without a number is refused, and the threads of a target share the burst

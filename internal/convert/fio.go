@@ -94,7 +94,7 @@ func distinct(workloads []Workload) {
 	}
 }
 
-// resourceName turns the name of a job into a name for an object.
+// resourceName turns the name of a job into a valid object name.
 func resourceName(name, otherwise string) string {
 	var text strings.Builder
 	for _, r := range strings.ToLower(name) {
@@ -114,7 +114,7 @@ func resourceName(name, otherwise string) string {
 	return otherwise
 }
 
-// fioJob is a parsed job: figures that the profile's fields can hold, and the other options.
+// fioJob is a parsed job: the figures that fields of a profile can express, and the other options.
 type fioJob struct {
 	name string
 	// keep holds the options without a field below, in their order and in the engine's form.
@@ -126,7 +126,7 @@ type fioJob struct {
 	increment          uint64
 	direct             bool
 	engine, direction  string
-	// shared is true if the jobs have a filename, and so use the same files.
+	// shared is true if the jobs have a filename, and therefore use the same files.
 	shared   bool
 	fileName string
 	waits    bool

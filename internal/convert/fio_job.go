@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/fio"
 )
 
-// fioEssential lists options that define the load: if the profile cannot hold their value, the conversion fails.
+// fioEssential lists options that define the load: if the profile cannot express their value, the conversion fails.
 var fioEssential = []string{
 	"rw", "bs", "bsrange", "bssplit", "size", "filesize", "numjobs", "nrfiles", "iodepth", "ioengine", "direct", "buffered", "rwmixread", "rwmixwrite",
 }
@@ -29,7 +29,7 @@ var fioElsewhere = map[string]string{
 	"wait_for": "use one phase for each",
 }
 
-// fioUnneeded maps options that need no action to the reason.
+// fioUnneeded maps options that need no action to the reason for that.
 var fioUnneeded = map[string]string{
 	"unlink": "the target's dataPolicy removes files", "unlink_each_loop": "the target's dataPolicy removes files", "create_serialize": whyLayout,
 	"create_on_open": whyLayout, "create_only": whyLayout, "create_fsync": whyLayout, "allow_file_create": whyLayout, "overwrite": whyLayout, "fallocate": whyLayout,
@@ -62,7 +62,7 @@ func readFioJob(section *fioSection) (*fioJob, error) {
 	return j, all(problems)
 }
 
-// option keeps an option, or adds a note that explains why the profile does not hold it.
+// option keeps an option, or adds a note that explains why the profile does not contain it.
 func (j *fioJob) option(o fioOption) error {
 	if slices.Contains(fioSizes, o.name) {
 		if written, changed := fioBytes(o.value); changed {
@@ -196,7 +196,7 @@ func (j *fioJob) files1(o fioOption) error {
 	return nil
 }
 
-// fioFigures lists the options that have a field of their own in fioJob.
+// fioFigures lists the options that have their own field in fioJob.
 var fioFigures = []string{"numjobs", "nrfiles", "iodepth", "size", "filesize", "direct", "buffered", "ioengine", "rw"}
 
 func (j *fioJob) figure(o fio.KnownOption) {

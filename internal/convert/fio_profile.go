@@ -90,7 +90,7 @@ func (w *fioWriter) sizes(j *fioJob) error {
 	switch {
 	case j.increment == 0:
 	case j.shared && j.increment == j.size:
-		// Each job has its own part of the file, one after the other.
+		// Each job has its own part of the file, and the parts are adjacent.
 		j.notes.unneeded(fmt.Sprintf("offset_increment=%d", j.increment), "it gives each job its own part of the file")
 		if j.random() {
 			j.shared, j.fileName = false, ""
@@ -135,7 +135,7 @@ func (w *fioWriter) times() {
 // fioDistribution matches the distributions that the typed fields accept.
 var fioDistribution = regexp.MustCompile(`^(random|zipf:[0-9]+([.][0-9]+)?|pareto:0?[.][0-9]+|normal:[0-9]+([.][0-9]+)?|zoned:[0-9]+/[0-9]+(:[0-9]+/[0-9]+)*)$`)
 
-// typed returns the profile in typed fields; false if those cannot hold the job.
+// typed returns a profile with typed fields, or false if they cannot express the job.
 func (w *fioWriter) typed(j *fioJob) (*v1alpha1.FioProfile, bool) {
 	engine, known := fioTypedEngines[j.engine]
 	if !known || j.block == 0 || j.block > 1<<30 || j.block < 512 {
@@ -211,8 +211,8 @@ func (j *fioJob) mix() int32 {
 	return 50
 }
 
-// typedOption sets the field of an option, or adds the option to the profile's options; it returns false if neither can
-// hold it.
+// typedOption sets the field of an option, or adds the option to the profile's options; it returns false if neither
+// can express it.
 func typedOption(p *v1alpha1.FioProfile, j *fioJob, o fio.KnownOption) bool {
 	number, err := strconv.ParseInt(o.Value, 10, 64)
 	whole := err == nil

@@ -34,7 +34,7 @@ func (s *fioSection) set(option fioOption) {
 
 const maxFioSections = 256
 
-// fioAliases maps fio's other names for options to the usual ones.
+// fioAliases maps fio's alternative option names to the usual ones.
 var fioAliases = map[string]string{
 	"readwrite": "rw", "blocksize": "bs", "blocksize_range": "bsrange", "blockalign": "ba", "blocksize_unaligned": "bs_unaligned",
 	"nr_files": "nrfiles", "mem": "iomem", "timeout": "runtime", "wait_for_previous": "stonewall", "io_limit": "io_size",
@@ -98,8 +98,8 @@ var fioFlags = []string{
 	"fixedbufs", "registerfiles", "sqthread_poll", "nonvectored", "userspace_reap", "thp", "uncached", "exitall", "do_verify_only", "fill_fs",
 }
 
-// fioGeneral lists options of the program instead of a job: whether they take a value, and why the profile does not
-// need them.
+// fioGeneral lists options of fio itself rather than of a job: whether they take a value, and why the profile does
+// not need them.
 var fioGeneral = map[string]struct {
 	takes bool
 	why   string
@@ -117,7 +117,7 @@ const (
 	whyProgram = "it does not affect the load"
 )
 
-// fioLine holds the jobs of a command line, and notes on options of the program.
+// fioLine holds the jobs of a command line, and notes on the options of fio itself.
 type fioLine struct {
 	sections []fioSection
 	notes    notes

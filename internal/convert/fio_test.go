@@ -76,7 +76,7 @@ fdatasync=1
 	golden.Check(t, "fio-bad-file", outcome(t, nil, err))
 }
 
-// TestFioMeaning converts random job files and compares what fio is given with what the file says.
+// TestFioMeaning converts random job files and compares the effect of the rendered jobs with that of the file.
 func TestFioMeaning(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	typed, files := 0, 0
@@ -126,7 +126,7 @@ func TestFioMeaning(t *testing.T) {
 			set("rate_iops", "1000")
 			want.RateIOPS = 1000 * jobs
 			if strings.HasSuffix(want.RW, "rw") {
-				want.RateIOPS = 1000 * jobs // one number is that of reads, and counts for writes as well
+				want.RateIOPS = 1000 * jobs // one number limits reads, and also writes
 			}
 		case 1:
 			set("thinktime", "500us")
@@ -142,7 +142,7 @@ func TestFioMeaning(t *testing.T) {
 			t.Fatalf("%v\n%s", err, &text)
 		}
 		profile := workloads[0].Spec.Fio
-		// The same as a command line is the same profile.
+		// The same options on a command line result in the same profile.
 		words := []string{"fio", "--name=work"}
 		for line := range strings.Lines(text.String()) {
 			if line = strings.TrimSpace(line); line != "[work]" {

@@ -12,7 +12,8 @@ import (
 // and SI, for old job files.
 var fioIEC = regexp.MustCompile(`(?i)([0-9]{1,12})([kmgtp])ib`)
 
-// fioBytes replaces sizes that match fioIEC by the number of bytes that fio reads. changed is true if there were any.
+// fioBytes replaces sizes that match fioIEC with the number of bytes that they mean to fio. changed is true if there
+// were any.
 func fioBytes(value string) (written string, changed bool) {
 	written = fioIEC.ReplaceAllStringFunc(value, func(text string) string {
 		parts := fioIEC.FindStringSubmatch(text)

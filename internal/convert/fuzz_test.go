@@ -8,8 +8,8 @@ import (
 	"github.com/storagebench/storagebench/internal/convert"
 )
 
-// checkConverted holds for whatever was read: no panic, an error or a profile that the engine renders, and
-// comments that stay comments.
+// checkConverted checks the result of any input: it is an error, or profiles that the engine renders, and notes stay
+// comments in the YAML.
 func checkConverted(t *testing.T, workloads []convert.Workload, err error) {
 	t.Helper()
 	if err != nil {

@@ -13,7 +13,7 @@ type mpiOption struct {
 	hasValue    bool
 }
 
-// String returns the option as on a command line.
+// String returns the option as it is written on a command line.
 func (o mpiOption) String() string {
 	switch {
 	case !o.hasValue:

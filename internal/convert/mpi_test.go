@@ -50,7 +50,7 @@ func TestMdtest(t *testing.T) {
 	}
 }
 
-// TestIORMeaning: the engine writes the same options again that random command lines had.
+// TestIORMeaning checks that the engine renders the options of random command lines unchanged.
 func TestIORMeaning(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 1000 {
@@ -121,7 +121,7 @@ func TestIORMeaning(t *testing.T) {
 	}
 }
 
-// TestMdtestMeaning: the same of mdtest.
+// TestMdtestMeaning does the same for mdtest.
 func TestMdtestMeaning(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 1000 {
@@ -166,7 +166,7 @@ func TestMdtestMeaning(t *testing.T) {
 				got = append(got, option)
 			}
 		}
-		// What has no equal is told, and not there again.
+		// Options without an equivalent have a note and are not rendered.
 		for _, note := range workloads[0].Notes {
 			want = slices.DeleteFunc(want, func(option string) bool { return option == note.Option })
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/fio"
 )
 
-// job is a section of a job file for fio, with what [global] says.
+// job holds the options of a section of a fio job file, including those of [global].
 type job map[string]string
 
 func (j job) number(t *testing.T, name string, otherwise uint64) uint64 {
@@ -27,7 +27,7 @@ func (j job) number(t *testing.T, name string, otherwise uint64) uint64 {
 	return value
 }
 
-// rendered gives the jobs that fio would get for a profile. It reads them with its own eyes.
+// rendered returns the jobs that fio would get for a profile. It does not use the parser under test.
 func rendered(t *testing.T, profile *v1alpha1.FioProfile) []job {
 	t.Helper()
 	text, err := fio.Render(profile, fio.Parameters{Purpose: fio.Measure, Duration: time.Minute})
@@ -55,13 +55,13 @@ func rendered(t *testing.T, profile *v1alpha1.FioProfile) []job {
 	return jobs
 }
 
-// effect is what a load does as a whole.
+// effect describes what a load does as a whole.
 type effect struct {
 	Jobs, Outstanding, DatasetBytes uint64
 	Files                           int
-	// RateBytes and RateIOPS over all jobs and directions.
+	// RateBytes and RateIOPS are sums over all jobs and directions.
 	RateBytes, RateIOPS uint64
-	// Same for all jobs.
+	// These are the same for all jobs.
 	RW, Mix, Block, Engine, Direct, Sync string
 	Options                              map[string]string
 }
@@ -81,7 +81,7 @@ func effectOf(t *testing.T, jobs []job, options ...string) effect {
 				name := strings.NewReplacer("$jobnum", strconv.FormatUint(n, 10), "$filenum", strconv.FormatUint(f, 10)).Replace(one["filename_format"])
 				files[name] += one.number(t, "size", 0) / number
 				if _, part := one["offset"]; !part && files[name] > one.number(t, "size", 0)/number {
-					files[name] = one.number(t, "size", 0) / number // several jobs on the whole file
+					files[name] = one.number(t, "size", 0) / number // several jobs use the whole file
 				}
 			}
 		}

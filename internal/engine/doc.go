@@ -4,7 +4,7 @@
 // # How to add an engine
 //
 //  1. Add the profile to the API: a field of v1alpha1.Engine, its EngineKind and the CEL rules that name the fields.
-//     If the tool has figures that no other has, add a type for them, as a field of v1alpha1.TargetResult.
+//     If the tool has figures that no other tool has, add a type for them, as a field of v1alpha1.TargetResult.
 //  2. Add a package here with a value of Traits and a type that implements Engine.
 //  3. Add a row to the table in package engines. Its test fails until the row is there.
 //  4. Let the agent run the tool: a message in agent.proto and its part of Render; a package below internal/agent with a
@@ -30,17 +30,17 @@
 //
 //   - Arguments, or a job file: the profile and the parameters of one step as the tool's input. It names no path
 //     outside the client's own dataset directory, which is the tool's working directory.
-//   - Parse turns the tool's output into a result. The output is untrusted: it comes from a machine and a tool that are
-//     not ours, and may be truncated, duplicated, mixed with messages, or something else entirely. Only what can be
-//     proven is a result. Failures are typed, and their message quotes the tool.
+//   - Parse turns the tool's output into a result. The output is untrusted: it comes from a machine and a tool that we
+//     do not control, and may be truncated, duplicated, mixed with messages, or something else entirely. Only proven
+//     figures become a result. Failures are typed, and their message quotes the tool.
 //   - Sample turns what the tool prints while it runs into measure.Sample values, each with its own start and end. The
 //     hardest part of an engine is to know what the tool counts, when it counts it, and when it resets its counters:
 //     find out by experiments and document it.
 //
 // # Rules
 //
-//   - Options of the tool that users may set are on an allow-list, each with a check of its value. A deny-list is out
-//     of date with the tool's next release.
+//   - Options of the tool that users may set are on an allow-list, each with a check of its value. A deny-list would
+//     be out of date with the tool's next release.
 //   - User input is parsed as strictly as possible and rendered anew, never passed through: two parsers that read the
 //     same text differently are a security hole.
 //   - Golden files come from real runs of the real tool; testdata/README.md lists the commands that created them. Every

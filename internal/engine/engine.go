@@ -112,7 +112,7 @@ type Client struct {
 	Seed, StepSeed uint64
 	// Version of the tool on the clients; empty if unknown.
 	Version string
-	// Shared is true if all clients of an MPI job work in one directory, that of the launcher.
+	// Shared is true if all clients of an MPI job work in the launcher's directory.
 	Shared bool
 	// Addresses of the clients of an MPI job by index, each a host and a port.
 	Addresses []string
@@ -141,7 +141,7 @@ type Description struct {
 	Reads, Writes, Trims, Syncs, SyncsAtEnd bool
 	// Buffered is true if some I/O goes through the page cache, Random if the offsets are in random order.
 	Buffered, Random bool
-	// NoStorage is true if no file is touched, Metadata if the load works on names, not on data.
+	// NoStorage is true if no file is touched, Metadata if the load works on names instead of data.
 	NoStorage, Metadata bool
 	// NeedsFiles is true if the load reads files that must have been laid out before. Rewrites is true if it replaces
 	// laid-out files, and can leave them shorter.
@@ -204,7 +204,7 @@ type JobFiles struct {
 	FilesPerJob int32
 }
 
-// NameOf returns a short name for a value that JSON can encode: equal values have equal names.
+// NameOf returns a short name for a value that JSON can encode. Equal values have equal names.
 func NameOf(value any) string {
 	// json.Marshal sorts the keys of maps, so equal values give equal bytes.
 	encoded, err := json.Marshal(value)

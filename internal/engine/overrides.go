@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Overrides replace values of a workload in a step of a ramp or sweep; 0 and nil keep the workload's own.
+// Overrides replace values of a workload in a step of a ramp or sweep; 0 and nil keep the workload's own values.
 type Overrides struct {
 	Jobs, QueueDepth int32
 	BlockSizeBytes   int64
@@ -20,8 +20,8 @@ type Overrides struct {
 	// Operation is what the step does with each small file: Create, Write, Stat, Read or Delete. Empty outside of
 	// smallFiles phases.
 	Operation v1alpha1.Operation
-	// LayoutJobs is the largest number of jobs of any step of the run that works on these files, if that number is
-	// raised and each job has its own files.
+	// LayoutJobs is the largest number of jobs in any step of the run that works on these files. It is set if steps
+	// raise the number of jobs and each job has its own files.
 	LayoutJobs int32
 	// Offer makes the load an open loop, in a search.
 	Offer Offer
@@ -31,7 +31,7 @@ type Overrides struct {
 type Offer struct {
 	// IOPS is the rate of each client in operations per second; 0 for a closed loop.
 	IOPS int64
-	// Latency is the longest that operations may take while the load is still to arrive as offered.
+	// Latency is the highest latency at which the load must still arrive as offered.
 	Latency time.Duration
 }
 

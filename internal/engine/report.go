@@ -18,10 +18,10 @@ type Report struct {
 	Measured bool
 	// Version is the version of the tool; empty if unknown.
 	Version string
-	// Job is the report of an MPI job about itself; nil if there is none.
+	// Job is the report of the MPI job; nil if there is none.
 	Job *Job
-	// Sampled returns the bytes that an operation moved until an instant, according to the samples of all clients; nil
-	// if samples are missing.
+	// Sampled returns the bytes that an operation moved up to an instant, according to the samples of all clients. It
+	// is nil if samples are missing.
 	Sampled func(until time.Time, operation measure.Operation) uint64
 }
 
@@ -106,11 +106,11 @@ func (c Count) Bytes(direction string) uint64 {
 	return c.ReadBytes
 }
 
-// DataSample describes the user's data that was examined.
+// DataSample describes the part of the user's data that a client examined.
 type DataSample struct {
 	Files, Bytes uint64
-	// RatioMilli is a thousand times the ratio by which lz4 compresses it, Percent the compress percentage given to fio
-	// to imitate it.
+	// RatioMilli is the lz4 compression ratio of the data, times 1000. Percent is the compress percentage with which
+	// fio imitates it.
 	RatioMilli int64
 	Percent    int
 }
@@ -122,7 +122,7 @@ type Findings struct {
 	Counted map[int]Count
 	// Warnings are about the tool's own figures.
 	Warnings []Warning
-	// Pattern is the data that the tool wrote.
+	// Pattern describes the data that the tool wrote.
 	Pattern Pattern
 }
 
@@ -142,9 +142,10 @@ type Warning struct {
 // data is faster if the data compresses well.
 type Pattern struct {
 	Version, Name string
-	// RatioMilli is a thousand times the ratio by which lz4 compresses it; 0 if unknown.
+	// RatioMilli is the lz4 compression ratio of the data, times 1000; 0 if unknown.
 	RatioMilli int64
-	// Asked is true if the profile requested data like the user's own: its compression is then part of the result.
+	// Asked is true if the profile requested data that is as compressible as the user's own. Its compression is then
+	// part of the result.
 	Asked bool
 	// Repeats explains why the data may be compressible although RatioMilli is unknown.
 	Repeats string

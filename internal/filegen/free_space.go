@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// checkRoom returns an error if there is no room for all files, before any file is made. Files left by an earlier
+// checkRoom returns an error if there is no room for all files, before any file is created. Files left by an earlier
 // attempt need no additional room, because they are overwritten.
 func (m *maker) checkRoom() error {
 	folder, err := m.root.Open(".")

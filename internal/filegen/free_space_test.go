@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Files for which there is no room are refused with both numbers before there is any of them.
+// If there is no room for all files, the error contains both numbers and no file is created.
 func TestNoRoom(t *testing.T) {
 	directory := t.TempDir()
 	if err := unix.Mount("none", directory, "tmpfs", 0, "size=1m,nr_inodes=50"); err != nil {
@@ -37,7 +37,7 @@ func TestNoRoom(t *testing.T) {
 	}
 }
 
-// unreadable is a file system of which one directory cannot be listed.
+// unreadable is a file system with one directory that cannot be listed.
 type unreadable struct {
 	fstest.MapFS
 	directory string
@@ -50,7 +50,7 @@ func (u unreadable) ReadDir(name string) ([]fs.DirEntry, error) {
 	return u.MapFS.ReadDir(name)
 }
 
-// What cannot be read hides nothing else.
+// An unreadable directory does not hide other files.
 func TestLeftBesideAnUnreadableDirectory(t *testing.T) {
 	root := unreadable{directory: "data/a", MapFS: fstest.MapFS{
 		"data/a/1": {Data: []byte("unseen")}, "data/b/1": {Data: []byte("four")}, "data/c": {Data: []byte("three")},

@@ -36,7 +36,7 @@ const (
 	maxParallel = 256
 )
 
-// note records which files were made, or begun.
+// note records with which options files were created, and whether all of them are complete.
 type note struct {
 	// Format is the version of the contents; a different version produces different bytes.
 	Format   int  `json:"format"`
@@ -70,8 +70,8 @@ func (o Options) Check() error {
 	return nil
 }
 
-// Make makes the files; they are on the storage when it returns. kept is true if they already existed. It changes
-// nothing in a directory that it did not create.
+// Make creates the files, which are on the storage when it returns. kept is true if they already existed. It refuses
+// a directory with files that an earlier call did not create.
 func Make(ctx context.Context, o Options) (kept bool, err error) {
 	if err := o.Check(); err != nil {
 		return false, err
@@ -94,7 +94,7 @@ func Make(ctx context.Context, o Options) (kept bool, err error) {
 	case known.equals(o) && known.Complete && m.complete():
 		return true, nil
 	case !known.equals(o):
-		// The files were made by this command, with other arguments.
+		// This command created the files, with other arguments.
 		if err := root.RemoveAll(o.Directory); err != nil {
 			return false, fmt.Errorf("remove the files of earlier arguments: %w", err)
 		}
@@ -164,7 +164,7 @@ func (m *maker) writeNote(n note) error {
 	return nil
 }
 
-// isNew refuses a directory with files that were not made by this command.
+// isNew refuses a directory with files that this command did not create.
 func (m *maker) isNew() error {
 	directory, err := m.root.Open(m.options.Directory)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -228,7 +228,7 @@ func (m *maker) writeAll(ctx context.Context) error {
 	return m.syncFolders()
 }
 
-// syncFolders syncs the directories, so that the file names are on the storage, too.
+// syncFolders syncs the directories, so that the file names are on the storage too.
 func (m *maker) syncFolders() error {
 	folders := []string{m.options.Directory}
 	for i := 0; i < len(m.sizes); i += perFolder {

@@ -1,9 +1,9 @@
 // Package library holds the ClusterWorkloadProfiles that ship with this version. The operator applies them to its
 // cluster; the command line uses them where there is no cluster.
 //
-// Each profile is a file in the folder profiles. Its annotations say what it is for and where its numbers come from; a
-// number without a source is marked as our own. A workload without a source that anyone can look up is not in the
-// library. docs/profiles.md is generated from the same files.
+// Each profile is a file in the folder profiles. Its annotations say what it is for and where its numbers come from;
+// a number without a source is marked as our own. The library does not contain workloads without a public source.
+// docs/profiles.md is generated from the same files.
 package library
 
 import (
@@ -31,13 +31,13 @@ type Profile struct {
 	Text string
 }
 
-// About returns what the profile is for.
+// About returns the purpose of the profile.
 func (p *Profile) About() string { return p.Annotations[v1alpha1.AnnotationAbout] }
 
-// Source returns where its numbers come from.
+// Source returns the sources of its numbers.
 func (p *Profile) Source() string { return p.Annotations[v1alpha1.AnnotationSource] }
 
-// Object returns the profile as in its file, without the fields that the Go type would add.
+// Object returns the profile as it is in its file, without the fields that the Go type would add.
 func (p *Profile) Object() (*unstructured.Unstructured, error) {
 	object := &unstructured.Unstructured{}
 	text, err := yaml.YAMLToJSON([]byte(p.Text))
@@ -77,7 +77,7 @@ func load() ([]Profile, error) {
 	return all, nil
 }
 
-// Find returns the profile of the given name; false if the library has none.
+// Find returns the profile with the given name, or false if there is none.
 func Find(name string) (Profile, bool) {
 	all, err := Profiles()
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// Every profile is one that an API server takes, says what it is for and where its numbers come from, and can be planned as it is.
+// An API server accepts every profile. Each profile states its purpose and the source of its numbers, and can be
+// planned without changes.
 func TestProfiles(t *testing.T) {
 	all, err := library.Profiles()
 	if err != nil {
@@ -65,7 +66,7 @@ func ranks(engine v1alpha1.EngineKind) string {
 	return ", processesPerClient: 2"
 }
 
-// layout is a phase that lays down what is read; mdtest makes its own.
+// layout returns a phase that lays out the files, or "" for mdtest, which creates its own.
 func layout(engine v1alpha1.EngineKind) string {
 	if engine == v1alpha1.EngineMdtest {
 		return ""
@@ -73,7 +74,7 @@ func layout(engine v1alpha1.EngineKind) string {
 	return "\n    - {name: layout, prepare: {}}"
 }
 
-// The object that is applied has the spec of the file, with whole numbers as an API server has them.
+// The applied object has the spec of the file, with whole numbers as integers, as on an API server.
 func TestObject(t *testing.T) {
 	profile, found := library.Find("rand-read-4k")
 	if !found {

@@ -1,10 +1,10 @@
-// Package spelling measures how alike two names are, so that a caller can suggest the known name that a user meant. It
-// is pure.
+// Package spelling measures how similar two names are, so that a caller can suggest the known name that a user meant.
+// It is pure.
 package spelling
 
-// Distance returns the Levenshtein distance of a and b: the least number of bytes to insert, delete or replace to turn
-// one into the other. Its time is proportional to the product of both lengths, so callers must bound the length of user
-// input.
+// Distance returns the Levenshtein distance of a and b: the minimum number of bytes to insert, delete or replace to
+// turn one into the other. Its time is proportional to the product of both lengths, so callers must bound the length
+// of user input.
 func Distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for i := range row {

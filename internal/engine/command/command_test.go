@@ -19,7 +19,7 @@ func TestExpand(t *testing.T) {
 	for word, want := range map[string]string{
 		"plain":             "plain",
 		"":                  "",
-		"$(DATA)/a b":       "/mnt/$(CLIENT)/a b", // what comes in is not looked at again
+		"$(DATA)/a b":       "/mnt/$(CLIENT)/a b", // inserted text is not expanded again
 		"x$(CLIENT)y":       "x3y",
 		"$(CLIENT)$(AGENT)": "3/sb/agent",
 		"$$(DATA)":          "$(DATA)",

@@ -1,5 +1,6 @@
-// Package command is the engine for the user's own programs: which profiles are refused, what the variables of a
-// command line expand to, what an exit status means, and which of several counts of the same bytes is used.
+// Package command is the engine for the user's own programs. It decides which profiles are refused, what the
+// variables of a command line expand to, what an exit status means, and which of several counts of the same bytes is
+// used.
 //
 // There is no tool output to parse. What a program reads and writes is counted from outside, by sources that see
 // different I/O:

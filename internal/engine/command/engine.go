@@ -96,7 +96,7 @@ func (e Engine) Render(step *engine.Step, _ *engine.Client) (*agentapi.LoadReque
 	return &agentapi.LoadRequest{Dataset: &agentapi.Dataset{MeasureUsage: true}, Tool: &agentapi.LoadRequest_Command{Command: tool}}, nil
 }
 
-// layer holds the known inputs that decide what a setup creates.
+// layer holds the known inputs that determine what a setup creates.
 type layer struct {
 	Target           string
 	Setup            []string

@@ -14,7 +14,7 @@ type Exit struct {
 	Signal syscall.Signal
 }
 
-// killed is added to the number of a signal to form an exit code, as shells do.
+// killed is added to a signal number to form an exit code, as shells do.
 const killed = 128
 
 // ExitCode returns the exit code, or 128 plus the number of the signal that killed the program.

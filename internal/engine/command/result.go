@@ -15,8 +15,8 @@ const (
 	maxCommandWord = 512
 )
 
-// Result implements engine.Engine. The counts of system calls are replaced by those of the most trusted source, the
-// same for all clients, because counts of different sources cannot be added up.
+// Result implements engine.Engine. It replaces the counts of system calls with the counts of the most trusted source
+// that all clients have, because counts of different sources cannot be added up.
 func (e Engine) Result(_ *engine.Step, report *engine.Report, into *v1alpha1.TargetResult) engine.Findings {
 	findings := engine.Findings{Counted: map[int]engine.Count{}}
 	made := &v1alpha1.CommandResult{}
@@ -133,7 +133,7 @@ type disagreement struct {
 }
 
 // judgeCounts warns if two sources that should count the same differ, and returns the largest difference in
-// thousandths; nil if there is nothing to compare.
+// thousandths, or nil if there is nothing to compare.
 func judgeCounts(compared []disagreement, findings *engine.Findings) *int64 {
 	if len(compared) == 0 {
 		return nil

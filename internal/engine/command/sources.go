@@ -21,7 +21,7 @@ func Sort(counts []Count) {
 	})
 }
 
-// Known reports whether a source is one of the four.
+// Known reports whether Order lists a source.
 func Known(source v1alpha1.CommandSource) bool { return slices.Contains(Order, source) }
 
 // Choice is the count to use, with the largest difference of any other count from it.
@@ -35,8 +35,8 @@ type Choice struct {
 	Compared  bool
 }
 
-// notableBytes and notableShare are the minimum bytes of a direction for a comparison, absolute and as a share of all
-// bytes: every program also reads its libraries and may print a line at its end.
+// notableBytes and notableShare are the minimum bytes of a direction that are compared, absolute and as a share of
+// all bytes. Small differences are normal, because every program reads its libraries and may print a line at its end.
 const (
 	notableBytes = 1 << 20
 	notableShare = 0.02

@@ -33,7 +33,7 @@ func Known(kind v1alpha1.EngineKind) bool {
 	return false
 }
 
-// Of returns the load of a specification; the zero value if it holds none.
+// Of returns the load of a specification, or the zero value if it holds none.
 func Of(spec *v1alpha1.Engine) engine.Load {
 	if spec == nil {
 		return engine.Load{}
@@ -64,8 +64,8 @@ func KeepRun(into, cell *v1alpha1.TargetResult) {
 	}
 }
 
-// OmitRepetitions keeps at most the given number of repetitions of each operation. The figures over all repetitions
-// stay.
+// OmitRepetitions keeps at most the given number of repetitions of each operation. It does not change the figures
+// over all repetitions.
 func OmitRepetitions(target *v1alpha1.TargetResult, most int) {
 	if target.IOR == nil {
 		return

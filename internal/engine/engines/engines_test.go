@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/engines"
 )
 
-// TestOf: each field of the API's Engine has an engine of its name, which refuses an empty profile by its fields.
+// TestOf checks that each field of the API's Engine has an engine of its kind, which refuses an empty profile.
 func TestOf(t *testing.T) {
 	t.Parallel()
 	kind := reflect.TypeFor[v1alpha1.Engine]()

@@ -2,7 +2,7 @@ package fio
 
 import "testing"
 
-// The cost of a dump a second has to be nothing beside the load.
+// Decoding one dump per second must cost a negligible amount of CPU time compared to the load.
 func BenchmarkDecode(b *testing.B) {
 	var stream Stream
 	output := readRecording(b, "mixed-four-jobs").stdout

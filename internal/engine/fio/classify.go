@@ -14,7 +14,8 @@ type complaint struct {
 	certain bool
 }
 
-// complaints are sorted by significance, the most specific first. The texts are those of fio 3.33 and of 2026-08.
+// complaints is sorted by significance, the most specific first. The texts are from fio 3.33 and from its sources of
+// 2026-08.
 var complaints = []complaint{
 	{regexp.MustCompile(`got signal=(4|6|7|8|11)\b`), FailureCrashed, true},
 	{regexp.MustCompile(`got signal=[0-9]+`), FailureKilled, true},
@@ -37,8 +38,8 @@ var complaints = []complaint{
 	{regexp.MustCompile(`end_fsync failed for file`), FailureIO, true},
 }
 
-// ofText returns the first complaint of fio in the text; ok is false if there is none. If certain is true, only certain
-// complaints count.
+// ofText returns the most significant complaint in the text and its line; ok is false if there is none. If certain is
+// true, only certain complaints count.
 func ofText(text string, certain bool) (failure Failure, line string, ok bool) {
 	for _, known := range complaints {
 		if certain && !known.certain {

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// failing is a result of fio with one failed job.
+// failing returns an output of fio with one failed job.
 func failing(errno syscall.Errno) Output {
 	document := dump("fio-3.33", 2000, 1000, 1000, 1)
 	document.Jobs[0].Name, document.Jobs[0].Errno = "load", int(errno)
@@ -48,7 +48,7 @@ func TestFailuresByErrnoAndWords(t *testing.T) {
 		{syscall.ENOSYS, said(syscall.ENOSYS, "io_queue_init"), FailureEngineBlocked},
 		{syscall.EAGAIN, said(syscall.EAGAIN, "io_queue_init"), FailureEngineBlocked},
 		{syscall.ENOSYS, "fio: your kernel doesn't support io_uring\n", FailureEngineBlocked},
-		// The volume is full, whatever else fio says.
+		// A full volume takes precedence over other messages.
 		{syscall.ENOSPC, "fio: first direct IO errored. File system may not support direct IO\n", FailureNoSpace},
 	} {
 		result := Final(failing(test.errno), Exit{Code: 1}, test.stderr, Expectation{})
@@ -58,7 +58,7 @@ func TestFailuresByErrnoAndWords(t *testing.T) {
 	}
 }
 
-// Words that mean failure though exit status and document tell of none.
+// Some messages mean failure although the exit status and the document do not show one.
 func TestFailuresByWordsAlone(t *testing.T) {
 	t.Parallel()
 	for stderr, want := range map[string]Failure{
@@ -87,7 +87,7 @@ func TestFailuresByWordsAlone(t *testing.T) {
 	}
 }
 
-// Every failure has words, and they are not those of another.
+// Every failure has its own text.
 func TestFailuresHaveWords(t *testing.T) {
 	t.Parallel()
 	seen := map[string]Failure{}
@@ -109,7 +109,7 @@ func TestFailuresHaveWords(t *testing.T) {
 	}
 }
 
-// The numbers and words are those of the Linux that runs this test.
+// The numbers and texts match the Linux that runs this test.
 func TestErrnosOfLinux(t *testing.T) {
 	t.Parallel()
 	for number, known := range errnos {
@@ -119,7 +119,7 @@ func TestErrnosOfLinux(t *testing.T) {
 	}
 }
 
-// Every error that is shown by its name has that name, and no other.
+// Every name that messages show is the name of an error, and no other names are shown.
 func TestErrorsHaveNames(t *testing.T) {
 	t.Parallel()
 	found := map[string]bool{}

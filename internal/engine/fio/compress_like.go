@@ -10,8 +10,8 @@ const (
 	compressPercentage = "buffer_compress_percentage"
 	// undecidedPercentage is a placeholder in a job until the client has sampled the data that compressLike names.
 	undecidedPercentage = "50"
-	// mostCompressed is the highest percentage: beyond it fio's buffers are a few bytes of noise between zeros, and the
-	// ratio depends more on the headers of an algorithm than on the data.
+	// mostCompressed is the highest percentage: beyond it fio's buffers are a few bytes of noise between zeros, and
+	// the compression ratio depends more on an algorithm's headers than on the data.
 	mostCompressed = 98
 	// leastCompressed is not 0, because at 0 fio writes the same few buffers again and again.
 	leastCompressed = 1
@@ -19,7 +19,7 @@ const (
 
 // PercentFor returns the buffer_compress_percentage at which fio's data compresses by the given ratio, 1 or more.
 // Measured with fio 3.33 in chunks of 4 KiB: lz4 reached 1.98:1 at 50 %, 2.98:1 at 67, 4.86:1 at 80, 9.5:1 at 90 and
-// 18:1 at 95, the same for blocks from 4 KiB to 1 MiB; zstd hardly more.
+// 18:1 at 95, the same for blocks from 4 KiB to 1 MiB; zstd reached hardly more.
 func PercentFor(ratio float64) int {
 	if !(ratio > 1) {
 		return leastCompressed

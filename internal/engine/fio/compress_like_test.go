@@ -19,7 +19,7 @@ func TestPercentFor(t *testing.T) {
 	}
 }
 
-// Whatever a profile says of its buffers, data that is to be compressed by a part is new for each write.
+// Partly compressible data is new for each write, whatever the profile sets for refillBuffers.
 func TestRefill(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*v1alpha1.FioProfile)

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// What is written has another name only where its bytes are of another kind.
+// The name of the content differs only if the bytes are of a different kind.
 func TestContentOf(t *testing.T) {
 	compressible := func(percent int32, chunk string) func(*v1alpha1.FioProfile) {
 		return func(p *v1alpha1.FioProfile) {

@@ -11,28 +11,28 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// What the product takes for granted of fio, once each with the fio of this machine. All else that depends on how fio behaves
-// is tested with what it printed once, in testdata/runs.
+// The product's assumptions about fio, each tested once with the fio of this machine. All other tests that depend on
+// fio's behavior use recorded output, in testdata/runs.
 //
-//	it ends by SIGINT with all its results, says so before them, and exits with 128   TestContractInterrupt
-//	samples between its dumps add up to its result, over a reset at the end of a ramp  TestContractSamplesAddUp
-//	a job that is stuck holds up its dumps, and nothing is lost or counted twice       TestContractStuckJob
-//	its time begins with its job, however long it has waited for that                  TestContractHeldJob
-//	its engines for file operations do and count one operation with each file          TestContractSmallFiles
-//	it exits and complains as it did when it was recorded                              TestContractRecordings
-//	what it is killed with ends its jobs, forked ones too                              internal/process TestJobsDieWithTheirFio
-//	its jobs are its children or threads, and one inside an I/O uses no CPU            internal/process TestProgressSeesAStuckWorker
-//	it ends at whatever moment it is interrupted, or is killed                         internal/agent TestStopAtAnyMoment
-//	it waits for the job of which one part is killed                                   internal/agent TestKilledTool
-//	it makes the files, bytes and operations that a job asks for                       *WithRealFio
+//	after SIGINT it says so, prints all results and exits with 128    TestContractInterrupt
+//	samples add up to the result, even if a ramp resets the totals    TestContractSamplesAddUp
+//	a stuck job delays the dumps; nothing is lost or counted twice    TestContractStuckJob
+//	its runtime begins when the job file arrives, however late        TestContractHeldJob
+//	its engines for files do and count one operation with each file   TestContractSmallFiles
+//	its exit codes and messages match the recordings                  TestContractRecordings
+//	a signal that kills fio also ends its jobs, forked ones included  internal/process TestJobsDieWithTheirFio
+//	jobs are children or threads; one inside an I/O uses no CPU       internal/process TestProgressSeesAStuckWorker
+//	it ends at whatever moment it is interrupted or killed            internal/agent TestStopAtAnyMoment
+//	it waits for a job of which one part was killed                   internal/agent TestKilledTool
+//	it creates the files, bytes and operations that a job requests    *WithRealFio
 
-// endlessJob is a load of some jobs that ends when it is stopped.
+// endlessJob returns a job file whose jobs run until they are stopped.
 func endlessJob(jobs, ramp int) string {
 	return fmt.Sprintf("[global]\nioengine=psync\nsize=4m\nbs=64k\nrw=write\nrate=10m\nnumjobs=%d\ntime_based\nruntime=86400\nramp_time=%d\n"+
 		"fallocate=none\ngroup_reporting\nlat_percentiles=1\nfilename_format=data.$jobnum.$filenum\n[job]\n", jobs, ramp)
 }
 
-// dumped waits until fio has begun so many dumps more.
+// dumped waits until fio has printed the given number of further dumps.
 func (l *liveFio) dumped(t *testing.T, more int64) {
 	t.Helper()
 	for until := l.read.Load() + more; l.read.Load() < until; time.Sleep(5 * time.Millisecond) {
@@ -49,7 +49,7 @@ func (l *liveFio) signal(t *testing.T, pid int, signal syscall.Signal) {
 	}
 }
 
-// interrupt stops fio and gives its result.
+// interrupt stops fio and returns its result.
 func (l *liveFio) interrupt(t *testing.T) Result {
 	t.Helper()
 	l.signal(t, l.command.Process.Pid, syscall.SIGINT)
@@ -85,14 +85,14 @@ func TestContractSamplesAddUp(t *testing.T) {
 	}
 }
 
-// For fio a job that is stopped by SIGSTOP is inside a long I/O.
+// To fio, a job that SIGSTOP has stopped looks like a job inside a long I/O.
 func TestContractStuckJob(t *testing.T) {
 	t.Parallel()
 	live := startFio(t, t.TempDir(), endlessJob(4, 0), Arguments(often)...)
 	live.dumped(t, 3)
 	job := live.jobProcesses(t)[0]
 	live.signal(t, job, syscall.SIGSTOP)
-	time.Sleep(5 * often) // For some dumps to be due.
+	time.Sleep(5 * often) // Long enough for several dumps to be due.
 	live.signal(t, job, syscall.SIGCONT)
 	live.dumped(t, 3)
 	live.interrupt(t)
@@ -109,7 +109,7 @@ func TestContractHeldJob(t *testing.T) {
 	}
 }
 
-// heldJob is a job that comes after longer than it takes.
+// heldJob is a job file that arrives after a delay that is longer than the job runs.
 type heldJob struct {
 	text *strings.Reader
 	held bool
@@ -123,7 +123,7 @@ func (h *heldJob) Read(p []byte) (int, error) {
 	return h.text.Read(p)
 }
 
-// The runs that need nothing prepared end as they did.
+// Recorded runs that need no preparation end as they did when they were recorded.
 func TestContractRecordings(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"bad-option", "bad-value", "bad-engine", "no-job", "write"} {

@@ -6,7 +6,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// TestDataSyncs: fio counts an fdatasync among short reads. Read as it stands, a database's log would be a run with tool errors.
+// TestDataSyncs checks that an fdatasync, which fio counts as a short read, counts as a sync. Otherwise the log of a
+// database would appear to be a run with short operations.
 func TestDataSyncs(t *testing.T) {
 	t.Parallel()
 	for name, job := range map[string]string{
@@ -35,7 +36,7 @@ func TestDataSyncs(t *testing.T) {
 	}
 }
 
-// TestShortReads: what is really short stays so.
+// TestShortReads checks that real short reads are still counted.
 func TestShortReads(t *testing.T) {
 	for name, test := range map[string]struct{ reads, short, synced, timed, wantShort, wantSynced uint64 }{
 		"no syncs":               {reads: 100, short: 3, wantShort: 3},

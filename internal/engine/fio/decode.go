@@ -160,9 +160,10 @@ func decodeJob(item *value) (job Job, racy, err error) {
 	return job, racy, err
 }
 
-// countFileOperations moves what one of fio's engines for file operations did to its own operation. fio counts it as
-// reads or writes of bytes that no one moved, and times it as completion latency, from the call to its return. It
-// reports whether all of it took less than a millisecond, which is implausible only for real reads and writes.
+// countFileOperations moves the counts of fio's engines for file operations (fileEngines) to the operation that the
+// engine performs. fio counts them as reads or writes with bytes that were never moved, and reports the time of each
+// call as completion latency. instant is true if they took less than a millisecond in all, which is implausible only
+// for real reads and writes.
 func countFileOperations(job *Job, ioengine *value) (instant bool) {
 	if ioengine == nil {
 		return false
@@ -186,8 +187,9 @@ func countFileOperations(job *Job, ioengine *value) (instant bool) {
 }
 
 // countDataSyncs moves fdatasync operations to the syncs. fio's array of operation counts ends with syncs, so each
-// fdatasync increments the field behind it, the short reads (tested with 3.33; 3.14 and others print the same). Without
-// reads no read can be short; with reads, only as many are moved as were timed but not counted.
+// fdatasync increments the field behind it, the short reads (tested with 3.33; 3.14 and others print the same).
+// Without reads no read can be short, so all short reads are moved; with reads, at most the number of syncs that were
+// timed but not counted.
 func countDataSyncs(job *Job) {
 	read, sync := &job.Operations[measure.Read], &job.Operations[measure.Sync]
 	if sync.Total.Count <= sync.Operations {

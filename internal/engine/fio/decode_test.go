@@ -46,8 +46,8 @@ func TestDecodeClientServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// 100 reads and 100 writes a second, for 2 s, from 2 clients: the entry "All clients" is
-	// not a third.
+	// 100 reads and 100 writes per second for 2 s from each of 2 clients: the entry "All clients" is not a third
+	// client.
 	if got := snapshot.Operations[measure.Read].Operations; got < 390 || got > 410 {
 		t.Errorf("%d reads, want 400", got)
 	}
@@ -66,7 +66,7 @@ func lastDocument(t *testing.T, name string) []byte {
 	return bytes.TrimSpace(output[at:])
 }
 
-// One change to a real document, each of which would be a wrong figure or none at all.
+// Each case changes a real document in one place, so that a figure is wrong or missing.
 func TestDecodeRefuses(t *testing.T) {
 	t.Parallel()
 	original := string(lastDocument(t, "write"))
@@ -107,7 +107,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// Histograms that are not what they say.
+// Histograms with inconsistent or invalid bins.
 func TestDecodeRefusesBins(t *testing.T) {
 	t.Parallel()
 	original := string(lastDocument(t, "write"))
@@ -148,7 +148,7 @@ func TestDecodeChecksPercentiles(t *testing.T) {
 
 func TestDecodeTakesRepeatedOptions(t *testing.T) {
 	t.Parallel()
-	// fio repeats an option that the job file gave twice.
+	// fio repeats an option that the job file sets twice.
 	document, err := Decode(lastDocument(t, "enospc"))
 	if err != nil || document.Jobs[0].Errno != 28 {
 		t.Errorf("%v", err)

@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// decodeDirection decodes "read", "write", "trim" or "sync". racy is a disagreement between figures that occurs in
+// decodeDirection decodes "read", "write", "trim" or "sync". racy is a disagreement between figures that can occur in
 // dumps of a running fio.
 func decodeDirection(object *value, operation measure.Operation) (result JobOperation, racy, err error) {
 	if object == nil || object.kind != '{' {
@@ -220,9 +220,9 @@ func (d *decoder) bins() measure.Histogram {
 	return histogram
 }
 
-// checkPercentiles compares the printed percentiles with the bins: the sample whose rank is p percent of all must lie
-// in the printed bin. If p percent of all is a whole number, fio's rounding decides between that sample and the next,
-// and either is accepted.
+// checkPercentiles compares the printed percentiles with the bins: the sample whose rank is p percent of the count
+// must lie in the printed bin. If that rank is a whole number, fio's rounding decides between that sample and the
+// next, and either is accepted.
 func checkPercentiles(name string, object *value, bins *measure.Histogram) error {
 	if object == nil {
 		return nil

@@ -3,11 +3,11 @@
 //
 // # Rendering
 //
-// Render returns the text of a job file, which is fed to `fio -` (see Arguments) with the client's dataset directory as
-// working directory. The text names files only relative to it: data.JOB.FILE, for every purpose, so that a measured
-// step uses the files that prepare wrote. Several volumes and raw devices have other names (see spread). A user's own
-// job file is parsed more strictly than by fio, checked option by option against an allow-list, and rendered anew; no
-// byte of it is passed through unchecked.
+// Render returns the text of a job file, which is fed to `fio -` (see Arguments) with the client's dataset directory
+// as working directory. The text names files only relative to it: data.JOB.FILE, for every purpose, so that a
+// measured step uses the files that prepare wrote. The names differ with several volumes or raw devices (see spread).
+// A user's own job file is parsed more strictly than by fio, checked option by option against an allow-list, and
+// rendered anew; no byte of it is passed through unchecked.
 //
 // # Reading
 //
@@ -21,8 +21,8 @@
 //
 // # Sampling
 //
-// With --status-interval fio prints its totals repeatedly. Sampler turns them into measure.Sample values. This is what
-// stat.c and libfio.c of fio 3.33 and of 2026-08 do, confirmed by experiments with 3.33:
+// With --status-interval fio prints its totals repeatedly. Sampler turns them into measure.Sample values. stat.c and
+// libfio.c of fio 3.33 and of 2026-08 count as follows, confirmed by experiments with 3.33:
 //
 //	requested       waits for jobs inside an I/O           written
 //	  |-----------------------------------------------------|
@@ -30,6 +30,6 @@
 //	  io_bytes (before 3.42)                                 io_bytes (3.42 and later)
 //
 // So the bytes of a late dump belong to an earlier instant than its timestamp: first I/O + runtime. When ramp_time
-// ends, each job resets its totals, but not those of its sync latency; during the ramp no latency is recorded at all. A
+// ends, each job resets its totals, except for its sync latency; during the ramp fio records no latency at all. A
 // dump that is requested before a job's reset and written after it has the bytes and runtime of neither part.
 package fio

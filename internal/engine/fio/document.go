@@ -2,10 +2,10 @@ package fio
 
 import "github.com/storagebench/storagebench/internal/measure"
 
-// Document is one JSON object of fio's output, decoded and consistent in itself. It can be the result of a run or a
+// Document is one JSON object of fio's output, decoded and internally consistent. It can be the result of a run or a
 // dump of a running one; the document does not show which.
 type Document struct {
-	// Version is fio's own, such as "fio-3.33".
+	// Version is fio's version, such as "fio-3.33".
 	Version string
 	// TimestampMilliseconds is the wall clock of fio's machine when the document was written; 0 if fio printed none
 	// (client/server mode of 3.33).
@@ -49,8 +49,8 @@ type JobOperation struct {
 	RuntimeMilliseconds int64
 	ShortOperations     uint64
 	DroppedOperations   uint64
-	// Total is the latency from submission to completion ("lat_ns"), Completion that from the end of the submission
-	// ("clat_ns"). Sync has only Total.
+	// Total is the latency from submission to completion ("lat_ns"), Completion the latency from the end of the
+	// submission ("clat_ns"). Sync has only Total.
 	Total      measure.Latency
 	Completion measure.Latency
 	// SubmissionMeanNanoseconds is the mean over SubmissionCount submissions ("slat_ns").

@@ -55,7 +55,7 @@ func (e Engine) Describe(step *engine.Step) (engine.Description, error) {
 		}
 	}
 	if step.Layout() {
-		// A layout writes everything, with a block size and queue depth of its own.
+		// A layout writes everything, with its own block size and queue depth.
 		made.Reads, made.Writes, made.Trims, made.BlockBytes, made.MaxOutstanding = false, true, false, 0, 0
 		made.Layer = func(target string) any { return layerOf(target, p) }
 		return made, nil
@@ -82,7 +82,7 @@ func (e Engine) Describe(step *engine.Step) (engine.Description, error) {
 	return made, nil
 }
 
-// hasThinkTime reports whether an option makes the load wait between operations.
+// hasThinkTime reports whether an option can make the load wait between operations: a think time or a rate.
 func (e Engine) hasThinkTime() bool {
 	for name := range e.Profile.Options {
 		if strings.HasPrefix(name, "think") || strings.HasPrefix(name, "rate") {
@@ -136,9 +136,9 @@ func (e Engine) Render(step *engine.Step, client *engine.Client) (*agentapi.Load
 	return &agentapi.LoadRequest{Dataset: dataset, Tool: &agentapi.LoadRequest_Fio{Fio: tool}}, nil
 }
 
-// overwritten returns the least that one pass over the data writes: fio leaves out the rest of a file after its last
-// whole block. If sections have different block sizes, the file's block size is unknown; because no file is smaller
-// than a block, at least half of it is written.
+// overwritten returns the minimum number of bytes that one pass over the data writes: fio does not write the rest of
+// a file after its last whole block. If sections have different block sizes, the file's block size is unknown;
+// because no file is smaller than a block, at least half of it is written.
 func overwritten(made *engine.Description) uint64 {
 	var sum uint64
 	for _, bytes := range made.Files {

@@ -2,7 +2,8 @@ package fio
 
 import "strconv"
 
-// errno is an error number of Linux, where fio ran. The system that reads its output may number errors differently.
+// errno is a Linux error number, because fio ran on Linux. The system that reads its output may number errors
+// differently.
 type errno int
 
 // The error numbers that identify a Failure.
@@ -40,7 +41,7 @@ func (e errno) Error() string {
 	return "errno " + strconv.Itoa(int(e))
 }
 
-// errnos holds all errors of Linux.
+// errnos holds all Linux errors.
 var errnos = map[errno]struct{ name, text string }{
 	1:   {"EPERM", "operation not permitted"},
 	2:   {"ENOENT", "no such file or directory"},

@@ -28,7 +28,8 @@ type Expectation struct {
 	Jobs int
 	// MaxOutstanding is the maximum number of operations outstanding at any time.
 	MaxOutstanding uint64
-	// WrittenBytes is the number of bytes that a work-bound job, such as that of prepare, must have written.
+	// WrittenBytes is the number of bytes that a work-bound job, such as the job of a prepare step, must have
+	// written.
 	WrittenBytes uint64
 	// Operations is the number of operations that a job with one operation per file must have done; 0 for other jobs.
 	Operations uint64
@@ -45,13 +46,13 @@ type Result struct {
 	// is nil if there was none.
 	Snapshot *Snapshot
 	Warnings []Warning
-	// ToolMessages are fio's own words from both outputs, clipped.
+	// ToolMessages holds fio's messages from standard error and standard output, clipped.
 	ToolMessages string
 }
 
-// Final evaluates a run by its output, by how the process ended, and by its standard error. No single one is
-// sufficient: the exit code counts failed jobs modulo 256 and misses killed ones, it is 128 after a stop that lost
-// nothing, and a run without a single document can exit with 0.
+// Final evaluates a run by its output, by how the process ended, and by its standard error. None of them is
+// sufficient alone: the exit code counts failed jobs modulo 256 and misses killed ones, it is 128 after a stop that
+// lost nothing, and a run without a single document can exit with 0.
 //
 // The outcome is Complete or Stopped only if the last document is the final one, is consistent, and nothing else
 // contradicts it.
@@ -78,7 +79,7 @@ func Final(output Output, exit Exit, stderr string, expected Expectation) Result
 		result.Outcome = Stopped
 		result.Message = "fio was stopped early; its measurements so far are used"
 		if expected.WarmUpMilliseconds > 0 && !result.Snapshot.measured() {
-			// fio prints the figures of the ramp, which it would reset at the ramp's end.
+			// fio printed the figures of the ramp, which it would have reset at the ramp's end.
 			result.Message = "fio was stopped during the warm-up: nothing was measured"
 			result.Snapshot.Operations = [measure.NumOperations]OperationTotal{}
 		}
@@ -87,7 +88,7 @@ func Final(output Output, exit Exit, stderr string, expected Expectation) Result
 	return result
 }
 
-// judge holds the evidence while it is evaluated. Each check returns true if it decided the outcome.
+// judge holds the evidence during the evaluation. Each check returns true if it decided the outcome.
 type judge struct {
 	output     Output
 	exit       Exit
@@ -165,7 +166,7 @@ func (j *judge) notFinal() bool {
 		last := j.output.Damaged[len(j.output.Damaged)-1]
 		return j.fail(FailureInvalidOutput, "the last JSON document is unreadable, "+last.String())
 	case j.output.Documents > 1 && hasUnexpectedOutput(j.output.NoiseAfterLast):
-		// Only the last of several documents is the result, and what follows may be a damaged later one.
+		// Only the last of several documents is the result, and the text after it may be a later one that is damaged.
 		return j.fail(FailureInvalidOutput, "unexpected output after the last JSON document: "+clip(j.output.NoiseAfterLast))
 	case j.output.Last.Racy != nil:
 		return j.fail(FailureInvalidOutput, j.output.Last.Racy.Error())
@@ -229,9 +230,9 @@ func (j *judge) incomplete() bool {
 	return false
 }
 
-// cutShort fails a layout that lacks bytes. A write is short if there is no room for the rest of it. fio then tries to
-// write the rest and gets ENOSPC. But after the very last write fio has issued all its bytes and ends normally
-// (io_issue_bytes_exceeded in its backend.c, seen with 3.33 on two of 60 volumes that were full).
+// cutShort fails a layout that wrote too few bytes. On a full volume a write can be short; fio then tries to write
+// the rest and gets ENOSPC. But if the very last write is short, fio has issued all its bytes and ends normally
+// (io_issue_bytes_exceeded in its backend.c, seen with 3.33 on two of 60 full volumes).
 func (j *judge) cutShort(written uint64) bool {
 	lacks := fmt.Sprintf("it wrote only %d of %d bytes", written, j.expected.WrittenBytes)
 	if cut := j.result.Snapshot.Operations[measure.Write].ShortOperations; cut > 0 {
@@ -251,6 +252,6 @@ func (j *judge) jobsRuntime() uint64 {
 }
 
 // tolerated returns the tolerated shortfall of a complete run's time: 2 % plus 250 ms. fio starts the clock of its
-// deadline shortly before the clock of its figures; on a node without a free processor the difference was 141 ms. The
-// figures cover the measured time and remain valid.
+// deadline shortly before the clock of its figures; on a node without an idle processor the difference was 141 ms.
+// The figures cover the measured time and remain valid.
 func tolerated[T int64 | uint64](milliseconds T) T { return milliseconds/50 + 250 }

@@ -16,7 +16,7 @@ func judged(run recording) Result {
 	return Final(output, run.exit, run.stderr, Expectation{})
 }
 
-// The verdict on every recorded run, as one text to review.
+// The golden file lists the outcome of every recorded run for review.
 func TestFinalGolden(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
@@ -43,7 +43,8 @@ func TestFinalGolden(t *testing.T) {
 	golden.Check(t, "final", text.String())
 }
 
-// What each recorded run is, said here by hand: the golden file could be updated without a look.
+// The expected outcome of each recorded run, written by hand, because the golden file could be updated without a
+// review.
 func TestFinalOutcomes(t *testing.T) {
 	t.Parallel()
 	wanted := map[string]string{
@@ -153,7 +154,7 @@ func TestFinalWithExpectations(t *testing.T) {
 	}
 }
 
-// A run that is stopped in its ramp has measured nothing, though fio prints what the ramp did.
+// A run that is stopped in its ramp has measured nothing, although fio prints the figures of the ramp.
 func TestFinalOfAStopInTheRamp(t *testing.T) {
 	t.Parallel()
 	output, _ := ReadOutput(bytes.NewReader(readRecording(t, "ramp").stdout))

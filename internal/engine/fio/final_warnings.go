@@ -46,10 +46,10 @@ func (j *judge) warnOf(operation measure.Operation, total *OperationTotal) {
 	}
 }
 
-// expectedMessages are the beginnings of the lines that every fio prints when it is told to stop.
+// expectedMessages lists the prefixes of the lines that fio normally prints when it stops early.
 var expectedMessages = []string{"fio: terminating on signal ", "fio: terminating on timeout"}
 
-// unknownMessages returns the lines that are not expected, at most three.
+// unknownMessages returns at most three unexpected lines, and the number of further ones.
 func unknownMessages(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {

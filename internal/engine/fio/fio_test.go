@@ -22,7 +22,7 @@ type liveFio struct {
 	stream  *Stream
 	stderr  bytes.Buffer
 	done    chan error
-	// documents is written while fio runs and may be read after wait; read is how many there are.
+	// documents is written while fio runs and may be read after wait; read is their number.
 	documents []*Document
 	read      atomic.Int64
 }
@@ -33,7 +33,7 @@ func startFio(t *testing.T, directory, job string, arguments ...string) *liveFio
 	return startFioOn(t, directory, strings.NewReader(job), arguments...)
 }
 
-// startFioOn is startFio with a job that is read when fio is ready for it.
+// startFioOn is like startFio, but reads the job when fio is ready for it.
 func startFioOn(t *testing.T, directory string, job io.Reader, arguments ...string) *liveFio {
 	t.Helper()
 	path, err := exec.LookPath("fio")
@@ -73,7 +73,7 @@ func startFioOn(t *testing.T, directory string, job io.Reader, arguments ...stri
 	return live
 }
 
-// wait returns when fio has ended and gives how.
+// wait waits until fio has ended, and returns its output and exit status.
 func (l *liveFio) wait(t *testing.T) (Output, Exit) {
 	t.Helper()
 	err := <-l.done
@@ -91,7 +91,7 @@ func exitOf(state *os.ProcessState) Exit {
 	return Exit{Code: state.ExitCode()}
 }
 
-// jobProcesses gives the processes that fio forked.
+// jobProcesses returns the processes that fio forked.
 func (l *liveFio) jobProcesses(t *testing.T) []int {
 	t.Helper()
 	pid := l.command.Process.Pid
@@ -140,7 +140,7 @@ func readRecording(tb testing.TB, name string) recording {
 	}
 	exit := Exit{Code: code}
 	if code > stoppedCode {
-		exit = Exit{Signal: syscall.Signal(code - stoppedCode)} // the shell's way to tell a signal
+		exit = Exit{Signal: syscall.Signal(code - stoppedCode)} // as shells encode a signal
 	}
 	return recording{name: name, stdout: read(".stdout"), stderr: string(read(".stderr")), exit: exit}
 }

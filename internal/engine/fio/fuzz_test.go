@@ -45,10 +45,10 @@ type independentLatency struct {
 	Bins map[string]uint64 `json:"bins"`
 }
 
-// notNumbers are what C prints for a division by zero; such a field is not read.
+// notNumbers matches what C prints for a division by zero; such a field is not read.
 var notNumbers = regexp.MustCompile(`([:,\[]\s*)-?(?:nan|inf)\b`)
 
-// checkIndependently proves a result from the bytes of its document alone.
+// checkIndependently verifies a result, using only the bytes of its document.
 func checkIndependently(raw []byte, snapshot *Snapshot) error {
 	var document independent
 	raw = notNumbers.ReplaceAll(raw, []byte("$1 0 "))
@@ -127,7 +127,7 @@ func proven(t *testing.T, stdout []byte) Result {
 	}
 	for line := range strings.Lines(string(stdout[end:])) {
 		if output.Documents == 1 {
-			break // what follows the only document can not hide another one
+			break // text after the only document cannot hide another one
 		}
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "fio: terminating on signal ") {
 			t.Fatalf("a success although %q follows", line)
@@ -136,11 +136,10 @@ func proven(t *testing.T, stdout []byte) Result {
 	return result
 }
 
-// FuzzDecode reads anything. Whatever is around, in and instead of the JSON: a Complete result
-// is proven by an independent reading of its document, nothing unread follows that document,
-// and how the output was cut into pieces changes nothing.
+// FuzzDecode reads arbitrary output. An independent decoder must confirm the document of every Complete result, no
+// unread text may follow that document, and the pieces in which the output arrives must not matter.
 func FuzzDecode(f *testing.F) {
-	// Small ones: a fuzzer is as slow as its inputs are long.
+	// Small inputs, because long ones slow the fuzzer down.
 	for _, name := range []string{"write", "unified", "all-256-fail-errno", "bad-value"} {
 		f.Add(readRecording(f, name).stdout, 100)
 	}
@@ -164,8 +163,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// damageBases are a dump of a running fio, and then its result: what must not be taken for
-// each other.
+// damageBases returns a dump of a running fio followed by its result, which must not be confused with each other.
 func damageBases(tb testing.TB) []byte {
 	tb.Helper()
 	output := readRecording(tb, "sync-writes").stdout
@@ -174,7 +172,7 @@ func damageBases(tb testing.TB) []byte {
 	return append(compact(tb, output[:first]), compact(tb, output[last:])...)
 }
 
-// FuzzDamage cuts into a real output of a dump and a result, and puts something in.
+// FuzzDamage removes bytes from a real output with a dump and a result, and inserts others.
 func FuzzDamage(f *testing.F) {
 	base := damageBases(f)
 	original := resultText(proven(&testing.T{}, base))
@@ -188,7 +186,7 @@ func FuzzDamage(f *testing.F) {
 		end := min(at+uint(cut), uint(len(base)))
 		damaged := append(append(append([]byte{}, base[:at]...), inserted...), base[end:]...)
 		if result := proven(t, damaged); result.Outcome == Complete && resultText(result) != original {
-			// Figures that are not the original's must at least be possible: proven has shown it.
+			// Figures that differ from the original must at least be possible, which proven has checked.
 			t.Logf("another result: %s", resultText(result))
 		}
 	})
@@ -210,13 +208,13 @@ func resultText(result Result) string {
 	return text.String()
 }
 
-// Bytes all over a result are lost, doubled and changed, one at a time: the result is then
-// refused, or still the same one.
+// Single bytes throughout a result are removed, duplicated or changed. The damaged result must be refused or be
+// unchanged.
 func TestBytesOfAResult(t *testing.T) {
 	t.Parallel()
 	base := compact(t, readRecording(t, "write").stdout)
 	original := resultText(proven(t, base))
-	const step = 29 // meets every kind of place; all of them take a minute
+	const step = 29 // covers every kind of position; all positions take a minute
 	others := 0
 	for at := 0; at < len(base)-1; at += step {
 		for _, replacement := range []string{"", "0", "7", "\"", "}", ",", string(base[at]) + string(base[at])} {
@@ -230,20 +228,19 @@ func TestBytesOfAResult(t *testing.T) {
 			}
 		}
 	}
-	// What no second figure of the document contradicts: the low digits of a mean, or of a
-	// latency inside its bin.
+	// No second figure of the document contradicts some changes: the low digits of a mean, or of a latency inside its
+	// bin.
 	if others > 3 {
 		t.Errorf("%d changes of one byte gave another result", others)
 	}
 }
 
-// stripPointer leaves the address of the last document out.
+// stripPointer removes the address of the last document.
 func stripPointer(text string) string { return pointer.ReplaceAllString(text, "") }
 
 var pointer = regexp.MustCompile(`0x[0-9a-f]+`)
 
-// compact writes the last document of an output without the parts that are not read, so that a
-// fuzzer's changes hit what matters.
+// compact returns a document without the parts that are not read, so that a fuzzer's changes hit relevant parts.
 func compact(tb testing.TB, output []byte) []byte {
 	tb.Helper()
 	var document map[string]any
@@ -272,7 +269,7 @@ func compact(tb testing.TB, output []byte) []byte {
 // shares no code with parseJobFile.
 func asFio(text string) (options []string) {
 	for line := range strings.SplitSeq(text, "\n") {
-		// fgets takes pieces of 4096 bytes; C strings end at a zero byte.
+		// fgets reads pieces of at most 4095 bytes; C strings end at a zero byte.
 		for len(line) > 0 {
 			piece := line[:min(len(line), 4095)]
 			line = line[len(piece):]
@@ -296,7 +293,7 @@ func asFio(text string) (options []string) {
 	return options
 }
 
-// dangerous is the independent list of what must never get through, whatever else is allowed.
+// dangerous is an independent list of options that must never be accepted.
 var dangerous = regexp.MustCompile(`^(filename|directory|opendir|lockfile|exec_|include|read_iolog|write_.*(log|iolog)|merge_blktrace|replay_|verify|` +
 	`cgroup|uid|gid|profile|ioscheduler|unlink|allow_mounted|unique_filename|file_append|fill_device|runtime|timeout|ramp|` +
 	`stonewall|loops|startdelay|kb_base|unit_base|unified|ignore_error|trigger|daemonize|aux|create_)`)
@@ -308,8 +305,8 @@ var (
 	strictNames   = regexp.MustCompile(`^filename_format=data\.[0-9]+\.(\$jobnum|[0-9]+)\.\$filenum$`)
 )
 
-// FuzzJobFile: what is accepted has, as fio would read it, no dangerous option, and what is
-// rendered from it is so plain that there is one way to read it.
+// FuzzJobFile checks that an accepted job file has no dangerous option, as fio would read it, and that the rendered
+// job file is so plain that it can only be read in one way.
 func FuzzJobFile(f *testing.F) {
 	f.Add(userJobFile)
 	f.Add("[a]\nsize=1m\n")
@@ -331,7 +328,7 @@ func FuzzJobFile(f *testing.F) {
 				t.Fatalf("accepted although fio reads the option %q", name)
 			}
 		}
-		// Any dataset size will do here: take the one that the file says.
+		// Any dataset size is fine, so use the size that the error names.
 		what, err := jobFileLoad(text, 0)
 		if err != nil {
 			_, number, found := strings.Cut(err.Error(), "set datasetSize to ")
@@ -359,7 +356,7 @@ func FuzzJobFile(f *testing.F) {
 	})
 }
 
-// checkRendered reads a rendered job file with a tokenizer of its own.
+// checkRendered checks a rendered job file with its own tokenizer.
 func checkRendered(t *testing.T, text string) {
 	t.Helper()
 	ours := map[string]bool{"filename_format": true, "runtime": true, "ramp_time": true, "loops": true}

@@ -70,7 +70,7 @@ func (r *sectionReader) text(name, otherwise string) string {
 	return otherwise
 }
 
-// structural lists the options that have a field of their own in loadSection.
+// structural lists the options that have their own field in loadSection.
 var structural = map[string]bool{
 	"ioengine": true, "direct": true, "buffered": true, "rw": true, "numjobs": true, "nrfiles": true,
 	"size": true, "filesize": true, "iodepth": true,

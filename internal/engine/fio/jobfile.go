@@ -22,8 +22,8 @@ type setting struct {
 	place place
 }
 
-// section is a job of a user's file with all options that apply to it: those of the [global] sections before it,
-// overridden by its own.
+// section is a job of a user's file with all options that apply to it: the options of the preceding [global]
+// sections, overridden by its own.
 type section struct {
 	name     string
 	line     int
@@ -101,7 +101,7 @@ func (p *jobFileParser) line(line string, number int) error {
 
 func (p *jobFileParser) header(line string, number int) error {
 	p.finish()
-	// The options below belong to this section even if its name is bad.
+	// The following options belong to this section even if its name is bad.
 	p.live = &section{name: "?", line: number}
 	name := strings.TrimSuffix(line[1:], "]")
 	if line[len(line)-1] != ']' || !sectionName.MatchString(name) {
@@ -143,7 +143,7 @@ func (p *jobFileParser) option(line string, number int) error {
 	return nil
 }
 
-// finish stores the section that ends.
+// finish stores the current section.
 func (p *jobFileParser) finish() {
 	switch {
 	case p.live == nil:
@@ -166,8 +166,8 @@ var exclusive = [][]string{
 	{"rate", "rate_iops"},
 }
 
-// mergeSettings returns the settings of below, overridden by those of above. An option also removes the others of its
-// exclusive group, because fio's behavior with two of them depends on its version.
+// mergeSettings returns below, overridden by above. An option in above also removes the others of its exclusive
+// group, because fio's behavior with two of them depends on its version.
 func mergeSettings(below, above []setting) []setting {
 	var result []setting
 	for _, old := range below {

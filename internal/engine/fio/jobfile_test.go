@@ -123,7 +123,7 @@ func TestJobFileLoadRefuses(t *testing.T) {
 	}
 }
 
-// fioCommand runs fio without a job and gives what it prints.
+// fioCommand runs fio with the given input and returns its output.
 func fioCommand(t *testing.T, input string, arguments ...string) (string, error) {
 	t.Helper()
 	path, err := exec.LookPath("fio")
@@ -137,7 +137,7 @@ func fioCommand(t *testing.T, input string, arguments ...string) (string, error)
 	return string(output), err
 }
 
-// fio's own reading of an accepted file has the same sections, options and values.
+// fio reads the same sections, options and values from an accepted file.
 func TestFioReadsAJobFileAsWeDo(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -160,7 +160,7 @@ func TestFioReadsAJobFileAsWeDo(t *testing.T) {
 	}
 }
 
-// readShownCommand reads what fio --showcmd prints: global options, then each job's.
+// readShownCommand parses the output of fio --showcmd: the global options, then the options of each job.
 func readShownCommand(t *testing.T, printed string) []section {
 	t.Helper()
 	var sections []section
@@ -223,16 +223,16 @@ var samples = map[string]string{
 	"group_reporting": "", "time_based": "", "lat_percentiles": "1", "clat_percentiles": "1", "fallocate": "none", "description": "a load",
 }
 
-// Every option of the list exists in fio, and fio takes a value that our rule takes.
+// fio has every allowed option and accepts a value that our rule accepts.
 func TestFioKnowsEveryAllowedOption(t *testing.T) {
 	t.Parallel()
 	if missing := slices.DeleteFunc(slices.Sorted(maps.Keys(allowedOptions)), func(name string) bool { _, ok := samples[name]; return ok }); len(missing) > 0 {
 		t.Errorf("no sample value for %v", missing)
 	}
-	// One job of one file for each: fio takes a fifth of a second to start.
+	// One job file with a job for each option, because fio takes a fifth of a second to start.
 	var text strings.Builder
 	for name, value := range samples {
-		// Some options need others beside them: further lines of the sample.
+		// Some options need others, which are further lines of the sample.
 		value, more, _ := strings.Cut(value, "\n")
 		_, written, err := checkOption(name, value, place{}, false)
 		if err != nil {
@@ -260,7 +260,7 @@ func TestFioKnowsEveryAllowedOption(t *testing.T) {
 	}
 }
 
-// What is refused with a reason of its own must not be allowed at the same time.
+// An option that is refused with its own reason must not also be allowed.
 func TestRefusedOptionsAreNotAllowed(t *testing.T) {
 	t.Parallel()
 	for name := range refusedOptions {
@@ -294,7 +294,7 @@ func TestParseSize(t *testing.T) {
 	}
 }
 
-// The size that we read is the size that fio reads.
+// fio reads the same sizes.
 func TestFioReadsSizesAsWeDo(t *testing.T) {
 	t.Parallel()
 	var text, want strings.Builder

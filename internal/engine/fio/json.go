@@ -16,7 +16,7 @@ type value struct {
 	kind    byte // '{' '[' '"' or 0 for a scalar
 	text    string
 	members map[string]*value
-	// keys are those of members in the order of the text, so that the same text always causes the same error.
+	// keys lists the keys of members in the order of the text, so that the same text always causes the same error.
 	keys  []string
 	items []*value
 }
@@ -42,8 +42,8 @@ func parse(raw []byte) (*value, error) {
 type parser struct {
 	raw []byte
 	at  int
-	// options is true inside the lists of a job's options, in which fio repeats options that it was given twice.
-	// Only the I/O engine is read from them, which is given once.
+	// options is true inside "global options" and "job options", in which fio repeats options that were set twice.
+	// Only the I/O engine is read from them, which is set once.
 	options bool
 }
 

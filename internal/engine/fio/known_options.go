@@ -2,7 +2,7 @@ package fio
 
 // KnownOption is an option of fio as it is written to a job file.
 type KnownOption struct {
-	// Name is fio's own name, even if an alias was given.
+	// Name is fio's main name of the option, even if an alias was given.
 	Name string
 	// Value has the form that is written: sizes are plain numbers of bytes.
 	Value string
@@ -10,7 +10,7 @@ type KnownOption struct {
 	Done bool
 }
 
-// Known checks one option of a job file. The error holds the reason for a refusal, and the remedy.
+// Known checks one option of a job file. An error contains the reason for the refusal and the remedy.
 func Known(name, value string) (KnownOption, error) {
 	canonical, written, err := checkOption(name, value, place{}, false)
 	if err != nil {

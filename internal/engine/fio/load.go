@@ -41,7 +41,7 @@ type loadSection struct {
 	blockBytes uint64
 
 	reads, writes, trims, syncs bool
-	// settings are the options that make the load, in the order in which they are written.
+	// settings are the options that define the load, in the order in which they are written.
 	settings []setting
 }
 

@@ -13,21 +13,22 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// An open loop of fio is many jobs that each do one operation at a time, at random intervals. fio submits inline: an
-// operation that is due while its job still waits for the one before begins late, and that wait is in no latency. That
-// is rare only with many more jobs than operations are outstanding. In a model of one server with constant service time,
-// the share of operations above the 99th percentile came out 26 % too low with 10 x rate x latency jobs, 9 % with 40 and
-// 4 % with 60. So there are 40, or fewer where fio or the API have no more, but never less than 10. fio's own open loop,
-// io_submit_mode=offload, does not end when a rate is set (fio 3.33).
+// An open loop consists of many fio jobs that each do one operation at a time, at random intervals. fio submits
+// inline: if an operation is due while its job still waits for the preceding one, it starts late, and no latency
+// includes that wait. This is rare only if there are many more jobs than outstanding operations. In a model of one
+// server with constant service time, the share of operations above the 99th percentile came out 26 % too low with 10
+// x rate x latency jobs, 9 % too low with 40 x and 4 % with 60 x. So openLoop uses 40 x, or fewer where fio or the
+// API do not allow that many, but never fewer than 10 x. fio's own open loop, io_submit_mode=offload, does not end
+// when a rate is set (fio 3.33).
 const (
 	leastPerOutstanding = 10
 	jobsPerOutstanding  = 40
 )
 
-// openLoop returns the profile with the jobs that offer a rate. The jobs must share files: see suitsSearch.
+// openLoop returns the profile, changed so that its jobs offer a rate. The jobs must share files: see suitsSearch.
 func openLoop(profile *v1alpha1.FioProfile, offer engine.Offer) (*v1alpha1.FioProfile, error) {
 	outstanding := float64(offer.IOPS) * offer.Latency.Seconds()
-	// fio knows only whole operations per second of each job and direction.
+	// In fio, the rate of a job in one direction is a whole number of operations per second.
 	rarest := int64(float64(offer.IOPS) * rarerShare(profile))
 	if rarest < 1 {
 		return nil, fmt.Errorf("%d operations per second per client include less than one read or one write per second: raise "+
@@ -52,7 +53,7 @@ func openLoop(profile *v1alpha1.FioProfile, offer engine.Offer) (*v1alpha1.FioPr
 	return &made, nil
 }
 
-// caution warns of an offer with so few jobs that latencies come out too low; empty if there are enough.
+// caution returns a warning if an offer has so few jobs that latencies come out too low, or "" if there are enough.
 func caution(offer engine.Offer, jobs int) string {
 	if wanted := math.Ceil(jobsPerOutstanding * float64(offer.IOPS) * offer.Latency.Seconds()); float64(jobs) < wanted {
 		return fmt.Sprintf("at %d operations per second each client has %d jobs, but needs %.0f (%d x rate x latency) to measure the waits of nearly all operations: "+
@@ -61,7 +62,7 @@ func caution(offer engine.Offer, jobs int) string {
 	return ""
 }
 
-// rarerShare returns the share of operations of the rarer direction.
+// rarerShare returns the share of all operations that go in the rarer direction.
 func rarerShare(profile *v1alpha1.FioProfile) float64 {
 	if profile.ReadPercent == nil || *profile.ReadPercent <= 0 || *profile.ReadPercent >= 100 {
 		return 1
@@ -69,7 +70,7 @@ func rarerShare(profile *v1alpha1.FioProfile) float64 {
 	return float64(min(*profile.ReadPercent, 100-*profile.ReadPercent)) / 100
 }
 
-// suitsSearch refuses what a search sets itself, and loads that cannot arrive at random.
+// suitsSearch refuses settings that a search controls itself, and loads whose operations cannot arrive at random.
 func (e Engine) suitsSearch(use *engine.Use) field.ErrorList {
 	p, at := e.Profile, use.Profile
 	var problems field.ErrorList

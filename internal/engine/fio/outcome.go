@@ -9,7 +9,7 @@ type Outcome int
 const (
 	// Complete: fio did everything that its job asked for.
 	Complete Outcome = iota + 1
-	// Stopped: fio stopped when it was told to, and its output covers the work until then.
+	// Stopped: fio was stopped early, and its output covers the work until then.
 	Stopped
 	// Failed: see Failure. Any figures are not a result.
 	Failed
@@ -94,8 +94,8 @@ const (
 	WarnToolMessages WarningKind = "ToolMessages"
 	// WarnDamagedOutput means that parts of the output before the result are unreadable.
 	WarnDamagedOutput WarningKind = "DamagedOutput"
-	// WarnCountsDisagree means that the numbers of issued and of timed operations differ by more than the outstanding
-	// ones.
+	// WarnCountsDisagree means that the numbers of issued and timed operations differ by more than the outstanding
+	// operations explain.
 	WarnCountsDisagree WarningKind = "CountsDisagree"
 	// WarnNoBins means that there is no histogram, so there are no percentiles.
 	WarnNoBins WarningKind = "NoBins"

@@ -28,14 +28,14 @@ type Parameters struct {
 	// Duration is the measured time, after WarmUp. Only for Measure.
 	Duration time.Duration
 	WarmUp   time.Duration
-	// Jobs, QueueDepth, BlockSizeBytes and ReadPercent replace the profile's own, for a step of a ramp or a cell of a
-	// sweep; 0 or nil keeps the profile's. Not for a job file.
+	// Jobs, QueueDepth, BlockSizeBytes and ReadPercent replace the profile's values in a step of a ramp or a cell of
+	// a sweep; 0 or nil keeps the profile's value. They cannot be combined with a job file.
 	Jobs           int32
 	QueueDepth     int32
 	BlockSizeBytes int64
 	ReadPercent    *int32
-	// LayoutJobs is the number of jobs that the files are laid out for, if it differs from the profile's: the largest
-	// of a ramp. If each job has its own files, steps with fewer jobs use only some of the files.
+	// LayoutJobs is the number of jobs that the files are laid out for, if it differs from the profile's number: the
+	// largest number in a ramp. If each job has its own files, steps with fewer jobs use only some of the files.
 	LayoutJobs int32
 	// Offer makes the load an open loop; see open_loop.go.
 	Offer engine.Offer
@@ -43,19 +43,19 @@ type Parameters struct {
 	// spread.
 	Volumes int
 	Devices bool
-	// Passes of Precondition; 0 counts as 1.
+	// Passes is the number of passes of Precondition; 0 counts as 1.
 	Passes int32
 	// Seed of the step and ClientIndex give each client its own random numbers.
 	Seed        uint64
 	ClientIndex int
 }
 
-// overrides reports whether the profile's own figures are replaced.
+// overrides reports whether the step replaces values of the profile.
 func (p *Parameters) overrides() bool {
 	return p.Jobs != 0 || p.QueueDepth != 0 || p.BlockSizeBytes != 0 || p.ReadPercent != nil || p.LayoutJobs != 0 || p.Offer.IOPS != 0
 }
 
-// apply returns the profile with the replacements.
+// apply returns the profile with the values of the step.
 func (p *Parameters) apply(profile *v1alpha1.FioProfile) (*v1alpha1.FioProfile, error) {
 	if !p.overrides() {
 		return profile, nil

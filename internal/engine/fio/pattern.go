@@ -23,9 +23,9 @@ func (e Engine) Result(step *engine.Step, report *engine.Report, _ *v1alpha1.Tar
 const patternRemedy = "for incompressible data, set refillBuffers and remove compressibility and other buffer options"
 
 const (
-	// usualRatio is the lz4 ratio of fio's own buffers if blocks are large enough, refillRatio that of new random data
-	// for each write, and sameRatio that of a single repeated word, all in thousandths. usualRatio and sameRatio are
-	// for records of 128 KiB.
+	// usualRatio is the lz4 ratio of fio's own buffers if blocks are large enough, refillRatio the ratio of random
+	// data that is new for each write, and sameRatio the ratio of a single repeated word, all in thousandths.
+	// usualRatio and sameRatio are for records of 128 KiB.
 	usualRatio  = 1040
 	refillRatio = 1000
 	sameRatio   = 235_000
@@ -94,7 +94,8 @@ func likePattern(name string, report *engine.Report) engine.Pattern {
 	return made
 }
 
-// buffersOf returns the profile's options, including those about buffers, by fio's names.
+// buffersOf returns the options of the profile or of its job file by fio's names, with the typed fields about buffers
+// as options.
 func buffersOf(profile *v1alpha1.FioProfile) map[string]string {
 	set := map[string]string{}
 	for line := range strings.Lines(profile.JobFile) {

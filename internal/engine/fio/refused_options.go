@@ -67,8 +67,8 @@ func (p place) String() string {
 	return fmt.Sprintf(" (section [%s], line %d)", p.section, p.line)
 }
 
-// checkOption returns the option's own name and the form of its value that is written. typed is true for the options
-// map of a profile, false for a job file.
+// checkOption returns the option's main name, and its value in the form that is written. typed is true for the
+// options map of a profile, false for a job file.
 func checkOption(name, value string, where place, typed bool) (canonical, written string, err error) {
 	canonical = name
 	if own, ok := aliases[name]; ok {

@@ -19,7 +19,7 @@ const (
 	maxDuration = 8 * 24 * time.Hour
 )
 
-// ErrNothingToPrepare is returned for a load without files, such as that of the null engine.
+// ErrNothingToPrepare is returned for a load without files, such as a load of the null engine.
 var ErrNothingToPrepare = errors.New("the workload uses no files, so there is nothing to prepare")
 
 // Validate returns all errors in a profile, each with its field and the remedy.
@@ -244,7 +244,7 @@ const (
 	layoutMemoryBytes = 128 << 20
 )
 
-// layoutQueue returns the queue depth for the number of all jobs and a block size in bytes.
+// layoutQueue returns the queue depth for a total number of jobs and a block size in bytes.
 func layoutQueue(jobs, block uint64) uint64 {
 	return min(layoutDepth, max(1, layoutMemoryBytes/(jobs*block)))
 }

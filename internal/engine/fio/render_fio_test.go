@@ -15,7 +15,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// runStep renders a step, runs it with a real fio and wants it to be complete.
+// runStep renders a step, runs it with a real fio and requires it to be complete.
 func runStep(t *testing.T, directory string, profile *v1alpha1.FioProfile, parameters Parameters) *Snapshot {
 	t.Helper()
 	text, err := Render(profile, parameters)
@@ -40,7 +40,7 @@ func runStep(t *testing.T, directory string, profile *v1alpha1.FioProfile, param
 	return result.Snapshot
 }
 
-// checkFiles wants exactly the files that the traits name, each of its size, with no hole.
+// checkFiles checks that exactly the expected files exist, with their sizes and without holes.
 func checkFiles(t *testing.T, directory string, sizes map[string]uint64) {
 	t.Helper()
 	entries, err := os.ReadDir(directory)
@@ -134,7 +134,7 @@ func TestPreconditionWithRealFio(t *testing.T) {
 	}
 }
 
-// Reads of files that nobody laid out must fail and not be laid out on the way.
+// Reads of files that were not laid out must fail, and fio must not create the files.
 func TestMeasureWithoutPrepareWithRealFio(t *testing.T) {
 	t.Parallel()
 	for _, percent := range []int32{100, 50} {
@@ -153,8 +153,8 @@ func TestMeasureWithoutPrepareWithRealFio(t *testing.T) {
 	}
 }
 
-// Jobs that write one shared file in order each have a part of their own, with and without
-// rates that need a section for each. A job begins at the beginning of its part.
+// Sequential jobs that write a shared file each have their own part of it, with and without rates that need a section
+// per job. A job begins at the start of its part.
 func TestSharedPartsWithRealFio(t *testing.T) {
 	t.Parallel()
 	for _, rate := range []edit{func(*v1alpha1.FioProfile) {}, withRate("", 4003)} {
@@ -181,7 +181,7 @@ func TestSharedPartsWithRealFio(t *testing.T) {
 	}
 }
 
-// Jobs do no more than their share of a rate. A machine that is busy with other things makes them do less.
+// Jobs do not exceed their share of a rate. On a busy machine they may do less.
 func TestRatesWithRealFio(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -207,7 +207,7 @@ func TestRatesWithRealFio(t *testing.T) {
 	}
 }
 
-// What was laid out compresses as it was asked to, so that reads meet such data too.
+// A layout writes data of the requested compressibility, so that reads use such data too.
 func TestPreparedContentWithRealFio(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()

@@ -16,10 +16,10 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// edit changes a profile that is valid.
+// edit changes a valid profile.
 type edit func(*v1alpha1.FioProfile)
 
-// profileWith is 4 KiB random reads with one job on 8 MiB, changed.
+// profileWith returns a profile of 4 KiB random reads by one job on 8 MiB, changed by edits.
 func profileWith(edits ...edit) *v1alpha1.FioProfile {
 	profile := &v1alpha1.FioProfile{
 		Pattern: v1alpha1.FioRandom, ReadPercent: new(int32(100)),
@@ -204,7 +204,7 @@ func TestLayoutMemory(t *testing.T) {
 	}
 }
 
-// outstandingBytes adds up what the jobs of a job file keep outstanding at their largest block.
+// outstandingBytes adds up the bytes that the jobs of a job file keep outstanding with their largest blocks.
 func outstandingBytes(t *testing.T, jobFile string) uint64 {
 	t.Helper()
 	var all uint64
@@ -219,7 +219,7 @@ func outstandingBytes(t *testing.T, jobFile string) uint64 {
 			case name == "iodepth":
 				depth = number
 			case name == "bssplit":
-				block = 16 << 20 // the only one of the tests
+				block = 16 << 20 // the largest block of the only bssplit in the tests
 			case name == "bs" && err == nil:
 				block = number
 			}
@@ -363,7 +363,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// The files must be the same for every way in which a profile is rendered.
+// The files must be the same whether the jobs are rendered as one section or as several.
 func TestDescribeOfSplitSections(t *testing.T) {
 	whole, err := Describe(profileWith(withJobs(4), withFiles(2)), Parameters{})
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// lateMilliseconds is the wait at which a dump counts as late: figures counted when the dump was requested and figures
-// counted when it was written then belong to different instants.
+// lateMilliseconds is the delay from which a dump counts as late. fio counts some figures when a dump is requested
+// and others when it is written; in a late dump these are different instants.
 const lateMilliseconds = 100
 
 // ErrNoTimestamp is returned for a document without timestamp_ms, which cannot be sampled.
@@ -40,8 +40,8 @@ type Delta struct {
 	Sample measure.Sample
 	// Histograms count the latencies of the completed operations; empty in the ramp, in which fio records none.
 	Histograms [measure.NumOperations]measure.Histogram
-	// LateMilliseconds is the time that the dump at the sample's end waited for a job that was inside an I/O.
-	// Operations of a late dump are divided in proportion to time between this sample and the next; bytes are exact.
+	// LateMilliseconds is how long the dump at the sample's end waited for a job that was inside an I/O. The
+	// operations of a late dump are divided between this sample and the next in proportion to time; bytes are exact.
 	LateMilliseconds int64
 }
 
@@ -53,8 +53,8 @@ type Sampler struct {
 	options SamplerOptions
 	live    *epoch
 	ramp    *epoch
-	// held is the newest dump, whose sample is not yet returned. base is the dump before it, with the totals at the end
-	// of the last returned sample; nil means zero.
+	// held is the newest dump, whose sample is not yet returned. base is the preceding dump, with the totals at the
+	// end of the last returned sample; nil means zero.
 	held *point
 	base *point
 	// first is the newest dump that began the measured part after a ramp; see dropMixed.
@@ -83,11 +83,11 @@ type point struct {
 	runtime int64
 	// jobRuntime is the sum of the runtimes of all jobs, runtime the longest.
 	jobRuntime int64
-	// counters hold the completed bytes and operations, issued the operations that were issued.
+	// counters holds the completed bytes and operations, issued the number of issued operations.
 	counters [measure.NumOperations]measure.Counter
 	issued   [measure.NumOperations]uint64
 	bins     [measure.NumOperations]measure.Histogram
-	// whenWritten is true if bytes were counted when the dump was written and not when it was requested.
+	// whenWritten is true if bytes were counted when the dump was written rather than when it was requested.
 	whenWritten bool
 }
 
@@ -166,7 +166,7 @@ func (s *Sampler) MeasuredSince() (nanoseconds int64, ok bool) {
 
 func (s *Sampler) clock(milliseconds int64) int64 { return s.options.ToClock(milliseconds * 1e6) }
 
-// release returns the sample that ends with the held dump, if it has any length. The last sample gets all remaining
+// release returns the sample that ends with the held dump, unless its length is 0. The last sample gets all remaining
 // operations.
 func (s *Sampler) release(last bool) []Delta {
 	held := s.held
@@ -184,7 +184,7 @@ func (s *Sampler) release(last bool) []Delta {
 	s.held = nil
 	if end <= start {
 		if !last || s.live != held.epoch || held.counters == s.ended {
-			// Too short for a sample: its figures go to the next one.
+			// Too short for a sample: the next sample includes its figures.
 			return nil
 		}
 		// There is no next sample. A stop with a queue can end like this: the last dump waits for all operations in
@@ -202,7 +202,7 @@ func (s *Sampler) release(last bool) []Delta {
 	for i := range counters {
 		delta.Histograms[i] = held.bins[i]
 		if s.base != nil {
-			// place has checked that no bin went down.
+			// place has checked that no bin decreased.
 			delta.Histograms[i], _ = held.bins[i].Sub(&s.base.bins[i])
 		}
 	}
@@ -232,8 +232,8 @@ func between(before, after [measure.NumOperations]measure.Counter) (difference [
 	return difference
 }
 
-// counted returns the instant at which a dump's bytes were counted. The last document is not a dump: its bytes are
-// those at the end of the runtime.
+// counted returns the instant at which a dump's bytes were counted. The last document is not a dump: its bytes were
+// counted at the end of the runtime.
 func (p *point) counted(base *point, jobs int, last bool) int64 {
 	if p.whenWritten && !last || p.runtime <= 0 {
 		return p.written
@@ -244,7 +244,7 @@ func (p *point) counted(base *point, jobs int, last bool) int64 {
 	}
 	longest, mean := p.runtime-base.runtime, (p.jobRuntime-base.jobRuntime)/int64(jobs)
 	if max(longest, mean)-min(longest, mean) > lateMilliseconds/2 {
-		// The job with the longest runtime has ended, so its runtime does not apply to the others any more.
+		// The job with the longest runtime has ended, so its runtime no longer applies to the others.
 		return p.written
 	}
 	// fio requests a dump only after the last one was written.

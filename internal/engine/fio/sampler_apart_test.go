@@ -8,12 +8,12 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// apart is a simulation of a fio whose jobs begin one after the other, and forget their ramp so too.
+// apart simulates a fio whose jobs begin one after the other, and also end their ramps one after the other.
 type apart struct {
 	jobs, spread, ramp, length, iops int64
 }
 
-// dump is what fio tells at an instant, in milliseconds from its first job's begin.
+// dump returns what fio prints at an instant, in milliseconds since the first job began.
 func (a apart) dump(now int64) *Document {
 	const epoch, block = 10_000, 4096
 	var bytes, issued, timed uint64
@@ -42,8 +42,8 @@ func (a apart) dump(now int64) *Document {
 	return document
 }
 
-// Dumps that add up jobs in their ramp and jobs after it belong to nothing: by one of those the ramp of a second had become a
-// part of what is measured, and the rate was 20 % less than it was.
+// Dumps that mix jobs in their ramp with jobs after it must be dropped. Such a dump once made the ramp of a second
+// part of the measured time, and the rate came out 20 % too low.
 func TestSamplesOfJobsThatBeginApart(t *testing.T) {
 	t.Parallel()
 	for _, spread := range []int64{0, 20, 50, 90, 150, 300, 600} {
@@ -77,7 +77,7 @@ func TestSamplesOfJobsThatBeginApart(t *testing.T) {
 						operations += sample.Counters[measure.Read].Operations
 					}
 				}
-				// All jobs together do this much only while all are at work.
+				// The rate reaches this value only while all jobs are running.
 				all := float64(fio.jobs * fio.iops)
 				least := all * float64(fio.length) / float64(fio.length+fio.spread+50)
 				if rate := float64(operations) / (float64(to-from) / 1e9); rate < 0.99*least || rate > 1.01*all {
@@ -88,7 +88,7 @@ func TestSamplesOfJobsThatBeginApart(t *testing.T) {
 	}
 }
 
-// A dump in the very instant in which the ramp ends tells nothing, and must not be taken for the ramp's first.
+// A dump at the very instant at which the ramp ends has no figures, and must not count as the first dump of the ramp.
 func TestSamplesAfterADumpOfNothing(t *testing.T) {
 	t.Parallel()
 	sampler := NewSampler(SamplerOptions{WarmUp: time.Second})
@@ -105,7 +105,7 @@ func TestSamplesAfterADumpOfNothing(t *testing.T) {
 	}
 }
 
-// A wall clock that is set back between two dumps costs the time between them, and nothing else.
+// If the wall clock is set back between two dumps, only the time between them is lost.
 func TestSamplesWithAClockThatIsSetBack(t *testing.T) {
 	t.Parallel()
 	sampler := NewSampler(SamplerOptions{})

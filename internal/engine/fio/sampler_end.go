@@ -18,16 +18,17 @@ import (
 //	   '------------|-----------------|---> time
 //	             load end      in flight is complete
 //
-// A straight line over that time would be wrong on both sides of the load's end. The number of issued operations gives
-// the answer, because none is issued after the end of the load. A job that keeps its queue filled has as many
-// operations in flight at the end as at the last dump before it, so it completed as many in between as it issued.
+// A straight line over that time would be wrong on both sides of the load's end. The number of issued operations
+// gives the answer, because none is issued after the end of the load. A job that keeps its queue filled has as many
+// operations in flight at the end of the load as at the last dump before the end, so it completed as many in between
+// as it issued.
 
 // Stopped records that the load was stopped early, at an instant of the wall clock of fio's machine. It may be called
 // concurrently with Add.
 func (s *Sampler) Stopped(wallNanoseconds int64) { s.stopped.Store(wallNanoseconds / 1e6) }
 
-// loadEnd returns the time at which the jobs stop issuing operations, in milliseconds of the wall clock; 0 if unknown,
-// and in the ramp.
+// loadEnd returns the time at which the jobs stop issuing operations, in milliseconds of the wall clock; 0 in the
+// ramp, or if the time is unknown.
 func (s *Sampler) loadEnd(of *epoch) int64 {
 	if of == nil || of.warm {
 		return 0
@@ -64,10 +65,10 @@ func (s *Sampler) atLoadEnd(held *point, counters [measure.NumOperations]measure
 	return totals, true
 }
 
-// mostInFlight bounds the operations issued but not completed in a dump: Outstanding, if it is known. A warm-up doubles
-// the bound, because operations in flight at the end of a ramp are never timed and so stay in the difference for good.
-// A larger difference shows a torn dump: fio reads the two counters one after the other, and on a machine without spare
-// CPU time it may stall in between while the jobs go on.
+// mostInFlight bounds the operations issued but not completed in a dump: Outstanding, if it is known. A warm-up
+// doubles the bound, because operations in flight at the end of a ramp are never timed, so they remain in the
+// difference. A larger difference shows a torn dump: fio reads the two counters one after the other, and on a machine
+// without spare CPU time it may stall in between while the jobs go on.
 func (s *Sampler) mostInFlight() uint64 {
 	switch {
 	case s.options.Outstanding == 0:
@@ -78,7 +79,7 @@ func (s *Sampler) mostInFlight() uint64 {
 	return s.options.Outstanding
 }
 
-// bytesOf converts a number of operations to bytes by the largest mean operation size of any of the totals. A late dump
+// bytesOf converts a number of operations to bytes, using the largest mean operation size of the totals. A late dump
 // counts bytes earlier than operations, which makes its mean too small.
 func bytesOf(operations uint64, totals []measure.Counter) uint64 {
 	largest := uint64(0)

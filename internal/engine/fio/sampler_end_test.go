@@ -7,7 +7,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// queued is a dump of a job of 64 KiB writes; of what was issued 256 are in flight while it loads.
+// queued returns a dump of a job that writes 64 KiB blocks, with its completed, issued and timed operations.
 func queued(written, runtime int64, completed, issued, timed uint64) *Document {
 	document := dump("fio-3.33", written, runtime, completed<<16, issued)
 	document.Jobs[0].Operations[measure.Write].Total = measure.Latency{}
@@ -15,8 +15,9 @@ func queued(written, runtime int64, completed, issued, timed uint64) *Document {
 	return document
 }
 
-// A dump whose latencies were read a third of a second before what was issued, as on a machine without time to spare: what the
-// job did meanwhile counts as in flight, which with a queue depth of one it cannot be. It belongs to the load.
+// On a machine without spare CPU time, fio read the latencies of a dump a third of a second before the issued
+// operations. The operations in between appear to be in flight, which is impossible at a queue depth of 1. They
+// belong to the load.
 func TestTornDumpBeforeTheEnd(t *testing.T) {
 	t.Parallel()
 	const origin = 100_000
@@ -42,15 +43,15 @@ func TestTornDumpBeforeTheEnd(t *testing.T) {
 				loaded.Bytes += delta.Sample.Counters[measure.Write].Bytes
 			}
 		}
-		// Where nobody knows the depth, 81 could as well be in flight.
+		// If the depth is unknown, 81 operations may really be in flight.
 		if want := map[uint64]uint64{1: 975, 0: 895}[outstanding]; loaded.Operations != want || outstanding == 1 && loaded.Bytes != want<<16 {
 			t.Errorf("%s: in the load there were %d operations, of %d blocks; want %d", name, loaded.Operations, loaded.Bytes>>16, want)
 		}
 	}
 }
 
-// What fio 3.33 printed for 4 s at a queue depth of 256 on a store of 244 such operations a second: what was in
-// flight at the end is in no sample of the load, and the operations are those that were completed.
+// The dumps are from fio 3.33, run for 4 s at a queue depth of 256 on a store of 244 such operations per second. No
+// sample of the load contains operations that were in flight at its end, and only completed operations count.
 func TestWhatWasInFlightAtTheEnd(t *testing.T) {
 	t.Parallel()
 	const origin = 100_000
@@ -59,7 +60,7 @@ func TestWhatWasInFlightAtTheEnd(t *testing.T) {
 		queued(origin+1869, 1869, 438, 694, 438),
 		queued(origin+2869, 2869, 694, 950, 695),
 		queued(origin+3869, 3869, 940, 1197, 941),
-		queued(origin+5000, 4870, 973, 1228, 1228), // asked for and waiting while the job reaps
+		queued(origin+5000, 4870, 973, 1228, 1228), // requested, then waiting while the job collects completions
 		queued(origin+5050, 5050, 1228, 1228, 1228),
 	}
 	for _, test := range []struct {

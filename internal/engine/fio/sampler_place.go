@@ -33,8 +33,8 @@ func pointOf(snapshot *Snapshot) *point {
 }
 
 // completed returns the completed bytes and operations. fio's total_ios counts issued operations, which include those
-// in flight. Each completed operation has a latency, so the latencies are counted instead. The ramp has no latencies,
-// so there issued operations count as soon as any bytes are complete.
+// in flight. Each completed operation has a latency, so the latencies are counted instead. fio records no latencies
+// in the ramp, so there issued operations count as soon as any bytes are complete.
 func completed(total *OperationTotal, operation measure.Operation) measure.Counter {
 	counter := total.Counter
 	switch {
@@ -79,7 +79,7 @@ func (s *Sampler) place(next *point, snapshot *Snapshot) placing {
 		}
 		if s.live == nil {
 			if next.runtime <= 0 {
-				// It may belong to the first instant of the ramp or to that of the measured part.
+				// It may belong to the first instant of the ramp or of the measured part.
 				return placeUnusable
 			}
 			s.live = &epoch{origin: next.written - next.runtime, warm: true}
@@ -97,10 +97,10 @@ func (s *Sampler) place(next *point, snapshot *Snapshot) placing {
 	return placeEnd
 }
 
-// placeAfterRamp handles the dumps from the first one that includes measured figures until one contains nothing else.
+// placeAfterRamp handles the dumps from the first one that includes measured figures until one contains no others.
 func (s *Sampler) placeAfterRamp(next *point) placing {
 	if next.runtime <= 0 {
-		// Requested in the ramp and written after it: its totals are those of neither.
+		// Requested in the ramp and written after it: its totals belong to neither part.
 		return placeUnusable
 	}
 	measured := &epoch{origin: next.written - next.runtime}
@@ -108,7 +108,7 @@ func (s *Sampler) placeAfterRamp(next *point) placing {
 		ramp := s.options.WarmUp.Milliseconds()
 		earliest := s.ramp.origin + ramp
 		if measured.origin < earliest-min(lateMilliseconds, ramp/4) {
-			// The longest runtime is that of a job that is still in its ramp.
+			// The longest runtime belongs to a job that is still in its ramp.
 			return placeUnusable
 		}
 	}
@@ -116,10 +116,10 @@ func (s *Sampler) placeAfterRamp(next *point) placing {
 	return placeEnd
 }
 
-// dropMixed drops the dump that began the measured part if the next dump shows that some jobs were still in their ramp
-// at that time, so that its totals mix both parts. Jobs begin some time apart, on a busy machine by a large part of a
-// second, and each resets its own totals. If a job resets after that dump, its runtime grows until the next dump by
-// less than the elapsed time; the difference is the length of the ramp.
+// dropMixed drops the dump that began the measured part if the next dump shows that some jobs were still in their
+// ramp at that time, so that its totals mix both parts. Jobs do not begin at the same time (on a busy machine they
+// begin a large part of a second apart), and each resets its own totals. If a job resets after that dump, its runtime
+// grows by less than the elapsed time until the next dump; the difference is the length of the ramp.
 func (s *Sampler) dropMixed(next *point) {
 	first := s.first
 	s.first = nil
@@ -136,7 +136,7 @@ func (s *Sampler) dropMixed(next *point) {
 // runtimeMilliseconds is the precision of a job's runtime.
 const runtimeMilliseconds = 2
 
-// fellBelow reports whether any total went down.
+// fellBelow reports whether any total decreased.
 func (p *point) fellBelow(earlier *point) bool {
 	for i, counter := range p.counters {
 		if counter.Bytes < earlier.counters[i].Bytes || counter.Operations < earlier.counters[i].Operations {

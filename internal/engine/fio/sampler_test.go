@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// recorded feeds a recorded run to a sampler, as if it had just been read.
+// recorded feeds a recorded run to a sampler, as if fio had just printed it.
 func recorded(t *testing.T, name string, options SamplerOptions) (*liveFio, []Delta) {
 	t.Helper()
 	live := &liveFio{stream: &Stream{}}
@@ -51,8 +51,7 @@ func rateOf(sample *measure.Sample) float64 {
 	return float64(sample.Counters[measure.Write].Bytes) / seconds(sample)
 }
 
-// checkSamples checks what holds for any run: order, and that the measured part adds up to
-// fio's own result.
+// checkSamples checks what holds for any run: the samples are in order, and the measured ones add up to fio's result.
 func checkSamples(t *testing.T, live *liveFio, deltas []Delta) {
 	t.Helper()
 	var sum [measure.NumOperations]measure.Counter
@@ -88,8 +87,8 @@ func checkSamples(t *testing.T, live *liveFio, deltas []Delta) {
 	}
 }
 
-// Four jobs of 10 MiB/s, one stopped for 3.5 s: the bytes of the dump that waited belong to
-// when it was asked for. By its timestamp it would be 7 MB/s, and the next 5,000.
+// Four jobs of 10 MiB/s, one stopped for 3.5 s: the bytes of the late dump belong to the instant at which it was
+// requested. By its timestamp, the rate would be 7 MB/s, and 5,000 MB/s in the next sample.
 func TestSamplesOfARecordedLateDump(t *testing.T) {
 	t.Parallel()
 	_, deltas := recorded(t, "late-dump", SamplerOptions{Jobs: 4})
@@ -144,7 +143,7 @@ func TestSamplesOfRecordedRamps(t *testing.T) {
 			if warm < test.warm {
 				t.Errorf("%d warm-up samples, want %d", warm, test.warm)
 			}
-			// A sampler that is not told of the ramp must not take the reset for anything else.
+			// A sampler that does not know about the ramp must report the reset.
 			sampler := NewSampler(SamplerOptions{Jobs: test.jobs})
 			var stream Stream
 			_, _ = stream.Write(readRecording(t, test.name).stdout)
@@ -163,7 +162,7 @@ func TestSamplesOfRecordedRamps(t *testing.T) {
 	}
 }
 
-// dump makes a document of one job that writes blocks of 1,000 bytes.
+// dump returns a document of one job that writes.
 func dump(version string, written, runtime int64, bytes, operations uint64) *Document {
 	document := &Document{Version: version, TimestampMilliseconds: written, Jobs: make([]Job, 1)}
 	job := &document.Jobs[0]
@@ -224,8 +223,8 @@ func TestSamplerSharesOperationsOutByTime(t *testing.T) {
 	}
 }
 
-// A stop behind a long queue: the last dump waits for all that is in flight and has counted none of its bytes,
-// and the result comes in the millisecond in which it is written. No byte is lost for that.
+// After a stop with a long queue, the last dump waits for all operations in flight and has counted none of their
+// bytes, and the result is written in the same millisecond. No byte may be lost.
 func TestSamplerKeepsWhatCameInNoTime(t *testing.T) {
 	t.Parallel()
 	first := dump("fio-3.33", 19_756, 0, 0, 1)
@@ -261,7 +260,7 @@ func TestSamplerKeepsWhatCameInNoTime(t *testing.T) {
 	}
 }
 
-// A total that went down without a ramp is told, and sampling goes on.
+// If a total decreases without a ramp, the sampler reports it and continues.
 func TestSamplerTellsAReset(t *testing.T) {
 	t.Parallel()
 	sampler := NewSampler(SamplerOptions{})
@@ -293,7 +292,7 @@ func TestSamplerTellsAReset(t *testing.T) {
 	}
 }
 
-// A job is still in its ramp while another is not: such a dump is of neither part.
+// A dump is not used if one job is still in its ramp while another is not.
 func TestSamplerSkipsDumpsOfTwoParts(t *testing.T) {
 	t.Parallel()
 	ramp := func(written, runtime int64, bytes uint64) *Document {
@@ -305,7 +304,7 @@ func TestSamplerSkipsDumpsOfTwoParts(t *testing.T) {
 	var deltas []Delta
 	for _, document := range []*Document{
 		ramp(1000, 1000, 100_000),
-		dump("fio-3.33", 2100, 2100, 110_000, 110), // one job in its ramp since 0, one reset at 2,000
+		dump("fio-3.33", 2100, 2100, 110_000, 110), // one job still in its ramp, one reset at 2,000
 		dump("fio-3.33", 3000, 1000, 100_000, 100),
 		dump("fio-3.33", 4000, 2000, 200_000, 200),
 	} {

@@ -15,13 +15,13 @@ var (
 )
 
 // scanner follows the structure of one JSON object byte by byte. It detects the end of a document as soon as it
-// arrives, and gives up a damaged one at the first byte that cannot occur there in a JSON object. It is more lenient
-// than parse only in numbers and strings.
+// arrives, and gives up on a damaged one at the first byte that cannot occur there in a JSON object. It is more
+// lenient than parse only in numbers and strings.
 type scanner struct {
 	expect expectation
 	// open holds '{' or '[' for each level.
 	open []byte
-	// digits counts the digits of a \u escape that are still to come.
+	// digits is the number of digits that are still to come in a \u escape.
 	digits int
 	key    bool
 }
@@ -155,7 +155,7 @@ func (s *scanner) close(opener byte) (bool, error) {
 }
 
 // isScalar reports whether c can be part of a number, of true, false or null, or of the nan and inf that fio prints
-// where it divided by zero.
+// after a division by zero.
 func isScalar(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '-' || c == '+' || c == '.'
 }

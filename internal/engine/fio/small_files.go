@@ -15,8 +15,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// A step of a smallFiles phase does one operation with each file of the workload. TestContractSmallFiles shows what this
-// assumes about fio:
+// A step of a smallFiles phase does one operation with each file of the workload. It assumes this about fio, which
+// TestContractSmallFiles verifies:
 //
 //	Create   filecreate   open(O_CREAT), timed; then close, not timed
 //	Stat     filestat     stat, timed
@@ -24,21 +24,21 @@ import (
 //	Write    psync        open(O_CREAT), one write (timed), close
 //	Read     psync        open, one read (timed), close
 //
-// Without create_on_open, fio lays out the files of filestat and filedelete itself, before it begins: with the option it
-// fails if one is missing. filecreate opens a file that exists and counts it as created, so the agent removes what is
-// left of earlier files. filecreate does not make folders either.
+// Without create_on_open, fio lays out the files of filestat and filedelete itself before it begins; with the option,
+// it fails if a file is missing. filecreate opens an existing file and counts it as created, so the agent removes
+// leftover files first. filecreate does not create folders.
 //
-// openfiles=1 closes a file before the next is opened; fio otherwise keeps all of them open.
+// openfiles=1 makes fio close each file before it opens the next; otherwise it keeps all of them open.
 
 // fileEngines are fio's engines for operations on names.
 var fileEngines = map[string]measure.Operation{"filecreate": measure.Create, "filestat": measure.Stat, "filedelete": measure.Delete}
 
-// fileJob is how fio does one operation with each file.
+// fileJob describes how fio does one operation with each file.
 type fileJob struct {
 	engine, rw string
 	// data is true if the operation moves the data of the files.
 	data bool
-	// fresh is true if no file may exist before.
+	// fresh is true if the files must not exist before the step.
 	fresh bool
 }
 
@@ -50,18 +50,18 @@ var fileJobs = map[v1alpha1.Operation]fileJob{
 	v1alpha1.OperationDelete: {engine: "filedelete", rw: "write"},
 }
 
-// maxSmallFileBytes is the largest file that is written or read by one operation.
+// maxSmallFileBytes is the maximum size of a file, which one operation writes or reads.
 const maxSmallFileBytes = 1 << 20
 
-// fileSettings are the options of a workload that a smallFiles phase applies. Those of replacedSettings it sets itself.
-// It refuses all others, because they would have no effect, or another one than in other phases.
+// fileSettings are the options of a workload that a smallFiles phase applies. It sets the options in replacedSettings
+// itself. It refuses all others, because they would have no effect, or not the same effect as in other phases.
 var (
 	fileSettings = slices.Concat(slices.DeleteFunc(slices.Clone(contentSettings), func(name string) bool { return name == "openfiles" }),
 		[]string{"fsync_on_close", "sync", "invalidate", "fadvise_hint", "randrepeat"})
 	replacedSettings = []string{"ioengine", "direct", "rw", "rwmixread", "rwmixwrite", "bs", "iodepth"}
 )
 
-// checkSmallFiles returns why a valid load does not suit a smallFiles phase.
+// checkSmallFiles returns an error if a valid load does not suit a smallFiles phase.
 func checkSmallFiles(what *load) error {
 	var problems []error
 	add := func(s *loadSection, format string, arguments ...any) {
@@ -101,7 +101,7 @@ func (e Engine) smallFiles(step *engine.Step) (load, error) {
 		return load{}, errors.New("small files need one volume with a file system: change the volumes of the target")
 	}
 	parameters := parametersOf(step, &engine.Client{})
-	parameters.LayoutJobs = 0 // the files are those of the phase alone
+	parameters.LayoutJobs = 0 // no other phase uses the files
 	what, problems := read(field.NewPath("fio"), e.Profile, &parameters)
 	if err := problems.ToAggregate(); err != nil {
 		return load{}, fmt.Errorf("describe the small files of a fio profile: %w", err)
@@ -215,7 +215,7 @@ func (w *writer) smallFiles(s *loadSection, how fileJob) {
 		w.set("create_on_open", "1")
 	}
 	if !how.data {
-		// The size of the files does not matter, and one operation of one byte stands for each.
+		// The size of the files does not matter: fio counts one operation of one byte for each.
 		w.set("bs", "1")
 		w.set("filesize", "1")
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// smallFiles is 40 files of 4 KiB, of two jobs.
+// smallFiles returns a profile with 40 files of 4 KiB for two jobs.
 func smallFiles(edits ...edit) *v1alpha1.FioProfile {
 	return profileWith(append([]edit{withJobs(2), withFiles(20), withDataset("160Ki"), withDirect(false)}, edits...)...)
 }
@@ -21,7 +21,7 @@ func fileStep(operation v1alpha1.Operation) *engine.Step {
 	return &engine.Step{Purpose: v1alpha1.StepMeasure, Clients: 1, Processes: 1, Overrides: engine.Overrides{Operation: operation}}
 }
 
-// sourceTree has files of two sizes, by a job file.
+// sourceTree is a job file with files of two sizes.
 const sourceTree = "[small]\nnrfiles=30\nfilesize=2k\nbs=2k\nrw=write\nnumjobs=2\n[large]\nnrfiles=3\nfilesize=64k\nbs=4k\nrw=write\nfsync_on_close=1\n"
 
 func TestSmallFilesJobs(t *testing.T) {
@@ -62,7 +62,7 @@ func TestSmallFilesRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Files of 2 KiB take a block of 4 KiB each.
+	// Files of 2 KiB occupy a block of 4 KiB each.
 	if made.Reserved.Bytes != 60*4096+3*64<<10 || !made.Metadata || !made.Writes || made.NeedsFiles || made.Files != nil {
 		t.Errorf("%+v", made)
 	}
@@ -115,7 +115,7 @@ func (r *fileRun) do(t *testing.T, operation v1alpha1.Operation) Result {
 	return Final(output, exit, live.stderr.String(), Expectation{Operations: tool.GetOperations(), WrittenBytes: tool.GetWrittenBytes()})
 }
 
-// complete checks that an operation was done, counted and timed once with each file, and nothing else.
+// complete checks that fio did, counted and timed one operation with each file, and nothing else.
 func (r *fileRun) complete(t *testing.T, operation v1alpha1.Operation, did measure.Operation, files, bytes uint64) {
 	t.Helper()
 	result := r.do(t, operation)
@@ -142,7 +142,7 @@ func (r *fileRun) failed(t *testing.T, operation v1alpha1.Operation) {
 	}
 }
 
-// folders makes or empties the folders of the two jobs, as the agent does.
+// folders creates or empties the folders of the two jobs, as the agent does.
 func (r *fileRun) folders(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{"small.0", "small.1"} {
@@ -156,7 +156,7 @@ func (r *fileRun) folders(t *testing.T) {
 	}
 }
 
-// holds checks how many files there are, and their size.
+// holds checks the number of files and their size.
 func (r *fileRun) holds(t *testing.T, files int, bytes int64) {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(r.directory, "small.*", "*"))
@@ -174,13 +174,13 @@ func TestContractSmallFiles(t *testing.T) {
 	t.Parallel()
 	const files, bytes = 40, 4096
 	r := &fileRun{engine: Engine{smallFiles()}, directory: t.TempDir()}
-	r.failed(t, v1alpha1.OperationCreate) // It makes no folders.
+	r.failed(t, v1alpha1.OperationCreate) // fio does not create folders.
 	r.folders(t)
 	r.complete(t, v1alpha1.OperationCreate, measure.Create, files, 0)
 	r.holds(t, files, 0)
-	// It counts files that are already there as created, so the agent must remove them before.
+	// fio counts existing files as created, so the agent must remove them first.
 	r.complete(t, v1alpha1.OperationCreate, measure.Create, files, 0)
-	// It neither extends nor replaces files that it only examines or removes.
+	// fio neither extends nor replaces files that it only examines or removes.
 	r.complete(t, v1alpha1.OperationStat, measure.Stat, files, 0)
 	r.holds(t, files, 0)
 	r.complete(t, v1alpha1.OperationDelete, measure.Delete, files, 0)
@@ -189,7 +189,7 @@ func TestContractSmallFiles(t *testing.T) {
 	r.holds(t, files, bytes)
 	r.complete(t, v1alpha1.OperationStat, measure.Stat, files, 0)
 	r.complete(t, v1alpha1.OperationRead, measure.Read, files, files*bytes)
-	// It makes no file that is missing.
+	// fio does not create missing files.
 	if err := os.Remove(filepath.Join(r.directory, "small.1", "7")); err != nil {
 		t.Fatal(err)
 	}

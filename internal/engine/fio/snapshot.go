@@ -151,12 +151,12 @@ func (s *Snapshot) measured() bool {
 	return false
 }
 
-// named lists the errors that storage returns. Others are shown as numbers.
+// named lists the errors that storage returns. Messages show the numbers of others.
 var named = strings.Fields("EPERM ENOENT EINTR EIO ENXIO EBADF EAGAIN ENOMEM EACCES EBUSY EEXIST ENODEV ENOTDIR EISDIR EINVAL ENFILE EMFILE " +
 	"ETXTBSY EFBIG ENOSPC EROFS EPIPE ENOSYS ELOOP EILSEQ EREMOTEIO ESTALE EDQUOT ETIMEDOUT ENOTSUP ENOTCONN EHOSTDOWN EHOSTUNREACH " +
 	"ECONNRESET ENODATA")
 
-// errnoName returns the symbol of an error that storage returns; "" for others.
+// errnoName returns the symbol of an error that storage returns, or "" for others.
 func errnoName(number errno) string {
 	if name := errnos[number].name; slices.Contains(named, name) {
 		return name

@@ -13,7 +13,7 @@ const maxDamages = 16
 
 // Damage is a document that cannot be read.
 type Damage struct {
-	// Offset of its first byte in the output.
+	// Offset is the position of its first byte in the output.
 	Offset int64
 	Err    error
 }
@@ -22,7 +22,7 @@ func (d Damage) String() string { return fmt.Sprintf("at byte %d: %v", d.Offset,
 
 // Output holds everything that a Stream found.
 type Output struct {
-	// Documents is the number of documents, Last the last of them, nil if there was none.
+	// Documents is the number of documents, Last the last of them, or nil if there was none.
 	Documents int
 	Last      *Document
 	// Damaged lists the first documents that cannot be read. DamagedAfterLast is true if any unreadable document came
@@ -90,7 +90,7 @@ func (s *Stream) Close() Output {
 	return output
 }
 
-// ReadOutput reads a whole output. Errors are those of r.
+// ReadOutput reads a whole output. It only returns errors of r.
 func ReadOutput(r io.Reader) (Output, error) {
 	var stream Stream
 	if _, err := io.Copy(&stream, r); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// collect feeds an output in pieces and gives what was found as text.
+// collect feeds an output to a Stream in pieces and returns what it found as text.
 func collect(output []byte, piece int) string {
 	var stream Stream
 	var found strings.Builder
@@ -58,7 +58,7 @@ func TestStreamGivesDocumentsAtOnce(t *testing.T) {
 	}
 }
 
-// Noise of any kind around documents changes nothing about them.
+// Noise around documents does not change them.
 func TestStreamAroundNoise(t *testing.T) {
 	t.Parallel()
 	run := readRecording(t, "write")
@@ -108,7 +108,7 @@ func TestStreamTellsTruncation(t *testing.T) {
 	}
 }
 
-// endless gives a byte pattern for ever.
+// endless is a reader that repeats a byte pattern forever.
 type endless struct{ pattern string }
 
 func (e endless) Read(p []byte) (int, error) {
@@ -119,7 +119,7 @@ func (e endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Hostile output of any length costs bounded memory and time in proportion.
+// Hostile output of any length needs bounded memory and linear time.
 func TestStreamIsBounded(t *testing.T) {
 	t.Parallel()
 	for _, pattern := range []string{"{", `{"`, "\n{\"a\":", `{"a":`, "[", "\"", "\n{}", "noise\n", "\n{\"a\":[", "\n{\"a\":1}"} {

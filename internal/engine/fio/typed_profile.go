@@ -31,7 +31,7 @@ type typedReader struct {
 	readPercent int32
 	dataset     uint64
 	random      bool
-	// exact requires files of whole blocks, which a sweep over block sizes cannot have.
+	// exact requires files of whole blocks, which is impossible in a sweep over block sizes.
 	exact bool
 }
 
@@ -170,7 +170,7 @@ func (r *typedReader) counts(layoutJobs int) {
 	r.dataset = r.bytes("datasetSize", &p.DatasetSize)
 }
 
-// layout divides the dataset into files. All its inputs were checked.
+// layout divides the dataset into files. All its inputs have been checked.
 func (r *typedReader) layout() {
 	s := &r.section
 	files := uint64(s.fileSets()) * uint64(s.files) // #nosec G115 -- at least 1
@@ -187,7 +187,7 @@ func (r *typedReader) layout() {
 	if !s.shared || r.random || s.jobs == 1 || len(r.problems) > 0 {
 		return
 	}
-	// Jobs in sequential order on one file would all touch the same blocks, so each gets its own part.
+	// Sequential jobs would all access the same blocks of a file, so each job gets its own part of it.
 	s.bytesPerJob = s.fileBytes / uint64(s.jobs) / s.blockBytes * s.blockBytes // #nosec G115 -- at least 1
 	if s.bytesPerJob == 0 {
 		r.invalid("datasetSize", r.profile.DatasetSize.String(), fmt.Sprintf(
@@ -259,9 +259,9 @@ func (r *typedReader) content() {
 	r.refill()
 }
 
-// refill decides whether each write has new data. With a compress percentage above 0 fio generates new buffers. With
-// refill_buffers=0 it writes the same few again: lz4 then reached 3.9:1 where 50 % was requested, and zstd 934:1. With
-// a percentage of 0 fio generates none by itself, and lz4 reached 15:1 with blocks of 4 KiB.
+// refill decides whether each write has new data. With a compress percentage above 0 fio generates new buffers,
+// unless refill_buffers=0 makes it repeat a few: lz4 then reached 3.9:1 where 50 % was requested, and zstd 934:1.
+// With a percentage of 0 fio does not generate new buffers by itself, and lz4 reached 15:1 with blocks of 4 KiB.
 func (r *typedReader) refill() {
 	refill, c := r.profile.RefillBuffers, r.profile.Compressibility
 	switch {

@@ -9,7 +9,7 @@ import (
 )
 
 // DeviceOffsetBytes is the offset at which the data on a raw device begins. The bytes before it are reserved for the
-// mark of the device's owner.
+// mark that identifies the device's owner.
 const DeviceOffsetBytes = 1 << 20
 
 // deviceFile is the name of a raw device's region in Description.Files.
@@ -50,7 +50,7 @@ func (l *load) spread(path *field.Path, parameters *Parameters) field.ErrorList 
 		s.fileBytes = per
 		s.volumes, s.device = volumes, parameters.Devices
 		if s.bytesPerJob > 0 {
-			// The part of a job shrinks with the file. It must still hold a block.
+			// A job's share of the file shrinks with the file, but must still hold one block.
 			s.bytesPerJob = s.bytesPerJob / uint64(volumes) // #nosec G115 -- at least 1
 			if block := max(s.blockBytes, 1); s.bytesPerJob/block == 0 {
 				problems = append(problems, field.Invalid(path.Child("datasetSize"), s.fileBytes, fmt.Sprintf(
@@ -149,7 +149,7 @@ func (w *writer) inTurn(s *loadSection) {
 }
 
 // VolumeOf splits a name of Description.Files into the index of the volume and the name of the file on it. For a raw
-// device that name is a placeholder for its region.
+// device, the file name is a placeholder for its region.
 func VolumeOf(name string, volumes int) (volume int, file string) {
 	folder, file, found := strings.Cut(name, "/")
 	number, err := strconv.Atoi(folder)

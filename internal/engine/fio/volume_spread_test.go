@@ -13,7 +13,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// volumesIn makes folders for several volumes below a directory, and links of the names of jobs to them.
+// volumesIn creates a folder per volume, and a working directory with numbered links to them in turn.
 func volumesIn(t *testing.T, volumes, links int) (work string, folders []string) {
 	t.Helper()
 	work = t.TempDir()
@@ -28,7 +28,8 @@ func volumesIn(t *testing.T, volumes, links int) (work string, folders []string)
 	return work, folders
 }
 
-// Every volume gets its own equal share of the files, all of it is written, and what was laid out is what is read.
+// Every volume gets an equal share of the files, a layout writes all of it, and the load uses the files of the
+// layout.
 func TestSeveralVolumesWithRealFio(t *testing.T) {
 	t.Parallel()
 	for name, profile := range map[string]*v1alpha1.FioProfile{
@@ -77,7 +78,7 @@ func TestSeveralVolumesWithRealFio(t *testing.T) {
 	}
 }
 
-// Jobs on a raw device have regions of their own behind the mark, whole and without gaps, and touch nothing else.
+// Jobs on a raw device have their own regions after the mark, complete and without gaps, and change nothing else.
 func TestDevicesWithRealFio(t *testing.T) {
 	t.Parallel()
 	for name, profile := range map[string]*v1alpha1.FioProfile{

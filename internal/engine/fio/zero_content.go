@@ -13,8 +13,8 @@ const zeroChunkBytes = 16 << 10
 // zeroWords mark a job file or an option with which fio may write something other than random data.
 var zeroWords = []string{"zero_buffers", "buffer_pattern", "buffer_compress", "dedupe", "trim", "verify"}
 
-// MayHoldZeros reports whether some 64 KiB of the data that a fio load writes may be all zeros. If not, zeros in a file
-// prove that the file is not as fio wrote it.
+// MayHoldZeros reports whether some 64 KiB of the data that a fio load writes may be all zeros. If not, zeros in a
+// file prove that its content is no longer what fio wrote.
 func MayHoldZeros(profile *v1alpha1.FioProfile) bool {
 	text := profile.JobFile
 	for name := range profile.Options {

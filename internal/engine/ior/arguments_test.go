@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// iorProfile is the workload of the design's section 11, changed by change.
+// iorProfile returns the workload of the design's section 11, modified by change.
 func iorProfile(change func(*v1alpha1.IORProfile)) *v1alpha1.IORProfile {
 	profile := &v1alpha1.IORProfile{
 		TransferSize: resource.MustParse("1Mi"), BlockSize: resource.MustParse("1Mi"), Segments: new(int64(12000)),
@@ -35,7 +35,7 @@ func mdtestProfile(change func(*v1alpha1.MdtestProfile)) *v1alpha1.MdtestProfile
 	return profile
 }
 
-// meaning gives what a command line asks IOR for: options in any order, without defaults.
+// meaning returns the options of an IOR command line, independent of their order and without defaults.
 func meaning(t *testing.T, arguments []string) map[string]string {
 	t.Helper()
 	asked := map[string]string{}
@@ -64,7 +64,8 @@ func meaning(t *testing.T, arguments []string) map[string]string {
 	return asked
 }
 
-// TestTheCommandOfThePost: 144 ranks of 12,000 MiB for twelve hours (the design's section 11).
+// TestTheCommandOfThePost checks the command for 144 ranks with 12,000 MiB each for twelve hours (the design's
+// section 11).
 func TestTheCommandOfThePost(t *testing.T) {
 	t.Parallel()
 	arguments, err := Arguments(iorProfile(nil), Parameters{Purpose: Measure, Limit: 12 * time.Hour})
@@ -154,7 +155,7 @@ func TestArgumentsGolden(t *testing.T) {
 	golden.Check(t, "arguments", text.String())
 }
 
-// TestRefusals: every refusal names the field, the value and the remedy.
+// TestRefusals checks that every refusal names the field, the value and the remedy.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	short := v1alpha1.Duration("1500ms")
@@ -240,7 +241,7 @@ func checkRefusal(t *testing.T, wanted string, problems field.ErrorList) {
 	}
 }
 
-// TestVersionsDiffer: what one version does not do is told before it runs, and never done otherwise.
+// TestVersionsDiffer checks that a setting that a version does not support is refused before the run.
 func TestVersionsDiffer(t *testing.T) {
 	t.Parallel()
 	pattern := func(name string) *v1alpha1.IORProfile {

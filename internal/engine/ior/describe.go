@@ -12,8 +12,8 @@ import (
 // Sizes describe what a load of IOR or mdtest does on several clients.
 type Sizes struct {
 	engine.Description
-	// RankBytes and DatasetBytes are the bytes of the files of a rank and of all clients. For mdtest they cover all
-	// files of an iteration.
+	// RankBytes is the size of the files of one rank, DatasetBytes of all clients. For mdtest they cover all files of
+	// an iteration.
 	RankBytes, DatasetBytes uint64
 	// FileSizes maps the names of IOR's files, of all ranks and relative to the working directory, to their bytes. With
 	// a file per process it is empty for more than maxListed ranks. It is nil for mdtest.
@@ -52,7 +52,7 @@ func Describe(profile *v1alpha1.IORProfile, clients, ranksPerClient int) (Sizes,
 	return sizes, nil
 }
 
-// checkRanks bounds the factors in the sums of bytes.
+// checkRanks bounds the numbers of clients and ranks, which are factors of the sums of bytes.
 func checkRanks(clients, ranksPerClient int) error {
 	if clients < 1 || ranksPerClient < 1 || clients > 1<<16 || ranksPerClient > 1<<16 {
 		return fmt.Errorf("%d clients with %d ranks each: both must be from 1 to %d", clients, ranksPerClient, 1<<16)
@@ -60,7 +60,7 @@ func checkRanks(clients, ranksPerClient int) error {
 	return nil
 }
 
-// bytes sets the sums, which saturate.
+// bytes sets the sums of bytes, which saturate instead of overflowing.
 func (t *Sizes) bytes(rank uint64, clients, ranksPerClient int) {
 	t.RankBytes = rank
 	t.ClientBytes = product(rank, uint64(ranksPerClient))    // #nosec G115 -- checked to be positive

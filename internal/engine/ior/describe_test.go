@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// TestCautions: what a user is told before a run, by the word that it begins with or has in it, and no more than that.
+// TestCautions checks the warnings before a run by a word that each contains, and that there are no others.
 func TestCautions(t *testing.T) {
 	t.Parallel()
 	both := []v1alpha1.Operation{v1alpha1.OperationWrite, v1alpha1.OperationRead}
@@ -46,7 +46,7 @@ func TestCautions(t *testing.T) {
 	}
 }
 
-// A layout writes the files, also of a profile that only reads.
+// A layout writes the files even if the profile only reads.
 func TestLayoutIsWritten(t *testing.T) {
 	t.Parallel()
 	e := Engine{Profile: iorProfile(func(p *v1alpha1.IORProfile) { p.Operations = []v1alpha1.Operation{v1alpha1.OperationRead} })}

@@ -1,5 +1,6 @@
 // Package ior is the engine for IOR and mdtest 3.3.0 and later, under MPI: it writes their arguments, reads their
-// output, and evaluates how they ended. mdtest comes with IOR and shares its options and messages, so it is here too.
+// output, and evaluates how they ended. mdtest comes with IOR and shares its options and messages, so this package
+// covers both.
 //
 // # Rendering
 //
@@ -7,7 +8,7 @@
 // only relative to the working directory (FileName, MdtestDirectory). Further options of the tools are checked against
 // an allow-list and rendered anew.
 //
-// IOR itself limits the duration of a step, in whole seconds or minutes, by three options:
+// IOR itself limits the duration of a step, in whole seconds or minutes, with three options:
 //
 //	-D N                  the stonewall: each write and each read of a repetition ends after N seconds
 //	-O minTimeDuration=N  starts the file over until N seconds have passed (4.0.0 and later)
@@ -15,10 +16,10 @@
 //
 // A time-bound step (steady, a step of a ramp, a cell of a sweep: Parameters.Duration) sets -D to the profile's
 // stonewall, or else to the whole duration (half of it if the step both writes and reads), and as many repetitions as
-// fill the duration. A step that only writes or only reads sets minTimeDuration to the same time as -D, so that a file
-// that is too small cannot end it early. A step that does both does not: IOR stops each read after the amount that was
-// written, and with minTimeDuration would wait for the rest of the time without a single read, and count that time.
-// 3.3.0 does not have the option: its files must be large enough.
+// fill the duration. A step that only writes or only reads sets minTimeDuration to the same time as -D, so that a
+// file that is too small cannot end it early. A step that does both does not set it: IOR stops each read after the
+// amount that was written; with minTimeDuration it would then wait for the rest of the time without a single read,
+// and count that time. 3.3.0 does not have the option, so its files must be large enough.
 //
 // A work-bound step (Duration 0) runs as the profile says: its repetitions of all its blocks, with -D only if the
 // profile sets stonewall. Limit becomes -T, rounded up to minutes. A burst drain is a work-bound step with more
@@ -34,29 +35,30 @@
 //	4.0.0   CSV has a heading and rows, no version, no parameters and no end
 //	4.1.0   the same
 //
-// The JSON is read by its lines, one name each, because it is invalid with -v, after warnings, after a stonewall and
-// when IOR is killed.
+// The JSON is read line by line, one name per line, because it is invalid with -v, after warnings, after a stonewall
+// and when IOR is killed.
 //
 // A row counts if every field is valid and its bandwidth, rate and times agree within rounding: lines that two ranks
-// wrote at once must not become a figure. The bytes of a repetition come from the warning before its row, which IOR
-// prints whenever they differ from those that its parameters imply. Without a warning they follow from the parameters,
-// if known: CSV does not contain the segments, so the caller provides them (Stream.Segments). Otherwise they are the
-// only multiple of whole blocks that fits, or else the product of bandwidth and time (Repetition.BytesExact).
+// wrote at the same time must not become a figure. The bytes of a repetition come from the warning before its row,
+// which IOR prints whenever they differ from the bytes that its parameters imply. Without a warning they follow from
+// the parameters, if known: CSV does not contain the segments, so the caller provides them (Stream.Segments).
+// Otherwise they are the only multiple of whole blocks that fits, or else the product of bandwidth and time
+// (Repetition.BytesExact).
 //
 // Final and FinalMdtest evaluate a run by its output, exit status, standard error and expectation:
 //
 //	exit 0     3.3.0, also after an unknown option
 //	exit 255   MPI_Abort, after an error of IOR's own
-//	exit 1     SIGTERM to mpirun; rows that had been printed are whole and count
+//	exit 1     SIGTERM to mpirun; rows that had been printed are complete and count
 //	exit N     N words of data were wrong, modulo 256
 //
 // # Limits of these figures
 //
-//   - Up to 4.0.0 IOR's latency is the time of a rank over the transfers of one block, not of all its segments: with
-//     12,000 segments of one transfer it is the time of the whole repetition. 4.1.0 divides by all transfers. Results
-//     do not contain it.
-//   - From 4.0.0 on IOR prints the bandwidth until the stonewall per rank, in 3.3.0 for all ranks (measured with both).
-//     Summary has the bandwidth of all ranks.
+//   - Up to 4.0.0, IOR divides the time of a rank by the transfers of one block, not of all its segments, to compute
+//     the latency: with 12,000 segments of one transfer it is the time of the whole repetition. 4.1.0 divides by all
+//     transfers. Results do not contain this latency.
+//   - IOR prints the bandwidth until the stonewall per rank from 4.0.0 on, but for all ranks in 3.3.0 (measured with
+//     both). Summary always holds the bandwidth of all ranks.
 //   - mdtest continues when an operation fails, warns, and counts it as done. Such a run is a failure.
 //   - mdtest's lines of each iteration (-V 1) cover rank 0 alone. Only its summary covers all ranks.
 package ior

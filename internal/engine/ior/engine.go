@@ -64,7 +64,8 @@ func (e Engine) Suits(use *engine.Use) field.ErrorList {
 func (e Engine) suitsOwnVolumes(use *engine.Use) field.ErrorList {
 	var problems field.ErrorList
 	if template := use.Run.Clients.Template; template != nil && isTrue(template.HostNetwork) && !use.Run.Clients.OnePerNode() {
-		// mpirun starts all ranks of an address together, in the volume of the first client with it.
+		// mpirun starts all ranks with the same address together, on the volume of the first client with that
+		// address.
 		problems = append(problems, field.Invalid(use.Root.Child("clients", "template", "hostNetwork"), true, fmt.Sprintf(
 			"with hostNetwork, clients on one node share an address, so all their ranks use the volume of one client of target %s: "+
 				"remove it, or set clients.spread to OnePerNode, or claimTemplate.scope to Shared", use.Target)))
@@ -162,8 +163,9 @@ func mpiRequest(kind v1alpha1.EngineKind, step *engine.Step, client *engine.Clie
 	return &agentapi.LoadRequest{Dataset: &agentapi.Dataset{}, Tool: &agentapi.LoadRequest_Mpi{Mpi: tool}}, tool
 }
 
-// rankFiles returns the files of a job in this client's directory: the files of all ranks in the shared directory of
-// the launcher, else those of the client's own ranks, which are consecutive.
+// rankFiles returns the files of a job in this client's directory. If the directory is shared, the launcher has the
+// files of all ranks and other clients have none; otherwise each client has the files of its own ranks, whose numbers
+// are consecutive.
 func rankFiles(sizes *Sizes, step *engine.Step, client *engine.Client) []*agentapi.DataFile {
 	if client.Shared && client.Index != engine.Launcher {
 		return nil

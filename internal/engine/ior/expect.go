@@ -30,7 +30,7 @@ func Expect(profile *v1alpha1.IORProfile, parameters Parameters, ranks int) (Exp
 	return expected, nil
 }
 
-// ExpectMdtest is Expect for mdtest and FinalMdtest.
+// ExpectMdtest returns what a complete run of mdtest must have done, for FinalMdtest.
 func ExpectMdtest(profile *v1alpha1.MdtestProfile, ranks int) (MdtestExpectation, error) {
 	w, problems := readMdtest(field.NewPath("mdtest"), profile)
 	if len(problems) > 0 {

@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// printedBandwidths finds, by other means than the parser, every figure that could be a bandwidth.
+// printedBandwidths matches every figure that could be a bandwidth, without using the parser.
 var printedBandwidths = regexp.MustCompile(`(?:(?:write|read)[ \t,]+|"bwMiB" *: *)([0-9]+(?:\.[0-9]+)?)`)
 
-// hostile are inputs that once were, or could be, trouble.
+// hostile lists inputs that have caused problems or might.
 var hostile = []string{
 	"access,bw(MiB/s),IOPS,Latency,block(KiB),xfer(KiB),open(s),wr/rd(s),close(s),total(s),numTasks,iter\nwrite,1,1,0,8,8,0,1,0,1,2,0\nwrite,1,1,0,8,8,0,1,0,1,2,",
 	"access,iter,bw(MiB/s),total(s)\nwrite,0,18446744073709551616,1\nread,0,inf,nan\nwrite,1,-1,1\n",
@@ -70,7 +70,7 @@ func read(t *testing.T, text string) Output {
 	return output
 }
 
-// readTold is read by who knows the segments.
+// readTold is like read, with a known number of segments.
 func readTold(t *testing.T, text string, segments int64) Output {
 	t.Helper()
 	stream := Stream{Segments: segments}
@@ -80,7 +80,7 @@ func readTold(t *testing.T, text string, segments int64) Output {
 	return stream.Close()
 }
 
-// checkResult holds what must be true of any result, by other means than those that made it.
+// checkResult checks what must be true of any result, independently of the code that computed it.
 func checkResult(t *testing.T, text string, result Result) {
 	t.Helper()
 	if (result.Outcome == Failed || result.Outcome == CutShort) != (result.Failure != "") || result.Outcome < Complete || result.Outcome > Failed {
@@ -130,7 +130,8 @@ func checkResult(t *testing.T, text string, result Result) {
 	}
 }
 
-// printedRates gives "Operation" + mean of every line that could be a row, by other means than the parser.
+// printedRates returns the operation followed by the mean of every line that could be a row, without using the
+// parser.
 func printedRates(text string) map[string]bool {
 	printed := map[string]bool{}
 	for _, line := range strings.Split(text, "\n") {

@@ -6,7 +6,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// mdtest makes so many files and folders at once; where it may make fewer nothing is said.
+// The maximum number of files and directories that exist at the same time, or 0 if mdtest may create fewer.
 func TestInodes(t *testing.T) {
 	t.Parallel()
 	number := func(n int32) *int32 { return &n }

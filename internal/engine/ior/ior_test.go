@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// recording is a run of the real tool: what it printed, and how it ended.
+// recording is a run of the real tool: its output and its exit code.
 type recording struct {
 	name           string
 	stdout, stderr string

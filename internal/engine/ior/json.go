@@ -6,17 +6,16 @@ import (
 	"strings"
 )
 
-// jsonObject is the object of IOR's JSON that is being read: a result or a row of the summary.
-//
-// The JSON is read line by line, as IOR writes it, one name per line. A decoder would refuse most of it: warnings stand
-// between and before the values, -v adds more, and a killed run has no end.
+// jsonObject is the object of IOR's JSON that is being read: a result or a row of the summary. The JSON is read line
+// by line, as IOR writes it, one name per line. A decoder would reject most of it: warnings appear before and between
+// the values, -v adds more lines, and the output of a killed run is truncated.
 type jsonObject struct {
 	open      bool
 	isSummary bool
 	row       row
 	seen      map[string]bool
 	summary   summaryFigures
-	// damaged is true if the object holds anything but its figures; bad is that text.
+	// damaged is true if the object contains anything but its figures; bad is the first such text.
 	damaged bool
 	bad     string
 }
@@ -60,7 +59,8 @@ func (s *Stream) jsonLine(line textLine) {
 	}
 }
 
-// optionOfAccess reports whether an "access" belongs to the options, where it is "file-per-process" for example.
+// optionOfAccess reports whether an "access" belongs to the options, where its value is for example
+// "file-per-process".
 func (s *Stream) optionOfAccess(value string) bool {
 	_, ok := operationOf(value)
 	return !ok && value != "remove"

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// maxLineBytes bounds a line. IOR's own longest lines have a few hundred bytes; a path has up to 4096.
+// maxLineBytes bounds a line. IOR's own lines have at most a few hundred bytes; a path has up to 4096.
 const maxLineBytes = 64 << 10
 
-// lineSplitter splits bytes into lines and passes each on, without its end, as soon as it is complete. A line that is
-// too long is passed on once, truncated, with long set.
+// lineSplitter splits bytes into lines and passes each on, without its line break, as soon as it is complete. A line
+// that is too long is passed on once, truncated, with long set.
 type lineSplitter struct {
 	pending []byte
-	// skipping is true in the rest of a line that was too long.
+	// skipping is true during the rest of a line that was too long.
 	skipping bool
 	number   int
 }
@@ -51,7 +51,7 @@ func (s *lineSplitter) add(p []byte, take func(textLine)) {
 	}
 }
 
-// rest returns what follows the last line break, if anything does.
+// rest returns the text after the last line break, if any.
 func (s *lineSplitter) rest() (textLine, bool) {
 	if s.skipping || len(s.pending) == 0 {
 		return textLine{}, false
@@ -69,8 +69,8 @@ func (s *lineSplitter) line(long bool) textLine {
 	return textLine{number: s.number, text: untagged(strings.TrimRight(text, " \t\r")), long: long}
 }
 
-// untagged removes what mpirun puts before a line with --tag-output and --timestamp-output:
-// "Sat Nov 21 07:13:54 2026[1,0]<stdout>:".
+// untagged removes the prefix that mpirun adds to a line with --tag-output and --timestamp-output: "Sat Nov 21
+// 07:13:54 2026[1,0]<stdout>:".
 func untagged(line string) string {
 	const stamp = len("Sat Nov 21 07:13:54 2026")
 	rest := line

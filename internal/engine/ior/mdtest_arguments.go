@@ -111,7 +111,7 @@ func (w *mdtestWorkload) checkArguments(r *reader) {
 }
 
 // MdtestArguments returns the arguments of mdtest for one step, without the program's name. The directory is relative
-// to the working directory. mdtest is bound by its work, so Duration and Limit of the parameters have no effect.
+// to the working directory. mdtest is always work-bound, so Duration and Limit of the parameters have no effect.
 func MdtestArguments(profile *v1alpha1.MdtestProfile, parameters Parameters) ([]string, error) {
 	w, problems := readMdtest(field.NewPath("mdtest"), profile)
 	if len(problems) > 0 {
@@ -166,9 +166,9 @@ func DescribeMdtest(profile *v1alpha1.MdtestProfile, clients, ranksPerClient int
 	return sizes, nil
 }
 
-// inodes returns the number of files and directories that exist at the same time: mdtest removes its directories before
-// it creates its files, and the files of one iteration before the next. It returns 0 if arguments make mdtest create
-// fewer.
+// inodes returns the number of files and directories that exist at the same time: mdtest removes its directories
+// before it creates its files, and the files of one iteration before the next. It returns 0 (unknown) if args make
+// mdtest create fewer.
 func (w *mdtestWorkload) inodes(ranks uint64) uint64 {
 	for _, argument := range w.args {
 		if argument.name == "-S" || argument.name == "-W" {

@@ -61,7 +61,7 @@ func (e Mdtest) Describe(step *engine.Step) (engine.Description, error) {
 	}
 	made := sizes.Description
 	made.Metadata = true
-	// With -N a rank reads what a rank of another client has written.
+	// With -N, a rank reads files that a rank of another client has written.
 	shifted := slices.ContainsFunc(e.Profile.Args, func(argument string) bool { return strings.HasPrefix(strings.TrimSpace(argument), "-N") })
 	if made.Reads && !(shifted && step.Clients > 1) {
 		made.Cached = engine.Cached{Why: "mdtest reads data that it has just written, and the data of",

@@ -8,7 +8,7 @@ import (
 )
 
 // MdtestRate is a row of mdtest's summary: operations per second of all ranks, over the iterations. In 3.3.0 the
-// highest, lowest and deviation are over ranks too, from 4.0.0 on over iterations.
+// maximum, minimum and deviation are also over ranks; from 4.0.0 on they are over iterations only.
 type MdtestRate struct {
 	// Operation is mdtest's own name, such as "File creation".
 	Operation string
@@ -27,8 +27,8 @@ type MdtestOutput struct {
 	NotMeasured []string
 	// Times is true if a summary of times was printed, in addition to the summary of rates or instead of it.
 	Times bool
-	// Warnings are mdtest's own, each once, except those about failed operations, which mdtest counts as done.
-	// FailedOperations is the number of warnings about failed operations, FirstFailed the first of them.
+	// Warnings holds mdtest's warnings, each once, except warnings about failed operations, which mdtest counts as
+	// done. FailedOperations is the number of warnings about failed operations, FirstFailed the first of them.
 	Warnings         []string
 	MoreWarnings     int
 	FailedOperations int64
@@ -47,7 +47,7 @@ type MdtestStream struct {
 	lines   lineSplitter
 	output  MdtestOutput
 	section mdtestSection
-	// figures is the number of figures of a row.
+	// figures is the number of figures in a row.
 	figures int
 }
 
@@ -81,7 +81,7 @@ func (s *MdtestStream) Close() MdtestOutput {
 	return s.output
 }
 
-// ReadMdtestOutput reads a whole output. Errors are those of r.
+// ReadMdtestOutput reads a whole output. It only returns errors of r.
 func ReadMdtestOutput(r io.Reader) (MdtestOutput, error) {
 	var stream MdtestStream
 	if _, err := io.Copy(&stream, r); err != nil {
@@ -188,7 +188,8 @@ func (s *MdtestStream) row(line textLine) {
 	s.rate(line.number, name, figures)
 }
 
-// plainName reports whether a name is like mdtest's: at least two words, in lower case after the first letter.
+// plainName reports whether a name looks like one of mdtest's: at least two words, in lower case after the first
+// letter.
 func plainName(name string) bool {
 	return strings.Contains(name, " ") && len(name) < 48 && strings.IndexFunc(name[1:], func(c rune) bool { return (c < 'a' || c > 'z') && c != ' ' }) < 0
 }
@@ -244,7 +245,7 @@ func notMeasured(text string) bool {
 	return len(whole) > 300 && len(whole) < 320 && strings.Trim(whole, "0123456789") == ""
 }
 
-// harmless are warnings that contain "unable" but do not concern a measured operation.
+// harmless lists warnings that contain "unable" but do not concern a measured operation.
 var harmless = []string{"unable to create test directory path", "unable to use realpath", "unable to reset"}
 
 func (s *MdtestStream) warning(text string) {

@@ -25,7 +25,7 @@ type MdtestResult struct {
 }
 
 // FinalMdtest evaluates a run of mdtest by its output, its exit status and its standard error. Neither the exit code
-// nor the summary is enough: mdtest counts failed operations as done, with no more than a warning.
+// nor the summary is enough: mdtest counts failed operations as done and only prints a warning.
 func FinalMdtest(output MdtestOutput, exit Exit, stderr string, expected MdtestExpectation) MdtestResult {
 	var said MdtestStream
 	_, _ = said.Write([]byte(stderr + "\n"))

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// failures are the beginnings of lines in which IOR, mdtest and MPI report that something failed.
+// failures lists the prefixes of lines in which IOR, mdtest and MPI report a failure.
 var failures = []string{
 	"ERROR: ", "ior ERROR: ", "ERROR [", "Error invalid argument: ", "Error, ", "Error: ", "Unrecognized parameter ",
 	"Syntax error in configuration options: ", "Could not load backend API ", "Invalid option substring string: ",
@@ -16,7 +16,7 @@ var failures = []string{
 	"Primary job  terminated normally, but ",
 }
 
-// message processes warnings and errors, which stand between the rows, and in the JSON format inside objects. It
+// message processes warnings and errors, which appear between rows and, in the JSON format, inside objects. It
 // returns false if the line is neither.
 func (s *Stream) message(line textLine) bool {
 	text := strings.TrimLeft(line.text, "[]{}, ")
@@ -35,7 +35,7 @@ func (s *Stream) message(line textLine) bool {
 	return true
 }
 
-// failureLine returns the error message of a tool, which can follow the beginning of another line.
+// failureLine returns a tool's error message, which may start in the middle of a line.
 func failureLine(text string) (string, bool) {
 	found := slices.ContainsFunc(failures, func(beginning string) bool { return strings.HasPrefix(text, beginning) })
 	if !found && !strings.HasPrefix(text, "WARNING: ") {
@@ -46,7 +46,7 @@ func failureLine(text string) (string, bool) {
 	return text, found
 }
 
-// appendOnce adds a line to those that are kept, once, up to maxKept.
+// appendOnce appends a line, clipped, unless lines contains it or has reached maxKept.
 func appendOnce(lines []string, line string) []string {
 	if line = clip(line); len(lines) >= maxKept || slices.Contains(lines, line) {
 		return lines
@@ -54,7 +54,7 @@ func appendOnce(lines []string, line string) []string {
 	return append(lines, line)
 }
 
-// Beginnings of warnings. All but wrongData belong to a repetition whose bytes differ from those that its parameters
+// Prefixes of warnings. All but wrongData concern a repetition whose bytes differ from the bytes that its parameters
 // imply; 3.3.0 ends them with a full stop.
 const (
 	expectedBytes = "Expected aggregate file size "

@@ -16,7 +16,7 @@ type number struct {
 	absent bool
 }
 
-// parseNumber reads what C's %f prints for a finite figure that is not negative, and nothing else.
+// parseNumber reads a finite figure that is not negative, as C's %f prints it, and nothing else.
 func parseNumber(text string) (number, bool) {
 	whole, fraction, dotted := strings.Cut(text, ".")
 	if !digits(whole) || dotted && !digits(fraction) {

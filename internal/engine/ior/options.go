@@ -12,7 +12,7 @@ type option struct {
 	least, most int64
 	// isSize is true if the value is a number of bytes, with k, m or g.
 	isSize bool
-	// words are the possible values, in place of a number.
+	// words are the possible values if the value is not a number.
 	words []string
 	// times is the maximum number of times that the option may be given; 0 counts as 1.
 	times int
@@ -22,7 +22,7 @@ type option struct {
 	since4 bool
 }
 
-// options are those of one tool: which ones users may set, and why the others are refused.
+// options describes the options of one tool: which of them users may set, and why others are refused.
 type options struct {
 	tool    string
 	allowed map[string]option
@@ -179,7 +179,7 @@ func (o *options) why(name string, directive bool) string {
 	return fmt.Sprintf("it is not on the list of allowed options of %s: remove it", o.tool)
 }
 
-// lookUp finds directives in any case, as IOR does.
+// lookUp ignores the case of directives, as IOR does.
 func lookUp(texts map[string]string, name string, directive bool) (string, bool) {
 	if text, ok := texts[name]; ok || !directive {
 		return text, ok

@@ -50,12 +50,13 @@ type Summary struct {
 	MaxBytesPerSecond, MinBytesPerSecond, MeanBytesPerSecond, StdDevBytesPerSecond int64
 	MeanNanoseconds                                                                int64
 	Tasks, Repetitions                                                             int
-	// StonewallNanoseconds and StonewallBytesPerSecond are the time and the bandwidth of all ranks until the stonewall,
-	// if the ranks then wore out the rest (stoneWallingWearOut); otherwise 0. IOR prints the bandwidth of one rank from
-	// 4.0.0 on, and of all ranks before; this field always holds that of all ranks.
+	// StonewallNanoseconds and StonewallBytesPerSecond are the time and the bandwidth of all ranks until the
+	// stonewall, if the ranks then completed their work (stoneWallingWearOut); otherwise 0. IOR prints the bandwidth
+	// of one rank from 4.0.0 on, and of all ranks in earlier versions; this field always holds the bandwidth of all
+	// ranks.
 	StonewallNanoseconds, StonewallBytesPerSecond int64
 
-	// tolerance of the three bandwidths, in bytes per second, by the digits that were printed.
+	// tolerance is the rounding error of the three bandwidths, in bytes per second, from their printed digits.
 	tolerance float64
 }
 
@@ -75,20 +76,20 @@ type Damage struct {
 // Output is everything that a Stream found.
 type Output struct {
 	Format Format
-	// Version such as "4.0.0"; "" for CSV, which does not contain it.
+	// Version is the version of IOR, such as "4.0.0"; "" for CSV, which does not contain it.
 	Version string
-	// CommandLine as IOR printed it; "" for CSV.
+	// CommandLine is the command line as IOR printed it; "" for CSV.
 	CommandLine string
 	API         string
-	// Tests is the number of tests, one except for scripts. Tasks, Nodes and DeclaredRepetitions are those of the last
-	// test; 0 if not printed.
+	// Tests is the number of tests, more than one only for scripts. Tasks, Nodes and DeclaredRepetitions describe the
+	// last test; 0 if not printed.
 	Tests, Tasks, Nodes, DeclaredRepetitions int
 
 	Repetitions  []Repetition
 	Summaries    []Summary
 	Stonewalled  []Stonewalled
 	StonewallHit int
-	// Warnings are IOR's own, each once, without those that every stonewall causes.
+	// Warnings holds IOR's warnings, each once, without the warnings that every stonewall causes.
 	Warnings []string
 	// MoreWarnings is the number of warnings that were not kept.
 	MoreWarnings int
@@ -98,9 +99,9 @@ type Output struct {
 	DataErrors int64
 	// Usage is true if IOR printed its help instead of a result.
 	Usage bool
-	// DryRun is true if the tool was told to do no I/O, which makes its figures meaningless.
+	// DryRun is true if IOR ran without I/O (--dryRun), which makes its figures meaningless.
 	DryRun bool
-	// Finished is true if the line that IOR prints last was seen. CSV has none.
+	// Finished is true if IOR's last line was seen. CSV does not have it.
 	Finished bool
 	// Partial is true if the output ends inside a line or an object.
 	Partial bool
@@ -125,7 +126,7 @@ func (o *Output) AddMessages(words Output) {
 	o.DataErrors = min(o.DataErrors+words.DataErrors, maxNumber)
 }
 
-// warn keeps a warning, once.
+// warn keeps a warning unless it is a duplicate.
 func (o *Output) warn(text string) {
 	text = clip(text)
 	switch {

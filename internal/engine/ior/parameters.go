@@ -5,13 +5,14 @@ import (
 	"time"
 )
 
-// FileName is the file of IOR's data, relative to the working directory. With a file per process IOR appends the rank.
+// FileName is the name of IOR's data file, relative to the working directory. With a file per process IOR appends the
+// rank.
 const FileName = "ior.data"
 
 // MdtestDirectory is the directory in which mdtest works, relative to the working directory.
 const MdtestDirectory = "mdtest"
 
-// Purpose is the kind of a step.
+// Purpose is the kind of step.
 type Purpose int
 
 const (
@@ -24,7 +25,7 @@ const (
 // Parameters are the settings that a step adds to a profile.
 type Parameters struct {
 	Purpose Purpose
-	// Version of the tool, such as "4.0.0", from its output or its help. "" means 4.0.0 or later.
+	// Version is the version of the tool, such as "4.0.0", from its output or its help. "" means 4.0.0 or later.
 	Version string
 	// Duration makes a step of Measure time-bound: repetitions continue for that time. 0 means that the step is
 	// work-bound, as the profile says.
@@ -32,18 +33,18 @@ type Parameters struct {
 	// Limit is for a work-bound step: no repetition begins after this time. If the profile does not set the number of
 	// repetitions, they continue until then. 0 means no limit.
 	Limit time.Duration
-	// Seed of the run determines the signature of the data, so that a later step can verify it.
+	// Seed is the seed of the run. It determines the signature of the data, so that a later step can verify it.
 	Seed uint64
 }
 
 // VersionArguments returns the arguments of a run of IOR, without mpirun, that does no I/O and prints the version in
-// its first line, for Stream to read: Output.Version. IOR has no option for it. The exit status means nothing (4.0.0
+// its first line, for Stream to read: Output.Version. IOR has no option for it. The exit status is meaningless (4.0.0
 // fails afterwards).
 func VersionArguments() []string {
 	return []string{"--dryRun", "-w", "-t", "8", "-b", "8", "-o", FileName}
 }
 
-// before4 reports whether the version is 3.3.0 or older, which has no rows of CSV and no minTimeDuration.
+// before4 reports whether the version is 3.3.0 or older, which does not print CSV rows or support minTimeDuration.
 func (p *Parameters) before4() bool {
 	major, _, dotted := strings.Cut(strings.TrimPrefix(p.Version, "IOR-"), ".")
 	return dotted && len(major) == 1 && major >= "0" && major < "4"

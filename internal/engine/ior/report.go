@@ -12,16 +12,17 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Bounds of the API: maxListedRepetitions is the maximum number of listed repetitions per operation, maxRates that of
-// mdtest's rates.
+// Bounds of the API: maxListedRepetitions is the maximum number of listed repetitions per operation, maxRates the
+// maximum number of mdtest's rates.
 const (
 	maxListedRepetitions = 32
 	maxRates             = 32
 )
 
-// ratios are the ratios by which lz4 -1 compresses a file of IOR with transfers of 1 MiB, in thousandths, measured with
-// IOR 3.3.0 and 4.0.0. IOR 3.3.0 uses its default for a pattern letter that it does not know. The Incompressible
-// pattern of 4.0.0 restarts its random numbers for each word, so all words are equal.
+// ratios holds the ratios by which lz4 -1 compresses a file that IOR wrote with transfers of 1 MiB, in thousandths,
+// by version and pattern, measured with IOR 3.3.0 and 4.0.0. IOR 3.3.0 uses its default for a pattern letter that it
+// does not know. The Incompressible pattern of 4.0.0 restarts its random numbers for each word, so all words are
+// equal.
 var ratios = map[string]map[string]int64{
 	"3.3": {"Timestamp": 3990, "Offset": 3990, "Incompressible": 990, "Random": 3990},
 	"4":   {"Timestamp": 1990, "Offset": 1990, "Incompressible": 202_000, "Random": 990},
@@ -87,7 +88,7 @@ func (e Mdtest) Result(step *engine.Step, report *engine.Report, into *v1alpha1.
 	return findings
 }
 
-// runOf returns the description of a job's run; false if the job did not report it.
+// runOf returns the description of a job's run, or false if the job did not report it.
 func runOf(kind v1alpha1.EngineKind, step *engine.Step, report *engine.Report, findings *engine.Findings) (v1alpha1.MPIRun, bool) {
 	job := report.Job
 	if job == nil {
@@ -109,12 +110,12 @@ func runOf(kind v1alpha1.EngineKind, step *engine.Step, report *engine.Report, f
 	return run, true
 }
 
-// leastFlushes is the minimum number of flushes in a step for its rate to be that of the storage instead of the
-// clients' memory.
+// leastFlushes is the minimum number of flushes in a step. With fewer, its rate may be the rate of the clients'
+// memory instead of the storage.
 const leastFlushes = 5
 
-// judgeFlushes warns if writes may have gone only to the clients' own memory. IOR flushes, if at all, at the end of
-// each repetition. A time-bound IOR starts its file over again and again within a repetition, and data that is
+// judgeFlushes warns if writes may have gone only to the clients' own memory. IOR flushes only at the end of each
+// repetition, if at all. A time-bound IOR overwrites its file repeatedly within a repetition, and data that is
 // overwritten in memory never reaches the storage.
 func (e Engine) judgeFlushes(step *engine.Step, report *engine.Report, findings *engine.Findings) {
 	made, err := Describe(e.Profile, step.Clients, step.Processes)
@@ -169,7 +170,8 @@ func iorOperation(operation measure.Operation, all []engine.Repetition) (v1alpha
 	return made, true
 }
 
-// OmitRepetitions keeps at most the given number of listed repetitions, half of them the first and half the last ones.
+// OmitRepetitions keeps at most the given number of listed repetitions: half of them from the start and half from the
+// end.
 func OmitRepetitions(of *v1alpha1.IOROperation, most int) {
 	over := len(of.Repetitions) - most
 	if over <= 0 {

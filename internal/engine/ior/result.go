@@ -16,7 +16,7 @@ type Outcome int
 const (
 	// Complete: the tool did everything that was requested.
 	Complete Outcome = iota + 1
-	// Stopped: the tool was told to stop. Repetitions that had finished by then count.
+	// Stopped: the tool was stopped. Repetitions that had finished by then count.
 	Stopped
 	// CutShort: the tool ended too early, see Failure. The repetitions that had finished are valid.
 	CutShort
@@ -85,7 +85,7 @@ type WarningKind string
 const (
 	// WarnToolMessages is a warning of the tool itself.
 	WarnToolMessages WarningKind = "ToolMessages"
-	// WarnStonewalled means that repetitions ended by time and not by work.
+	// WarnStonewalled means that the stonewall ended repetitions before their work was done.
 	WarnStonewalled WarningKind = "Stonewalled"
 	// WarnFewerRepetitions means that the tool's own time limit (-T) ended it before the last repetition.
 	WarnFewerRepetitions WarningKind = "FewerRepetitions"
@@ -93,11 +93,11 @@ const (
 	WarnEndUnknown WarningKind = "EndUnknown"
 	// WarnVersionUnknown means that the CSV does not contain the version.
 	WarnVersionUnknown WarningKind = "VersionUnknown"
-	// WarnSeveralTests means that one output holds several tests, whose repetitions differ in kind.
+	// WarnSeveralTests means that one output contains several tests, so its repetitions are not all of the same kind.
 	WarnSeveralTests WarningKind = "SeveralTests"
 	// WarnNotMeasured means that a row has no rate, because its phase did not run.
 	WarnNotMeasured WarningKind = "NotMeasured"
-	// WarnTimes means that a summary of times was printed (-Z, -P); it is left out.
+	// WarnTimes means that a summary of times was printed (-Z, -P), which is ignored.
 	WarnTimes WarningKind = "Times"
 )
 
@@ -113,10 +113,11 @@ type Exit struct {
 
 // Expectation holds what a complete run of IOR must have done. The zero value expects nothing.
 type Expectation struct {
-	// Repetitions of each of Operations.
+	// Repetitions is the number of repetitions of each of Operations.
 	Repetitions int
 	Operations  []measure.Operation
-	// Limited is true if IOR was told to begin no repetition after a time (-T), so there may be fewer repetitions.
+	// Limited is true if IOR had a time limit after which no repetition begins (-T), so there may be fewer
+	// repetitions.
 	Limited bool
 	// Tasks is the number of ranks.
 	Tasks int
@@ -131,7 +132,7 @@ type Result struct {
 	Message string
 	// Output is everything that was found. Its repetitions are a result unless Outcome is Failed.
 	Output Output
-	// Summary is over the repetitions, one for each operation.
+	// Summary has an entry for each operation, which summarizes its repetitions.
 	Summary  []Summary
 	Warnings []Warning
 }
@@ -216,7 +217,7 @@ func (j *judge) end(outcome Outcome, failure Failure, reason string) {
 	}
 }
 
-// defect returns the first evidence against a complete run, the most significant first.
+// defect returns the most significant evidence that a run is not complete, or "" if there is none.
 func (j *judge) defect() (Failure, string) {
 	output := j.output
 	switch {
@@ -245,7 +246,7 @@ func (j *judge) defect() (Failure, string) {
 	return "", ""
 }
 
-// missing describes the repetitions or ranks that are missing; "" if none are.
+// missing describes missing repetitions or ranks, or returns "" if there are none.
 func (j *judge) missing() string {
 	output, counts := j.output, map[measure.Operation]int{}
 	for _, repetition := range output.Repetitions {

@@ -7,7 +7,7 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// TestFinalGolden: what every recorded run of the real tool is judged to be, to review.
+// TestFinalGolden writes the result of every recorded run of the real tool to golden files for review.
 func TestFinalGolden(t *testing.T) {
 	t.Parallel()
 	for _, run := range recordings(t) {
@@ -23,7 +23,7 @@ func TestFinalGolden(t *testing.T) {
 	}
 }
 
-// TestFinalMdtestGolden: the same for mdtest.
+// TestFinalMdtestGolden does the same for mdtest.
 func TestFinalMdtestGolden(t *testing.T) {
 	t.Parallel()
 	for _, run := range recordings(t) {

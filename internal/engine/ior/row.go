@@ -61,7 +61,7 @@ var jsonFigures = map[string]figure{
 	"xferKiB": figureTransfer, "openTime": figureOpen, "wrRdTime": figureMove, "closeTime": figureClose, "totalTime": figureTotal,
 }
 
-// readHeading returns the columns of a heading, or nil if a required column is missing or a known one is duplicate.
+// readHeading returns the columns of a heading, or nil if a required column is missing or a known one is repeated.
 func readHeading(fields []string) []column {
 	columns := make([]column, 0, len(fields))
 	seen := map[column]bool{}
@@ -132,7 +132,7 @@ func readRow(columns []column, fields []string) (row, error) {
 	return read, nil
 }
 
-// operationOf translates IOR's word for an operation; false for "remove" and all others.
+// operationOf translates IOR's word for an operation. It returns false for "remove" and all other words.
 func operationOf(access string) (measure.Operation, bool) {
 	switch access {
 	case "write":
@@ -186,7 +186,7 @@ func (r *row) repetition(operation measure.Operation, moved int64) (Repetition, 
 }
 
 // blockBytes returns the size of a block if only one size fits the printed figures: sizes are multiples of 8, and a
-// block is a multiple of the transfer. The table prints whole KiB from 3,600 on.
+// block is a multiple of the transfer. The table rounds sizes from 3,600 KiB on to whole KiB.
 func (r *row) blockBytes() (int64, bool) {
 	transfer, ok := r.figures[figureTransfer].span().by(kibibyte).multiple(8)
 	if !ok || r.figures[figureTransfer].absent || r.figures[figureBlock].absent {

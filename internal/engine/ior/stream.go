@@ -22,8 +22,8 @@ const (
 // repetitions. The zero value is ready to use.
 type Stream struct {
 	// Segments is the number of segments of each rank, if known from elsewhere (SegmentsOf); 0 if not. The table and
-	// JSON contain it, the CSV does not: there the figures of a repetition shorter than a millisecond do not determine
-	// its bytes.
+	// JSON contain it, the CSV does not: without it, the figures of a CSV row shorter than a millisecond do not
+	// determine its bytes.
 	Segments int64
 
 	lines  lineSplitter
@@ -36,7 +36,7 @@ type Stream struct {
 	facts   facts
 	// next is the index of the next repetition of each operation in this test.
 	next [measure.NumOperations]int
-	// moved is the number of bytes that a warning gave for the row after it.
+	// moved is the number of bytes that a warning reported for the next row.
 	moved int64
 	json  jsonObject
 	// rows is true if this test has rows.
@@ -88,7 +88,7 @@ func (s *Stream) Close() Output {
 	return output
 }
 
-// ReadOutput reads a whole output. Errors are those of r.
+// ReadOutput reads a whole output. It only returns errors of r.
 func ReadOutput(r io.Reader) (Output, error) {
 	var stream Stream
 	if _, err := io.Copy(&stream, r); err != nil {
@@ -143,7 +143,7 @@ func (s *Stream) isVersion33CSV(line textLine) bool {
 	return false
 }
 
-// heading processes the lines that announce what follows; it returns false if the line is none of them.
+// heading processes lines that announce the next part of the output; it returns false for other lines.
 func (s *Stream) heading(line textLine) bool {
 	text := line.text
 	switch {
@@ -193,7 +193,7 @@ func (s *Stream) nextTest() {
 	s.next = [measure.NumOperations]int{}
 }
 
-// row processes a line of figures; it returns false if the line is none.
+// row processes a line of figures; it returns false for other lines.
 func (s *Stream) row(line textLine) bool {
 	var fields []string
 	if s.output.Format == FormatCSV {
@@ -224,7 +224,7 @@ func (s *Stream) row(line textLine) bool {
 	return true
 }
 
-// embeddedRow finds a row of the CSV that follows something else on its line.
+// embeddedRow finds a CSV row that starts in the middle of a line.
 func embeddedRow(text string) (int, bool) {
 	for _, word := range []string{"write,", "read,"} {
 		at := strings.Index(text, word)

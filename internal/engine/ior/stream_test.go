@@ -24,8 +24,8 @@ func recorded(t *testing.T, name string) recording {
 	return recording{}
 }
 
-// TestOutcomes: what each recorded run is, said here by hand, from its output and exit status and from
-// its output alone. The golden files could be updated without a look.
+// TestOutcomes checks the outcome of each recorded run, with its exit status and by its output alone. The expected
+// outcomes are written by hand, because the golden files could be updated without a review.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	failed := map[string]Failure{
@@ -60,8 +60,8 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestEveryCut: an output that is cut anywhere has the repetitions that had ended, and is complete
-// only when nothing of weight is missing.
+// TestEveryCut checks that an output that is truncated at any byte contains the repetitions before that byte, and
+// counts as complete only if no result is missing.
 func TestEveryCut(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"4.0.0/csv", "3.3.0/stonewall-table", "4.0.0/stonewall-json", "3.3.0/shared-file-write-read-json"} {
@@ -90,7 +90,8 @@ func TestEveryCut(t *testing.T) {
 	}
 }
 
-// TestRowsAreDoubted: figures that two ranks could have garbled, or that contradict each other.
+// TestRowsAreDoubted checks that rows are refused if two ranks could have garbled them, or if their figures
+// contradict each other.
 func TestRowsAreDoubted(t *testing.T) {
 	t.Parallel()
 	const heading = "access,bw(MiB/s),IOPS,Latency,block(KiB),xfer(KiB),open(s),wr/rd(s),close(s),total(s),numTasks,iter\n"
@@ -137,7 +138,7 @@ func TestRowsAreDoubted(t *testing.T) {
 	}
 }
 
-// TestOtherRanks: what is told beside the figures counts as if it stood among them.
+// TestOtherRanks checks that messages on standard error count as if they were in the output.
 func TestOtherRanks(t *testing.T) {
 	t.Parallel()
 	const rows = "access,bw(MiB/s),IOPS,Latency,block(KiB),xfer(KiB),open(s),wr/rd(s),close(s),total(s),numTasks,iter\n" +
@@ -162,7 +163,7 @@ func TestOtherRanks(t *testing.T) {
 	}
 }
 
-// TestExpectations: what a step is held to goes with its arguments.
+// TestExpectations checks that the expectation of a step matches its arguments.
 func TestExpectations(t *testing.T) {
 	t.Parallel()
 	both := iorProfile(func(p *v1alpha1.IORProfile) { p.Operations = []v1alpha1.Operation{"Write", "Read"} })
@@ -192,7 +193,7 @@ func TestExpectations(t *testing.T) {
 	}
 }
 
-// TestExitDecides: the same rows with other ends.
+// TestExitDecides checks the outcomes of the same rows with different exit statuses and messages.
 func TestExitDecides(t *testing.T) {
 	t.Parallel()
 	good, cut := recorded(t, "4.0.0/csv"), recorded(t, "4.0.0/csv-stopped")
@@ -219,8 +220,8 @@ func TestExitDecides(t *testing.T) {
 	}
 }
 
-// TestStonewallOfAllRanks: 4.0.0 prints the bandwidth until the stonewall a rank, 3.3.0 of all. Either
-// way it must be close to the transfers that were counted then, times their size.
+// TestStonewallOfAllRanks checks the bandwidth until the stonewall, which 4.0.0 prints per rank and 3.3.0 for all
+// ranks. In both versions, it must be close to the counted transfers times their size, divided by the time.
 func TestStonewallOfAllRanks(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"3.3.0", "4.0.0", "4.1.0-dev"} {
@@ -231,7 +232,7 @@ func TestStonewallOfAllRanks(t *testing.T) {
 			}
 			var transfers, nanoseconds float64
 			for _, wall := range output.Stonewalled {
-				// Of two ranks the fastest and the slowest are all.
+				// With two ranks, the fastest and the slowest are all ranks.
 				transfers += float64(wall.MinTransfers + wall.MaxTransfers)
 				nanoseconds += float64(wall.Nanoseconds)
 			}
@@ -243,7 +244,8 @@ func TestStonewallOfAllRanks(t *testing.T) {
 	}
 }
 
-// TestFormsAgree: the three forms of one version are read to the same figures, wherever the bytes are known.
+// TestFormsAgree checks that in every recording, whatever its format, the bytes of a repetition match its bandwidth
+// and time within rounding.
 func TestFormsAgree(t *testing.T) {
 	t.Parallel()
 	for _, run := range recordings(t) {
@@ -260,9 +262,9 @@ func TestFormsAgree(t *testing.T) {
 	}
 }
 
-// TestSegmentsTellTheBytes: IOR waits after none of the reads that it checks, so a check of small files is over in
-// less time than a row's digits tell bytes in. With the segments of the command they are known all the same, and
-// a row that is of other bytes is none.
+// TestSegmentsTellTheBytes checks the bytes of reads that are too short to compute them from the digits of a row: IOR
+// does not pause after reads that it verifies. The segments of the command determine the bytes, and a row that does
+// not match them is damaged.
 func TestSegmentsTellTheBytes(t *testing.T) {
 	t.Parallel()
 	run := recorded(t, "4.0.0/csv-verify")
@@ -295,8 +297,8 @@ func TestSegmentsTellTheBytes(t *testing.T) {
 	}
 }
 
-// TestSegmentsOfEveryRecording: of whatever was recorded with a number of segments, what the command says of it
-// contradicts nothing and changes no bytes that were known without it.
+// TestSegmentsOfEveryRecording checks for every recording with a number of segments that the number contradicts no
+// row and changes no exact byte count.
 func TestSegmentsOfEveryRecording(t *testing.T) {
 	t.Parallel()
 	seen := 0
@@ -323,7 +325,8 @@ func TestSegmentsOfEveryRecording(t *testing.T) {
 	}
 }
 
-// TestMdtestCountsFailures: operations that failed are in mdtest's rates; such a run is no result.
+// TestMdtestCountsFailures checks that a run with failed operations is not a result, because mdtest includes them in
+// its rates.
 func TestMdtestCountsFailures(t *testing.T) {
 	t.Parallel()
 	good := recorded(t, "4.0.0/mdtest-files-dirs").stdout
@@ -347,7 +350,7 @@ func TestMdtestCountsFailures(t *testing.T) {
 	}
 }
 
-// TestStreamTellsAtOnce: a repetition is there as soon as its line is.
+// TestStreamTellsAtOnce checks that a repetition is returned as soon as its line is complete.
 func TestStreamTellsAtOnce(t *testing.T) {
 	t.Parallel()
 	var stream Stream
@@ -365,7 +368,7 @@ func TestStreamTellsAtOnce(t *testing.T) {
 	}
 }
 
-// TestMemoryIsBounded: what a tool prints without end does not stay.
+// TestMemoryIsBounded checks that endless output does not accumulate in memory.
 func TestMemoryIsBounded(t *testing.T) {
 	var stream Stream
 	var mdtest MdtestStream

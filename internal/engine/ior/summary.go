@@ -14,7 +14,7 @@ import (
 var summaryHeading = strings.Fields("Operation Max(MiB) Min(MiB) Mean(MiB) StdDev Max(OPs) Min(OPs) Mean(OPs) StdDev Mean(s) " +
 	"Stonewall(s) Stonewall(MiB) Test# #Tasks tPN reps fPP reord reordoff reordrand seed segcnt blksiz xsize aggs(MiB) API RefNum")
 
-// summaryFigures are the figures of a row of the summary, found by position or by JSON's names.
+// summaryFigures holds the figures of a row of the summary, found by position or by JSON name.
 type summaryFigures struct {
 	access                                        string
 	highest, lowest, mean, deviation, time        number
@@ -23,7 +23,7 @@ type summaryFigures struct {
 	hasBandwidths, hasCounts, hasTime, hasAnyWall bool
 }
 
-// summary processes a row of the summary; it returns false if the line is none.
+// summary processes a row of the summary; it returns false for other lines.
 func (s *Stream) summary(line textLine) bool {
 	fields := strings.Fields(line.text)
 	if _, ok := operationOf(fields[0]); !ok {
@@ -56,8 +56,8 @@ func parseInto(target *number, text string) bool {
 	return ok
 }
 
-// summarized checks a row of the summary and keeps it. A row without valid figures (IOR divides by the time of
-// repetitions that never ran) is left out.
+// summarized checks a row of the summary and keeps it. It ignores a row without valid figures (IOR divides by the
+// time of repetitions that never ran), with a warning.
 func (s *Stream) summarized(read *summaryFigures, line int) {
 	operation, ok := operationOf(read.access)
 	if !ok {
@@ -91,8 +91,8 @@ func (s *Stream) summarized(read *summaryFigures, line int) {
 	s.output.Summaries = append(s.output.Summaries, row)
 }
 
-// perRankStonewall reports whether the bandwidth until the stonewall is that of one rank. IOR prints it per rank from
-// 4.0.0 on, and for all ranks up to 3.3.0 (both measured).
+// perRankStonewall reports whether the bandwidth until the stonewall is the bandwidth of one rank. IOR prints it per
+// rank from 4.0.0 on, and for all ranks up to 3.3.0 (both measured).
 func (s *Stream) perRankStonewall() bool {
 	major, _, _ := strings.Cut(s.output.Version, ".")
 	return digits(major) && len(major) < 4 && (len(major) > 1 || major >= "4")

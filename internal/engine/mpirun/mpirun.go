@@ -36,18 +36,18 @@ type Job struct {
 
 // Command returns the arguments of mpirun.
 //
-// mpirun finds the programs of its daemons in each host's own PATH (--noprefix), starts all daemons itself rather than
-// through one another (only client 0 may launch), and stays attached to them (--leave-session-attached: a daemon of
-// Open MPI 4 would otherwise detach from its caller and be orphaned). Ranks fill one host before the next, because each
-// client's files are those of its ranks. Ranks are not bound to processors: a container may have few, and other clients
-// on the machine may have the same ones.
+// mpirun finds the programs of its daemons in each host's own PATH (--noprefix), starts all daemons itself rather
+// than through one another (only client 0 may launch), and stays attached to them (--leave-session-attached: a daemon
+// of Open MPI 4 would otherwise detach from its caller and be orphaned). Ranks fill one host before the next, because
+// each client holds the files of its own ranks. Ranks are not bound to processors: a container may have few, and
+// other clients on the machine may have the same ones.
 func (j Job) Command() []string {
 	settings := "--mca"
 	arguments := []string{"--noprefix", "--leave-session-attached", "--hostfile", j.Hostfile, "-np", strconv.Itoa(j.Ranks)}
 	if j.Major >= Newest {
 		settings = "--prtemca"
 		arguments = append(arguments, "--map-by", "slot:OVERSUBSCRIBE")
-		// Open MPI 5 gets no network: 5.0.11 finds no interface by it.
+		// Open MPI 5 gets only NIC, because 5.0.11 cannot find an interface by its network.
 		if j.Hosts > 1 && j.NIC != "" {
 			arguments = append(arguments, settings, "prte_if_include", j.NIC, "--mca", "btl_tcp_if_include", j.NIC)
 		}
@@ -66,10 +66,10 @@ func (j Job) Command() []string {
 	return append(arguments, j.Arguments...)
 }
 
-// transport returns the MCA parameters of the transport between ranks: shared memory within a host, TCP between hosts.
-// Other networks need devices and limits that a restricted pod lacks, and a restricted pod cannot read the memory of
-// another process, so single-copy transfers are off. Ranks wait for each other at barriers; mpi_yield_when_idle makes a
-// waiting rank yield the processor, because processors may be few.
+// transport returns the MCA parameters of the transport between ranks: shared memory within a host, TCP between
+// hosts. Other networks need devices and limits that a restricted pod lacks, and a restricted pod cannot read the
+// memory of another process, so single-copy transfers are off. Ranks wait for each other at barriers;
+// mpi_yield_when_idle makes a waiting rank yield the processor, because there may be few processors.
 func (j Job) transport() [][2]string {
 	settings := [][2]string{{"pml", "ob1"}, {"mpi_yield_when_idle", "1"}}
 	if j.Major >= Newest {
@@ -84,8 +84,8 @@ func (j Job) transport() [][2]string {
 	return settings
 }
 
-// Environment returns the variables that mpirun needs in addition to those of every MPI tool. They let it run as any
-// user, root included, and make Open MPI 5 start all daemons itself.
+// Environment returns the variables that mpirun needs in addition to the ones that every MPI tool gets. They allow
+// mpirun to run as any user, including root, and make Open MPI 5 start all daemons itself.
 func (j Job) Environment() []string {
 	if j.Major >= Newest {
 		return []string{
