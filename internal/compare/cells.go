@@ -7,7 +7,7 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// countCells counts the cells of both targets by which target was faster.
+// countCells counts the cells in which each target was faster.
 func (p *Pair) countCells() *v1alpha1.CellComparison {
 	count := &v1alpha1.CellComparison{}
 	seen := map[int32]bool{}
@@ -42,7 +42,7 @@ func (p *Pair) countCell(count *v1alpha1.CellComparison, cell int32) {
 	}
 }
 
-// CellOf returns the result of a cell; nil if it has none.
+// CellOf returns the result of a cell, or nil if it has none.
 func CellOf(steps []v1alpha1.StepResult, cell int32) *v1alpha1.StepResult {
 	at := slices.IndexFunc(steps, func(s v1alpha1.StepResult) bool { return s.Cell == cell })
 	if at < 0 {
@@ -56,8 +56,8 @@ func (p *Pair) Usable(cell *v1alpha1.StepResult) bool {
 	return cell != nil && len(cell.Operations) > 0 && !cell.Disqualified()
 }
 
-// CellRate compares the rates of two cells, summed over their operations: bytes per second, or operations per second if
-// the bytes are equal, such as both 0. ok is false if a cell has no valid result.
+// CellRate compares the rates of two cells, summed over their operations: bytes per second, or operations per second
+// if the bytes are equal, for example both 0. ok is false if a cell has no valid result.
 func (p *Pair) CellRate(baseline, target *v1alpha1.StepResult) (Difference, bool) {
 	if d, ok := p.CellThroughput(baseline, target); ok && (d.Share != 0 || d.Verdict != NoDifference) {
 		return d, ok
@@ -92,7 +92,7 @@ func iops(cell *v1alpha1.StepResult) v1alpha1.Estimate {
 	return operations
 }
 
-// repeatDeviation returns the largest deviation found when a cell was measured again, as a share; at least
+// repeatDeviation returns the largest deviation found when a cell was measured again, as a share, and at least
 // rateResolution. Cells are measured at different times, so a smaller difference between them does not count.
 func (p *Pair) repeatDeviation() float64 {
 	most := rateResolution
@@ -106,8 +106,8 @@ func (p *Pair) repeatDeviation() float64 {
 	return most
 }
 
-// CellLatency compares the mean latency of one operation, or with p99 its 99th percentile, for which no interval is
-// known.
+// CellLatency compares the mean latency of one operation or, if p99 is true, its 99th percentile, for which no
+// interval is known.
 func (p *Pair) CellLatency(baseline, target *v1alpha1.StepResult, operation v1alpha1.Operation, p99 bool) (Difference, bool) {
 	if !p.Usable(baseline) || !p.Usable(target) {
 		return Difference{}, false

@@ -42,7 +42,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// Whoever swaps the two gets the mirror image: the same verdict from the other side, and bounds that are reciprocal.
+// Swapping the two figures gives the mirror image: the opposite verdict, and reciprocal bounds.
 func TestSwapMirrors(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	one := func() compare.Value {
@@ -75,7 +75,7 @@ func TestSwapMirrors(t *testing.T) {
 	}
 }
 
-// series is one of samples of a second that resemble their neighbours by a half, of a level with noise.
+// series returns samples of one second of a noisy level, each with a correlation of one half with its neighbour.
 func series(random *rand.Rand, seconds int, level, noise float64) []detect.Sample {
 	const correlation = 0.5
 	samples := make([]detect.Sample, seconds)
@@ -99,14 +99,14 @@ func valueOf(samples []detect.Sample) compare.Value {
 	return compare.Within(sum, half)
 }
 
-// Of pairs that are the same in truth at least 95 in 100 are told to be; how often true differences of 5 % are found
-// is printed, and held where it is promised. docs/design/0014-compare.md has the table.
+// At least 95 of 100 pairs that are truly equal must be judged so. The share of true differences of 5 % that are
+// found is logged, and checked against the promised share. docs/design/0014-compare.md has the table.
 func TestFalseAndFound(t *testing.T) {
 	const pairs = 2000
 	for _, c := range []struct {
 		seconds int
 		noise   float64
-		found   float64 // of true differences of 5 %, at least
+		found   float64 // minimum share of true differences of 5 % to find
 	}{
 		{3, 0.02, 0}, {20, 0.02, 0.55}, {20, 0.05, 0.10}, {60, 0.02, 0.99}, {60, 0.05, 0.70}, {60, 0.10, 0.2}, {300, 0.05, 0.99}, {300, 0.10, 0.85}, {900, 0.10, 0.99}, {900, 0.20, 0.75},
 	} {
@@ -145,7 +145,8 @@ func TestFalseAndFound(t *testing.T) {
 	}
 }
 
-// TestFromRounds: half the width is the standard error times the 97.5 % quantile of Student's t, as tables have it.
+// TestFromRounds: half the width is the standard error times the 97.5 % quantile of Student's t, as in published
+// tables.
 func TestFromRounds(t *testing.T) {
 	for rounds, quantile := range map[int]float64{2: 12.7062, 3: 4.3027, 6: 2.5706, 7: 2.4469, 11: 2.2281, 31: 2.0423, 121: 1.9799} {
 		got := compare.FromRounds(1000, math.Sqrt(float64(rounds)), rounds)

@@ -2,7 +2,7 @@ package compare
 
 import "math"
 
-// Direction is whether higher or lower figures are better.
+// Direction says whether higher or lower figures are better.
 type Direction int
 
 // The directions.
@@ -11,7 +11,7 @@ const (
 	LowerIsBetter
 )
 
-// Verdict is which of two figures is better.
+// Verdict says which of two figures is better.
 type Verdict int
 
 // The verdicts.
@@ -25,7 +25,7 @@ const (
 	BaselineBetter
 )
 
-// Difference is the relative difference of a figure from the baseline's: 0.05 is 5 %.
+// Difference is the difference between a figure and the baseline's, relative to the baseline's: 0.05 is 5 %.
 type Difference struct {
 	Share, Lower, Upper float64
 	// Known is true if Lower and Upper are known.
@@ -33,8 +33,8 @@ type Difference struct {
 	Verdict Verdict
 }
 
-// Of compares a figure with the baseline's. A difference of up to resolution, a share, does not count: below it the
-// method of measurement decides, not chance. ok is false unless both figures are positive or both are 0.
+// Of compares a figure with the baseline's. A difference of at most resolution, a share, does not count, because it
+// may be due to the method of measurement. ok is false unless both figures are positive or both are 0.
 func Of(baseline, other Value, better Direction, resolution float64) (Difference, bool) {
 	if baseline.Value == 0 && other.Value == 0 {
 		return Difference{Known: true, Verdict: NoDifference}, true
@@ -61,10 +61,10 @@ func Of(baseline, other Value, better Direction, resolution float64) (Difference
 	return d, true
 }
 
-// mostLog stands in for an interval that reaches down to 0: e^20 is half a billion.
+// mostLog is the distance used for an interval that extends down to 0: e^20 is half a billion.
 const mostLog = 20
 
-// below and above are the logarithmic distances from the value to the ends of its interval.
+// below and above return the logarithmic distances from the value to the ends of its interval.
 func below(v Value) float64 {
 	if v.Lower <= 0 {
 		return mostLog

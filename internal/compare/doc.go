@@ -1,14 +1,14 @@
-// Package compare decides which of two figures is better, by how much, and whether chance explains the difference. It
-// is pure. Its core is independent of targets and runs: a figure is a value with its interval.
+// Package compare decides which of two figures is better, by how much, and whether chance explains the difference.
+// It is pure. Its core does not depend on targets and runs: a figure is a value with its interval.
 //
 //	baseline  [----|----]                    other / baseline - 1, in the logarithm, so that
 //	other                   [---|---]        a difference reads the same from both sides
 //	          ==============[===|===]        an interval that contains 0: no difference
 //
 // The interval of the ratio is derived from the intervals of the two figures by the method of variance estimates
-// recovery (MOVER; Zou and Donner, 2008), which combines the sides of the intervals that face each other. It assumes no
-// normal distribution and holds for asymmetric intervals, such as those of times.
+// recovery (MOVER; Zou and Donner, 2008), which combines the sides of the intervals that face each other. It does
+// not assume a normal distribution and holds for asymmetric intervals, such as those of times.
 //
-// An interval does not say how much another run would differ: two figures of one run share all conditions of that run.
-// Only repeated runs show this; [FromRounds] uses them.
+// An interval does not show by how much another run would differ: two figures of one run share all conditions of
+// that run. Only repeated runs show this; [FromRounds] uses them.
 package compare

@@ -26,8 +26,8 @@ func (e Equivalence) Bool() *bool {
 	return nil
 }
 
-// oneSided is the 95 % quantile of the normal distribution divided by its 97.5 % quantile. Two one-sided tests at 5 %
-// find a difference within a margin exactly if its 90 % interval is within it (Schuirmann, 1987).
+// oneSided is the 95 % quantile of the normal distribution divided by its 97.5 % quantile. Two one-sided tests at 5
+// % find a difference within a margin if and only if its 90 % interval is within the margin (Schuirmann, 1987).
 const oneSided = 1.644854 / 1.959964
 
 // Within tests whether the figures differ by no more than margin, a share such as 0.05: whether their ratio is between

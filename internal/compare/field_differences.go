@@ -16,7 +16,7 @@ type FieldDifference struct {
 	Other    string `json:"other"`
 }
 
-// maxUnlike is the most fields listed; more explain nothing.
+// maxUnlike is the maximum number of fields listed; more explain nothing.
 const maxUnlike = 64
 
 // Differences lists the fields in which two values differ, by their JSON names, in order.
@@ -26,7 +26,7 @@ func Differences(a, b any) []FieldDifference {
 	return all[:min(len(all), maxUnlike)]
 }
 
-// toJSON converts a value to its JSON representation; nil if it has none.
+// toJSON converts a value to its JSON representation, or returns nil if it has none.
 func toJSON(value any) any {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -88,7 +88,8 @@ func written(value any) string {
 	return string(text)
 }
 
-// EnvironmentDifferences lists the differences of two runs other than their specifications: tools, kernels, machines and storage.
+// EnvironmentDifferences lists the differences between two runs other than their specifications: tools, kernels,
+// machines and storage.
 func EnvironmentDifferences(a, b *v1alpha1.BenchmarkRunStatus) []FieldDifference {
 	about := func(s *v1alpha1.BenchmarkRunStatus) any {
 		type volume struct{ FileSystem, Options string }

@@ -7,8 +7,9 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// The smallest differences that count, as shares of a figure. Below them the method of measurement decides, not the
-// storage: where in a sample the window begins, and the width of a histogram bucket, whose middle a percentile is.
+// The smallest differences that count, as shares of a figure. Smaller ones depend on the method of measurement, not
+// on the storage: where in a sample the window starts, and the width of the histogram bucket whose middle is
+// reported as a percentile.
 const (
 	rateResolution       = 0.005
 	percentileResolution = 0.016
@@ -75,7 +76,7 @@ func (p *Pair) figures(made *v1alpha1.TargetComparison) {
 	}
 }
 
-// of returns the API's form of the difference of a figure.
+// of returns the difference of a figure in the API's form.
 func (d *Difference) of(figure v1alpha1.FigureName, operation string, baseline, target int64) v1alpha1.FigureComparison {
 	made := v1alpha1.FigureComparison{Figure: figure, Operation: v1alpha1.Truncate(operation, 64), Baseline: baseline, Target: target,
 		DifferencePermille: permille(d.Share), Verdict: d.Verdict.API()}
@@ -119,7 +120,8 @@ func rateError(result *v1alpha1.TargetResult, operation string) *int64 {
 	return operationOf(result, operation).RateErrorPPM
 }
 
-// meanLatency returns a mean latency. In a closed loop with one operation it has the relative error of the rate.
+// meanLatency returns a mean latency. In a closed loop with one operation, its relative error equals the error of
+// the rate.
 func meanLatency(nanoseconds int64, errorPPM *int64, closed bool) Value {
 	if !closed || errorPPM == nil {
 		return WithoutInterval(float64(nanoseconds))

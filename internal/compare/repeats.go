@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// RepeatedFigure is one figure of several runs of the same specification, and how much it varies between them. The
+// RepeatedFigure is one figure of several runs of the same specification, and its variation between them. The
 // figures are in the unit of the API.
 type RepeatedFigure struct {
 	Phase     string              `json:"phase"`
@@ -21,17 +21,18 @@ type RepeatedFigure struct {
 	Mean    float64 `json:"mean"`
 	Minimum int64   `json:"minimum"`
 	Maximum int64   `json:"maximum"`
-	// StandardDeviation is that of the sample, and CoefficientOfVariation is its share of the mean; Lower and Upper are
-	// the ends of the 95 % interval of the mean, by Student's t distribution. All are absent for a single value.
+	// StandardDeviation is the sample standard deviation, and CoefficientOfVariation its share of the mean. Lower
+	// and Upper are the ends of the 95 % interval of the mean, by Student's t distribution. All are absent for a
+	// single value.
 	StandardDeviation      *float64 `json:"standardDeviation,omitempty"`
 	CoefficientOfVariation *float64 `json:"coefficientOfVariation,omitempty"`
 	Lower                  *float64 `json:"lower,omitempty"`
 	Upper                  *float64 `json:"upper,omitempty"`
 }
 
-// Repeats folds the results of several runs of the same specification. It returns the main figures of each phase and
-// target, mean and p99 latencies, in the order of the first run that has them. A percentile of several runs is not
-// computed: each value of such a figure is the percentile of one run.
+// Repeats collects the results of several runs of the same specification. It returns the main figures of each phase
+// and target, and mean and p99 latencies, in the order of the first run that has them. It does not compute
+// percentiles over several runs: each value of such a figure is the percentile of one run.
 func Repeats(runs [][]v1alpha1.PhaseResult) []RepeatedFigure {
 	var all []RepeatedFigure
 	for _, phases := range runs {

@@ -24,14 +24,14 @@ type Side struct {
 type RunPhase struct {
 	Phase string             `json:"phase"`
 	Kind  v1alpha1.PhaseKind `json:"kind"`
-	// BaselineTarget and Target are the names of the targets in their runs.
+	// BaselineTarget and Target are the names of the targets in the two runs.
 	BaselineTarget string `json:"baselineTarget"`
 	Target         string `json:"target"`
-	// Refused is the reason why the two cannot be compared; there are no figures then.
+	// Refused is the reason why the two cannot be compared. If it is set, there are no figures.
 	Refused string   `json:"refused,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
 	Figures []Figure `json:"figures,omitempty"`
-	// Cells are the cells of a sweep or the steps of a ramp; Count is how many of them each side won.
+	// Cells are the cells of a sweep or the steps of a ramp. Count is the number of them that each side won.
 	Cells []Cell                   `json:"cells,omitempty"`
 	Count *v1alpha1.CellComparison `json:"count,omitempty"`
 
@@ -39,22 +39,22 @@ type RunPhase struct {
 	Pair *Pair `json:"-"`
 }
 
-// Figure is one figure of both sides. Equivalent is nil unless Equivalence decides it.
+// Figure is one figure of both sides. Equivalent is nil unless Equivalence is conclusive.
 type Figure struct {
 	v1alpha1.FigureComparison
 	Equivalence Equivalence `json:"equivalence"`
 	Equivalent  *bool       `json:"equivalent"`
 }
 
-// Cell compares the figures of one cell. Refused is the reason if that is not possible.
+// Cell compares the figures of one cell. Refused is the reason if they cannot be compared.
 type Cell struct {
 	Cell    int32    `json:"cell"`
 	Refused string   `json:"refused,omitempty"`
 	Figures []Figure `json:"figures,omitempty"`
 }
 
-// Runs compares the phases that both sides have, in the baseline's order; margin is a share. It lists phases that only
-// one side has as refused.
+// Runs compares the phases that both sides have, in the baseline's order; margin is a share. Phases that only one
+// side has are listed as refused.
 func Runs(baseline, other Side, margin float64) []RunPhase {
 	var all []RunPhase
 	for i := range baseline.Status.Phases {
@@ -72,14 +72,14 @@ func Runs(baseline, other Side, margin float64) []RunPhase {
 			all = append(all, RunPhase{Phase: b.Name, Kind: b.Kind, Refused: baseline.Name + " has no result of this phase"})
 		}
 	}
-	// Drop layouts without a compression ratio: there is nothing to compare.
+	// Omit layouts without a compression ratio: there is nothing to compare.
 	return slices.DeleteFunc(all, func(p RunPhase) bool {
 		return phasekind.Of(p.Kind).LaysOut && p.Refused == "" && len(p.Figures) == 0
 	})
 }
 
-// phaseTargets pairs the targets of a phase by name. If each side has only one target, it pairs those whatever their
-// names.
+// phaseTargets pairs the targets of a phase by name. If each side has only one target, it pairs these regardless of
+// their names.
 func phaseTargets(baseline, other Side, a, b *v1alpha1.PhaseResult, margin float64) []RunPhase {
 	as, bs := of(baseline, a), of(other, b)
 	if len(as) == 1 && len(bs) == 1 {
@@ -98,7 +98,7 @@ func phaseTargets(baseline, other Side, a, b *v1alpha1.PhaseResult, margin float
 	return all
 }
 
-// of returns the targets of a phase that are compared.
+// of returns the targets of a phase that take part in the comparison.
 func of(side Side, phase *v1alpha1.PhaseResult) []*v1alpha1.TargetResult {
 	var all []*v1alpha1.TargetResult
 	for i := range phase.Targets {
@@ -135,7 +135,7 @@ func targets(baseline, other Side, a, b *v1alpha1.PhaseResult, one, two *v1alpha
 	return made
 }
 
-// incomparable returns why two phases of the same name cannot be compared; empty if they can.
+// incomparable returns the reason why two phases of the same name cannot be compared, or "" if they can.
 func incomparable(a, b *v1alpha1.PhaseResult, specs [2]*v1alpha1.Phase) string {
 	if a.Kind != b.Kind {
 		return fmt.Sprintf("it is a %s phase in one run and a %s phase in the other", a.Kind, b.Kind)
@@ -164,7 +164,7 @@ func axesText(a *v1alpha1.SweepAxes) string {
 	return fmt.Sprintf("clients %v, jobs %v, queue depth %v, block size %v, %% reads %v", a.Clients, a.Jobs, a.QueueDepth, sizes, a.ReadPercent)
 }
 
-// runNotes returns notes about differences of two runs that their figures do not show.
+// runNotes returns notes about differences between two runs that their figures do not show.
 func runNotes(baseline, other Side, pair *Pair, specs [2]*v1alpha1.Phase, one, two *v1alpha1.TargetResult) []string {
 	var all []string
 	if differs := Differences(baseline.Run.WorkloadOf(specs[0], one.Target), other.Run.WorkloadOf(specs[1], two.Target)); len(differs) > 0 && !phasekind.Of(pair.Kind).LaysOut {
@@ -189,7 +189,7 @@ func tested(figure v1alpha1.FigureComparison, margin float64) Figure {
 	return made
 }
 
-// cellFigures compares the cells of both sides, in order of their indexes.
+// cellFigures compares the cells of both sides, in ascending order of their indexes.
 func (p *Pair) cellFigures(margin float64) []Cell {
 	indexes := map[int32]bool{}
 	for _, steps := range [][]v1alpha1.StepResult{p.Baseline.Steps, p.Target.Steps} {

@@ -19,8 +19,8 @@ const (
 	maxNote        = 256
 )
 
-// Targets compares the other targets of a phase with the first one. The comparison depends on the results alone, so it
-// can be repeated at any time. For phases that only lay out files it compares the space that the files occupy.
+// Targets compares each other target of a phase with the first one. The comparison depends on the results alone, so
+// it can be repeated at any time. For phases that only lay out files, it compares the space that the files occupy.
 func Targets(run *v1alpha1.RunSpec, phase *v1alpha1.PhaseResult) []v1alpha1.TargetComparison {
 	if len(phase.Targets) < 2 {
 		return nil
@@ -41,9 +41,9 @@ func Targets(run *v1alpha1.RunSpec, phase *v1alpha1.PhaseResult) []v1alpha1.Targ
 	return all
 }
 
-// Closed reports whether a target's load is a closed loop: each operation starts when a previous one completes. Then,
-// by Little's law, the mean latency is as precisely known as the operations per second. A load with a rate limit or
-// pauses is no closed loop, nor is that of a search; a job file is assumed to be none.
+// Closed reports whether a target's load is a closed loop, in which each operation starts when a previous one
+// completes. By Little's law, the mean latency is then known as precisely as the operations per second. A load with
+// a rate limit or pauses is not a closed loop, nor is the load of a search. A job file is assumed not to be one.
 func Closed(run *v1alpha1.RunSpec, phase *v1alpha1.Phase, target string) bool {
 	workload := run.WorkloadOf(phase, target)
 	if workload == nil || phase != nil && phase.Search != nil {
@@ -57,7 +57,7 @@ func Closed(run *v1alpha1.RunSpec, phase *v1alpha1.Phase, target string) bool {
 	return err == nil && made.ClosedLoop
 }
 
-// notes returns notes about differences of the loads, which the figures do not show.
+// notes returns notes about differences between the loads that the figures do not show.
 func notes(run *v1alpha1.RunSpec, spec *v1alpha1.Phase, pair *Pair) []string {
 	var all []string
 	add := func(format string, arguments ...any) {
@@ -84,14 +84,14 @@ func clients(count int32) string {
 	return fmt.Sprintf("%d clients", count)
 }
 
-// Pair is two results of one kind of phase: of two targets in one run, or of one target in two runs.
+// Pair holds two results of the same kind of phase: from two targets of one run, or from one target in two runs.
 type Pair struct {
 	Kind             v1alpha1.PhaseKind
 	Baseline, Target *v1alpha1.TargetResult
 	// BaselineClosed and TargetClosed report whether the loads are closed loops; see Closed.
 	BaselineClosed, TargetClosed bool
-	// Runs is true if the results are of two runs. Then load on other targets of a run does not prevent the comparison,
-	// and the number of figures is not limited.
+	// Runs is true if the results are from two runs. Load on other targets of a run then does not prevent the
+	// comparison, and the number of figures is not limited.
 	Runs bool
 }
 
@@ -113,8 +113,9 @@ func (p *Pair) Compare() v1alpha1.TargetComparison {
 	return made
 }
 
-// invalid returns why the two results cannot be compared; empty if they can. In a ramp or a sweep, disqualified cells
-// are omitted one by one. Of a layout only the space is compared, which does not depend on other load.
+// invalid returns the reason why the two results cannot be compared, or "" if they can. In a ramp or a sweep,
+// disqualified cells are omitted individually. Layouts are compared only by space, which does not depend on other
+// load.
 func (p *Pair) invalid() string {
 	kind := phasekind.Of(p.Kind)
 	for _, one := range []*v1alpha1.TargetResult{p.Baseline, p.Target} {

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// steady is a result of one operation with all figures.
+// steady returns a result of one operation with all figures.
 func steady(target string, bytesPerSecond, errorPPM int64) v1alpha1.TargetResult {
 	nanoseconds, operation := 1_000_000_000_000/bytesPerSecond, v1alpha1.OperationResult{Operation: v1alpha1.OperationWrite, RateErrorPPM: &errorPPM,
 		BytesPerSecond: &bytesPerSecond, IOPSMilli: new(bytesPerSecond / 65)}
@@ -20,7 +20,7 @@ func steady(target string, bytesPerSecond, errorPPM int64) v1alpha1.TargetResult
 		Usage: &v1alpha1.UsageResult{CompressionRatioMilli: new(bytesPerSecond / 1000)}}
 }
 
-// runOf is what was asked for: one phase of a profile of fio.
+// runOf returns the specification of a run with one phase and an fio profile.
 func runOf(mode v1alpha1.PhaseMode, change func(*v1alpha1.FioProfile)) *v1alpha1.RunSpec {
 	profile := builders.Fio().Obj()
 	change(profile)
@@ -112,7 +112,7 @@ func TestNotCompared(t *testing.T) {
 	}
 }
 
-// What was measured one after the other, or under other loads, is said.
+// The notes mention targets measured one after the other, different loads and different numbers of clients.
 func TestNotes(t *testing.T) {
 	run := runOf(v1alpha1.PhaseSequential, unchanged)
 	run.Phases[0].TargetWorkloads = []v1alpha1.TargetWorkload{{Target: "two", Workload: *run.Workload}}
@@ -153,7 +153,7 @@ func TestCells(t *testing.T) {
 	if got, want := count(), (v1alpha1.CellComparison{Compared: 5, TargetBetter: 2, BaselineBetter: 1, NoDifference: 1, NotJudged: 1, Omitted: 2}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	// A repeated cell differed by 15 % from itself: what differs by less is no difference.
+	// A repeated cell differed by 15 % from its first measurement: smaller differences do not count.
 	two.Steps = slices.Clone(two.Steps)
 	two.Steps[0] = cell(0, 150, 110_000)
 	if got := count(); got.TargetBetter != 0 || got.BaselineBetter != 0 || got.NoDifference != 4 {
@@ -161,7 +161,7 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// A drain is compared by its levels, in the dimension that ran out on both.
+// Drains are compared by their levels, in the dimension that ran out on both.
 func TestDrains(t *testing.T) {
 	drain := func(target, dimension string, burst, baseline int64) v1alpha1.TargetResult {
 		level := func(v int64) *v1alpha1.Estimate {

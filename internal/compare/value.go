@@ -30,7 +30,7 @@ func Between(value, lower, upper float64) Value {
 	return Value{Value: value, Lower: max(lower, 0), Upper: upper, Known: true}
 }
 
-// FromRounds returns the mean of independent rounds, such as whole runs or repetitions, with the interval that follows
+// FromRounds returns the mean of independent rounds, such as whole runs or repetitions, with an interval derived
 // from their standard deviation. A single round has no interval.
 func FromRounds(mean, deviation float64, rounds int) Value {
 	if rounds < 2 || !(deviation >= 0) {

@@ -48,9 +48,10 @@ type analysis struct {
 	filled  []Sample
 	options Options
 	typical float64
-	// values are the logarithms of the rates, cleaned the same logarithms without dips and outliers.
+	// values are the logarithms of the rates; cleaned are the same without dips and outliers.
 	values, cleaned []float64
-	// aside is true for samples in dips and outliers. breaks lists the first samples of the segments, and the end.
+	// aside is true for samples in dips and outliers. breaks lists the first samples of the segments, followed by
+	// the number of samples.
 	aside  []bool
 	breaks []int
 	// blockSize is the number of samples per block.
@@ -103,7 +104,7 @@ func (a *analysis) findLevels() {
 		if i > 0 {
 			start = a.times[i-1].Value
 		}
-		// A time that lies in another segment belongs to another change, so this one is not a step.
+		// A time in a different segment belongs to a different change, so this one is not a step.
 		margin := 2 * a.pace.of(dipSeconds) // dips beside the drop make segments too
 		near := at.Value >= a.samples[nearFrom*size].StartSeconds-margin &&
 			at.Value <= a.samples[min(nearTo*size, len(a.samples))-1].EndSeconds+margin
@@ -126,12 +127,13 @@ func (a *analysis) findLevels() {
 			end = a.times[0].Value
 		}
 		if _, ok := alternating(a.between(a.samples[0].StartSeconds, end)); ok {
-			a.begin = 0 // the series began on the lower of two levels
+			a.begin = 0 // the series started on the lower of two levels
 		}
 	}
 }
 
-// recordCleaning records the samples that cleaning or patching changed, which are not noise, and the bounds of all segments.
+// recordCleaning records the bounds of all segments and the samples that cleaning or patching changed, because these
+// are not noise.
 func (a *analysis) recordCleaning(c *dropSearch, size int) {
 	a.aside = make([]bool, len(a.samples))
 	for i := range a.aside {
@@ -148,7 +150,7 @@ func (a *analysis) recordCleaning(c *dropSearch, size int) {
 	}
 }
 
-// settled returns the first sample after the ramp-up: there the rate reaches the level of the segment that follows,
+// settled returns the first sample after the ramp-up, where the rate reaches the level of the following segment
 // within its noise.
 func (a *analysis) settled(c *dropSearch, size int, cleaned []float64) int {
 	bounds := c.bounds()

@@ -13,7 +13,7 @@ type side struct {
 	deviation float64
 }
 
-// dropPosterior holds the data for estimating the time of a drop.
+// dropPosterior holds the data from which the time of a drop is estimated.
 type dropPosterior struct {
 	samples []Sample
 	// aside is true for samples that carry no information: gaps and dips.
@@ -25,8 +25,9 @@ type dropPosterior struct {
 	// widened because the noise is only estimated.
 	correlation, rough float64
 
-	// last is the index of the previous sample that is not aside, or -1; next is the index of the following one, or the
-	// number of samples. kept is the share of the previous sample's deviation that a sample keeps.
+	// For each sample, last is the index of the previous sample that is not aside, or -1; next is the index of the
+	// following one, or the number of samples. kept is the share of the previous sample's deviation that carries
+	// over.
 	last, next []int
 	kept       []float64
 	// prefix[k][i] is the cost of the samples before i if all of them lie before the drop and the last of them that is
@@ -80,8 +81,8 @@ func (t *dropPosterior) link() {
 	}
 }
 
-// off returns a sample's deviation, in standard deviations, from the rate that is expected if the given share of the
-// sample lies before the drop.
+// off returns a sample's deviation, in standard deviations, from the rate expected if the given share of the sample
+// lies before the drop.
 func (t *dropPosterior) off(i int, before side, share float64) float64 {
 	level := t.after.level + (before.level-t.after.level)*share
 	return (t.samples[i].Rate - level) / t.deviation(before, share)
@@ -91,8 +92,8 @@ func (t *dropPosterior) deviation(before side, share float64) float64 {
 	return t.after.deviation*t.after.level*(1-share) + before.deviation*before.level*share
 }
 
-// cost returns the cost of a sample with the given deviation after one with the deviation last, both in standard
-// deviations.
+// cost returns the cost of a sample whose deviation is off, following a sample whose deviation is last. Both are in
+// standard deviations.
 func (t *dropPosterior) cost(i int, off, last, deviation float64) float64 {
 	if t.aside[i] {
 		return 0
@@ -112,8 +113,8 @@ func (t *dropPosterior) cost(i int, off, last, deviation float64) float64 {
 	return squares + 2*math.Log(deviation)
 }
 
-// near reports whether a sample is just above the level after the drop. It may then be on that level, however many
-// standard deviations it deviates: strongly correlated noise is estimated badly.
+// near reports whether a sample is just above the level after the drop. Such a sample may be on that level, however
+// many standard deviations away it seems, because strongly correlated noise is estimated badly.
 func (t *dropPosterior) near(i int) bool {
 	const nearShare = 0.03 // of the height of the drop
 	above := t.samples[i].Rate - t.after.level
@@ -136,7 +137,8 @@ func (t *dropPosterior) sum() {
 			t.prefix[k][i+1] = t.cheapest(i, k, t.off(i, own, 1), t.deviation(own, 1))
 		}
 	}
-	// The predecessor of the first sample after the drop is on another level: `at` adds the cost of that first sample.
+	// The predecessor of the first sample after the drop is on another level, so `at` adds the cost of that first
+	// sample.
 	none := t.before[0]
 	for i := n - 1; i >= 0; i-- {
 		t.suffix[i] = t.suffix[i+1]

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ChangePoint is a place in a history at which the level of a figure changed from one run to the next.
+// ChangePoint is a change in the level of a figure between two consecutive runs of a history.
 type ChangePoint struct {
 	// Run is the ID of the first run on the new level, Previous the ID of the last run on the old one.
 	Run, Previous string
@@ -23,7 +23,7 @@ type ChangePoint struct {
 	Differences []FactChange
 }
 
-// FactChange is a fact that differs between a run and the run before it. "" means that the fact is unknown.
+// FactChange is a fact that differs between a run and the preceding run. "" means that the fact is unknown.
 type FactChange struct {
 	Name, Before, After string
 }
@@ -39,10 +39,10 @@ const (
 	mostChangeRuns = 400
 )
 
-// ChangePoints finds the changes in the level of a figure over a history, oldest first, by E-divisive: the energy
-// statistic of Matteson and James, tested against random orders of the runs. Changes smaller than the tolerance are
-// left out. The figure is the one of that name in the newest run; only runs with the same key and condition count. The
-// same history always yields the same result.
+// ChangePoints finds the changes in the level of a figure over a history, oldest first. It uses E-divisive: the
+// energy statistic of Matteson and James, tested against random orders of the runs. Changes smaller than the
+// tolerance are omitted. name selects the figure in the newest run; only runs with the same key and condition count.
+// The same history always yields the same result.
 func ChangePoints(history []HistoryRun, name string, policy RegressionPolicy) ([]ChangePoint, error) {
 	if err := checkHistory(history, &policy); err != nil {
 		return nil, fmt.Errorf("find change points: %w", err)

@@ -27,8 +27,8 @@ func paceOf(samples []Sample) pace {
 // of scales a time by the pace.
 func (p pace) of(seconds float64) float64 { return float64(p) * seconds }
 
-// clean replaces values that are far from the median around them by that median: dips, outliers, the two halves of a
-// late sample. Steps stay in place. Values are logarithms, so that noise is the same at each level. typical is the
+// clean replaces values far from the running median with that median: dips, outliers, and the two halves of a late
+// sample. Steps stay in place. Values are logarithms, so that noise is the same at each level. typical is the
 // duration of a value and window the duration of the running median, in seconds.
 func clean(values []float64, typical, window float64) []float64 {
 	if len(values) < 5 {
@@ -58,13 +58,14 @@ const (
 	manyStrays = 0.1
 )
 
-// isStray returns true for each value that deviates by more than the bound: dips, and also outliers if they are few. A
-// store that completes a few large operations per sample has rates in whole operations, such as seven in one second of
-// three and eight in the others: most values are then equal, the bound is almost zero, and the sevens are noise.
+// isStray marks the values that deviate by more than the bound: dips, and also outliers if they are few. A store
+// that completes a few large operations per sample has rates in whole operations, such as seven operations in every
+// third second and eight in the others. Most values are then equal, the bound is almost zero, and the sevens are
+// noise.
 func isStray(off []float64, bound float64, half int) []bool {
 	bound = max(bound, 1e-9)
 	far := make([]bool, len(off))
-	brief := make([]int, len(off)+1) // how many values before each are far, in brief runs
+	brief := make([]int, len(off)+1) // number of values before each one that are far in brief runs
 	for i := 0; i < len(off); {
 		end := i
 		for end < len(off) && (off[end] > bound) == (off[i] > bound) {

@@ -11,9 +11,9 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// TestLiveCost prints how long each sample of long series took the live detector. The work is the same in
-// every run, so that the least time of several runs is what a sample takes where nobody else wants the CPU;
-// a single run is printed too.
+// TestLiveCost logs how long the live detector took for each sample of long series. The work is the same in every
+// run, so the shortest time of several runs is the cost of a sample without competition for the CPU. The times of a
+// single run are logged too.
 func TestLiveCost(t *testing.T) {
 	soak.Only(t)
 	const runs = 7
@@ -41,7 +41,7 @@ func TestLiveCost(t *testing.T) {
 	soak.Report(t, "cost of a live sample", "\n%s", text.String())
 }
 
-// watchLong gives what each sample of a series with a drop took.
+// watchLong returns the time that each sample of a series with a drop took.
 func watchLong(t *testing.T, length int) []time.Duration {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 1))

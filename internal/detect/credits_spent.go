@@ -2,8 +2,7 @@ package detect
 
 import "fmt"
 
-// fillGaps returns the series with its gaps filled: in a gap, the rate is assumed to be that of the samples on either
-// side.
+// fillGaps fills the gaps in a series. The rate in a gap is assumed to be the average of the rates on either side.
 func fillGaps(samples []Sample) (filled []Sample, missingSeconds float64) {
 	filled = make([]Sample, 0, len(samples))
 	for i, s := range samples {
@@ -33,7 +32,7 @@ func checkEarlier(earlier []Sample, start float64) error {
 	return nil
 }
 
-// withPauses returns the I/O before the series, with the pauses as samples of rate 0, because credits return during
+// withPauses returns the I/O before the series with a sample of rate 0 for each pause, because credits return during
 // pauses.
 func withPauses(earlier []Sample, start float64) []Sample {
 	all := make([]Sample, 0, 2*len(earlier))
@@ -63,8 +62,8 @@ func around(samples []Sample, from, step int) float64 {
 // levels are the rates before and after a drop.
 type levels struct{ before, after float64 }
 
-// done returns the amount of a sample up to a time. If the sample's rate is between both levels, the drop lies inside
-// the sample: its first part ran at the level before the drop.
+// done returns the amount that a sample completed up to a time. If the sample's rate is between both levels, the
+// drop lies inside the sample: its first part ran at the level before the drop.
 func (l levels) done(s Sample, until float64) float64 {
 	passed := min(s.EndSeconds, until) - s.StartSeconds
 	if passed <= 0 {
@@ -77,8 +76,8 @@ func (l levels) done(s Sample, until float64) float64 {
 	return l.before*min(passed, fast) + l.after*max(passed-fast, 0)
 }
 
-// DoneBefore returns the amount of a series up to a time at which its rate drops from one level to another. If samples
-// are missing, the rate is assumed to have continued.
+// DoneBefore returns the amount completed in a series up to the time at which its rate drops from one level to
+// another. If samples are missing, the rate is assumed to have continued.
 func DoneBefore(samples []Sample, until, before, after float64) float64 {
 	if len(samples) == 0 {
 		return 0
@@ -91,9 +90,9 @@ func DoneBefore(samples []Sample, until, before, after float64) float64 {
 	return amount
 }
 
-// spent returns the amount that a bucket must have supplied up to a time: the maximum over s of the integral of (rate -
-// refill) dt from s to that time. seconds is the duration of that integral; an error of the refill counts times
-// seconds.
+// spent returns the amount that a bucket must have supplied up to a time: the maximum over s of the integral of
+// (rate - refill) dt from s to that time. seconds is the duration of that integral, by which an error of the refill
+// is multiplied.
 func spent(filled []Sample, until, refill float64, l levels) (amount, seconds float64) {
 	since := 0.0
 	for i, s := range filled {
@@ -103,7 +102,7 @@ func spent(filled []Sample, until, refill float64, l levels) (amount, seconds fl
 		if i == 0 || amount <= 0 {
 			amount, since = 0, s.StartSeconds
 		}
-		// Inside a sample before the drop the rate is constant, so the maximum begins at an edge of a sample.
+		// Inside a sample before the drop the rate is constant, so the maximum starts at the edge of a sample.
 		amount += l.done(s, until) - refill*(min(s.EndSeconds, until)-s.StartSeconds)
 		seconds = min(s.EndSeconds, until) - since
 	}

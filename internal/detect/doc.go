@@ -1,15 +1,15 @@
 // Package detect analyzes series of throughput: where a burst ended and at what level the rate continued, whether a
 // load was steady, and the load beyond which throughput gains little.
 //
-// All of this mathematics is in this package, pure, and tested against series with known results. docs/design/0034-detection.md
-// describes how it works and how accurate it is, with the results of those tests.
+// The package holds all of this mathematics. It is pure and tested against series with known results.
+// docs/design/0034-detection.md describes how it works and how accurate it is, with the results of those tests.
 //
-// A burst that ends looks as follows, with the reported figures:
+// A series in which a burst ends looks as follows, with the reported figures:
 //
 //	rate
 //	  |      .----. .--. .------.            burst: the mean of the first settled segment, dips included
 //	  |     /      V    V       |
-//	  |    /                    |            drop: its time, what was spent above the refill before it
+//	  |    /                    |            drop: its time, and the amount spent above the refill before it
 //	  |   /                     '---------   baseline: the mean of the last settled segment
 //	  |  / ramp-up: not settled
 //	  +----------------------------------- seconds

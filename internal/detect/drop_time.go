@@ -21,8 +21,8 @@ func (a *analysis) locate(from, guess, to int) Estimate {
 	return t.dropTime()
 }
 
-// interruptions marks the samples below both levels that have such a neighbour: they carry no information about the
-// time of the drop. A single such sample may be an outlier. It also marks samples between the levels next to two marked
+// interruptions marks runs of at least two samples below both levels, which carry no information about the time of
+// the drop. A single such sample may be an outlier. It also marks samples between the levels next to two marked
 // ones, because such a dip may extend into them.
 func (a *analysis) interruptions(from, to int, before, after side) []bool {
 	const far = 3 // standard deviations
@@ -72,8 +72,8 @@ type noisySide struct {
 	rough float64
 }
 
-// set sets the noise of a side, estimated from the given number of samples. A deviation below a minimum is raised to
-// it.
+// set sets the noise of a side, estimated from the given number of samples. A smaller deviation is raised to a
+// minimum.
 func (s *noisySide) set(n noise, samples int) {
 	const least = 1e-4
 	s.noise, s.deviation = n, math.Sqrt(n.variance())
@@ -98,8 +98,8 @@ func (a *analysis) sideOf(samples []Sample, skipFirst, skipLast int) noisySide {
 	return s
 }
 
-// withoutStrays returns the stretches of deviations from a level without strays: the remains of overlapping dips after
-// cleaning.
+// withoutStrays returns stretches of deviations from a level, without the strays that remain of overlapping dips
+// after cleaning.
 func withoutStrays(values []float64, level float64) [][]float64 {
 	off := make([]float64, len(values))
 	for i, v := range values {

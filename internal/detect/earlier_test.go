@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/detect"
 )
 
-// drained is ten minutes at one rate and ten at another.
+// drained returns a series of ten minutes at one rate and ten at another.
 func drained(before, after float64) []detect.Sample {
 	var samples []detect.Sample
 	for i := range 1200 {
@@ -16,14 +16,14 @@ func drained(before, after float64) []detect.Sample {
 		if i >= 600 {
 			rate = after
 		}
-		// A little noise, always the same: no store is exact.
+		// Add a little noise that is always the same: no store is exact.
 		rate *= 1 + 0.01*math.Sin(float64(i)*2.3)
 		samples = append(samples, detect.Sample{StartSeconds: float64(i), EndSeconds: float64(i + 1), Rate: rate})
 	}
 	return samples
 }
 
-// TestEarlier checks by hand what I/O before the series adds to what was spent.
+// TestEarlier checks by hand how I/O before the series adds to the amount spent.
 func TestEarlier(t *testing.T) {
 	refill := 20.0
 	for name, test := range map[string]struct {
@@ -62,7 +62,7 @@ func TestEarlier(t *testing.T) {
 			if spent := got.Drops[0].Spent.Value; math.Abs(spent-test.want) > 0.005*test.want {
 				t.Errorf("spent is %g, not %g", spent, test.want)
 			}
-			// It counts for nothing else.
+			// The earlier I/O affects nothing else.
 			if got.Burst != plain.Burst || got.Baseline != plain.Baseline || got.Drops[0].Seconds != plain.Drops[0].Seconds ||
 				len(got.Segments) != len(plain.Segments) || got.Peak5s != plain.Peak5s {
 				t.Errorf("other figures changed: %+v, before %+v", got, plain)
@@ -71,7 +71,7 @@ func TestEarlier(t *testing.T) {
 	}
 }
 
-// TestEarlierProves: what was done before counts for what a series without a drop proves too.
+// TestEarlierProves: I/O before the series also counts for the bound derived from a series without a drop.
 func TestEarlierProves(t *testing.T) {
 	refill := 20.0
 	got, err := detect.Analyze(drained(100, 100), detect.Options{Refill: &refill,
@@ -101,8 +101,8 @@ func TestEarlierRefused(t *testing.T) {
 	}
 }
 
-// TestSpentInTheSampleOfTheDrop: the sample that a drop cuts was not done evenly. Eight seconds at 100 and
-// four tenths of one more, with a refill of 20, spend 672; evenly spread it would seem to be 653.
+// TestSpentInTheSampleOfTheDrop: the I/O in a sample that contains a drop is not evenly spread. Eight seconds at 100
+// and four tenths of another second, with a refill of 20, spend 672; with evenly spread I/O the result would be 653.
 func TestSpentInTheSampleOfTheDrop(t *testing.T) {
 	var samples []detect.Sample
 	for i := range 40 {

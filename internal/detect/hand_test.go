@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestByHand has series that anyone can draw, without noise.
+// TestByHand uses series without noise that are easily drawn by hand.
 func TestByHand(t *testing.T) {
 	series := func(interval float64, parts ...[2]float64) []Sample {
 		var samples []Sample

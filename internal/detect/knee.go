@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// Point is a step of a ramp: a load (clients, jobs, requests in flight) and the rate that it reached. Points with equal
+// Point is a step of a ramp: a load (clients, jobs, requests in flight) and the rate reached. Points with equal
 // loads are repetitions.
 type Point struct {
 	Load, Rate float64
@@ -49,11 +49,11 @@ type KneeResult struct {
 
 // Warnings about a knee.
 const (
-	// WarnNoKnee: the rate grows until the last step, so more load may yield more; or it never grows.
+	// WarnNoKnee: the rate still grows at the last step, so more load may yield more, or it does not grow at all.
 	WarnNoKnee WarningKind = "NoKnee"
-	// WarnNoScalabilityFit: there are too few steps for a fit, so there are no intervals.
+	// WarnNoScalabilityFit: there are too few steps for a fit or the law does not fit, so there are no intervals.
 	WarnNoScalabilityFit WarningKind = "NoScalabilityFit"
-	// WarnPlateauNotSeen: the last step is the first one within 95 % of the highest.
+	// WarnPlateauNotSeen: the last step is the first one within 95 % of the plateau.
 	WarnPlateauNotSeen WarningKind = "PlateauNotSeen"
 )
 
@@ -118,7 +118,8 @@ func merged(points []Point) []Point {
 	return steps
 }
 
-// reach returns the first load within 95 % of the plateau, which is the median of all steps near the highest.
+// reach returns the first load within 95 % of the plateau. The plateau is the median of the steps within 90 % of the
+// highest rate.
 func reach(steps []Point) (load, plateau float64) {
 	highest := 0.0
 	for _, p := range steps {
@@ -139,9 +140,9 @@ func reach(steps []Point) (load, plateau float64) {
 	return steps[len(steps)-1].Load, plateau
 }
 
-// kneedle is the method of Satopaa and others (2011) for a concave curve. Of the difference between the curve in the
-// unit square and the diagonal, it returns the load of the highest local maximum from which the difference falls by
-// more than kneeSensitivity over the number of intervals.
+// kneedle implements the method of Satopaa and others (2011) for a concave curve. It takes the difference between
+// the curve, scaled to the unit square, and the diagonal. It returns the load of the highest local maximum after
+// which the difference falls by more than kneeSensitivity divided by the number of intervals.
 func kneedle(steps []Point) (float64, bool) {
 	n := len(steps)
 	low, high := steps[0].Rate, steps[0].Rate
@@ -172,7 +173,8 @@ func kneedle(steps []Point) (float64, bool) {
 	return 0, false
 }
 
-// scalabilityLaw is the scalability law as N/rate = a + b(N-1) + cN(N-1), which is linear in the coefficients.
+// scalabilityLaw is the scalability law written as N/rate = a + b(N-1) + cN(N-1), which is linear in the
+// coefficients.
 type scalabilityLaw struct{ a, b, c float64 }
 
 func (l scalabilityLaw) rate(load float64) float64 {
@@ -254,8 +256,8 @@ func leastSquares(steps []Point, use [3]bool) (coefficients [3]float64, ok bool)
 	return coefficients, !math.IsNaN(coefficients[0] + coefficients[1] + coefficients[2])
 }
 
-// resample sets the intervals by a bootstrap: it repeats the analysis on curves of the fitted law with errors drawn
-// from the errors of the fit. The random numbers are the same each time.
+// resample sets the intervals by a bootstrap: it repeats the analysis on curves of the fitted law, with errors drawn
+// from the residuals of the fit. The random numbers are the same each time.
 func (r *KneeResult) resample(fit scalabilityLaw) {
 	errors := make([]float64, len(r.Steps))
 	squares := 0.0
@@ -264,7 +266,7 @@ func (r *KneeResult) resample(fit scalabilityLaw) {
 		squares += errors[i] * errors[i]
 	}
 	n := float64(len(errors))
-	// The fit has minimized the errors, and there are few of them.
+	// Residuals underestimate the errors, because the fit has minimized them and there are few of them.
 	inflate := math.Sqrt(n/max(n-3, 1)) * student(n-3) / student(math.Inf(1))
 	random := rand.New(rand.NewPCG(1, 2)) // #nosec G404 -- reproducible results
 	var knees, enough, plateaus, lambdas, contentions, coherencies, most []float64
@@ -300,7 +302,7 @@ func (r *KneeResult) resample(fit scalabilityLaw) {
 	r.Scalability = s
 }
 
-// within returns a value with the middle 95 % of the drawn values as its interval.
+// within returns an estimate of the value whose interval holds the middle 95 % of the drawn values.
 func within(value float64, drawn []float64) Estimate {
 	if len(drawn) == 0 {
 		return exactly(value)

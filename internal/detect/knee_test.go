@@ -21,7 +21,7 @@ func TestFindKnee(t *testing.T) {
 	for _, test := range []struct {
 		name         string
 		points       []Point
-		knee, enough float64 // knee 0: none
+		knee, enough float64 // knee 0 means that there is none
 		fit          bool
 		warnings     int
 	}{
@@ -53,7 +53,7 @@ func TestFindKnee(t *testing.T) {
 	}
 }
 
-// A rate that never grows promises nothing of more load; by the law it has no maximum.
+// If a rate never grows, more load promises nothing; by the law it has no maximum.
 func TestKneeOfARateThatFalls(t *testing.T) {
 	for name, of := range map[string]scalabilityLaw{"contention over 1": {a: 0.01, b: 0.012, c: 0.001}, "no change": {a: 0.01, b: 0.01}} {
 		var points []Point

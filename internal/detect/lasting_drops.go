@@ -5,33 +5,33 @@ import (
 	"slices"
 )
 
-// Criteria for a change of level to be a lasting drop. None was tuned to individual test series; each comment gives the
-// reason.
+// Criteria for a lasting drop. None was tuned to individual test series; each comment gives the reason.
 const (
 	// lastingSeconds is the minimum time that the lower level must have lasted: longer than a dip.
 	lastingSeconds = 45
 	// separation is the minimum share of a drop that must lie between the lowest level before it and the highest after
 	// it. A level that existed before, or that returns, is not a change.
 	separation = 0.25
-	// outlast is how many times longer the last stay on the lower level must be than any earlier one for the earlier
-	// ones to be ignored. Alternation between two levels never lasts that long.
+	// outlast is the factor by which the last stay on the lower level must exceed any earlier one for the earlier
+	// ones to be ignored. When the rate alternates between two levels, no stay lasts that long.
 	outlast = 8
 	// sharpness is the minimum share of a drop that must remain at its edge between straight lines fitted to either
 	// side. Nothing remains of a drift.
 	sharpness = 0.5
-	// A change of the optimal segmentation must reduce the squares by penaltyBase times the noise, plus penaltyGrowth
-	// times the noise and the logarithm of the number of values.
+	// Each change in the optimal segmentation must reduce the sum of squares by the variance of the innovations
+	// times (penaltyBase + penaltyGrowth ln n), for n values.
 	penaltyBase, penaltyGrowth = 8, 3
-	// certainBase and certainGrowth are the corresponding requirement for a lasting drop in the result. For normal
-	// noise, exceeding the growth term by 25 has a probability of less than 10^-5.
+	// certainBase and certainGrowth set the same requirement for a lasting drop in the result. For normal noise,
+	// exceeding the growth term by 25 has a probability of less than 10^-5.
 	certainBase, certainGrowth = 25, 2
-	// cautionSpread is the additional requirement if few values are independent, because the noise is then estimated
-	// badly.
+	// cautionSpread is the additional requirement if few values are independent, because the noise estimate is then
+	// poor.
 	cautionSpread = 5
 	// priorNoise is the noise assumed before any data, as a share, with the weight of priorValues values: a few equal
 	// values do not prove that there is no noise.
 	priorNoise, priorValues = 0.02, 4
-	// straightBase is how much worse than a step a straight line must explain both sides, in squares of the noise.
+	// straightBase is the minimum by which a step must explain both sides better than a straight line, in squares of
+	// the noise.
 	straightBase = 5
 )
 
@@ -97,8 +97,8 @@ func (c *dropSearch) find() {
 	c.confirm()
 }
 
-// patch overwrites short segments that differ from both neighbours with the levels before and after. They are the
-// remains of dips that were too close together for clean. patch reports whether there were any.
+// patch overwrites short segments that differ from both neighbours with the levels before and after. Such segments
+// are left over from dips that were too close together for clean. patch reports whether there were any.
 func (c *dropSearch) patch(bounds []int) bool {
 	patched := false
 	for i := 1; i+2 < len(bounds); i++ {
@@ -123,7 +123,7 @@ func (c *dropSearch) patch(bounds []int) bool {
 	return patched
 }
 
-// bounds returns the first blocks of all segments, and the end.
+// bounds returns the first blocks of all segments, followed by the number of blocks.
 func (c *dropSearch) bounds() []int {
 	return append(append([]int{0}, c.segments...), len(c.values))
 }
@@ -149,7 +149,8 @@ func (c *dropSearch) rampUp(bounds []int) int {
 	return begin
 }
 
-// separated returns the downward changes for which all levels before are above all levels after.
+// separated returns the downward changes for which every earlier level exceeds every later level by at least the
+// share `separation` of the drop.
 func (c *dropSearch) separated(bounds []int) []int {
 	var found []int
 	for i := 1; i+1 < len(bounds); i++ {
@@ -189,7 +190,7 @@ func (c *dropSearch) lasted(bounds []int, i int, bottom float64) float64 {
 	return c.seconds(bounds[i], bounds[end])
 }
 
-// regimes returns the first blocks of the stretches between lasting drops, and the end.
+// regimes returns the first block of each stretch between lasting drops, followed by the number of blocks.
 func (c *dropSearch) regimes() []int {
 	return append(append([]int{c.begin}, c.lasting...), len(c.values))
 }
@@ -218,8 +219,8 @@ func (c *dropSearch) confirm() {
 	}
 }
 
-// marginOf is margin with the noise of both sides of the drop. Blocks that this or another drop may lie in do not count
-// as noise.
+// marginOf is margin with the noise of both sides of the drop. Blocks in which this or another drop may lie do not
+// count as noise.
 func (c *dropSearch) marginOf(values []float64, from, at, to int) float64 {
 	if from > c.begin && at-from > 2 {
 		from++
@@ -240,10 +241,10 @@ func (c *dropSearch) marginOf(values []float64, from, at, to int) float64 {
 	return pair.margin(from, at, to)
 }
 
-// flattened removes alternation between levels on both sides, so that it does not count as noise: it moves all segments
-// before the drop to the lowest of them and all after it to the highest. That can only make the drop smaller. Only
-// sides on which the rate rose several times count as alternating; a drift does not. It reports whether a side
-// alternated.
+// flattened removes alternation between levels on both sides, so that it does not count as noise: it moves all
+// segments before the drop to the lowest of them and all segments after it to the highest, which can only make the
+// drop smaller. A side alternates if its rate rose several times; a drift does not count. flattened reports whether
+// a side alternated.
 func (c *dropSearch) flattened(from, at, to int) ([]float64, bool) {
 	flat := slices.Clone(c.values)
 	turned := c.flatten(flat, from, at, func(level, other float64) bool { return level < other })
@@ -251,7 +252,7 @@ func (c *dropSearch) flattened(from, at, to int) ([]float64, bool) {
 	return flat, turned
 }
 
-// flatten moves the segments of [from, to) to the level among them that sorts first by before, if they alternate.
+// flatten moves the segments of [from, to) to the one of their levels that sorts first by before, if they alternate.
 func (c *dropSearch) flatten(flat []float64, from, to int, before func(level, other float64) bool) bool {
 	var levels []float64
 	bounds := []int{from}
@@ -285,8 +286,8 @@ func (c *dropSearch) flatten(flat []float64, from, to int, before func(level, ot
 	return true
 }
 
-// margin returns by how much a drop at a block is more certain than required: the smallest margin of all criteria, in
-// standard deviations of the noise. A negative margin means that the drop is not certain.
+// margin returns how far a drop at a block exceeds the required certainty: the smallest margin of all criteria, in
+// standard deviations of the noise. If it is negative, the drop is not certain.
 func (c *dropSearch) margin(from, at, to int) float64 {
 	n := float64(to - from)
 	_, before, after := c.white.two(from, at, to)
@@ -308,7 +309,7 @@ func (c *dropSearch) margin(from, at, to int) float64 {
 	return min(gain, straight, sharp)
 }
 
-// overRoot returns the difference between the roots of a square and of the required square.
+// overRoot returns the difference between the square roots of a square and of the required square.
 func overRoot(square, required float64) float64 {
 	return math.Sqrt(max(square, 0)) - math.Sqrt(required)
 }

@@ -15,9 +15,9 @@ type turns struct {
 	longestLow float64
 }
 
-// Criteria for alternation: at least three stays on each level, levels that are levelsApart standard deviations apart,
-// and a share of time on each that chance does not explain. If the stays on a level are as short as dips, the others
-// must be regular.
+// Criteria for alternation: at least three stays on each level, levels at least levelsApart standard deviations
+// apart, and a share of time on each level that chance does not explain. If the stays on one level are as short as
+// dips, the stays on the other must be regular.
 const (
 	leastTurns   = 3
 	levelsApart  = 4
@@ -83,7 +83,7 @@ func twoMeans(rates []float64) (low, high float64) {
 func cheapestPath(rates []float64, low, high float64) []bool {
 	turn := 0.5 * (high - low) * (high - low)
 	var costLow, costHigh float64
-	fromLow := make([][2]bool, len(rates)) // whether the best path to low and to high comes from low
+	fromLow := make([][2]bool, len(rates)) // whether the best paths to low and to high come from low
 	for i, r := range rates {
 		toLow, toHigh := costLow, costHigh
 		fromLow[i] = [2]bool{true, false}
@@ -226,7 +226,7 @@ func runs(samples []Sample, states []bool) (lows, highs []float64) {
 }
 
 // regular reports whether lengths differ little, ignoring the first and the last, which are cut off. The fewer there
-// are, the less they may differ: intervals between dips at random times pass in only one of fifty cases.
+// are, the less they may differ: intervals between dips at random times pass in only one out of fifty cases.
 func regular(lengths []float64) bool {
 	bounds := []float64{0, 0, 0, 0.13, 0.23, 0.31, 0.37, regularTurns}
 	if len(lengths) < 2 {

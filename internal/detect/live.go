@@ -17,8 +17,8 @@ const (
 	// rampUpSeconds is the longest ramp-up. returnedSeconds is the time that the rate must have been back before a drop
 	// is withdrawn.
 	rampUpSeconds, returnedSeconds = 90, 45
-	// liveExtra is the additional certainty that a drop needs compared with a single analysis, because it is tested
-	// with each sample; in squares of the noise.
+	// liveExtra is the additional certainty, in squares of the noise, that a drop needs compared with a single
+	// analysis, because a live detector tests it with each sample.
 	liveExtra = 12
 	// Up to fewBlocks blocks are evaluated in full with each sample, which takes no longer than one stage with more
 	// blocks.
@@ -37,8 +37,8 @@ type LiveOptions struct {
 	Precision float64
 	// BaselineSeconds is the minimum time on the baseline; 0 means 60.
 	BaselineSeconds float64
-	// LastingSeconds is the minimum time that a drop must have lasted; 0 means 85. Shorter times are for drains in
-	// miniature, whose dips are shorter too.
+	// LastingSeconds is the minimum time that a drop must have lasted; 0 means 85. Use a shorter time for a
+	// miniature drain, whose dips are shorter too.
 	LastingSeconds float64
 }
 
@@ -46,8 +46,8 @@ type LiveOptions struct {
 type LiveState struct {
 	// Certain is true if the rate dropped and has not returned since.
 	Certain bool
-	// Drops is the number of drops that became certain, Returns the number of them that were withdrawn because the rate
-	// returned, which a live detector cannot foresee. Analyze makes the final decision.
+	// Drops is the number of drops that became certain. Returns is the number of these that were withdrawn because
+	// the rate returned, which a live detector cannot foresee. Analyze makes the final decision.
 	Drops, Returns int
 	// Seconds is the approximate time of the last drop, DecidedSeconds the time at which it became certain.
 	Seconds, DecidedSeconds float64
@@ -66,14 +66,15 @@ type Live struct {
 	// pace is the factor for all detection times: LastingSeconds divided by its default.
 	pace   pace
 	blocks []Sample
-	// within is, for each block, the sum of the squared deviations of its samples from its mean, which joining would
-	// otherwise hide.
+	// within holds the sum of the squared deviations of each block's samples from the block's mean. Joining samples
+	// into blocks would otherwise hide these deviations.
 	within []float64
-	// size is the number of samples per block, pending the block that is not yet full, and count its number of samples.
+	// size is the number of samples per block, pending the block that is not yet full, and count the number of
+	// samples in it.
 	size    int
 	pending Sample
 	count   int
-	// squares is the sum of the squared rates of the pending samples times their seconds, covered the sum of the
+	// squares is the sum of the squared rates of the pending samples times their seconds, covered the sum of those
 	// seconds.
 	squares, covered float64
 	last             Sample
@@ -84,8 +85,8 @@ type Live struct {
 	// stage is the next stage of the evaluation of the blocks, which is spread over several samples.
 	stage      int
 	liveWindow liveWindow
-	// lowLevel is the logarithm of a lower level that the rate has left again, lowSeconds the longest time on such a
-	// level.
+	// lowLevel is the logarithm of the rate on a lower level from which the rate returned. lowSeconds is the longest
+	// time on such a level.
 	lowLevel, lowSeconds float64
 }
 
@@ -104,7 +105,7 @@ func NewLive(options LiveOptions) *Live {
 		blocks: make([]Sample, 0, mostLiveBlocks), within: make([]float64, 0, mostLiveBlocks), liveWindow: newLiveWindow()}
 }
 
-// stages is the number of parts of an evaluation. Each takes a small share of the time that a sample may take.
+// stages is the number of parts of an evaluation. Each takes a small share of the time available per sample.
 const stages = 5
 
 // Add adds the next sample and returns the state. A sample that does not follow the last one is an error and is
@@ -195,7 +196,7 @@ func (l *Live) follow() {
 		return
 	}
 	end := l.blocks[len(l.blocks)-1].EndSeconds
-	// The rate must have been back for longer than a spike.
+	// The rate must have returned for longer than a spike lasts.
 	middle := math.Sqrt(l.state.Before * max(l.state.After.Value, l.state.Before*1e-3))
 	returned := 0.0
 	for i := len(l.blocks) - 1; i >= 0 && l.blocks[i].Rate > middle; i-- {
@@ -215,8 +216,9 @@ func (l *Live) follow() {
 		half <= l.options.Precision*l.state.After.Value
 }
 
-// meanAfter returns the mean of all blocks except the first. Rates that alternate from sample to sample cancel out when
-// two samples make a block, so the interval is at least as wide as the change of the mean by one sample more or less.
+// meanAfter returns the mean of all blocks except the first. Rates that alternate from sample to sample cancel out
+// when two samples make a block. The interval is therefore at least as wide as the change of the mean that one
+// sample more or less would cause.
 func (l *Live) meanAfter() Estimate {
 	blocks := l.blocks[1:]
 	mean, _, _, _ := meanOfIn(blocks, l.liveWindow.scratch)

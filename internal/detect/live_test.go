@@ -9,18 +9,18 @@ import (
 	"testing"
 )
 
-// liveScore is how the live detector did on a family.
+// liveScore holds the results of the live detector for one family of series.
 type liveScore struct {
 	name                           string
 	series, found, early, returned int
 	inTime, asked                  int
-	delays                         []float64 // as shares of what is allowed
+	delays                         []float64 // as shares of the allowed delay
 }
 
 // TestLiveTable runs the live detector over the families.
 func TestLiveTable(t *testing.T) { watchFamilies(t, seedsOf(1)) }
 
-// watchFamilies makes the table of the live detector from so many series a family.
+// watchFamilies creates the live detector's table from the given number of series per family.
 func watchFamilies(t *testing.T, seeds int) {
 	t.Helper()
 	var text strings.Builder
@@ -102,8 +102,9 @@ func (c *liveScore) add(t *testing.T, s scenario) {
 	}
 }
 
-// TestLiveIntervalOfWholeBlocks: a second has 9 blocks and the next one 10. Each two of them are joined, after which they are
-// all alike, yet the interval holds the rates that give such blocks: with one more or one less the mean is another.
+// TestLiveIntervalOfWholeBlocks: seconds with 9 and with 10 operations alternate. When two seconds are joined, all
+// blocks are equal, yet the interval must include the rates that produce such blocks: one operation more or less
+// changes the mean.
 func TestLiveIntervalOfWholeBlocks(t *testing.T) {
 	for _, burst := range []int{382, 701, 3600} {
 		live := NewLive(LiveOptions{LastingSeconds: 14, BaselineSeconds: 14})
@@ -129,7 +130,7 @@ func TestLiveIntervalOfWholeBlocks(t *testing.T) {
 	}
 }
 
-// TestLiveMemory holds the bound: whatever comes, no more blocks.
+// TestLiveMemory: the number of blocks never exceeds its bound.
 func TestLiveMemory(t *testing.T) {
 	live := NewLive(LiveOptions{})
 	for i := range 20_000 {

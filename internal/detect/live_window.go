@@ -5,19 +5,20 @@ import (
 	"slices"
 )
 
-// liveWindow holds a live detector's evaluation of its blocks, in buffers that are allocated once.
+// liveWindow holds a live detector's evaluation of its blocks in buffers that are allocated once.
 type liveWindow struct {
-	// values are the cleaned logarithms of the rates of the first blocks, raw those before cleaning.
+	// values are the cleaned logarithms of the rates of the first blocks; raw are the same before cleaning.
+	// cleaning.
 	values, raw []float64
-	// middle is the running median of raw, over half values on either side. A new block changes only its last half
-	// values.
+	// middle[i] is the median of raw[i-half:i+half+1]. A new block changes only the last half entries.
 	middle []float64
 	half   int
 	window []float64
 	// scratch is a buffer for use within a stage.
 	scratch []float64
 	white   whitened
-	// begin is the first block after the ramp-up, at the first block after the drop; at is 0 if there is no drop.
+	// begin is the index of the first block after the ramp-up. at is the index of the first block after the drop, or
+	// 0 if there is no drop.
 	begin, at int
 	noise     noise
 }
@@ -63,8 +64,8 @@ func (l *Live) prepare() {
 	}
 }
 
-// slide updates the running median. Its window is shorter at both ends, so the last half values are computed anew. With
-// more than fewBlocks values, it keeps a window whose half width differs from half by one.
+// slide updates the running median. Its window is shorter at both ends, so the last half entries are recomputed.
+// With more than fewBlocks values, slide keeps the current window if its half width differs from half by only one.
 func (k *liveWindow) slide(half int) {
 	n := len(k.raw)
 	if half > k.half+1 || half < k.half-1 || half != k.half && n <= fewBlocks {
@@ -101,7 +102,7 @@ func (l *Live) likeliestDrop() {
 	l.best()
 }
 
-// refine repeats the search with the noise on both sides of the guess.
+// refine repeats the search with the noise measured on both sides of the guess.
 func (l *Live) refine() {
 	if l.liveWindow.at > 0 {
 		l.best()
@@ -127,7 +128,7 @@ func (l *Live) best() {
 		return
 	}
 	k.begin = min(l.rampUp(k.at), k.at-leastBlocks)
-	// The drop may lie in the block on either side of it.
+	// The drop may lie in either block next to it.
 	k.scratch = append(append(k.scratch[:0], k.values[k.begin:k.at-1]...), k.values[k.at+1:]...)
 	before, after := k.scratch[:k.at-1-k.begin], k.scratch[k.at-1-k.begin:]
 	center(before)
@@ -136,7 +137,7 @@ func (l *Live) best() {
 	k.noise = fitNoise(sides[:])
 }
 
-// rampUp returns the first block near the level before the drop, or the block at which the longest ramp-up is over.
+// rampUp returns the first block near the level before the drop, or the block at which rampUpSeconds have passed.
 func (l *Live) rampUp(at int) int {
 	values := l.liveWindow.values
 	level := mean(values[at/2:at]) - 3*spread(values[at/2:at]) - 0.005
@@ -198,7 +199,7 @@ func (l *Live) recordDrop(at int, before, after float64) {
 		return
 	}
 	if l.lowSeconds > 0 && after > l.lowLevel-separation*(before-l.lowLevel) && lasted < outlast*l.lowSeconds {
-		return // the rate was on this level before, and came back
+		return // the rate was on this level earlier, and came back
 	}
 	l.state.Certain, l.state.Enough = true, false
 	l.state.Drops++

@@ -21,13 +21,13 @@ const (
 	leastInBatch = 4
 )
 
-// MeanError returns half of the 95 % interval of the mean rate of samples: the possible error of the mean due to chance
-// if the level varies as these samples do, each correlated with the one before. ok is false with fewer than three
-// samples.
+// MeanError returns half of the 95 % interval of the mean rate of samples: the possible error of the mean due to
+// chance, if the level varies as these samples do and each is correlated with the previous one. ok is false with
+// fewer than three samples.
 //
-// From eight samples on it is the wider of two estimates. One assumes a first-order autoregression, and is right for
-// such noise. The other, from 32 samples on, uses the means of batches, and holds for any noise if batches are longer
-// than the correlation of neighbours. A trend or a changing level makes the interval wide.
+// From eight samples on, the result is the wider of two estimates. One assumes a first-order autoregression and is
+// right for such noise. The other, from 32 samples on, uses the means of batches and holds for any noise if batches
+// are longer than the correlation of neighbours. A trend or a changing level makes the interval wide.
 func MeanError(samples []Sample) (half float64, ok bool) {
 	if len(samples) < leastForMean {
 		return 0, false
@@ -43,8 +43,8 @@ func MeanError(samples []Sample) (half float64, ok bool) {
 	return half, !math.IsNaN(half) && !math.IsInf(half, 0)
 }
 
-// shown widens an interval of a mean that excludes all samples and all means of batches, for example because the level
-// changed and returned: it extends the interval to the nearest batches on either side.
+// shown widens an interval of a mean that contains no sample and no batch mean, for example because the level
+// changed and returned: it extends the interval to the nearest batch mean on either side.
 func shown(mean Estimate, samples []Sample) Estimate {
 	below, above := math.Inf(-1), math.Inf(1)
 	see := func(rate float64) {
@@ -75,7 +75,7 @@ func shown(mean Estimate, samples []Sample) Estimate {
 	return mean
 }
 
-// fewError returns half of the 95 % interval of the mean of samples that are too few to estimate their correlation.
+// fewError returns half of the 95 % interval of the mean if there are too few samples to estimate their correlation.
 func fewError(samples []Sample) float64 {
 	amount, seconds := total(samples, 0, len(samples))
 	squares := 0.0
@@ -86,8 +86,8 @@ func fewError(samples []Sample) float64 {
 	return unseenNoise * student(n-1) * math.Sqrt(squares/(n-1)/n)
 }
 
-// batchError returns half of the 95 % interval of the mean from the means of batches of equal length, or 0 if there
-// would be fewer than leastBatches.
+// batchError returns half of the 95 % interval of the mean, computed from the means of batches of equal length. It
+// returns 0 if there would be fewer than leastBatches.
 func batchError(samples []Sample) float64 {
 	means := batches(samples)
 	if len(means) < leastBatches {
@@ -102,7 +102,7 @@ func batchError(samples []Sample) float64 {
 	return student(n-1) * math.Sqrt(squares/(n-1)/n)
 }
 
-// batches returns the means of parts of equal length of a series.
+// batches cuts a series into parts of equal length and returns their means.
 func batches(samples []Sample) []float64 {
 	means := make([]float64, min(len(samples)/leastInBatch, mostBatches))
 	for i := range means {

@@ -58,7 +58,7 @@ func (a *analysis) measureRegimes() {
 	}
 }
 
-// intervalError returns the error of a mean that is taken over a different interval.
+// intervalError returns the difference between a mean and the mean over the interval from start to end.
 func (a *analysis) intervalError(start, end, mean float64) float64 {
 	samples := a.whole(start, end)
 	amount, seconds := total(samples, 0, len(samples))
@@ -68,7 +68,7 @@ func (a *analysis) intervalError(start, end, mean float64) float64 {
 	return math.Abs(amount/seconds - mean)
 }
 
-// whole returns the samples between two times, except those in which the drop at either edge lies, because these
+// whole returns the samples between two times, without those that contain a drop at either edge, because these
 // contain both levels. If fewer than two remain, it returns all.
 func (a *analysis) whole(start, end float64) []Sample {
 	cut := a.between(start, end)
@@ -119,8 +119,9 @@ func (a *analysis) measureStretch(start, end float64) measuredStretch {
 	return m
 }
 
-// extended returns the mean of the samples and of the partial samples that a drop cut at both edges, which it takes at
-// the rates of their neighbours. If the rate alternates between levels, those differ from the mean by more than noise.
+// extended returns the mean over the whole stretch, including the partial samples that a drop cut off at its edges.
+// These are assumed to have the rates of their neighbours, which differ from the mean by more than noise if the rate
+// alternates.
 func extended(samples []Sample, mean, start, end float64) float64 {
 	first, last := samples[0], samples[len(samples)-1]
 	seconds := last.EndSeconds - first.StartSeconds

@@ -47,7 +47,8 @@ func roughNoise(values []float64) noise {
 	return noise{correlation: correlation, innovation: max(one*(1+correlation), leastVariance(values))}
 }
 
-// leastVariance is a variance in place of zero: even a series without noise is measured in whole numbers.
+// leastVariance returns the variance to assume instead of zero: even a series without noise is measured in whole
+// numbers.
 func leastVariance(values []float64) float64 {
 	largest := 0.0
 	for _, v := range values {
@@ -60,7 +61,7 @@ func leastVariance(values []float64) float64 {
 // estimated means.
 func fitNoise(stretches [][]float64) noise { return fitNoiseAbout(stretches, float64(len(stretches))) }
 
-// fitNoiseAbout is fitNoise for stretches that are parts of the given number of longer ones, each with its own mean.
+// fitNoiseAbout is fitNoise for stretches cut from the given number of longer ones, each with its own mean.
 func fitNoiseAbout(stretches [][]float64, means float64) noise {
 	var products, squares, count, pairs float64
 	for _, deviations := range stretches {

@@ -6,11 +6,11 @@ import "math"
 // scale, so each burst is searched for at two scales or more.
 const lengthen = 2
 
-// scaleExtra is the additional certainty that a drop at one of a dozen scales needs, in squares of the noise: twice the
-// logarithm of their number.
+// scaleExtra is the additional certainty that a drop needs because a dozen scales are searched: twice the logarithm
+// of their number, in squares of the noise.
 const scaleExtra = 5
 
-// findRegimes finds the lasting drops at all scales: in the whole series, and in its first leastSamples samples, the
+// findRegimes finds the lasting drops at all scales: in the whole series, in its first leastSamples samples, in the
 // first twice as many, and so on.
 //
 // A change that is short compared with the whole series counts as a dip or an outlier. At the start of the series it
@@ -43,10 +43,10 @@ func (a *analysis) findOpenings() {
 	}
 }
 
-// openingLasts reports whether the drops of the first samples last. Up to the sample `first`, the rate must not be
-// above the middle of both levels for most of a stretch that is half as long as the time on the upper level and has at
-// least three samples. Nor may the rate decay by half of the drop: during the burst, or on the lower level up to the end
-// of the next longer scale. What decreases as much again later drifts.
+// openingLasts reports whether the drops in the first samples last. Up to the sample `first`, the rate must not be
+// above the middle of both levels for most of any stretch that is half as long as the time on the upper level and
+// has at least three samples. Nor may the rate decay by half of the drop, either during the burst or on the lower
+// level up to the end of the next longer scale: a rate that continues to decrease that much is a drift, not a drop.
 func (a *analysis) openingLasts(part *analysis, first int) bool {
 	const returned, leastReturn = 0.5, 3
 	horizon := min(lengthen*len(part.samples), first)
@@ -76,8 +76,8 @@ func (a *analysis) openingLasts(part *analysis, first int) bool {
 	return len(part.times) > 0
 }
 
-// decay returns by how much the rate decreases from the first to the last third of a stretch, as a difference of
-// logarithms, where a rate below floor counts as floor. It is 0 if there are too few samples to tell.
+// decay returns the decrease of the rate from the first to the last third of a stretch, as a difference of
+// logarithms. Rates below floor count as floor. It returns 0 if there are too few samples.
 func decay(stretch []Sample, floor float64) float64 {
 	const leastThird = 2
 	third := len(stretch) / 3
@@ -111,8 +111,8 @@ func returnsAbove(samples []Sample, level, seconds float64) bool {
 	return false
 }
 
-// adoptOpening adds the drops of the first samples to those of the series, and replaces the dips, outliers and segments of the
-// series there.
+// adoptOpening adds the drops in the first samples to those of the series, and replaces the series' dips, outliers
+// and segments there.
 func (a *analysis) adoptOpening(part *analysis) {
 	a.times = append(part.times, a.times...)
 	a.begin = part.begin
@@ -126,7 +126,7 @@ func (a *analysis) adoptOpening(part *analysis) {
 	a.breaks = breaks
 }
 
-// fastStart returns how long the first level was faster at its start than in all the rest, without certainly being a
+// fastStart returns how long the first level was faster at its start than in the rest, in a way that may not be a
 // burst: it may be only a sample or two, or contain a long dip. It returns 0 if the start was not faster.
 func (a *analysis) fastStart() (seconds float64) {
 	const leastFaster, standsOut, mostOfAll, first = 1.25, 5, 0.25, 3

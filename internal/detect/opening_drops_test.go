@@ -10,12 +10,13 @@ import (
 	"testing"
 )
 
-// The fixture in testdata/qemu-burst is of a disk that QEMU throttles; its README.md has the truth. The tests of this
-// file fail on commit 01730a6, which sees no burst that is shorter than about a tenth of the series.
+// The fixture in testdata/qemu-burst is from a disk that QEMU throttles; its README.md has the true values. The
+// tests in this file fail on commit 01730a6, which does not find bursts shorter than about a tenth of the series.
 
 const mebi = 1 << 20
 
-// shortBurst is a series of the table in the fixture's README: 60 MB/s for some seconds, then 7 to 9 MiB a second.
+// shortBurst returns a series like those of the table in the fixture's README: 60 MB/s for some seconds, then 7 to 9
+// MiB/s.
 func shortBurst(random *rand.Rand, burst, length int) []Sample {
 	samples := make([]Sample, length)
 	for i := range samples {
@@ -44,7 +45,8 @@ func TestShortBurst(t *testing.T) {
 	}
 }
 
-// differs says what is wrong with the result of a series with one drop, whose levels may be off by a share.
+// differs describes what is wrong with the result of a series with one drop, or returns "". off is the allowed
+// relative error of the levels.
 func differs(r Result, at, burst, baseline, off float64) string {
 	switch {
 	case !r.Exhausted || len(r.Drops) != 1:
@@ -57,7 +59,7 @@ func differs(r Result, at, burst, baseline, off float64) string {
 	return ""
 }
 
-// recorded is the drain of the fixture.
+// recorded returns the drain of the fixture.
 func recorded(t *testing.T) []Sample {
 	t.Helper()
 	file, err := os.Open("testdata/qemu-burst/drain-142s.csv")
@@ -84,7 +86,7 @@ func recorded(t *testing.T) []Sample {
 	return samples
 }
 
-// TestRecordedBurst continues the recorded drain by samples of its last part.
+// TestRecordedBurst extends the recorded drain with samples of its last part.
 func TestRecordedBurst(t *testing.T) {
 	const credits, burst, refill = 900e6, 60e6, 8e6
 	samples := recorded(t)
@@ -108,7 +110,7 @@ func TestRecordedBurst(t *testing.T) {
 	}
 }
 
-// opening is a burst of so many samples with what may be about it, and its noise.
+// opening describes a burst of some samples with its noise, and with an optional ramp-up and dip.
 type opening struct {
 	burst                  int
 	factor                 float64
@@ -120,7 +122,7 @@ func (o opening) String() string {
 	return fmt.Sprintf("%d samples, factor %g, noise %g, correlation %g, ramp-up %d, dip %d", o.burst, o.factor, o.deviation, o.correlation, o.rampUp, o.dip)
 }
 
-// series has so many samples after the burst.
+// series returns the burst followed by the given number of baseline samples.
 func (o opening) series(random *rand.Rand, interval float64, baseline int) (samples []Sample, at float64) {
 	burst := o.rampUp + o.burst
 	state := random.NormFloat64()
@@ -140,8 +142,8 @@ func (o opening) series(random *rand.Rand, interval float64, baseline int) (samp
 	return samples, float64(burst) * interval
 }
 
-// TestMoreBaseline holds that a burst is found whatever comes after it is as long as it or a thousand times that, and
-// that no figure gets worse by it.
+// TestMoreBaseline: a burst is found whether the series continues for as long as the burst or for a thousand times
+// as long, and a longer series makes no figure worse.
 func TestMoreBaseline(t *testing.T) {
 	ratios := []int{1, 2, 3, 5, 7, 10, 20, 40, 70, 100, 300, 1000}
 	for i, o := range []opening{
@@ -186,8 +188,8 @@ func TestMoreBaseline(t *testing.T) {
 	}
 }
 
-// TestLiveShortBurst holds that a drain whose burst takes seconds is ended soon after the baseline has lasted, and not
-// before.
+// TestLiveShortBurst: a drain whose burst takes seconds ends soon after the baseline has lasted long enough, and not
+// earlier.
 func TestLiveShortBurst(t *testing.T) {
 	for _, lasting := range []float64{10, 42, 85} {
 		for _, burst := range []int{3, 5, 8, 12, 17, 25, 40} {
@@ -216,7 +218,7 @@ func TestLiveShortBurst(t *testing.T) {
 	}
 }
 
-// TestFastStart holds what is said of a series that begins faster than it goes on: a drop, a doubt, or neither.
+// TestFastStart checks the finding for a series that starts faster than it continues: a drop, a doubt, or neither.
 func TestFastStart(t *testing.T) {
 	const drop, doubt, neither = "a drop", "a doubt", "neither"
 	part := func(count int, rate float64) []float64 {
@@ -274,9 +276,8 @@ func TestFastStart(t *testing.T) {
 	}
 }
 
-// TestIntervalsShowSamples holds that no interval of a mean excludes all that the samples show: a sample or the mean of
-// a sixteenth of the segment is in it, or it reaches from one such mean to another. A segment in turns shows two
-// levels.
+// TestIntervalsShowSamples: the interval of a mean must contain a sample or the mean of a sixteenth of the segment.
+// Alternating segments are skipped, because they have two levels.
 func TestIntervalsShowSamples(t *testing.T) {
 	for f, family := range families() {
 		for seed := range uint64(2) {

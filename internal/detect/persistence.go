@@ -9,15 +9,15 @@ const (
 	returnShare   = 0.3
 )
 
-// dropLasts evaluates the samples before cleaning. Before the drop, the time near the lower level must be short; after it,
-// the time above the middle of both levels.
+// dropLasts reports whether a drop lasts, judged by the samples before cleaning. Before the drop, the time near the
+// lower level must be short; after it, the time above the middle of both levels must be short.
 func (a *analysis) dropLasts(start, at, end float64) bool {
 	before, after := a.between(start, at), a.between(at, end)
 	if len(before) < 3 || len(after) < 3 || at-start < a.pace.of(returnSeconds) || end-at < a.pace.of(lastingSeconds) {
 		return false
 	}
-	// Dips and outliers count here: if cleaning changed much, the difference of the means must exceed the variation
-	// that includes dips and outliers.
+	// Dips and outliers matter here: if cleaning changed many samples, the difference of the means must exceed the
+	// variation of the uncleaned samples.
 	first, firstVariance, _, _ := meanOf(before)
 	second, secondVariance, _, _ := meanOf(after)
 	if second.Value >= first.Value {
@@ -41,9 +41,10 @@ func (a *analysis) dropLasts(start, at, end float64) bool {
 		low, high := medianRate(two.low), medianRate(two.high)
 		switch {
 		case low < lower-separation*(high-lower):
-			low = upper // the low level before is below the level after: it consists of dips
+			low = upper // the low level before the drop is below the level after it, so it consists of dips
 		case math.Log(max(low/lower, 1)) < separation*math.Log(high/lower):
-			// This may be the lower of the two levels, unless it has lasted too long for that.
+			// The level after the drop may be the lower of the two levels before it, unless it has lasted too long
+			// for that.
 			return end-at > outlast*two.longestLow
 		}
 		upper = low
@@ -51,7 +52,7 @@ func (a *analysis) dropLasts(start, at, end float64) bool {
 	bottom, middle := lower*math.Pow(upper/lower, separation), math.Sqrt(upper*lower)
 	low, _ := longRuns(before, a.pace.of(returnSeconds), func(rate float64) bool { return rate < bottom })
 	high, last := longRuns(after, a.pace.of(returnSeconds), func(rate float64) bool { return rate > middle })
-	// If noise reaches across to the other level, the time that noise explains is not a return.
+	// If noise reaches the other level, the time explained by noise does not count as a return.
 	lowNoise := tailShare((1-separation)*math.Log(upper/lower), a.spread(before))
 	highNoise := tailShare(math.Log(upper/lower)/2, a.spread(after))
 	return low < returnShare*(end-at)+lowNoise*(at-start) && high < returnShare*min(at-start, end-at)+highNoise*(end-at) &&
@@ -70,7 +71,7 @@ func (a *analysis) spread(samples []Sample) float64 {
 	return min(spread(cleaned), math.Sqrt(roughNoise(cleaned).variance()))
 }
 
-// cleanedAway reports whether cleaning changes a greater share of the samples than dips cover.
+// cleanedAway reports whether cleaning changes a larger share of the samples than dips can cover.
 func (a *analysis) cleanedAway(samples []Sample) bool {
 	values := logarithms(samples)
 	cleaned := clean(values, a.typical, a.pace.of(cleanSeconds))
@@ -101,8 +102,8 @@ func medianRate(samples []Sample) float64 {
 	return median(rates)
 }
 
-// longRuns returns the total time for which the condition holds, in runs that are too long to be noise, and whether the
-// last such run is at the end.
+// longRuns returns the total time during which the condition holds in runs that are too long to be noise. last
+// reports whether the last such run extends to the end.
 func longRuns(samples []Sample, least float64, is func(rate float64) bool) (sum float64, last bool) {
 	run, count := 0.0, 0
 	for i, s := range samples {

@@ -16,8 +16,8 @@ type RunMetric struct {
 	Value float64
 	// LowerIsBetter is true for latencies and times.
 	LowerIsBetter bool
-	// Condition identifies the circumstances of the measurement; only figures with the same condition are compared. For
-	// credits and the time to the baseline it is the fill of the bucket at the start.
+	// Condition identifies the circumstances of the measurement; only figures with the same condition are compared.
+	// For credits and the time to the baseline it is the fill of the bucket at the start.
 	Condition string
 }
 
@@ -37,8 +37,8 @@ type HistoryRun struct {
 	// while the two are equal. If it is "", the verdict is computed again.
 	Judged      RegressionVerdict
 	JudgedSince time.Time
-	// Use is the run's recorded use after the last evaluation, which remains valid under the same condition. If it is
-	// "", the use is computed again. With recorded uses, a history may omit runs that are no longer needed.
+	// Use is the run's recorded use after the last evaluation. It remains valid under the same condition as Judged.
+	// If it is "", the use is computed again. With recorded uses, a history may omit runs that are no longer needed.
 	Use RunUse
 }
 
@@ -88,7 +88,7 @@ type RegressionPolicy struct {
 	Against int
 	// Tolerance is the share by which a figure may change, such as 0.05; 0 means 0.05.
 	Tolerance float64
-	// AcceptedSince excludes runs that started before it. Later runs that were judged regressed compared with excluded
+	// AcceptedSince excludes runs that started before it. Later runs that were judged regressed against excluded
 	// runs count again. Zero excludes none.
 	AcceptedSince time.Time
 }
@@ -104,8 +104,8 @@ type MetricChange struct {
 	// Spread is the standard deviation of the earlier runs, as a share. EffectSize is the change divided by Spread; it
 	// is positive if the figure grew.
 	Spread, EffectSize float64
-	// Confidence is 1 minus the probability that chance explains a change in this direction, corrected for all figures
-	// and looks.
+	// Confidence is 1 minus the probability that chance alone causes such a change in this direction, corrected for
+	// all figures and looks.
 	Confidence float64
 	// BaselineRuns is the number of runs compared with, PooledRuns the number of newest runs that were pooled.
 	BaselineRuns, PooledRuns int
@@ -124,10 +124,10 @@ type RegressionReport struct {
 	Uses map[string]RunUse
 }
 
-// Regression compares the last run of a history, oldest first, with earlier runs. Earlier verdicts are taken from the
-// history if they are recorded there, and are computed again otherwise. Runs that are not valid or whose key differs
-// from the newest run's are ignored. It is an error if the history is empty or has more than 2,000 runs, if a figure is
-// not positive and finite, or if the policy is out of range.
+// Regression compares the last run of a history, oldest first, with earlier runs. It takes earlier verdicts from the
+// history if they are recorded, and recomputes them otherwise. It ignores runs that are not valid or whose key
+// differs from the newest run's. It returns an error if the history is empty or has more than 2,000 runs, if a
+// figure is not positive and finite, or if the policy is out of range.
 func Regression(history []HistoryRun, policy RegressionPolicy) (RegressionReport, error) {
 	if err := checkHistory(history, &policy); err != nil {
 		return RegressionReport{}, fmt.Errorf("compare runs: %w", err)
@@ -280,7 +280,7 @@ func (s *regressionState) take(run *HistoryRun, regressed, suspicious bool) {
 		if suspicious || regressed {
 			return
 		}
-		// The regression is over. Runs that were not worse themselves belong to the baseline.
+		// The regression has ended. Runs that were not worse themselves belong to the baseline.
 		for _, one := range s.pending {
 			if !one.regressed && !one.suspicious {
 				s.baseline = append(s.baseline, one.run)
@@ -295,7 +295,7 @@ func (s *regressionState) take(run *HistoryRun, regressed, suspicious bool) {
 	}
 }
 
-// confirmed reports whether a regression was found and is not over.
+// confirmed reports whether a regression was found and has not ended.
 func (s *regressionState) confirmed() bool {
 	return slices.ContainsFunc(s.pending, func(one pendingRun) bool { return one.regressed })
 }

@@ -12,8 +12,8 @@ import (
 var lookShares = [mostPooledRuns]float64{0.1, 0.2, 0.7}
 
 const (
-	// allottedRate is the part of falseAlarmRate for the looks. The rest covers repeated false alarms, because the run
-	// after a false alarm is pooled with the run that caused it, and runs that vary less than usual.
+	// allottedRate is the part of falseAlarmRate that is available to the looks. The rest covers runs that vary less
+	// than usual, and repeated false alarms: the run after a false alarm is pooled with the run that caused it.
 	allottedRate = 0.008
 	// suspicion is the probability of a chance difference below which a run is under suspicion.
 	suspicion = 0.05
@@ -48,7 +48,7 @@ func (s *regressionState) judge(metric *RunMetric, pool []*HistoryRun, metrics i
 	own := newest[len(newest)-1] - side.mean
 	for looked := 1; looked <= len(newest); looked++ {
 		look := side.look(newest[len(newest)-looked:], metrics)
-		// A run that is good itself is not judged regressed because of the earlier runs pooled with it.
+		// A good run is not judged regressed because of the earlier runs pooled with it.
 		leans := math.Abs(own) >= max(math.Log1p(s.policy.Tolerance/2), leastLean*side.spread) && own*look.difference > 0
 		isWorse := look.difference*worse > 0
 		doubtful = doubtful || leans && isWorse && look.chance < suspicion
@@ -56,9 +56,9 @@ func (s *regressionState) judge(metric *RunMetric, pool []*HistoryRun, metrics i
 		if leans && look.corrected < allottedRate && math.Abs(math.Expm1(look.difference)) >= s.policy.Tolerance {
 			verdict = map[bool]RegressionVerdict{true: RegressionRegressed, false: RegressionImproved}[isWorse]
 		}
-		// Of the looks with a verdict, the most certain is shown. Looks in which all runs have changed take precedence:
-		// other runs would make the change look smaller than it is. Without a verdict, the look with the most runs is
-		// shown.
+		// Show the most certain of the looks with a verdict. Looks in which all runs have changed take precedence:
+		// runs that have not changed would make the change look smaller than it is. Without a verdict, show the look
+		// with the most runs.
 		if verdict != RegressionNoChange && allDiffer(newest[len(newest)-looked:], side.mean) {
 			look.shown = look.corrected * sureOfAll
 		}
@@ -78,8 +78,8 @@ func (s *regressionState) judge(metric *RunMetric, pool []*HistoryRun, metrics i
 type runsComparison struct {
 	runs                  int
 	difference, deviation float64
-	// chance is the probability of a difference at least this large in this direction if nothing has changed; corrected
-	// is chance corrected for all figures and looks.
+	// chance is the probability of a difference at least this large in this direction if nothing has changed;
+	// corrected is the same, corrected for all figures and looks.
 	chance, corrected float64
 	// shown ranks the looks; the one with the smallest value is shown.
 	shown float64
@@ -94,7 +94,7 @@ func (s *runsSide) look(newer []float64, metrics int) runsComparison {
 	return l
 }
 
-// sureOfAll scales the rank of looks in which all runs have changed, so that they come first.
+// sureOfAll scales the rank of looks in which all runs have changed, so that these come first.
 const sureOfAll = 1e-30
 
 // allDiffer reports whether each of the runs differs from the mean by at least half of the newest run's difference.
@@ -149,17 +149,18 @@ func sideOf(x []float64) runsSide {
 	}
 	s.correlation = min(max((n*seen+usualCorrelationFor*usualCorrelation)/(n+usualCorrelationFor), 0), mostCorrelation)
 	s.ofMean = meanVariance(len(x), s.correlation)
-	// Correlated runs vary less among themselves than over a long time.
+	// Correlated runs vary less among themselves than in the long term.
 	s.spread = max(math.Sqrt(squares/n/(1-s.ofMean)), leastSpread)
 	r2 := s.correlation * s.correlation
 	s.freedom = max(n*(1-r2)/(1+r2)-1, 1)
 	return s
 }
 
-// student returns the distribution of a difference from the mean in its own standard deviations.
+// student returns the distribution of a difference from the mean, in standard deviations of that difference.
 func (s *runsSide) student() distuv.StudentsT { return distuv.StudentsT{Sigma: 1, Nu: s.freedom} }
 
-// meanVariance returns the variance of the mean of n runs, each correlated with the one before, for a variance of 1.
+// meanVariance returns the variance of the mean of n runs, each correlated with the preceding one, for a variance of
+// 1.
 func meanVariance(n int, correlation float64) float64 {
 	count := float64(n)
 	sum, power := count, 1.0

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// world draws histories of runs: each figure is lognormal, and each run a little like the one before.
+// world draws histories of runs: each figure is lognormal, and each run is correlated with the preceding one.
 type world struct {
 	spread, correlation float64
 	metrics             int
-	// tails draws from Student's t with 5 degrees of freedom in place of the normal distribution.
+	// tails draws from Student's t with 5 degrees of freedom instead of the normal distribution.
 	tails bool
 }
 
@@ -29,7 +29,7 @@ func (w world) draw(r *rand.Rand) float64 {
 	return x / math.Sqrt(chi/5) / math.Sqrt(5.0/3)
 }
 
-// history gives runs; after "changed" of them the first figure has changed by the factor.
+// history returns runs whose first figure is multiplied by the factor from the run with index changed on.
 func (w world) history(r *rand.Rand, runs, changed int, factor float64) []HistoryRun {
 	state := make([]float64, w.metrics)
 	for i := range state {
@@ -51,8 +51,7 @@ func (w world) history(r *rand.Rand, runs, changed int, factor float64) []Histor
 	return history
 }
 
-// replayed judges every run of a history, each with what was recorded for those before it, as an operator
-// does.
+// replayed judges each run of a history with the state recorded for the preceding runs, as an operator does.
 func replayed(t *testing.T, history []HistoryRun) []RegressionVerdict {
 	t.Helper()
 	state := regressionState{policy: RegressionPolicy{Against: 20, Tolerance: 0.05}}
@@ -63,7 +62,7 @@ func replayed(t *testing.T, history []HistoryRun) []RegressionVerdict {
 	return verdicts
 }
 
-// falseAlarms gives the share of judged runs that are called regressed where nothing changed.
+// falseAlarms returns the share of judged runs that are judged regressed although nothing changed.
 func falseAlarms(t *testing.T, w world, histories, runs int) float64 {
 	t.Helper()
 	r := rand.New(rand.NewPCG(7, uint64(w.spread*1000)))
@@ -83,7 +82,7 @@ func falseAlarms(t *testing.T, w world, histories, runs int) float64 {
 	return float64(alarms) / float64(judged)
 }
 
-// power gives how often a change of the first figure is flagged within so many runs.
+// power returns how often a change of the first figure is found within the given number of runs.
 func power(t *testing.T, w world, histories, earlier, within int, factor float64) float64 {
 	t.Helper()
 	r := rand.New(rand.NewPCG(8, uint64(w.spread*1000)))
@@ -99,13 +98,13 @@ func power(t *testing.T, w world, histories, earlier, within int, factor float64
 	return float64(found) / float64(histories)
 }
 
-// mild is how much a run is like the one before in the tests' worlds.
+// mild is the correlation of a run with the preceding one in the simulated histories.
 const mild = 0.1
 
-// TestRegressionFalseAlarms is of fewer histories than the soak, so that a rate may be higher by chance.
+// TestRegressionFalseAlarms uses fewer histories than the soak test, so chance may raise a rate.
 func TestRegressionFalseAlarms(t *testing.T) { tryFalseAlarms(t, 200, 1.25) }
 
-// tryFalseAlarms is over so many histories of 60 runs at each spread, with four figures judged.
+// tryFalseAlarms simulates histories of 60 runs with four figures at each spread.
 func tryFalseAlarms(t *testing.T, histories int, slack float64) {
 	t.Helper()
 	for _, spread := range []float64{0.02, 0.03, 0.05, 0.07, 0.1} {
@@ -126,10 +125,10 @@ func tryFalseAlarms(t *testing.T, histories int, slack float64) {
 	}
 }
 
-// TestRegressionPower is of fewer histories than the soak.
+// TestRegressionPower uses fewer histories than the soak test.
 func TestRegressionPower(t *testing.T) { tryPower(t, 500, 1.02) }
 
-// tryPower finds a tenth less in one of four figures, at a spread of 3 % with 20 earlier runs.
+// tryPower checks that a decrease of 10 % in one of four figures is found, at a spread of 3 % with 20 earlier runs.
 func tryPower(t *testing.T, histories int, slack float64) {
 	t.Helper()
 	for _, correlation := range []float64{0, mild} {

@@ -63,7 +63,7 @@ func TestRegressionVerdicts(t *testing.T) {
 	}
 }
 
-// equalRuns are rounded figures without any spread, of which the last differs.
+// equalRuns returns runs whose rounded figures have no spread, except that the last run differs.
 func equalRuns(runs int, less float64) []HistoryRun {
 	history := make([]HistoryRun, runs)
 	for i := range history {
@@ -99,8 +99,8 @@ func TestRegressionFigures(t *testing.T) {
 	}
 }
 
-// TestRegressionStaysOut: what is judged regressed is no baseline, however long it lasts, until it is
-// accepted or over.
+// TestRegressionStaysOut: runs that are judged regressed never join the baseline, however long the regression lasts,
+// until it is accepted or has ended.
 func TestRegressionStaysOut(t *testing.T) {
 	history := steadyWorld.history(random(), 80, 30, 0.8)
 	for n := 31; n <= len(history); n++ {
@@ -129,7 +129,7 @@ func TestRegressionStaysOut(t *testing.T) {
 	}
 }
 
-// TestRegressionKeepsRecords: a verdict that was recorded stands although the runs before it are gone.
+// TestRegressionKeepsRecords: a recorded verdict remains valid although the preceding runs are gone.
 func TestRegressionKeepsRecords(t *testing.T) {
 	history := steadyWorld.history(random(), 60, 30, 0.8)
 	for i := 30; i < 60; i++ {
@@ -213,7 +213,7 @@ func TestChangePoints(t *testing.T) {
 	}
 }
 
-// TestChangePointsAreRare: histories without a change, and with one.
+// TestChangePointsAreRare checks histories without a change and with one.
 func TestChangePointsAreRare(t *testing.T) {
 	alarms, found, exact := 0, 0, 0
 	const histories = 100
@@ -245,7 +245,7 @@ func TestChangePointsAreRare(t *testing.T) {
 	}
 }
 
-// The interval shown holds 95 % however few the earlier runs are, and however correlated.
+// The interval has a coverage of 95 % regardless of the number and the correlation of the earlier runs.
 func TestRegressionIntervalOfFewRuns(t *testing.T) {
 	for _, freedom := range []float64{1, 1.6, 2.3, 2.6, 2.9, 3.4, 5, 19} {
 		side, look, change := runsSide{spread: 0.02, freedom: freedom}, runsComparison{runs: 1, difference: 0.1, deviation: 0.01}, MetricChange{}

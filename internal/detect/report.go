@@ -64,8 +64,8 @@ func (a *analysis) drop(i int, at Estimate) Drop {
 	return d
 }
 
-// within returns times in an interval: both ends and, if there are whole samples between them, some of their edges. The
-// amount spent has its extremes at edges.
+// within returns candidate times of a drop inside an interval: its two ends and, if whole samples lie between them,
+// some of the samples' edges, because the amount spent is extreme at an edge.
 func (a *analysis) within(at Estimate) []float64 {
 	const most = 40
 	times := []float64{at.Low, at.High}
@@ -76,8 +76,8 @@ func (a *analysis) within(at Estimate) []float64 {
 	return times
 }
 
-// refillAt returns the refill if the drop is at another time. If the refill is assumed to be the level after the drop,
-// the other time decides whether the samples between both times are part of that level.
+// refillAt returns the refill if the drop happened at a different time. If the refill is assumed to be the level
+// after the drop, that time decides whether the samples between both times are part of the level.
 func (a *analysis) refillAt(i int, at float64, d Drop) float64 {
 	after := a.measured[i+1].segment
 	if d.RefillSource != RefillAssumed || at == after.StartSeconds {
@@ -98,7 +98,7 @@ func (a *analysis) refillAt(i int, at float64, d Drop) float64 {
 	return d.Refill + (amount+part)/(seconds+length) - amount/seconds
 }
 
-// boundBucket sets the lower bound on the bucket size that follows from a series without a drop.
+// boundBucket sets the lower bound on the bucket size for a series without a drop.
 func (a *analysis) boundBucket() {
 	if a.result.Exhausted || a.options.Refill == nil {
 		return

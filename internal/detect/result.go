@@ -11,8 +11,8 @@ type Options struct {
 	Refill *float64
 	// RefillSource is the source of Refill.
 	RefillSource RefillSource
-	// Earlier is the I/O before the series, in order and on the same time axis, so its times may be negative. It counts
-	// only for the amount spent. Between its samples there was no I/O.
+	// Earlier is the I/O before the series, in order and on the same time axis, so its times may be negative. It
+	// affects only the amount spent. There was no I/O between its samples.
 	Earlier []Sample
 }
 
@@ -38,7 +38,7 @@ const (
 	ShapeLevel Shape = "Level"
 	// ShapeAlternating alternates between two levels.
 	ShapeAlternating Shape = "Alternating"
-	// ShapeRampUp is the start, before the first settled segment.
+	// ShapeRampUp is the stretch before the first settled segment.
 	ShapeRampUp Shape = "RampUp"
 )
 
@@ -76,9 +76,9 @@ const (
 	WarnNoDropSeen WarningKind = "NoDropSeen"
 	// WarnTooShort: there are too few samples to find changes.
 	WarnTooShort WarningKind = "TooShort"
-	// WarnFastStart: the series was faster at its start, but that is not certainly a burst.
+	// WarnFastStart: the series was faster at its start, but this may not be a burst.
 	WarnFastStart WarningKind = "FastStart"
-	// WarnGaps: some time has no samples; there the rate is assumed to have continued.
+	// WarnGaps: samples are missing for some time; the rate is assumed to have continued.
 	WarnGaps WarningKind = "Gaps"
 	// WarnFewIndependent: the noise is so correlated that the intervals are only approximate.
 	WarnFewIndependent WarningKind = "FewIndependentSamples"
@@ -106,7 +106,7 @@ type Result struct {
 	SecondsToBaseline *Estimate
 	Drops             []Drop
 	Segments          []Segment
-	// BucketAtLeast is the lower bound on the bucket size that follows from a series without a drop and a known refill.
+	// BucketAtLeast is the lower bound on the bucket size, known if the series has no drop and the refill is known.
 	BucketAtLeast *float64
 	Warnings      []Warning
 }

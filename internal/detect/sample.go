@@ -86,8 +86,8 @@ func median(values []float64) float64 {
 	return (slices.Max(values[:len(values)/2]) + upper) / 2
 }
 
-// selected returns the value with index k in ascending order. It moves smaller values before it and greater ones behind
-// it.
+// selected returns the value with index k in ascending order. It reorders its argument: smaller values come before
+// it and greater ones after it.
 func selected(values []float64, k int) float64 {
 	low, high := 0, len(values)-1
 	for high-low > 12 {
@@ -130,8 +130,8 @@ func total(samples []Sample, from, to int) (amount, seconds float64) {
 	return amount, seconds
 }
 
-// group joins each `size` neighbouring samples into one and keeps their amounts. The rate is the mean over the samples,
-// without the gaps between them.
+// group joins every `size` neighbouring samples into one and keeps their amounts. The rate is the mean over the
+// samples, without the gaps between them.
 func group(samples []Sample, size int) []Sample {
 	if size <= 1 {
 		return samples

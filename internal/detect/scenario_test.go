@@ -6,10 +6,10 @@ import (
 	"math/rand/v2"
 )
 
-// scenario is a series with its truth.
+// scenario is a series with its true values.
 type scenario struct {
 	samples []Sample
-	// drops are the true times, levels the true means of the regimes between them, dips included.
+	// drops are the true times, levels the true means of the regimes between them, including dips.
 	drops  []float64
 	levels []float64
 	// plain are the levels without the dips.
@@ -17,19 +17,19 @@ type scenario struct {
 	// start is the end of the ramp-up. low and high are the levels of turns, 0 if there are none.
 	start     float64
 	low, high float64
-	// isHigh tells which level it is on, shortest is about the shortest time on one.
+	// isHigh reports whether the rate is on the upper level; shortest is the approximate shortest time on one level.
 	isHigh   func(at float64) bool
 	shortest float64
 	// deviation is the marginal standard deviation as a share of the level, correlation that of a
 	// sample with the next.
 	deviation, correlation float64
 	interval               float64
-	dips                   [][3]float64 // start, end, share that is left
-	// lost is what dips take of a level in the long run, as a share.
+	dips                   [][3]float64 // start, end, remaining share
+	// lost is the share of a level that dips take in the long run.
 	lost float64
 }
 
-// dipAtDrop is the middle of a dip that covers a drop or is within two samples of it.
+// dipAtDrop returns the middle of a dip that covers a drop or is within two samples of it.
 func (s scenario) dipAtDrop(i int) (middle float64, touches bool) {
 	near := 2 * s.interval
 	for _, dip := range s.dips {
@@ -45,7 +45,7 @@ func (s scenario) String() string {
 		len(s.samples), s.interval, s.drops, s.levels, s.deviation, s.correlation, s.start)
 }
 
-// maker builds a scenario: a rate over time without noise, then noise, then what spoils samples.
+// maker builds a scenario in three steps: a rate over time without noise, then noise, then disturbed samples.
 type maker struct {
 	random *rand.Rand
 	scenario
@@ -57,7 +57,7 @@ func pick(random *rand.Rand, values ...float64) float64 { return values[random.I
 
 func (m *maker) uniform(low, high float64) float64 { return low + (high-low)*m.random.Float64() }
 
-// logUniform spreads evenly over magnitudes.
+// logUniform draws a value that is uniform on a logarithmic scale.
 func (m *maker) logUniform(low, high float64) float64 {
 	return low * math.Pow(high/low, m.random.Float64())
 }
@@ -72,7 +72,7 @@ func newMaker(random *rand.Rand, shortest, longest float64) *maker {
 	return m
 }
 
-// steps draws so many drops and the levels between them.
+// steps draws the given number of drops and the levels between them.
 func (m *maker) steps(drops int, leastRatio, mostRatio float64) {
 	m.levels = []float64{m.logUniform(3e7, 1e10)}
 	for range drops {
@@ -97,8 +97,8 @@ func (m *maker) regime(at float64) int {
 
 func (m *maker) stepRate(at float64) float64 { return m.levels[m.regime(at)] }
 
-// finish integrates the rate over samples and adds the noise. Means of the regimes are measured on the
-// way: what an observer without noise would see.
+// finish integrates the rate over samples and adds the noise. It also computes the means of the regimes that an
+// observer without noise would see.
 func (m *maker) finish() scenario {
 	n := int(m.length / m.interval)
 	amounts, seconds := make([]float64, len(m.drops)+1), make([]float64, len(m.drops)+1)
@@ -139,7 +139,7 @@ func (m *maker) finish() scenario {
 	return m.scenario
 }
 
-// addDips adds interruptions of 20 to 30 s, one in ten minutes, at least two.
+// addDips adds interruptions of 20 to 30 s, one per ten minutes and at least two.
 func (m *maker) addDips() {
 	count := max(2, int(m.length/600))
 	m.lost = float64(count) * 25 * 0.65 / m.length
@@ -149,7 +149,7 @@ func (m *maker) addDips() {
 	}
 }
 
-// oscillate turns a regime's level into two.
+// oscillate replaces a regime's level with two alternating levels.
 func (m *maker) oscillate(cycles float64) {
 	duty, period := m.uniform(0.1, 0.9), m.length/cycles
 	high := m.levels[0]
@@ -180,7 +180,7 @@ func (m *maker) oscillate(cycles float64) {
 // family is a kind of series.
 type family struct {
 	name string
-	// never says that its series never exhaust.
+	// never is true if the credits never run out.
 	never bool
 	make  func(random *rand.Rand) scenario
 }
@@ -312,7 +312,7 @@ func neverExhausting() []family {
 	}
 }
 
-// spoil multiplies a share of the samples by up to three, or leaves little of them.
+// spoil multiplies a share of the samples by up to three or reduces them to a small part.
 func (m *maker) spoil(share float64) scenario {
 	s := m.finish()
 	for i := range s.samples {
@@ -326,7 +326,7 @@ func (m *maker) spoil(share float64) scenario {
 	return s
 }
 
-// samplesOf is how many samples a regime has.
+// samplesOf returns the number of samples of a regime.
 func (m *maker) samplesOf(at int) float64 {
 	start, end := 0.0, m.length
 	if at > 0 {
@@ -338,7 +338,7 @@ func (m *maker) samplesOf(at int) float64 {
 	return (end - start) / m.interval
 }
 
-// loseSome leaves out single samples and up to three stretches of up to five percent, and joins some to
+// loseSome removes single samples and up to three stretches of up to five percent each, and joins some samples to
 // one of irregular length.
 func (m *maker) loseSome() scenario {
 	s := m.finish()

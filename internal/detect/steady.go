@@ -15,11 +15,11 @@ const (
 	mostSlope     = 0.10
 	// leastCovered is the minimum share of a round that samples must cover.
 	leastCovered = 0.95
-	// mostRounds is the number of rounds in ten weeks.
+	// mostRounds limits the length of a series to ten weeks.
 	mostRounds = 100_000
 )
 
-// SteadyOptions hold the known facts about the store.
+// SteadyOptions holds the known facts about the store.
 type SteadyOptions struct {
 	// BucketEmpty is true if the store's burst credits are known to be spent, or if the store is known to have none.
 	BucketEmpty bool

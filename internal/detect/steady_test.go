@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// minutes makes a series of a sample each five seconds, with one rate a minute.
+// minutes returns a series with a sample every five seconds and one rate per minute.
 func minutes(rates ...float64) []Sample {
 	var samples []Sample
 	for i, rate := range rates {
@@ -24,7 +24,7 @@ func TestAssessSteady(t *testing.T) {
 		name    string
 		samples []Sample
 		state   Steadiness
-		first   float64 // the end of the first steady window, or 0
+		first   float64 // end of the first steady window, or 0
 		kinds   []WarningKind
 	}{
 		{"level", minutes(100, 100, 100, 100, 100, 100), Steady, 300, []WarningKind{WarnSteadyInBurst}},
@@ -59,7 +59,7 @@ func TestAssessSteady(t *testing.T) {
 	}
 }
 
-// TestBadSeries has what is refused, with the number of the sample.
+// TestBadSeries checks that invalid series are refused with the index of the sample.
 func TestBadSeries(t *testing.T) {
 	for name, samples := range map[string][]Sample{
 		"overlap":       {{0, 1, 5}, {0.5, 2, 5}},

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// score is how a family did.
+// score holds the results of the analysis for one family of series.
 type score struct {
 	name                    string
 	series, found, alarms   int
@@ -21,11 +21,11 @@ type score struct {
 	timeErrors, timeOracle  []float64
 	burst, baseline, spent  pair
 	time                    coverage
-	// blind compares spent with an oracle that knows all but when in a dip the drop was. longRun is how often
-	// the interval of burst holds what the rate would be in the long run, with other dips.
+	// blind compares the amount spent with an oracle that knows everything except when in a dip the drop was.
+	// longRun counts how often the interval of the burst contains the rate in the long run, with other dips.
 	blind   pair
 	longRun coverage
-	// touched and clear are those with a dip at the drop and those without.
+	// touched and clear are the scores of the series with and without a dip at the drop.
 	touched, clear *score
 }
 
@@ -57,7 +57,7 @@ func (p *pair) add(e Estimate, oracle, truth float64) {
 	p.oracle += (oracle/truth - 1) * (oracle/truth - 1)
 }
 
-// beside is what else there is to say of spent.
+// beside returns an addition to the column of the amount spent.
 func (c *score) beside() string {
 	if c.blind.all == 0 {
 		return ""
@@ -72,8 +72,8 @@ func (p *pair) ratio() string {
 	return fmt.Sprintf("%.2f", math.Sqrt(p.own/p.oracle))
 }
 
-// demanded is whether the drops of a scenario have to be found: at least three times the noise, or
-// both sides longer than 1,000 samples.
+// demanded reports whether the drops of a scenario must be found: each is at least three times the noise, or both of
+// its sides are longer than 1,000 samples.
 func (s scenario) demanded() bool {
 	for i := range s.drops {
 		drop := 1 - s.levels[i+1]/s.levels[i]
@@ -84,8 +84,8 @@ func (s scenario) demanded() bool {
 	return true
 }
 
-// information is the least over the drops of the expected gain in squares of innovations, with levels
-// and noise known: what there is to find it by.
+// information returns the smallest expected gain of any drop, in squares of innovations, with known levels and
+// noise. It measures the information available to find the drop.
 func (s scenario) information() float64 {
 	least := math.Inf(1)
 	for i := range s.drops {
@@ -102,8 +102,8 @@ func (s scenario) information() float64 {
 	return least
 }
 
-// hard is whether there is too little to be certain by: the gain of what is to be found is near the
-// bound that keeps false alarms out, which is the higher the fewer samples are independent.
+// hard reports whether there is too little information to be certain: the gain of the drop is near the bound that
+// prevents false alarms, which is higher the fewer samples are independent.
 func (s scenario) hard() bool {
 	known := noise{correlation: s.correlation}
 	return s.information() < 60*(1+cautionSpread/known.freedom(float64(len(s.samples))))
@@ -144,7 +144,7 @@ func (s scenario) oracleMean(i int) float64 {
 	return amount / seconds
 }
 
-// meanFrom is the mean of the samples from a time on.
+// meanFrom returns the mean of the samples from a time on.
 func (s scenario) meanFrom(at float64) float64 {
 	first := 0
 	for s.samples[first].StartSeconds < at {
@@ -154,14 +154,14 @@ func (s scenario) meanFrom(at float64) float64 {
 	return amount / seconds
 }
 
-// oracleTime finds the time of a drop by its levels, known, and the noise, known.
+// oracleTime finds the time of a drop from the known levels and the known noise.
 func (s scenario) oracleTime(i int) float64 {
 	t := dropPosterior{samples: s.samples, before: []side{{s.levels[i], s.deviation}}, after: side{s.levels[i+1], s.deviation},
 		correlation: s.correlation, rough: 1}
 	if s.high > 0 {
 		t.before = []side{{s.low, s.deviation}, {s.high, s.deviation}}
 	}
-	if len(s.dips) > 0 { // it knows when they are, and the levels without them
+	if len(s.dips) > 0 { // the oracle knows the dips and the levels without them
 		t.before[0].level, t.after.level = s.plain[i], s.plain[i+1]
 		t.aside = make([]bool, len(s.samples))
 		for k, sample := range s.samples {
@@ -243,8 +243,8 @@ func (c *score) count(demanded, hard, right bool) {
 	}
 }
 
-// turns counts whether both levels are within 2 %, of the series where someone who knows the turns
-// has them within 1 % and where four samples and more are on a level before it turns.
+// turns counts the series in which both levels are within 2 % of the truth. Series are counted as hard if an oracle
+// that knows the turns misses a level by more than 1 %, or if a level can last less than four samples.
 func (c *score) turns(s scenario, r Result) {
 	if s.high == 0 {
 		return
@@ -279,7 +279,7 @@ func (s scenario) oracleLevels() (low, high float64) {
 	return sums[0] / counts[0], sums[1] / counts[1]
 }
 
-// TestOne prints one series that DETECT_ONE names as family:seed.
+// TestOne prints the series that DETECT_ONE selects as family:seed.
 func TestOne(t *testing.T) {
 	name, number, ok := strings.Cut(os.Getenv("DETECT_ONE"), ":")
 	if !ok {
@@ -343,7 +343,7 @@ func tableOf(scores []*score) string {
 	return text.String()
 }
 
-// seedsOf is how many series of a family are tried: as many as DETECT_SEEDS says, else the number given.
+// seedsOf returns the number of series per family: DETECT_SEEDS if it is set, else the given number.
 func seedsOf(short int) int {
 	if n, err := strconv.Atoi(os.Getenv("DETECT_SEEDS")); err == nil && n > 0 {
 		return n
@@ -351,7 +351,7 @@ func seedsOf(short int) int {
 	return short
 }
 
-// firstSeed is 0, or DETECT_FIRST_SEED to try series that nobody has looked at.
+// firstSeed returns DETECT_FIRST_SEED, which selects series that have not been examined yet, or 0.
 func firstSeed() uint64 {
 	first, _ := strconv.ParseUint(os.Getenv("DETECT_FIRST_SEED"), 10, 64)
 	return first
@@ -359,7 +359,7 @@ func firstSeed() uint64 {
 
 func TestTable(t *testing.T) { tryFamilies(t, seedsOf(5)) }
 
-// tryFamilies makes the table of docs/design/0034-detection.md from so many series a family.
+// tryFamilies creates the table of docs/design/0034-detection.md from the given number of series per family.
 func tryFamilies(t *testing.T, seeds int) {
 	t.Helper()
 	var scores []*score
@@ -405,7 +405,8 @@ func tryFamilies(t *testing.T, seeds int) {
 	judgeScores(t, scores)
 }
 
-// judgeScores fails when it is worse than docs/design/0034-detection.md says. The seeds are always the same.
+// judgeScores fails if the scores are worse than docs/design/0034-detection.md states. The seeds are always the
+// same.
 func judgeScores(t *testing.T, scores []*score) {
 	t.Helper()
 	const leastFound, lowest, highest, few = 0.985, 0.90, 0.985, 100

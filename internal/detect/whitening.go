@@ -2,7 +2,7 @@ package detect
 
 import "math"
 
-// whitened computes, each in constant time, how well one level or two explain a stretch of values under autoregressive
+// whitened computes in constant time how well one or two levels explain a stretch of values under autoregressive
 // noise: the sum of squares of the innovations, by generalised least squares.
 type whitened struct {
 	values      []float64
@@ -29,7 +29,7 @@ func (w *whitened) fill() {
 	}
 }
 
-// one returns the least sum of squares of [from, to) with one level.
+// one returns the least sum of squares of [from, to) for one level.
 func (w *whitened) one(from, to int) float64 {
 	first := w.values[from]
 	start := 1 - w.correlation*w.correlation
@@ -40,8 +40,8 @@ func (w *whitened) one(from, to int) float64 {
 	return max(all-right*right/weight, 0)
 }
 
-// two returns the least sum of squares of [from, to) with one level before `at` and another one from there on, and both
-// levels.
+// two returns the least sum of squares of [from, to) for one level before `at` and another one from `at` on, and
+// both levels.
 func (w *whitened) two(from, at, to int) (squares, before, after float64) {
 	r := w.correlation
 	first := w.values[from]
@@ -60,7 +60,7 @@ func (w *whitened) two(from, at, to int) (squares, before, after float64) {
 	return max(all-before*ya-after*yb, 0), before, after
 }
 
-// line returns the least sum of squares of [from, to) with a straight line.
+// line returns the least sum of squares of [from, to) for a straight line.
 func (w *whitened) line(from, to int) float64 {
 	r := w.correlation
 	var s00, s01, s11, y0, y1, yy float64

@@ -11,11 +11,11 @@ import (
 const cell = int64(time.Second)
 
 // flow adds up the samples of several clients, second by second, up to the time that all of them have reported. A
-// client that is inside an I/O reports late and delays the flow until then. Its work is then spread over the time of
-// its sample, as in results.
+// client that is inside an I/O reports late and delays the flow until it reports. Its work is then spread over the
+// time of its sample, as in results.
 type flow struct {
 	clients []stream
-	// start is the time at which the last client began to measure; next is the start of the next cell.
+	// start is the time at which the last client started to measure; next is the start of the next cell.
 	start, next int64
 	begun       bool
 }
@@ -24,7 +24,7 @@ type flow struct {
 type stream struct {
 	// taken is the number of samples read so far.
 	taken int
-	// pending are the samples that end after the completed cells.
+	// pending holds the samples that end after the completed cells.
 	pending   []measure.Sample
 	seenUntil int64
 	over      bool
@@ -46,7 +46,7 @@ func (f *flow) add(client int, samples []measure.Sample, over bool) {
 	}
 }
 
-// cells returns the whole seconds that are complete now and were not returned before.
+// cells returns the seconds that are now complete and have not been returned before.
 func (f *flow) cells() []detect.Sample {
 	if !f.findStart() {
 		return nil
@@ -70,7 +70,7 @@ func (f *flow) cells() []detect.Sample {
 
 func seconds(nanoseconds int64) float64 { return float64(nanoseconds) / 1e9 }
 
-// findStart finds the first instant at which every client measured, and reports whether there is one.
+// findStart finds the first instant at which every client was measuring, and reports whether there is one.
 func (f *flow) findStart() bool {
 	if f.begun {
 		return true
@@ -102,7 +102,7 @@ func (f *flow) ready() bool {
 	return live
 }
 
-// bytes returns the bytes that were completed between two instants. It drops samples that end before the second
+// bytes returns the bytes completed between two instants. It drops samples that end no later than the second
 // instant.
 func (s *stream) bytes(from, to int64) float64 {
 	sum := 0.0

@@ -12,13 +12,14 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// judge returns, after each second of a series, the reason why the step has measured enough; "" while it has not.
+// judge decides whether a step has measured enough. After each second of a series, add returns the reason, or ""
+// while more is needed.
 type judge interface {
 	add(sample detect.Sample) string
 }
 
-// judgeOf returns the judge of a step on a target. documented is the documented rate of the target without credits, and
-// baseline the rate at which it was seen to settle, in bytes per second; 0 if unknown.
+// judgeOf returns the judge of a step on a target. documented is the target's documented rate without credits, and
+// baseline the rate at which the target was seen to settle, both in bytes per second; 0 if unknown.
 func judgeOf(step plan.Step, documented, baseline float64) judge {
 	if baseline == 0 && step.Kind == v1alpha1.PhaseSweep {
 		// The drain before a sweep may find the bucket empty already.
@@ -33,26 +34,26 @@ func judgeOf(step plan.Step, documented, baseline float64) judge {
 	return &steadiness{}
 }
 
-// drain waits for a lasting drop, and then until the level after it is measured. The live detector is cheap: it reads
-// each sample and reports possible drops. The analysis that also evaluates the result decides on the samples so far
-// whether the drop is real. So a drain ends on the same drop that its result reports.
+// drain waits for a lasting drop, and then until the level after the drop is measured. The live detector is cheap:
+// it reads each sample and reports possible drops. The analysis that also evaluates the result then decides from the
+// samples so far whether the drop is real. A drain therefore ends on the same drop that its result reports.
 type drain struct {
 	live    *detect.Live
 	samples []detect.Sample
-	// next is the number of samples at which the analysis runs again after it did not confirm a drop.
+	// next is the number of samples at which the analysis runs again after it has failed to confirm a drop.
 	next int
-	// highest is the highest level that can be the baseline; 0 if none is documented.
+	// highest is the highest level that can be the baseline; 0 if no baseline is documented.
 	highest float64
-	// why is set once the analysis has confirmed the drop.
+	// why is the reason to end the step, set once the analysis has confirmed the drop.
 	why string
 }
 
 const (
-	// baselineSlack is the largest multiple of the documented baseline that a level may have to count as the baseline.
-	// A level above it has other credits to spend first.
+	// baselineSlack is the largest multiple of the documented baseline at which a level can be the baseline. A level
+	// above it has other credits to spend first.
 	baselineSlack = 1.25
-	// confirmShare: after a drop that was not confirmed, the analysis runs again after one more sample, plus one for
-	// each confirmShare samples since the drop.
+	// confirmShare sets when the analysis runs again after it has failed to confirm a drop: after one more sample,
+	// plus one for each confirmShare samples since the drop.
 	confirmShare = 16
 )
 
@@ -72,12 +73,12 @@ func (d *drain) add(sample detect.Sample) string {
 	}
 	state, err := d.live.Add(sample)
 	if err != nil {
-		return "" // an invalid sample is left out
+		return "" // ignore an invalid sample
 	}
 	d.samples = append(d.samples, sample)
 	switch {
 	case !state.Certain, !state.Enough:
-		// Without a certain drop the drain lasts its whole time.
+		// Without a certain drop, the drain runs for its whole time.
 		return ""
 	case d.highest > 0 && state.After.Value > d.highest, len(d.samples) < d.next:
 		return ""
@@ -86,9 +87,9 @@ func (d *drain) add(sample detect.Sample) string {
 	return d.why
 }
 
-// confirm returns a message about the drop that the analysis finds in the samples so far, if that is the drop that was
-// seen live; otherwise "". The analysis may treat a level that is short compared with the series as a dip until it has
-// lasted longer.
+// confirm returns a message about the drop that the analysis finds in the samples so far, or "" if that is not the
+// drop that was seen live. The analysis may treat a level that is short compared with the series as a dip until it
+// has lasted longer.
 func (d *drain) confirm(seen detect.LiveState) string {
 	found, err := detect.Analyze(d.samples, detect.Options{})
 	if err != nil || !found.Exhausted || found.Baseline.Value > math.Sqrt(seen.Before*seen.After.Value) {
@@ -124,13 +125,13 @@ func (s *steadiness) add(sample detect.Sample) string {
 // redrain waits until the rate is back on a known baseline. Its burst may last only a few seconds.
 type redrain struct {
 	baseline, seconds float64
-	// since is the time at which the rate was last above the baseline.
+	// since is the end of the last second in which the rate was above the baseline.
 	since float64
-	// sum and length are the bytes and the seconds since then.
+	// sum and length are the bytes and the seconds since that time.
 	sum, length float64
 }
 
-// aboveBaseline is the largest multiple of the baseline that the rate of a second may have to count as on the baseline.
+// aboveBaseline is the largest multiple of the baseline at which a second still counts as on the baseline.
 const aboveBaseline = 1.25
 
 func (r *redrain) add(sample detect.Sample) string {

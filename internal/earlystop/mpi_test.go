@@ -8,8 +8,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// ranks plays clients of a job of MPI, whose load pauses between repetitions: the last part of a second of each
-// goes into closing and opening. It gives the second at which it was enough.
+// ranks simulates clients of an MPI job whose load pauses between repetitions: the last part of a second of each
+// repetition is spent on closing and opening. It returns the second at which enough was measured.
 func ranks(w *world, repetition, fall, seconds int, high, low, pause float64) int {
 	noise := rand.New(rand.NewPCG(3, 4))
 	for second := range seconds {
@@ -30,8 +30,8 @@ func ranks(w *world, repetition, fall, seconds int, high, low, pause float64) in
 	return 0
 }
 
-// TestDrainOfRepetitions: pauses between repetitions of IOR are no drop, and hide none. Where they take much of the
-// time it is later certain which levels there are.
+// TestDrainOfRepetitions: pauses between repetitions of IOR are not drops, and do not hide drops. If the pauses take
+// much of the time, the levels become certain later.
 func TestDrainOfRepetitions(t *testing.T) {
 	for _, test := range []struct {
 		repetition int
@@ -47,7 +47,7 @@ func TestDrainOfRepetitions(t *testing.T) {
 	}
 }
 
-// TestSteadyRepetitions: rounds of a minute hold several repetitions, and are steady.
+// TestSteadyRepetitions: rounds of one minute that contain several repetitions are steady.
 func TestSteadyRepetitions(t *testing.T) {
 	step := plan.Step{Purpose: plan.Measure, EndWhenSteady: true, Duration: time.Hour, MinDuration: 5 * time.Minute}
 	if at := ranks(newWorld(step, 2, nil), 10, 120, 3000, 100e6, 30e6, 0.5); at < 120+300-60 || at > 120+300+61 {

@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// TestResultConfirmsTheEnd: the analysis of a series that ends where the drain was ended, or the few seconds later that
-// clients take to stop, finds the drop too, and both levels as the samples have them.
+// TestResultConfirmsTheEnd: the analysis of a series that ends where the drain was ended, or a few seconds later
+// when the clients have stopped, also finds the drop, with both levels as in the samples.
 func TestResultConfirmsTheEnd(t *testing.T) {
 	const rate, lowRate, stops = 60e6, 10e6, 5
 	for _, least := range []time.Duration{20 * time.Second, 2 * time.Minute} {

@@ -7,9 +7,10 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// Source provides the samples of clients; a conductor does.
+// Source provides the samples of clients. A conductor implements it.
 type Source interface {
-	// SamplesFrom returns the samples of a client in an attempt from an index on; over is true if no more will come.
+	// SamplesFrom returns the samples of a client in an attempt, from an index on. over is true if no more samples
+	// will come.
 	SamplesFrom(attempt decide.Attempt, key decide.ClientKey, index int) (samples []measure.Sample, over bool)
 }
 
@@ -24,12 +25,12 @@ type Watcher struct {
 // New returns a watcher of a run's clients.
 func New(source Source) *Watcher { return &Watcher{source: source} }
 
-// Look reads the samples since the last call, and returns the reason why the live attempt may end; nil if it may not. A
-// step that loads several targets ends when each of them has measured enough, because they compete while they are
-// loaded together.
+// Look reads the samples since the last call, and returns the reason why the live attempt may end, or nil if it may
+// not. A step that loads several targets ends when each of them has measured enough, because they compete while they
+// are loaded together.
 //
-// baselines maps each target to the rate in bytes per second at which earlier phases of the run ended: a redrain is
-// over once it is back at that rate, however short its burst was. documented holds the documented limits of each
+// baselines maps each target to the rate in bytes per second at which earlier phases of the run ended: a redrain may
+// end once it is back at that rate, however short its burst was. documented holds the documented limits of each
 // target.
 func (w *Watcher) Look(planned plan.Plan, snapshot decide.Snapshot, baselines map[string]float64, documented map[string]limits.Computed) map[decide.Attempt]string {
 	step, attempt, live := current(planned, snapshot)
@@ -91,11 +92,12 @@ type target struct {
 	keys  []decide.ClientKey
 	flow  flow
 	judge judge
-	// why is the reason why the target has measured enough, as of the newest sample; "" if it has not.
+	// why is the reason why the target has measured enough as of the newest sample, or "" if it has not.
 	why string
 }
 
-// look reads the new samples of the target, and returns the reason why it has measured enough; "" if it has not.
+// look reads the new samples of the target. It returns the reason why the target has measured enough, or "" if it
+// has not.
 func (t *target) look(source Source, attempt decide.Attempt) string {
 	for i, key := range t.keys {
 		samples, over := source.SamplesFrom(attempt, key, t.flow.clients[i].taken)

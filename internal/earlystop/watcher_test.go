@@ -18,7 +18,7 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// source is clients whose samples a test gives.
+// source provides clients with samples that a test sets.
 type source struct {
 	samples map[decide.ClientKey][]measure.Sample
 	over    map[decide.ClientKey]bool
@@ -30,7 +30,7 @@ func (s *source) SamplesFrom(_ decide.Attempt, key decide.ClientKey, index int) 
 	return s.samples[key][index:], s.over[key]
 }
 
-// tell adds a sample of so many bytes that ends at a second.
+// tell adds a sample with a rate in bytes per second, from one second to another.
 func (s *source) tell(key decide.ClientKey, from, to, bytesPerSecond float64) {
 	sample := measure.Sample{StartNanoseconds: 1e18 + int64(from*1e9), EndNanoseconds: 1e18 + int64(to*1e9)}
 	sample.Counters[measure.Write] = measure.Counter{Bytes: uint64(bytesPerSecond * (to - from)), Operations: 1}
@@ -43,9 +43,9 @@ type world struct {
 	plan     plan.Plan
 	snapshot decide.Snapshot
 	keys     []decide.ClientKey
-	// baselines that earlier phases have ended on.
+	// baselines are the rates at which earlier phases ended.
 	baselines map[string]float64
-	// documented limits of the target.
+	// documented holds the documented limits of the target.
 	documented map[string]limits.Computed
 }
 
@@ -72,8 +72,8 @@ func drainStep(least time.Duration) plan.Step {
 	return plan.Step{Purpose: plan.Drain, Duration: time.Hour, MinDuration: least}
 }
 
-// endOf plays a drain of two clients whose rate falls at a second, and gives the second at which it was
-// enough, and why; 0 when it never was.
+// endOf simulates a drain of two clients whose rate falls at a given second. It returns the second at which enough
+// was measured, and the reason, or 0 if that never happened.
 func endOf(w *world, fall, seconds int, high, low float64) (int, string) {
 	noise := rand.New(rand.NewPCG(1, 2))
 	for second := range seconds {
@@ -102,7 +102,7 @@ func TestDrainEndsSoonAfterTheDrop(t *testing.T) {
 	}
 }
 
-// TestDrainOfAShortBurst holds that a burst of seconds ends a drain too, and that its drop is where it was.
+// TestDrainOfAShortBurst: a burst of seconds also ends a drain, and the drop is found at the right time.
 func TestDrainOfAShortBurst(t *testing.T) {
 	for _, burst := range []int{3, 8, 17, 40} {
 		w := newWorld(drainStep(2*time.Minute), 2, nil)
@@ -120,7 +120,7 @@ func TestDrainInSmallEndsSooner(t *testing.T) {
 	}
 }
 
-// TestDrainGoesOnAboveTheBaseline is a store with two kinds of credits: the first drop is not the end.
+// TestDrainGoesOnAboveTheBaseline uses a store with two kinds of credits: the first drop does not end the drain.
 func TestDrainGoesOnAboveTheBaseline(t *testing.T) {
 	declared := &v1alpha1.Limits{Throughput: &v1alpha1.RateLimits{
 		Baseline: ptr.To(resource.MustParse("16M")), Burst: ptr.To(resource.MustParse("100M"))}}
@@ -138,7 +138,7 @@ func TestDrainWithoutDropNeverEnds(t *testing.T) {
 	}
 }
 
-// TestLateClientIsWaitedFor: what a client that is inside of an I/O has not told yet is no drop.
+// TestLateClientIsWaitedFor: missing reports of a client that is inside an I/O are not a drop.
 func TestLateClientIsWaitedFor(t *testing.T) {
 	w := newWorld(drainStep(15*time.Second), 2, nil)
 	silent, other := w.keys[0], w.keys[1]
@@ -157,7 +157,7 @@ func TestLateClientIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestGoneClientHoldsNothingUp: of one that is over no more is awaited.
+// TestGoneClientHoldsNothingUp: the watcher does not wait for a client that has ended.
 func TestGoneClientHoldsNothingUp(t *testing.T) {
 	w := newWorld(drainStep(15*time.Second), 2, nil)
 	for second := range 60 {
@@ -199,7 +199,7 @@ func TestOnlyLiveAdaptiveStepsAreFollowed(t *testing.T) {
 	}
 }
 
-// TestAnotherWatcherSaysTheSame is an operator that comes back: the samples come again from the logs.
+// TestAnotherWatcherSaysTheSame simulates a restarted operator, which reads the samples again from the logs.
 func TestAnotherWatcherSaysTheSame(t *testing.T) {
 	w := newWorld(drainStep(2*time.Minute), 2, nil)
 	_, why := endOf(w, 300, 1000, 50e6, 8e6)

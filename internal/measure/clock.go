@@ -15,19 +15,19 @@ type RoundTrip struct {
 }
 
 // ClockOffset is the lead of a remote clock over the local one. Whatever the network delays, the true offset lies
-// within the uncertainty, because the remote clock was read at some time between sending and receiving.
+// within the uncertainty, because the remote clock was read between sending and receiving.
 type ClockOffset struct {
 	OffsetNanoseconds int64 `json:"offsetNanoseconds"`
 	// UncertaintyNanoseconds is half of the round trip, rounded up.
 	UncertaintyNanoseconds int64 `json:"uncertaintyNanoseconds"`
-	// RemoteNanoseconds is the time of the estimate by the remote clock.
+	// RemoteNanoseconds is the time of the estimate on the remote clock.
 	RemoteNanoseconds int64 `json:"remoteNanoseconds"`
 }
 
-// EstimateClock estimates the offset from the shortest of the round trips, because it has the smallest uncertainty. It
-// is an error if there is no round trip, if one was received before it was sent, if a local instant is further than
-// MaxInstant from zero, or a remote one further than half of it, which is 73 years. Offsets that are added to such
-// instants, or subtracted from them, then fit an int64.
+// EstimateClock estimates the offset from the shortest round trip, which has the smallest uncertainty. It returns an
+// error if there is no round trip, if one was received before it was sent, if a local instant is farther than
+// MaxInstant from zero, or if a remote instant is farther than half of that (73 years). Adding an offset to such an
+// instant, or subtracting it, then fits an int64.
 func EstimateClock(trips []RoundTrip) (ClockOffset, error) {
 	if len(trips) == 0 {
 		return ClockOffset{}, errors.New("estimate clock: no round trips")
@@ -80,10 +80,10 @@ type RemoteClock struct {
 	UncertaintyNanoseconds int64
 }
 
-// CombineClocks combines two estimates of a remote clock's offset, for example from the start and from the end of a
-// step. Clocks run at different speeds, so the offset changes linearly between the estimates; before the first and
-// after the last it is that of the nearer estimate. A change that drift cannot explain is noise if one offset fits both
-// estimates. If none does, a machine was suspended or its clock was set, and the uncertainty covers both.
+// CombineClocks combines two estimates of a remote clock's offset, for example from the start and the end of a step.
+// Clocks run at different speeds, so the offset changes linearly between the estimates; outside of them, the nearer
+// estimate applies. A change that drift cannot explain is noise if one offset fits both estimates. If no offset fits
+// both, a machine was suspended or its clock was set, and the uncertainty covers both estimates.
 func CombineClocks(first, last ClockOffset) RemoteClock {
 	var drift uint64 // 0 unless last is later
 	if last.RemoteNanoseconds > first.RemoteNanoseconds {
@@ -100,7 +100,7 @@ func CombineClocks(first, last ClockOffset) RemoteClock {
 	return constantClock(min(lowFirst, lowLast), max(highFirst, highLast))
 }
 
-// constantClock has one offset, between low and high.
+// constantClock returns a clock with one offset, between low and high.
 func constantClock(low, high int64) RemoteClock {
 	half := distance(low, high) / 2
 	offset := ClockOffset{OffsetNanoseconds: low + int64(half)}                                                // #nosec G115 -- half of it fits

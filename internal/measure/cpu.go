@@ -11,12 +11,12 @@ import (
 type CPUStat struct {
 	// Periods is the number of enforcement periods (usually 100 ms each) in which the group was runnable.
 	Periods uint64
-	// ThrottledPeriods is the number of those periods in which the group used up its quota and was stopped.
+	// ThrottledPeriods is the number of these periods in which the group used up its quota and was stopped.
 	ThrottledPeriods uint64
-	// ThrottledNanoseconds is the total time for which its threads were stopped.
+	// ThrottledNanoseconds is the total time that the group's threads were stopped.
 	ThrottledNanoseconds uint64
-	// UsageNanoseconds is the CPU time used. HasUsage is false for cgroup v1, whose cpu.stat lacks it: there it must be
-	// read from cpuacct.usage.
+	// UsageNanoseconds is the CPU time used. HasUsage is false for cgroup v1, whose cpu.stat lacks the usage; read
+	// it from cpuacct.usage instead.
 	UsageNanoseconds uint64
 	HasUsage         bool
 }
@@ -76,10 +76,10 @@ func (s *CPUStat) field(name string) (target *uint64, unit uint64) {
 	return nil, 0
 }
 
-// SaturatedShare is the share of its CPU limit, 0 to 1, from which a client counts as saturated: the tool, and not the
+// SaturatedShare is the share of its CPU limit, 0 to 1, from which a client counts as saturated: the tool, not the
 // storage, may then limit the result.
 const SaturatedShare = 0.90
 
-// MinLittleShare is the share of the requested concurrency below which the load generator, and not the storage, limits
+// MinLittleShare is the share of the requested concurrency below which the load generator, not the storage, limits
 // the result: by Little's law, the mean number in flight is the rate times the mean latency.
 const MinLittleShare = 0.90

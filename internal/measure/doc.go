@@ -1,4 +1,4 @@
-// Package measure turns the counters of a benchmark tool into figures that can be defended.
+// Package measure turns the counters of a benchmark tool into defensible figures.
 //
 // Every figure of a result is computed here, once, from values that add up exactly:
 //
@@ -9,6 +9,6 @@
 //   - Instants come from many machines. They are translated to one clock, and the uncertainty of that translation is
 //     kept with them (ClockOffset).
 //
-// All code here is pure: it reads no clock, opens nothing and logs nothing. Times are int64 nanoseconds of one clock,
+// The package is pure: it reads no clock, opens nothing and logs nothing. Times are int64 nanoseconds of one clock,
 // the reference clock, unless a name says otherwise.
 package measure

@@ -18,13 +18,12 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// csvTool is fio's own tool that cumulates the bins of json+ and gives the percentile of
-// each. It comes with fio.
+// csvTool is fio's own tool that cumulates the bins of json+ and prints the percentile of each. It is part of fio.
 const csvTool = "fio_jsonplus_clat2csv"
 
-// TestMergeAgreesWithFioTool sums the bins of four clients twice: with Merge, and as plain
-// numbers in a json+ document for fio's own tool. The percentiles that follow from the
-// tool's cumulative counts must be ours, to the nanosecond.
+// TestMergeAgreesWithFioTool sums the bins of four clients twice: with Merge, and as plain numbers in a json+
+// document for fio's own tool. The percentiles that follow from the tool's cumulative counts must equal ours to the
+// nanosecond.
 func TestMergeAgreesWithFioTool(t *testing.T) {
 	t.Run("real", func(t *testing.T) {
 		checkWithTool(t, func(job fioJob) []byte { return runFio(t, job) })
@@ -32,7 +31,7 @@ func TestMergeAgreesWithFioTool(t *testing.T) {
 	t.Run("recorded", func(t *testing.T) {
 		checkWithTool(t, func(job fioJob) []byte { return recordedFio(t, job) })
 	})
-	// Without the tool: what it made of the recorded outputs, recorded too.
+	// Without the tool, compare with its recorded output for the recorded runs.
 	t.Run("recorded csv", func(t *testing.T) {
 		sums, _ := sumClients(t, func(job fioJob) []byte { return recordedFio(t, job) })
 		compareWithCSV(t, sums, filepath.Join("testdata", "fio", recordedCSV))
@@ -72,8 +71,8 @@ func checkWithTool(t *testing.T, output func(fioJob) []byte) {
 	compareWithCSV(t, sums, made)
 }
 
-// sumClients gives our sums by name of the tool's columns, such as "read_lat_ns", and a
-// json+ document whose bins were added up as plain numbers.
+// sumClients returns our sums by the tool's column names, such as "read_lat_ns", and a json+ document whose bins
+// were added up as plain numbers.
 func sumClients(t *testing.T, output func(fioJob) []byte) (map[string]*Histogram, []byte) {
 	t.Helper()
 	ours := map[string]*Histogram{}
@@ -107,7 +106,7 @@ func sumClients(t *testing.T, output func(fioJob) []byte) (map[string]*Histogram
 	if clients != numFioClients || ours["read_lat_ns"] == nil || ours["write_lat_ns"] == nil {
 		t.Fatalf("%d clients with latencies %v", clients, ours)
 	}
-	for _, direction := range []string{"read", "write", "trim"} { // the tool wants all three
+	for _, direction := range []string{"read", "write", "trim"} { // the tool expects all three
 		if theirs[direction] == nil {
 			theirs[direction] = map[string]map[string]map[string]uint64{}
 		}

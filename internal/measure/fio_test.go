@@ -18,7 +18,7 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// fioJob is a real fio run whose json+ output is in testdata/fio too.
+// fioJob is a real fio run whose json+ output is also in testdata/fio.
 type fioJob struct {
 	name string
 	args []string
@@ -47,10 +47,10 @@ func fioJobs() []fioJob {
 
 const numFioClients = 4
 
-// realOutputs keeps what real fio printed, by name of the job: each job runs once.
+// realOutputs caches the output of real fio by job name, so that each job runs only once.
 var realOutputs = map[string][]byte{}
 
-// runFio gives the json+ output of a real run, or skips the test on a machine without fio.
+// runFio returns the json+ output of a real run, or skips the test on a machine without fio.
 func runFio(t *testing.T, job fioJob) []byte {
 	t.Helper()
 	if output, done := realOutputs[job.name]; done {
@@ -112,7 +112,7 @@ type fioLatency struct {
 	Bins       map[string]uint64 `json:"bins"`
 }
 
-// fioLatencies gives the latencies with bins of the only job, by direction and type.
+// fioLatencies returns the latencies with bins of the only job, by direction and type.
 func fioLatencies(t *testing.T, output []byte) map[string]map[string]fioLatency {
 	t.Helper()
 	var document struct {
@@ -168,8 +168,8 @@ func (l fioLatency) latency(t *testing.T) Latency {
 	return latency
 }
 
-// TestPercentilesEqualFio checks every percentile that fio printed, to the nanosecond, in
-// runs of the moment and in recorded ones.
+// TestPercentilesEqualFio checks every percentile that fio printed, to the nanosecond, in new runs and in recorded
+// ones.
 func TestPercentilesEqualFio(t *testing.T) {
 	for _, job := range fioJobs() {
 		t.Run(job.name+"/real", func(t *testing.T) { checkPercentiles(t, runFio(t, job)) })
@@ -207,8 +207,8 @@ func checkPercentiles(t *testing.T, output []byte) {
 	}
 }
 
-// TestMergeEqualsFioOwnSum compares with a sum that fio makes itself: with
-// unified_rw_reporting=both it prints reads, writes, and both together.
+// TestMergeEqualsFioOwnSum compares with a sum that fio computes itself: with unified_rw_reporting=both it prints
+// reads, writes, and both together.
 func TestMergeEqualsFioOwnSum(t *testing.T) {
 	for _, job := range fioJobs() {
 		if job.name != "unified-both" {

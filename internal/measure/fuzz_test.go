@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Whatever a decoder accepts must be a sound value, and must be written back as it came.
+// Decoders may accept only sound values. Encoding an accepted value must reproduce the binary input.
 
 func FuzzHistogramUnmarshal(f *testing.F) {
 	for _, h := range []Histogram{{}, histogramOf(0), histogramOf(5, 5, 300, 20_000_000_000)} {

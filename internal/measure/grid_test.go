@@ -33,7 +33,7 @@ func TestGridIsOneToOne(t *testing.T) {
 	}
 }
 
-// The values are those of fio's own outputs and of the ranges in its stat.h.
+// The values are from fio's own outputs and from the ranges in its stat.h.
 func TestGridKnownValues(t *testing.T) {
 	tests := []struct {
 		nanoseconds uint64
@@ -48,7 +48,7 @@ func TestGridKnownValues(t *testing.T) {
 		{130, 129, 131},
 		{255, 191, 255},
 		{256, 192, 258},
-		{168_960, 768 + 18, 168_960}, // in the example of fio_jsonplus_clat2csv
+		{168_960, 768 + 18, 168_960}, // from the example of fio_jsonplus_clat2csv
 		{17_045_651_455, lastBucket - 1, 16_978_542_592},
 		{17_045_651_456, lastBucket, LastBucketNanoseconds},
 		{LastBucketNanoseconds, lastBucket, LastBucketNanoseconds},

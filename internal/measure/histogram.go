@@ -7,12 +7,12 @@ import (
 	"math"
 )
 
-// ErrCounterReset is wrapped by errors about a counter that went down: the tool restarted its counters (fio does so
-// when its ramp time ends), so the later state is a new start and must not be used for a difference.
+// ErrCounterReset is wrapped by errors about a counter that decreased. The tool restarted its counters (fio does so
+// at the end of its ramp time), so the later state is a new start: do not subtract the earlier state from it.
 var ErrCounterReset = errors.New("a counter decreased")
 
 // page holds the counts of one group of buckets. A page that is reachable from a Histogram is never changed, only
-// replaced. That makes copies of a Histogram independent, and a merge into an empty one free.
+// replaced. Copies of a Histogram are therefore independent, and merging into an empty one costs nothing.
 type page [bucketsInGroup]uint64
 
 // Histogram counts latencies in fio's grid of 1,856 buckets. All supported fio versions use the same grid, so
@@ -21,17 +21,17 @@ type page [bucketsInGroup]uint64
 // The zero value is empty and ready to use. A Histogram is a value: a copy is independent of its original. It takes 248
 // bytes and another 512 for each octave in use. Two goroutines must not change one Histogram at the same time.
 //
-// Counts saturate at 2^64-1. Saturated reports whether that has happened; no percentile is then returned and nothing is
-// encoded.
+// Counts saturate at 2^64-1. Saturated reports whether that has happened; the Histogram then has no percentiles and
+// cannot be encoded.
 type Histogram struct {
 	pages     [numGroups]*page
 	total     uint64
 	saturated bool
 }
 
-// HistogramOf builds a histogram from pairs of key and count, as in "bins" of fio's json+. A key that is not on fio's
-// grid is an error: the figures come from another tool, or from a fio with another grid, and cannot be merged without
-// loss. A sum of counts that would overflow is an error too.
+// HistogramOf builds a histogram from pairs of key and count, as in "bins" of fio's json+. It returns an error for a
+// key that is not on fio's grid: the figures come from another tool, or from a fio with another grid, and cannot be
+// merged without loss. It also returns an error if the sum of the counts overflows.
 func HistogramOf(bins iter.Seq2[uint64, uint64]) (Histogram, error) {
 	var h Histogram
 	for key, n := range bins {
@@ -47,7 +47,8 @@ func HistogramOf(bins iter.Seq2[uint64, uint64]) (Histogram, error) {
 	return h, nil
 }
 
-// addFresh counts into pages that are not shared with another Histogram. The total must not overflow.
+// addFresh counts into pages that are not shared with another Histogram. The caller ensures that the total does not
+// overflow.
 func (h *Histogram) addFresh(index int, n uint64) {
 	if n == 0 {
 		return
@@ -168,8 +169,8 @@ func (h *Histogram) Count() uint64 { return h.total }
 // Saturated reports whether the counts have exceeded 64 bits and are therefore wrong.
 func (h *Histogram) Saturated() bool { return h.saturated }
 
-// CountInLastBucket returns the number of latencies in fio's last bucket, of 17.05 s and more, whose true length is
-// unknown. If there are any, the result gets the warning LatencyClipped.
+// CountInLastBucket returns the number of latencies in fio's last bucket, of 17.05 s and longer, whose exact value
+// is unknown. If there are any, the result gets the warning LatencyClipped.
 func (h *Histogram) CountInLastBucket() uint64 {
 	if last := h.pages[numGroups-1]; last != nil {
 		return last[bucketsInGroup-1]
@@ -177,7 +178,7 @@ func (h *Histogram) CountInLastBucket() uint64 {
 	return 0
 }
 
-// Bins returns the key and count of every bucket that is not empty, by ascending key.
+// Bins returns the key and count of every non-empty bucket, in ascending order of keys.
 func (h *Histogram) Bins() iter.Seq2[uint64, uint64] {
 	pages := h.pages
 	return func(yield func(uint64, uint64) bool) {
@@ -201,8 +202,8 @@ func saturatingAdd(a, b uint64) uint64 {
 	return a + b
 }
 
-// MeanNanoseconds returns the mean of the buckets' keys, which are their midpoints. It is within 1 % of the true mean
-// and meant for live views; results use Latency, whose sum is exact. It is 0 if nothing was counted.
+// MeanNanoseconds returns the mean of the buckets' keys, which are their midpoints, or 0 if nothing was counted. It
+// is within 1 % of the true mean and meant for live views. Results use Latency, whose sum is exact.
 func (h *Histogram) MeanNanoseconds() uint64 {
 	var sum, count float64
 	for key, n := range h.Bins() {

@@ -7,12 +7,13 @@ import (
 	"math"
 )
 
-// histogramFormat is the first byte of an encoded histogram. It changes with the layout.
+// histogramFormat is the first byte of an encoded histogram. Change it with the layout.
 const histogramFormat = 1
 
-// AppendBinary appends the sparse encoding, all unsigned varints after the format byte: the number of bins, and for
-// each bin, ascending, the number of empty buckets before it and its count. The encoding is canonical: equal histograms
-// have equal bytes. A bin usually takes 2 to 4 bytes. A saturated histogram is an error.
+// AppendBinary appends the sparse encoding. After the format byte, everything is an unsigned varint: the number of
+// bins, and for each bin, in ascending order, the number of empty buckets before it and its count. The encoding is
+// canonical: equal histograms have equal bytes. A bin usually takes 2 to 4 bytes. AppendBinary returns an error for
+// a saturated histogram.
 func (h *Histogram) AppendBinary(b []byte) ([]byte, error) {
 	if h.saturated {
 		return b, errors.New("encode histogram: a count overflows 64 bits")
@@ -36,9 +37,9 @@ func (h *Histogram) AppendBinary(b []byte) ([]byte, error) {
 // MarshalBinary returns the encoding of AppendBinary in a new slice.
 func (h *Histogram) MarshalBinary() ([]byte, error) { return h.AppendBinary(nil) }
 
-// UnmarshalBinary reads exactly what AppendBinary wrote. Data that is truncated, has trailing bytes, leaves the grid,
-// is not canonical or whose counts overflow is an error, and then h is not changed. The grid bounds the memory,
-// whatever the data.
+// UnmarshalBinary reads exactly what AppendBinary wrote. It returns an error, and leaves h unchanged, if the data is
+// truncated, has trailing bytes, leaves the grid or is not canonical, or if the counts overflow. The grid bounds the
+// memory, whatever the data.
 func (h *Histogram) UnmarshalBinary(data []byte) error {
 	decoded, rest, err := decodeHistogram(data)
 	if err != nil {
@@ -85,7 +86,7 @@ func decodeHistogram(data []byte) (Histogram, []byte, error) {
 	return h, data, nil
 }
 
-// takeUvarint reads one unsigned varint in its shortest form and returns it and the data after it.
+// takeUvarint reads one unsigned varint in its shortest form. It returns the value and the remaining data.
 func takeUvarint(data []byte) (uint64, []byte, error) {
 	value, length := binary.Uvarint(data)
 	switch {

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// MarshalJSON writes the bins as fio's json+ does: an object of nanoseconds to count, ascending. A saturated histogram
-// is an error.
+// MarshalJSON writes the bins as fio's json+ does: an object of nanoseconds to count, in ascending order. It returns
+// an error for a saturated histogram.
 func (h Histogram) MarshalJSON() ([]byte, error) {
 	if h.saturated {
 		return nil, errors.New("encode histogram: a count overflows 64 bits")
@@ -26,9 +26,9 @@ func (h Histogram) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// UnmarshalJSON reads an object of nanoseconds to count, as in "bins" of fio's json+, in any order. It is an error if a
-// key is not on fio's grid or is repeated, a count is not a plain unsigned integer, or the sum of the counts overflows;
-// h is then not changed. By convention, null changes nothing.
+// UnmarshalJSON reads an object of nanoseconds to count, as in "bins" of fio's json+, in any order. It returns an
+// error, and leaves h unchanged, if a key is not on fio's grid or is repeated, if a count is not a plain unsigned
+// integer, or if the sum of the counts overflows. By convention, null changes nothing.
 //
 // It parses the bytes itself, because encoding/json would silently keep the last of two equal keys, and for speed:
 // fio's dumps hold thousands of bins per second.
@@ -70,7 +70,7 @@ type binScanner struct {
 
 var errNotBins = errors.New(`bins must be an object of counts by nanoseconds, such as {"1200": 3}`)
 
-// next returns the next pair. more is false after the last one, where only white space may follow.
+// next returns the next pair. more is false after the last pair, which only white space may follow.
 func (s *binScanner) next() (key, n uint64, more bool, err error) {
 	first := !s.opened
 	if first {
@@ -119,7 +119,7 @@ func (s *binScanner) skipSpace() {
 	}
 }
 
-// take skips white space, and then one byte if it is the wanted one. It reports whether it was.
+// take skips white space, and then one byte if it is the wanted one. It reports whether it took the byte.
 func (s *binScanner) take(wanted byte) bool {
 	s.skipSpace()
 	if len(s.data) == 0 || s.data[0] != wanted {

@@ -65,7 +65,7 @@ func TestHistogramBinsAscend(t *testing.T) {
 		t.Errorf("count %d, in the last bucket %d", h.Count(), h.CountInLastBucket())
 	}
 	for range h.Bins() {
-		break // must not go on after the consumer stops
+		break // the iterator must not continue after the consumer stops
 	}
 }
 
@@ -80,7 +80,7 @@ func TestHistogramOfRefusesOtherGrids(t *testing.T) {
 	}
 }
 
-// A copy must stay what it was: a snapshot that changes later is a wrong figure.
+// A copy must never change: a snapshot that changes later is a wrong figure.
 func TestHistogramIsAValue(t *testing.T) {
 	original := histogramOf(100, 5_000)
 	before := encoded(t, &original)

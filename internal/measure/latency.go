@@ -7,14 +7,14 @@ import (
 	"math/big"
 )
 
-// Latency is the distribution of the latency of one operation. Beside the histogram, whose buckets are up to 1.6 %
-// wide, it holds the exact minimum, maximum and sum.
+// Latency is the distribution of the latency of one operation. In addition to the histogram, whose buckets are up to
+// 1.6 % wide, it holds the exact minimum, maximum and sum.
 //
 // The zero value is empty and ready to use. A Latency is a value: copies are independent.
 type Latency struct {
-	// Histogram counts the same operations. It is empty if the tool reported no bins. In a dump of a running fio its
-	// total can differ from Count by the operations that completed while fio was writing the dump. Percentiles come
-	// from it alone.
+	// Histogram counts the same operations. It is empty if the tool reported no bins. In a dump of a running fio,
+	// its total can differ from Count by the operations that completed while fio was writing the dump. Only the
+	// histogram yields percentiles.
 	Histogram Histogram `json:"histogram"`
 	// Count is the number of operations timed.
 	Count uint64 `json:"count"`
@@ -32,8 +32,8 @@ type Latency struct {
 // six decimals, so for up to a million samples the sum is right to the nanosecond, within the double-precision error of
 // fio's running mean.
 //
-// It is an error if the mean is not a number, is negative, or is outside of min and max by more than rounding explains,
-// or if min is greater than max. N = 0 returns the empty Latency.
+// LatencyFromMean returns an error if the mean is not a number, is negative, or is outside of min and max by more
+// than rounding explains, or if min is greater than max. If N is 0, it returns the empty Latency.
 func LatencyFromMean(bins Histogram, count uint64, meanNanoseconds float64, minNanoseconds, maxNanoseconds uint64) (Latency, error) {
 	if count == 0 {
 		if bins.Count() != 0 {
@@ -117,8 +117,8 @@ func (l *Latency) Merge(other *Latency) {
 // Sub returns what was measured after earlier, where both are states of the same growing counter. If a figure went
 // down, the error wraps ErrCounterReset.
 //
-// Bins, count and sum are exact. The minimum and maximum of the difference are only bounds, from its outermost bins and
-// from the minimum and maximum of l.
+// Bins, count and sum are exact. The minimum and maximum of the difference are only bounds, derived from its
+// outermost bins and from the minimum and maximum of l.
 func (l *Latency) Sub(earlier *Latency) (Latency, error) {
 	bins, err := l.Histogram.Sub(&earlier.Histogram)
 	if err != nil {
@@ -178,7 +178,7 @@ func (l *Latency) MeanNanoseconds() uint64 {
 	return mean
 }
 
-// validate returns an error if decoded figures contradict each other.
+// validate returns an error if the decoded figures contradict each other.
 func (l *Latency) validate() error {
 	if l.Count == 0 {
 		if l.SumNanoseconds != (Uint128{}) || l.MinNanoseconds != 0 || l.MaxNanoseconds != 0 {

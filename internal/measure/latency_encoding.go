@@ -7,12 +7,12 @@ import (
 	"fmt"
 )
 
-// latencyFormat is the first byte of an encoded latency. It changes with the layout.
+// latencyFormat is the first byte of an encoded latency. Change it with the layout.
 const latencyFormat = 1
 
-// AppendBinary appends the format byte, then as unsigned varints the count, the high and low half of the sum, min and
-// max, and then the histogram. The encoding is canonical: equal latencies have equal bytes. A saturated Latency is an
-// error.
+// AppendBinary appends the format byte, then as unsigned varints the count, the high and low half of the sum, min
+// and max, and then the histogram. The encoding is canonical: equal latencies have equal bytes. AppendBinary returns
+// an error for a saturated Latency.
 func (l *Latency) AppendBinary(b []byte) ([]byte, error) {
 	b = append(b, latencyFormat)
 	for _, value := range []uint64{
@@ -26,8 +26,8 @@ func (l *Latency) AppendBinary(b []byte) ([]byte, error) {
 // MarshalBinary returns the encoding of AppendBinary in a new slice.
 func (l *Latency) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
 
-// UnmarshalBinary reads exactly what AppendBinary wrote. Impossible figures, such as a sum that is not between
-// Count*min and Count*max, are an error, and then l is not changed.
+// UnmarshalBinary reads exactly what AppendBinary wrote. It returns an error, and leaves l unchanged, if figures are
+// impossible, such as a sum that is not between Count*min and Count*max.
 func (l *Latency) UnmarshalBinary(data []byte) error {
 	if len(data) == 0 || data[0] != latencyFormat {
 		return fmt.Errorf("decode latency: the first byte is not %d: not a latency, or a different version", latencyFormat)

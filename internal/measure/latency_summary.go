@@ -20,7 +20,8 @@ func SummaryPercentiles() []SummaryPercentile {
 }
 
 // LatencySummary holds the figures of a Latency for people and programs. An unknown percentile is nil, and absent in
-// JSON; TooFewSamples names those that are unknown because fewer than MinSamplesAbove samples lie above them.
+// JSON; TooFewSamples names the percentiles that are unknown because fewer than MinSamplesAbove samples lie above
+// them.
 type LatencySummary struct {
 	Count            uint64  `json:"count"`
 	MeanNanoseconds  uint64  `json:"meanNanoseconds"`
@@ -34,7 +35,7 @@ type LatencySummary struct {
 	// CountInLastBucket is the number of operations that took 17.05 s or longer. If it is not 0, the result gets the
 	// warning LatencyClipped, and a percentile equal to LastBucketNanoseconds is a lower bound.
 	CountInLastBucket uint64 `json:"countInLastBucket,omitempty"`
-	// TooFewSamples names the percentiles that were left out, as in SummaryPercentiles.
+	// TooFewSamples names the omitted percentiles, with the names of SummaryPercentiles.
 	TooFewSamples []string `json:"tooFewSamples,omitempty"`
 }
 

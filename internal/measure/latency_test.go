@@ -124,7 +124,7 @@ func TestLatencySub(t *testing.T) {
 	if difference.Count != 3 || difference.SumNanoseconds != added.SumNanoseconds {
 		t.Errorf("count %d, sum %v, want %d, %v", difference.Count, difference.SumNanoseconds, added.Count, added.SumNanoseconds)
 	}
-	// Bounds from the bins: 300 is in a bin that starts at 300, 4,000 in one that ends at 4,031.
+	// The bounds come from the bins: 300 is in a bin that starts at 300, and 4,000 in one that ends at 4,031.
 	if difference.MinNanoseconds != 300 || difference.MaxNanoseconds != 4_031 {
 		t.Errorf("extremes %d and %d", difference.MinNanoseconds, difference.MaxNanoseconds)
 	}

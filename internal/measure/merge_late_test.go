@@ -17,7 +17,8 @@ func TestMergeLate(t *testing.T) {
 		{"on time", []Sample{reads(0, at(1), mb), reads(at(1), at(2.02), mb)},
 			[]Sample{reads(0, at(1), mb), reads(at(1), at(2.02), mb)}},
 		{
-			// Measured: four jobs, one stuck 5 s in a write. 32.6 MB/s and then 2,805, truth about 150.
+			// Measured with four jobs, one of which was stuck in a write for 5 s: 32.6 and then 2,805 MB/s, where
+			// about 150 is true.
 			"a dump that waited 5.5 s",
 			[]Sample{reads(0, at(1), 150*mb), reads(at(1), at(6.5), 179*mb), reads(at(6.5), at(6.8), 842*mb), reads(at(6.8), at(7.8), 150*mb)},
 			[]Sample{reads(0, at(1), 150*mb), reads(at(1), at(6.8), 1_021*mb), reads(at(6.8), at(7.8), 150*mb)},
@@ -31,7 +32,7 @@ func TestMergeLate(t *testing.T) {
 			[]Sample{reads(0, at(1), 1*mb), reads(at(1), at(4), 2*mb)},
 		},
 		{
-			// Measured: the last object came 146 ms after its predecessor.
+			// Measured: the last dump came 146 ms after its predecessor.
 			"a remainder", []Sample{reads(0, at(1), 10*mb), reads(at(1), at(2), 10*mb), reads(at(2), at(2.146), 9*mb)},
 			[]Sample{reads(0, at(1), 10*mb), reads(at(1), at(2.146), 19*mb)},
 		},
@@ -79,7 +80,7 @@ func TestMergeLate(t *testing.T) {
 	}
 }
 
-// A store so slow that every dump is late must still give a series.
+// A store that is so slow that every dump is late must still yield a series.
 func TestMergeLateEndsChains(t *testing.T) {
 	var samples []Sample
 	for i := range int64(100) {

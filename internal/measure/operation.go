@@ -5,7 +5,7 @@ import "fmt"
 // Operation is a kind of I/O that is counted and timed separately.
 type Operation int
 
-// The operations, in the order of every array that is indexed by Operation.
+// The operations, in the order of all arrays indexed by Operation.
 const (
 	// Read is a read of data.
 	Read Operation = iota
@@ -13,10 +13,10 @@ const (
 	Write
 	// Trim is a discard of blocks.
 	Trim
-	// Sync is an fsync or fdatasync. It moves no data of its own; a database waits for its latency.
+	// Sync is an fsync or fdatasync. It moves no data of its own, but programs such as databases wait for it.
 	Sync
-	// Create makes an empty file, Stat reads the attributes of a file, and Delete removes a file. They work on names
-	// and move no data.
+	// Create makes an empty file, Stat reads the attributes of a file, and Delete removes a file. These work on
+	// names and move no data.
 	Create
 	Stat
 	Delete
@@ -51,7 +51,7 @@ func ParseOperation(name string) (Operation, error) {
 	return 0, fmt.Errorf("unknown operation %q: use Read, Write, Trim, Sync, Create, Stat or Delete", name)
 }
 
-// MarshalText returns the name, so that JSON shows names and not numbers.
+// MarshalText returns the name, so that JSON contains names instead of numbers.
 func (o Operation) MarshalText() ([]byte, error) {
 	if o < 0 || o >= NumOperations {
 		return nil, fmt.Errorf("unknown operation %d: use Read, Write, Trim, Sync, Create, Stat or Delete", int(o))

@@ -7,15 +7,15 @@ import (
 )
 
 // MinSamplesAbove is the number of samples that must lie above a percentile for it to be reported. With fewer, the
-// figure is the latency of a few single I/Os and no other run reproduces it.
+// figure is the latency of a few single I/Os, which no other run reproduces.
 const MinSamplesAbove = 10
 
 // fioPercentileScale is the precision of fio's percentiles, which it prints with six decimals.
 const fioPercentileScale = 1_000_000
 
-// Percentile returns the p-th percentile in nanoseconds, for p in (0, 100]. ok is false if it is unknown: the histogram
-// is empty or saturated, p is out of range, or fewer than MinSamplesAbove samples lie above it (see SamplesAbove). The
-// value is the one that fio prints for the same counts (see PercentileUnchecked).
+// Percentile returns the p-th percentile in nanoseconds, for p in (0, 100]. ok is false if it is unknown: the
+// histogram is empty or saturated, p is out of range, or fewer than MinSamplesAbove samples lie above it (see
+// SamplesAbove). The value equals the one that fio prints for the same counts (see PercentileUnchecked).
 func (h *Histogram) Percentile(p float64) (nanoseconds uint64, ok bool) {
 	if h.SamplesAbove(p) < MinSamplesAbove {
 		return 0, false
@@ -24,7 +24,8 @@ func (h *Histogram) Percentile(p float64) (nanoseconds uint64, ok bool) {
 }
 
 // SamplesAbove returns how many of the N samples lie above the p-th percentile by rank: the integer part of
-// N*(100-p)/100, in exact arithmetic, with p rounded to six decimals as fio writes it. It is 0 for p out of (0, 100].
+// N*(100-p)/100, in exact arithmetic, with p rounded to six decimals as fio writes it. It returns 0 if p is not in
+// (0, 100].
 //
 // It counts ranks, not buckets: of a million samples in one bucket, 1,000 are above p99.9.
 func (h *Histogram) SamplesAbove(p float64) uint64 {
@@ -38,8 +39,8 @@ func (h *Histogram) SamplesAbove(p float64) uint64 {
 	return quotient
 }
 
-// PercentileUnchecked returns the p-th percentile in nanoseconds however few samples there are, for p in (0, 100]. ok
-// is false if the histogram is empty or saturated or p is out of range.
+// PercentileUnchecked returns the p-th percentile in nanoseconds, for p in (0, 100], regardless of the number of
+// samples. ok is false if the histogram is empty or saturated or p is out of range.
 //
 // The rule is calc_clat_percentiles of fio's stat.c: the key (midpoint) of the first bucket at which the cumulative
 // count reaches p/100*N, where
@@ -80,7 +81,7 @@ func fioRank(p float64, total uint64) uint64 {
 	threshold.Mul(threshold, longDouble().SetUint64(total))
 	threshold.Mul(longDouble().SetFloat64(p), threshold)
 	rank, _ := threshold.Uint64()
-	// The accuracy that Uint64 returns is useless here: in Go 1.26 it is Exact for fractions too.
+	// Ignore the accuracy that Uint64 returns: in Go 1.26 it is Exact for fractions too.
 	if !threshold.IsInt() {
 		rank++
 	}

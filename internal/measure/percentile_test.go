@@ -50,7 +50,7 @@ func TestPercentileRule(t *testing.T) {
 	tests := []struct {
 		p    float64
 		want uint64
-		ok   bool // as far as samples above are concerned
+		ok   bool // whether enough samples lie above
 	}{
 		{0.000001, 1, true},
 		{1, 1, true},

@@ -35,7 +35,7 @@ func mustEncode(t *rapid.T, l *Latency) []byte {
 	return b
 }
 
-// mergeRandomly merges in a random order and grouping, until one is left.
+// mergeRandomly merges in a random order and grouping until one Latency is left.
 func mergeRandomly(t *rapid.T, parts []Latency) Latency {
 	pool := rapid.Permutation(parts).Draw(t, "order")
 	for len(pool) > 1 {
@@ -150,7 +150,7 @@ func TestPercentilesAscend(t *testing.T) {
 	})
 }
 
-// genSeries draws a client's samples: irregular, with gaps, with steps at one instant.
+// genSeries draws a client's samples: irregular, with gaps, and with samples at one instant.
 func genSeries() *rapid.Generator[*Series] {
 	return rapid.Custom(func(t *rapid.T) *Series {
 		now := rapid.Int64Range(-3_000, 3_000).Draw(t, "start")
@@ -262,8 +262,8 @@ func TestMergeLateConservesEverything(t *testing.T) {
 		if wantSpan, want := series.Span(); ok != want || span != wantSpan {
 			t.Fatalf("span %v, %v, want %v, %v", span, ok, wantSpan, want)
 		}
-		// Exact wherever a sample is left to end. (What comes at one instant can be put
-		// before or after that instant.)
+		// The counters are exact where a merged sample ends. (I/O at one instant can be placed before or after that
+		// instant.)
 		for _, sample := range merged.samples {
 			end := sample.EndNanoseconds
 			if merged.CountersAt(end) != series.CountersAt(end) && !stepAt(series, end) {
@@ -302,7 +302,8 @@ func TestCommonWindowIsInsideOfEverySpan(t *testing.T) {
 	})
 }
 
-// Translated instants are within the uncertainty, however long each way of a trip took and however fast the clock runs.
+// Translated instants are within the uncertainty, regardless of the duration of each way of a trip and of the
+// clock's speed.
 func TestClockBoundsHold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		offset := rapid.Int64Range(-1<<40, 1<<40).Draw(t, "offset")
@@ -325,7 +326,7 @@ func TestClockBoundsHold(t *testing.T) {
 		first, last := estimate(0, before, "first"), estimate(after, after+before, "last")
 		clock := CombineClocks(first, last)
 		at := rapid.Int64Range(before+1<<31, after).Draw(t, "at")
-		// Rounding takes a microsecond of a drift's parts per million.
+		// Rounding loses a microsecond of the drift per part per million.
 		if off := clock.ToLocal(remote(at)) - at; max(off, -off) > clock.UncertaintyNanoseconds+2000 {
 			t.Fatalf("off by %d ns, and the uncertainty is %d ns: %+v", off, clock.UncertaintyNanoseconds, clock)
 		}

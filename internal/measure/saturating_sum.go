@@ -2,7 +2,7 @@ package measure
 
 import "math"
 
-// Sum adds two counts; a sum that does not fit is the greatest uint64.
+// Sum adds two counts and saturates at the greatest uint64.
 func Sum(a, b uint64) uint64 {
 	if total := a + b; total >= a {
 		return total
@@ -10,10 +10,11 @@ func Sum(a, b uint64) uint64 {
 	return math.MaxUint64
 }
 
-// Clamp fits a count into the API's integers.
+// Clamp converts a count to an integer of the API and saturates at the greatest int64.
 func Clamp(value uint64) int64 { return int64(min(value, math.MaxInt64)) }
 
-// Round fits a figure into the API's integers.
+// Round rounds a figure to an integer of the API. It returns the greatest int64 for figures that are too large or
+// not a number.
 func Round(value float64) int64 {
 	value = math.Round(value)
 	if !(value < math.MaxInt64) {
@@ -22,8 +23,8 @@ func Round(value float64) int64 {
 	return int64(value)
 }
 
-// Charged returns the sum over all operations as stores count and limit it: a sync spends no credits of
-// operations, unlike all others.
+// Charged returns the sum over all operations in the way in which stores count and limit operations: a sync spends
+// no operation credits, all others do.
 func Charged(counters [NumOperations]Counter) (sum Counter) {
 	for operation, counter := range counters {
 		sum.Bytes = Sum(sum.Bytes, counter.Bytes)

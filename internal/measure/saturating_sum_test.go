@@ -30,7 +30,7 @@ func TestSaturatedBinsStayAtTheGreatest(t *testing.T) {
 }
 
 func TestMeanRoundsHalvesUp(t *testing.T) {
-	// A mean whose fraction is just under a half is rounded down, over a half up.
+	// A mean is rounded down if its fraction is just under a half, and up if it is over a half.
 	tests := []struct {
 		sum   Uint128
 		count uint64
@@ -45,7 +45,7 @@ func TestMeanRoundsHalvesUp(t *testing.T) {
 			t.Errorf("%v/%d = %d, %v, want %d", test.sum, test.count, got, ok, test.want)
 		}
 	}
-	// Rounded up, this is 2^64.
+	// Rounded up, the quotient is 2^64.
 	if got, ok := (Uint128{High: math.MaxUint64 - 1, Low: math.MaxUint64}).dividedBy(math.MaxUint64); ok {
 		t.Errorf("a quotient over 64 bits is %d", got)
 	}

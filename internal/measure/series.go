@@ -7,13 +7,13 @@ import (
 	"sort"
 )
 
-// MaxInstant bounds the accepted instants in nanoseconds, on both sides of zero: the year 2116 if they count from 1970.
-// The difference of any two then fits an int64.
+// MaxInstant bounds the accepted instants in nanoseconds, on both sides of zero: the year 2116 for instants since
+// 1970. The difference between any two instants then fits an int64.
 const MaxInstant = int64(1)<<62 - 1
 
-// Series holds the ordered samples of one client and returns what that client had completed at any instant. I/O inside
-// a sample is assumed to be evenly spread. Between samples, before the first and after the last, nothing counts as
-// completed.
+// Series holds the ordered samples of one client and returns what that client had completed at any instant. I/O
+// inside a sample is assumed to be evenly spread. Nothing counts as completed between samples, before the first or
+// after the last.
 //
 // The zero value is empty and ready to use. Do not append both to a copy and to its original.
 type Series struct {
@@ -36,9 +36,9 @@ func NewSeries(samples []Sample) (*Series, error) {
 	return series, nil
 }
 
-// Append adds a sample at the end. It is an error, and the sample is not added, if the sample ends before it starts,
-// starts before its predecessor ends, or makes a sum overflow. The counters of a sample that starts and ends at one
-// instant count as completed at that instant.
+// Append adds a sample at the end. It returns an error, and does not add the sample, if the sample ends before it
+// starts, starts before its predecessor ends, or makes a sum overflow. If a sample starts and ends at the same
+// instant, its counters count as completed at that instant.
 func (s *Series) Append(sample Sample) error {
 	if sample.EndNanoseconds < sample.StartNanoseconds {
 		return fmt.Errorf("sample: the end at %d ns is before the start at %d ns", sample.EndNanoseconds, sample.StartNanoseconds)
@@ -80,8 +80,8 @@ func (s *Series) Total() [NumOperations]Counter {
 	return s.before[len(s.before)-1]
 }
 
-// CountersAt returns what was completed up to an instant, including the warm-up. It never decreases with time, is exact
-// at the edges of samples, and is rounded down to whole bytes and operations inside them, so that differences over
+// CountersAt returns what was completed up to an instant, including the warm-up. It never decreases with time. It is
+// exact at the edges of samples and rounded down to whole bytes and operations inside them, so that differences over
 // adjoining intervals add up exactly to the total.
 func (s *Series) CountersAt(nanoseconds int64) [NumOperations]Counter {
 	// The first sample that ends after the instant.
@@ -123,8 +123,8 @@ func (s *Series) Span() (span ClientSpan, ok bool) {
 	return span, ok
 }
 
-// CoveredNanoseconds returns how much of the window lies inside samples. The rest has no samples, so the counters of
-// the window lack what was completed there.
+// CoveredNanoseconds returns how much of the window lies inside samples. The counters of the window lack what was
+// completed in the rest.
 func (s *Series) CoveredNanoseconds(window Window) int64 {
 	var covered int64
 	first := sort.Search(len(s.samples), func(i int) bool { return s.samples[i].EndNanoseconds > window.StartNanoseconds })

@@ -8,7 +8,7 @@ import (
 
 const second = int64(1e9)
 
-// reads is a sample of that many bytes read, in as many operations of 1,000 bytes.
+// reads returns a sample of that many bytes read, in operations of 1,000 bytes.
 func reads(start, end int64, bytes uint64) Sample {
 	sample := Sample{StartNanoseconds: start, EndNanoseconds: end}
 	sample.Counters[Read] = Counter{Bytes: bytes, Operations: bytes / 1_000}
@@ -52,7 +52,7 @@ func TestSeriesInterpolates(t *testing.T) {
 		{400, 11_000, 11_500, 11},
 		{425, 12_000, 12_500, 12}, // 1,000.5 rounded down
 		{449, 12_960, 13_460, 12},
-		{450, 13_051, 13_551, 13}, // the step included
+		{450, 13_051, 13_551, 13}, // including the step
 		{math.MaxInt64, 13_051, 13_551, 13},
 	}
 	for _, test := range tests {

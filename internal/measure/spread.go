@@ -5,20 +5,20 @@ import (
 	"slices"
 )
 
-// ClientValue is the figure of one client.
+// ClientValue is a figure of one client.
 type ClientValue struct {
 	Client int
 	Value  float64
 }
 
-// Spread is the range of a figure over the clients. Each of its values belongs to a real client that can be inspected.
+// Spread is the range of a figure over the clients. Each value belongs to a real client that can be inspected.
 type Spread struct {
 	Best, Median, Worst ClientValue
 }
 
 // SpreadOf returns the best, median and worst figure of all clients, where greater is better. For an even number of
-// clients the median is the worse of the middle two. Of equal figures, the client with the lower index counts as
-// better. ok is false if there are no clients.
+// clients, the median is the worse of the middle two. If figures are equal, the client with the lower index counts
+// as better. ok is false if there are no clients.
 func SpreadOf(values []float64) (spread Spread, ok bool) {
 	if len(values) == 0 {
 		return Spread{}, false

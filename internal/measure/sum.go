@@ -13,10 +13,11 @@ type Grid struct {
 	Cells           [][NumOperations]Counter
 }
 
-// SumOver adds up the series of several clients on a grid of the given step, which starts and ends with the window. I/O
-// inside a sample is spread evenly. The sum over all cells is exactly what Throughput counts in the window, including
-// any warm-up in it, because that spends credits too. It is an error if the window has no length, the step is not
-// positive, the grid has more cells than 14 days have seconds, or a sum does not fit 64 bits.
+// SumOver adds up the series of several clients on a grid of the given step, which starts and ends with the window.
+// I/O inside a sample is spread evenly. The sum over all cells is exactly what Throughput counts in the window,
+// including any warm-up in it, because that spends credits too. SumOver returns an error if the window has no
+// length, the step is not positive, the grid has more cells than 14 days have seconds, or a sum does not fit 64
+// bits.
 func SumOver(window Window, stepNanoseconds int64, series ...*Series) (Grid, error) {
 	if !window.sound() {
 		return Grid{}, fmt.Errorf("sum of series: the window from %d to %d ns is empty", window.StartNanoseconds, window.EndNanoseconds)
@@ -38,7 +39,8 @@ func checkStep(stepNanoseconds int64) error {
 	return nil
 }
 
-// newGrid creates the empty cells and checks that no sum over the series overflows.
+// newGrid creates the empty cells. It returns an error if a sum over the series would overflow, or if there would be
+// too many cells.
 func newGrid(stepNanoseconds int64, window Window, series []*Series) (Grid, error) {
 	if err := checkStep(stepNanoseconds); err != nil {
 		return Grid{}, err
@@ -61,7 +63,7 @@ func newGrid(stepNanoseconds int64, window Window, series []*Series) (Grid, erro
 	}, nil
 }
 
-// add adds what one client completed in each cell. before is its state at the start of the grid.
+// add adds what one client completed in each cell. before is the client's state at the start of the grid.
 func (g *Grid) add(one *Series, before [NumOperations]Counter) {
 	for i := range g.Cells {
 		now := one.CountersAt(g.CellWindow(i).EndNanoseconds)

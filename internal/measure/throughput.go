@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Rate holds what was completed of one operation, and how fast.
+// Rate holds the completed I/O of one operation and its rate.
 type Rate struct {
 	Counter
 	BytesPerSecond      float64 `json:"bytesPerSecond"`
@@ -26,8 +26,8 @@ func (r *Rates) BytesPerSecond() float64 {
 	return sum
 }
 
-// Throughput returns what all series completed in the window, interpolated at its edges, and the rates over the length
-// of the window. It is an error if the window has no length or a sum does not fit 64 bits.
+// Throughput returns what all series completed in the window, interpolated at its edges, and the rates over the
+// length of the window. It returns an error if the window has no length or a sum does not fit 64 bits.
 func Throughput(series []*Series, window Window) (Rates, error) {
 	if !window.sound() {
 		return Rates{}, fmt.Errorf("throughput: the window from %d to %d ns is empty", window.StartNanoseconds, window.EndNanoseconds)
@@ -44,7 +44,7 @@ func Throughput(series []*Series, window Window) (Rates, error) {
 }
 
 func sumOf(clients [][NumOperations]Counter) ([NumOperations]Counter, error) {
-	// Adding them as samples of a series checks for overflow.
+	// Adding the counters as samples of a series checks for overflow.
 	sum := &Series{}
 	for client, counters := range clients {
 		if err := sum.Append(Sample{Counters: counters}); err != nil {
@@ -121,15 +121,16 @@ type WorkBound struct {
 	// Window is the time from the first client's start to the last client's end.
 	Window Window
 	Rates  Rates
-	// TailNanoseconds is the time between the first and the last client's end, in which not all clients were running.
+	// TailNanoseconds is the time from the first client's end to the last client's end, in which not all clients
+	// were running.
 	TailNanoseconds      int64
 	StartSkewNanoseconds int64
 	// Clients holds each client's own rates over its own time, in the order of the series.
 	Clients []Rates
 }
 
-// MeasureWorkBound computes the throughput as all bytes, without those of warm-ups, over the time from the first start
-// to the last end. The error wraps ErrNoCommonWindow if a client measured nothing.
+// MeasureWorkBound computes the throughput as all bytes, except those of warm-ups, over the time from the first
+// start to the last end. The error wraps ErrNoCommonWindow if a client measured nothing.
 func MeasureWorkBound(series []*Series) (WorkBound, error) {
 	spans, err := spansOf(series)
 	if err != nil {

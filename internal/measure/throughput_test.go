@@ -7,9 +7,8 @@ import (
 )
 
 func TestTimeBound(t *testing.T) {
-	// Client 0 had the storage to itself for a second on either side, where it was faster.
-	// The sum of own averages would be 200/4 + 100/4 per second; 150 in 4 s is not what was
-	// there when both ran: 50 + 50.
+	// Client 0 also runs for a second before and after the time in which both clients measure. Only that common time
+	// of two seconds counts: 100,000 bytes of client 0 and 60,000 of client 1, without its warm-up.
 	alone := seriesOf(t, reads(0, second, 50_000), reads(second, 3*second, 100_000), reads(3*second, 4*second, 50_000))
 	inside := seriesOf(t, warmUp(reads(0, second, 70_000)), reads(second, 3*second, 60_000))
 	result, err := MeasureTimeBound([]*Series{alone, inside})

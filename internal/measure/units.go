@@ -18,7 +18,7 @@ const (
 // notKnown is shown for values that are not finite.
 const notKnown = "n/a"
 
-// Significant digits. Four suit throughput; latencies come from buckets that are up to 1.6 % wide, so a fourth digit
+// Significant digits. Four suit throughput. Latencies come from buckets that are up to 1.6 % wide, so a fourth digit
 // would be noise.
 const (
 	throughputDigits = 4
@@ -35,18 +35,19 @@ func FormatBinaryBytes(bytes uint64) string {
 	return scale(float64(bytes), binaryBase, throughputDigits, []string{" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"})
 }
 
-// FormatBytesPerSecond formats a rate in the fitting decimal unit, to four digits: "287.5 MB/s", "12.46 GB/s".
+// FormatBytesPerSecond formats a rate in the appropriate decimal unit, to four digits: "287.5 MB/s", "12.46 GB/s".
 func FormatBytesPerSecond(bytesPerSecond float64) string {
 	return scale(bytesPerSecond, decimalBase, throughputDigits, []string{" B/s", " kB/s", " MB/s", " GB/s", " TB/s"})
 }
 
-// FormatMegabytesPerSecond formats a rate in MB/s (10^6) whatever its size, for columns that are compared: "12,460
-// MB/s", "32.00 MB/s".
+// FormatMegabytesPerSecond formats a rate in MB/s (10^6) regardless of its size, for columns of comparable values:
+// "12,460 MB/s", "32.00 MB/s".
 func FormatMegabytesPerSecond(bytesPerSecond float64) string {
 	return withUnit(digits(bytesPerSecond/megabyte, throughputDigits), " MB/s")
 }
 
-// FormatOperationsPerSecond formats a rate of operations: "1,985 IOPS", "51,200 IOPS", "1.234M IOPS" from a million.
+// FormatOperationsPerSecond formats a rate of operations: "1,985 IOPS", "51,200 IOPS", or "1.234M IOPS" from a
+// million on.
 func FormatOperationsPerSecond(operationsPerSecond float64) string {
 	const million = 1e6
 	if math.Abs(operationsPerSecond) >= million-0.5 {
@@ -60,7 +61,7 @@ func FormatLatency(nanoseconds uint64) string {
 	return scale(float64(nanoseconds), decimalBase, latencyDigits, []string{" ns", " us", " ms", " s"})
 }
 
-// FormatShare formats a share of 0 to 1 in percent: "99.5 %".
+// FormatShare formats a share between 0 and 1 as a percentage: "99.5 %".
 func FormatShare(share float64) string {
 	if math.IsNaN(share) || math.IsInf(share, 0) {
 		return notKnown
@@ -68,7 +69,7 @@ func FormatShare(share float64) string {
 	return strconv.FormatFloat(share*100, 'f', 1, 64) + " %"
 }
 
-// FormatTail formats the share of a tail, which may be small: "0.814 %", "4.83 %", "0.014 %".
+// FormatTail formats a share that may be small as a percentage: "0.814 %", "4.83 %", "0.014 %".
 func FormatTail(share float64) string {
 	const tailDigits = 3
 	return withUnit(digits(share*100, tailDigits), " %")
@@ -112,8 +113,8 @@ func roundTo(value float64, significant int) float64 {
 	return rounded
 }
 
-// decimals returns the number of decimals, at most 3, that show a value with the given number of significant digits
-// after rounding: 9.9996 to four digits has two, as 10.00.
+// decimals returns the number of decimals, at most 3, that a value needs for the given number of significant digits
+// after rounding: 9.9996 to four digits needs two, as 10.00.
 func decimals(value float64, significant int) int {
 	_, exponent, found := strings.Cut(strconv.FormatFloat(value, 'e', significant-1, 64), "e")
 	if !found {
@@ -127,8 +128,8 @@ func decimals(value float64, significant int) int {
 	return min(max(significant-1-magnitude, 0), most)
 }
 
-// digits formats a value with the given number of significant digits, but all digits before the decimal point, and with
-// commas between thousands. Zero is "0".
+// digits formats a value with commas between thousands and the given number of significant digits, but keeps all
+// digits before the decimal point. Zero is "0".
 func digits(value float64, significant int) string {
 	if value == 0 {
 		return "0"
@@ -155,7 +156,7 @@ func group(number string) string {
 	return sign + integer
 }
 
-// FormatList joins the first names, at most so many, and counts the others: "a, b and 3 more".
+// FormatList joins the first names, up to most of them, and counts the others: "a, b and 3 more".
 func FormatList(names []string, most int) string {
 	if len(names) <= most {
 		return strings.Join(names, ", ")

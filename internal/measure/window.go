@@ -24,7 +24,7 @@ func (w Window) Seconds() float64 { return float64(w.Nanoseconds()) / nanosecond
 
 const nanosecondsInSecond = 1e9
 
-// sound reports whether the window has a length and is in the accepted range of time.
+// sound reports whether the window has a length and lies in the accepted range of time.
 func (w Window) sound() bool {
 	return w.StartNanoseconds < w.EndNanoseconds && w.StartNanoseconds >= -MaxInstant && w.EndNanoseconds <= MaxInstant
 }
@@ -68,9 +68,9 @@ func wholeWindow(spans []ClientSpan) (window Window, ok bool) {
 // WindowVerdict grades how well a common window represents the activity of the clients.
 type WindowVerdict int
 
-// The verdicts, from good to bad.
+// The verdicts, from best to worst.
 const (
-	// WindowsAgree means that every client spent 95 % of its time in the window.
+	// WindowsAgree means that every client spent at least 95 % of its time in the window.
 	WindowsAgree WindowVerdict = iota
 	// WindowsDiffer means that a client spent less than 95 % of its time in the window.
 	WindowsDiffer

@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// Check finds objectives that no result of the run could decide, before hours are spent on the run. The run's profiles
-// must be resolved.
+// Check finds objectives that no result of the run could decide, before hours are spent on the run. Resolve the
+// run's profiles first.
 func Check(objectives []v1alpha1.Objective, run *v1alpha1.RunSpec) field.ErrorList {
 	var problems field.ErrorList
 	for i := range objectives {
@@ -29,7 +29,7 @@ func Check(objectives []v1alpha1.Objective, run *v1alpha1.RunSpec) field.ErrorLi
 	return problems
 }
 
-// unsuitable returns why a phase cannot have the objective's figure; empty if it can.
+// unsuitable returns the reason why a phase cannot have the objective's figure, or "" if it can.
 func unsuitable(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) string {
 	kind := phase.Kind()
 	inCells := phasekind.Of(kind).InCells()
@@ -56,7 +56,7 @@ func unsuitable(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Ph
 	return ""
 }
 
-// timesOperations reports whether a target of the objective has a workload in the phase whose tool times single
+// timesOperations reports whether, on a target of the objective, the phase's workload uses a tool that times single
 // operations.
 func timesOperations(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) bool {
 	return slices.ContainsFunc(run.Targets, func(t v1alpha1.Target) bool {

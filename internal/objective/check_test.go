@@ -32,7 +32,7 @@ func TestCheck(t *testing.T) {
 		"refill":                     {v1alpha1.Objective{Phase: "refill", Refill: atLeast("1M")}, ""},
 		"cell":                       {v1alpha1.Objective{Phase: "ramp", Cell: jobs, IOPS: atLeast("1")}, ""},
 		"compression":                {v1alpha1.Objective{Phase: "zip", Ratio: &v1alpha1.RatioObjective{Of: "Compression"}}, ""},
-		"no such phase":              {v1alpha1.Objective{Phase: "none", IOPS: atLeast("1")}, ""}, // the API says so
+		"no such phase":              {v1alpha1.Objective{Phase: "none", IOPS: atLeast("1")}, ""}, // API refuses it
 		"burst of a steady phase":    {v1alpha1.Objective{Phase: "steady", Burst: atLeast("1M")}, "only burstDrain and refill phases measure burst"},
 		"time of a steady phase":     {v1alpha1.Objective{Phase: "steady", TimeToBaseline: &v1alpha1.DurationBounds{}}, "measure time to baseline"},
 		"throughput of a pause":      {v1alpha1.Objective{Phase: "pause", Throughput: atLeast("1M")}, "without load"},

@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// mostNamed is the most objectives named in one message.
+// mostNamed is the maximum number of objectives named in one message.
 const mostNamed = 3
 
 // Condition returns the condition ObjectivesMet that follows from the results.
@@ -28,7 +28,7 @@ func Condition(results []v1alpha1.ObjectiveResult) (status metav1.ConditionStatu
 	return metav1.ConditionUnknown, v1alpha1.ReasonFigureAbsent, told(results, overall)
 }
 
-// told describes the first objectives with a verdict and counts the rest.
+// told describes the first objectives that have the given verdict, and counts the others.
 func told(results []v1alpha1.ObjectiveResult, verdict v1alpha1.Verdict) string {
 	var lines []string
 	count := 0

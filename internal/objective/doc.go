@@ -1,11 +1,11 @@
-// Package objective evaluates a run's results against the objectives of its benchmark. It is pure: an objective and a
-// status in, a verdict with its figures and a sentence out.
+// Package objective evaluates a run's results against the objectives of its benchmark. It is pure: it turns an
+// objective and a status into a verdict with its figures and a sentence.
 //
 //	Met      the figure is within its bounds, on every target and in every cell that is evaluated
-//	Missed   it is not, on one of them: the one that is farthest off is shown
+//	Missed   the figure is out of bounds on one of them; the one that is farthest off is shown
 //	Unknown  there is no figure to evaluate, such as a percentile with too few samples or a drain that
 //	         did not end; the message says why and what to do
 //
-// An Unknown figure is never Met, and does not excuse another that is Missed. The figure itself decides the verdict; if
-// a bound lies within its 95 % interval, the message says so.
+// An Unknown figure is never Met, and does not excuse another figure that is Missed. The figure itself decides the
+// verdict; if a bound lies within its 95 % interval, the message says so.
 package objective

@@ -25,7 +25,7 @@ func Evaluate(objectives []v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, 
 	return results
 }
 
-// Overall returns the overall verdict: Missed if one is missed, else Unknown if one is unknown, else Met.
+// Overall returns the overall verdict: Missed if any objective is missed, else Unknown if any is unknown, else Met.
 func Overall(results []v1alpha1.ObjectiveResult) v1alpha1.Verdict {
 	overall := v1alpha1.VerdictMet
 	for i := range results {
@@ -47,7 +47,7 @@ func severity(verdict v1alpha1.Verdict) int {
 	return 1
 }
 
-// bounds of a figure in its unit; nil if unbounded.
+// bounds holds the bounds of a figure in its unit; nil means unbounded.
 type bounds struct {
 	unit     string
 	min, max *int64
@@ -158,7 +158,8 @@ type judged struct {
 	verdict  v1alpha1.Verdict
 	required *int64
 	atMost   bool
-	// margin is the distance of the figure inside its bound, as a share of the bound; negative if the bound is missed.
+	// margin is the distance from the bound to the figure, as a share of the bound. It is negative if the figure
+	// misses the bound.
 	margin float64
 }
 
@@ -182,7 +183,7 @@ func judge(f figure, limits *bounds) judged {
 		if bound.atMost {
 			margin = -margin
 		}
-		// Floats have 53 bits of precision, so integers decide whether the bound is met.
+		// Floats have 53 bits of precision, so compare integers to decide whether the figure meets the bound.
 		missed := !bound.atMost && f.value < *bound.value || bound.atMost && f.value > *bound.value
 		if margin < least.margin || missed {
 			least.required, least.atMost, least.margin = bound.value, bound.atMost, margin
@@ -194,7 +195,7 @@ func judge(f figure, limits *bounds) judged {
 	return least
 }
 
-// worseThan reports whether j decides the objective rather than other.
+// worseThan reports whether j, rather than other, decides the objective.
 func (j *judged) worseThan(other *judged) bool {
 	if a, b := severity(j.verdict), severity(other.verdict); a != b {
 		return a > b
@@ -240,7 +241,8 @@ func written(unit string, value int64) string {
 	return strconv.FormatFloat(float64(value)/10, 'f', -1, 64) + " %"
 }
 
-// Direction returns on which side of a required figure the observed one must be: "at least" or "at most".
+// Direction returns "at least" or "at most", depending on the side of the required figure on which the observed one
+// must be.
 func Direction(o *v1alpha1.Objective, required int64) string {
 	if limits, err := boundsOf(o); err == nil && limits.max != nil && *limits.max == required && (limits.min == nil || *limits.min != required) {
 		return "at most"

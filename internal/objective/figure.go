@@ -20,12 +20,12 @@ const (
 	unitOperations = "Operations"
 )
 
-// figure is what one target or cell measured for an objective.
+// figure is the value that one target or cell has for an objective.
 type figure struct {
 	// where names the source for the message.
 	where string
 	value int64
-	// unit is set if it differs from the objective's.
+	// unit is set only if it differs from the objective's.
 	unit string
 	// lower and upper are the ends of the 95 % interval; nil if there is none.
 	lower, upper *int64
@@ -184,7 +184,7 @@ func figureOf(where string, found *phasekind.Figure) figure {
 	return figure{where: where, value: found.Value, unit: string(found.Unit()), lower: found.Lower, upper: found.Upper}
 }
 
-// ofExhaustion returns the time or the credits that a drain needed until the credits were used up.
+// ofExhaustion returns the time or the credits that a drain needed to use up the credits.
 func ofExhaustion(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string) figure {
 	burst := target.Burst
 	switch {
@@ -205,7 +205,8 @@ func ofExhaustion(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where st
 	return figureOf(where, found)
 }
 
-// ofRatio returns thousandths of the documented rate, or of the space that the data occupies.
+// ofRatio returns a ratio in thousandths: of the rate to the documented rate, or of the data to the space that it
+// occupies.
 func ofRatio(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string) figure {
 	if o.Ratio.Of == "Compression" {
 		if target.Usage == nil || target.Usage.CompressionRatioMilli == nil {
@@ -230,9 +231,9 @@ func ofRatio(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string)
 	return figure{where: where, value: rate.PermilleReached}
 }
 
-// attributionOf returns the attribution that an objective concerns. In a drain that is the one of the compared level.
-// If no attribution is of the same operation, it returns the only one, provided that the target performed no other
-// operation.
+// attributionOf returns the attribution that an objective concerns. For a drain, it is the attribution of the
+// compared level. If no attribution is of the same operation, it returns the only one, provided that the target
+// performed no other operation.
 func attributionOf(o *v1alpha1.Objective, target *v1alpha1.TargetResult) *v1alpha1.Attribution {
 	burst := o.Ratio.Of == "DocumentedBurst"
 	var candidates []*v1alpha1.Attribution

@@ -7,8 +7,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// ofLatency returns the mean, the maximum or a percentile: a recorded one, or any other one from the histogram stored
-// with the result.
+// ofLatency returns the mean, the maximum or a percentile. A percentile that is not recorded is computed from the
+// histogram stored with the result.
 func ofLatency(percentile string, latency *v1alpha1.LatencyResult, where string) figure {
 	if latency == nil || latency.Samples == 0 {
 		return absent(where, "no latency was measured")
@@ -37,7 +37,7 @@ func ofLatency(percentile string, latency *v1alpha1.LatencyResult, where string)
 	return figure{where: where, value: *value}
 }
 
-// fromHistogram returns nil if too few samples lie above the percentile; known is false without a histogram.
+// fromHistogram returns a percentile, or nil if too few samples lie above it. known is false without a histogram.
 func fromHistogram(encoded []byte, percentile float64) (value *int64, known bool) {
 	var histogram measure.Histogram
 	if len(encoded) == 0 || histogram.UnmarshalBinary(encoded) != nil {

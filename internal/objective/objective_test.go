@@ -30,7 +30,7 @@ func latency(percentile string, most v1alpha1.ShortDuration) *v1alpha1.LatencyOb
 	return &v1alpha1.LatencyObjective{Percentile: percentile, Max: &most}
 }
 
-// operation moves so many bytes a second in blocks of 4 KiB.
+// operation returns an operation with the given bytes per second in blocks of 4 KiB.
 func operation(kind v1alpha1.Operation, bytes int64) v1alpha1.OperationResult {
 	return v1alpha1.OperationResult{
 		Operation: kind, BytesPerSecond: &bytes, IOPSMilli: pointer(bytes * 1000 / 4096), RateErrorPPM: pointer[int64](20_000),
@@ -42,7 +42,7 @@ func operation(kind v1alpha1.Operation, bytes int64) v1alpha1.OperationResult {
 	}
 }
 
-// distribution is of 5,000 samples from 1 us to 5 ms.
+// distribution returns an encoded histogram of 5,000 samples from 1 us to 5 ms.
 func distribution() []byte {
 	var h measure.Histogram
 	for i := range uint64(5000) {
@@ -55,7 +55,7 @@ func distribution() []byte {
 	return encoded
 }
 
-// run is one with each kind of phase on two targets, a and b.
+// run returns a run with each kind of phase on two targets, a and b.
 func run() (*v1alpha1.BenchmarkRunSpec, *v1alpha1.BenchmarkRunStatus) {
 	both := []string{"a", "b"}
 	spec := &v1alpha1.BenchmarkRunSpec{Run: v1alpha1.RunSpec{Targets: []v1alpha1.Target{{Name: "a"}, {Name: "b"}}}}

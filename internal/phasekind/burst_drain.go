@@ -2,7 +2,7 @@ package phasekind
 
 import "github.com/storagebench/storagebench/api/v1alpha1"
 
-// burstCredits is the block of drains and of cooldowns, which measure two sides of the same bucket.
+// burstCredits is the block of both drains and cooldowns, which measure two sides of the same bucket.
 const burstCredits = "Burst credits"
 
 // burstDrain loads a target until its credits are spent.
@@ -19,8 +19,8 @@ var burstDrain = Kind{
 	},
 }
 
-// markDrain marks the levels of the dimension whose credits ran out. Of a burst that alternates between two levels
-// those are marked instead of their mean.
+// markDrain marks the levels of the dimension whose credits ran out as main figures. If the burst alternates between
+// two levels, it marks these instead of their mean.
 func markDrain(all []Figure) {
 	if len(all) == 0 {
 		return
@@ -50,8 +50,8 @@ func Alternates(figures []Figure, operation string) bool {
 	return sustained != nil && peak != nil && sustained.Value != peak.Value
 }
 
-// MainSeries returns the series of the dimension whose credits ran out, else that of bytes, and the Operation of its
-// figures. It is nil if there is no series.
+// MainSeries returns the series of the dimension whose credits ran out, or else the series of bytes, and the
+// Operation of its figures. It returns nil if there is no series.
 func MainSeries(burst *v1alpha1.BurstResult) (series *v1alpha1.BurstSeries, operation string) {
 	switch {
 	case burst == nil:
@@ -62,8 +62,8 @@ func MainSeries(burst *v1alpha1.BurstResult) (series *v1alpha1.BurstSeries, oper
 	return burst.Bytes, ""
 }
 
-// Levels returns the levels of a drain and what it spent, those of MainSeries first. Without an end of the burst there
-// is no baseline. A refill is a figure only if it was measured.
+// Levels returns the levels of a drain and the credits spent, those of MainSeries first. If the burst did not end,
+// there is no baseline. A refill is a figure only if it was measured.
 func Levels(burst *v1alpha1.BurstResult) []Figure {
 	series, operation := MainSeries(burst)
 	if series == nil {

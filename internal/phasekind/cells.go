@@ -2,7 +2,7 @@ package phasekind
 
 import "github.com/storagebench/storagebench/api/v1alpha1"
 
-// Total returns the rates of a cell: the sums over its operations that move data. In a closed loop reads and writes
+// Total returns the rates of a cell, summed over its operations that move data. In a closed loop, reads and writes
 // rise and fall together, so their errors add up. ok is false if no operation moves data.
 func Total(cell []v1alpha1.StepOperation) (bytesPerSecond, iopsMilli v1alpha1.Estimate, ok bool) {
 	for i := range cell {
@@ -17,7 +17,7 @@ func Total(cell []v1alpha1.StepOperation) (bytesPerSecond, iopsMilli v1alpha1.Es
 	return bytesPerSecond, iopsMilli, ok
 }
 
-// add adds a rate to a sum, which has an interval only if each of its rates has one.
+// add adds a rate to a sum. The sum has an interval only if each of its rates has one.
 func add(sum *v1alpha1.Estimate, one v1alpha1.Estimate, first bool) {
 	switch {
 	case first:
@@ -32,7 +32,7 @@ func add(sum *v1alpha1.Estimate, one v1alpha1.Estimate, first bool) {
 	sum.Value += one.Value
 }
 
-// moved returns the bytes that a cell moves per second, or its operations if it moves no bytes.
+// moved returns the bytes per second that a cell moves, or its operations per second if it moves no bytes.
 func moved(cell []v1alpha1.StepOperation) (float64, v1alpha1.FigureUnit) {
 	bytes, operations, _ := Total(cell)
 	if bytes.Value > 0 {
@@ -41,8 +41,8 @@ func moved(cell []v1alpha1.StepOperation) (float64, v1alpha1.FigureUnit) {
 	return float64(operations.Value), v1alpha1.UnitIOPSMilli
 }
 
-// best returns the highest throughput of any valid cell, for each operation that moves data, with its p99 latency, and
-// the highest IOPS.
+// best returns, for each operation that moves data, the highest throughput of any valid cell, with the p99 latency
+// of that cell, and the highest IOPS.
 func best(result *v1alpha1.TargetResult) []Figure {
 	var all []Figure
 	for _, operation := range []v1alpha1.Operation{v1alpha1.OperationRead, v1alpha1.OperationWrite, v1alpha1.OperationTrim} {

@@ -2,7 +2,7 @@ package phasekind
 
 import "github.com/storagebench/storagebench/api/v1alpha1"
 
-// cooldown pauses, and drains again if it is to measure the refill.
+// cooldown pauses, and drains again if it measures the refill.
 var cooldown = Kind{
 	Label: "cooldown",
 	Block: burstCredits,

@@ -1,12 +1,12 @@
-// Package phasekind knows what differs between the kinds of phases: their traits, and the figures that each is run for.
-// It is pure. Each kind has a file; [Of] finds it.
+// Package phasekind describes the differences between the kinds of phases: their traits, and the figures that each
+// is run for. It is pure. Each kind has a file; [Of] finds it.
 //
 //	[Kind.Figures]   all figures of a result that can be shown or compared, the main ones marked
 //	[Kind.Overall]   the one figure by which runs are compared over time
 //	[Kind.Block]     the part of a report that shows the figures
-//	[Operations] [Levels] [Total]   what those are made of: operations, drains, and cells of ramps and sweeps
+//	[Operations] [Levels] [Total]   the figures of operations, drains, and cells of ramps and sweeps
 //
-// Formats are up to those who show a figure.
+// Callers that show a figure choose its format.
 //
 // To add a kind, write its file and list it in kinds.
 package phasekind

@@ -6,25 +6,26 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Figure is a figure of a result, in the unit of the API, with its 95 % interval if that is known.
+// Figure is a figure of a result, in the unit of the API, with its 95 % interval if known.
 type Figure struct {
 	Name v1alpha1.FigureName
-	// Operation is the kind of operation, mdtest's name for it, or InOperations; "" if it is of all together.
+	// Operation is the kind of operation, mdtest's name for it, or InOperations; "" if the figure covers all
+	// operations.
 	Operation string
 	v1alpha1.Estimate
-	// Main is true if the phase is run for the figure.
+	// Main is true if the figure is a reason to run the phase.
 	Main bool
-	// Cell is the index of the cell that a best figure is of.
+	// Cell is the index of the cell from which a best figure comes.
 	Cell int32
 }
 
-// InOperations is the Operation of the levels of a drain that are operations instead of bytes.
+// InOperations is the Operation of a drain's levels that are in operations instead of bytes.
 const InOperations = "operations"
 
-// Unit returns the unit of the figure; "" for a ratio, which is in thousandths.
+// Unit returns the unit of the figure, or "" for a ratio, which is in thousandths.
 func (f *Figure) Unit() v1alpha1.FigureUnit { return Unit(f.Name, f.Operation) }
 
-// Unit returns the unit of a figure; "" for a ratio, which is in thousandths.
+// Unit returns the unit of a figure, or "" for a ratio, which is in thousandths.
 func Unit(name v1alpha1.FigureName, operation string) v1alpha1.FigureUnit {
 	switch name {
 	case v1alpha1.FigureMeanLatency, v1alpha1.FigureP50Latency, v1alpha1.FigureP95Latency, v1alpha1.FigureP99Latency, v1alpha1.FigureP999Latency,
@@ -47,8 +48,8 @@ func Unit(name v1alpha1.FigureName, operation string) v1alpha1.FigureUnit {
 	return v1alpha1.UnitBytesPerSecond
 }
 
-// LowerIsBetter reports whether a lower figure is better: latencies and durations. A bucket that lasts longer until the
-// baseline is better.
+// LowerIsBetter reports whether a lower figure is better, as for latencies and durations. A longer time to the
+// baseline is better, because the bucket lasts longer.
 func (f *Figure) LowerIsBetter() bool {
 	return f.Unit() == v1alpha1.UnitNanoseconds && f.Name != v1alpha1.FigureTimeToBaseline
 }
@@ -62,8 +63,8 @@ func Find(figures []Figure, name v1alpha1.FigureName, operation string) *Figure 
 	return &figures[at]
 }
 
-// ratio returns the compression ratio of the files if the store reports it. It is counted, so that chance does not
-// affect it. That of a store that does not compress is only compared.
+// ratio returns the compression ratio of the files if the store reports it. The ratio is counted, so chance does not
+// affect it. If the store does not compress, the ratio is used only for comparisons.
 func ratio(usage *v1alpha1.UsageResult) []Figure {
 	if usage == nil {
 		return nil

@@ -6,16 +6,16 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Kind is what differs between the kinds of phases. The zero value is a kind without results.
+// Kind describes what sets one kind of phase apart from the others. The zero value is a kind without results.
 type Kind struct {
-	// Label is the word for the kind beside the name of a phase.
+	// Label is the word for the kind, shown next to the name of a phase.
 	Label string
-	// LaysOut is true if the phase makes the data of others: it is not run for its rates.
+	// LaysOut is true if the phase creates data for other phases: it is not run for its rates.
 	LaysOut bool
 	// Block is the title under which a report shows the figures of the kind; "" if the lines of its operations are
 	// enough. Kinds with the same title share it.
 	Block string
-	// Cell is the word for a part of the phase with figures of its own; "" if the phase has one result.
+	// Cell is the word for a part of the phase with its own figures; "" if the phase has one result.
 	Cell string
 
 	figures func(*v1alpha1.TargetResult) []Figure
@@ -33,13 +33,13 @@ var kinds = map[v1alpha1.PhaseKind]Kind{
 	v1alpha1.PhaseSearch:     search,
 }
 
-// Of returns the kind.
+// Of returns the description of a kind.
 func Of(kind v1alpha1.PhaseKind) Kind { return kinds[kind] }
 
-// InCells reports whether the figures are those of cells: the steps of a ramp or the cells of a sweep.
+// InCells reports whether the phase has a figure per cell: per step of a ramp or per cell of a sweep.
 func (k Kind) InCells() bool { return k.Cell != "" }
 
-// Name returns a kind as it is written in a file.
+// Name returns a kind as it is spelled in a file.
 func Name(kind v1alpha1.PhaseKind) string {
 	if kind == "" {
 		return "unknown"
@@ -47,8 +47,8 @@ func Name(kind v1alpha1.PhaseKind) string {
 	return strings.ToLower(string(kind[:1])) + string(kind[1:])
 }
 
-// Figures returns the figures of a result, the most important first. The rates of a layout are none, nor are those of a
-// whole drain, which mix burst and baseline.
+// Figures returns the figures of a result, the most important first. The rates of a layout are not figures, nor are
+// the rates of a whole drain, which mix burst and baseline.
 func (k Kind) Figures(result *v1alpha1.TargetResult) []Figure {
 	if k.figures == nil {
 		return nil
@@ -56,17 +56,17 @@ func (k Kind) Figures(result *v1alpha1.TargetResult) []Figure {
 	return append(k.figures(result), ratio(result.Usage)...)
 }
 
-// Overall is the one figure of a result by which runs are compared over time.
+// Overall is the one figure of a result that is compared with other runs over time.
 type Overall struct {
 	// What names the figure; "" if there is none.
 	What  string
 	Value float64
 	Unit  v1alpha1.FigureUnit
-	// Cells is the number of cells that it is a mean of; 0 if it is none.
+	// Cells is the number of cells over which the figure is a mean; 0 if it is not such a mean.
 	Cells int
 }
 
-// Overall returns that figure. It has no name if the result has no such figure.
+// Overall returns the overall figure. It has no name if the result has no such figure.
 func (k Kind) Overall(result *v1alpha1.TargetResult) Overall {
 	if k.overall == nil {
 		return Overall{}
@@ -74,7 +74,7 @@ func (k Kind) Overall(result *v1alpha1.TargetResult) Overall {
 	return k.overall(result)
 }
 
-// overallOf returns the named figure; nothing if it is not there.
+// overallOf returns the named figure as an Overall, which is empty if there is no such figure.
 func overallOf(what string, figures []Figure, name v1alpha1.FigureName) Overall {
 	for _, f := range figures {
 		if f.Name == name {

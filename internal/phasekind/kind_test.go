@@ -73,7 +73,7 @@ func TestMainFigures(t *testing.T) {
 	}
 }
 
-// A cell is known as precisely as its least known part.
+// The interval of a cell is as precise as its least precise part.
 func TestTotal(t *testing.T) {
 	cell := []v1alpha1.StepOperation{{Operation: v1alpha1.OperationSync, IOPSMilli: 7}, {BytesPerSecond: 1000, IOPSMilli: 10, RateErrorPPM: new(int64(10_000))},
 		{BytesPerSecond: 3000, IOPSMilli: 30, RateErrorPPM: new(int64(10_000))}}

@@ -6,7 +6,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// smallBlock is the size of operations, in bytes, below which their rate and latency matter as much as throughput.
+// smallBlock is the operation size in bytes below which rate and latency matter as much as throughput.
 const smallBlock = 64 << 10
 
 // Operations returns the rates and latencies of each operation.
@@ -15,7 +15,7 @@ func Operations(result *v1alpha1.TargetResult) []Figure {
 	for i := range result.Operations {
 		o := &result.Operations[i]
 		name := string(o.Operation)
-		measured := o.BytesPerSecond != nil && (o.Bytes > 0 || *o.BytesPerSecond > 0) // not a sync, nor an operation that a program did not do
+		measured := o.BytesPerSecond != nil && (o.Bytes > 0 || *o.BytesPerSecond > 0) // moved data; not a sync
 		small := measured && o.IOPSMilli != nil && result.Command == nil && o.Operations > 0 && o.Bytes/o.Operations < smallBlock && *o.IOPSMilli > 0
 		if o.BytesPerSecond != nil {
 			all = append(all, Figure{Name: v1alpha1.FigureThroughput, Operation: name, Estimate: rate(*o.BytesPerSecond, o.RateErrorPPM), Main: measured})
@@ -42,7 +42,7 @@ func Operations(result *v1alpha1.TargetResult) []Figure {
 	return all
 }
 
-// rate returns a rate with its interval, if its error is known: half of the interval in millionths of the rate.
+// rate returns a rate. It has an interval if its error is known: half of the interval in millionths of the rate.
 func rate(value int64, errorPPM *int64) v1alpha1.Estimate {
 	made := v1alpha1.Estimate{Value: value}
 	if errorPPM != nil && *errorPPM >= 0 {
@@ -58,8 +58,8 @@ const mostRates = 4
 // fileRates are the rates of mdtest that matter most.
 var fileRates = []string{"File creation", "File stat"}
 
-// rates returns the rates of mdtest, those of files first. They have no interval, because the number of iterations
-// behind mdtest's deviation is not recorded.
+// rates returns the rates of mdtest, with the rates of files first. They have no interval, because the number of
+// iterations behind mdtest's deviation is not recorded.
 func rates(mdtest *v1alpha1.MdtestResult) []Figure {
 	var all []Figure
 	for _, one := range mdtest.Rates {

@@ -2,7 +2,7 @@ package phasekind
 
 import "github.com/storagebench/storagebench/api/v1alpha1"
 
-// prepare lays out data: only how much the store compresses it is a figure.
+// prepare lays out data. Its only figure is how much the store compresses the data.
 var prepare = Kind{
 	Label:   "lay out",
 	LaysOut: true,

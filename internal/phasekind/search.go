@@ -2,7 +2,7 @@ package phasekind
 
 import "github.com/storagebench/storagebench/api/v1alpha1"
 
-// search finds the highest rate that meets an objective. Its figures are those at that rate.
+// search finds the highest rate that meets an objective. Its figures are those measured at that rate.
 var search = Kind{
 	Label: "search",
 	Block: "Searches",
@@ -30,15 +30,15 @@ type Trial struct {
 	Offered int64
 	// Achieved is the rate of completed operations in thousandths.
 	Achieved v1alpha1.Estimate
-	// SlowerPPM is the share of operations above the latency of the objective, in millionths; nil if it is not known.
+	// SlowerPPM is the share of operations above the latency of the objective, in millionths; nil if unknown.
 	SlowerPPM *int64
-	// Confirms is true for a step that confirms the highest rate, Chosen if its rate is the result.
+	// Confirms is true for a step that confirms the highest rate. Chosen is true if the step's rate is the result.
 	Confirms, Chosen bool
 	Operations       []v1alpha1.StepOperation
 	Disqualified     bool
 }
 
-// Trials returns the rates that a search tried, in their order; none for other results.
+// Trials returns the rates that a search tried, in order, or nil for other results.
 func Trials(result *v1alpha1.TargetResult) []Trial {
 	var all []Trial
 	for i := range result.Steps {

@@ -6,7 +6,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// smallFiles does one operation after the other with each of many files: what counts is files a second, not bytes.
+// smallFiles does one operation after another with each of many files. Its figures are files per second, not bytes.
 var smallFiles = Kind{
 	Label: "small files",
 	figures: func(result *v1alpha1.TargetResult) []Figure {

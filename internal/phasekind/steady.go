@@ -15,7 +15,7 @@ var steady = Kind{
 
 func steadyFigures(result *v1alpha1.TargetResult) []Figure {
 	if result.Mdtest != nil {
-		return rates(result.Mdtest) // what mdtest reads and writes is not what it measures
+		return rates(result.Mdtest) // mdtest does not measure its reads and writes
 	}
 	var all []Figure
 	if c := result.Command; c != nil && !c.CutShort {
@@ -24,7 +24,8 @@ func steadyFigures(result *v1alpha1.TargetResult) []Figure {
 	return append(all, Operations(result)...)
 }
 
-// steadyOverall returns the duration of a program, the mean of the rates of mdtest, or what all operations move.
+// steadyOverall returns the duration of a program, the mean of the rates of mdtest, or the total throughput. If no
+// bytes are moved, it returns the operations per second instead.
 func steadyOverall(result *v1alpha1.TargetResult) Overall {
 	switch {
 	case result.Command != nil:

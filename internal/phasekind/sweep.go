@@ -12,7 +12,7 @@ var sweep = Kind{
 	Block:   "Sweeps",
 	Cell:    "cell",
 	figures: best,
-	// The number of cells is part of the figure, because the mean of fewer cells is a different one.
+	// The number of cells is part of the figure, because the mean over fewer cells is a different figure.
 	overall: func(result *v1alpha1.TargetResult) Overall {
 		if len(result.Steps) == 0 {
 			return Overall{}

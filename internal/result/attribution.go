@@ -15,8 +15,8 @@ const (
 	maxLimitName  = 128
 )
 
-// Attribution returns the limits that may have held the point's rate back, with all details, or nil if nothing is
-// documented and nothing explains the rate.
+// Attribution returns the limits that may have held the point's rate back, with all details. It returns nil if no
+// bytes were moved, or if no limit is documented and nothing else explains the rate.
 func (p *Point) Attribution(level v1alpha1.AttributionLevel) *v1alpha1.Attribution {
 	found := p.judged()
 	if p.silent(&found) {
@@ -55,8 +55,8 @@ func (p *Point) silent(found *limits.Attribution) bool {
 	return p.BytesPerSecond <= 0 || len(found.Suspects) == 0 || len(p.Documented.Limits) == 0 && found.Suspects[0].Cause == limits.CauseUnknown
 }
 
-// bounds returns the documented rates for the load. A bound has no limit if none is known or, for the burst, if nothing
-// bursts.
+// bounds returns the documented rates for the load. A bound has no limit if none is known. The burst also has none
+// if it does not exceed the baseline.
 func bounds(of limits.Effective) (baseline, burst limits.Bound) {
 	baseline, burst = of.Baseline, of.Burst
 	if baseline.Limit == nil {
@@ -109,7 +109,7 @@ func DrainPoints(whole *Point, burst *v1alpha1.BurstResult) (levels []v1alpha1.A
 	first, last := levelRate(burst, func(s *v1alpha1.BurstSeries) *v1alpha1.Estimate { return s.Burst }),
 		levelRate(burst, func(s *v1alpha1.BurstSeries) *v1alpha1.Estimate { return s.Baseline })
 	before, after := whole.AtLevel(first), whole.AtLevel(last)
-	// Before the drop, credits that ran out later were not spent yet.
+	// Before the drop, the credits that ran out later were not yet spent.
 	before.Credits = map[string]limits.Fill{}
 	for name, fill := range whole.Credits {
 		before.Credits[name] = fill

@@ -11,12 +11,13 @@ import (
 )
 
 const (
-	// sameLevel is the relative difference up to which the level after a drop agrees with a documented baseline;
-	// confirmedLevel is the one up to which it confirms the cause of the drop.
+	// sameLevel is the largest relative difference at which the level after a drop agrees with a documented
+	// baseline; confirmedLevel is the largest at which it confirms the cause of the drop.
 	sameLevel, confirmedLevel = 0.10, 0.05
 	// partEmpty is the fill in percent below which a drain is reported to have started with a partial bucket.
 	partEmpty = 95
-	// maxRate is the greatest plausible rate in bytes or operations per second; a thousand times it still fits the API.
+	// maxRate is the greatest plausible rate in bytes or operations per second; a thousand times that still fits the
+	// API.
 	maxRate = 9e15
 	// maxBurstMessage is the API's bound on a message.
 	maxBurstMessage = 512
@@ -33,7 +34,7 @@ const (
 type drain struct {
 	b *builder
 	s summed
-	// found is the analysis of each dimension's series; ok is true if there is one.
+	// found is the analysis of each dimension's series; ok is true for each dimension that has one.
 	found [2]detect.Result
 	ok    [2]bool
 	// refill is the refill used, with its interval if it was measured.
@@ -69,7 +70,7 @@ func (b *builder) judgeDrain(s summed) {
 	b.result.Burst = &d.result
 }
 
-// analyze finds drops in the series of a dimension, with the refill that is known for it.
+// analyze finds drops in the series of a dimension, using the known refill of that dimension.
 func (d *drain) analyze(one dimension) {
 	samples := d.s.of(one)
 	if rate(samples) == 0 {
@@ -121,9 +122,10 @@ func (d *drain) knownRefill(one dimension) knownRefill {
 	return knownRefill{}
 }
 
-// earlier returns the I/O before the series that may have spent credits, on the series' time axis: the I/O of earlier
-// steps and of the warm-up. If the bucket is known to have been empty at the start, it leaves out the earlier steps:
-// their spending no longer matters, and a store without credits may even have completed more than was refilled.
+// earlier returns the I/O before the series that may have spent credits, on the series' time axis: the I/O of
+// earlier steps and of the warm-up. If the bucket is known to have been empty at the start, it omits the earlier
+// steps: what they spent no longer matters, and a store without credits may even have completed more than was
+// refilled.
 func (d *drain) earlier(one dimension) []detect.Sample {
 	var all []detect.Sample
 	warmUp, warm := d.warmUp(one)
@@ -154,7 +156,7 @@ func (d *drain) earlier(one dimension) []detect.Sample {
 }
 
 // warmUp returns the I/O of this step before the measured time. The tool discards its I/O between the last sample of
-// the warm-up and the first measured one; the rate is assumed to have continued there.
+// the warm-up and the first measured one. The rate is assumed to have continued during that time.
 func (d *drain) warmUp(one dimension) (detect.Sample, bool) {
 	var first int64
 	rate, found := 0.0, false
@@ -193,8 +195,8 @@ func (d *drain) main() *detect.Result {
 	return &d.found[inBytes]
 }
 
-// findDimension finds the dimension whose documented baseline agrees with the level after the drop, and the closer of
-// two.
+// findDimension finds the dimension whose documented baseline agrees with the level after the drop. If both agree,
+// it chooses the closer one.
 func (d *drain) findDimension() {
 	nearest := sameLevel
 	for _, one := range []dimension{inBytes, inOperations} {
@@ -299,7 +301,7 @@ func (d *drain) say(format string, arguments ...any) {
 	d.says = append(d.says, fmt.Sprintf(format, arguments...))
 }
 
-// sayOnce adds a sentence that holds for both dimensions, unless it is there already.
+// sayOnce adds a sentence that holds for both dimensions, unless the message already contains it.
 func (d *drain) sayOnce(words string) {
 	if !slices.Contains(d.says, words) {
 		d.says = append(d.says, words)

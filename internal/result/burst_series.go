@@ -102,7 +102,8 @@ func spentOf(from detect.Estimate) *v1alpha1.Estimate {
 	return estimate(from, 1)
 }
 
-// shortened returns the first elements of a list that is too long, and the last one, which is the final state.
+// shortened shortens a list that is too long. It keeps the first elements, and the last one, which is the final
+// state.
 func shortened[T any](all []T, most int) []T {
 	if len(all) <= most {
 		return all
@@ -110,8 +111,8 @@ func shortened[T any](all []T, most int) []T {
 	return append(all[:most-1:most-1], all[len(all)-1])
 }
 
-// estimate fits a figure and its interval into the API's integers. An interval without a width is omitted: there were
-// too few samples for one.
+// estimate converts a figure and its interval to the API's integers. It omits an interval without a width: there
+// were too few samples to determine one.
 func estimate(from detect.Estimate, scale float64) *v1alpha1.Estimate {
 	made := v1alpha1.Estimate{Value: measure.Round(from.Value * scale)}
 	if from.High > from.Low && from.Low <= from.Value && from.Value <= from.High {

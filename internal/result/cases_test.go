@@ -14,11 +14,11 @@ type targetCase struct {
 	benchmark *builders.BenchmarkBuilder
 	clients   []result.Client
 	remarks   []result.Remark
-	// warnings that must be there, in this order: the golden file shows the rest of them.
+	// warnings must be present, in this order. The golden file shows the remaining ones.
 	warnings []v1alpha1.WarningType
 }
 
-// common are the warnings that every one-client write phase of this short a time has.
+// short are the warnings of every one-client write phase that is this short.
 var short = []v1alpha1.WarningType{v1alpha1.WarningTooFewSamples, v1alpha1.WarningNotAssessed}
 
 var targetCases = map[string]func() targetCase{
@@ -26,7 +26,7 @@ var targetCases = map[string]func() targetCase{
 		return targetCase{benchmark: writing(), clients: objects(writer(0), writer(1), writer(2)), warnings: short}
 	},
 	"time-bound-offset": func() targetCase {
-		// One client begins 300 ms later: only 9.7 s are common, and both edges cut samples.
+		// One client starts 300 ms later: only 9.7 s are common, and both edges cut samples.
 		return targetCase{benchmark: writing(), clients: objects(writer(0),
 			builders.Client("data", 1).Later(300*ms).WarmUp(2, measure.Write, hundred).Does(10, measure.Write, hundred, 20*ms)), warnings: short}
 	},
@@ -37,7 +37,7 @@ var targetCases = map[string]func() targetCase{
 			warnings: []v1alpha1.WarningType{v1alpha1.WarningTooFewSamples}}
 	},
 	"work-bound-samples-lost": func() targetCase {
-		// Half of the samples are gone; the tool's own totals still say what was written.
+		// Half of the samples are lost; the tool's own totals still contain everything written.
 		lossy := builders.Client("data", 0).Does(8, measure.Write, hundred, 10*ms).Mutate(func(c *result.Client) {
 			c.Samples = slices.Delete(c.Samples, 2, 6)
 		})
@@ -79,12 +79,13 @@ var targetCases = map[string]func() targetCase{
 		return targetCase{benchmark: writing(), warnings: []v1alpha1.WarningType{v1alpha1.WarningResultIncomplete}}
 	},
 	"late-samples": func() targetCase {
-		// A dump waited 1.6 s for a job: 40 MiB are in it and the rest in the next one.
+		// A dump was 1.6 s late: its sample has 100 MiB, and the next one has the other 200 MiB of these three
+		// seconds.
 		late := builders.Client("data", 0).Does(4, measure.Write, hundred, 10*ms).
 			Sample(2600*ms, measure.Write, builders.Counter(100, mebibyte), 10*ms).
 			Sample(400*ms, measure.Write, builders.Counter(200, mebibyte), 10*ms).
 			Does(3, measure.Write, hundred, 10*ms)
-		// The other one ends inside of the pair: the edge is interpolated on what was merged.
+		// The other client ends inside this pair of samples: the edge is interpolated in the merged sample.
 		other := builders.Client("data", 1).Does(9, measure.Write, hundred, 10*ms).Sample(750*ms, measure.Write, builders.Counter(75, mebibyte), 10*ms)
 		return targetCase{benchmark: writing(), clients: objects(late, other), warnings: short}
 	},
@@ -118,7 +119,7 @@ var targetCases = map[string]func() targetCase{
 			warnings: []v1alpha1.WarningType{v1alpha1.WarningClientCPUThrottled}}
 	},
 	"saturated-alone": func() targetCase {
-		// One job is one thread: it is at its end with one of the two CPUs.
+		// One job is one thread: using one of the two CPUs saturates it.
 		return targetCase{benchmark: writing(), clients: objects(writer(0).CPU(9500*ms, 10*time.Second, 2000)),
 			warnings: []v1alpha1.WarningType{v1alpha1.WarningClientCPUSaturated}}
 	},
@@ -131,7 +132,7 @@ var targetCases = map[string]func() targetCase{
 			warnings: []v1alpha1.WarningType{v1alpha1.WarningClientsShareNode, v1alpha1.WarningClientCPUSaturated}}
 	},
 	"not-saturated-with-own-limits": func() targetCase {
-		// Four pods of one node with a limit each: together they use more than one limit, and a
+		// Four pods with individual limits run on one node: together they use more than one limit, but only about a
 		// tenth of the node.
 		var clients []result.Client
 		for i := range 4 {
@@ -154,7 +155,7 @@ var targetCases = map[string]func() targetCase{
 		return targetCase{benchmark: reading(builders.Fio().Buffered().Reads()), clients: objects(reader), warnings: short}
 	},
 	"layout-of-buffered-reads": func() targetCase {
-		// While the files are laid out nothing is read, and the layout is flushed.
+		// Nothing is read while the files are laid out, and the layout is flushed.
 		return targetCase{benchmark: layingOut().Workload(builders.Fio().Buffered().Reads()),
 			clients:  objects(builders.Client("data", 0).Does(4, measure.Write, hundred, ms)),
 			warnings: []v1alpha1.WarningType{v1alpha1.WarningTooFewSamples}}
@@ -181,7 +182,7 @@ var targetCases = map[string]func() targetCase{
 		})), warnings: []v1alpha1.WarningType{v1alpha1.WarningSubmissionBlocks}}
 	},
 	"fsync": func() targetCase {
-		// fio tells of syncs at its end only: their rate is over the measured time.
+		// fio reports syncs only at its end, so their rate is computed over the measured time.
 		client := func(i int) *builders.ClientBuilder {
 			return builders.Client("data", i).WarmUp(2, measure.Write, hundred).Does(10, measure.Write, hundred, 10*ms).
 				Total(measure.Sync, measure.Counter{Operations: 1000}, 2*ms)
@@ -216,7 +217,7 @@ var targetCases = map[string]func() targetCase{
 			warnings: []v1alpha1.WarningType{v1alpha1.WarningToolError, "FromTheFuture"}}
 	},
 	"jittered-samples": func() targetCase {
-		// What is one instant for the tool comes out as two, now overlapping, now apart.
+		// One instant of the tool becomes two instants, which overlap or are apart.
 		jitter := writer(0).Mutate(func(c *result.Client) {
 			for i := range c.Samples {
 				c.Samples[i].StartNanoseconds += int64(i%3-1) * int64(40*time.Microsecond)
@@ -225,7 +226,7 @@ var targetCases = map[string]func() targetCase{
 		return targetCase{benchmark: writing(), clients: objects(jitter), warnings: short}
 	},
 	"clock-set": func() targetCase {
-		// The wall clock was set forward by 400 ms: the next sample seems to begin before its turn.
+		// The wall clock was set forward by 400 ms, so the next sample seems to start too early.
 		set := writer(0).Mutate(func(c *result.Client) { c.Samples[6].StartNanoseconds -= int64(400 * ms) })
 		return targetCase{benchmark: writing(), clients: objects(set), warnings: short}
 	},
@@ -239,7 +240,7 @@ var targetCases = map[string]func() targetCase{
 	},
 }
 
-// shift moves all that a client did by a time.
+// shift moves everything that a client did by a time.
 func shift(c *result.Client, by time.Duration) {
 	for i := range c.Samples {
 		c.Samples[i].StartNanoseconds += int64(by)

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// maxCellsNamed bounds the cells that one message names.
+// maxCellsNamed is the maximum number of cells named in one message.
 const maxCellsNamed = 8
 
 // cellNames names steps of a ramp or cells of a sweep within a sentence: "at queue depth 8, 16", "cell 3 (4 jobs, block

@@ -23,9 +23,9 @@ type Client struct {
 	Samples []measure.Sample
 	// Operations are the totals of the measured time, as the tool itself reported them at its end.
 	Operations [measure.NumOperations]Operation
-	// Ended is true if the client reported an end; a lost client has none.
+	// Ended is true if the client reported its end; a lost client did not.
 	Ended bool
-	// Stopped is true if the client was stopped early and has a result; StopMessage is the reason.
+	// Stopped is true if the client was stopped early and has a result. StopMessage is the reason for stopping it.
 	Stopped     bool
 	StopMessage string
 	// Failure is the reason why the client has no result; empty if it has one.
@@ -45,7 +45,7 @@ type Client struct {
 	// Notices are the agent's warnings during the step.
 	Notices []Notice
 	CPU     CPU
-	// UnwrittenBytes is the number of bytes that reads could reach but that were never written.
+	// UnwrittenBytes is the number of bytes that reads can reach but that were never written.
 	UnwrittenBytes uint64
 	// ClockUncertainty is the possible error of the client's instants.
 	ClockUncertainty time.Duration
@@ -65,20 +65,20 @@ type Operation struct {
 	SubmissionMeanNanoseconds int64
 }
 
-// Notice is a warning by the agent where the tool ran. Warning is the name that the agent gave; it must be checked.
+// Notice is a warning from the agent that ran the tool. Warning is the name that the agent gave; it must be checked.
 type Notice struct {
 	Warning string
 	Message string
 }
 
-// Remark is a warning about one client that is known only from the run's history, such as its loss.
+// Remark is a warning about one client that only the run's history shows, such as its loss.
 type Remark struct {
 	Warning v1alpha1.WarningType
 	Client  int
 	Message string
 }
 
-// CPU is the CPU use of the tool's processes in the step, and what the cgroup allowed them.
+// CPU is the CPU use of the tool's processes in the step, and the limit and throttling of their cgroup.
 type CPU struct {
 	Busy, Wall time.Duration
 	// LimitMilli is the cgroup's CPU limit in thousandths of a CPU, or the machine's CPUs if the cgroup has none.
@@ -89,9 +89,9 @@ type CPU struct {
 
 // History holds the facts about a target from before a step, in the conductor's time.
 type History struct {
-	// Search is what the step's search is to find out; nil in other phases.
+	// Search is the question that the step's search answers; nil in other phases.
 	Search *search.Question
-	// Earlier is the run's I/O on the target before the step, one entry per step with any, in order.
+	// Earlier is the run's I/O on the target before the step, in order, with one entry per step that did any.
 	Earlier []Span
 	// Documented holds the documented limits for the clients of the step; it has no limits if nothing is documented.
 	Documented limits.Computed
@@ -101,39 +101,39 @@ type History struct {
 	Described *v1alpha1.StorageDescription
 	// SeesEnd is true if a phase of the run drains the target, so that the end of its burst is measured.
 	SeesEnd bool
-	// Expect is the phase's expectation, such as measuring the server's cache.
+	// Expect is the phase's expectation, for example that it measures the server's cache.
 	Expect v1alpha1.Expectation
 	// MeasuredRefill and MeasuredRefillOperations are the refill of the bucket, in bytes and in operations per second,
 	// that an earlier redrain measured; nil if there was none.
 	MeasuredRefill, MeasuredRefillOperations *float64
 	// DrainSpent and DrainSpentOperations are what the first drain of the run spent; nil if there was none.
 	DrainSpent, DrainSpentOperations *Spent
-	// BucketEmpty is true if the burst credits are known to be spent at the start of the step, or there are none. For a
-	// redrain it refers to the end of the I/O before its idle time.
+	// BucketEmpty is true if the burst credits are known to be spent at the start of the step, or if there are none.
+	// For a redrain it refers to the end of the I/O before the idle time.
 	BucketEmpty bool
 	// CreditPercentAtStart and CreditPercentAtEnd are the estimated fill of the target's emptiest bucket, in percent,
 	// at the start and the end of the step; nil if unknown.
 	CreditPercentAtStart, CreditPercentAtEnd *int32
-	// Fills are the estimated fills of the target's buckets at the start of the step, by the name of their limit; nil if
-	// unknown.
+	// Fills holds the estimated fill of each of the target's buckets at the start of the step, by the name of its
+	// limit; nil if unknown.
 	Fills map[string]limits.Fill
-	// Concluded is the time at which the step was ended because enough was measured; zero if it was not.
+	// Concluded is the time at which the step was ended because it had measured enough; zero if it was not.
 	Concluded time.Time
 }
 
-// Spent is the credit spent in a drain, the refill per second with which it was computed, and the levels before and
-// after the drop, per second.
+// Spent is the amount of credits spent in a drain, the refill per second from which it was computed, and the levels
+// per second before and after the drop.
 type Spent struct {
 	Amount, Refill, Burst, Baseline float64
 }
 
-// Span is the I/O on a target in a period.
+// Span is the I/O on a target during a period.
 type Span struct {
 	Start, End        time.Time
 	Bytes, Operations uint64
 }
 
-// LastEnd returns when the last I/O before the step was complete; zero if there was none.
+// LastEnd returns the time at which the last I/O before the step was complete; zero if there was none.
 func (h *History) LastEnd() time.Time {
 	if len(h.Earlier) == 0 {
 		return time.Time{}

@@ -15,7 +15,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// commandStep is a program on two clients.
+// commandStep returns a step that runs a program on two clients.
 func commandStep(t *testing.T) plan.Step {
 	t.Helper()
 	made, problems := plan.Make(builders.Benchmark("b").Target("data").Clients(2).
@@ -28,8 +28,8 @@ func commandStep(t *testing.T) plan.Step {
 
 const mb = 1_000_000
 
-// ranProgram is a client whose program has read 100 MB and written 50 MB in ten seconds, by its system calls, and by
-// other counts beside them.
+// ranProgram returns a client whose program has read 100 MB and written 50 MB in ten seconds according to its system
+// calls. more holds the counts of other sources.
 func ranProgram(index int, machine string, more ...command.Count) result.Client {
 	start := time.Unix(1000, 0)
 	calls := command.Count{Source: v1alpha1.SourceCalls, ReadBytes: 100 * mb, WriteBytes: 50 * mb, HasOperations: true, ReadOperations: 1000, WriteOperations: 500}
@@ -58,8 +58,8 @@ func TestCommandSources(t *testing.T) {
 	for name, test := range map[string]struct {
 		clients []result.Client
 		source  v1alpha1.CommandSource
-		read    int64 // bytes a second of both
-		apart   int64 // -1 for nothing to compare with
+		read    int64 // bytes per second of both clients
+		apart   int64 // -1 if there is nothing to compare with
 		warns   string
 	}{
 		"calls alone": {[]result.Client{ranProgram(0, "a"), ranProgram(1, "b")}, v1alpha1.SourceCalls, 20 * mb, -1, ""},
@@ -105,7 +105,7 @@ func TestCommandSources(t *testing.T) {
 	}
 }
 
-// TestCommandThatFailed: its exit code is told, and there are no figures.
+// TestCommandThatFailed: the result contains the exit code and no figures.
 func TestCommandThatFailed(t *testing.T) {
 	t.Parallel()
 	failed := ranProgram(1, "b")
@@ -120,7 +120,7 @@ func TestCommandThatFailed(t *testing.T) {
 	}
 }
 
-// TestExitCodes: one client that failed is never hidden by those that did not.
+// TestExitCodes: clients that succeeded never hide one that failed.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	for want, codes := range map[int32][]int{0: {0, 0}, 12: {0, 12}, 1: {1, 0}, 3: {3, 4}} {
@@ -136,8 +136,8 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// A setup may do no I/O, such as one that makes a directory: that does not disqualify the run. A layout by fio that
-// does none does.
+// A setup may do no I/O, for example if it only creates a directory. That does not disqualify the run, unlike an fio
+// layout that does no I/O.
 func TestSetupWithoutOperations(t *testing.T) {
 	zips := v1alpha1.Engine{Command: &v1alpha1.CommandProfile{Command: []string{"zip", "a.zip"}, Setup: []string{"mkdir", "a"}}}
 	for name, test := range map[string]struct {

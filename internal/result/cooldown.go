@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// Cooldown returns the result of an Idle step on one target that began and ended at the given instants. Fold adds what
-// its redrain measures.
+// Cooldown returns the result of an Idle step on one target that started and ended at the given instants. Fold adds
+// the measurements of its redrain.
 func Cooldown(step plan.Step, target string, history History, start, end time.Time) v1alpha1.TargetResult {
 	made := v1alpha1.CooldownResult{CreditPercentAtEnd: history.CreditPercentAtEnd}
 	since := history.LastEnd()
@@ -64,7 +64,7 @@ func untilCredits(step plan.Step, history History) string {
 		amountText(dimension, size), from, format(refill))
 }
 
-// main returns the bucket that the loads of the run empty first, or the documented rates if no bucket is fully known.
+// main returns the bucket that the run's loads empty first, or the documented rates if no bucket is fully known.
 func (h *History) main() (documented, dimension) {
 	for _, load := range append(slices.Clone(h.Loads), limits.Load{}) {
 		if found, ok := h.Documented.Main(load); ok {

@@ -17,18 +17,18 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// bucket is a store whose truth is known, in MB and MB/s: it lets burst through while there are credits, and
-// base when there are none.
+// bucket is a store with known properties, in MB and MB/s: it lets burst through while there are credits, and base
+// when there are none.
 type bucket struct{ burst, base, refill, size float64 }
 
-// scaled is the FSx for Windows experiment, a sixtieth of its time.
+// scaled is the FSx for Windows experiment, scaled to a sixtieth of its time.
 var scaled = bucket{burst: 260, base: 32, refill: 32, size: 228 * 100}
 
-// seconds that a fill of credits lasts.
+// seconds returns how long an amount of credits lasts.
 func (b bucket) seconds(credits float64) float64 { return credits / (b.burst - b.refill) }
 
-// drain is what clients see of it in a number of seconds, beginning with so many credits. The noise is
-// little and always the same.
+// drain returns the reports of the clients for a number of seconds that start with the given credits. The noise is
+// small and always the same.
 func (b bucket) drain(clients int, credits float64, seconds int) []result.Client {
 	ends := b.seconds(credits)
 	var all []result.Client
@@ -67,7 +67,7 @@ func redrainStep(seconds int) plan.Step {
 
 func full() *int32 { percent := int32(100); return &percent }
 
-// near fails where a figure is further off than a share.
+// near fails if the relative error of a figure exceeds share.
 func near(t *testing.T, what string, got *v1alpha1.Estimate, want, share float64) {
 	t.Helper()
 	if got == nil {
@@ -134,7 +134,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// wanted compares the types of warnings, but for those of every short series.
+// wanted compares the types of warnings, except for the one that every short series has.
 func wanted(t *testing.T, got []v1alpha1.Warning, want []v1alpha1.WarningType) {
 	t.Helper()
 	var kinds []v1alpha1.WarningType
@@ -160,7 +160,7 @@ func TestDrainThatCountsOperations(t *testing.T) {
 	}
 }
 
-// TestDrainAfterALayout: the layout spent part of the bucket, a pause gave some of it back.
+// TestDrainAfterALayout: the layout spent part of the bucket, and a pause restored some of it.
 func TestDrainAfterALayout(t *testing.T) {
 	history := result.History{Documented: documentedOf(scaled), CreditPercentAtStart: pointerTo(int32(60)), Earlier: []result.Span{
 		{Start: builders.Start.Add(-180 * time.Second), End: builders.Start.Add(-100 * time.Second), Bytes: 80 * 152e6, Operations: 1},
@@ -208,15 +208,16 @@ func TestDrainWithoutADrop(t *testing.T) {
 	}
 }
 
-// TestRedrain measures the refill whatever it is beside the baseline, and says where it cannot.
+// TestRedrain: the refill is measured whether it is below, at or above the baseline, and the message explains if it
+// cannot be.
 func TestRedrain(t *testing.T) {
 	const idle = 500.0
 	for name, test := range map[string]struct {
 		store   bucket
 		clients int
 		history result.History
-		filled  float64 // credits at the start of the redrain; 0 is what came back
-		refill  float64 // 0: not measured
+		filled  float64 // credits at the start of the redrain; 0 means those that came back
+		refill  float64 // 0 means not measured
 		says    string
 	}{
 		"refill is the baseline": {store: scaled, clients: 1, history: result.History{BucketEmpty: true}, refill: 32},
@@ -255,14 +256,14 @@ func TestRedrain(t *testing.T) {
 			if burst.Bytes.RefillSource != "Measured" || burst.Bytes.Refill.Lower == nil {
 				t.Errorf("refill is %s, %+v", burst.Bytes.RefillSource, burst.Bytes.Refill)
 			}
-			// What went in the redrain is what came back in the idle time.
+			// The redrain spends what came back in the idle time.
 			near(t, "spent", burst.Bytes.Drops[0].Spent, test.refill*idle*1e6, 0.015)
 		})
 	}
 }
 
-// TestShortBurst holds that the result of a burst of seconds does not depend on how long was measured, and that what is too
-// short to be a burst is said.
+// TestShortBurst: the result of a burst of seconds does not depend on the length of the measurement, and the message
+// mentions a fast start that is too short to be a burst.
 func TestShortBurst(t *testing.T) {
 	store := bucket{60, 8, 8, 900}
 	for _, seconds := range []int{60, 142, 180, 600, 3600} {
@@ -282,7 +283,7 @@ func TestShortBurst(t *testing.T) {
 	}
 }
 
-// TestShortRedrain: a burst that passes for an outlier in a long series is one after an idle time.
+// TestShortRedrain: a burst that would count as an outlier in a long series is found if it follows an idle time.
 func TestShortRedrain(t *testing.T) {
 	const idle = 60.0
 	for _, seconds := range []int{30, 60, 120, 300, 900} {
@@ -295,7 +296,8 @@ func TestShortRedrain(t *testing.T) {
 		}
 		near(t, "refill", got.Bytes.Refill, 32e6, 0.01)
 		near(t, "baseline", got.Bytes.Baseline, 32e6, 0.01)
-		// Nothing of the kind where it did not begin with credits, or on no empty bucket.
+		// No burst is found if the redrain started without credits, or if the bucket is not known to have been
+		// empty.
 		for _, other := range []result.History{{Earlier: history.Earlier}, {BucketEmpty: true, Earlier: history.Earlier}} {
 			clients := scaled.drain(2, 0, seconds)
 			if got := result.Target(redrainStep(seconds), "data", clients, other).Burst; got.Exhausted {
@@ -305,7 +307,7 @@ func TestShortRedrain(t *testing.T) {
 	}
 }
 
-// TestConclusion: clients that were stopped since enough was measured are complete, and what they completed
+// TestConclusion: clients that were stopped because enough was measured are complete, and I/O that they completed
 // later counts for no figure.
 func TestConclusion(t *testing.T) {
 	clients := scaled.drain(2, scaled.size, 240)

@@ -11,13 +11,15 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// Fold adds the result of one step to that of its target in the phase, which is the zero value before the first step. A
-// step that is folded again, because the process died before it noted that, changes nothing.
+// Fold adds the result of one step to the result of its target in the phase, which is the zero value before the
+// first step. Folding a step again changes nothing: the process may have died before it recorded that the step was
+// folded.
 //
 // The effect of a step depends on the phase. Steps of a ramp and cells of a sweep are added to Steps. Layout and
-// precondition share one result whose figures are the layout's; so do a cooldown and its redrain. The steps of a
-// smallFiles phase add their operations. A search has the steps of all rates that it tried, and the figures at the
-// highest one. A steady phase and a burst drain are one step, whose result is that of the phase.
+// precondition share one result with the figures of the layout; so do a cooldown and its redrain, with the figures
+// of the redrain. The steps of a smallFiles phase add their operations. A search keeps the steps of all rates that
+// it tried, and the figures at the highest one. A steady phase and a burst drain are one step, whose result is the
+// result of the phase.
 func Fold(phase *v1alpha1.Phase, into *v1alpha1.TargetResult, step plan.Step, history History, made v1alpha1.TargetResult) {
 	into.Target = made.Target
 	before := *into
@@ -54,11 +56,11 @@ func Fold(phase *v1alpha1.Phase, into *v1alpha1.TargetResult, step plan.Step, hi
 	sortWarnings(into.Warnings, step.Kind)
 }
 
-// setupPrefix begins the messages of the warnings of a command's setup.
+// setupPrefix starts the messages of warnings from a command's setup.
 const setupPrefix = "setup: "
 
-// foldSteady replaces the result, except for the warnings of a command's setup, which runs right before it as a step of
-// its own.
+// foldSteady replaces the result, except for warnings from a command's setup, which runs right before it as a
+// separate step.
 func foldSteady(into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.TargetResult) {
 	if step.Purpose == plan.Prepare {
 		into.Warnings = setupWarnings(made.Warnings)
@@ -79,8 +81,8 @@ func foldSteady(into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.Targe
 	}
 }
 
-// setupWarnings returns the warnings of a setup that concern the data it makes, with the severity of a prepare phase.
-// The others are about its figures, which do not belong to the phase.
+// setupWarnings returns the warnings of a setup that concern the data it creates, with the severity of a prepare
+// phase. The others concern its figures, which are not part of the phase's result.
 func setupWarnings(all []v1alpha1.Warning) []v1alpha1.Warning {
 	var kept []v1alpha1.Warning
 	for _, warning := range all {
@@ -105,7 +107,8 @@ func foldCooldown(into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.Tar
 	into.Cooldown, into.Warnings = cooldown, warnings
 }
 
-// foldFiles adds the operations and the warnings of one step. Each step has a window of its own; the result shows the longest.
+// foldFiles adds the operations and the warnings of one step. Each step has its own window; the result shows the
+// longest.
 func foldFiles(into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.TargetResult) {
 	into.Clients, into.WorkBound = max(into.Clients, made.Clients), true
 	into.WindowNanoseconds = max(into.WindowNanoseconds, made.WindowNanoseconds)
@@ -134,8 +137,8 @@ func foldFiles(into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.Target
 	sortWarnings(into.Warnings, step.Kind)
 }
 
-// foldCell adds a step of a ramp or a cell of a sweep in its place. A drain or an idle time that was inserted before a
-// cell is not a cell.
+// foldCell adds a step of a ramp or a cell of a sweep at its place. A drain or an idle time inserted before a cell
+// is not a cell.
 func foldCell(into *v1alpha1.TargetResult, step plan.Step, history History, made v1alpha1.TargetResult) {
 	into.Clients = max(into.Clients, made.Clients)
 	if made.Usage != nil {
@@ -173,13 +176,14 @@ func foldCell(into *v1alpha1.TargetResult, step plan.Step, history History, made
 	cell.CreditPercentAtStart, cell.CreditPercentAtEnd = history.CreditPercentAtStart, history.CreditPercentAtEnd
 }
 
-// tellingCPU is the least CPU use of a client, in thousandths, that a step reports.
+// tellingCPU is the smallest CPU use of a client, in thousandths, that a step reports.
 const tellingCPU = 500
 
 // maxCells is the API's bound on cells.
 const maxCells = 256
 
-// cellOf returns the cell and creates it in its place if necessary, or nil if there are too many.
+// cellOf returns the cell with the given index, and creates it at its place if necessary. It returns nil if there
+// are too many.
 func cellOf(into *v1alpha1.TargetResult, index int32) *v1alpha1.StepResult {
 	at, found := slices.BinarySearchFunc(into.Steps, index, func(s v1alpha1.StepResult, index int32) int { return cmp.Compare(s.Cell, index) })
 	if !found {
@@ -213,7 +217,7 @@ func stepOperations(made v1alpha1.TargetResult) []v1alpha1.StepOperation {
 // maxStepWarnings is the API's bound on the warnings of a cell.
 const maxStepWarnings = 8
 
-// addType adds a warning type to a cell and keeps the worst, independent of the order of calls.
+// addType adds a warning type to a cell. If the list is full, it keeps the worst, independent of the order of calls.
 func addType(cell *v1alpha1.StepResult, kind v1alpha1.WarningType, phase v1alpha1.PhaseKind) {
 	if slices.Contains(cell.Warnings, kind) {
 		return
@@ -225,8 +229,8 @@ func addType(cell *v1alpha1.StepResult, kind v1alpha1.WarningType, phase v1alpha
 	cell.Warnings = all[:min(len(all), maxStepWarnings)]
 }
 
-// drift returns the relative difference between a repetition and the first measurement, in thousandths: of bytes, or of
-// operations if no bytes are moved.
+// drift returns the relative difference between a repetition and the first measurement, in thousandths. It compares
+// bytes, or operations if no bytes are moved.
 func drift(first, again []v1alpha1.StepOperation) (int64, bool) {
 	was, wasIOPS, _ := phasekind.Total(first)
 	is, isIOPS, _ := phasekind.Total(again)

@@ -17,7 +17,7 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// figures of one operation of a step.
+// figures returns a step's result with one operation.
 func figures(bytesPerSecond int64, warnings ...v1alpha1.Warning) v1alpha1.TargetResult {
 	iopsMilli := bytesPerSecond / 64
 	return v1alpha1.TargetResult{Target: "data", Clients: 4, Warnings: warnings, Operations: []v1alpha1.OperationResult{{
@@ -46,7 +46,7 @@ func rampPhase(steps ...int64) *v1alpha1.Phase {
 	return &v1alpha1.Phase{Name: "ramp", Ramp: &v1alpha1.RampPhase{Dimension: v1alpha1.RampQueueDepth, Steps: steps}}
 }
 
-// step that was folded, with what it gave.
+// foldedStep is a step with its result.
 type foldedStep struct {
 	step plan.Step
 	made v1alpha1.TargetResult
@@ -69,7 +69,7 @@ func text(t *testing.T, of any) string {
 	return string(encoded)
 }
 
-// TestFoldAgain: each step is recorded again and again, as after crashes, and nothing changes by it.
+// TestFoldAgain: recording each step repeatedly, as after crashes, changes nothing.
 func TestFoldAgain(t *testing.T) {
 	few := func(phase v1alpha1.PhaseKind) v1alpha1.Warning {
 		return warned(v1alpha1.WarningTooFewSamples, phase, "Write: 200 samples are too few for p99.9")
@@ -124,7 +124,7 @@ func TestFoldAgain(t *testing.T) {
 	}
 }
 
-// TestFoldRepeats: whatever the order of repetitions, and with what between them, the figures are the same.
+// TestFoldRepeats: the figures do not depend on the order of repetitions, nor on the steps between them.
 func TestFoldRepeats(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 7))
@@ -154,7 +154,7 @@ func TestFoldRepeats(t *testing.T) {
 
 func abs(value int64) int64 { return max(value, -value) }
 
-// TestFoldKnee: a ramp whose law is known.
+// TestFoldKnee uses a ramp that follows a known law.
 func TestFoldKnee(t *testing.T) {
 	phase := rampPhase(1, 2, 4, 8, 16, 32, 64)
 	var all []foldedStep
@@ -172,7 +172,7 @@ func TestFoldKnee(t *testing.T) {
 	if !got.Knee.Found || *got.Knee.Value != 8 && *got.Knee.Value != 16 || *got.Knee.ValueAt95Percent != 16 {
 		t.Errorf("knee %+v", got.Knee)
 	}
-	// A step that is not valid is no point of the curve.
+	// A step that is not valid is not a point of the curve.
 	all[6].made = figures(1000e6, warned(v1alpha1.WarningClientLost, v1alpha1.PhaseRamp, "lost"))
 	got = foldAll(phase, all)
 	if *got.Knee.ValueAt95Percent != 16 || !strings.Contains(got.Knee.Message, "1 step without a valid result") {
@@ -180,7 +180,7 @@ func TestFoldKnee(t *testing.T) {
 	}
 }
 
-// TestSweepSize: how much a sweep of 256 cells takes of a status, each operation with its p99.
+// TestSweepSize measures how much of a status a sweep of 256 cells takes if each operation has its p99.
 func TestSweepSize(t *testing.T) {
 	phase := &v1alpha1.Phase{Name: "matrix", Sweep: &v1alpha1.SweepPhase{}}
 	for name, test := range map[string]struct {

@@ -8,17 +8,17 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// sources identifies the steps of a phase that have a warning.
+// sources identifies the steps of a phase that share a warning.
 type sources struct {
-	// cells are those of a ramp or sweep, in order.
+	// cells are the affected cells of a ramp or sweep, in order.
 	cells []int32
-	// extra is true if the additional step has it: a drain that was inserted before cells, or the precondition after a
-	// layout. own is true if the layout has it.
+	// extra is true if the additional step is affected: a drain inserted before cells, or the precondition after a
+	// layout. own is true if the layout is affected.
 	extra, own bool
 }
 
-// prefix names the steps that a message is about, or returns "" if there is only one. A merged message begins with it,
-// so that it can be removed and replaced.
+// prefix names the steps that a message is about, or returns "" if there is only one. A merged message starts with
+// the prefix, so that it can be removed and replaced.
 func (s sources) prefix(phase *v1alpha1.Phase) string {
 	switch phase.Kind() {
 	case v1alpha1.PhasePrepare:
@@ -57,8 +57,8 @@ func cellsWith(result *v1alpha1.TargetResult, kind v1alpha1.WarningType) []int32
 	return cells
 }
 
-// foldWarnings merges a step's warnings into those of the phase: one per type, with the message of the first step that
-// had it and the names of all steps that have it.
+// foldWarnings merges a step's warnings into the phase's warnings: one per type, with the message of the first step
+// that had it and the names of all affected steps.
 func foldWarnings(phase *v1alpha1.Phase, before, into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.TargetResult) {
 	for _, warning := range made.Warnings {
 		if step.Kind == v1alpha1.PhaseCooldown {
@@ -87,8 +87,8 @@ func foldWarnings(phase *v1alpha1.Phase, before, into *v1alpha1.TargetResult, st
 	}
 }
 
-// split separates a merged message from the names of its steps. A message that was truncated and no longer has them
-// stays as it is.
+// split separates a merged message from the names of its steps. It leaves a message unchanged if truncation has
+// removed the names.
 func split(phase *v1alpha1.Phase, before *v1alpha1.TargetResult, merged v1alpha1.Warning) (sources, string) {
 	cells := cellsWith(before, merged.Type)
 	if phase.Kind() == v1alpha1.PhasePrepare {
@@ -119,8 +119,8 @@ func dropLeast(into *v1alpha1.TargetResult, warning v1alpha1.Warning, kind v1alp
 	into.Warnings[at] = warning
 }
 
-// sortWarnings sorts by severity, the worst first, and then by name, so that the order does not depend on that of the
-// steps.
+// sortWarnings sorts by severity, the worst first, and then by name, so that the result does not depend on the order
+// of the steps.
 func sortWarnings(all []v1alpha1.Warning, kind v1alpha1.PhaseKind) {
 	slices.SortStableFunc(all, func(a, b v1alpha1.Warning) int {
 		if difference := rank(a.Type, kind) - rank(b.Type, kind); difference != 0 {

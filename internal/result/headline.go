@@ -10,10 +10,10 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// Headline returns the figure that represents a run in a list of runs, and its name. The figure is from the phase that
-// spec.headline names, or else from the last phase with the highest rank, and there from the first target. Without
-// spec.headline, phases that expect the server's cache are skipped, because their rate says nothing about the storage.
-// Headline returns nil if there is no such figure.
+// Headline returns the figure that represents a run in a list of runs, and its name. The figure is from the phase
+// that spec.headline names, or else from the last phase with the highest rank, and there from the first target.
+// Without spec.headline, Headline skips phases that expect the server's cache, because their rate says nothing about
+// the storage. It returns nil if there is no such figure.
 func Headline(run *v1alpha1.BenchmarkRun) *v1alpha1.HeadlineDisplay {
 	var shown *v1alpha1.HeadlineDisplay
 	best := 0
@@ -46,7 +46,7 @@ func Headline(run *v1alpha1.BenchmarkRun) *v1alpha1.HeadlineDisplay {
 	return shown
 }
 
-// ranks are the figures that may represent a run. A refill represents it only if its phase is named.
+// ranks lists the figures that may represent a run. A refill represents a run only if its phase is named.
 var ranks = map[v1alpha1.FigureName]int{
 	v1alpha1.FigureBaseline:   3,
 	v1alpha1.FigureThroughput: 2, v1alpha1.FigureBurst: 2, v1alpha1.FigureSustained: 2,
@@ -54,9 +54,9 @@ var ranks = map[v1alpha1.FigureName]int{
 	v1alpha1.FigureRefill: 0,
 }
 
-// headlineOf returns the figure that represents a phase: the operation or cell with the most bytes per second, mdtest's
-// first rate, the time of a program that names no rate, or the baseline of a drain; if its credits did not run out, the
-// burst.
+// headlineOf returns the figure that represents a phase: the operation or cell with the most bytes per second,
+// mdtest's first rate, the duration of a program that names no rate, or the baseline of a drain. If the drain's
+// credits did not run out, it is the burst.
 func headlineOf(figures []phasekind.Figure, named bool) *phasekind.Figure {
 	var chosen *phasekind.Figure
 	for i := range figures {
@@ -74,7 +74,7 @@ func headlineOf(figures []phasekind.Figure, named bool) *phasekind.Figure {
 	return chosen
 }
 
-// headlineName says what a figure is: the phase, the target if there are several, and the name of the figure.
+// headlineName describes a figure: the phase, the target if there are several, and the name of the figure.
 func headlineName(phase *v1alpha1.PhaseResult, f *phasekind.Figure, cached bool) string {
 	where, words := phase.Name, strings.ToLower(f.Operation)
 	if len(phase.Targets) > 1 {

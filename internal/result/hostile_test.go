@@ -16,7 +16,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// someone is a client that may report anything.
+// someone returns a client that may report anything.
 func someone(random *rand.Rand, index int) result.Client {
 	extremes := []uint64{0, 1, 1000, 1 << 20, 1 << 40, 1 << 62, math.MaxInt64, math.MaxUint64}
 	number := func() uint64 { return extremes[random.IntN(len(extremes))] }
@@ -59,7 +59,7 @@ func someone(random *rand.Rand, index int) result.Client {
 	return client
 }
 
-// TestWhateverClientsReport gives a result without negative figures, within the API's bounds.
+// TestWhateverClientsReport: no figure is negative, and the result stays within the API's bounds.
 func TestWhateverClientsReport(t *testing.T) {
 	for _, benchmark := range []*builders.BenchmarkBuilder{writing(), layingOut(), reading(builders.Fio().Buffered().Reads())} {
 		step := stepOf(t, benchmark)
@@ -96,8 +96,8 @@ func TestWhateverClientsReport(t *testing.T) {
 	}
 }
 
-// TestWhateverHappenedBefore: drains, redrains and steady phases of clients that may report anything, after a
-// history that may be anything. No figure is negative, every interval holds its value, and all fits the API.
+// TestWhateverHappenedBefore checks drains, redrains and steady phases of clients that may report anything, after an
+// arbitrary history. No figure is negative, every interval contains its value, and everything fits the API.
 func TestWhateverHappenedBefore(t *testing.T) {
 	for seed := range uint64(600) {
 		random := rand.New(rand.NewPCG(seed, 2))
@@ -126,7 +126,7 @@ func TestWhateverHappenedBefore(t *testing.T) {
 	}
 }
 
-// somewhen is a history that may be anything.
+// somewhen returns an arbitrary history.
 func somewhen(random *rand.Rand) result.History {
 	number := func() *float64 {
 		values := []float64{0, -1, 1, 32e6, 1e18, 1e300, math.Inf(1), math.NaN()}
@@ -156,7 +156,7 @@ func somewhen(random *rand.Rand) result.History {
 	return history
 }
 
-// proper checks a result's newer figures against the API.
+// proper checks the time in flight, the steady state and the burst of a result against the API.
 func proper(t *testing.T, seed uint64, got v1alpha1.TargetResult) {
 	t.Helper()
 	if got.InFlightNanoseconds != nil && *got.InFlightNanoseconds < 0 {

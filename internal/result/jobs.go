@@ -8,11 +8,11 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// minMeasuredShare is the least share of the requested time for which a result represents it.
+// minMeasuredShare is the smallest share of the requested time that a result must cover to represent it.
 const minMeasuredShare = 0.8
 
-// hostedBy reports whether a client has no ranks of its own. One client starts the ranks of all clients with its
-// address, so the others have nothing to sample.
+// hostedBy reports whether a client has no ranks of its own. If clients share an address, one of them starts the
+// ranks of all, so the others have nothing to sample.
 func (b *builder) hostedBy(client *Client) bool {
 	if !b.load.SpansClients || client.Machine == "" || len(client.Samples) > 0 || client.total() > 0 {
 		return false
@@ -31,7 +31,7 @@ func (c *Client) total() uint64 {
 	return total
 }
 
-// judgeShort warns of an MPI job that ran out of work.
+// judgeShort warns if an MPI job ran out of work.
 func (b *builder) judgeShort() {
 	if b.load.SpansClients && !b.step.WorkBound() && b.step.Purpose == v1alpha1.StepMeasure && len(b.usable) > 0 && !b.stopped() &&
 		float64(b.result.WindowNanoseconds) < minMeasuredShare*float64(b.step.Duration) {
@@ -40,8 +40,8 @@ func (b *builder) judgeShort() {
 	}
 }
 
-// lasted reports whether a step was ended at its maximum duration rather than because of its figures. Steps with an MPI
-// job on any of their targets are ended that way.
+// lasted reports whether a step ended at its maximum duration and not because of its figures. Only a step with an
+// MPI job on one of its targets ends in this way.
 func (b *builder) lasted() bool {
 	if !b.step.SpansAnyClients() || b.step.Duration <= 0 {
 		return false
@@ -65,8 +65,8 @@ func (b *builder) sampledUntil(at time.Time, operation measure.Operation) uint64
 	return bytes
 }
 
-// repetitionRates replaces the rates from samples by IOR's own definition: the bytes of all repetitions of an operation
-// over the sum of their times, each from its first start to its last end.
+// repetitionRates replaces the rates from samples with IOR's own definition: the bytes of all repetitions of an
+// operation over the sum of their times, each from its first start to its last end.
 func (b *builder) repetitionRates() {
 	if b.job == nil || len(b.job.Repetitions) == 0 {
 		return
@@ -93,7 +93,7 @@ func (b *builder) repetitionRates() {
 		rate.Bytes = bytes[operation]
 		rate.BytesPerSecond = float64(bytes[operation]) / length[operation].Seconds()
 		if transfer := b.described.BlockBytes; transfer > 0 {
-			// The samples also count the ranks' communication as operations, so compute the operations from the bytes.
+			// The samples also count the ranks' communication as operations, so compute operations from bytes.
 			rate.Operations = bytes[operation] / transfer
 		}
 		rate.OperationsPerSecond = float64(rate.Operations) / length[operation].Seconds()
@@ -101,5 +101,5 @@ func (b *builder) repetitionRates() {
 	b.result.WindowNanoseconds = int64(end.Sub(start))
 }
 
-// ratesAlone reports whether a result needs no operations: mdtest moves no bytes if its files are empty.
+// ratesAlone reports whether a result can do without operations: mdtest moves no bytes if its files are empty.
 func (b *builder) ratesAlone() bool { return b.job != nil && len(b.job.Rates) > 0 }

@@ -14,14 +14,14 @@ import (
 
 // Thresholds of the warnings.
 const (
-	// maxClockUncertainty is the greatest uncertainty of a clock without a warning.
+	// maxClockUncertainty is the greatest uncertainty of a clock that causes no warning.
 	maxClockUncertainty = 50 * time.Millisecond
-	// maxSubmissionShare is the greatest share of submission in the whole latency.
+	// maxSubmissionShare is the greatest share of submission in the latency that causes no warning.
 	maxSubmissionShare = 0.10
 )
 
-// judgeLatency warns of a latency distribution with too few samples, without a histogram or with clipped operations,
-// and of a large share of submission.
+// judgeLatency warns if a latency distribution has too few samples, no histogram or clipped operations, and if
+// submission is a large share of the latency.
 func (b *builder) judgeLatency(operation measure.Operation, lat *measure.Latency, submissionNanoseconds float64) {
 	summary := lat.Summary()
 	if len(summary.TooFewSamples) > 0 {
@@ -46,7 +46,7 @@ func (b *builder) judgeLatency(operation measure.Operation, lat *measure.Latency
 	}
 }
 
-// cachedStatNanoseconds is shorter than any stat that another machine or process answers.
+// cachedStatNanoseconds is shorter than any stat answered by another machine or process.
 const cachedStatNanoseconds = 5000
 
 // percentiles formats names such as p999 for people: p99.9.
@@ -61,7 +61,7 @@ func percentiles(names []string) string {
 	return strings.Join(written, ", ")
 }
 
-// judgeTool warns of what the clients noticed, and of how the load was generated.
+// judgeTool warns about problems that the clients noticed and about how the load was generated.
 func (b *builder) judgeTool() {
 	versions := map[string]int{}
 	var clock, unwritten worst

@@ -13,10 +13,10 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// maxDriftPermille is the greatest difference of a repeated cell without a warning.
+// maxDriftPermille is the greatest difference between a cell and its repetition that causes no warning.
 const maxDriftPermille = 100
 
-// judgeDrift warns of cells whose repetition gave a different result.
+// judgeDrift warns if the repetition of a cell gave a different result.
 func judgeDrift(phase *v1alpha1.Phase, into *v1alpha1.TargetResult) {
 	into.Warnings = slices.DeleteFunc(into.Warnings, func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningSweepDrift })
 	var most *v1alpha1.StepResult
@@ -43,8 +43,8 @@ func judgeDrift(phase *v1alpha1.Phase, into *v1alpha1.TargetResult) {
 	into.Warnings = append(into.Warnings, made)
 }
 
-// kneeOf finds the knee of a ramp in the bytes of all operations together, or in the operations if no bytes are moved.
-// Steps without a result, or with a disqualifying warning, are left out.
+// kneeOf finds the knee of a ramp in the bytes of all operations together, or in the operations if no bytes are
+// moved. It omits steps without a result or with a disqualifying warning.
 func kneeOf(ramp *v1alpha1.RampPhase, steps []v1alpha1.StepResult) *v1alpha1.KneeResult {
 	bytes, operations := []detect.Point{}, []detect.Point{}
 	left, moved := 0, false

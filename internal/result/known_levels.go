@@ -7,25 +7,26 @@ import (
 )
 
 const (
-	// leastTail is the least time in seconds that a redrain must have been back on the known baseline.
+	// leastTail is the minimum time in seconds that a redrain must have been back on the known baseline.
 	leastTail = 5
 	// aboveBaseline is the multiple of the baseline above which a sample belongs to the burst, or is cut by its end.
 	aboveBaseline = 1.25
-	// wholly is the share of the way from the baseline to the burst above which a sample belongs entirely to the burst.
+	// wholly is the share of the way from the baseline to the burst above which a sample lies entirely in the burst.
 	wholly = 0.9
-	// cutShare is the uncertainty of a drop inside a sample, as a share of the sample.
+	// cutShare is the uncertainty of the instant of a drop inside a sample, as a fraction of the sample's length.
 	cutShare = 0.05
 )
 
-// onKnownLevels finds the end of a burst that is too short to be found as a level, of a few samples or part of one. It
-// needs no search, because the earlier drain has shown the levels. Up to the last sample that lies wholly in the burst,
-// dips included, nothing has dropped. What is completed above the baseline after that sample is completed in the burst,
-// so
+// onKnownLevels finds the end of a burst that is too short to be found as a level, because it lasts a few samples or
+// part of one. It needs no search, because the earlier drain has shown the levels. Up to the last sample that lies
+// wholly in the burst, dips included, nothing has dropped. Anything completed above the baseline after that sample
+// is completed in the burst, so
 //
 //	time of the drop = end of that sample + sum (rate - baseline) dt / (burst - baseline)
 //
-// The burst's rate is measured in this series if a leading sample lies wholly in the burst, and else taken from the
-// earlier drain. ok is false if the end of the series is not on that baseline, or nothing is above it.
+// The burst's rate is measured in this series if a leading sample lies wholly in the burst, and taken from the
+// earlier drain otherwise. ok is false if the series does not end on that baseline, or if nothing is above the
+// baseline.
 func onKnownLevels(samples []detect.Sample, levels *Spent, options detect.Options, whole detect.Result) (found detect.Result, ok bool) {
 	if levels == nil || !(levels.Baseline > 0) || !(levels.Burst > aboveBaseline*levels.Baseline) {
 		return whole, false
@@ -43,7 +44,7 @@ func onKnownLevels(samples []detect.Sample, levels *Spent, options detect.Option
 	}
 	level := levels.Burst
 	if inside := leading(samples, (levels.Burst+levels.Baseline)/2); inside > 1 {
-		level = rate(samples[:inside-1]) // the last of them may include the drop
+		level = rate(samples[:inside-1]) // the last of these samples may include the drop
 	}
 	if level <= aboveBaseline*base {
 		return whole, false
@@ -107,7 +108,7 @@ func fullSamples(samples []detect.Sample, above float64) int {
 	return 0
 }
 
-// leading returns the number of samples above a rate from the first on.
+// leading returns the number of consecutive samples above a rate, starting with the first.
 func leading(samples []detect.Sample, above float64) int {
 	for i, s := range samples {
 		if s.Rate <= above {
@@ -117,8 +118,8 @@ func leading(samples []detect.Sample, above float64) int {
 	return len(samples)
 }
 
-// spreadOf returns the mean of samples with an interval from their spread: no interval for one sample, and a mean of 0
-// without samples.
+// spreadOf returns the mean of samples, with an interval derived from their spread. One sample has no interval;
+// without samples, the mean is 0.
 func spreadOf(samples []detect.Sample) detect.Estimate {
 	if len(samples) == 0 {
 		return detect.Estimate{}

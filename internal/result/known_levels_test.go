@@ -13,9 +13,9 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestShortRedrains are bursts of a part of a second to some seconds, after an idle time on an empty bucket, by one
-// client and by three whose samples do not begin at the same time, some with a dip of 1.6 s in it. The refill is half
-// the baseline.
+// TestShortRedrains uses bursts of a fraction of a second to several seconds, after an idle time that started with
+// an empty bucket. They are run by one client and by three whose samples end at different instants, some with a dip
+// of 1.6 s. The refill is half the baseline.
 func TestShortRedrains(t *testing.T) {
 	const burst, baseline, refill = 60e6, 10e6, 5e6
 	for _, clients := range []int{1, 3} {
@@ -34,7 +34,7 @@ func TestShortRedrains(t *testing.T) {
 				pause := done(seconds)/refill - seconds // so that the credits last as long
 				var told []result.Client
 				for index := range clients {
-					// All begin at once; their samples end at different instants.
+					// All clients start together; their samples end at different instants.
 					client := builders.Client("a", index)
 					for from, to := 0.0, 1-0.13*float64(index); from < 20; from, to = to, to+1 {
 						blocks := uint64(math.Round((done(to) - done(from)) / float64(clients) / 65536))

@@ -34,9 +34,9 @@ func (d *drain) documented(one dimension) documented {
 	return documentedOf(&d.b.history, &d.b.step, d.b.result.Target, one)
 }
 
-// EmptiedBy returns the names of the limits whose credits a drain exhausted: those that burst and whose baseline agrees
-// with the level after the last drop. A limit without a published bucket is named only if none with a bucket agrees. It
-// returns nil if no documented baseline agrees.
+// EmptiedBy returns the names of the limits whose credits a drain used up: those that burst and whose baseline
+// agrees with the level after the last drop. A limit without a published bucket is named only if no limit with a
+// bucket agrees. EmptiedBy returns nil if no documented baseline agrees.
 func EmptiedBy(of limits.Computed, burst *v1alpha1.BurstResult) []string {
 	if burst == nil || !burst.Exhausted {
 		return nil
@@ -65,5 +65,5 @@ func EmptiedBy(of limits.Computed, burst *v1alpha1.BurstResult) []string {
 	return names
 }
 
-// within reports whether a value differs from a documented one by at most the given share of the latter.
+// within reports whether a value differs from a documented one by at most the given share of the documented one.
 func within(value, of, share float64) bool { return of > 0 && math.Abs(value-of) <= share*of }

@@ -4,7 +4,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Doing is the current activity of the clients of one target in a step, from their reports so far. It is for live
+// Doing is the current activity of one target's clients in a step, based on their reports so far. It is for live
 // views; results come from the reports at the end.
 type Doing struct {
 	Target string
@@ -12,9 +12,9 @@ type Doing struct {
 	Clients int
 	// Rates are the sums over those clients, from the newest sample of each.
 	Rates [measure.NumOperations]DoingRate
-	// Done is what all clients completed since the step began, warm-up included, syncs not (see measure.Charged).
-	// SinceNanoseconds and UntilNanoseconds bound it: the means over the clients of the starts and the ends of their
-	// samples, in the reference clock; 0 before the first sample.
+	// Done is what all clients have completed since the step started, including the warm-up but not syncs (see
+	// measure.Charged). SinceNanoseconds and UntilNanoseconds are the bounds of that time: the means, over the
+	// clients, of the starts and of the ends of their samples, in the reference clock; 0 before the first sample.
 	Done                               measure.Counter
 	SinceNanoseconds, UntilNanoseconds int64
 }
@@ -22,8 +22,8 @@ type Doing struct {
 // DoingRate is the current rate of one operation.
 type DoingRate struct {
 	BytesPerSecond, OperationsPerSecond float64
-	// LatencySumNanoseconds is the sum over the LatencyOperations whose latency is known. Summed over clients, their
-	// quotient is the mean.
+	// LatencySumNanoseconds is the sum of the latencies of LatencyOperations operations, those whose latency is
+	// known. After both are summed over clients, their quotient is the mean.
 	LatencySumNanoseconds, LatencyOperations float64
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// maxThrottledShare is the greatest share of throttled cgroup periods without a warning.
+// maxThrottledShare is the greatest share of throttled cgroup periods that causes no warning.
 const maxThrottledShare = 0.05
 
 // machine holds the clients that ran on one machine.
@@ -19,8 +19,8 @@ type machine struct {
 	cpuMilli    int64
 }
 
-// machines groups the clients by machine. A client that does not report its machine counts as alone on it, so that no
-// sharing is claimed without evidence.
+// machines groups the clients by machine. A client that does not report its machine is assumed to be alone, so that
+// no sharing is claimed without evidence.
 func (b *builder) machines() []*machine {
 	known := map[string]*machine{}
 	var all []*machine
@@ -53,7 +53,7 @@ func (b *builder) sharing(i int) *Client {
 	return &b.hosted[i-len(b.usable)]
 }
 
-// judgeMachines warns of effects of the clients' own machines on the figures.
+// judgeMachines warns if the clients' own machines affect the figures.
 func (b *builder) judgeMachines() {
 	all := b.machines()
 	b.judgeSharing(all)
@@ -128,8 +128,8 @@ func (b *builder) cpuUse(machines []*machine) {
 	}
 }
 
-// usableCPU returns the CPU that the tool of a client can use, in thousandths. A job is one thread, which cannot use
-// more than one CPU.
+// usableCPU returns the CPU that a client's tool can use, in thousandths. A job is one thread, which cannot use more
+// than one CPU.
 func (b *builder) usableCPU(client *Client) int64 {
 	if b.measured && b.described.Jobs > 0 {
 		return min(client.CPU.LimitMilli, int64(b.described.Jobs)*1000)
@@ -137,8 +137,8 @@ func (b *builder) usableCPU(client *Client) int64 {
 	return client.CPU.LimitMilli
 }
 
-// judgeSaturation compares the CPU use of each client with its own limit, and that of all clients of a machine with the
-// machine's CPUs.
+// judgeSaturation compares the CPU use of each client with its limit, and the CPU use of all clients of a machine
+// with the machine's CPUs.
 func (b *builder) judgeSaturation(machines []*machine) {
 	if b.load.SpansClients {
 		return // ranks that wait for each other are busy while they wait

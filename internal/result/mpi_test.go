@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// ranks is a job of two clients with two ranks each.
+// ranks returns a benchmark with an MPI job of two clients with two ranks each.
 func ranks(phase func(*builders.BenchmarkBuilder) *builders.BenchmarkBuilder) *builders.BenchmarkBuilder {
 	return phase(builders.Benchmark("b").Target("data").Clients(2).Processes(2).Load(builders.IOR().Direct().Engine()))
 }
@@ -29,7 +29,7 @@ func metadata(b *builders.BenchmarkBuilder) *builders.BenchmarkBuilder {
 	return b.Load(builders.Mdtest()).Steady("metadata", "10m")
 }
 
-// rank is a client that writes a hundred MiB a second for ten seconds, without latencies.
+// rank returns a client that writes 100 MiB/s for ten seconds, without latencies.
 func rank(index int) *builders.ClientBuilder {
 	return builders.Client("data", index).Rank(10, measure.Write, hundred)
 }
@@ -41,7 +41,8 @@ func init() {
 				rank(0).IORJob(4, 2, measure.Write, 5, 2*time.Second, 400*mebibyte), rank(1)),
 				warnings: []v1alpha1.WarningType{v1alpha1.WarningNotAssessed}}
 		},
-		// The last second of 8 repetitions passes in closing: by samples that is a second of 9, by IOR it is in the rate.
+		// The samples last 8 s and IOR's repetition 10 s: the rest is spent on closing, which IOR includes in its
+		// rate.
 		"ior-prepare": func() targetCase {
 			return targetCase{benchmark: ranks(ranksLayOut), clients: objects(
 				builders.Client("data", 0).Rank(8, measure.Write, hundred).IORJob(4, 2, measure.Write, 1, 10*time.Second, 1600*mebibyte),
@@ -89,7 +90,7 @@ func init() {
 				builders.Client("data", 0).Rank(3, measure.Write, builders.Counter(100, 4096)).MdtestJob(4, 2),
 				builders.Client("data", 1).Rank(3, measure.Write, builders.Counter(100, 4096)))}
 		},
-		// Files without bytes: nothing is read or written, and the rates are all there is.
+		// The files are empty: nothing is read or written, so the rates are the only figures.
 		"mdtest-empty-files": func() targetCase {
 			return targetCase{benchmark: ranks(metadata), clients: objects(builders.Client("data", 0).MdtestJob(4, 2), builders.Client("data", 1))}
 		},
@@ -103,7 +104,7 @@ func init() {
 	})
 }
 
-// TestJobFigures checks some of those figures by hand.
+// TestJobFigures checks some of these figures by hand.
 func TestJobFigures(t *testing.T) {
 	of := func(name string) v1alpha1.TargetResult {
 		test := targetCases[name]()
@@ -137,7 +138,7 @@ func TestJobFigures(t *testing.T) {
 	}
 }
 
-// TestManyRepetitions lists the first and the last ones; all count.
+// TestManyRepetitions: only the first and the last repetitions are listed, but all count.
 func TestManyRepetitions(t *testing.T) {
 	clients := objects(rank(0).IORJob(4, 2, measure.Write, 1000, 10*ms, mebibyte), rank(1))
 	made := result.Target(stepOf(t, ranks(ranksWrite)), "data", clients, result.History{}).IOR.Operations[0]
@@ -151,7 +152,7 @@ func TestManyRepetitions(t *testing.T) {
 	}
 }
 
-// TestDrainByRanks finds the burst in the samples of ranks; the drain was ended from outside, in a repetition.
+// TestDrainByRanks finds the burst in the samples of ranks. The drain was ended from outside during a repetition.
 func TestDrainByRanks(t *testing.T) {
 	step := stepOf(t, ranks(func(b *builders.BenchmarkBuilder) *builders.BenchmarkBuilder {
 		return b.BurstDrain("burst", "2m", "1h")
@@ -173,7 +174,7 @@ func TestDrainByRanks(t *testing.T) {
 	}
 }
 
-// TestRampOfRanks finds the knee, and keeps the command.
+// TestRampOfRanks: the knee is found, and the command line is kept.
 func TestRampOfRanks(t *testing.T) {
 	benchmark := ranks(func(b *builders.BenchmarkBuilder) *builders.BenchmarkBuilder {
 		return b.Ramp("ramp", v1alpha1.RampProcesses, "10s", 1, 2, 4, 8, 16, 32)
@@ -203,7 +204,7 @@ func TestRampOfRanks(t *testing.T) {
 	}
 }
 
-// TestDrainOfRepetitions: the pauses between repetitions are no drops, and the levels are means with them.
+// TestDrainOfRepetitions: pauses between repetitions are not drops, and the levels are means that include them.
 func TestDrainOfRepetitions(t *testing.T) {
 	step := stepOf(t, ranks(func(b *builders.BenchmarkBuilder) *builders.BenchmarkBuilder {
 		return b.BurstDrain("burst", "2m", "1h")
@@ -237,7 +238,7 @@ func TestDrainOfRepetitions(t *testing.T) {
 	}
 }
 
-// TestDrainThatLasted: one that was ended at its longest has seen nothing, and says nothing else.
+// TestDrainThatLasted: if a drain ended at its maximum duration, the message does not claim that a drop was seen.
 func TestDrainThatLasted(t *testing.T) {
 	step := stepOf(t, ranks(func(b *builders.BenchmarkBuilder) *builders.BenchmarkBuilder {
 		return b.BurstDrain("burst", "2m", "3m")
@@ -254,7 +255,7 @@ func TestDrainThatLasted(t *testing.T) {
 	}
 }
 
-// TestWritesToMemory: a rate of writes to the page cache is that of the storage only where they are flushed often.
+// TestWritesToMemory: writes to the page cache measure the storage only if they are flushed often.
 func TestWritesToMemory(t *testing.T) {
 	never := builders.IOR().Block("200Mi").Mutate(func(p *v1alpha1.IORProfile) { p.Fsync = new(false) })
 	for name, test := range map[string]struct {
@@ -288,7 +289,7 @@ func TestWritesToMemory(t *testing.T) {
 	}
 }
 
-// TestDrainBesideAJob: fio's drain is ended too when the job on another target has lasted as long as it may.
+// TestDrainBesideAJob: fio's drain also ends at its maximum duration if another target runs an MPI job.
 func TestDrainBesideAJob(t *testing.T) {
 	step := stepOf(t, builders.Benchmark("b").Target("data").Target("other").BurstDrain("burst", "2m", "3m").ForLoad("other", builders.IOR().Direct().Engine()))
 	fio := builders.Client("data", 0).Does(180, measure.Write, hundred, ms).Stopped("told").Obj()

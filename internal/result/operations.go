@@ -5,8 +5,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// operations adds the figures of each operation that was done: totals and latency from the tool's own final result,
-// rates from throughput.
+// operations adds the figures of each operation that was done. Totals and latency come from the tool's own final
+// result, rates from throughput.
 func (b *builder) operations() {
 	for _, operation := range measure.Operations {
 		var total Operation
@@ -48,7 +48,7 @@ func (b *builder) addOperation(operation measure.Operation, total *Operation) {
 		iopsMilli := measure.Round(b.rates[operation].OperationsPerSecond * 1000)
 		added.IOPSMilli = &iopsMilli
 		added.RateErrorPPM = b.rateError(operation)
-		// For an operation that moves no data, 0 B/s would be a wrong figure.
+		// For an operation that moves no data, 0 B/s would be misleading.
 		if operation.MovesData() {
 			bytesPerSecond := measure.Round(b.rates[operation].BytesPerSecond)
 			added.BytesPerSecond = &bytesPerSecond
@@ -88,7 +88,7 @@ func withHistogram(summary *v1alpha1.LatencyResult, from *measure.Histogram) *v1
 	return summary
 }
 
-// maxHistogramBytes is the API's bound, before base64.
+// maxHistogramBytes is the API's bound, before base64 encoding.
 const maxHistogramBytes = 12 << 10
 
 func pointer(value *uint64) *int64 {

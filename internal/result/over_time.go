@@ -8,9 +8,9 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// OverTime returns the load of a target over time in a step, from the same clients and by the same rules as [Target].
-// The state of each point is measured, warm-up or transition, in which not all clients were running. If samples of a
-// client are missing there is no point, because its sum would be too low.
+// OverTime returns the load of a target over time in a step, from the same clients and by the same rules as
+// [Target]. The state of each point is measured, warm-up or transition, in which not all clients were running. If
+// samples of a client are missing, the point is omitted, because its sum would be too low.
 func OverTime(step plan.Step, target string, clients []Client, history History) series.Target {
 	b := newBuilder(step, target, clients, history)
 	b.judgeClients()
@@ -31,7 +31,7 @@ func OverTime(step plan.Step, target string, clients []Client, history History) 
 	return made
 }
 
-// clientRates returns the rates from which the spread takes the best, the median and the worst.
+// clientRates returns the rates from which the best, the median and the worst client are chosen.
 func (b *builder) clientRates() []series.ClientRate {
 	if len(b.usable) < 2 || len(b.each) != len(b.usable) {
 		return nil
@@ -65,12 +65,12 @@ func (b *builder) points() []series.Point {
 	return points
 }
 
-// edges are the instants at which the state of a target's points changes.
+// edges holds the instants at which the state of a target's points changes.
 type edges struct {
 	// first is the start of the first sample of any client, last the end of the last sample of any client.
 	first, last int64
-	// running is the start of the last client, measuring the end of the last client's warm-up, and ending the first end
-	// of a client's load.
+	// running is the start of the last client to start, measuring the end of the last warm-up, and ending the end of
+	// the first load to end.
 	running, measuring, ending int64
 	spans                      []measure.ClientSpan
 }
@@ -106,12 +106,12 @@ func (e *edges) parts() []measure.Window {
 	return all
 }
 
-// leastTransition is the shortest transition with a meaningful rate: in a few milliseconds, one operation more or less
-// changes the rate a lot.
+// leastTransition is the length of the shortest transition with a meaningful rate: in a few milliseconds, one
+// operation more or less changes the rate a lot.
 const leastTransition = int64(gridStep / 4)
 
-// together adds up the clients on a grid of seconds over a part of the time. A short remainder is joined to the second
-// before it.
+// together adds up the clients on a grid of seconds over a part of the time. It joins a short remainder to the
+// preceding second.
 func (e *edges) together(part measure.Window, whole []*measure.Series) []series.Point {
 	grid, err := measure.SumOver(part, int64(gridStep), whole...)
 	if err != nil {
@@ -139,7 +139,7 @@ func (e *edges) together(part measure.Window, whole []*measure.Series) []series.
 	return points
 }
 
-// alone returns the samples of a single client as they are. It splits the sample in which the load ends.
+// alone returns the samples of a single client, split where the load ends. It omits transitions that are too short.
 func (e *edges) alone(one *measure.Series) []series.Point {
 	var points []series.Point
 	for i := range one.Len() {
@@ -161,7 +161,7 @@ func (e *edges) alone(one *measure.Series) []series.Point {
 	return points
 }
 
-// point returns a point with the state of its part of the time.
+// point returns a point with the state of its interval.
 func (e *edges) point(window measure.Window, counters [measure.NumOperations]measure.Counter) series.Point {
 	made := series.Point{StartNanoseconds: window.StartNanoseconds, EndNanoseconds: window.EndNanoseconds, Counters: counters}
 	const tolerance = joinGap // because instants are translated between clocks

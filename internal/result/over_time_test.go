@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// overTime is that of a step of ten seconds.
+// overTime returns the series of a step of ten seconds.
 func overTime(clients ...result.Client) series.Target {
 	step := plan.Step{ID: "00-write", Kind: v1alpha1.PhaseSteady, Purpose: plan.Measure, Duration: 10 * time.Second, Clients: len(clients)}
 	return result.OverTime(step, "data", clients, result.History{})
@@ -26,8 +26,8 @@ func statesOf(points []series.Point) (count map[series.State]int) {
 	return count
 }
 
-// Clients that begin within a second of each other: what both measured is a point a second, and before and after it are
-// transitions.
+// If clients start within a second of each other, the time in which both measured has a point per second, and the
+// times before and after it are transitions.
 func TestOverTime(t *testing.T) {
 	each := builders.Counter(100, 1000)
 	one := builders.Client("data", 0).WarmUp(2, measure.Write, each).Does(10, measure.Write, each, time.Millisecond).Obj()
@@ -55,7 +55,7 @@ func TestOverTime(t *testing.T) {
 	}
 }
 
-// A second of which one client's samples are missing is no point: its sum would be too low.
+// A second with missing samples of one client has no point, because its sum would be too low.
 func TestOverTimeWithAGap(t *testing.T) {
 	each := builders.Counter(100, 1000)
 	whole := builders.Client("data", 0).Does(10, measure.Write, each, time.Millisecond).Obj()
@@ -71,7 +71,7 @@ func TestOverTimeWithAGap(t *testing.T) {
 	}
 }
 
-// What is completed after the load has ended is a transition, of one client too.
+// I/O completed after the end of the load is a transition, even with a single client.
 func TestOverTimeInFlight(t *testing.T) {
 	made := overTime(builders.Client("data", 0).Does(11, measure.Read, builders.Counter(10, 4096), time.Millisecond).Obj())
 	if states := statesOf(made.Points); states[series.Measured] != 10 || states[series.Transition] != 1 || made.Points[10].State != series.Transition || len(made.Clients) > 0 {

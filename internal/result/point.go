@@ -22,13 +22,13 @@ type Point struct {
 	Derived bool
 	// CPUShare and ThrottledShare are those of the busiest client, 0 to 1.
 	CPUShare, ThrottledShare float64
-	// Documented holds the documented limits for these clients. Credits holds the fill of the limits whose credits are
-	// followed, by the name of the limit.
+	// Documented holds the documented limits for these clients. Credits holds the fill of each limit whose credits
+	// are tracked, by the name of the limit.
 	Documented limits.Computed
 	Credits    map[string]limits.Fill
-	// Emptied lists the limits whose credits were seen to run out before.
+	// Emptied lists the limits whose credits were seen to run out before this point.
 	Emptied []string
-	// Cached is true if the point is meant to measure a cache. It is only compared with other such points.
+	// Cached is true if the point measures a cache on purpose. It is only compared with other such points.
 	Cached bool
 	// Valid is true if the figures measure what was requested.
 	Valid bool
@@ -37,17 +37,17 @@ type Point struct {
 }
 
 const (
-	// sameBlock is the relative difference up to which two mean operation sizes belong to one kind of load.
+	// sameBlock is the largest relative difference between the mean operation sizes of loads of the same kind.
 	sameBlock = 0.02
-	// leastDeeper is the factor in outstanding operations from which a step counts as deeper, aimDeeper the preferred
-	// factor.
+	// leastDeeper is the factor in outstanding operations from which a step counts as deeper; aimDeeper is the
+	// preferred factor.
 	leastDeeper, aimDeeper = 1.25, 2.0
-	// sameLatency is the relative difference up to which the latencies of the two shallowest steps show that operations
-	// wait in neither.
+	// sameLatency is the largest relative difference between the latencies of the two shallowest steps that shows
+	// that operations wait in neither.
 	sameLatency = 0.10
-	// sameOutstanding and sameRate are the relative differences up to which one step can stand for another.
+	// sameOutstanding and sameRate are the largest relative differences at which one step can stand in for another.
 	sameOutstanding, sameRate = 0.05, 0.05
-	// exceeded is the multiple of a baseline from which a rate shows that there were credits.
+	// exceeded is the multiple of a baseline from which a rate shows that credits were available.
 	exceeded = 1.25
 )
 
@@ -57,7 +57,7 @@ func (p *Point) alike(q *Point) bool {
 	return a.Operation == b.Operation && p.Cached == q.Cached && a.BlockBytes > 0 && math.Abs(a.BlockBytes-b.BlockBytes) <= sameBlock*a.BlockBytes
 }
 
-// Relate sets for each point what the other points show about it: the latency of a single operation, and the gain from
+// Relate derives facts about each point from the other points: the latency of a single operation, and the gain from
 // more outstanding operations.
 func Relate(points []*Point) {
 	for _, p := range points {
@@ -65,9 +65,9 @@ func Relate(points []*Point) {
 	}
 }
 
-// floorOf returns the latency of a single operation: the lowest of the steps with one outstanding. If there is no such
-// step, it is that of the shallowest step, provided that the next one has the same latency, so that operations wait in
-// neither.
+// floorOf returns the latency of a single operation: the lowest latency of the steps with one outstanding operation.
+// Without such a step, it is the latency of the shallowest step, provided that the next one has the same latency, so
+// that operations wait in neither.
 func floorOf(p *Point, points []*Point) float64 {
 	floor := 0.0
 	var first, second *Point
@@ -92,13 +92,15 @@ func floorOf(p *Point, points []*Point) float64 {
 	return floor
 }
 
-// gainOf returns the rate of a step with about twice as many operations outstanding over this one's rate. The step must
-// be of the same phase and number of clients: other phases had other credits, and other clients have other machines.
+// gainOf returns the rate of a step with about twice as many outstanding operations, divided by this step's rate.
+// Both steps must be of the same phase and have the same number of clients: other phases had other credits, and
+// other clients have other machines.
 func gainOf(p *Point, points []*Point) float64 {
 	if gain := deeperIn(p, points); gain > 0 {
 		return gain
 	}
-	// A step with as many outstanding and the same rate had the same credits, and can stand for this one.
+	// A step with as many outstanding operations and the same rate had the same credits, and can stand in for this
+	// one.
 	for _, q := range points {
 		same := q != p && q.Valid && q.Clients == p.Clients && p.alike(q) && within(q.Demand.Outstanding, p.Demand.Outstanding, sameOutstanding) &&
 			within(q.OperationsPerSecond, p.OperationsPerSecond, sameRate)
@@ -112,7 +114,7 @@ func gainOf(p *Point, points []*Point) float64 {
 	return 0
 }
 
-// deeperIn is gainOf within the point's own phase; it returns 0 if that has no deeper step.
+// deeperIn is gainOf within the point's own phase. It returns 0 if the phase has no deeper step.
 func deeperIn(p *Point, points []*Point) float64 {
 	var deeper *Point
 	off := math.Inf(1)
@@ -149,7 +151,7 @@ func (p *Point) judged() limits.Attribution {
 		if limit.Dimension == limits.Operations {
 			above = p.OperationsPerSecond
 		}
-		// A rate well above the baseline shows that there are credits, so an estimated fill below full is ignored.
+		// A rate well above the baseline shows that credits are available, so ignore an estimated fill below full.
 		if followed && !(above > exceeded*limit.Baseline && fill.Most < partEmpty) {
 			fills[limit.Name] = fill
 		}
@@ -158,8 +160,8 @@ func (p *Point) judged() limits.Attribution {
 	return p.Documented.Attribute(m.AtLevel(p.Rate, p.LatencySeconds, p.Emptied...))
 }
 
-// complete derives missing figures: the mean operation size if sizes differ, and the rate of operations from the bytes
-// if the size is known.
+// complete derives missing figures: the mean operation size if sizes differ, and the rate of operations from the
+// bytes if the size is known.
 func (p *Point) complete() {
 	if p.Demand.Load.BlockBytes == 0 && p.BytesPerSecond > 0 && p.OperationsPerSecond > 0 {
 		p.Demand.Load.BlockBytes = p.BytesPerSecond / p.OperationsPerSecond
@@ -190,7 +192,7 @@ func PointOfStep(phase string, kind v1alpha1.PhaseKind, demand plan.Demand, step
 	return made
 }
 
-// PointOfTarget creates the point of everything that a phase measured.
+// PointOfTarget creates one point for everything that a phase measured.
 func PointOfTarget(phase string, kind v1alpha1.PhaseKind, demand plan.Demand, target *v1alpha1.TargetResult) *Point {
 	var done waits
 	for i := range target.Operations {
@@ -215,7 +217,7 @@ func PointOfTarget(phase string, kind v1alpha1.PhaseKind, demand plan.Demand, ta
 	return made
 }
 
-// AtLevel returns the point at one level of a drain. If the load was seen to keep the requested number of operations
+// AtLevel returns the point at one level of a drain. If the load kept the requested number of operations
 // outstanding, its latency follows from Little's law.
 func (p *Point) AtLevel(rate limits.Rate) *Point {
 	made := *p
@@ -229,12 +231,12 @@ func (p *Point) AtLevel(rate limits.Rate) *Point {
 	return &made
 }
 
-// waits adds up the rates and the time that operations took. A sync moves no data, and its caller waits for it without
-// other requests: its time is part of that of the writes.
+// waits adds up rates and the time that operations took. A sync moves no data, and its caller issues no other
+// requests while it waits: the time of a sync is part of the time of the writes.
 type waits struct {
 	rate    limits.Rate
 	seconds float64
-	// untimed is true if the time of some operations, and so the mean, is unknown.
+	// untimed is true if the time of some operations is unknown, so that the mean is unknown too.
 	untimed bool
 }
 

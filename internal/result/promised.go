@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// tooFast is the multiple of the highest documented burst above which the storage alone cannot be the cause.
+	// tooFast is the multiple of the highest documented burst above which the storage alone cannot explain the rate.
 	tooFast = 1.25
-	// cacheMemories is the multiple of the server's memory from which a dataset is so large that the server's cache
-	// matters little.
+	// cacheMemories is the multiple of the server's memory from which the dataset is so large that the server's
+	// cache matters little.
 	cacheMemories = 2
 )
 
@@ -56,7 +56,7 @@ func (b *builder) judgeVolumes() {
 	}
 }
 
-// storageBursts reports whether the storage, and not only the machines, has limits with credits.
+// storageBursts reports whether the storage has limits with credits, and not only the machines.
 func (b *builder) storageBursts() bool {
 	for index := range b.history.Documented.Limits {
 		limit := &b.history.Documented.Limits[index]
@@ -120,7 +120,7 @@ func (b *builder) judgeBilled(p *Point) {
 	}
 }
 
-// judgeBurstOnly warns of a phase that measures only the burst, if no phase of the run measures its end.
+// judgeBurstOnly warns if a phase measures only the burst and no phase of the run measures the end of the burst.
 func (b *builder) judgeBurstOnly(p *Point) {
 	if b.step.Kind != v1alpha1.PhaseSteady || b.step.Purpose != plan.Measure || b.step.WorkBound() || b.history.SeesEnd || b.history.BucketEmpty || b.cacheExpected() {
 		return

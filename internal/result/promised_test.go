@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// A steady phase that is shorter than the burst measured only the burst. The fill of the bucket that the load empties
-// first decides, not that of the emptiest one.
+// A steady phase that is shorter than the burst measured only the burst. The fill of the bucket that the load
+// empties first decides, not the fill of the emptiest bucket.
 func TestBurstOnly(t *testing.T) {
 	planned, problems := plan.Make(builders.Benchmark("b").Target("data").Clients(2).Steady("write", "1m").Run(), 1)
 	if len(problems) > 0 {

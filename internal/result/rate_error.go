@@ -9,12 +9,12 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// leastRounds is the number of IOR repetitions needed for their error.
+// leastRounds is the number of IOR repetitions needed to determine their error.
 const leastRounds = 3
 
-// rateError returns half of the 95 % interval of an operation's rate, in millionths of the rate. It is nil if the rate
-// is not a mean over samples of one level, or there are too few. It is the larger share of bytes and operations, which
-// differ if block sizes do.
+// rateError returns half of the 95 % interval of an operation's rate, in millionths of the rate. It returns nil if
+// the rate is not a mean over samples of one level, or if there are too few samples. If block sizes differ, the
+// errors of bytes and of operations differ, and rateError returns the larger one.
 func (b *builder) rateError(operation measure.Operation) *int64 {
 	if b.step.Purpose != plan.Measure || len(b.loaded) == 0 {
 		return nil // a layout is a fixed amount of work, and a drain has two levels with intervals of their own
@@ -48,7 +48,7 @@ func wider(than *int64, share float64) *int64 {
 	return &millionths
 }
 
-// inWindow returns what all clients completed of an operation in each second in which all of them ran. It leaves out
+// inWindow returns what all clients completed of an operation in each second in which all of them ran. It omits
 // seconds with missing samples.
 func (b *builder) inWindow(operation measure.Operation) (bytes, operations []detect.Sample) {
 	spans := make([]measure.ClientSpan, 0, len(b.loaded))
@@ -82,7 +82,8 @@ func (b *builder) inWindow(operation measure.Operation) (bytes, operations []det
 	return bytes, operations
 }
 
-// repetitionError returns the error from IOR's repetitions: each is a separate round, with pauses in between.
+// repetitionError returns the error derived from IOR's repetitions: each is a separate round, with pauses in
+// between.
 func (b *builder) repetitionError(operation measure.Operation) *int64 {
 	var rates []float64
 	mean := 0.0

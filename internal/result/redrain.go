@@ -6,19 +6,19 @@ import (
 	"github.com/storagebench/storagebench/internal/detect"
 )
 
-// sameSpent is the relative difference up to which the amounts that two drains spent show that both started with a full
-// bucket.
+// sameSpent is the largest relative difference between the amounts that two drains spent at which both are taken to
+// have started with a full bucket.
 const sameSpent = 0.05
 
 // redrain measures the refill, in each dimension whose credits may have run out.
 //
 // The bucket is empty when the earlier drain ends, at -idle, and again at the drop, at t. In between it gains the
-// refill each second and loses what is let through, so
+// refill each second and loses the I/O that is let through, so
 //
 //	0 = refill * (idle + t) - let through        refill = let through / (idle + t)
 //
-// That holds only if the bucket did not fill up in between: a full bucket gains nothing. It requires neither the size
-// of the bucket, nor the burst, nor that the refill equals the level after the drop.
+// That holds only if the bucket did not fill up in between: a full bucket gains nothing. The method needs neither
+// the size of the bucket nor the burst, and the refill need not equal the level after the drop.
 func (d *drain) redrain() {
 	if len(d.b.history.Earlier) == 0 {
 		d.say("the refill is not measured: nothing was done before the idle time")
@@ -48,7 +48,7 @@ func (d *drain) redrain() {
 	}
 }
 
-// measureRefill replaces the refill that was known before by the measured one, and computes the spent credits again.
+// measureRefill replaces the previously known refill with the measured one, and recomputes the spent credits.
 func (d *drain) measureRefill(one dimension, idle float64) {
 	earlier := d.earlier(one) // only the warm-up, because the bucket was empty
 	refillAt := func(seconds float64) float64 {

@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/search"
 )
 
-// Trials returns the steps of a search that were measured, in their order. Each measured for the given time.
+// Trials returns the measured steps of a search, in order. Each step measured for the given time.
 func Trials(result *v1alpha1.TargetResult, each time.Duration) []search.Trial {
 	if result == nil {
 		return nil
@@ -38,7 +38,8 @@ func Trials(result *v1alpha1.TargetResult, each time.Duration) []search.Trial {
 }
 
 // foldSearch adds a step of a search, or the drain before it. The figures of the phase are those of the steps that
-// confirm the highest rate; so are its warnings, once there are any: a step in an overload is meant to be one.
+// confirm the highest rate. Once there are such steps, so are its warnings, because other steps overload the store
+// on purpose.
 func foldSearch(into *v1alpha1.TargetResult, step plan.Step, history History, made v1alpha1.TargetResult) {
 	known := slices.ContainsFunc(into.Steps, func(s v1alpha1.StepResult) bool { return int(s.Cell) == step.Cell && s.OfferedIOPS != nil })
 	foldCell(into, step, history, made)
@@ -77,7 +78,7 @@ func foldSearch(into *v1alpha1.TargetResult, step plan.Step, history History, ma
 	into.Knee = searchKnee(into.Steps)
 }
 
-// withWarnings adds the warnings of types that are not there yet.
+// withWarnings adds the warnings whose types the list does not yet contain.
 func withWarnings(all, more []v1alpha1.Warning, kind v1alpha1.PhaseKind) []v1alpha1.Warning {
 	all = slices.Clone(all)
 	for _, warning := range more {
@@ -89,8 +90,8 @@ func withWarnings(all, more []v1alpha1.Warning, kind v1alpha1.PhaseKind) []v1alp
 	return all
 }
 
-// slowerPPM returns the share of operations that took longer than a bound, in millionths: that of the kind of operation
-// with the largest share. It is nil if the latencies of one are not known.
+// slowerPPM returns the share of operations that took longer than a bound, in millionths. Of several kinds of
+// operations, it returns the largest share. It returns nil if the latencies of one kind are unknown.
 func slowerPPM(operations []v1alpha1.OperationResult, bound time.Duration) *int64 {
 	most := int64(-1)
 	for i := range operations {
@@ -116,8 +117,8 @@ func slowerPPM(operations []v1alpha1.OperationResult, bound time.Duration) *int6
 	return &most
 }
 
-// pool adds the figures of a step to those of earlier steps at the same rate: counts and distributions are added, rates
-// are means over the time of both.
+// pool adds the figures of a step to those of earlier steps at the same rate. Counts and distributions are added up;
+// rates are means over the combined time.
 func pool(into, made *v1alpha1.TargetResult) {
 	before, after := float64(into.WindowNanoseconds), float64(made.WindowNanoseconds)
 	for i := range made.Operations {
@@ -147,7 +148,7 @@ func pooledRate(a, b *int64, before, after float64) *int64 {
 	return new(measure.Round((float64(*a)*before + float64(*b)*after) / (before + after)))
 }
 
-// pooledError returns the error of a pooled rate: steps are independent of each other.
+// pooledError returns the error of a pooled rate, given that steps are independent of each other.
 func pooledError(a, b *v1alpha1.OperationResult, before, after float64) *int64 {
 	rate := pooledRate(a.IOPSMilli, b.IOPSMilli, before, after)
 	if rate == nil || *rate <= 0 || a.RateErrorPPM == nil || b.RateErrorPPM == nil {
@@ -159,7 +160,7 @@ func pooledError(a, b *v1alpha1.OperationResult, before, after float64) *int64 {
 	return new(measure.Round(math.Ceil(math.Hypot(part(a, before), part(b, after)) / float64(*rate))))
 }
 
-// pooledLatency merges two distributions; nil if one is not known.
+// pooledLatency merges two distributions. It returns nil if one is unknown.
 func pooledLatency(a, b *v1alpha1.LatencyResult) *v1alpha1.LatencyResult {
 	if a == nil || b == nil {
 		return nil
@@ -179,7 +180,7 @@ func pooledLatency(a, b *v1alpha1.LatencyResult) *v1alpha1.LatencyResult {
 	return withHistogram(latency(&sum), &sum.Histogram)
 }
 
-// conclude states what the search has found so far.
+// conclude records what the search has found so far.
 func conclude(into *v1alpha1.TargetResult, step plan.Step, history History, trials []search.Trial) {
 	asked := history.Search
 	decision := asked.Next(trials)
@@ -241,7 +242,7 @@ func achieved(operations []v1alpha1.OperationResult) *v1alpha1.Estimate {
 	return &total
 }
 
-// searchKnee finds the knee in the rates that were completed over the rates that were offered.
+// searchKnee finds the knee in the completed rates as a function of the offered rates.
 func searchKnee(steps []v1alpha1.StepResult) *v1alpha1.KneeResult {
 	var points []detect.Point
 	left := 0

@@ -30,7 +30,8 @@ func asked(t *testing.T, phase *v1alpha1.Phase) result.History {
 	return result.History{Search: &question}
 }
 
-// offered is what a minute at a rate gives: of a million operations so many take 8 ms, half of the others 1 ms and half 2 ms.
+// offered returns the result of one minute at a rate: slowerPPM millionths of the operations take 8 ms, half of the
+// others 1 ms and half 2 ms.
 func offered(t *testing.T, rate float64, slowerPPM uint64, warnings ...v1alpha1.Warning) v1alpha1.TargetResult {
 	t.Helper()
 	var latency measure.Latency
@@ -51,7 +52,7 @@ func offered(t *testing.T, rate float64, slowerPPM uint64, warnings ...v1alpha1.
 	}}}
 }
 
-// seek carries a search out on a store whose share of slow operations follows from the rate.
+// seek runs a search on a store whose share of slow operations is a function of the rate.
 func seek(t *testing.T, phase *v1alpha1.Phase, slowerPPM func(rate int64) uint64) v1alpha1.TargetResult {
 	t.Helper()
 	history := asked(t, phase)
@@ -72,7 +73,7 @@ func seek(t *testing.T, phase *v1alpha1.Phase, slowerPPM func(rate int64) uint64
 	}
 }
 
-// TestSearchIsPooled: the figures are those of the five steps that confirm the highest rate, taken together.
+// TestSearchIsPooled: the figures combine the five steps that confirm the highest rate.
 func TestSearchIsPooled(t *testing.T) {
 	found := seek(t, searchPhase(), func(rate int64) uint64 {
 		if rate > 1000 {
@@ -140,7 +141,7 @@ func TestSearchConcludes(t *testing.T) {
 	}
 }
 
-// TestSearchWithoutLatencies: a step without a distribution is no evidence that the objective was met.
+// TestSearchWithoutLatencies: a step without a distribution does not show that the objective was met.
 func TestSearchWithoutLatencies(t *testing.T) {
 	phase := searchPhase()
 	history := asked(t, phase)

@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestShortEndIsNoRate: what is left of the last second, with one operation too many in it, is no rate of its
-// own: a short redrain was not found for it.
+// TestShortEndIsNoRate: the rest of the last second, with one operation too many in it, does not count as a separate
+// rate. Such a rest once prevented a short redrain from being found.
 func TestShortEndIsNoRate(t *testing.T) {
 	client := builders.Client("a", 0)
 	for _, one := range []struct {
@@ -29,7 +29,7 @@ func TestShortEndIsNoRate(t *testing.T) {
 	step := plan.Step{ID: "00-refill-drain", Phase: "refill", Kind: v1alpha1.PhaseCooldown, Purpose: plan.Drain, Redrain: true,
 		Targets: []string{"a"}, Clients: 1, Cell: -1, Duration: time.Minute}
 	told := client.Obj()
-	// The load is ended 21 ms after the start of the last sample.
+	// The load ends 21 ms after the start of the last sample.
 	concluded := told.IOStart.Add(13904 * time.Millisecond)
 	made := result.Target(step, "a", []result.Client{told}, result.History{BucketEmpty: true, Concluded: concluded})
 	if made.Burst == nil || made.Burst.Bytes == nil || len(made.Burst.Bytes.Segments) == 0 {

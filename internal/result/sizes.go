@@ -9,13 +9,13 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// maxSizeOff is the greatest relative difference between the bytes and the operations of a rate if the size of every
-// operation is known.
+// maxSizeOff is the greatest relative difference between the bytes and the operations of a rate that causes no
+// warning if the size of every operation is known.
 const maxSizeOff = 0.05
 
 // judgeSizes compares the bytes of the rates with their operations. fio counts them in two ways: operations that
-// complete while its warm-up ends are in its bytes but were not timed. In a short step with many outstanding that is a
-// large part, and on a busy machine even more. Neither figure can then be trusted by itself.
+// complete while its warm-up ends are included in its bytes but are not timed. In a short step with many outstanding
+// operations their share is large, and even larger on a busy machine. Neither figure can then be trusted by itself.
 func (b *builder) judgeSizes() {
 	demand, known := b.demand()
 	if !known || !b.measured || b.load.SpansClients || b.step.WarmUp <= 0 || demand.Load.BlockBytes <= 0 {

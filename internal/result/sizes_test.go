@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// Bytes that were counted and not timed make one of two rates wrong, and the result has to say so.
+// Bytes that were counted but not timed make one of the two rates wrong, so the result must have a warning.
 func TestBytesWithoutOperations(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -20,7 +20,7 @@ func TestBytesWithoutOperations(t *testing.T) {
 		want       bool
 	}{
 		{"2s", 100, false}, {"2s", 97, false}, {"2s", 80, true}, {"2s", 120, true},
-		{"", 80, false}, // without a warm-up nothing is left out
+		{"", 80, false}, // without a warm-up nothing is omitted
 	} {
 		benchmark := builders.Benchmark("b").Target("data").Workload(builders.Fio().BlockSize("1Mi")).Prepare("layout").Steady("write", "10s")
 		if test.warmUp != "" {

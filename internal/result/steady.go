@@ -9,11 +9,11 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// maxMeanDifference is the greatest relative difference between the means of the steady rounds and of everything
-// measured. Beyond it, the figures of the step are not those of its steady state.
+// maxMeanDifference is the greatest relative difference between the mean of the steady rounds and the mean of
+// everything measured. Beyond it, the figures of the step do not describe its steady state.
 const maxMeanDifference = 0.10
 
-// judgeSteady assesses the steady state of the summed series: of bytes, or of operations if no bytes are moved.
+// judgeSteady assesses the steady state of the summed series, in bytes, or in operations if no bytes are moved.
 func (b *builder) judgeSteady(s summed) {
 	b.result.SteadyState = &v1alpha1.SteadyStateResult{}
 	samples, format := s.bytes, measure.FormatBytesPerSecond
@@ -60,7 +60,7 @@ func (b *builder) judgeSteady(s summed) {
 	}
 }
 
-// excess describes how far a window is from steady.
+// excess describes by how much a window fails to be steady.
 func excess(w *detect.SteadyWindow) string {
 	return "the last five minutes differ by " + measure.FormatShare(w.Excursion) + " of their mean (20 % is steady), with a trend of " +
 		measure.FormatShare(w.Slope) + " (10 % is steady)"

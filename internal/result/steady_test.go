@@ -18,8 +18,7 @@ func steadyStep(seconds int) plan.Step {
 		Duration: time.Duration(seconds) * time.Second, Cell: -1}
 }
 
-// loaded are two clients whose rate together, in operations of 64 KiB a second, is that of a function of
-// the second.
+// loaded returns two clients whose combined rate, in operations of 64 KiB per second, is a function of the second.
 func loaded(seconds int, rate func(second float64) float64) []result.Client {
 	var clients []result.Client
 	for i := range 2 {
@@ -85,11 +84,11 @@ func TestSteady(t *testing.T) {
 	}
 }
 
-// TestInFlight: what a client completed after the end of its load is in no rate, and how long that took is
-// said.
+// TestInFlight: I/O that a client completed after the end of its load counts in no rate, and the result reports how
+// long it took.
 func TestInFlight(t *testing.T) {
 	client := func(index int, tail time.Duration) *builders.ClientBuilder {
-		// At the end 32 MiB are in flight, more than the store does a second.
+		// At the end 320 MiB are in flight, more than the store completes in a second.
 		return builders.Client("data", index).Does(60, measure.Write, hundred, 10*ms).Sample(tail, measure.Write, builders.Counter(320, mebibyte), 300*ms)
 	}
 	got := result.Target(steadyStep(60), "data", objects(client(0, 2*time.Second), client(1, 3200*ms)), result.History{})
@@ -107,7 +106,7 @@ func TestInFlight(t *testing.T) {
 	}
 }
 
-// TestLayoutReused: nothing was written since everything was right. That is no failure.
+// TestLayoutReused: nothing was written because everything was already right. That is not a failure.
 func TestLayoutReused(t *testing.T) {
 	reused := func(index int) *builders.ClientBuilder {
 		return builders.Client("data", index).Notice("LayoutReused", "4 files of 1 GiB were right already")
@@ -127,7 +126,7 @@ func TestLayoutReused(t *testing.T) {
 	}
 }
 
-// TestLostInADrain: what was found before the loss stays, and the others are not taken for all.
+// TestLostInADrain: the findings before the loss are kept, and the other clients' rate is not taken for the whole.
 func TestLostInADrain(t *testing.T) {
 	clients := scaled.drain(2, scaled.size, 400)
 	lost := &clients[1]

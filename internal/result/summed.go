@@ -11,8 +11,8 @@ import (
 // gridStep is the length of the samples of a sum over clients.
 const gridStep = time.Second
 
-// summed is the I/O of all usable clients together over time, without the warm-up and what was in flight at the end.
-// Seconds count from start.
+// summed is the I/O of all usable clients together over time, without the warm-up and the operations in flight at
+// the end. Seconds count from start.
 type summed struct {
 	start             time.Time
 	bytes, operations []detect.Sample
@@ -37,15 +37,15 @@ const (
 	inOperations
 )
 
-// contributing returns the series that a sum consists of.
+// contributing returns the series that are summed.
 func (b *builder) contributing() []*measure.Series { return slices.Concat(b.loaded, b.cutShort) }
 
-// sumUp creates the series of the target. It begins with the first measured instant of any client and ends when the
-// first client's load ended: after that, fewer clients cause a lower rate, which is not a drop. Clients that were lost
-// in a drain count up to their loss, and the sum ends there. ok is false if there are no samples.
+// sumUp creates the series of the target. It starts with the first measured instant of any client and ends when the
+// first client's load ends: after that, fewer clients cause a lower rate, which is not a drop. Clients that were
+// lost in a drain count up to their loss, and the sum ends there. ok is false if there are no samples.
 //
-// Samples of a single client are used as they are. Those of several clients are summed on a grid of seconds; a cell
-// with missing samples of a client is left out as a gap, because its sum would be too low.
+// The samples of a single client are used unchanged. The samples of several clients are summed on a grid of seconds;
+// a cell with missing samples of a client becomes a gap, because its sum would be too low.
 func (b *builder) sumUp() (s summed, ok bool) {
 	all := b.contributing()
 	spans := make([]measure.ClientSpan, 0, len(all))
@@ -88,8 +88,8 @@ func (b *builder) sumUp() (s summed, ok bool) {
 	return s, len(s.bytes) > 0
 }
 
-// joinShortEnd joins a short last sample to the one before it. The load ends at any instant, and the rest of the last
-// second may be only milliseconds long; one operation more or less then changes its rate a lot.
+// joinShortEnd joins a short last sample to the preceding one. The load ends at any instant, and the rest of the
+// last second may be only milliseconds long; one operation more or less then changes its rate a lot.
 func (s *summed) joinShortEnd() {
 	for _, samples := range []*[]detect.Sample{&s.bytes, &s.operations} {
 		count := len(*samples)
@@ -108,7 +108,7 @@ func (s *summed) joinShortEnd() {
 	}
 }
 
-// add appends a sample, unless it has no length.
+// add appends a sample unless it has no length.
 func (s *summed) add(window measure.Window, counters [measure.NumOperations]measure.Counter) {
 	start, end := s.seconds(time.Unix(0, window.StartNanoseconds)), s.seconds(time.Unix(0, window.EndNanoseconds))
 	if last := len(s.bytes) - 1; last >= 0 {
@@ -125,8 +125,9 @@ func (s *summed) add(window measure.Window, counters [measure.NumOperations]meas
 	s.operations = append(s.operations, sample)
 }
 
-// loadEnd returns until when a client started new operations: until its time to measure was over, or until it was
-// stopped because enough was measured. What completed later was in flight then, and counts for no step.
+// loadEnd returns the time until which a client started new operations: the end of its time to measure, or the time
+// at which the step was ended because it had measured enough. Operations that completed later were in flight at that
+// time, and count for no step.
 func (b *builder) loadEnd(span measure.ClientSpan) int64 {
 	end := span.EndNanoseconds
 	if b.step.Duration > 0 && !b.step.WorkBound() {
@@ -154,13 +155,14 @@ func until(series *measure.Series, end int64) *measure.Series {
 			sample.Counters = series.CountersIn(measure.Window{StartNanoseconds: sample.StartNanoseconds, EndNanoseconds: end})
 		}
 		if err := cut.Append(sample); err != nil {
-			break // cannot happen: it is a part of a valid series
+			break // cannot happen: the sample is part of a valid series
 		}
 	}
 	return cut
 }
 
-// complete reports whether samples of every client cover at least minCoverage of its part of a window.
+// complete reports whether each client's samples cover at least minCoverage of the part of a window in which the
+// client ran.
 func complete(window measure.Window, all []*measure.Series, spans []measure.ClientSpan) bool {
 	for i, one := range all {
 		part := measure.Window{
@@ -174,8 +176,8 @@ func complete(window measure.Window, all []*measure.Series, spans []measure.Clie
 	return true
 }
 
-// inFlight records the time from the planned end of the last client's load to the completion of the last operation. An
-// agent reports the end of fio's own runtime as the end of I/O; that includes everything in flight.
+// inFlight records the time from the planned end of the last client's load to the completion of the last operation.
+// For fio, the agent reports the end of its runtime as the end of I/O, so this time covers all operations in flight.
 func (b *builder) inFlight() {
 	if b.step.WorkBound() || b.step.Duration <= 0 {
 		return
@@ -196,7 +198,7 @@ func (b *builder) inFlight() {
 		}
 		loaded, done = max(loaded, end), max(done, completed)
 	}
-	// An end of I/O hours after the load is wrong: even the whole step with its limit is shorter.
+	// An end of I/O hours after the end of the load is wrong: even the whole step with its limit is shorter.
 	if nanoseconds := done - loaded; len(b.usable) > 0 && nanoseconds >= 0 && nanoseconds < int64(maxInFlight) {
 		b.result.InFlightNanoseconds = &nanoseconds
 	}

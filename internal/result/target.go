@@ -14,7 +14,7 @@ import (
 const SampleInterval = engine.SampleInterval
 
 // Target returns the result of one target in a step, from the reports of its clients and the run's history. It never
-// fails: anything missing or wrong is a warning of the result.
+// fails: if anything is missing or wrong, the result has a warning.
 func Target(step plan.Step, target string, clients []Client, history History, remarks ...Remark) v1alpha1.TargetResult {
 	b := newBuilder(step, target, clients, history)
 	b.result.WorkBound = step.WorkBound()
@@ -48,19 +48,19 @@ type builder struct {
 	load      engine.Load
 	described engine.Description
 	measured  bool
-	// job is the report of an MPI job about itself, nil if there is none, and jobVersion the version of the tool.
+	// job is an MPI job's report about itself, or nil if there is none. jobVersion is the version of the tool.
 	job        *engine.Job
 	jobVersion string
 	// findings are the engine's conclusions from the clients' reports.
 	findings engine.Findings
-	// hosted are clients without ranks of their own.
+	// hosted are the clients without ranks of their own.
 	hosted []Client
-	// usable are the clients with a result, series their samples, and loaded the samples up to the end of the client's
-	// load.
+	// usable are the clients with a result. series are their samples, and loaded the samples up to the end of each
+	// client's load.
 	usable []Client
 	series []*measure.Series
 	loaded []*measure.Series
-	// cutShort are the samples of a drain's clients without a result, up to their loss.
+	// cutShort holds, for each of a drain's clients without a result, its samples up to its loss.
 	cutShort []*measure.Series
 	rates    measure.Rates
 	// each holds the rates of the usable clients; nil if they cannot be separated.
@@ -101,8 +101,8 @@ func (b *builder) judgeSeries() {
 	}
 }
 
-// newBuilder determines the properties of the load. The plan has done so before the run, so a workload that cannot be
-// described comes from a record that was changed.
+// newBuilder determines the properties of the load. The plan did the same before the run, so if a workload cannot be
+// described, its record was changed.
 func newBuilder(step plan.Step, target string, clients []Client, history History) *builder {
 	b := &builder{step: step, clients: clients, history: history, load: step.Load(target)}
 	b.result.Target = target
@@ -203,18 +203,19 @@ func (b *builder) consult() {
 	}
 }
 
-// addFindings adds the warnings of the engine.
+// addFindings adds the engine's warnings.
 func (b *builder) addFindings() {
 	for _, warning := range b.findings.Warnings {
 		b.warnings.add(warning.Type, warning.Clients, "%s", warning.Text)
 	}
 	if b.described.Metadata && b.job != nil {
-		b.result.ClientSpread = nil // it is by bytes, which a load of metadata does not move
+		b.result.ClientSpread = nil // the spread is by bytes, which a metadata load does not move
 	}
 }
 
-// keepWhatThereIs keeps the samples of a client that was lost in a drain. A drain cannot be repeated, so its findings
-// up to the loss are reported. Without that client, the others would seem to have produced the whole rate.
+// keepWhatThereIs keeps the samples of a client that was lost in a drain. A drain cannot be repeated, so its
+// findings up to the loss are reported. Without the lost client's samples, the other clients would seem to have
+// produced the whole rate.
 func (b *builder) keepWhatThereIs(client *Client) {
 	if b.step.Purpose != plan.Drain {
 		return
@@ -238,7 +239,7 @@ func (b *builder) judgeEnd(client *Client) bool {
 	case client.Failure != "":
 		b.warnings.addClient(v1alpha1.WarningToolError, client.Index, "%s: %s", client.Failure, client.FailureMessage)
 	default:
-		// A client that was stopped because enough was measured is complete.
+		// A client that was stopped because the step had measured enough is complete.
 		if client.Stopped && b.history.Concluded.IsZero() {
 			b.warnings.addClient(v1alpha1.WarningResultIncomplete, client.Index, "stopped before its time: %s", client.StopMessage)
 		}
@@ -247,11 +248,11 @@ func (b *builder) judgeEnd(client *Client) bool {
 	return false
 }
 
-// judgeNoSamples warns of a client that ended but has no samples. It cannot be part of a rate, so it is left out of the
+// judgeNoSamples warns if a client ended without samples. It cannot be part of a rate, so it is left out of the
 // result, which is then incomplete.
 func (b *builder) judgeNoSamples(client *Client) {
 	if b.step.Purpose == plan.Prepare && slices.ContainsFunc(client.Notices, func(n Notice) bool { return n.Warning == string(v1alpha1.WarningLayoutReused) }) {
-		return // its files existed already, so nothing was written
+		return // its files already existed, so nothing was written
 	}
 	for _, operation := range client.Operations {
 		if operation.Operations > 0 {

@@ -21,10 +21,10 @@ const (
 	ms       = time.Millisecond
 )
 
-// hundred is 100 operations of 1 MiB, done in each second: enough for p95 after two seconds.
+// hundred is 100 operations of 1 MiB, completed in each second: enough for p95 after two seconds.
 var hundred = builders.Counter(100, mebibyte)
 
-// stepOf plans a benchmark with one target and gives its last step.
+// stepOf plans a benchmark with one target and returns its last step.
 func stepOf(t *testing.T, benchmark *builders.BenchmarkBuilder) plan.Step {
 	t.Helper()
 	planned, problems := plan.Make(benchmark.Run(), 1)
@@ -46,7 +46,7 @@ func layingOut() *builders.BenchmarkBuilder {
 	return builders.Benchmark("b").Target("data").Prepare("layout")
 }
 
-// writer is a client that writes a hundred MiB a second for ten seconds after its warm-up.
+// writer returns a client that writes 100 MiB/s for ten seconds after its warm-up.
 func writer(index int) *builders.ClientBuilder {
 	return builders.Client("data", index).WarmUp(2, measure.Write, hundred).Does(10, measure.Write, hundred, 10*ms)
 }
@@ -83,7 +83,7 @@ func types(warnings []v1alpha1.Warning) []v1alpha1.WarningType {
 	return all
 }
 
-// compared compares a result with a file of testdata.
+// compared compares a result with a file in testdata.
 func compared(t *testing.T, name string, got any) {
 	t.Helper()
 	encoded, err := json.MarshalIndent(got, "", "  ")
@@ -93,7 +93,7 @@ func compared(t *testing.T, name string, got any) {
 	golden.File(t, filepath.Join("testdata", name+".golden.json"), string(encoded)+"\n")
 }
 
-// TestFigures checks the figures of some cases by hand: a golden file can be wrong with ease.
+// TestFigures checks the figures of some cases by hand, because a golden file can easily be wrong.
 func TestFigures(t *testing.T) {
 	const rate = 100 * mebibyte // of each client
 	for name, want := range map[string]struct {
@@ -103,7 +103,7 @@ func TestFigures(t *testing.T) {
 	}{
 		"time-bound":        {clients: 3, bytesPerSecond: 3 * rate, iopsMilli: 300_000, window: 10 * time.Second, measured: 30 * time.Second, median: 10 * ms},
 		"time-bound-offset": {clients: 2, bytesPerSecond: 2 * rate, iopsMilli: 200_000, window: 9700 * ms, measured: 20 * time.Second, median: 10 * ms},
-		// 18 client-seconds of work in 10 s, of which one client did not work for the last two.
+		// 18 client-seconds of work take 10 s, because one client did nothing in the last two.
 		"work-bound":              {clients: 2, bytesPerSecond: 18 * rate / 10, iopsMilli: 180_000, window: 10 * time.Second, tail: 2 * time.Second, measured: 18 * time.Second, median: 10 * ms},
 		"work-bound-samples-lost": {clients: 1, bytesPerSecond: rate, iopsMilli: 100_000, window: 8 * time.Second, measured: 8 * time.Second, median: 10 * ms},
 		"late-samples":            {clients: 2, bytesPerSecond: 2 * rate, iopsMilli: 200_000, window: 9750 * ms, measured: 19750 * ms, median: 10 * ms},
@@ -161,8 +161,8 @@ func TestSyncs(t *testing.T) {
 	}
 }
 
-// TestThousandClients have all that can be wrong, each in its own words. The result stays small,
-// within the API's bounds, and what disqualifies comes first.
+// TestThousandClients: a thousand clients have every possible problem, each with a different text. The result stays
+// small and within the API's bounds, and disqualifying warnings come first.
 func TestThousandClients(t *testing.T) {
 	long := func(i int) string { return fmt.Sprintf("%d %0*d \u00e9\xff", i, 2000, i) }
 	var clients []result.Client
@@ -210,7 +210,8 @@ func TestThousandClients(t *testing.T) {
 	}
 }
 
-// TestPercentilesOfAllClients: the percentiles of two clients are those of all their operations, not a mean of theirs.
+// TestPercentilesOfAllClients: the percentiles of two clients cover all their operations and are not a mean of the
+// clients' percentiles.
 func TestPercentilesOfAllClients(t *testing.T) {
 	clients := objects(writer(0), builders.Client("data", 1).WarmUp(2, measure.Write, hundred).Does(10, measure.Write, hundred, 100*ms),
 		writer(2))
@@ -226,7 +227,7 @@ func TestPercentilesOfAllClients(t *testing.T) {
 	}
 }
 
-// TestYear2100: the figures are those of today, whatever the year.
+// TestYear2100: the figures do not depend on the year.
 func TestYear2100(t *testing.T) {
 	planned, problems := plan.Make(builders.Benchmark("b").Target("data").Clients(2).Steady("write", "1m").Run(), 1)
 	if len(problems) > 0 {

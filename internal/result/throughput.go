@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// If the clients' first I/O is further apart than the larger of these, the result gets the warning StartSkew. The
-	// throughput is not affected: it counts only the common window.
+	// If the clients' first I/O is farther apart than the larger of these, the result gets the warning StartSkew.
+	// The throughput is not affected, because only the common window counts.
 	maxStartSkew      = 500 * time.Millisecond
 	maxStartSkewShare = 0.02
-	// minCoverage is the least share of the common window that samples must cover.
+	// minCoverage is the minimum share of the common window that samples must cover.
 	minCoverage = 0.98
 )
 
-// throughput computes the rates, by time or by work.
+// throughput computes the rates of a time-bound or a work-bound step.
 func (b *builder) throughput() {
 	if len(b.usable) == 0 {
 		return
@@ -71,8 +71,8 @@ func (b *builder) timeBound() error {
 	return nil
 }
 
-// syncRate is for tools that report syncs only at their end: each client's syncs are assumed to be evenly spread over
-// its own measured time.
+// syncRate computes the rate of syncs for tools that report them only at the end. Each client's syncs are assumed to
+// be evenly spread over its measured time.
 func (b *builder) syncRate() {
 	rate := &b.rates[measure.Sync]
 	if rate.Operations > 0 {

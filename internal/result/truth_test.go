@@ -32,12 +32,12 @@ func anyTrial(random *rand.Rand) trial {
 	}
 }
 
-// run loads the store from one time to another and lets what is in flight then complete. It gives what the
-// clients report, with samples of about a second, and when the last operation was complete.
+// run loads the store from one time to another and then lets the operations in flight complete. It returns the
+// clients' reports, with samples of about a second, and the time at which the last operation completed.
 func (one trial) run(store *model.Model, from, to time.Duration, random *rand.Rand) ([]result.Client, time.Duration) {
 	answers := one.load.Run(store, from, to)
 	last := to
-	// What is under way at the end is let through before anything else is.
+	// Operations in flight at the end complete before any others.
 	for range one.load.Depth {
 		for _, answer := range store.Advance(store.Next()) {
 			answers = append(answers, answer)
@@ -81,8 +81,8 @@ func (one trial) run(store *model.Model, from, to time.Duration, random *rand.Ra
 	return all, last
 }
 
-// TestTruth drains stores whose credits are known, lets them idle and drains them again: burst, baseline,
-// time, spent and refill come out within 1.5 %, whatever the refill is beside the baseline.
+// TestTruth drains stores with known credits, lets them idle and drains them again: burst, baseline, time, amount
+// spent and refill are found to within 1.5 %, regardless of the ratio of refill to baseline.
 func TestTruth(t *testing.T) {
 	for seed := range uint64(6) {
 		random := rand.New(rand.NewPCG(seed, 11))
@@ -120,7 +120,7 @@ func TestTruth(t *testing.T) {
 			}
 			near(t, "refill", second.Bytes.Refill, one.bucket.Refill(), 0.015)
 			near(t, "spent again", second.Bytes.Drops[0].Spent, back, 0.015)
-			// With the refill that was measured, what the first drain spent is the bucket.
+			// With the measured refill, the first drain spent the whole bucket.
 			refill := float64(second.Bytes.Refill.Value)
 			known := result.Target(drain, "data", firstClients(t, one, end, seed), result.History{MeasuredRefill: &refill}).Burst
 			near(t, "spent", known.Bytes.Drops[0].Spent, one.bucket.Size, 0.015)

@@ -11,15 +11,15 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// Space is the size of files, of one client or of all.
+// Space is the size of the files of one client or of all clients.
 type Space struct {
 	Files uint64
-	// ApparentBytes are the files' lengths, DataBytes those without holes, AllocatedBytes what the file system reports
-	// as allocated.
+	// ApparentBytes is the total length of the files, DataBytes the same without holes, and AllocatedBytes what the
+	// file system reports as allocated.
 	ApparentBytes, DataBytes, AllocatedBytes uint64
 }
 
-// Add adds other files. Sums that do not fit are the greatest uint64.
+// Add adds other files. Sums saturate at the greatest uint64.
 func (s *Space) Add(other Space) {
 	plus := func(a, b uint64) uint64 {
 		if a > math.MaxUint64-b {
@@ -36,12 +36,12 @@ func (s *Space) Add(other Space) {
 // maxSpace is far more than any store holds.
 const maxSpace = 1 << 60
 
-// Possible reports whether files can have such figures.
+// Possible reports whether real files can have such figures.
 func (s Space) Possible() bool {
 	return s.Files <= maxSpace && s.ApparentBytes <= maxSpace && s.AllocatedBytes <= maxSpace && s.DataBytes <= s.ApparentBytes
 }
 
-// Usage is the space of one client's files, or of those of all clients that share a directory.
+// Usage is the space of one client's files, or of the files of all clients that share a directory.
 type Usage struct {
 	Space
 	Types []TypeUsage
@@ -49,7 +49,7 @@ type Usage struct {
 	// bytes had stopped changing.
 	HolesKnown, Settled bool
 	FileSystem          string
-	// Compression is the API value of what the allocated bytes show about compression.
+	// Compression says what the allocated bytes show about compression, as a value of the API.
 	Compression string
 }
 
@@ -59,7 +59,7 @@ type TypeUsage struct {
 	Space
 }
 
-// API values of what the allocated bytes show about compression.
+// API values of Usage.Compression.
 const (
 	compressionShown   = "Shown"
 	compressionHidden  = "Hidden"
@@ -68,7 +68,8 @@ const (
 )
 
 const (
-	// plainlyCompressed is the ratio, in thousandths, above which a warning is due that the tool's own data compresses.
+	// plainlyCompressed is the ratio, in thousandths, above which a warning says that the tool's own data
+	// compresses.
 	plainlyCompressed = 1200
 	// somethingSaved is the ratio, in thousandths, from which an unknown file system is assumed to show the savings of
 	// compression: rounding to blocks never makes files smaller than their data.
@@ -111,7 +112,8 @@ func (b *builder) usage() {
 	b.judgeUsage(made)
 }
 
-// sumUsage returns the sum over the clients, or nil if one is missing, because a part is not the whole.
+// sumUsage returns the sum over the clients, or nil if a client's usage is missing, because a partial sum would be
+// misleading.
 func (b *builder) sumUsage() *Usage {
 	var total *Usage
 	types := map[string]Space{}
@@ -159,7 +161,7 @@ func (b *builder) sumUsage() *Usage {
 	return total
 }
 
-// otherTypes stands for all types beyond the ones that are listed.
+// otherTypes stands for all types that are not listed.
 const otherTypes = "*"
 
 func tellTypes(types map[string]Space) []TypeUsage {
@@ -186,7 +188,7 @@ func tellTypes(types map[string]Space) []TypeUsage {
 	return all
 }
 
-// ratioKnown reports whether the allocated bytes show how far the files were compressed.
+// ratioKnown reports whether the allocated bytes show by how much the files were compressed.
 func (b *builder) ratioKnown(total *Usage) bool {
 	if !total.Settled || !total.HolesKnown && !b.noHoles() {
 		return false
@@ -205,7 +207,8 @@ func (b *builder) noHoles() bool {
 	return b.step.Purpose == plan.Prepare || b.described.NoHoles
 }
 
-// judgeUsage warns if the tool's own data compresses: the figures then hold only for such data.
+// judgeUsage warns if the tool's own data compresses, or if it may and the store does not show it. The figures then
+// hold only for such data.
 func (b *builder) judgeUsage(made *v1alpha1.UsageResult) {
 	measured, pattern := made.CompressionRatioMilli, &b.findings.Pattern
 	switch {

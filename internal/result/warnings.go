@@ -21,21 +21,22 @@ const (
 )
 
 const (
-	// maxStatements is the number of statements of one warning that are quoted.
+	// maxStatements is the maximum number of statements quoted in one warning.
 	maxStatements = 3
-	// maxClientsNamed is the number of clients that one statement names.
+	// maxClientsNamed is the maximum number of clients named in one statement.
 	maxClientsNamed = 4
 )
 
-// warnings collects problems, one entry per type however many clients have it: a thousand clients with one problem must
-// not hide another one.
+// warnings collects problems, with one entry per type regardless of the number of clients: a thousand clients with
+// one problem must not hide another problem.
 type warnings struct {
 	types []v1alpha1.WarningType
 	// statements holds the statements of each type, in the order in which they were added.
 	statements map[v1alpha1.WarningType][]statement
 }
 
-// statement is a text and the clients that it is about, or none if it is about all or none in particular.
+// statement is a text and the clients that it concerns. It has no clients if it concerns all of them or none in
+// particular.
 type statement struct {
 	text    string
 	clients []int
@@ -72,8 +73,8 @@ func (w *warnings) state(kind v1alpha1.WarningType, made statement) {
 
 var severityOrder = []v1alpha1.Severity{v1alpha1.SeverityDisqualifying, v1alpha1.SeverityWarning, v1alpha1.SeverityInfo}
 
-// rank orders warnings: by severity, the worst first, and causes before consequences. If a client fails, the others are
-// stopped.
+// rank orders warnings by severity, the worst first. At the same severity, causes precede consequences: if one
+// client fails, the others are stopped.
 func rank(kind v1alpha1.WarningType, phase v1alpha1.PhaseKind) int {
 	rank := 2 * slices.Index(severityOrder, kind.Severity(phase))
 	if kind == v1alpha1.WarningResultIncomplete || kind == v1alpha1.WarningCommonWindowTooShort {
@@ -82,8 +83,8 @@ func rank(kind v1alpha1.WarningType, phase v1alpha1.PhaseKind) int {
 	return rank
 }
 
-// list returns the warnings for a phase of that kind by rank, then in the order in which they were added. Those beyond
-// the API's limit, which are the least severe, are left out.
+// list returns the warnings for a phase of that kind by rank, then in the order in which they were added. It omits
+// the least severe ones beyond the API's limit.
 func (w *warnings) list(phase v1alpha1.PhaseKind) []v1alpha1.Warning {
 	types := slices.Clone(w.types)
 	slices.SortStableFunc(types, func(a, b v1alpha1.WarningType) int { return cmp.Compare(rank(a, phase), rank(b, phase)) })
@@ -128,7 +129,7 @@ func message(statements []statement) string {
 			rest = "; and other words of " + measure.FormatCount(len(clients), "more client")
 		}
 	}
-	// Each statement gets its part of the space, so that a long one does not hide the others.
+	// Each statement gets a share of the space, so that a long one does not hide the others.
 	space := maxMessageLength - len(rest) - 2*(len(told)-1)
 	for i := range told {
 		told[i] = v1alpha1.Truncate(told[i], space/(len(told)-i))
@@ -159,8 +160,8 @@ func clientNames(clients []int) string {
 
 var warningName = regexp.MustCompile(`^[A-Z][A-Za-z]{0,39}$`)
 
-// warningType checks a warning name from an agent. A newer agent may use unknown types; those disqualify. An invalid
-// name is reported as an error of the tool, which disqualifies too.
+// warningType checks a warning name from an agent. A newer agent may use unknown types, which disqualify the result.
+// An invalid name is reported as an error of the tool, which also disqualifies.
 func warningType(name string) (kind v1alpha1.WarningType, prefix string) {
 	if warningName.MatchString(name) {
 		return v1alpha1.WarningType(name), ""
@@ -168,7 +169,7 @@ func warningType(name string) (kind v1alpha1.WarningType, prefix string) {
 	return v1alpha1.WarningToolError, fmt.Sprintf("the agent warned of %q: ", v1alpha1.Truncate(name, 40))
 }
 
-// worst finds the client with the greatest figure among those with a problem.
+// worst tracks the client with the greatest figure among those with a problem.
 type worst struct {
 	clients []int
 	client  int
@@ -182,7 +183,7 @@ func (w *worst) add(client int, figure float64) {
 	w.clients = append(w.clients, client)
 }
 
-// others states how many clients have the problem, if more than the worst one.
+// others returns how many clients have the problem, if more than one has it.
 func (w *worst) others() string {
 	if len(w.clients) < 2 {
 		return ""

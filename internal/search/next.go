@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Trial is a step that was measured.
+// Trial is a measured step.
 type Trial struct {
-	// Offered is the rate of the step. Confirms is true if the step was to confirm it.
+	// Offered is the rate of the step. Confirms is true if the purpose of the step was to confirm that rate.
 	Offered  int64
 	Confirms bool
 	// Known is false if the step has no valid figures; it then counts as missed.
@@ -18,8 +18,8 @@ type Trial struct {
 	Seconds float64
 }
 
-// Overloaded reports whether fewer operations were completed than were offered, by more than chance explains: arrivals
-// vary by the square root of their number, and half a percent is left for the ends of the step.
+// Overloaded reports whether fewer operations were completed than were offered, by more than chance explains:
+// arrivals vary by the square root of their number, and half a percent is allowed for the ends of the step.
 func (t *Trial) Overloaded() bool {
 	const ends, deviations = 0.005, 3
 	offered := float64(t.Offered)
@@ -29,7 +29,7 @@ func (t *Trial) Overloaded() bool {
 // Met reports whether the step met the objective.
 func (q Question) Met(t *Trial) bool { return t.Known && !t.Overloaded() && t.Slower <= q.Allowed }
 
-// Stage is what a search does next.
+// Stage is the next activity of a search.
 type Stage int
 
 // The stages of a search, in their order.
@@ -39,16 +39,17 @@ const (
 	Done
 )
 
-// Decision is what follows from the trials so far.
+// Decision is the conclusion from the trials so far.
 type Decision struct {
 	Stage Stage
-	// Rate is the next rate to offer; of a search that is done, the highest that was confirmed, or 0.
+	// Rate is the next rate to offer. If the search is done, it is the highest confirmed rate, or 0 if there is
+	// none.
 	Rate int64
 	// Missed is the lowest rate that missed the objective before the confirmation; 0 if none did.
 	Missed int64
 }
 
-// Next returns what follows from the trials so far, which are in the order of their steps.
+// Next returns the decision that follows from the trials so far, which are in the order of their steps.
 func (q Question) Next(trials []Trial) Decision {
 	met, missed, tried := int64(0), int64(0), 0
 	for i := range trials {
@@ -80,13 +81,13 @@ func (q Question) Next(trials []Trial) Decision {
 	return Decision{Rate: min(max(middle, met+q.Unit), missed-q.Unit), Missed: missed}
 }
 
-// narrow reports whether the highest rate is known precisely enough.
+// narrow reports whether the range of the highest rate is narrow enough.
 func (q Question) narrow(met, missed int64) bool {
 	return missed-met <= q.Unit || float64(missed) <= float64(met)*q.Ratio
 }
 
-// confirm returns the rate to confirm next: the highest that met the objective, then lower ones, from the third on
-// at growing distances.
+// confirm returns the rate to confirm next: the highest rate that met the objective, then lower rates, from the
+// third lower one on at growing distances.
 func (q Question) confirm(highest int64, trials []Trial) Decision {
 	candidate, distance := highest, q.Ratio
 	for tried := range candidates {
@@ -109,7 +110,7 @@ func (q Question) confirm(highest int64, trials []Trial) Decision {
 	return Decision{Stage: Done}
 }
 
-// Rounds returns the trials that confirm a rate.
+// Rounds returns the trials whose purpose was to confirm a rate.
 func (q Question) Rounds(rate int64, trials []Trial) []Trial {
 	return slices.DeleteFunc(slices.Clone(trials), func(t Trial) bool { return !t.Confirms || t.Offered != rate })
 }
@@ -122,7 +123,8 @@ const (
 	refuted
 )
 
-// judge reports whether a rate is confirmed by its rounds. It ends early where the rounds so far missed the objective.
+// judge reports whether a rate is confirmed by its rounds. It refutes the rate early if the rounds so far missed the
+// objective.
 func (q Question) judge(rounds []Trial) verdict {
 	for i := range rounds {
 		if !rounds[i].Known || rounds[i].Overloaded() {
@@ -141,8 +143,8 @@ func (q Question) judge(rounds []Trial) verdict {
 	return confirmed
 }
 
-// Share is the mean share of slower operations over some steps, and half of its 95 % interval. Half is 0 with fewer
-// than Confirmations steps.
+// Share is the mean share of slower operations over several steps, and half of its 95 % interval. Half is 0 with
+// fewer than Confirmations steps.
 type Share struct{ Mean, Half float64 }
 
 // student is the 97.5 % quantile of Student's distribution with Confirmations - 1 degrees of freedom.

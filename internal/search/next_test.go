@@ -31,18 +31,18 @@ func ask(t *testing.T, phase *v1alpha1.SearchPhase, clients int) search.Question
 	return question
 }
 
-// store is what a store does with a rate: operations completed per second, and the share of them above the bound.
+// store maps an offered rate to the operations completed per second and the share of them above the bound.
 type store func(rate float64, step int) (achieved, slower float64)
 
-// queue completes what is offered up to its capacity; the share of slow operations grows tenfold from the limit to
-// four thirds of it.
+// queue returns a store that completes what is offered up to its capacity. The share of slow operations grows
+// tenfold from the limit to four thirds of it.
 func queue(limit, capacity float64) store {
 	return func(rate float64, _ int) (float64, float64) {
 		return min(rate, capacity), min(1, 0.01*math.Pow(10, (rate/limit-1)*3))
 	}
 }
 
-// noisy varies the share of slow operations from step to step.
+// noisy makes the share of slow operations vary from step to step.
 func noisy(of store, by float64) store {
 	return func(rate float64, step int) (float64, float64) {
 		achieved, slower := of(rate, step)
@@ -50,8 +50,7 @@ func noisy(of store, by float64) store {
 	}
 }
 
-// tell carries a search out as a run does: each decision is made from all steps so far, and a confirming step does not
-// come before the exploring ones are skipped.
+// tell runs a search as a run does: each decision is made from all earlier steps.
 func tell(t *testing.T, question search.Question, s store) string {
 	t.Helper()
 	var b strings.Builder
@@ -117,7 +116,7 @@ func TestSequences(t *testing.T) {
 	}
 }
 
-// TestAnyStore: whatever a store answers, a search ends within its steps, and what it finds was confirmed.
+// TestAnyStore: with any store, a search ends within its steps, and the rate that it finds was confirmed.
 func TestAnyStore(t *testing.T) {
 	for seed := range 500 {
 		random := func(step int) float64 { // a number from 0 to 1
@@ -149,7 +148,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestOverloadedByChance: an arrival process that happens to bring fewer operations is no overload.
+// TestOverloadedByChance: an arrival process that by chance offers fewer operations is not an overload.
 func TestOverloadedByChance(t *testing.T) {
 	for _, test := range []struct {
 		offered  int64

@@ -11,35 +11,36 @@ import (
 )
 
 const (
-	// Confirmations is the number of steps that confirm a rate, and candidates the number of rates that may be tried
-	// until one is confirmed.
+	// Confirmations is the number of steps that confirm a rate, and candidates the maximum number of rates that are
+	// tried before the search gives up.
 	Confirmations = 5
 	candidates    = 5
-	// leastSlower is the number of operations above the percentile in a step from which the percentile is known, as
-	// everywhere; see measure.Histogram.Percentile.
+	// leastSlower is the number of operations that must lie above a percentile in a step for the percentile to be
+	// known; see measure.Histogram.Percentile.
 	leastSlower = 10
-	// leastEach is the first rate of each client where rate.min does not say: jobs do at least one operation of each kind
-	// per second.
+	// leastEach is the lowest first rate per client if rate.min is not set: jobs do at least one operation of each
+	// kind per second.
 	leastEach = 10
 	// raise is the factor from one step to the next until one misses the objective.
 	raise = 2.0
 )
 
-// Question is what a search is to find out. Rates are operations per second of all clients together.
+// Question describes what a search must find out. Rates are operations per second of all clients together.
 type Question struct {
 	// Latency is the bound, and Allowed the share of operations that may be slower.
 	Latency time.Duration
 	Allowed float64
 	// Min and Max bound the rates, which are multiples of Unit.
 	Min, Max, Unit int64
-	// Ratio of the lowest rate that missed the objective and the highest that met it, at which bisection ends.
+	// Ratio is the ratio of the lowest rate that missed the objective to the highest that met it at which bisection
+	// ends.
 	Ratio float64
-	// Trials is the number of steps until the highest rate is narrowed down, and Confirming the number of steps to
-	// confirm it, both at most.
+	// Trials is the maximum number of steps to narrow down the highest rate, and Confirming the maximum number of
+	// steps to confirm it.
 	Trials, Confirming int
 }
 
-// Of reads a search phase. The clients are those of each target.
+// Of reads a search phase. clients is the number of clients per target.
 func Of(at *field.Path, phase *v1alpha1.SearchPhase, clients int) (Question, field.ErrorList) {
 	q := Question{Unit: int64(max(1, clients)), Confirming: Confirmations * candidates}
 	var problems field.ErrorList
@@ -94,7 +95,7 @@ func Of(at *field.Path, phase *v1alpha1.SearchPhase, clients int) (Question, fie
 	return q, nil
 }
 
-// Below returns the question with a lower Max, such as the baseline of a store without credits.
+// Below returns the question with Max lowered to a rate, such as the baseline of a store without credits.
 func (q Question) Below(most float64) Question {
 	if most < float64(q.Max) {
 		q.Max = max(q.down(most), q.Unit)
@@ -103,7 +104,7 @@ func (q Question) Below(most float64) Question {
 	return q
 }
 
-// up and down round to a rate that all clients can share evenly.
+// up and down round a rate to one that all clients can share evenly.
 func (q Question) up(rate int64) int64 { return (rate + q.Unit - 1) / q.Unit * q.Unit }
 
 func (q Question) down(rate float64) int64 { return int64(rate) / q.Unit * q.Unit }

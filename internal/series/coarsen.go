@@ -3,8 +3,8 @@ package series
 import "slices"
 
 // coarsen reduces the largest target: it drops the clients, drops every other minute, or joins pairs of points,
-// whichever there are most of. A target with at most one point left loses all its data. coarsen returns false if there
-// is nothing left to reduce.
+// roughly whichever are most numerous. A target with at most one point left loses all its data. coarsen returns
+// false if there is nothing left to reduce.
 func (l *Log) coarsen() bool {
 	var most *Target
 	for i := range l.Steps {

@@ -14,8 +14,8 @@ const microsecond = 1000
 // Limits on the input of Decode.
 const (
 	maxPoints = 1 << 21
-	// MaxDuration is the longest time that a minute, with the pauses of its clients, may cover: a run lasts at most 7
-	// days.
+	// MaxDuration is the longest time that a minute, including the pauses of its clients, may cover: a run lasts at
+	// most 7 days.
 	MaxDuration = 8 * 24 * time.Hour
 )
 
@@ -55,8 +55,8 @@ func targetColumnOf(t *Target) targetColumn {
 	return made
 }
 
-// points adds points, with timestamps in microseconds since the first one. Each timestamp is rounded on its own, so
-// that rounding errors do not accumulate.
+// points adds points, with timestamps in microseconds since the first one. Each timestamp is rounded individually,
+// so that rounding errors do not accumulate.
 func (c *targetColumn) points(points []Point) {
 	if len(points) == 0 {
 		return

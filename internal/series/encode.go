@@ -17,11 +17,11 @@ const MaxBytes = 900 << 10
 // formatVersion is the version of the encoding.
 const formatVersion = 1
 
-// maxDecoded limits how many bytes Decode decompresses, because its input is not trusted.
+// maxDecoded limits the number of bytes that Decode decompresses, because its input is not trusted.
 const maxDecoded = 64 << 20
 
-// Encode returns the log as gzip-compressed JSON in columns, of at most limit bytes; limit 0 means no limit. A log that
-// is too large is coarsened in a copy; it is an error if that is not enough.
+// Encode returns the log as gzip-compressed JSON in columns, of at most limit bytes; 0 means no limit. If the log is
+// too large, Encode coarsens a copy. It returns an error if that does not suffice.
 func (l *Log) Encode(limit int) ([]byte, error) {
 	text, err := l.compressed()
 	if err != nil || limit <= 0 || len(text) <= limit {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestTogether: whatever order the parts come in, each step is there once, by its newest attempt.
+// TestTogether: regardless of the order of the parts, each step occurs once, with its newest attempt.
 func TestTogether(t *testing.T) {
 	parts := []*Log{
 		{Steps: []Step{{ID: "02-read", Attempt: 1}}},

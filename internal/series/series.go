@@ -14,14 +14,14 @@ type Log struct {
 	Coarsened bool
 }
 
-// Step holds the series of one step, of its newest attempt.
+// Step holds the series of the newest attempt of one step.
 type Step struct {
 	ID      string
 	Attempt int
 	Targets []Target
 }
 
-// Target holds the series of one target in a step. Timestamps are Unix time in nanoseconds, by the conductor's clock.
+// Target holds the series of one target in a step. Timestamps are Unix time in nanoseconds on the conductor's clock.
 type Target struct {
 	Name    string
 	Points  []Point
@@ -37,14 +37,14 @@ type State uint8
 const (
 	// Measured: all clients were running, after their warm-up.
 	Measured State = iota
-	// WarmUp: a client was warming up. The point spends credits, but counts in no figure.
+	// WarmUp: a client was warming up. The point's I/O spends credits but counts in no figure.
 	WarmUp
-	// Transition: clients were starting or stopping, or completing the I/O in flight.
+	// Transition: clients were starting, stopping, or completing the I/O in flight.
 	Transition
 	numStates
 )
 
-// String returns the name under which the state is written.
+// String returns the name of the state in files.
 func (s State) String() string {
 	switch s {
 	case Measured:
@@ -105,7 +105,7 @@ func MinuteOf(start, end int64, operation measure.Operation, histogram *measure.
 	return made
 }
 
-// Distribution holds the latency distribution of one operation over the measured time of a step and all clients.
+// Distribution holds the latency distribution of one operation over all clients and the measured time of a step.
 type Distribution struct {
 	Operation measure.Operation
 	Bins      []Bin
@@ -123,7 +123,7 @@ type ClientRate struct {
 	BytesPerSecond int64
 }
 
-// Add appends the series of a step, and removes those of an earlier attempt of the same step.
+// Add appends the series of a step, and removes the series of an earlier attempt of the same step.
 func (l *Log) Add(step Step) {
 	if l == nil {
 		return

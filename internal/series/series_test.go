@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// logOf is a run of some steps on two targets, with gaps, all states, minutes and distributions.
+// logOf returns the log of a run with some steps on two targets, with gaps, all states, minutes and distributions.
 func logOf(steps, points int) *series.Log {
 	random := rand.New(rand.NewPCG(1, 2))
 	made := &series.Log{}
@@ -73,7 +73,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	}
 }
 
-// What no run has is not read.
+// Decode refuses series that no run can have.
 func TestImpossibleSeries(t *testing.T) {
 	for name, change := range map[string]func(*series.Target){
 		"a client before the first": func(of *series.Target) { of.Clients[0].Client = -1 },
@@ -111,7 +111,8 @@ func sumOf(log *series.Log) (bytes, operations uint64, points int) {
 	return bytes, operations, points
 }
 
-// Twelve hours of two targets, a point a second with noise in every digit, fit into a ConfigMap, and no byte is lost.
+// Twelve hours of two targets, with a point per second and noise in every digit, fit into a ConfigMap if up to four
+// points are joined into one, and no byte is lost.
 func TestTwelveHoursFit(t *testing.T) {
 	log := logOf(1, 43_200)
 	text, err := log.Encode(series.MaxBytes)
@@ -130,7 +131,7 @@ func TestTwelveHoursFit(t *testing.T) {
 	}
 }
 
-// A run of many steps and targets fits too, whatever is left of it.
+// A run of many steps and targets also fits, regardless of how much of it is left.
 func TestAnythingFits(t *testing.T) {
 	log := logOf(20, 300)
 	for _, limit := range []int{200_000, 20_000, 2_000} {
@@ -162,7 +163,7 @@ func TestANewAttemptTakesThePlace(t *testing.T) {
 	}
 }
 
-// Percentiles without ten samples above them are no figures.
+// Percentiles with fewer than ten samples above them are not figures.
 func TestMinutesWithFewSamples(t *testing.T) {
 	var histogram measure.Histogram
 	histogram.AddNanoseconds(1000, 500)

@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Compare returns the part of a run by which other runs are compared with it.
+// Compare returns the part of a run that is compared with other runs.
 func Compare(run *v1alpha1.BenchmarkRun) *v1alpha1.Comparable {
 	return &v1alpha1.Comparable{
 		Store:   storeOf(&run.Status),
@@ -22,7 +22,8 @@ func Compare(run *v1alpha1.BenchmarkRun) *v1alpha1.Comparable {
 }
 
 // storeOf returns a short hash of the kind of storage of all targets: driver, class, parameters, file system. It
-// excludes the size and the clients' machines: these may explain a change, and the runs are still compared.
+// excludes the size and the clients' machines: runs that differ in these are still compared, and the difference may
+// explain a change.
 func storeOf(status *v1alpha1.BenchmarkRunStatus) string {
 	type volume struct {
 		Name, Driver, Class, Attributes, Mode, FileSystem string
@@ -61,10 +62,10 @@ const (
 	mostFactName  = 64
 )
 
-// changed begins the names of facts whose values are digests, which mean nothing to people.
+// changed starts the names of facts whose values are digests, which mean nothing to people.
 const changed = "specification of "
 
-// factsOf returns the facts that may explain why a run differs from another one, the most telling ones first.
+// factsOf returns the facts that may explain why a run differs from another one, the most informative ones first.
 func factsOf(spec *v1alpha1.BenchmarkRunSpec, status *v1alpha1.BenchmarkRunStatus) []v1alpha1.RunFact {
 	var facts []v1alpha1.RunFact
 	add := func(name string, values []string) {
@@ -109,8 +110,8 @@ func factsOf(spec *v1alpha1.BenchmarkRunSpec, status *v1alpha1.BenchmarkRunStatu
 // specPart is the digest of a part of the specification.
 type specPart struct{ name, digest string }
 
-// workloads returns the parts that profiles contributed to the run: the rest of spec.run is the same for runs with one
-// hash.
+// workloads returns the parts that profiles contributed to the run. The rest of spec.run is the same for runs with
+// the same hash.
 func workloads(spec *v1alpha1.BenchmarkRunSpec) []specPart {
 	var all []specPart
 	if spec.Run.Workload != nil {
@@ -126,7 +127,7 @@ func workloads(spec *v1alpha1.BenchmarkRunSpec) []specPart {
 			all = append(all, specPart{"the workload of " + phase.Name + " on " + own.Target, digest(own.Workload.Engine)})
 		}
 	}
-	// If there are many phases, the last fact covers the rest.
+	// If there are many phases, the last fact covers the remaining ones.
 	if len(all) > mostFacts/2 {
 		rest := all[mostFacts/2-1:]
 		all = append(all[:mostFacts/2-1:mostFacts/2-1], specPart{strconv.Itoa(len(rest)) + " more workloads", digest(rest)})

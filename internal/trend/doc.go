@@ -6,8 +6,8 @@
 //	            survives the deletion of the runs
 //	Judge       turns a history and a run into a verdict, changes of level, and the history with the run in it
 //
-// The choice of figures depends on what was run and not on the results, so that runs of one spec.run have the same
-// ones:
+// The choice of figures depends on what was run and not on the results, so that runs with the same spec.run have the
+// same figures:
 //
 //	steady        throughput; for a load with a rate limit, which determines the throughput, the mean
 //	              latency; for a program its duration; for mdtest the mean of its rates
@@ -18,5 +18,5 @@
 //	burstDrain    the burst and, if fewer than four figures are chosen, credits and time to baseline
 //	cooldown      a measured refill
 //
-// One figure per phase for the first target, then one per phase for the next, up to four.
+// The first target contributes one figure per phase, then the next target does, up to four figures.
 package trend

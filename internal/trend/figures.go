@@ -8,7 +8,8 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// mostFigures is the most figures per run that are compared: with more, only larger changes would be significant.
+// mostFigures is the maximum number of figures per run that are compared. With more figures, only larger changes
+// would be significant.
 const mostFigures = 4
 
 // figuresOf returns the figures by which a run is compared.
@@ -47,7 +48,7 @@ func (c *figureSource) figure(what string, value float64, unit v1alpha1.FigureUn
 	}}
 }
 
-// leastFill is the fill of the bucket in percent below which the first level of a drain is no burst.
+// leastFill is the fill of the bucket in percent below which the first level of a drain is not a burst.
 const leastFill = 10
 
 // first returns the main figure of a phase.
@@ -87,7 +88,7 @@ func meanLatency(operations []v1alpha1.OperationResult) float64 {
 	return sum / max(count, 1)
 }
 
-// fill returns the fill of the bucket at the start of the phase in percent; nil if unknown.
+// fill returns the fill of the bucket at the start of the phase in percent, or nil if it is unknown.
 func (c *figureSource) fill() *int32 {
 	var fill *int32
 	for i := range c.spec.Steps {
@@ -109,7 +110,7 @@ func (c *figureSource) fill() *int32 {
 	return fill
 }
 
-// second returns the figures of a drain that depend on the initial fill of the bucket, if that is known.
+// second returns the figures of a drain that depend on the initial fill of the bucket, if the fill is known.
 func second(c *figureSource) []v1alpha1.RunFigure {
 	fill := c.fill()
 	if c.phase.BurstDrain == nil || fill == nil || *fill < leastFill {

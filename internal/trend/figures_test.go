@@ -16,7 +16,7 @@ func operation(kind v1alpha1.Operation, bytes, iops int64) v1alpha1.OperationRes
 
 func estimate(value int64) *v1alpha1.Estimate { return &v1alpha1.Estimate{Value: value} }
 
-// drained is the result of a drain of a bucket of bytes.
+// drained returns the result of draining a bucket of bytes.
 func drained(exhausted bool) *v1alpha1.BurstResult {
 	made := &v1alpha1.BurstResult{Exhausted: exhausted, Dimension: "Bytes", NanosecondsToBaseline: estimate(1_800_000_000_000),
 		Bytes: &v1alpha1.BurstSeries{Burst: estimate(400e6), Baseline: estimate(32e6), Refill: estimate(32e6), RefillSource: "Measured"}}
@@ -26,7 +26,7 @@ func drained(exhausted bool) *v1alpha1.BurstResult {
 	return made
 }
 
-// drainOf is a run of one drain that began with so much in the bucket; nil is not known.
+// drainOf returns a run of one drain that started with the given fill of the bucket; nil means unknown.
 func drainOf(fill *int32, exhausted bool) (*v1alpha1.BenchmarkRunSpec, *v1alpha1.BenchmarkRunStatus) {
 	spec := &v1alpha1.BenchmarkRunSpec{Run: v1alpha1.RunSpec{Targets: []v1alpha1.Target{{Name: "t"}},
 		Phases: []v1alpha1.Phase{{Name: "burst", BurstDrain: &v1alpha1.BurstDrainPhase{}}}},
@@ -53,7 +53,7 @@ func told(figures []v1alpha1.RunFigure) string {
 	return strings.Join(all, "; ")
 }
 
-// steadyOf is a run of one steady phase with a result.
+// steadyOf returns a run of one steady phase with a result.
 func steadyOf(workload *v1alpha1.Workload, result v1alpha1.TargetResult) (*v1alpha1.BenchmarkRunSpec, *v1alpha1.BenchmarkRunStatus) {
 	result.Target = "t"
 	return &v1alpha1.BenchmarkRunSpec{Run: v1alpha1.RunSpec{Workload: workload, Targets: []v1alpha1.Target{{Name: "t"}},
@@ -89,8 +89,8 @@ func TestFiguresOfASteadyPhase(t *testing.T) {
 	}
 }
 
-// Credits and time to baseline are compared only between runs that started equally full, and only where that is known;
-// a burst of an empty bucket is none.
+// Credits and time to baseline are compared only between runs that started equally full, and only if the fill is
+// known. The burst of an empty bucket is not a figure.
 func TestFiguresOfADrain(t *testing.T) {
 	for name, test := range map[string]struct {
 		fill      *int32
@@ -109,7 +109,8 @@ func TestFiguresOfADrain(t *testing.T) {
 	}
 }
 
-// One a phase for the first target, then one a phase for the next, four in all; layouts are none.
+// The first target contributes one figure per phase, then the next target does, four in all; layouts contribute
+// none.
 func TestFourFigures(t *testing.T) {
 	cells := func(rates ...int64) (steps []v1alpha1.StepResult) {
 		for i, rate := range rates {
@@ -150,7 +151,7 @@ func TestFiguresOfASweepWithoutCells(t *testing.T) {
 	}
 }
 
-// Runs on another kind of storage are told apart, and what only explains a change is not the kind.
+// Runs on different kinds of storage have different hashes. Facts that only explain a change do not affect the hash.
 func TestStoreAndFacts(t *testing.T) {
 	run := func(change func(*v1alpha1.BenchmarkRun)) *v1alpha1.Comparable {
 		made := &v1alpha1.BenchmarkRun{}

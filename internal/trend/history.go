@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// mostColumns is the most figures in a history. newestKept is the number of newest runs that stay in it in addition
-	// to those with which the next run is compared.
+	// mostColumns is the maximum number of figures in a history. newestKept is the number of newest runs that it
+	// keeps in addition to those with which the next run is compared.
 	mostColumns = 8
 	newestKept  = 24
 	// mostRuns is the API's bound.
@@ -24,21 +24,21 @@ const (
 type Run struct {
 	Name    string
 	Started time.Time
-	// Hash of the specification that it ran.
+	// Hash is the hash of the run's specification.
 	Hash string
 	// Valid is true if the run is complete and valid.
 	Valid bool
-	// By is the part by which it is compared; nil if that was not recorded.
+	// By is the part of the run that is compared; nil if it was not recorded.
 	By *v1alpha1.Comparable
 }
 
-// RunOf returns a BenchmarkRun, which may be trimmed, as a Run.
+// RunOf converts a BenchmarkRun, which may be trimmed, to a Run.
 func RunOf(run *v1alpha1.BenchmarkRun) Run {
 	made := Run{Name: run.Name, Hash: run.Spec.Hash, By: run.Status.Comparable, Started: run.CreationTimestamp.Time}
 	if run.Status.StartTime != nil {
 		made.Started = run.Status.StartTime.Time
 	}
-	// Stored times have whole seconds, so compare whole seconds.
+	// Stored times have a resolution of a second, so compare whole seconds.
 	made.Started = made.Started.UTC().Truncate(time.Second)
 	made.Valid = meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionComplete) &&
 		meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionValid)
@@ -65,7 +65,7 @@ func entryOf(run *Run) entry {
 	return made
 }
 
-// unpack decodes a history; nil is an empty one.
+// unpack decodes a history. A nil history is empty.
 func unpack(history *v1alpha1.ComparedHistory) []entry {
 	if history == nil {
 		return nil
@@ -95,7 +95,7 @@ func unpack(history *v1alpha1.ComparedHistory) []entry {
 	return all
 }
 
-// pack encodes a history. If there are too many figures, those that only the oldest runs have are dropped.
+// pack encodes a history. If there are too many figures, it drops those that only the oldest runs have.
 func pack(hash, store string, all []entry) *v1alpha1.ComparedHistory {
 	made := &v1alpha1.ComparedHistory{Hash: hash, Store: store}
 	for i := len(all) - 1; i >= 0; i-- {
@@ -147,14 +147,15 @@ func factChanges(before, after map[string]string) []v1alpha1.RunFact {
 	return changes[:min(len(changes), mostFacts)]
 }
 
-// Trim removes the oldest runs of a history until the given number is left.
+// Trim removes the oldest runs of a history until only the given number is left.
 func Trim(history *v1alpha1.ComparedHistory, runs int) *v1alpha1.ComparedHistory {
 	all := unpack(history)
 	return pack(history.Hash, history.Store, all[max(0, len(all)-runs):])
 }
 
-// mergeHistory returns the history, extended by the comparable stored runs that started after its newest and before the
-// evaluated one, and the evaluated run as the last. Older stored runs were left out of the history before.
+// mergeHistory returns the history, extended by the comparable stored runs that started after its newest run and
+// before the evaluated run, and ending with the evaluated run. Older stored runs were already left out of the
+// history.
 func mergeHistory(history *v1alpha1.ComparedHistory, stored []Run, judged *Run) []entry {
 	var all []entry
 	if history != nil && history.Hash == judged.Hash && history.Store == judged.By.Store {

@@ -23,8 +23,8 @@ type Judgement struct {
 	History *v1alpha1.ComparedHistory
 }
 
-// Judge compares a run with earlier ones: those of the history, and stored ones that are newer than the history. A run
-// may be evaluated again, with another policy.
+// Judge compares a run with earlier ones: the runs in the history, and stored runs that are newer than the history.
+// A run may be evaluated again with a different policy.
 func Judge(history *v1alpha1.ComparedHistory, stored []Run, run Run, policy *v1alpha1.RegressionPolicy) Judgement {
 	if why := notComparable(&run); why != "" {
 		return Judgement{Reason: v1alpha1.ReasonNotComparable, History: history, Result: v1alpha1.RegressionResult{Verdict: v1alpha1.RegressionUnknown, Message: why}}
@@ -42,7 +42,7 @@ func Judge(history *v1alpha1.ComparedHistory, stored []Run, run Run, policy *v1a
 	judged := &all[len(all)-1]
 	judged.verdict, judged.accepted = v1alpha1.RegressionVerdict(report.Verdict), rules.AcceptedSince
 	for i := range all {
-		// Runs that were not evaluated with this policy do not count for it.
+		// Runs that this policy excludes were not evaluated with it, so they keep their recorded use.
 		if use := report.Uses[all[i].name]; use != "" && !all[i].started.Before(rules.AcceptedSince) {
 			all[i].use, all[i].accepted = string(use), rules.AcceptedSince
 		}
@@ -87,8 +87,8 @@ func (e *entry) historyRun() detect.HistoryRun {
 	return made
 }
 
-// runsToKeep returns the runs to keep in the history: the newest ones, the baseline runs with which the next run may be
-// compared, and the newest run that still counts as regressed.
+// runsToKeep returns the runs to keep in the history: the newest ones, the baseline runs with which the next run may
+// be compared, and the newest run that still counts as regressed.
 func runsToKeep(all []entry, rules detect.RegressionPolicy) []entry {
 	against := rules.Against
 	if against == 0 {
@@ -145,7 +145,7 @@ func resultOfReport(report *detect.RegressionReport, run *Run) v1alpha1.Regressi
 	return made
 }
 
-// pooledRuns returns how many of the newest runs the verdict covers.
+// pooledRuns returns the number of newest runs that the verdict covers.
 func pooledRuns(report *detect.RegressionReport) int {
 	most := 0
 	for i := range report.Metrics {

@@ -17,7 +17,7 @@ import (
 
 var began = time.Date(2026, 1, 1, 3, 0, 0, 0, time.UTC)
 
-// night is a run with four figures around 100 MB/s.
+// night returns a run with the given figures, in MB/s.
 func night(n int, figures ...float64) Run {
 	run := Run{Name: fmt.Sprintf("bench-%04d", n), Started: began.Add(time.Duration(n) * 24 * time.Hour), Hash: "h", Valid: true, By: &v1alpha1.Comparable{
 		Store: "s", Facts: []v1alpha1.RunFact{{Name: "kernel", Value: "6.1.0"}, {Name: changed + "the workload of read", Value: "abc"}},
@@ -32,7 +32,8 @@ func standard() *v1alpha1.RegressionPolicy {
 	return &v1alpha1.RegressionPolicy{Against: new(int32(20)), TolerancePercent: new(int32(5))}
 }
 
-// nights are figures with a spread of 3 %, of which the first falls by a tenth at a night.
+// nights returns runs with four figures of about 100 MB/s and a spread of 3 %. The first figure falls by a tenth
+// from the night with index falls on.
 func nights(r *rand.Rand, count, falls int) []Run {
 	all := make([]Run, count)
 	for n := range all {
@@ -48,7 +49,7 @@ func nights(r *rand.Rand, count, falls int) []Run {
 	return all
 }
 
-// What a status keeps of a history gives the verdicts that the whole history gives, night by night, and it stays
+// The part of a history that a status keeps yields the same verdicts as the whole history, night by night, and stays
 // within its bounds however long a regression lasts.
 func TestStatusIsEnough(t *testing.T) {
 	differ, judged, found, foundWhole := 0, 0, 0, 0
@@ -96,7 +97,7 @@ func TestStatusIsEnough(t *testing.T) {
 	t.Logf("%d of %d verdicts differ; %d of %d are judged regressed, by the whole history %d", differ, judged, found, 6*38, foundWhole)
 }
 
-// The history is the same when it was written and read, and when it is cut.
+// A history does not change when it is written and read, nor the rest of it when it is trimmed.
 func TestHistoryIsReadBack(t *testing.T) {
 	all := nights(rand.New(rand.NewPCG(2, 2)), 30, 30)
 	all[7].By.Facts = []v1alpha1.RunFact{{Name: "kernel", Value: "6.2.0"}}
@@ -170,7 +171,7 @@ func TestVerdictsAndMessages(t *testing.T) {
 	}
 }
 
-// A change of level is told with its run, its date and what was another there.
+// A change of level is reported with its run, its date and the facts that changed there.
 func TestChangesAreExplained(t *testing.T) {
 	all := nights(rand.New(rand.NewPCG(4, 4)), 30, 30)
 	for n := 15; n < 30; n++ {
@@ -191,7 +192,7 @@ func TestChangesAreExplained(t *testing.T) {
 	}
 }
 
-// A run that is judged again by another policy has its place and no second one.
+// A run that is judged again with a different policy keeps its place and is not added twice.
 func TestJudgedAgain(t *testing.T) {
 	all := nights(rand.New(rand.NewPCG(5, 5)), 12, 12)
 	first := Judge(nil, all[:11], all[11], standard())
