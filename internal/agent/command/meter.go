@@ -14,7 +14,7 @@ import (
 //
 // Tested on Linux 6.18 with children that live for milliseconds, grandchildren, orphans whose parent has ended, and
 // threads. The counters of a child whose parent ignores SIGCHLD are lost: no process waits for it, and the kernel
-// discards them. What was seen of such a child while it lived still counts, and blind reports it.
+// discards them. I/O observed while such a child was alive still counts, and blind reports it.
 type treeMeter struct {
 	system      tool.Processes
 	root        int

@@ -211,7 +211,7 @@ func (f *Files) Locks() []*os.File {
 // Close releases the directory; the agent keeps its lock. It may be called several times.
 func (f *Files) Close() {
 	if f.Dataset != nil {
-		_ = f.Dataset.Close() // It was only read, or an error of its files was reported before.
+		_ = f.Dataset.Close() // It was only read, or errors of its files were already reported.
 		f.Dataset = nil
 	}
 }

@@ -94,7 +94,7 @@ func (f *Files) Layout() (reusable bool, err error) {
 		return false, nil
 	}
 	if wanted.GetReuse() {
-		// A prepare phase must rely on what is on the storage, not on the cache.
+		// A prepare phase must rely on the storage, not on the cache.
 		f.set.laidOut.forget()
 	}
 	known, err := f.set.laidOut.read(f.Dataset)
