@@ -27,7 +27,7 @@ func read(id int32) int64 {
 	return now.Nano()
 }
 
-// sleepUntil returns at an instant of the monotonic clock, or when the context ends if that is earlier.
+// sleepUntil returns when the monotonic clock reaches at, or when the context ends if that is earlier.
 func sleepUntil(ctx context.Context, clock tool.Clock, at int64) error {
 	for {
 		left := time.Duration(at - clock.Monotonic())

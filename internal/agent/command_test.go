@@ -27,7 +27,7 @@ func commandRequest(id string, words ...string) *agentapi.LoadRequest {
 // script loads a shell script.
 func script(id, text string) *agentapi.LoadRequest { return commandRequest(id, "sh", "-c", text) }
 
-// countedBy returns the counts of a source.
+// countedBy returns the counts of one source.
 func countedBy(t *testing.T, ended *agentapi.Ended, source string) *agentapi.ByteSource {
 	t.Helper()
 	for _, one := range ended.GetCommand().GetSources() {
@@ -266,7 +266,7 @@ except ChildProcessError: pass # it has ended, and nobody is told of it
 		var written uint64
 		for _, record := range records {
 			for _, count := range record.GetSample().GetCounts() {
-				if measure.Operation(count.GetOperation()) == measure.Write { // What Python reads of itself is not meant.
+				if measure.Operation(count.GetOperation()) == measure.Write { // Ignore what Python reads to start.
 					written += count.GetBytes()
 				}
 			}

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// maxStrangers limits the connections that have not proven an identity, maxPerPeer those of one identified
-	// peer.
+	// maxStrangers limits the connections that have not proven an identity; maxPerPeer limits the connections of one
+	// identified peer.
 	maxStrangers, maxPerPeer = 64, 16
 	// handshakeTimeout bounds the time in which a connection must prove its identity. Clients under load are slow.
 	handshakeTimeout = 30 * time.Second

@@ -23,8 +23,8 @@ import (
 // rest of the command there as process 1: a read-only root, its own /proc, the claim bound from a folder of the node's
 // disk (like local-path and hostPath), /tmp and the agent's folder as emptyDir, and user 65532 without capabilities.
 //
-// $1 is the container's root, $2 the node's folder of the claim, $3 that of the agent's program,
-// $4 that of the Secret.
+// $1 is the container's root, $2 the node's folder of the claim, $3 the folder of the agent's program, and $4 the
+// folder of the Secret.
 const enterContainer = `set -e
 root=$1 claim=$2 program=$3 secret=$4; shift 4
 mount --make-rprivate /

@@ -13,7 +13,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// layOut is a step that lays out 1 MiB, which is checked at its end.
+// layOut returns a step that lays out 1 MiB, which is checked at its end.
 func layOut(id string) *agentapi.LoadRequest {
 	load := request(id, global+"ioengine=psync\nrw=write\nbs=64k\nsize=1m\n[job]\n")
 	files := []*agentapi.DataFile{{Name: "data.0.0", Bytes: 1 << 20}}

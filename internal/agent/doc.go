@@ -10,11 +10,11 @@
 //	   |                    Ended <------------------------ last json, exit code
 //	   | Finish ----------> remove the data, exit
 //
-// This package is the core: the server, the start barrier and the log. It knows tools by package tool alone, but for
-// their table in tools.go. Packages fio, mpi and command are the tools, and package volumes prepares and examines the
-// files that they use.
+// This package is the core: the server, the start barrier and the log. It knows tools only through package tool,
+// except for the list of tools in tools.go. Packages fio, mpi and command are the tools, and package volumes prepares
+// and examines the files that they use.
 //
-// The agent keeps the log: all records until the run ends (Log). It enforces its deadlines itself, on the monotonic
-// clock. When it has lost its conductor, it stops its load, removes its data and exits. No process of the tool
-// outlives it.
+// The agent keeps all records in its log until the run ends (see Log). It enforces its deadlines itself, on the
+// monotonic clock. When it has lost its conductor, it stops its load, removes its data and exits. No process of the
+// tool outlives it.
 package agent

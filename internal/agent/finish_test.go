@@ -61,7 +61,7 @@ func TestFinish(t *testing.T) {
 				test.before(r)
 			}
 			var all sync.WaitGroup
-			for range 3 { // Asking again is no harm, and all get the first one's answer.
+			for range 3 { // asking again is harmless and returns the first answer
 				all.Go(func() {
 					answer, err := r.Finish(t.Context(), &agentapi.FinishRequest{Epoch: 1, RemoveData: !test.keep})
 					if err != nil || answer.GetDataRemoved() != test.removed || answer.GetProblem() != "" {

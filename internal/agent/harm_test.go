@@ -79,8 +79,8 @@ type harm struct {
 	store           *store
 }
 
-// harms returns all of them, without a stall if its duration is zero. A store gets one failure per tree, which affects
-// only that tree's file.
+// harms returns all failures, without a stall if its duration is zero. A store gets one failure per tree, which
+// affects only that tree's file.
 func harms(t *testing.T, trees int, stall time.Duration) []*harm {
 	t.Helper()
 	kinds := []*harm{

@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// lays is a step of a prepare phase that writes one file of 1 MiB.
+// lays returns a step of a prepare phase that writes one file of 1 MiB.
 func lays(id, content string) *agentapi.LoadRequest {
 	load := writes(id, content, quickWrite+"end_fsync=1\n")
 	load.Dataset.Writes, load.Dataset.Reuse = load.GetDataset().GetFiles(), true
@@ -22,7 +22,7 @@ func lays(id, content string) *agentapi.LoadRequest {
 	return load
 }
 
-// writes is a step that writes into that file.
+// writes returns a step that writes into that file.
 func writes(id, content, job string) *agentapi.LoadRequest {
 	load := request(id, job)
 	load.Dataset = &agentapi.Dataset{Content: content, Files: []*agentapi.DataFile{{Name: "data.0.0", Bytes: 1 << 20}}}
@@ -61,7 +61,7 @@ func TestLayoutIsUsedAgain(t *testing.T) {
 		return func(r *rig) { r.run(load, noLimit) }
 	}
 	tests := map[string]struct {
-		// between happens between two prepares; content is that of the second, abc if empty.
+		// between happens between two prepare phases; content is the content of the second, abc if empty.
 		between func(*rig)
 		content string
 		writes  bool
@@ -115,7 +115,7 @@ func TestLayoutIsUsedAgain(t *testing.T) {
 	}
 }
 
-// A layout that cannot be recorded is still complete, with a notice why the next run will write it again.
+// A layout that cannot be recorded is still complete; a notice explains why the next run will write it again.
 func TestLayoutThatCannotBeRecorded(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -175,7 +175,7 @@ func TestReusedLayoutWaitsForItsStart(t *testing.T) {
 	r.laysOut(lays("a", "abc"))
 	r.dropSpare()
 	r.laysOut(lays("again", "abc"))
-	r.spare() // For the step after it.
+	r.spare() // for the next step
 	r.agent.env.Config.FioPath = "/nonexistent/fio"
 	r.load(lays("b", "abc"))
 	r.load(lays("b", "abc"))

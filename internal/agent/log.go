@@ -86,9 +86,9 @@ func (l *Log) SizeBytes() int {
 // Cursor reads a log in order. It remembers its position in a chunk, so that it decodes each record only once.
 type Cursor struct {
 	log *Log
-	// after is the sequence number after which the cursor starts; sequence is that of the last decoded record.
+	// after is the sequence number after which the cursor starts; sequence is the number of the last decoded record.
 	after, sequence uint64
-	// chunk and offset are the position of the next record, and clock is the end time of the sample before it.
+	// chunk and offset are the position of the next record; clock is the end time of the preceding sample.
 	chunk, offset int
 	clock         int64
 }

@@ -44,7 +44,7 @@ func anyRecord(t *rapid.T) *agentapi.Record {
 	return record
 }
 
-// TestLogReplays writes any records and reads them again from any sequence number, also while they are written.
+// TestLogReplays writes random records and reads them again from any sequence number, even while they are written.
 func TestLogReplays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var log Log
@@ -141,8 +141,8 @@ func TestLogWait(t *testing.T) {
 	})
 }
 
-// TestLogBudget fills a log with a whole day of a mixed load: one sample a second and one latency
-// record a minute, with large counts and a wide histogram.
+// TestLogBudget fills a log with a whole day of a mixed load: one sample a second and one latency record a minute,
+// with large counts and a wide histogram.
 func TestLogBudget(t *testing.T) {
 	const budget = 8 << 20
 	var log Log
@@ -170,7 +170,7 @@ func TestLogBudget(t *testing.T) {
 	}
 }
 
-// appendMinute adds latencies over three decades, as a loaded store gives them.
+// appendMinute adds latencies over three decades, as measured on a loaded store.
 func appendMinute(t *testing.T, log *Log, step *agentapi.StepKey, end int64) {
 	t.Helper()
 	record := &agentapi.LatencyMinute{StartNanoseconds: end - int64(time.Minute), EndNanoseconds: end}

@@ -31,7 +31,7 @@ import (
 var scratch string
 
 func TestMain(m *testing.M) {
-	// MPI calls the program of client 0's agent, which in these tests is this one.
+	// MPI calls the program of client 0's agent, which is this program in these tests.
 	if code, called := Subcommand(os.Args[1:], os.Stdout, os.Stderr); called {
 		os.Exit(code)
 	}
@@ -74,8 +74,8 @@ func nothingLeft() int {
 // noLimit is a deadline that no step reaches.
 const noLimit = time.Hour
 
-// asProgram runs the agent in a process of its own. Unlike the real one it accepts late start orders, so that a busy
-// machine makes no difference.
+// asProgram runs the agent in a process of its own. Unlike the real agent it accepts late start orders, so that a
+// busy machine makes no difference.
 func asProgram(arguments []string) int {
 	defaultTimeouts.Late = hang.Guard
 	var files Files
@@ -104,7 +104,7 @@ func asProgram(arguments []string) int {
 
 const runUID = "run-1"
 
-// authority makes the certificates of the tests.
+// authority issues the certificates of the tests.
 var authority = sync.OnceValue(func() *identity.Authority {
 	master, err := identity.NewMaster()
 	if err != nil {
@@ -137,7 +137,7 @@ type rig struct {
 	directory string
 }
 
-// serve serves an agent with real gRPC and mTLS over loopback; change may alter it before.
+// serve serves an agent with real gRPC and mTLS over loopback; change may alter the agent first.
 func serve(t *testing.T, change func(*Agent)) *rig {
 	t.Helper()
 	return serveAt(t, t.TempDir(), change)
@@ -196,7 +196,7 @@ var (
 	quickWrite   = global + "ioengine=psync\nrw=write\nbs=4k\nsize=1m\n[job]\n"
 )
 
-// slowWrite writes it over and over at 2 MiB/s, for some seconds.
+// slowWrite writes the file over and over at 2 MiB/s, for some seconds.
 func slowWrite(seconds int) string {
 	return global + fmt.Sprintf("ioengine=psync\nrw=write\nbs=4k\nsize=1m\nrate=2m\ntime_based=1\nruntime=%d\n[job]\n", seconds)
 }
@@ -224,7 +224,7 @@ func (r *rig) start(id string, limit time.Duration) {
 	must(r.t, err)
 }
 
-// finished waits for the end of a step and gives all records of it.
+// finished waits for the end of a step and returns its result and all its records.
 func (r *rig) finished(id string) (*agentapi.Ended, []*agentapi.Record) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), hang.Guard)
@@ -247,7 +247,7 @@ func (r *rig) finished(id string) (*agentapi.Ended, []*agentapi.Record) {
 	}
 }
 
-// run loads, starts and waits.
+// run loads a step, starts it and waits for its end.
 func (r *rig) run(request *agentapi.LoadRequest, limit time.Duration) (*agentapi.Ended, []*agentapi.Record) {
 	r.t.Helper()
 	r.load(request)
@@ -261,7 +261,7 @@ type runningFio interface {
 	Documents() int64
 }
 
-// tool is the live step's fio.
+// tool returns the live step's fio.
 func (r *rig) tool() runningFio {
 	r.t.Helper()
 	r.agent.mu.Lock()
@@ -286,7 +286,7 @@ func (r *rig) fio() *fio.Tool {
 	return found
 }
 
-// spare waits for the fio that waits for the next step, and gives its PID.
+// spare waits until a spare fio waits for the next step, and returns its PID.
 func (r *rig) spare() (pid int) {
 	r.t.Helper()
 	eventually(r.t, "there is no spare fio", func() bool {
@@ -303,7 +303,7 @@ func (r *rig) dropSpare() {
 	r.fio().EndSpare()
 }
 
-// jobs waits until fio has so many running jobs.
+// jobs waits until fio has the wanted number of running jobs.
 func (r *rig) jobs(want int) []process.Worker {
 	r.t.Helper()
 	pid := r.tool().PID()
@@ -351,7 +351,7 @@ func executable(t *testing.T, script string) string {
 	return path
 }
 
-// fioVersion answers as fio does, for programs that stand in for it.
+// fioVersion makes a script that replaces fio answer --version as fio does.
 const fioVersion = `[ "$1" = --version ] && { echo fio-3.33; exit; }` + "\n"
 
 func sums(operations []*agentapi.OperationResult) (bytes, count uint64) {

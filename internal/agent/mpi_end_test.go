@@ -131,7 +131,7 @@ func TestMPILostLauncher(t *testing.T) {
 	j := idleJob(t, 2, 1)
 	j.shared = false
 	member := j.clients[1]
-	// With a connected launcher it would wait for Release for that long.
+	// With a connected launcher it would wait for Release for this long.
 	member.agent.env.Timeouts.Release = time.Hour
 	programs := t.TempDir()
 	for name, script := range map[string]string{"ior": "", "orted": "echo out; echo err >&2; setsid sleep 1000 & sleep 1000\n"} {
@@ -192,7 +192,7 @@ func TestMPIFailuresAreTold(t *testing.T) {
 	}
 }
 
-// A job of fixed work that exceeds its deadline fails.
+// A job with a fixed amount of work that exceeds its deadline fails.
 func TestMPIDeadline(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 2, 1)

@@ -19,7 +19,7 @@ import (
 	"github.com/storagebench/storagebench/test/standinior"
 )
 
-// measured is a job of writes that is limited by time, with a warm-up of half a second.
+// measured makes a job write for a limited time, with a warm-up of half a second.
 func measured(tool *agentapi.MpiTool) {
 	tool.Operations, tool.Limited = []uint32{uint32(measure.Write)}, true
 	tool.WarmUpNanoseconds, tool.DurationNanoseconds = int64(500*time.Millisecond), int64(time.Hour)
@@ -174,7 +174,7 @@ func TestMPIAsUnknownUser(t *testing.T) {
 	}
 	const user = 12345
 	if os.Getenv(again) != t.Name() {
-		standinior.Program(t) // It is not built in there.
+		standinior.Program(t) // build it outside, before it is needed inside
 		standinior.Mdtest(t)
 	}
 	withMounts(t, func() {
@@ -245,8 +245,8 @@ func TestMPIOnOneMachine(t *testing.T) {
 	}
 }
 
-// TestMPIChecksOfWrites: reads that check the written data are seen, but IOR reports none of them. A step that also
-// reads gets a notice of that alone; a step that only writes has no reads in its figures.
+// TestMPIChecksOfWrites: samples include the reads that check the written data, but IOR does not report them. A step
+// that also reads gets only a notice about this; a step that only writes has no reads in its figures.
 func TestMPIChecksOfWrites(t *testing.T) {
 	t.Parallel()
 	const bytes = 16 << 20

@@ -25,7 +25,7 @@ func TestMPIOverNetworks(t *testing.T) {
 		t.Skip("only root can make networks")
 	}
 	if os.Getenv(again) != t.Name() {
-		standinior.Program(t) // What has to be built is built out here.
+		standinior.Program(t) // build it outside, before it is needed inside
 		standinior.Mdtest(t)
 		self, err := os.Executable()
 		must(t, err)

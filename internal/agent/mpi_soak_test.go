@@ -26,7 +26,7 @@ func TestMPIManyStopsLeaveNothing(t *testing.T) {
 	}
 }
 
-// The time from the start to the first I/O of a rank.
+// The time from the start of a job to the first I/O of a rank.
 func TestMPIFirstIO(t *testing.T) {
 	soak.Only(t)
 	const clients, rounds = 8, 5

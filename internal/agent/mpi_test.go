@@ -20,23 +20,24 @@ import (
 	"github.com/storagebench/storagebench/test/standinior"
 )
 
-// What the product takes for granted of Open MPI, IOR and mdtest, each with those of this machine. What depends only on
-// their command lines and on what they print is tested with recorded texts in internal/agent/mpi and
+// These tests run the Open MPI, IOR and mdtest of this machine and check what the product assumes about them.
+// Assumptions about command lines and output are tested with recorded texts in internal/agent/mpi and
 // internal/engine/ior.
 //
-//	its daemons and ranks run on hosts that are addresses, and all I/O of ranks is counted   TestMPIWritesOverSeveralClients
-//	hosts with one address are one host                                   TestMPIClientsOfOneHost, TestMPIOnOneMachine
+//	daemons and ranks run on hosts named by address, and all I/O of ranks is counted         TestMPIWritesOverSeveralClients
+//	clients with the same address are one host                            TestMPIClientsOfOneHost, TestMPIOnOneMachine
 //	ranks work in the directory in which `agent rank` starts them                            TestMPIOwnDirectories
-//	ranks may read what ranks of other hosts wrote                                           TestMPIReads
-//	system calls are IOR's transfers, and reads that check writes are among them  TestMPIWarmUp, TestMPIChecksOfWrites
-//	mdtest moves no data, and its ranks are seen all the same                                TestMPIMdtest
-//	SIGTERM to mpirun ends all, at whatever moment it comes, and IOR's rows so far count     TestMPIStopsLeaveNothing
-//	it ends with its launcher, and its launcher with it                   TestMPILostClient, TestMPILostLauncher
-//	it fails with IOR's own words                                                            TestMPIFailuresAreTold
-//	it needs no home, shell, name, ssh and writable root                  TestMPIAsUnknownUser, TestMPIOverNetworks
-//	its daemons' command lines                                            internal/agent/mpi TestDaemonsThatMPIGives
+//	ranks may read what ranks on other hosts wrote                                           TestMPIReads
+//	system calls are IOR's transfers, and include reads that check writes        TestMPIWarmUp, TestMPIChecksOfWrites
+//	mdtest moves no data, but its ranks are found                                            TestMPIMdtest
+//	SIGTERM to mpirun ends everything at any moment, and IOR's rows so far count             TestMPIStopsLeaveNothing
+//	mpirun ends with its launcher, and the launcher with mpirun           TestMPILostClient, TestMPILostLauncher
+//	failures carry IOR's own messages                                                        TestMPIFailuresAreTold
+//	MPI needs no home, shell, user name, ssh or writable root             TestMPIAsUnknownUser, TestMPIOverNetworks
+//	command lines of daemons                                              internal/agent/mpi TestDaemonsThatMPIGives
 
-// job is several agents of one target on this machine, each with its own address, so that MPI treats them as hosts.
+// job holds several agents of one target on this machine, each with its own address, so that MPI treats them as
+// hosts.
 type job struct {
 	t         *testing.T
 	clients   []*rig
@@ -49,8 +50,8 @@ type job struct {
 	shared bool
 }
 
-// fakeHosts are the MPI parameters for several hosts on one machine, where ranks of two hosts would otherwise mistake
-// each other's shared memory for their own.
+// fakeHosts holds the MPI parameters for several hosts on one machine, where ranks of two hosts would otherwise
+// mistake each other's shared memory for their own.
 var fakeHosts = [][2]string{{"btl", "self,tcp"}}
 
 func mpiPath(t *testing.T) string {

@@ -95,8 +95,8 @@ func TestVolumesShareTheLoadEvenly(t *testing.T) {
 	}
 }
 
-// written returns all bytes that the store has accepted until now. The store reports whole seconds, so written waits
-// for the current one.
+// written returns the number of bytes that the store has accepted so far. The store reports whole seconds, so written
+// waits for the current one to end.
 func (s *store) written() float64 {
 	s.t.Helper()
 	now := float64(time.Now().UnixNano()) / 1e9
@@ -112,7 +112,7 @@ func (s *store) written() float64 {
 	return bytes
 }
 
-// loop creates a loop device of a size.
+// loop creates a loop device of the given size.
 func loop(t *testing.T, bytes int64) (device, file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "disk")
@@ -134,7 +134,7 @@ func onDevice(device string) func(*Agent) {
 	}
 }
 
-// deviceStep works on 8 MiB behind the mark.
+// deviceStep returns a step that works on 8 MiB behind the mark.
 func deviceStep(id, load string) *agentapi.LoadRequest {
 	step := request(id, "[global]\ngroup_reporting=1\nlat_percentiles=1\nfallocate=none\n[job]\nfilename=0\noffset=1m\nsize=8m\nioengine=libaio\ndirect=1\nbs=64k\n"+load)
 	step.Folders, step.RawWrites = 1, true

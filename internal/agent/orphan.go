@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agent/volumes"
 )
 
-// Abandon ends the agent without a command of its conductor. It removes the agent's data unless the data is to be
+// Abandon ends the agent without a command from its conductor. It removes the agent's data unless the data is to be
 // kept, and returns the line to print.
 func (a *Agent) Abandon(reason string) string {
 	a.mu.Lock()

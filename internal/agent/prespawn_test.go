@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// The next step gets the fio that has waited since the previous load ended, and measures as with any other fio.
+// The next step gets the fio that has been waiting since the previous load ended, and measures as with any other fio.
 func TestSpareIsTaken(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
@@ -104,7 +104,7 @@ func TestSpareTouchesNothing(t *testing.T) {
 	must(t, err)
 	for _, one := range open {
 		if target, err := os.Readlink(filepath.Join(spare, "fd", one.Name())); err == nil && strings.Contains(target, r.directory) &&
-			filepath.Base(target) != "holder-0.json" { // The mark keeps others away until the last tool is gone.
+			filepath.Base(target) != "holder-0.json" { // The lock keeps others away until the last tool is gone.
 			t.Errorf("it has %s open", target)
 		}
 	}
@@ -117,7 +117,7 @@ func TestSpareTouchesNothing(t *testing.T) {
 	}
 }
 
-// The spare fio exits with the agent, however that exits.
+// The spare fio exits with the agent, however the agent exits.
 func TestSpareEndsWithTheAgent(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*separate){

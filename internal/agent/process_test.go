@@ -43,7 +43,7 @@ type separate struct {
 	exited   chan error
 }
 
-// spawn starts an agent; wrap are the words before its command.
+// spawn starts an agent; wrap holds the words before its command.
 func spawn(t *testing.T, change func(*Config), wrap ...string) *separate {
 	t.Helper()
 	directory := t.TempDir()
@@ -160,7 +160,7 @@ func TestAgentLeaves(t *testing.T) {
 	}
 }
 
-// An agent without contact exits. TestOrphan has the rules.
+// An agent without contact exits. TestOrphan covers the rules.
 func TestAgentLeavesOrphaned(t *testing.T) {
 	t.Parallel()
 	s := spawn(t, func(c *Config) { c.OrphanTimeout = 100 * time.Millisecond })

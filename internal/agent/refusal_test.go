@@ -61,7 +61,7 @@ func openFiles(t *testing.T) int {
 	for _, entry := range entries {
 		// Connections come and go with gRPC.
 		if name, err := os.Readlink("/proc/self/fd/" + entry.Name()); err == nil && !strings.HasPrefix(name, "socket:") && !strings.HasPrefix(name, "/proc/") &&
-			!strings.HasPrefix(filepath.Base(name), "holder-") { // That is the agent's until it ends.
+			!strings.HasPrefix(filepath.Base(name), "holder-") { // The agent keeps it open until it ends.
 			count++
 		}
 	}

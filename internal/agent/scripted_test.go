@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agent/agenttest"
 )
 
-// recordedRuns holds what a real fio has printed.
+// recordedRuns contains recorded output of a real fio.
 const recordedRuns = "../engine/fio/testdata/runs/"
 
 // scripted is a program that replaces fio: the test controls its output, its exit and its clock.
@@ -22,7 +22,7 @@ type scripted struct {
 	output *os.File
 }
 
-// serveScripted serves an agent with such a program.
+// serveScripted serves an agent that runs such a program instead of fio.
 func serveScripted(t *testing.T) (*rig, *scripted) {
 	t.Helper()
 	s := &scripted{t: t, clock: &agenttest.Clock{}, folder: t.TempDir()}
@@ -57,8 +57,8 @@ func (s *scripted) says(one agenttest.Dump) {
 	must(s.t, err)
 }
 
-// ready waits until the program handles SIGINT and has its output open, which would wait for ever for a test that has closed
-// it, and told until it has received it.
+// ready waits until the program handles SIGINT and has opened its output. Opening it would block forever after the
+// test has closed it. told waits until the program has received SIGINT.
 func (s *scripted) ready() { s.has("ready") }
 func (s *scripted) told()  { s.has("told") }
 

@@ -50,7 +50,7 @@ type Agent struct {
 // errDeposed ends the calls of a leader that a newer leader has replaced.
 var errDeposed = errors.New("a newer leader has taken over this run")
 
-// defaultTimeouts are those of New; tests change them.
+// defaultTimeouts are the timeouts that New sets; tests change them.
 var defaultTimeouts = tool.DefaultTimeouts()
 
 // New returns an agent; its orphan timeout counts from now.
@@ -188,7 +188,7 @@ func (a *Agent) Finish(_ context.Context, request *agentapi.FinishRequest) (*age
 		LeftRemoved: int32(min(outcome.Left.Removed, math.MaxInt32)), LeftStays: outcome.Left.Stays}, nil // #nosec G115 -- Just bounded.
 }
 
-// checkRemoval refuses removal requests that can only be mistakes, because they delete data.
+// checkRemoval refuses removal requests that must be mistakes, because removal deletes data.
 func (a *Agent) checkRemoval(request *agentapi.FinishRequest) error {
 	if slices.Contains(request.GetGoneBenchmarks(), a.env.Config.BenchmarkUID) {
 		return status.Error(codes.InvalidArgument, "the run's own benchmark is in goneBenchmarks")

@@ -27,7 +27,7 @@ func killByID(t *testing.T, pid string) {
 	})
 }
 
-// twoJobs write a file of 1 MiB each at 2 MiB/s, until they are stopped.
+// twoJobs makes two jobs write a file of 1 MiB each at 2 MiB/s, until they are stopped.
 var twoJobs = strings.Replace(endlessWrite, "[job]", "numjobs=2\n[job]", 1)
 
 // says waits for a notice of the live step.

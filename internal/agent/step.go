@@ -30,7 +30,7 @@ type step struct {
 	request *agentapi.LoadRequest
 	load    tool.Load
 
-	// loaded is closed when loading has ended. refusal, set before that, is why it failed.
+	// loaded is closed when loading has ended. refusal is set before that if loading failed.
 	loaded  chan struct{}
 	refusal error
 	orders  chan order
@@ -71,7 +71,7 @@ func (s *step) forTool() *tool.Step {
 		Write: s.write, LogBytes: s.agent.log.SizeBytes}
 }
 
-// prepare has the tool make its checks and prepare the load.
+// prepare lets the tool check and prepare the load.
 func (s *step) prepare() (err error) {
 	s.load, err = s.agent.tools.of(s.request).Load(s.forTool())
 	return err

@@ -39,9 +39,9 @@ func (h truth) between(from, to, first, last float64) float64 {
 	return sum
 }
 
-// One job of four is inside a write for five seconds. fio prints no dump in that time, and the next dump covers all of
-// it. The series shows the stall where it was, agrees with the store's own record, and nothing is killed. A busy
-// machine delays fio's counting and the store; where it delayed this process, too, the test skips the comparison.
+// One job of four is inside a write for five seconds. fio prints no dump in that time, and the next dump covers all
+// of it. The series shows the stall at the right time, agrees with the store's own record, and nothing is killed. A
+// busy machine delays fio's counting and the store; if it also delayed this process, the test skips the comparison.
 func TestStallOfOneJob(t *testing.T) {
 	soak.Only(t)
 	s := mountStore(t, stallLimits)
@@ -73,7 +73,7 @@ func stallOneJob(t *testing.T, s *store) (wrong []string) {
 	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
 		t.Fatalf("got %v", ended)
 	}
-	s.written() // The store tells of whole seconds.
+	s.written() // The store reports whole seconds.
 	told := s.truth()
 	offset := float64(r.agent.env.Clock.Wall()-r.agent.env.Clock.Monotonic()) / 1e9
 	var samples []measure.Sample

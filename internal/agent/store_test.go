@@ -22,8 +22,8 @@ var burstfsProgram = sync.OnceValue(func() string {
 	return path
 })
 
-// store is a mounted store with known limits, in its own process: a process that serves files which it uses itself must
-// start no other process, and the agents of these tests start fio.
+// store is a mounted store with known limits, in its own process: a process that uses the files that it serves must
+// not start other processes, and the agents of these tests start fio.
 type store struct {
 	t                 *testing.T
 	directory, socket string
@@ -61,7 +61,7 @@ func mountStore(t *testing.T, config string) *store {
 	return s
 }
 
-// truth holds the bytes written until the ends of seconds, as time of day.
+// truth holds the bytes written until the end of each second; the seconds are Unix times.
 type truth struct {
 	seconds []float64
 	bytes   []float64

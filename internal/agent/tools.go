@@ -19,7 +19,7 @@ import (
 	"github.com/storagebench/storagebench/internal/filegen"
 )
 
-// tools are the tools that an agent can run. Only this file knows which there are.
+// tools holds the tools that an agent can run. No other file lists them.
 type tools struct {
 	fio     tool.Tool
 	mpi     *mpi.Tool
@@ -65,7 +65,7 @@ func (t tools) of(request *agentapi.LoadRequest) tool.Tool {
 	return nil
 }
 
-// describe describes the programs of all tools, at the same time.
+// describe describes the programs of all tools concurrently.
 func (t tools) describe(ctx context.Context) []*agentapi.Tool {
 	all := t.all()
 	found := make([][]*agentapi.Tool, len(all))
@@ -112,7 +112,7 @@ func (a *Agent) liveLoad(key *agentapi.StepKey) (tool.Load, error) {
 	return a.live.load, nil
 }
 
-// Subcommand runs the commands of the agent's program that tools call, if the arguments are one of them. mpirun calls
+// Subcommand runs a subcommand of the agent's program that tools call, if the arguments name one. mpirun calls
 // launch, in place of ssh, to start its daemon on another client, and each MPI rank starts as rank. The agent calls
 // tend to run a user's program, and that program may call files to generate its data.
 func Subcommand(arguments []string, stdout, stderr io.Writer) (code int, called bool) {

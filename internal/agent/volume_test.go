@@ -79,7 +79,7 @@ func putData(t *testing.T, directory string, client int) string {
 	return data.Path()
 }
 
-// The data of lost clients is removed with that of a live client, and no other data.
+// The data of lost clients is removed together with a live client's data, and no other data is.
 func TestFinishRemovesTheDataOfLostClients(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)

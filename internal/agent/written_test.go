@@ -13,14 +13,14 @@ import (
 // A store behind an attribute cache: its files appear to use no space for an hour after they were written.
 const lateStore = "spaceLate: 1h\n"
 
-// The tool's own count of writes overrides the reported disk usage: SMB with default mount options reports old figures
-// for a second after fio has ended.
+// The tool's own count of writes overrides the reported disk usage: SMB with default mount options reports old
+// figures for a second after fio has ended.
 func TestLayoutWhoseSpaceIsReportedLate(t *testing.T) {
 	t.Parallel()
 	s := mountStore(t, lateStore)
 	r := serveAt(t, s.directory, nil)
 	layout := lays("layout", "abc")
-	layout.GetFio().Job += "fallocate=none\n" // Else the space is there before the first write.
+	layout.GetFio().Job += "fallocate=none\n" // Otherwise the space is allocated before the first write.
 	if !r.laysOut(layout) {
 		t.Fatal("the first did not write")
 	}
@@ -48,7 +48,7 @@ func TestLayoutOfLessOnALateStore(t *testing.T) {
 	}
 }
 
-// Nothing proves how much of a file was written that no step has laid out. That is a warning, unless the attribute
+// If no step has laid out a file, nothing proves how much of it was written. That is a warning, unless the attribute
 // cache expires during the wait.
 func TestReadOfAFileWhoseSpaceIsReportedLate(t *testing.T) {
 	t.Parallel()

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// adversary is a process of our own user that exchanges the levels of a client's directory, over and over, for links to a
-// directory with somebody's files, and gives those files our names. It ends with the test. It follows no link itself: its
-// links are absolute, which os.Root refuses.
+// adversary runs as our own user. It repeatedly replaces the levels of a client's directory with links to a directory
+// of foreign files, and links those files under our names, until the test ends. It follows no link itself: its links
+// are absolute, which os.Root refuses.
 func adversary(t *testing.T, path, precious string) {
 	t.Helper()
 	root, err := os.OpenRoot(path)
@@ -29,7 +29,7 @@ func adversary(t *testing.T, path, precious string) {
 					return
 				case <-time.After(time.Duration(rand.IntN(3000)) * time.Microsecond):
 				}
-				// What fails had lost its race.
+				// An operation that fails has lost its race.
 				if root.Rename(level, level+"-stolen") == nil {
 					_ = root.Symlink(filepath.Join(path, precious), level)
 					_ = root.Remove(level)
@@ -46,8 +46,8 @@ func adversary(t *testing.T, path, precious string) {
 	t.Cleanup(func() { close(stop); all.Wait(); _ = root.Close() })
 }
 
-// An adversary that renames and links while a directory is taken and removed: nothing of anybody else changes. Whether a
-// round succeeds is chance.
+// An adversary renames and links while a directory is taken and removed. No foreign file may change. Whether a round
+// succeeds is a matter of chance.
 func TestAdversaryHarmsNobody(t *testing.T) {
 	path := t.TempDir()
 	mount := mustProve(t, path)

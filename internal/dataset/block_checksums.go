@@ -15,10 +15,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Limits of the check of laid-out files. Reading spends credits, and a slow share reads 30 MB/s.
+// Limits for the check of laid-out files. Reading spends credits, and a slow share reads only 30 MB/s.
 const (
 	blockBytes = 64 << 10
-	// layoutBlocks is the number of blocks read from all files together: 4 MiB.
+	// layoutBlocks is the maximum number of blocks read from all files together: 4 MiB.
 	layoutBlocks = 64
 	// fileBlocks is the maximum number of blocks read from one file.
 	fileBlocks = 16

@@ -29,7 +29,7 @@ func TestBlockOffsets(t *testing.T) {
 	}
 }
 
-// What was summed is known again to the bit; what was not must not be zeros.
+// A block with a checksum must match it exactly; other blocks must not be zeros.
 func TestDiffers(t *testing.T) {
 	const size = 1 << 20
 	overwrite := func(offset int64, with []byte) func(*testing.T, string) {
@@ -83,7 +83,7 @@ func TestDiffers(t *testing.T) {
 	}
 }
 
-// Of many files some are looked at, in a bounded number of reads, the same each time.
+// chooseFiles bounds the number of reads, however many files there are.
 func TestChosen(t *testing.T) {
 	for _, count := range []int{1, 3, 64, 65, 5000} {
 		files := LaidOut{}

@@ -200,8 +200,7 @@ func isScratch(name, benchmarkUID string) bool {
 	return strings.HasPrefix(name, scratchPrefix+benchmarkUID+"-")
 }
 
-// EmptyFolder creates a folder in the client's directory, or removes everything in it. It must not contain the folder of
-// another call.
+// EmptyFolder creates a folder directly inside the client's directory, or removes everything in it if it exists.
 func (d *Dataset) EmptyFolder(ctx context.Context, name string) error {
 	if !filepath.IsLocal(name) || name != filepath.Base(name) || name == "." {
 		return &Problem{Reason: ErrBadName, Path: name, Remedy: "use a folder directly inside the dataset's directory"}

@@ -117,7 +117,7 @@ func (d *Dataset) Empty() (bool, error) {
 	return empty, err
 }
 
-// Close releases the directory; its files stay.
+// Close releases the directory and keeps its files.
 func (d *Dataset) Close() error {
 	if err := d.client.root.Close(); err != nil {
 		return fmt.Errorf("close %s: %w", d.client.path, err)
@@ -140,8 +140,8 @@ func (d *Dataset) Remove(ctx context.Context) error {
 			if err := ignoreMissing(d.removeClient(ctx, top)); err != nil {
 				return err
 			}
-			// From here on, a directory of that name belongs to another client: it may create one while the removal
-			// of the parents is retried.
+			// From here on, a directory with that name belongs to another client, which may create one while the
+			// removal of the parents is retried.
 			removed = true
 		}
 		return removeParents(top, d.location.BenchmarkUID, d.location.DatasetHash)
@@ -193,8 +193,8 @@ func (d *Dataset) removeClient(ctx context.Context, top *directory) error {
 }
 
 // Sweep removes all clients' data of one benchmark below a target's path, including partial directories of killed
-// clients. It must not run while clients of the benchmark run. Missing data is no error. A missing path is an error
-// (ErrMissing), because its content is unknown.
+// clients. It must not run while clients of the benchmark run. Missing data is not an error. A missing path is an
+// error (ErrMissing), because its content is unknown.
 func Sweep(ctx context.Context, path, benchmarkUID string) error {
 	if err := (Location{BenchmarkUID: benchmarkUID, DatasetHash: "any"}).Validate(); err != nil {
 		return err
@@ -294,7 +294,7 @@ func (d *Dataset) CheckSpace(needBytes uint64) error {
 	return nil
 }
 
-// ErrBadName rejects a file name that leads out of the directory.
+// ErrBadName means that a file name leads out of the directory.
 var ErrBadName = errors.New("is not a name inside the dataset")
 
 // walk opens the directory that contains a file of the dataset. The caller closes it unless it is the client's own.

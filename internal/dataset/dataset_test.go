@@ -183,7 +183,7 @@ func TestCreateRefusesForeign(t *testing.T) {
 	}
 }
 
-// A client that is killed while it removes the parents leaves an empty one without ownership file.
+// A client that is killed while it removes the parents leaves an empty one without an ownership file.
 func TestEmptyDirectoriesHealThemselves(t *testing.T) {
 	path := t.TempDir()
 	uid := filepath.Join(path, ".storagebench", testUID)
@@ -215,8 +215,8 @@ func TestCreateRefusesAnotherDirectoryThanTheProvenOne(t *testing.T) {
 	}
 }
 
-// Clients share their parents; none may see another's half-made directory as foreign, and a
-// client that removes the last empty parent may not fail one that is creating.
+// Clients share their parents. No client may see another's incomplete directory as foreign, and the removal of the
+// last empty parent must not make the creation of another client's directory fail.
 func TestConcurrentClients(t *testing.T) {
 	path := t.TempDir()
 	mount := mustProve(t, path)
@@ -240,7 +240,7 @@ func TestConcurrentClients(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	// The last two may have seen each other's directories; a sweep is the runner's last word.
+	// The last two may have seen each other's directories, so the runner sweeps at the end.
 	if err := Sweep(t.Context(), path, testUID); err != nil {
 		t.Fatal(err)
 	}

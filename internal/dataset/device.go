@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// DeviceDataOffset is where the data on a raw device begins. The mark is before it.
+	// DeviceDataOffset is the offset of the data on a raw device. The mark precedes it.
 	DeviceDataOffset = 1 << 20
 	markBytes        = 4096
 	markMagic        = "storagebench raw device\n"
@@ -32,19 +32,19 @@ type DeviceUse struct {
 }
 
 // mark is the record at the beginning of a device that storagebench uses. It is written before any data and erased
-// after all data.
+// after the data has been discarded.
 type mark struct {
 	Owner
 	Client int `json:"client"`
-	// ReachBytes is how many bytes after DeviceDataOffset may have been written. WrittenBytes is how many bytes
-	// from there have been written without a gap.
+	// ReachBytes is the number of bytes after DeviceDataOffset that may have been written. WrittenBytes is the number
+	// of bytes from there that have been written without a gap.
 	ReachBytes   uint64  `json:"reachBytes"`
 	WrittenBytes uint64  `json:"writtenBytes"`
 	Files        LaidOut `json:"files,omitempty"`
 }
 
-// Device is an open raw block device. It is opened exclusively (O_EXCL), so nothing can mount it or use it
-// otherwise while it is open.
+// Device is an open raw block device. It is opened exclusively (O_EXCL), so the kernel cannot mount it or use it in
+// another way while it is open.
 type Device struct {
 	path  string
 	file  *os.File
@@ -56,8 +56,9 @@ type Device struct {
 }
 
 // OpenDevice opens a device for one use. If the kernel or another agent uses the device, for example as a mounted
-// volume, OpenDevice waits until the context ends (ErrHeld). A device to be written must be verified to be empty,
-// or carry the mark of the same benchmark and client; otherwise ErrForeign names the data that was found.
+// volume, OpenDevice retries until the context ends and then returns ErrHeld. A device to be written must either pass
+// the check for data or carry the mark of the same benchmark and client. Otherwise the error is ErrForeign and names
+// the data that was found.
 func OpenDevice(ctx context.Context, path string, use DeviceUse) (*Device, error) {
 	file, err := openExclusive(ctx, path, use.Write)
 	if err != nil {
@@ -71,7 +72,7 @@ func OpenDevice(ctx context.Context, path string, use DeviceUse) (*Device, error
 	return d, nil
 }
 
-// Use does what OpenDevice does, for a device that is already open.
+// Use checks a device that is already open for another use, as OpenDevice does.
 func (d *Device) Use(use DeviceUse) error { return d.admit(use) }
 
 // DeviceIsMarked reports whether a device carries the mark of a client of a benchmark.
@@ -283,7 +284,8 @@ func (d *Device) ZeroShare(bytes uint64) (float64, error) {
 }
 
 // Clear ends the use of the device: it discards the written data, if the device supports that, and erases the mark.
-// leaves is true if data remains. On a device without our mark it changes nothing.
+// leaves is true if data was found afterwards. Clear changes nothing if the device was opened for reading only or
+// does not carry our mark.
 func (d *Device) Clear() (leaves bool, err error) {
 	found, err := d.readMark()
 	if err != nil || found == nil || !d.write || found.BenchmarkUID != d.mark.BenchmarkUID || found.Client != d.mark.Client {

@@ -78,9 +78,9 @@ func (e *heldError) problem() error {
 }
 
 // Take creates a client's directory, as Create does, for exclusive use by one holder. If another agent holds it (it
-// may be terminating and still removing its files), Take calls waiting once with that holder and waits for that
-// agent to exit. If the context ends before, errors.Is(err, ErrHeld). On a file system without locks Take does not
-// wait, and the directory belongs to the newest holder: see Confirm.
+// may be terminating and still removing its files), Take calls waiting once with that holder and waits for that agent
+// to exit. If the context ends first, errors.Is(err, ErrHeld). On a file system without locks, Take does not wait,
+// and the directory belongs to the newest holder: see Confirm.
 func Take(ctx context.Context, mount Mount, location Location, owner Owner, holder Holder, waiting func(Holder)) (*Dataset, *Hold, error) {
 	return take(ctx, func() (*Dataset, error) { return Create(mount, location, owner) }, holder, waiting)
 }
@@ -92,8 +92,8 @@ func TakeOver(ctx context.Context, mount Mount, location Location, holder Holder
 }
 
 // TakeUnused is TakeOver for a caller that does not know whether the previous agent is gone. It takes a directory
-// with another agent's mark only if a lock that all machines see proves that the agent has exited; otherwise
-// errors.Is(err, ErrHeld).
+// that carries another agent's mark (its holder record) only if a lock that all machines see proves that the agent
+// has exited; otherwise errors.Is(err, ErrHeld).
 func TakeUnused(ctx context.Context, mount Mount, location Location, holder Holder) (*Dataset, *Hold, error) {
 	open := func() (*Dataset, error) {
 		directory, err := Open(mount, location)
@@ -214,9 +214,9 @@ func (d *Dataset) lockHolder(hash *directory) (file *os.File, locked bool, err e
 	return file, locked, nil
 }
 
-// tryFlock locks a file without waiting. Missing lock support is no error, because there is no alternative. locked
-// is also false if the lock is visible only on this machine while other machines mount the same file system; it
-// still excludes other agents on this machine.
+// tryFlock locks a file without waiting. Missing lock support is not an error, because there is no alternative.
+// locked is also false if the lock is visible only on this machine while other machines mount the same file system;
+// it still excludes other agents on this machine.
 func tryFlock(file *os.File) (locked bool, err error) {
 	err = flock(file, unix.LOCK_EX)
 	if errors.Is(err, unix.ENOLCK) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP) {
@@ -263,15 +263,15 @@ func readHolder(file *os.File) Holder {
 // no agent owns the directory.
 func (d *Dataset) Confirm(hold *Hold) error {
 	if hold.locked && d.refersTo(d.location.holderName(), hold.file) {
-		// The lock suffices. Do not read the mark: on storage without credits each read would wait.
+		// The lock suffices. Do not read the holder record: on storage without credits each read would wait.
 		d.held = hold
 		return nil
 	}
 	return d.ConfirmMark(hold)
 }
 
-// ConfirmMark is Confirm, but reads the mark even if the lock seems to suffice: a file server may have given the
-// lock to another machine during a network partition.
+// ConfirmMark is Confirm, but reads the holder record even if the lock seems to suffice: a file server may have given
+// the lock to another machine during a network partition.
 func (d *Dataset) ConfirmMark(hold *Hold) error {
 	// Another exiting client may briefly remove the ownership file.
 	err := retryChanged(func() error {
@@ -286,8 +286,8 @@ func (d *Dataset) ConfirmMark(hold *Hold) error {
 	return err
 }
 
-// checkMark reads the mark, and returns a Problem if it is not the hold's own: ErrHeld if another agent has taken
-// the directory, ErrMissing without a mark.
+// checkMark reads the holder record and returns a Problem if it does not name this hold: ErrHeld if another agent has
+// taken the directory, ErrMissing if there is no record.
 func (h *Hold) checkMark(hash *directory, name string) error {
 	path := filepath.Join(hash.path, name)
 	named, err := hash.root.Lstat(name)
@@ -313,9 +313,9 @@ func (h *Hold) checkMark(hash *directory, name string) error {
 	return nil
 }
 
-// confirmHeld returns a Problem (ErrHeld) if another agent has taken the directory since this one did. Call it before
-// each change on the storage, because locks do not exclude agents of other machines on every file system. A missing
-// mark means that no other agent has taken the directory, because an agent writes its mark first.
+// confirmHeld returns a Problem (ErrHeld) if another agent has taken the directory from this one. Call it before each
+// change on the storage, because locks do not exclude agents of other machines on every file system. A missing holder
+// record means that no other agent has taken the directory, because an agent writes its record first.
 func (d *Dataset) confirmHeld(hash *directory) error {
 	if d.held == nil {
 		return nil

@@ -25,7 +25,8 @@ func mustTake(t *testing.T, mount Mount, instance string) (*Dataset, *Hold) {
 	return d, hold
 }
 
-// A directory has one holder; who comes second is told who that is, and waits for the end of it and of its tools.
+// A directory has one holder. A second agent gets the holder's name and waits until the holder and its tools have
+// exited.
 func TestTakeWaitsForTheHolder(t *testing.T) {
 	mount := mustProve(t, t.TempDir())
 	_, hold := mustTake(t, mount, "old")
@@ -39,7 +40,7 @@ func TestTakeWaitsForTheHolder(t *testing.T) {
 	if _, err := bufio.NewReader(stdout).ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
-	hold.Release() // as when the agent is killed
+	hold.Release() // as if the agent were killed
 
 	var told []Holder
 	short, cancel := context.WithTimeout(t.Context(), 2*time.Second)
@@ -63,8 +64,8 @@ func TestTakeWaitsForTheHolder(t *testing.T) {
 	}
 }
 
-// The new one gets a directory of its own where the old one has removed its own meanwhile, and nothing of the old
-// removal reaches it.
+// If the old agent removes its directory meanwhile, the new agent gets a new one, which the old removal does not
+// affect.
 func TestTakeAfterTheRemoval(t *testing.T) {
 	path := t.TempDir()
 	mount := mustProve(t, path)
@@ -98,12 +99,12 @@ func TestTakeAfterTheRemoval(t *testing.T) {
 	}
 }
 
-// Where there are no locks the newest mark counts: who had it before finds that out.
+// Without locks the newest mark counts: the previous holder detects that it has lost the directory.
 func TestConfirm(t *testing.T) {
 	mount := mustProve(t, t.TempDir())
 	old, hold := mustTake(t, mount, "old")
 	must(t, old.Confirm(hold))
-	hold.locked = false // as where a file system has no locks
+	hold.locked = false // as on a file system without locks
 	other := &Hold{holder: testHolder("new"), file: hold.file}
 	must(t, other.write("the mark"))
 	if err := old.Confirm(hold); !errors.Is(err, ErrHeld) || !strings.Contains(err.Error(), "pod-new") {
@@ -115,7 +116,7 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
-// Holders that come and go at one place, with others beside them: never two at once, and nothing is left.
+// Holders take turns in one directory while others use another one: no two hold it at once, and nothing is left.
 func TestTakeInTurns(t *testing.T) {
 	path := t.TempDir()
 	mount := mustProve(t, path)

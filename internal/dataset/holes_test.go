@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What is tried is seen, once, and nothing of it stays.
+// The probe detects holes and leaves no file.
 func TestShowsHoles(t *testing.T) {
 	d := mustCreate(t, t.TempDir(), 0)
 	if !d.probeHoles() {
@@ -23,7 +23,8 @@ func TestShowsHoles(t *testing.T) {
 	}
 }
 
-// One that shows a hole when it has one is believed where it says that all is data, whatever the space.
+// If a file system reports holes, a file that is reported as all data counts as written, however little space it
+// uses.
 func TestCompressedBehindFUSE(t *testing.T) {
 	for name, test := range map[string]struct {
 		shows   bool

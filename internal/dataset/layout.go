@@ -17,8 +17,9 @@ import (
 // layoutMaxBytes bounds a record. The API allows 100,000 files per client, which take less than 150 bytes each.
 const layoutMaxBytes = 32 << 20
 
-// layoutRecord matches the names of the records of the clients' layouts. They are beside the clients' directories,
-// whose content belongs to the tool. A client that is killed while it writes a record leaves the .new file.
+// layoutRecord matches the names of the files that record the clients' layouts. They are beside the clients'
+// directories, whose content belongs to the tool. A client that is killed while it writes a record leaves the .new
+// file.
 var layoutRecord = regexp.MustCompile(`^layout-(0|[1-9][0-9]*)\.json(\.new)?$`)
 
 // LaidOut describes the files that were laid out and verified to be complete, by their names relative to the client's
@@ -40,7 +41,7 @@ type layoutText struct {
 	Files         LaidOut `json:"files"`
 }
 
-// LaidOut reads the record. It is empty if there is no record, or none that this version can read.
+// LaidOut reads the record. The result is empty if there is no record or this version cannot read it.
 func (d *Dataset) LaidOut() (LaidOut, error) {
 	var text []byte
 	err := d.withParent(func(hash *directory) error {

@@ -25,7 +25,7 @@ func TestLaidOut(t *testing.T) {
 	must(t, first.SetLaidOut(whole))
 	read(first, whole)
 	read(second, LaidOut{})
-	// What was killed while it wrote one is in nobody's way.
+	// A leftover of a client that was killed while it wrote a record does not matter.
 	withParent := filepath.Dir(first.Path())
 	mustWrite(t, filepath.Join(withParent, "layout-0.json.new"), "{")
 	must(t, second.SetLaidOut(whole))
@@ -45,7 +45,7 @@ func TestLaidOut(t *testing.T) {
 	must(t, first.SetLaidOut(LaidOut{}))
 	read(first, LaidOut{})
 
-	// It goes with the data, and keeps no directory from being removed.
+	// The record is removed with the data, and does not prevent the removal of a directory.
 	must(t, first.SetLaidOut(whole))
 	mustWrite(t, filepath.Join(withParent, "layout-0.json.new"), "{")
 	must(t, first.Remove(t.Context()))
@@ -62,7 +62,7 @@ func TestLaidOut(t *testing.T) {
 	}
 }
 
-// What is no record of ours says nothing.
+// An invalid record is ignored.
 func TestLaidOutOfAnothersMaking(t *testing.T) {
 	for name, text := range map[string]string{
 		"empty": "", "cut short": `{"schemaVersion":1,"files":{"a":`, "of another version": `{"schemaVersion":9,"files":{"a":{"bytes":1}}}`,
@@ -93,8 +93,7 @@ func TestLaidOutOfAnothersMaking(t *testing.T) {
 	}
 }
 
-// The record holds as many files as the API allows for a client; what it cannot hold is refused, and does not replace
-// it.
+// The record holds as many files as the API allows for a client. A larger record is refused and does not replace it.
 func TestLaidOutOfManyFiles(t *testing.T) {
 	d := mustCreate(t, t.TempDir(), 0)
 	many := LaidOut{}

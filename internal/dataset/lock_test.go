@@ -54,7 +54,8 @@ func TestLockSurvivesTheRemovalOfTheData(t *testing.T) {
 	}
 }
 
-// What NFS leaves of a directory whose lock was removed while it was open goes; one that somebody holds the lock of stays.
+// A directory whose lock file is gone is removed, as after NFS has delayed the file's removal; a directory whose lock
+// is held is kept.
 func TestRemoveUnlocked(t *testing.T) {
 	path := t.TempDir()
 	mount := mustProve(t, path)
@@ -76,7 +77,7 @@ func TestRemoveUnlocked(t *testing.T) {
 	must(t, lock.Release())
 }
 
-// The lock must hold as long as a child has it, although the runner is gone.
+// A child that inherited the lock keeps it after the runner is gone.
 func TestLockIsInherited(t *testing.T) {
 	mount := mustProve(t, t.TempDir())
 	lock, err := AcquireLock(mount, testOwner())
@@ -91,7 +92,7 @@ func TestLockIsInherited(t *testing.T) {
 	if _, err := bufio.NewReader(stdout).ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
-	must(t, lock.file.Close()) // as when the runner is killed
+	must(t, lock.file.Close()) // as if the runner were killed
 	if _, err := AcquireLock(mount, testOwner()); !errors.Is(err, ErrLocked) {
 		t.Errorf("with a living child: %v", err)
 	}

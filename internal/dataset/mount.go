@@ -41,7 +41,7 @@ type Mount struct {
 	IsMountPoint bool   `json:"isMountPoint"`
 	IsRoot       bool   `json:"isRoot"`
 	TotalBytes   uint64 `json:"totalBytes"`
-	// AvailableBytes is what an unprivileged user can still write.
+	// AvailableBytes is the number of bytes that an unprivileged user can still write.
 	AvailableBytes uint64 `json:"availableBytes"`
 }
 

@@ -73,7 +73,7 @@ func TestProveMountPermission(t *testing.T) {
 	})
 }
 
-// Somebody else's .storagebench, in a directory that we may write to.
+// A foreign .storagebench in a directory that we may write to.
 func TestCreateWithoutPermission(t *testing.T) {
 	withoutRoot(t, func() {
 		path := t.TempDir()
@@ -111,7 +111,7 @@ func TestProveMountDescribes(t *testing.T) {
 			t.Errorf("a directory of the volume: got %+v", mount)
 		}
 
-		// The volume is covered by another one: what counts is what a tool would write to.
+		// Another volume covers this one. What counts is the volume that a tool would write to.
 		mountTmpfs(t, outer, 0, "size=4m")
 		if mount := mustProve(t, outer); mount.TotalBytes != 4<<20 {
 			t.Errorf("a covered mount: got %+v", mount)
@@ -132,7 +132,7 @@ func TestProveMountReadOnly(t *testing.T) {
 			t.Errorf("a read-only file system: %v", err)
 		}
 
-		// Writable file system, read-only mount of it.
+		// A read-only mount of a writable file system.
 		bound := t.TempDir()
 		if err := unix.Mount(bound, bound, "", unix.MS_BIND, ""); err != nil {
 			t.Fatal(err)

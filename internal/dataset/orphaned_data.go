@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// maxOwners bounds the benchmarks that Owners returns, and maxLooked the directories that it reads.
+	// maxOwners bounds the benchmarks that Owners returns; maxLooked bounds the directories that it reads.
 	maxOwners = 64
 	maxLooked = 256
 	// orphanLockTimeout is how long to retry a held directory before skipping it.
 	orphanLockTimeout = 300 * time.Millisecond
 )
 
-// Owners returns the UIDs of the other benchmarks of an installation that have a directory on a target, at most 64. It
-// excludes the benchmark besides, and directories that other or unnamed installations created.
+// Owners returns the UIDs of at most 64 benchmarks of an installation that have a directory on a target. It excludes
+// the benchmark with the UID besides, and directories that other or unnamed installations created.
 func Owners(mount Mount, installation, besides string) ([]string, error) {
 	if installation == "" {
 		return nil, nil
@@ -65,9 +65,9 @@ func ownerOf(base *directory, uid string) (Owner, error) {
 
 // OrphanFilter selects which data of a benchmark may be removed.
 type OrphanFilter struct {
-	// BenchmarkUID is the benchmark's UID. The caller must ensure that the benchmark is gone or its own.
+	// BenchmarkUID is the benchmark's UID. The caller must ensure that the benchmark is gone or is the caller's own.
 	BenchmarkUID string
-	// Installation must match the directory's, unless Own is true.
+	// Installation must match the directory's installation, unless Own is true (the benchmark is the caller's own).
 	Installation string
 	Own          bool
 	// Kept is true if data that was kept on purpose may be removed too.
@@ -146,7 +146,7 @@ func RemoveOrphans(ctx context.Context, mount Mount, behind OrphanFilter) (Orpha
 	return result, retryChanged(func() error { return removeParents(top, behind.BenchmarkUID, hashes...) })
 }
 
-// refuses returns why a benchmark's directory must not be touched; empty if its data may be removed.
+// refuses returns the reason why a benchmark's directory must not be touched, or "" if its data may be removed.
 func (b *OrphanFilter) refuses(uid *directory, owner Owner) string {
 	switch {
 	case !b.Own && (owner.Installation == "" || owner.Installation != b.Installation):
@@ -157,7 +157,7 @@ func (b *OrphanFilter) refuses(uid *directory, owner Owner) string {
 	return ""
 }
 
-// runIsOver takes a benchmark's lock, or returns why it cannot.
+// runIsOver takes a benchmark's lock, which proves that its run has ended, or returns the reason why it cannot.
 func runIsOver(uid *directory) (lock *os.File, why string) {
 	file, err := uid.file(lockFile, os.O_RDWR)
 	if err != nil {
@@ -186,7 +186,7 @@ func hasLocks(in *directory) bool {
 	return flock(file, unix.LOCK_SH) == nil && locksReachServer(file)
 }
 
-// removeHash removes the clients' directories of one dataset. cleared is true if no directory remains.
+// removeHash removes the clients' directories of one dataset. cleared is true if no client's directory remains.
 func (b *OrphanFilter) removeHash(ctx context.Context, mount Mount, uid *directory, hash string, result *OrphanResult) (cleared bool, err error) {
 	child, err := openOwned(uid, hash, b.BenchmarkUID)
 	if err != nil {
@@ -239,7 +239,7 @@ func (b *OrphanFilter) removeClient(ctx context.Context, mount Mount, location L
 	return errors.Join(directory.Remove(ctx), directory.Close())
 }
 
-// Keep records in the ownership file that the data stays on purpose, so that cleanups of orphaned data skip it.
+// Keep records in the ownership file that the data is kept on purpose, so that cleanups of orphaned data skip it.
 func (d *Dataset) Keep() error {
 	return d.withParent(func(hash *directory) error {
 		owner, err := readOwner(hash)

@@ -11,7 +11,7 @@ import (
 
 const installation = "installation-1"
 
-// leave makes a client's directory with a file, as an agent that is gone has left it.
+// leave creates a client's directory with a file, as left by an agent that is gone.
 func leave(t *testing.T, mount Mount, location Location, change func(*Owner)) string {
 	t.Helper()
 	owner := Owner{BenchmarkUID: location.BenchmarkUID, Benchmark: "b", Run: "b-1", RunUID: "run-1", Installation: installation}
@@ -26,8 +26,8 @@ func leave(t *testing.T, mount Mount, location Location, change func(*Owner)) st
 	return d.Path()
 }
 
-// What a benchmark has left goes when it is gone, and nobody else's: not what is held, what was kept on purpose, or
-// what another installation has made.
+// The data of a benchmark that is gone is removed, except data that is held, was kept on purpose, or was created by
+// another installation. No other benchmark's data is removed.
 func TestRemoveLeft(t *testing.T) {
 	gone := Location{BenchmarkUID: "gone", DatasetHash: "aaaa"}
 	for name, test := range map[string]struct {
@@ -35,7 +35,7 @@ func TestRemoveLeft(t *testing.T) {
 		behind  OrphanFilter
 		removed int
 		stays   string
-		// left is what is there then, of gone's directory: paths below it.
+		// left lists the remaining paths, relative to the directory of gone.
 		left []string
 	}{
 		"all of it": {
@@ -154,7 +154,7 @@ func TestRemoveLeft(t *testing.T) {
 	}
 }
 
-// Only those of one's own installation are told of, and never oneself.
+// Owners lists only benchmarks of the same installation, and not the caller's own.
 func TestOwners(t *testing.T) {
 	mount := mustProve(t, t.TempDir())
 	if found, err := Owners(mount, installation, "me"); err != nil || len(found) > 0 {
@@ -174,7 +174,7 @@ func TestOwners(t *testing.T) {
 	}
 }
 
-// What is kept says so.
+// Keep is recorded in the ownership file.
 func TestKeep(t *testing.T) {
 	mount := mustProve(t, t.TempDir())
 	d, _ := mustTake(t, mount, "one")

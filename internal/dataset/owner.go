@@ -31,7 +31,7 @@ type Owner struct {
 	// Installation identifies the operator that manages the benchmark object; empty if there is none. Only that
 	// operator removes the directory once the benchmark is gone.
 	Installation string `json:"installation,omitempty"`
-	// Keep is true if the data stays on purpose after its run.
+	// Keep is true if the data is kept on purpose after its run.
 	Keep bool `json:"keep,omitempty"`
 }
 

@@ -11,7 +11,8 @@ import (
 )
 
 // removeTree empties a directory. It unlinks symbolic links without following them and skips mounts inside. It
-// continues after an error and returns the first one. It calls may before each removal, and stops with may's error.
+// continues after a failed removal and returns the first such error. Before each removal it calls may, and stops with
+// its error.
 func removeTree(may func() error, d *directory) error {
 	var first error
 	for {
@@ -67,8 +68,8 @@ func removeEntry(may func() error, parent *directory, entry fs.DirEntry) error {
 
 func removeDirectory(may func() error, parent *directory, name string, mode fs.FileMode) error {
 	if mode.Perm()&0o700 != 0o700 {
-		// A program under test may create read-only folders; their entries can only be removed if the folder is
-		// writable. If Chmod fails, the removal of the entries reports it.
+		// A program under test may create read-only folders, and entries can only be removed from a writable folder.
+		// If Chmod fails, the removal of the entries reports it.
 		_ = parent.root.Chmod(name, 0o700)
 	}
 	child, err := parent.child(name)

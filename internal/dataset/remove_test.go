@@ -69,7 +69,7 @@ func TestRemoveRefusesExchangedDirectories(t *testing.T) {
 			t.Run(name+" by a "+kind, func(t *testing.T) {
 				path, outside := t.TempDir(), t.TempDir()
 				d := mustCreate(t, path, 0)
-				// The impostor has everything below that the real one has, ownership files too.
+				// The impostor contains everything below the real directory's level, including ownership files.
 				swapped := filepath.Join(path, level)
 				must(t, os.CopyFS(outside, os.DirFS(swapped)))
 				rest, err := filepath.Rel(level, client(0).Path())
@@ -100,7 +100,7 @@ func TestRemoveCrossesNoMount(t *testing.T) {
 		path := t.TempDir()
 		d := mustCreate(t, path, 0)
 		mustWrite(t, filepath.Join(d.Path(), "ours"), "x")
-		// Another file system, and a part of this one, which has the same device number.
+		// Another file system, and a bind mount of this one, which has the same device number.
 		tmpfs, bound, theirs := filepath.Join(d.Path(), "tmpfs"), filepath.Join(d.Path(), "bound"), filepath.Join(path, "theirs")
 		mountTmpfs(t, tmpfs, 0, "")
 		mustWrite(t, filepath.Join(tmpfs, "precious"), "x")
@@ -144,7 +144,7 @@ func TestSweep(t *testing.T) {
 	kept, err := Create(mount, stranger, Owner{BenchmarkUID: "other-benchmark"})
 	must(t, err)
 	mustWrite(t, filepath.Join(kept.Path(), "f"), "x")
-	// What a client leaves that is killed while it creates its parents.
+	// The leftovers of a client that is killed while it creates its parents.
 	mustWrite(t, filepath.Join(path, ".storagebench/.tmp-"+testUID+"-abc/owner.json"), "{")
 	mustWrite(t, filepath.Join(path, ".storagebench", testUID, ".tmp-"+testUID+"-abd/owner.json"), "{")
 

@@ -14,17 +14,17 @@ import (
 // Kept is a dataset that an earlier run laid out and retained, opened for reading only.
 type Kept struct {
 	*Dataset
-	// Owner is the dataset's owner, which may be another benchmark than the reader's.
+	// Owner is the dataset's owner, which may be a benchmark other than the reader's.
 	Owner Owner
-	// Hold prevents agents from writing to the dataset or removing it while it is read; nil if there is nothing to
-	// lock.
+	// Hold prevents agents from writing to the dataset or removing it while it is read. It is nil if there is nothing
+	// to lock.
 	Hold *Hold
 }
 
 // OpenKept opens the data that a client laid out under a location's dataset hash. It prefers the data of the
-// location's own benchmark, but accepts any other's: the hash identifies the content. It is for volumes that are
-// mounted read-only, where no directory can be created. errors.Is(err, ErrMissing) if there is no such data,
-// ErrHeld if an agent may be writing to it.
+// location's own benchmark, but accepts the data of any other, because the hash identifies the content. It is for
+// volumes that are mounted read-only, where no directory can be created. errors.Is(err, ErrMissing) if there is no
+// such data, ErrHeld if an agent may be writing to it.
 func OpenKept(mount Mount, location Location) (*Kept, error) {
 	if err := location.Validate(); err != nil {
 		return nil, err
@@ -54,7 +54,8 @@ func OpenKept(mount Mount, location Location) (*Kept, error) {
 	return nil, &Problem{Reason: ErrMissing, Path: filepath.Join(base.path, "*", location.DatasetHash, location.clientName())}
 }
 
-// owners lists the benchmarks' directories: first, and then the others in alphabetical order.
+// owners lists the benchmarks' directories: the one named by the parameter first, then the others in alphabetical
+// order. It does not check that the first one exists.
 func (d *directory) owners(first string) ([]string, error) {
 	var all []string
 	err := d.each(func(entry fs.DirEntry) (bool, error) {
@@ -112,7 +113,7 @@ func holdToRead(hash *directory, location Location) (*Hold, error) {
 	return nil, nil //nolint:nilnil // It has no locks.
 }
 
-// OpenFolder opens a folder of the user's own as a working directory, on a volume that is mounted read-only.
+// OpenFolder opens the user's own folder as the working directory, on a volume that is mounted read-only.
 func OpenFolder(mount Mount) (*Dataset, error) {
 	if !mount.readOnly() {
 		return nil, fmt.Errorf("open %s: it is not mounted read-only, so runs use their own directory", mount.Path)

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readOnlyCopy mounts a directory once more, read-only, and proves that.
+// readOnlyCopy mounts a directory a second time, read-only, and returns the verified mount.
 func readOnlyCopy(t *testing.T, directory string) Mount {
 	t.Helper()
 	copied := t.TempDir()
@@ -25,8 +25,8 @@ func readOnlyCopy(t *testing.T, directory string) Mount {
 	return mount
 }
 
-// What was laid out is found through a read-only mount: the benchmark's own, or another one's of the same data set, and
-// nothing without an ownership file. Nobody reads what is held to be written.
+// OpenKept finds laid-out data through a read-only mount: the benchmark's own, or another benchmark's with the same
+// dataset hash, but nothing without an ownership file and nothing that an agent holds for writing.
 func TestOpenKept(t *testing.T) {
 	withMounts(t, func() {
 		path := t.TempDir()
@@ -36,7 +36,7 @@ func TestOpenKept(t *testing.T) {
 		if _, err := OpenKept(readable, other); !errors.Is(err, ErrMissing) {
 			t.Errorf("nothing is there: %v", err)
 		}
-		must(t, os.MkdirAll(filepath.Join(path, baseName, "aaa", testHash, "client-0"), 0o750)) // nobody's
+		must(t, os.MkdirAll(filepath.Join(path, baseName, "aaa", testHash, "client-0"), 0o750)) // without an owner
 		if _, err := OpenKept(readable, other); !errors.Is(err, ErrMissing) {
 			t.Errorf("it has no owner: %v", err)
 		}

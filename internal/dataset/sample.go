@@ -12,13 +12,14 @@ import (
 	"strings"
 )
 
-// Limits of a sample of the user's own data.
+// Limits for a sample of the user's own data.
 const (
-	// SampleRecordBytes is the length of one record: as much as file systems compress at once.
+	// SampleRecordBytes is the length of one record: the largest unit that file systems usually compress at once.
 	SampleRecordBytes = 128 << 10
-	// sampleRecords is the number of records read, 16 MiB. Reading spends credits, and a slow share reads 30 MB/s.
+	// sampleRecords is the maximum number of records read: 16 MiB. Reading spends credits, and a slow share reads
+	// only 30 MB/s.
 	sampleRecords = 128
-	// maxSampleEntries is the number of directory entries examined.
+	// maxSampleEntries is the maximum number of directory entries examined.
 	maxSampleEntries = 20_000
 )
 

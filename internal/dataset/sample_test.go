@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// sampleOf gives all records of a sample, one after the other.
+// sampleOf returns all records of a sample, concatenated.
 func sampleOf(t *testing.T, root, name string) (files int, all []byte) {
 	t.Helper()
 	files, err := Sample(t.Context(), root, name, func(record []byte) { all = append(all, record...) })
@@ -63,7 +63,7 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// sumsOf are the names, lengths, modes and times of change of all that is below a folder.
+// sumsOf returns the names, sizes, modes and modification times of everything below a folder.
 func sumsOf(t *testing.T, root string) string {
 	t.Helper()
 	var all bytes.Buffer

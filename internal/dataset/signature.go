@@ -14,8 +14,8 @@ type signature struct {
 	magic  string
 }
 
-// signatures lists known contents of devices. It lets a refusal name the data that would have been lost. The proof
-// that a device is empty is the check for zeros, not this list.
+// signatures lists known contents of devices, so that a refusal can name the data that would have been lost. The
+// check for zeros, not this list, establishes that a device is empty.
 var signatures = []signature{
 	{"an ext2, ext3 or ext4 file system", 0x438, "\x53\xef"},
 	{"an XFS file system", 0, "XFSB"},
@@ -46,7 +46,7 @@ var signatures = []signature{
 	{"a partition table or a boot sector (MBR)", 510, "\x55\xaa"},
 }
 
-// findSignature returns the name of the first matching signature; empty without a match.
+// findSignature returns the name of the first matching signature, or "" if none matches.
 func findSignature(device io.ReaderAt, size int64) (string, error) {
 	for _, one := range signatures {
 		at := one.offset

@@ -12,15 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dropLock ends a lock without the knowledge of its holder, so that another can take the directory: as on another machine
-// where locks do not leave a machine, or after a file server has given the lock away.
+// dropLock releases a lock without its holder's knowledge, so that another agent can take the directory: as on
+// another machine if locks are local to a machine, or after a file server has given the lock away.
 func dropLock(t *testing.T, hold *Hold, reachesServer bool) {
 	t.Helper()
 	hold.locked = reachesServer
 	must(t, unix.Flock(int(hold.file.Fd()), unix.LOCK_UN))
 }
 
-// An agent whose directory another has taken changes nothing of it any more.
+// An agent that has lost its directory to another agent no longer changes anything in it.
 func TestNothingOfASuccessorIsTouched(t *testing.T) {
 	for name, reachesServer := range map[string]bool{"node-local locks": false, "a lock that was lost": true} {
 		t.Run(name, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestNothingOfASuccessorIsTouched(t *testing.T) {
 	}
 }
 
-// takingContext runs do when it is asked for the n-th time whether it has ended.
+// takingContext calls do at the n-th call of Err.
 type takingContext struct {
 	context.Context
 	asked, n int
@@ -61,7 +61,7 @@ func (c *takingContext) Err() error {
 	return c.Context.Err()
 }
 
-// A removal ends where a successor takes the directory in the middle of it.
+// A removal stops when a successor takes the directory during it.
 func TestRemovalEndsWhenASuccessorComes(t *testing.T) {
 	mount := mustProve(t, t.TempDir())
 	old, oldHold := mustTake(t, mount, "old")
@@ -85,7 +85,7 @@ func TestRemovalEndsWhenASuccessorComes(t *testing.T) {
 	}
 }
 
-// A mark that is another name of a file is not written to.
+// A holder record that is a hard link to another file is not written.
 func TestMarkThatIsAHardLink(t *testing.T) {
 	path := t.TempDir()
 	mount := mustProve(t, path)

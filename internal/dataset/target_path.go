@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// folderMode gives the group access: a folder outlives the run that created it, and the next run may have another
-// user of the same group.
+// folderMode gives the group access: a folder outlives the run that created it, and the next run may use another user
+// in the same group.
 const folderMode = 0o770
 
-// Place is where a run works: a folder of a volume that must be mounted at Path.
+// Place is the working location of a run: a folder of a volume that must be mounted at Path.
 type Place struct {
 	// Path is the path that is verified against Expect.
 	Path   string
@@ -42,8 +42,8 @@ func (p Place) Look() (Mount, error) { return p.prove(looking) }
 // Find verifies the volume and the folder; errors.Is(err, ErrMissing) if there is no such folder.
 func (p Place) Find() (Mount, error) { return p.prove(finding) }
 
-// Make verifies the volume and creates the folder if it is missing. The folder is never removed, because others may
-// be using it by then.
+// Make verifies the volume and creates the folder if it is missing. storagebench never removes the folder, because
+// others may use it after the run.
 func (p Place) Make() (Mount, error) { return p.prove(making) }
 
 // purpose selects how to handle a missing folder.

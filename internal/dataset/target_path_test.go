@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inPod is what a pod's claim is expected to be.
+// inPod is the expectation for the mount of a pod's claim.
 var inPod = Expectation{MustBeMountPoint: true, NotRootFilesystem: true}
 
 func TestCheckFolder(t *testing.T) {
@@ -30,7 +30,7 @@ func TestCheckFolder(t *testing.T) {
 	}
 }
 
-// A folder is made once, stays, and is where everything is.
+// A folder is created once and kept, and all data is in it.
 func TestPlace(t *testing.T) {
 	volume := t.TempDir()
 	place := Place{Path: volume, Folder: "bench/a"}
@@ -63,7 +63,7 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// What stands where the folder should be is told, and never replaced, followed or entered.
+// Anything else at the folder's path is reported, and never replaced, followed or entered.
 func TestPlaceRefuses(t *testing.T) {
 	elsewhere := t.TempDir()
 	volume := t.TempDir()
@@ -88,7 +88,7 @@ func TestPlaceRefuses(t *testing.T) {
 	}
 }
 
-// The volume is proven before anything is made on it.
+// The volume is verified before anything is created on it.
 func TestPlaceProvesTheVolume(t *testing.T) {
 	volume := t.TempDir()
 	if _, err := (Place{Path: volume, Folder: "bench", Expect: inPod}).Make(); !errors.Is(err, ErrNotMountPoint) || exists(filepath.Join(volume, "bench")) {
@@ -99,7 +99,7 @@ func TestPlaceProvesTheVolume(t *testing.T) {
 	}
 }
 
-// Clients that begin together make the same folders.
+// Clients that start at the same time create the same folders.
 func TestPlaceTogether(t *testing.T) {
 	volume := t.TempDir()
 	var all sync.WaitGroup
@@ -115,7 +115,7 @@ func TestPlaceTogether(t *testing.T) {
 	all.Wait()
 }
 
-// A folder is open to the group that its parent hands down, whatever the mask of the process.
+// A folder is open to the group inherited from its parent, whatever the process's umask.
 func TestFolderMode(t *testing.T) {
 	volume := t.TempDir()
 	must(t, os.Chmod(volume, 0o770|fs.ModeSetgid))
@@ -130,15 +130,15 @@ func TestFolderMode(t *testing.T) {
 	}
 }
 
-// What one may not write to is told with who one is and whose it is. A volume whose root is closed
-// is no obstacle when the folder is open.
+// A permission error names the process's user and groups, and the owner of the path. An accessible folder can be used
+// even if the volume's root is not writable.
 func TestPlacePermission(t *testing.T) {
 	withoutRoot(t, func() {
 		volume := t.TempDir()
 		must(t, os.Mkdir(filepath.Join(volume, "open"), 0o770))
 		must(t, os.Mkdir(filepath.Join(volume, "closed"), 0o550))
 		must(t, os.Chmod(volume, 0o550))
-		t.Cleanup(func() { _ = os.Chmod(volume, 0o770) }) // else it could not be removed
+		t.Cleanup(func() { _ = os.Chmod(volume, 0o770) }) // so that it can be removed
 		if _, err := (Place{Path: volume, Folder: "open"}).Make(); err != nil {
 			t.Error(err)
 		}
@@ -161,8 +161,8 @@ func TestPlacePermission(t *testing.T) {
 	})
 }
 
-// A claim of the local-path or hostPath kind is a folder of the node's own disk, bound into the
-// container: a mount point there, and not the container's root, though it is the node's.
+// A local-path or hostPath claim is a folder of the node's own disk, bound into the container. It is a mount point
+// there and not on the container's root file system, although it is on the node's.
 func TestProveBoundFolder(t *testing.T) {
 	withMounts(t, func() {
 		node := filepath.Join(t.TempDir(), "claims/pvc-1")
@@ -195,7 +195,7 @@ func TestProveBoundFolder(t *testing.T) {
 		if mount, err := ProveMount("/data/data", inPod); err != nil || !mount.IsMountPoint {
 			t.Errorf("got %+v, %v", mount, err)
 		}
-		// Where the volume is not mounted there is only the container's own disk.
+		// If the volume is not mounted, only the container's own disk is there.
 		must(t, os.MkdirAll("/data/other", 0o755))
 		if _, err := (Place{Path: "/data/other", Expect: inPod, Folder: "bench"}).Make(); !errors.Is(err, ErrNotMountPoint) {
 			t.Errorf("got %v", err)
@@ -203,7 +203,7 @@ func TestProveBoundFolder(t *testing.T) {
 		if _, err := ProveMount("/data/other", Expectation{NotRootFilesystem: true}); !errors.Is(err, ErrRootFilesystem) {
 			t.Errorf("got %v", err)
 		}
-		// Another mount inside of the volume is not the volume.
+		// A mount inside the volume is not the volume.
 		must(t, os.MkdirAll("/data/data/bench/inner", 0o755))
 		must(t, unix.Mount("/data/other", "/data/data/bench/inner", "", unix.MS_BIND, ""))
 		if _, err := (Place{Path: "/data/data", Expect: inPod, Folder: "bench/inner"}).Make(); !errors.Is(err, ErrMountInside) {

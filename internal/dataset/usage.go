@@ -32,7 +32,8 @@ func (s *Space) add(other Space) {
 
 // TypeSpace is the disk usage of the files with one extension.
 type TypeSpace struct {
-	// Extension is without its dot and in lower case; "" for none, OtherTypes for the types beyond the limit.
+	// Extension is in lower case and without its dot: "" for files without one, OtherTypes for the types beyond the
+	// limit.
 	Extension string
 	Space
 }
@@ -44,7 +45,7 @@ type Usage struct {
 	Types []TypeSpace
 	// HolesKnown is true if the file system is known to distinguish holes from data.
 	HolesKnown bool
-	// Settled is true if the allocated space is not expected to change any more.
+	// Settled is true if the allocated space is expected to stay the same.
 	Settled bool
 }
 
@@ -55,18 +56,19 @@ const (
 	MaxUsageFiles = 100_000
 )
 
-// ErrTooMuch means that the usage was not counted completely. A partial sum would not be a valid figure.
+// ErrTooMuch means that there are too many files or levels of directories to count. A partial sum would be
+// misleading.
 var ErrTooMuch = errors.New("is too large to count")
 
 // Usage counts the disk usage of the directory's files now, even if the file system's figures are not final (see
-// SettledUsage). It returns the context's error when the context ends, and ErrTooMuch if there are more than
-// maxFiles entries. It writes nothing and follows no symbolic link.
+// SettledUsage). It returns the context's error when the context ends, and ErrTooMuch if there are more than maxFiles
+// entries or the directories are nested too deeply. It writes nothing and follows no symbolic link.
 func (d *Dataset) Usage(ctx context.Context, maxFiles int) (Usage, error) {
 	found, _, err := d.usage(ctx, maxFiles)
 	return found, err
 }
 
-// usage is Usage that also returns the names of the files that occupy less than their data.
+// usage is like Usage, but also returns the names of the files that occupy less space than their data.
 func (d *Dataset) usage(ctx context.Context, maxFiles int) (found Usage, short []string, err error) {
 	look := usageWalk{ctx: ctx, left: maxFiles, seen: map[uint64]bool{}, types: map[string]*Space{},
 		compresses: d.mount.Compression() != CompressionNone}
@@ -90,10 +92,10 @@ type usageWalk struct {
 	// seen holds the inodes of files with several hard links.
 	seen  map[uint64]bool
 	types map[string]*Space
-	// listed is true if the file system has reported a hole or is known to report holes; unlisted is true if it
-	// reported none where there may be some.
+	// listed is true if the file system has reported a hole or is known to report holes. unlisted is true if it has
+	// reported no hole in a file that may contain some.
 	listed, unlisted bool
-	// short lists the files that occupy less than their data, possibly because the file system reports late.
+	// short lists the files that occupy less space than their data, possibly because the file system updates late.
 	short []string
 }
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What a look at the usage costs between two phases.
+// The cost of measuring the disk usage between two phases.
 func BenchmarkUsage(b *testing.B) {
 	for _, files := range []int{8, 1000} {
 		b.Run(fmt.Sprintf("%d files", files), func(b *testing.B) {

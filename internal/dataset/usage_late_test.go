@@ -15,13 +15,14 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// lateStore stands in for a store that reports late what its files take: one block, until it was looked at often enough
-// after they were written out. It is a directory of this machine that says other things of its files.
+// lateStore simulates a store that reports the disk usage of its files late: one block, until it has been queried
+// often enough after a flush. It is a FUSE mount of a local directory that reports other figures.
 type lateStore struct {
 	mu sync.Mutex
-	// looks that are answered late, from the first flush on. Before it all are.
+	// looks is the number of queries, from the first flush on, that get old figures. All earlier queries get them
+	// too.
 	looks int
-	// flushed counts what was written out.
+	// flushed counts the flushes.
 	flushed int
 }
 
@@ -70,7 +71,7 @@ func (n *lateNode) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
 	return 0
 }
 
-// lateDataset is a client's directory on such a store.
+// lateDataset creates a client's directory on such a store.
 func lateDataset(t *testing.T, store *lateStore) *Dataset {
 	t.Helper()
 	backing, at := t.TempDir(), t.TempDir()
@@ -116,7 +117,7 @@ func TestSettledUsageOfALateStore(t *testing.T) {
 	})
 }
 
-// What a file takes says nothing while it may be old. Then it does.
+// The disk usage of a file proves nothing until it is up to date.
 func TestSettledOfALateStore(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -125,7 +126,7 @@ func TestSettledOfALateStore(t *testing.T) {
 	withMounts(t, func() {
 		store := &lateStore{looks: 5}
 		d := lateDataset(t, store)
-		d.holes.Do(func() {}) // It shows no holes, as SMB does not.
+		d.holes.Do(func() {}) // It reports no holes, like SMB.
 		mustPut(t, filepath.Join(d.Path(), "data"), 4*mib)
 		first, err := d.Written("data")
 		must(t, err)

@@ -8,19 +8,19 @@ import (
 )
 
 const (
-	// restFor is how long the allocated space must stay unchanged to count as settled. ZFS updates it when it commits a
-	// transaction group, every five seconds at the latest.
+	// restFor is how long the allocated space must stay unchanged to count as settled. ZFS updates it when it commits
+	// a transaction group, at least every five seconds.
 	restFor = 5500 * time.Millisecond
 	// lookAgain is the interval between two counts.
 	lookAgain = 250 * time.Millisecond
 )
 
 // SettledUsage counts the disk usage of the directory's files once the file system's figures are final. They are
-// final immediately on file systems whose figures include data that is not allocated yet, and wherever the
-// allocated space is not less than the data. Otherwise files may occupy less than their data because they are
-// compressed or because the file system updates its figures late: SettledUsage then syncs them and counts again
-// until nothing has changed for longer than ZFS needs, or until patience has passed. In the latter case Settled is
-// false in the result. With patience 0 it does not wait.
+// final immediately if the file system's figures include data that is not flushed yet, or if no file occupies less
+// space than its data. Otherwise files may occupy less space because they are compressed or because the file system
+// updates its figures late. SettledUsage then syncs them and counts again until nothing has changed for longer than
+// ZFS needs, or until patience has passed; in the latter case the result is not Settled. With patience 0 it does not
+// wait.
 func (d *Dataset) SettledUsage(ctx context.Context, maxFiles int, patience time.Duration) (Usage, error) {
 	found, short, err := d.usage(ctx, maxFiles)
 	if err != nil || found.Settled || patience <= 0 || reportsNoSpace(d.mount.FilesystemType, found) {

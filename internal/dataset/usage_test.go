@@ -66,7 +66,7 @@ func TestUsageOfAHole(t *testing.T) {
 	if found.ApparentBytes != 64*mib || found.DataBytes != mib || found.AllocatedBytes != mib || !found.HolesKnown {
 		t.Errorf("got %+v, of which 1 MiB is data", found)
 	}
-	// The same where it may be compression, so that the holes have to be looked for.
+	// The same on a file system that may compress, where holes have to be searched for.
 	d.mount.FilesystemType = "zfs"
 	found = mustUse(t, d)
 	if found.DataBytes != mib || !found.HolesKnown || !found.Settled {
@@ -114,16 +114,16 @@ func TestExtension(t *testing.T) {
 	}
 }
 
-// What a file system tells late: nothing at first, then what it has allocated group by group.
+// A file system may report its allocations late: nothing at first, then one transaction group after the other.
 func TestRest(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		patience time.Duration
-		// allocated after so many seconds
+		// allocated holds the reported bytes after 0, 1, 2 ... seconds.
 		allocated []uint64
 		settled   bool
 		want      uint64
-		// looks, of which four are in a second, and the first two at once
+		// looks is the expected number of counts: two at once, then four per second.
 		looks int
 	}{
 		"compressed, still":      {8 * time.Second, []uint64{50}, true, 50, 2 + 22},
@@ -154,8 +154,8 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// What the space of files shows of compression on real file systems, and that what is not flushed yet is in it.
-// Each is made in a file and mounted; one whose program is missing here is left out.
+// On real file systems the disk usage shows compression as documented, and includes data that is not flushed yet.
+// Each file system is created in a file and mounted. A file system without its mkfs program is skipped.
 func TestUsageOnRealFileSystems(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -185,7 +185,8 @@ func TestUsageOnRealFileSystems(t *testing.T) {
 				if !before.Settled || before.Space != after.Space || after.ApparentBytes != 16*mib {
 					t.Errorf("%+v before the flush and %+v after it", before, after)
 				}
-				// Half of it is nothing but repetition. None of these show that they save a byte of it.
+				// Half of the data is repetitive. None of these file systems reports the space that compression
+				// saves.
 				if after.AllocatedBytes < 16*mib || after.AllocatedBytes > 17*mib {
 					t.Errorf("16 MiB take %d bytes", after.AllocatedBytes)
 				}

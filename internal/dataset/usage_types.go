@@ -14,7 +14,8 @@ const OtherTypes = "*"
 // maxTypes is the maximum number of types in the list.
 const maxTypes = 16
 
-// plainExtension matches extensions that denote a type: not numbers, which tools use for thousands of files.
+// plainExtension matches extensions that denote a type. It excludes numbers, which tools append to thousands of
+// files.
 var plainExtension = regexp.MustCompile(`^[a-z0-9_-]{0,15}[a-z_-][a-z0-9_-]{0,15}$`)
 
 // extension returns a file's type from its name; "" for a name without an extension.

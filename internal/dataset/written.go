@@ -17,25 +17,25 @@ type Source string
 const (
 	// SourceExtents is the file system's own list of data and holes (SEEK_DATA, SEEK_HOLE).
 	SourceExtents Source = "Extents"
-	// SourceBlocks is the allocated space of the file. Reserved space counts as written, and on a file system that
-	// compresses it is less than was written.
+	// SourceBlocks is the allocated space of the file. It includes reserved space that was never written, and is
+	// smaller than the written data if the file system compresses.
 	SourceBlocks Source = "Blocks"
-	// SourceBelieved assumes that the whole file is written: the file system reports holes but reported none, and may
-	// allocate less than was written because it compresses.
+	// SourceBelieved assumes that the whole file is written: the file system reports holes but reported none here,
+	// and it may allocate less space than was written because it compresses.
 	SourceBelieved Source = "Believed"
 )
 
-// Coverage is how much of a file has been written. Reads of unwritten ranges never reach the storage and measure
-// nothing.
+// Coverage describes how much of a file has been written. Reads of unwritten ranges never reach the storage and
+// measure nothing.
 type Coverage struct {
 	ApparentBytes uint64
 	WrittenBytes  uint64
 	// BlockBytes is the space allocated to the file (st_blocks).
 	BlockBytes uint64
 	Source     Source
-	// Doubtful is true if the shortfall proves nothing, because its only evidence is st_blocks on a file system
-	// with a server or a FUSE program behind it. Attribute caches report old figures (SMB under a lease: zero
-	// blocks for a second), and servers that compress report less.
+	// Doubtful is true if the shortfall proves nothing, because the only evidence is st_blocks on a file system
+	// backed by a server or a FUSE program. Attribute caches report old figures (SMB under a lease: zero blocks for a
+	// second), and servers that compress report less.
 	Doubtful bool
 }
 

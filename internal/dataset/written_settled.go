@@ -12,14 +12,15 @@ import (
 const (
 	// lookAgainWritten is the interval between two checks of a file.
 	lookAgainWritten = 100 * time.Millisecond
-	// usualLateness is the assumed age of cached attributes if the mount options do not set it. SMB's defaults are
-	// one second of attribute cache plus one second until a closed file is closed on the server.
+	// usualLateness is the assumed age of cached attributes on file systems other than SMB. SMB's defaults add up to
+	// the same: one second of attribute cache, one second until the server learns of a close, and one second of
+	// margin.
 	usualLateness = 3 * time.Second
-	// mostLateness limits the value from the mount options: azurefile-csi-driver sets 30 s.
+	// mostLateness limits the value derived from the mount options: azurefile-csi-driver sets 30 s.
 	mostLateness = 35 * time.Second
 )
 
-// Lateness returns how long this machine may report old file attributes; 0 for local file systems.
+// Lateness returns how long this machine may report outdated file attributes; 0 for local file systems.
 func (m Mount) Lateness() time.Duration {
 	if m.OnThisMachine() {
 		return 0
@@ -48,9 +49,9 @@ func (m Mount) seconds(usual int, names ...string) time.Duration {
 	return time.Duration(min(longest, 3600)) * time.Second
 }
 
-// Settled measures a file of a known size like Written, but allows for the attribute cache: while the file appears
-// short and that proves nothing (see Doubtful), it measures again, until the context ends. It flushes data that has
-// not reached the server yet.
+// Settled measures a file of a known size like Written, but allows for the attribute cache. It flushes data that has
+// not reached the server yet, and measures again while a shortfall proves nothing (see Doubtful), until the context
+// ends.
 func (d *Dataset) Settled(ctx context.Context, name string, bytes uint64) (Coverage, error) {
 	for flushed := false; ; {
 		// Each attempt reopens the file, which makes some file systems query the server.

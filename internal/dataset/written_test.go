@@ -98,7 +98,7 @@ func testWritten(t *testing.T, path string) {
 	}
 }
 
-// Lustre over ZFS shows 4 MiB of what compresses 4:1 as 1 MiB, which is no hole.
+// Lustre over ZFS reports 1 MiB for 4 MiB that compress 4:1, which does not mean that there is a hole.
 func TestCoverageOf(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

@@ -88,7 +88,7 @@ func (h *Handle) runOnThread(begun chan<- error) {
 		}
 	}
 	// Orphans hold our pipes open and write to files that others may consider free. A process that cannot be killed
-	// now is inside an I/O; Kill, which the user of a Handle calls too, reports it.
+	// now is blocked in an I/O; it is reported when the user of the Handle calls Kill.
 	_ = h.Kill()
 	close(h.exited)
 }
@@ -100,8 +100,8 @@ func (h *Handle) PID() int { return h.pid }
 // killed. Wait must still be called.
 func (h *Handle) Exited() <-chan struct{} { return h.exited }
 
-// Wait is like cmd.Wait: it reaps the process after pipes made by StdoutPipe were read to their end. It may be
-// called several times and returns the same error each time.
+// Wait is like cmd.Wait: it reaps the process. Read pipes made by StdoutPipe to their end first. Wait may be called
+// several times and returns the same error each time.
 func (h *Handle) Wait() error {
 	h.wait.Do(func() {
 		// Do not hold the lock yet: a waiting caller must not keep others from killing.
@@ -137,9 +137,9 @@ func (h *Handle) Signal(signal syscall.Signal) error {
 	return nil
 }
 
-// Kill kills the command, its group, and all its descendants. It returns when none of them is alive, or after about
-// a second with a *LeftError. It may be called again, also after Wait. It reaps the killed processes that are our
-// children by then.
+// Kill kills the command, its group, and all its descendants. It returns when none of them is alive, or after about a
+// second with a *LeftError. It may be called again, even after Wait. It also reaps killed processes that have become
+// our children.
 func (h *Handle) Kill() error {
 	killed := map[int]Process{}
 	for round, began := 0, time.Now(); round < killRounds || time.Since(began) < killPatience; round++ {

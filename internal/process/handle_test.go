@@ -31,7 +31,7 @@ func TestHandleRunsACommand(t *testing.T) {
 	text, err := io.ReadAll(stdout)
 	must(t, err)
 	<-h.Exited()
-	time.Sleep(10 * time.Millisecond) // between end and wait nothing may be lost
+	time.Sleep(10 * time.Millisecond) // nothing may be lost between exit and Wait
 	for range 2 {
 		var exit *exec.ExitError
 		if err := h.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 4 {
@@ -79,8 +79,8 @@ func TestHandleLeadsAGroup(t *testing.T) {
 	}
 }
 
-// What a command leaves when it ends goes with it, in its group or out of it: here an orphan of
-// each kind. They hold the output open, so that without it nobody would see its end.
+// Processes that a command leaves are killed when it exits, inside and outside its group: here one orphan of each
+// kind. They hold the output open, so reading it would never end if they survived.
 func TestTheEndOfTheLeaderIsTheEndOfAll(t *testing.T) {
 	told := filepath.Join(t.TempDir(), "told")
 	command := exec.CommandContext(t.Context(), "sh", "-c",
@@ -105,9 +105,9 @@ func TestTheEndOfTheLeaderIsTheEndOfAll(t *testing.T) {
 	}
 }
 
-// A grandchild that left the group and the session is still below the command.
+// A grandchild that left the group and the session is still a descendant of the command.
 func TestKillReachesOtherSessions(t *testing.T) {
-	// The shell goes on when its child is killed first.
+	// The shell continues if its child is killed first.
 	h := mustStart(t, "sh", "-c", "setsid sleep 1000 & wait; exec sleep 1000")
 	var outside Process
 	eventually(t, "the child does not leave the session", func() bool {
@@ -140,7 +140,7 @@ func TestHandleObeysItsContext(t *testing.T) {
 }
 
 func TestKillDescendants(t *testing.T) {
-	// A tree with another session, one that ignores signals, and one that keeps forking.
+	// A tree with a process in another session, one that ignores signals, and one that keeps forking.
 	h := mustStart(t, "sh", "-c", `
 		(trap '' TERM INT HUP; sleep 1000) &
 		setsid sh -c 'sleep 1000 & wait' &
@@ -174,7 +174,7 @@ func TestKillDescendants(t *testing.T) {
 	if alive(spared) {
 		t.Error("without exceptions it lives")
 	}
-	must(t, KillDescendants(t.Context(), h.PID())) // nothing left is no error
+	must(t, KillDescendants(t.Context(), h.PID())) // not an error if nothing is left
 }
 
 func TestKillDescendantsSaysWhatIsLeft(t *testing.T) {
@@ -193,7 +193,7 @@ func TestKillDescendantsSaysWhatIsLeft(t *testing.T) {
 	}
 }
 
-// A number that was given to another process is not killed for its predecessor.
+// A process that has reused the PID of another one is not killed in its place.
 func TestKillOneChecksWhoItIs(t *testing.T) {
 	h := mustStart(t, "sleep", "1000")
 	p, err := readStat("/proc/" + itoa(h.PID()) + "/stat")

@@ -11,8 +11,8 @@ import (
 // IO holds the bytes and calls of a process's reads and writes on anything: files, pipes and sockets (on sockets
 // only by read, write and their vectored forms). It does not include I/O through memory-mapped files.
 //
-// It includes the process's threads, also exited ones, and the children that the process has reaped. So the last
-// I/O of a child is in its parent's counters.
+// It includes the process's threads, even those that have exited, and the children that the process has reaped. So
+// the last I/O of a child is in its parent's counters.
 type IO struct {
 	ReadBytes, WriteBytes uint64
 	ReadCalls, WriteCalls uint64
@@ -47,7 +47,7 @@ func (a IO) Max(b IO) IO { return a.each(b, func(a, b uint64) uint64 { return ma
 // Since returns the increase since an earlier reading; a counter that has decreased counts as 0.
 func (a IO) Since(b IO) IO { return a.each(b, func(a, b uint64) uint64 { return max(a, b) - b }) }
 
-// ReadIO reads the counters of a process, also of one that has exited and was not reaped. Other users' processes
+// ReadIO reads the counters of a process, even if it has exited but has not been reaped. Other users' processes
 // cannot be read.
 func ReadIO(pid int) (IO, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
@@ -67,7 +67,7 @@ func parseIO(text string) (IO, error) {
 		"rchar": &counters.ReadBytes, "wchar": &counters.WriteBytes,
 		"syscr": &counters.ReadCalls, "syscw": &counters.WriteCalls,
 	}
-	// These may be missing; then fewer byte sources can be compared.
+	// These may be missing; then there are fewer sources of byte counts to compare.
 	optional := map[string]*uint64{
 		"read_bytes": &counters.StorageReadBytes, "write_bytes": &counters.StorageWriteBytes, "cancelled_write_bytes": &counters.CancelledBytes,
 	}

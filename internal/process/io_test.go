@@ -15,8 +15,8 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// A parent's counters hold those of the children that it has waited for, and stay readable once it has ended: so
-// no byte of a child is lost, however short it lived.
+// A parent's counters include the counters of the children that it waited for, and stay readable after it has exited.
+// So no byte of a child is lost, however short-lived it is.
 func TestIOOfEndedChildrenIsTheirParents(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "file")
@@ -105,7 +105,7 @@ func TestState(t *testing.T) {
 	}
 }
 
-// What a command leaves to us is gone, and no dead process either, once it was killed.
+// After Kill, no process that the command left to us remains, not even as a zombie.
 func TestKillCollectsWhatItKilled(t *testing.T) {
 	t.Parallel()
 	command := actor(t, "killer")
@@ -114,7 +114,7 @@ func TestKillCollectsWhatItKilled(t *testing.T) {
 	}
 }
 
-// killerRole kills a command whose children have left its group, as their new parent.
+// killerRole kills a command whose children have left its group and are adopted by this process.
 func killerRole() error {
 	if err := SetSubreaper(); err != nil {
 		return err

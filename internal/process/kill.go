@@ -12,12 +12,13 @@ import (
 )
 
 const (
-	// killPatience is how long to wait for killed processes, and killRounds the minimum number of checks: on a busy
-	// machine with many processes, one check takes a large part of a second.
+	// killPatience is how long to wait for killed processes, and killRounds is the minimum number of checks: on a
+	// busy machine with many processes, one check takes a large part of a second.
 	killPatience = time.Second
 	killRounds   = 10
 	killPause    = 5 * time.Millisecond
-	// collectPatience is how many rounds an exited child is left to a caller that may wait for it.
+	// collectPatience is the number of rounds in which an exited child is not reaped, because a caller may wait for
+	// it.
 	collectPatience = 20
 )
 

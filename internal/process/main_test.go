@@ -20,8 +20,8 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// The test binary plays the processes that a test needs to lose or to look after: what it does
-// concerns a whole process (its threads, its orphans, its death).
+// role is the variable that makes the test binary play a process that a test needs to lose or to supervise: what such
+// a process does affects the whole process (its threads, its orphans, its exit).
 const role = "STORAGEBENCH_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -49,7 +49,7 @@ func play(err error) {
 	os.Exit(0)
 }
 
-// actor makes a command that plays a role.
+// actor returns a command that plays a role.
 func actor(t *testing.T, name string) *exec.Cmd {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "/proc/self/exe")
@@ -58,7 +58,7 @@ func actor(t *testing.T, name string) *exec.Cmd {
 	return command
 }
 
-// parentRole starts a command, tells its PID and waits to be killed.
+// parentRole starts a command, prints its PID and waits to be killed.
 func parentRole() error {
 	h, err := Start(exec.CommandContext(context.Background(), "sleep", "1000"))
 	if err != nil {
@@ -68,7 +68,7 @@ func parentRole() error {
 	return h.Wait()
 }
 
-// threadsRole ends the threads from which commands were started; the commands must live on.
+// threadsRole ends the threads that started commands; the commands must survive.
 func threadsRole() error {
 	var handles []*Handle
 	for range 20 {
@@ -100,7 +100,7 @@ func threadsRole() error {
 	return nil
 }
 
-// reaperRole makes orphans while others run commands in every way that Go knows.
+// reaperRole creates orphans while other goroutines run commands with os/exec and with Start.
 func reaperRole() error {
 	if err := SetSubreaper(); err != nil {
 		return err
@@ -113,7 +113,7 @@ func reaperRole() error {
 	for range 4 {
 		wait.Go(func() {
 			for i := range 20 {
-				// Forks twice and leaves the session: nobody's child but ours.
+				// The grandchild leaves the session and becomes our child.
 				if err := exec.CommandContext(ctx, "sh", "-c", "(setsid sh -c 'sleep 0.05; exit 3' &) ; exit 0").Run(); err != nil {
 					failures <- fmt.Errorf("a command that makes an orphan: %w", err)
 				}
@@ -123,7 +123,7 @@ func reaperRole() error {
 					continue
 				}
 				if i%3 == 0 {
-					time.Sleep(20 * time.Millisecond) // waited for late
+					time.Sleep(20 * time.Millisecond) // call Wait late
 				}
 				err = h.Wait()
 				var exit *exec.ExitError
@@ -133,13 +133,13 @@ func reaperRole() error {
 			}
 		})
 	}
-	// One that is waited for much later than an orphan would be collected.
+	// Wait for this command much later than the time after which an orphan is reaped.
 	late, err := Start(exec.CommandContext(ctx, "sh", "-c", "exit 5"))
 	if err != nil {
 		return err
 	}
 	wait.Wait()
-	// When an orphan that ended after it is collected, it would have been too.
+	// Once an orphan that exited later has been reaped, this command would have been reaped too.
 	if err := exec.CommandContext(ctx, "sh", "-c", "(setsid true &) ; exit 0").Run(); err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func reaperRole() error {
 	return leftAre(0)
 }
 
-// leftAre waits until so many processes are below us.
+// leftAre waits until this process has count descendants.
 func leftAre(count int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), hang.Guard)
 	defer cancel()
@@ -173,7 +173,7 @@ func leftAre(count int) error {
 	}
 }
 
-// initRole is process 1 of a PID namespace, as the agent is in a pod: every orphan is its own.
+// initRole is process 1 of a PID namespace, like the agent in a pod: it adopts every orphan.
 func initRole() error {
 	if os.Getpid() != 1 {
 		return fmt.Errorf("we are process %d", os.Getpid())

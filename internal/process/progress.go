@@ -7,7 +7,7 @@ import "time"
 // value is ready to use. It is not safe for concurrent use.
 type Progress struct {
 	workers map[workerKey]*advance
-	// latest is in the order of Workers.
+	// latest lists the workers of the last observation, in the order in which Workers returns them.
 	latest []workerKey
 }
 

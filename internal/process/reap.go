@@ -12,7 +12,7 @@ import (
 const (
 	// reapInterval bounds how long an exited orphan remains in the process table if a signal is lost.
 	reapInterval = 2 * time.Second
-	// reapAge is how long ago a child must have exited to count as one that no caller waits for.
+	// reapAge is the minimum time since a child's exit after which no caller is assumed to wait for the child.
 	reapAge = time.Second
 )
 
@@ -46,14 +46,14 @@ func Reap(ctx context.Context) {
 	}
 }
 
-// Collect reaps those of the given processes that have exited, are our children, and are not waited for by a
-// Handle: adopted descendants of a command. Reap would reap them later.
+// Collect reaps those of the given processes that have exited and are our children, unless a Handle waits for them.
+// They are adopted descendants of a command, which Reap would reap later.
 func Collect(pids []int) { started.collect(pids) }
 
 // endedChild is an exited child that was not reaped.
 type endedChild struct {
 	startTicks uint64
-	// seen is a time at which the child had already exited.
+	// seen is when the child was first found to have exited.
 	seen time.Time
 }
 

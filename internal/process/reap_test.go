@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// A round that follows at once, as when a tick was due during the wait, takes no status that a caller may still wait for.
+// A round that follows immediately, for example because a tick was due during the wait, must not take a status that a
+// caller may still wait for.
 func TestReapLeavesYoungChildren(t *testing.T) {
 	now := time.Now()
 	round := func(known map[int]endedChild) map[int]endedChild {

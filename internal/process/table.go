@@ -21,8 +21,8 @@ const ticksPerSecond = 100
 type Process struct {
 	PID, PPID, PGID, Session int
 	Command                  string
-	// State is the kernel's letter for the state: R, S, D (uninterruptible, inside an I/O), Z (exited, not reaped)
-	// ...
+	// State is the kernel's letter for the state, such as R, S, D (uninterruptible, inside an I/O) or Z (exited, not
+	// reaped).
 	State byte
 	// StartTicks distinguishes a process from a later one with the same PID.
 	StartTicks uint64

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// startFio runs a fio whose jobs write slowly, beside the statistics dumps that the agent asks for.
+// startFio runs a fio whose jobs write slowly, with the status dumps that the agent requests.
 func startFio(t *testing.T, extra ...string) *Handle {
 	t.Helper()
 	if _, err := exec.LookPath("fio"); err != nil {
@@ -36,7 +36,7 @@ func awaitWorkers(t *testing.T, pid, want int) []Worker {
 	return workers
 }
 
-// awaitMove waits until a worker has been on a CPU again.
+// awaitMove waits until a worker has run on a CPU again.
 func awaitMove(t *testing.T, pid int) {
 	t.Helper()
 	before, err := Workers(pid)
@@ -73,8 +73,8 @@ func TestWorkersOfFio(t *testing.T) {
 	}
 }
 
-// A job that is inside an I/O that does not come back (it reads from a connection that nobody feeds)
-// stands still, although fio goes on to print statistics and its other job to write.
+// A job inside an I/O that does not complete (it reads from a connection without data) counts as stalled, although
+// fio continues to print statistics and its other job continues to write.
 func TestProgressSeesAStuckWorker(t *testing.T) {
 	for name, thread := range map[string][2]string{
 		"forked job": {"--thread=0", "--thread=0"}, "thread": {"--thread=1", "--thread=1"}, "both": {"--thread=0", "--thread=1"},
@@ -103,7 +103,8 @@ func TestProgressSeesAStuckWorker(t *testing.T) {
 				awaitMove(t, h.PID())
 				must(t, progress.Observe(h.PID(), time.Second))
 				stalled := progress.Stalled(time.Second, time.Second)
-				// One that is runnable waits for a CPU: it has read all, and still has to find out that there is no more.
+				// A runnable worker waits for a CPU: it has read everything, but has not yet found that no data is
+				// left.
 				return len(stalled) == 1 && stalled[0].State == 'S'
 			})
 			progress = Progress{}
@@ -116,7 +117,7 @@ func TestProgressSeesAStuckWorker(t *testing.T) {
 			if len(stalled) != 1 {
 				t.Fatalf("stalled: %+v", stalled)
 			}
-			// Fed again it moves again.
+			// With new data the worker runs again.
 			_, err = feeder.Write(make([]byte, 8<<10))
 			must(t, err)
 			eventually(t, "it moves and counts as stalled", func() bool {
@@ -127,14 +128,14 @@ func TestProgressSeesAStuckWorker(t *testing.T) {
 	}
 }
 
-// drained reports whether whatever was sent to a TCP port of this machine has been read.
+// drained reports whether all data sent to a TCP port of this machine has been read.
 func drained(t *testing.T, port int) bool {
 	t.Helper()
 	text, err := os.ReadFile("/proc/net/tcp")
 	must(t, err)
 	connections := 0
 	for line := range strings.Lines(string(text)) {
-		fields := strings.Fields(line) // number, local and remote address, state, sent and received bytes that wait
+		fields := strings.Fields(line) // number, local and remote address, state, send and receive queues
 		if suffix := fmt.Sprintf(":%04X", port); !strings.HasSuffix(fields[1], suffix) && !strings.HasSuffix(fields[2], suffix) || fields[3] != "01" {
 			continue
 		}
@@ -158,8 +159,8 @@ func freePort(t *testing.T) int {
 	return address.Port
 }
 
-// fio's forked jobs are in sessions of their own: neither a signal to the group nor the tree leads
-// to them once fio itself is dead.
+// fio's forked jobs have their own sessions: once fio itself is dead, they are reachable neither by a signal to the
+// group nor through the process tree.
 func TestJobsDieWithTheirFio(t *testing.T) {
 	h := startFio(t, "--thread=0", "--numjobs=2")
 	workers := awaitWorkers(t, h.PID(), 2)

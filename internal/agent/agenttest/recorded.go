@@ -1,5 +1,5 @@
-// Package agenttest holds what the tests of the agent and of its tools share: recorded runs of fio, and a clock for
-// them.
+// Package agenttest contains what the tests of the agent and of its tools share: recorded runs of fio, and a clock
+// for replaying them.
 package agenttest
 
 import (
@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Clock is a clock that shows what it is set to.
+// Clock is a fake clock that returns the times set by Set.
 type Clock struct{ monotonic, wall atomic.Int64 }
 
 // Monotonic implements tool.Clock.
@@ -20,14 +20,14 @@ func (c *Clock) Monotonic() int64 { return c.monotonic.Load() }
 // Wall implements tool.Clock.
 func (c *Clock) Wall() int64 { return c.wall.Load() }
 
-// Set sets it to a time of day. The wall clock is ahead of that by the offset.
+// Set sets the clock to a Unix time in milliseconds. The wall clock is ahead of it by the offset.
 func (c *Clock) Set(milliseconds, offset int64) {
 	const boot = 1795250000000
 	c.monotonic.Store((milliseconds - boot) * 1e6)
 	c.wall.Store((milliseconds + offset) * 1e6)
 }
 
-// Dump is one of fio's documents, with the messages before it, and its time of day.
+// Dump is one of fio's documents, with the messages that precede it, and its Unix time.
 type Dump struct {
 	Text         []byte
 	Milliseconds int64
@@ -35,7 +35,7 @@ type Dump struct {
 
 var stamp = regexp.MustCompile(`"timestamp_ms" : ([0-9]+)`)
 
-// Stamped returns the dump's text with another time in it.
+// Stamped returns the dump's text with its timestamp replaced.
 func (d Dump) Stamped(milliseconds int64) []byte {
 	return stamp.ReplaceAll(d.Text, []byte(`"timestamp_ms" : `+strconv.FormatInt(milliseconds, 10)))
 }
@@ -58,7 +58,7 @@ func Dumps(t *testing.T, path string) []Dump {
 	return all
 }
 
-// Must ends a test at an error.
+// Must ends the test if err is not nil.
 func Must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package command runs users' programs for the agent. A process of ours, `agent tend`, waits for the start, starts the
-// program, and becomes the parent of everything that the program leaves, so that what all its processes read and write
-// is counted.
+// Package command runs users' programs for the agent. A process of ours, `agent tend`, waits for the start and starts
+// the program. It becomes the parent of all processes that the program leaves, so that the reads and writes of all
+// processes are counted.
 package command
 
 import (
@@ -18,11 +18,11 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// System is what users' programs need of a machine.
+// System provides what users' programs need from a machine.
 type System interface {
 	tool.Processes
-	// Tend starts `agent tend`: the first byte written to start makes it start the user's program, and it reports
-	// to reports. The program inherits the locks.
+	// Tend starts `agent tend`. The first byte written to start makes it start the user's program; its reports are
+	// read from reports. The program inherits the locks.
 	Tend(command *exec.Cmd, locks []*os.File) (shim tool.Program, start io.WriteCloser, reports io.ReadCloser, err error)
 	// DeviceIO works like process.CgroupDeviceIO.
 	DeviceIO(device uint64) (process.DeviceIO, error)
@@ -44,7 +44,7 @@ func New(env *tool.Environment, volumes *volumes.Set, system System) *Tool {
 	return &Tool{env: env, volumes: volumes, system: system}
 }
 
-// Describe implements tool.Tool. Only a step knows its program.
+// Describe implements tool.Tool. It returns nothing, because only a step names its program.
 func (t *Tool) Describe(context.Context) []*agentapi.Tool { return nil }
 
 // ThisMachine is the agent's own machine. It implements System.

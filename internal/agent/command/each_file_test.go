@@ -20,7 +20,7 @@ func (u unreadable) ReadDir(name string) ([]fs.DirEntry, error) {
 	return u.MapFS.ReadDir(name)
 }
 
-// An unreadable directory hides no other file, and the walk stops on request.
+// An unreadable directory does not hide other files, and the walk stops on request.
 func TestEachFileBesideAnUnreadableDirectory(t *testing.T) {
 	t.Parallel()
 	root := unreadable{directory: "a", MapFS: fstest.MapFS{"a/1": {}, "b/1": {}, "c": {}, "d": {}}}

@@ -22,7 +22,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/command"
 )
 
-// reasonSetup is the failure reason of a setup command, and reasonCommand that of the measured command.
+// reasonSetup means that a setup command failed; reasonCommand means that the measured command failed.
 const (
 	reasonSetup   = "SetupFailed"
 	reasonCommand = "CommandFailed"
@@ -95,7 +95,7 @@ func (t *Tool) ready(step *tool.Step, files *volumes.Files) (*run, error) {
 	return t.waiting(step, files, load.GetCommand(), false)
 }
 
-// waiting starts the waiting process.
+// waiting starts the `agent tend` process that waits for the start signal.
 func (t *Tool) waiting(step *tool.Step, files *volumes.Files, given []string, setup bool) (*run, error) {
 	words, err := command.Expand(given, values(files.Path(), step.Config.Client))
 	if err != nil || len(words) == 0 {
@@ -193,8 +193,8 @@ func (r *run) spawn(path, folder string) error {
 	return nil
 }
 
-// isIn checks that the process works in the directory that was verified, and not in one that replaced it between
-// the check and the start.
+// isIn checks that the process works in the verified directory, not in one that replaced it between the check and the
+// start.
 func (r *run) isIn(verified os.FileInfo) error {
 	found, err := os.Stat(fmt.Sprintf("/proc/%d/cwd", r.handle.PID()))
 	if err != nil || os.SameFile(found, verified) {
@@ -204,8 +204,8 @@ func (r *run) isIn(verified os.FileInfo) error {
 }
 
 const (
-	// maxDropped limits how many files have their cached pages dropped before a command starts; dropTime limits the
-	// time for it.
+	// maxDropped limits the number of files whose cached pages are dropped before a command starts; dropTime limits
+	// how long that may take.
 	maxDropped = 200_000
 	dropTime   = time.Minute
 )

@@ -8,13 +8,13 @@ import (
 )
 
 // treeMeter counts the bytes that a program and all its descendants read and write. Its root is `agent tend`, which
-// becomes the parent of all orphans among them and waits for those. When a parent waits for a child, the kernel
-// adds the child's counters to the parent's, and the root reports its own counters when it exits. So the sum over
-// the root and all living descendants is the total.
+// becomes the parent of all orphans among them and waits for them. When a parent waits for a child, the kernel adds
+// the child's counters to the parent's, and the root reports its own counters when it exits. So the sum over the root
+// and all living descendants is the total.
 //
 // Tested on Linux 6.18 with children that live for milliseconds, grandchildren, orphans whose parent has ended, and
 // threads. The counters of a child whose parent ignores SIGCHLD are lost: no process waits for it, and the kernel
-// discards them. What was seen of such a child while it lived still counts, and blind reports it.
+// discards them. I/O observed while such a child was alive still counts, and blind reports it.
 type treeMeter struct {
 	system      tool.Processes
 	root        int
@@ -55,9 +55,9 @@ func (m *treeMeter) look() process.IO {
 	return m.total.Since(m.base)
 }
 
-// end records the final counters: reported if the root has reported them, else the counters read from the root, which
-// has exited but was not reaped yet. They are complete except for children that no process waited for. If neither
-// is available (the root was killed, and the kernel lets only the root user read the counters of an exited
+// end records the final counters. It uses the counters that the root reported, or else reads them from the root,
+// which has exited but was not reaped yet. They are complete except for children that no process waited for. If
+// neither is available (the root was killed, and the kernel lets only the root user read the counters of an exited
 // process), end returns an error, and I/O since the last reading is missing.
 func (m *treeMeter) end(reported *process.IO) (process.IO, error) {
 	if reported == nil {
@@ -77,7 +77,8 @@ func (m *treeMeter) end(reported *process.IO) (process.IO, error) {
 // it: a reading may include I/O that is cancelled later, or miss some.
 const blindShare = 0.01
 
-// blind returns how many bytes were observed of processes that were never waited for, or 0. This is a lower bound.
+// blind returns a lower bound of the bytes moved by processes that no parent waited for. It returns 0 if they are at
+// most blindShare of all bytes.
 func (m *treeMeter) blind() uint64 {
 	if !m.over {
 		return 0

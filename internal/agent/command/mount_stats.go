@@ -10,10 +10,10 @@ import (
 )
 
 // mountCount holds the bytes and operations that a network file system's client counts for one mount, for all
-// programs of the machine.
+// programs on the machine.
 type mountCount struct {
 	readBytes, writeBytes uint64
-	// hasOperations is true if operations are counted, too.
+	// hasOperations is true if operations are counted too.
 	hasOperations                   bool
 	readOperations, writeOperations uint64
 }

@@ -99,7 +99,7 @@ func (r *run) remark(ended *agentapi.Ended, end *runEnd) {
 // maxLastLine is the maximum number of bytes of a program's last line in a message.
 const maxLastLine = 200
 
-// lastLine returns the last line that a program printed, for a message; empty if it printed nothing.
+// lastLine returns the last line that a program printed, formatted for a message, or "" if it printed nothing.
 func lastLine(output string) string {
 	output = strings.TrimSpace(output)
 	line := strings.TrimSpace(output[strings.LastIndex(output, "\n")+1:])

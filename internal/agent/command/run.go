@@ -17,18 +17,18 @@ import (
 type runEnd struct {
 	// start and flushed bound the run on the agent's clock; endedAt is when the program itself ended.
 	start, endedAt, flushed int64
-	// stopped is why the program was asked to stop; overdue is true if it exceeded its deadline.
+	// stopped is the reason for asking the program to stop; overdue is true if the program exceeded its deadline.
 	stopped string
 	overdue bool
-	// hung is why the program was killed; remains is true if it survived that.
+	// hung is the reason for killing the program; remains is true if the program survived being killed.
 	hung    string
 	remains bool
 	// exit is the exit status of `agent tend`; nil if it did not exit.
 	exit *tool.Exit
 	done process.IO
-	// unflushed is why written data may not be on the storage.
+	// unflushed is the reason why written data may not be on the storage.
 	unflushed error
-	// unread is why the bytes read and written are unknown.
+	// unread is the reason why the bytes read and written are unknown.
 	unread error
 }
 
@@ -94,7 +94,7 @@ func (r *run) carry(deadline int64, samples *samples) runEnd {
 	}
 	_ = r.start.Close()
 	r.watch(deadline, &end, samples)
-	// The root's counters disappear when it is reaped, so read them before.
+	// The root's counters disappear when it is reaped, so read them first.
 	var err error
 	if end.done, err = r.meter.end(r.counted()); end.unread == nil {
 		end.unread = err
@@ -179,8 +179,7 @@ func (r *run) watch(deadlineAt int64, end *runEnd, samples *samples) {
 			end.overdue = end.stopped == ""
 			stop("its phase's time limit was reached")
 		case <-killing:
-			// The program did not exit within its time after SIGTERM. That is not the storage's fault, so hung
-			// stays empty.
+			// The program did not exit in time after SIGTERM. That is not the storage's fault, so hung stays empty.
 			killing = nil
 			r.kill()
 			gone = time.After(timeouts.Stop)
@@ -219,8 +218,8 @@ func (r *run) reap() *tool.Exit {
 	}
 }
 
-// flush makes the file system write out the program's dirty pages, and waits for that. Otherwise a writing program
-// would show the rate of the client's memory.
+// flush makes the file system write the program's dirty pages and waits until they are written. Otherwise the
+// measured write rate would be the rate of the client's memory.
 func (r *run) flush() error {
 	flushed, path := make(chan error, 1), r.files.Path()
 	go func() { flushed <- r.system.Sync(path) }()

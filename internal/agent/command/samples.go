@@ -27,7 +27,7 @@ func (s *samples) add(at int64, load process.IO) {
 	s.at, s.load = at, load
 }
 
-// end writes the last sample, which includes the time in which dirty pages were written out.
+// end writes the last sample, which includes the time needed to write dirty pages.
 func (s *samples) end(at int64, load process.IO) {
 	if at > s.at {
 		s.add(at, load)

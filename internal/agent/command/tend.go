@@ -26,7 +26,7 @@ const (
 	tendReport = 4
 )
 
-// Words with which the reports of `agent tend` begin. Each report is one line.
+// First words of the reports of `agent tend`. Each report is one line.
 const (
 	tendFailed  = "failed"
 	tendEnded   = "ended"
@@ -39,7 +39,7 @@ const (
 	tendFailure = 127
 	// tendTimeout bounds the killing of processes that a program left running.
 	tendTimeout = 5 * time.Second
-	// maxLeftNamed is how many leftover processes a report names.
+	// maxLeftNamed is the maximum number of leftover processes that a report names.
 	maxLeftNamed = 5
 )
 
@@ -48,8 +48,8 @@ const (
 // parent's. So this process's counters finally contain the I/O of all descendants, however short-lived. Tend
 // returns the program's exit code.
 func Tend(arguments []string) int {
-	// The program has a parent-death signal: the kernel kills it when the thread that started it ends. Keep this
-	// thread, which ends last.
+	// The program has a parent-death signal: the kernel kills it when the thread that started it ends. Keep the
+	// goroutine on this thread, so that the thread does not end first.
 	runtime.LockOSThread()
 	syscall.CloseOnExec(tendGo)
 	syscall.CloseOnExec(tendReport)
@@ -130,7 +130,7 @@ func waitFor(pid int) (unix.WaitStatus, error) {
 	}
 }
 
-// endLeft reaps exited processes, kills running ones, and returns the names of those it killed.
+// endLeft reaps exited processes, kills running ones, and returns the names of the killed processes.
 func endLeft() string {
 	for {
 		ended, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)

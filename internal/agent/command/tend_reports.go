@@ -15,14 +15,14 @@ import (
 
 // tendReports holds what `agent tend` has reported about a program.
 type tendReports struct {
-	// failed is why the program could not be started.
+	// failed is the reason why the program could not be started.
 	failed string
-	// exit is how the program ended, endedAt when that was reported; 0 without a report.
+	// exit describes how the program ended. endedAt is when that was reported; 0 without a report.
 	exit    command.Exit
 	endedAt int64
 	// left names the processes that the program left running and that were killed.
 	left string
-	// counted is what the program and its descendants read and wrote; nil if not reported.
+	// counted holds the bytes that the program and its descendants read and wrote; nil if not reported.
 	counted *process.IO
 }
 

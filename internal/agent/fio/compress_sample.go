@@ -15,7 +15,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/fio"
 )
 
-// likeTime bounds the time for sampling the user's own data.
+// likeTime bounds how long sampling the user's own data may take.
 const likeTime = 30 * time.Second
 
 // knownLike caches the samples of user data whose compressibility the load imitates (compressLike), by volume and
@@ -58,7 +58,7 @@ func (t *Tool) findLike(step *tool.Step) (*agentapi.DataSample, error) {
 }
 
 // sampleOf compresses records of the data with lz4, each record separately, as file systems do. A record that would
-// grow counts with its uncompressed size.
+// grow counts at its uncompressed size.
 func sampleOf(root, name string) (*agentapi.DataSample, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), likeTime)
 	defer cancel()

@@ -11,14 +11,14 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// minute is the longest time that one latency record covers, and firstRecord the time of a step's first record, so
-// that latencies of a short step are visible while it runs. Each following record covers as much time as all
-// records before it, up to a minute.
+// minute is the longest time that one latency record covers. firstRecord is the time that a step's first record
+// covers, so that latencies of a short step are visible while it runs. Each following record covers as much time as
+// all preceding records together, up to a minute.
 const (
 	minute      = time.Minute
 	firstRecord = 5 * time.Second
-	// roomForEarly is the log size in bytes up to which shorter records are written: the log of a run of a thousand
-	// steps has room for only one record per step.
+	// roomForEarly is the log size in bytes up to which records shorter than a minute are written: the log of a run
+	// with a thousand steps has room for only one record per step.
 	roomForEarly = 3 << 20
 )
 
@@ -79,7 +79,7 @@ func (f *feed) read(output io.Reader) {
 	f.flush()
 }
 
-// problem keeps the first three problems with the samples, for the result.
+// problem keeps the first three problems with the samples, to report them in the result.
 func (f *feed) problem(message string) {
 	if len(f.problems) < 3 {
 		f.problems = append(f.problems, message)

@@ -1,5 +1,5 @@
-// Package fio runs fio for the agent: a process is spawned in advance, gets its job at the start instant, is sampled by
-// its status dumps and watched by its workers' CPU time, and is stopped by one SIGINT.
+// Package fio runs fio for the agent. It spawns a process in advance and passes it the job at the start instant. It
+// samples the process by its status dumps, watches its workers' CPU time, and stops it with one SIGINT.
 package fio
 
 import (
@@ -24,7 +24,7 @@ type Tool struct {
 
 var _ tool.Tool = (*Tool)(nil)
 
-// New returns fio on this machine.
+// New returns the tool that runs fio on this machine.
 func New(env *tool.Environment, volumes *volumes.Set) *Tool { return &Tool{env: env, volumes: volumes} }
 
 // Describe implements tool.Tool.
@@ -51,7 +51,7 @@ func (t *Tool) SparePID() int {
 	return t.spare.waiting.handle.PID()
 }
 
-// files are the files of a step: a directory on one volume, or several volumes or raw devices.
+// files holds the files of a step: a directory on one volume, or several volumes or raw devices.
 type files interface {
 	Path() string
 	Locks() []*os.File
@@ -62,7 +62,7 @@ type files interface {
 }
 
 // Load implements tool.Tool. It returns a fio that waits for its job on its standard input, in the client's own
-// directory, so that the job contains no paths; or, if the step finds its data already written, a load without a
+// directory, so that the job contains no paths. If the step's data is already written, it returns a load without a
 // process.
 func (t *Tool) Load(step *tool.Step) (tool.Load, error) {
 	like, err := t.findLike(step)
@@ -85,7 +85,7 @@ func (t *Tool) Load(step *tool.Step) (tool.Load, error) {
 	return load, nil
 }
 
-// open opens the files of a step. single is set if they are one directory.
+// open opens the files of a step. single is nil unless they are in one directory.
 func (t *Tool) open(step *tool.Step, use volumes.Use) (all files, single *volumes.Files, err error) {
 	if t.volumes.IsSpread(step.Request) {
 		all, err = t.volumes.OpenSpread(step, use)

@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/fio"
 )
 
-// result assembles the result of the run. By then the output has been read to its end and the process was reaped;
-// state is nil if the process did not exit.
+// result assembles the result of the run. Call it after the output has been read to its end and the process was
+// reaped; state is nil if the process did not exit.
 func (f *feed) result(state *os.ProcessState, stderr string, watch *supervision) *agentapi.Ended {
 	load := f.step.Request.GetFio()
 	exit := exitOf(tool.ExitOf(state))
@@ -51,7 +51,7 @@ func (f *feed) result(state *os.ProcessState, stderr string, watch *supervision)
 	return ended
 }
 
-// amend adds to a result what fio cannot know about its own end: who stopped it and why.
+// amend adds to a result what fio does not know about its own end: why it was stopped or killed.
 func (w *supervision) amend(ended *agentapi.Ended, judged fio.Outcome, exit fio.Exit) {
 	switch {
 	case w.hung != "":
@@ -76,7 +76,7 @@ func (w *supervision) amend(ended *agentapi.Ended, judged fio.Outcome, exit fio.
 
 // totals adds the completed bytes and operations, by operation. After a warm-up the bytes may include a few
 // operations without latencies: fio counts the bytes of the whole batch of completions in which ramp_time ends, but
-// records latencies only for those after it. The excess is less than the queue depth of each job.
+// records latencies only for later completions. The excess is less than the queue depth of each job.
 func (f *feed) totals(ended *agentapi.Ended, snapshot *fio.Snapshot) {
 	for operation := range snapshot.Operations {
 		total := &snapshot.Operations[operation]

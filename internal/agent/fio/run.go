@@ -80,7 +80,7 @@ func (r *run) Run(deadline int64) *agentapi.Ended {
 			err = closeErr
 		}
 		if err != nil {
-			// fio has already exited; its own messages say why.
+			// fio has already exited; its own messages give the cause.
 			r.stderr.Note("pass the job to fio: " + err.Error())
 		}
 	}()
@@ -106,7 +106,7 @@ func (r *run) kill() {
 	}
 }
 
-// gone returns a channel that fires when the wait for a fio that is killed now times out.
+// gone returns a channel that fires when a fio that is killed now should have exited.
 func (r *run) gone() <-chan time.Time { return time.After(r.step.Timeouts.Gone) }
 
 // reap waits for the end of the output (unless givenUp is set) and for fio to exit, and kills leftover descendants.

@@ -15,12 +15,12 @@ import (
 type spareFio struct {
 	mu      sync.Mutex
 	waiting *waitingFio
-	// spawning is true while a spare fio is being spawned; closed is true once none is wanted any more.
+	// spawning is true while a spare fio is being spawned; closed is true once no further one may be spawned.
 	spawning, closed bool
 }
 
-// keep spawns a spare fio if there is none. It returns after the attempt, without an error: a step without a spare
-// fio spawns its own and reports what is wrong.
+// keep spawns a spare fio if there is none, and returns after the attempt. It returns no error: a step without a
+// spare fio spawns its own and reports the problem.
 func (s *spareFio) keep(how spawning) {
 	s.mu.Lock()
 	wanted := !s.closed && !s.spawning && s.waiting == nil
@@ -41,8 +41,8 @@ func (s *spareFio) keep(how spawning) {
 	}
 }
 
-// take returns the spare fio for a step; nil unless it still runs, was spawned in the same way, and works in this
-// very directory. It ends an unsuitable spare fio.
+// take returns the spare fio for a step. It returns nil unless the spare fio is still running, was spawned in the
+// same way, and works in the given directory. It ends an unsuitable spare fio.
 func (s *spareFio) take(how spawning, directory *volumes.Files) *waitingFio {
 	s.mu.Lock()
 	spare := s.waiting

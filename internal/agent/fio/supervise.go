@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// earlyStop is the time after its release within which a stopped fio has no results worth waiting for, and
-	// earlyPatience is how long to wait for such a fio anyway. A fio that receives SIGINT while it starts may
+	// earlyStop is the time after its release within which a stopped fio has no results worth waiting for.
+	// earlyPatience is how long to wait for such a fio to stop. A fio that receives SIGINT while it starts may
 	// deadlock in its signal handler (seen with 3.33).
 	earlyStop     = 2 * time.Second
 	earlyPatience = 3 * time.Second
@@ -24,7 +24,7 @@ const (
 	jobStart = 250 * time.Millisecond
 )
 
-// supervision is the state of a running fio as its watchdog sees it.
+// supervision is the watchdog's view of a running fio.
 //
 // A fio that prints no status dump is not necessarily dead: a dump waits for each job that is inside an I/O. So the
 // watchdog checks the CPU time of fio's workers: a worker that has not run since the last check has completed no
@@ -34,7 +34,7 @@ type supervision struct {
 	begun    int64
 	progress process.Progress
 
-	// ending is why fio was asked to stop; empty while it may run.
+	// ending is the reason for asking fio to stop; empty if it was not asked.
 	ending   string
 	endingAt int64
 	// early is true if fio was asked to stop so early that killing it lost no results.
@@ -44,7 +44,7 @@ type supervision struct {
 	// broken is true if one of fio's jobs was killed. fio reports that itself, but then waits for that job forever,
 	// while the other jobs stay in its statistics (seen with 3.33).
 	broken bool
-	// hung is why fio was killed.
+	// hung is the reason for killing fio.
 	hung string
 	// gone fires when killed processes should have exited; remains is true if they have not.
 	gone    <-chan time.Time
@@ -106,7 +106,7 @@ func (r *run) plannedLoadEnd() <-chan time.Time {
 	return time.After(jobStart + time.Duration(load.GetWarmUpNanoseconds()+load.GetDurationNanoseconds()))
 }
 
-// giveUp ends the wait for fio, after allowing one more second to read an output that has ended.
+// giveUp ends the wait for fio, after allowing one more second to read output that has ended.
 func (w *supervision) giveUp() {
 	select {
 	case <-w.run.output:
@@ -144,7 +144,7 @@ func (w *supervision) look() {
 		return
 	}
 	if err := w.progress.Observe(w.run.handle.PID(), now); err != nil {
-		// fio is just exiting; its output gives the result.
+		// fio is exiting; the result comes from its output.
 		return
 	}
 	timeouts := w.run.step.Timeouts
@@ -171,7 +171,7 @@ func (w *supervision) look() {
 	}
 }
 
-// endedEarly reports whether fio was asked to stop before it had printed anything, but does not stop.
+// endedEarly reports whether fio was asked to stop soon after its start, has printed nothing, and does not stop.
 func (w *supervision) endedEarly(now time.Duration) bool {
 	return w.ending != "" && !w.early && now-time.Duration(w.endingAt) > earlyPatience &&
 		time.Duration(w.endingAt-w.begun) < earlyStop && w.run.feed.documents.Load() == 0

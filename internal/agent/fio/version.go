@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// knownFio caches the tool after it was found to work, so that a conductor that reconnects during a step does not
-// disturb the measurement.
+// knownFio caches the description of fio once fio was found to work, so that a conductor that reconnects during a
+// step does not disturb the measurement.
 type knownFio struct {
 	mu   sync.Mutex
 	tool *agentapi.Tool
@@ -21,7 +21,7 @@ type knownFio struct {
 	file os.FileInfo
 }
 
-// version returns the cached version of the tool; empty if it was not read yet.
+// version returns the cached version of fio, or "" if it was not read yet.
 func (k *knownFio) version() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -73,7 +73,7 @@ func (t *Tool) fioPath() (string, error) {
 	return exec.LookPath(name)
 }
 
-// checkedFio returns the path of fio. It fails if the executable has changed after the agent reported its version.
+// checkedFio returns the path of fio. It fails if the executable has changed since the agent reported its version.
 func (t *Tool) checkedFio() (string, error) {
 	path, err := t.fioPath()
 	if err != nil {

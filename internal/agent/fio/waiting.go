@@ -24,7 +24,7 @@ type spawning struct {
 	locks []*os.File
 }
 
-// equals reports whether a fio spawned with one description can replace one spawned with the other.
+// equals reports whether a fio spawned with one description can replace a fio spawned with the other.
 func (s spawning) equals(other spawning) bool {
 	return s.path == other.path && slices.Equal(s.arguments, other.arguments) && s.directory == other.directory
 }

@@ -10,18 +10,18 @@ import (
 const (
 	// launchFile names the file with the input of `agent launch`; only mpirun and its launchers get it.
 	launchFile = "STORAGEBENCH_LAUNCH"
-	// rankDirectory is the path of the directory in which ranks work, and rankDevice its device and inode numbers.
+	// rankDirectory is the path of the directory in which ranks work; rankDevice holds its device and inode numbers.
 	rankDirectory = "STORAGEBENCH_DIRECTORY"
 	rankDevice    = "STORAGEBENCH_DIRECTORY_ID"
 )
 
-// handedDown are the variables of the agent's environment in which an image states where its MPI is installed.
+// handedDown lists the environment variables with which an image states where its MPI is installed.
 var handedDown = []string{"LD_LIBRARY_PATH", "OPAL_PREFIX", "PRTE_PREFIX", "PMIX_PREFIX"}
 
-// environment returns the environment of mpirun and its daemons. It is minimal and does not depend on the user.
-// A user without an entry in /etc/passwd has no home directory and no shell there: without a home PMIx crashes, and
-// without a shell Open MPI wraps its remote command for an unknown shell. MPI reads HOME and SHELL first. Without
-// ssh, MPI starts nothing, not even a single rank without mpirun, unless another launch agent is set.
+// environment returns the environment of mpirun and its daemons. It is minimal and does not depend on the user. A
+// user without an entry in /etc/passwd has no home directory and no shell there: without a home PMIx crashes, and
+// without a shell Open MPI wraps its remote command for an unknown shell. MPI reads HOME and SHELL first. Unless
+// another launch agent is set, MPI needs ssh to start anything, even a single rank without mpirun.
 func (t *Tool) environment(scratch string, more ...string) []string {
 	all := []string{
 		"PATH=" + t.env.Path, "LC_ALL=C", "SHELL=/bin/bash", "HOME=" + scratch, "TMPDIR=" + scratch,

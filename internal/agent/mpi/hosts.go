@@ -11,8 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// host is an IP address of one or more clients. The first of these clients starts the ranks of all clients
-// there.
+// host is an IP address of one or more clients. The first of these clients starts the ranks of all of them.
 type host struct {
 	// Name is the clients' IP address.
 	Name string `json:"name"`
@@ -82,10 +81,10 @@ func hostfile(hosts []host) string {
 }
 
 // network returns the smallest network that contains the addresses of all hosts, such as "10.244.0.0/22". MPI must
-// use only this network: container bridges and other interfaces have the same addresses on every machine, or come
-// and go. If all hosts are one machine, it is the whole loopback network. It is empty if there is no choice: for
-// one host, and for addresses with fewer than 8 leading bits in common. It is also empty for IPv6, because MPI
-// selects networks only by IPv4 addresses.
+// use only this network: container bridges and other interfaces have the same addresses on every machine, or come and
+// go. If all addresses are loopback addresses, it is the whole loopback network. The result is empty for one host and
+// for addresses with fewer than 8 leading bits in common. It is also empty for IPv6, because MPI selects networks
+// only by IPv4 addresses.
 func network(hosts []host) string {
 	var first netip.Addr
 	length, loopback := 32, true
@@ -120,8 +119,8 @@ func network(hosts []host) string {
 	return netip.PrefixFrom(first, length).Masked().String()
 }
 
-// interfaceOf returns the name of this machine's interface with an address; empty for a loopback address and if no
-// interface has the address.
+// interfaceOf returns the name of this machine's interface with an address. It returns "" for a loopback address and
+// if no interface has the address.
 func interfaceOf(address string) string {
 	wanted, err := netip.ParseAddr(address)
 	if err != nil || wanted.IsLoopback() {

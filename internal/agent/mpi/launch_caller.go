@@ -35,8 +35,8 @@ func (m *member) checkCaller(ctx context.Context) error {
 	return nil
 }
 
-// checkLaunch refuses a daemon that is not part of this client's own MPI, or that another address than the caller's
-// would control. The caller decides which programs the daemon then runs.
+// checkLaunch refuses a daemon that is not part of this client's own MPI, or that would be controlled from an address
+// other than the caller's. The caller decides which programs the daemon then runs.
 func (m *member) checkLaunch(ctx context.Context, command []string) error {
 	if err := m.checkCaller(ctx); err != nil {
 		return err
@@ -93,7 +93,7 @@ func headsOf(command []string) ([]netip.Addr, error) {
 	return heads, nil
 }
 
-// leadsTo reports whether one of the addresses is the caller's. All loopback addresses count as equal, because a
+// leadsTo reports whether the caller has one of the addresses. All loopback addresses count as equal, because a
 // machine has many. If MPI lists no address of the caller's family, there is nothing to compare.
 func leadsTo(heads []netip.Addr, caller netip.Addr) bool {
 	caller = caller.Unmap().WithZone("")

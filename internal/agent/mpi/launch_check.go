@@ -19,9 +19,9 @@ var (
 	address = `tcp6?://[0-9a-fA-F.,:\[\]]+`
 )
 
-// daemonSettings are the parameters that a daemon's command line may set, with the pattern of their values: all
-// that Open MPI 4.1 and 5.0 pass for our jobs. All other parameters are refused, because MPI parameters can name
-// libraries to load (mca_base_component_path, *_prefix), programs to run (plm_*_agent, orte_fork_agent, *_exec,
+// daemonSettings lists the parameters that a daemon's command line may set, with the pattern of their values. They
+// are all parameters that Open MPI 4.1 and 5.0 pass for our jobs. All others are refused, because MPI parameters can
+// name libraries to load (mca_base_component_path, *_prefix), programs to run (plm_*_agent, orte_fork_agent, *_exec,
 // *_wrapper, debuggers), and files to read and write.
 var daemonSettings = map[string]*regexp.Regexp{
 	// Parameters that identify the daemon within the job.
@@ -125,8 +125,8 @@ func clip(text string) string {
 // plainCommand extracts a daemon's command from the shell command line that MPI would run on the other host. That
 // line may set environment variables or source a profile first, quote values, and hold many words in one argument.
 // Open MPI 5 passes the daemon's path on this host; only the base name is kept, because the path may differ on the
-// other host. Settings of launch agents are removed, because the daemon needs none. The result is nil if the words
-// contain no daemon.
+// other host. Launch agent settings are removed, because the daemon does not need them. The result is nil if the
+// words contain no daemon.
 func plainCommand(words []string) []string {
 	plain := shellWords(strings.Join(words, " "))
 	at := slices.IndexFunc(plain, func(word string) bool {
@@ -150,7 +150,7 @@ func plainCommand(words []string) []string {
 	return plain
 }
 
-// shellWords splits at blanks outside quotes, and removes the quotes. It expands nothing.
+// shellWords splits text at blanks outside quotes and removes the quotes. It expands nothing.
 func shellWords(text string) []string {
 	var words []string
 	var word strings.Builder

@@ -125,7 +125,7 @@ func (l *launchLink) close() {
 	_ = l.reports.Close()
 }
 
-// firstReport returns the first report of a kind; empty without one.
+// firstReport returns the first report of a kind, or "" if there is none.
 func (l *launchLink) firstReport(kind reportKind) string {
 	text, err := io.ReadAll(io.NewSectionReader(l.reports, 0, 1<<20))
 	if err != nil {
@@ -157,8 +157,8 @@ func (o launchOrder) dialMember(dial Dial, client int, address string) (*grpc.Cl
 }
 
 // tellEnd notifies all other clients that the job has ended. It returns when all of them have answered, or after
-// membersTimeout, so that an unreachable client does not delay the end. It returns the name of the first client
-// that it could not reach.
+// membersTimeout, so that an unreachable client does not delay the end. It returns a report of the first client that
+// it could not reach, or "".
 func (l *launcher) tellEnd() (unreachable string) {
 	var others []*agentapi.MpiClient
 	for _, client := range l.load.GetClients() {

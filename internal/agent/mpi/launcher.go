@@ -32,7 +32,7 @@ type launcher struct {
 }
 
 // newLauncher prepares everything that mpirun needs. mpirun itself is started only at the start instant, because no
-// part of an MPI job can be started early and wait.
+// part of an MPI job can be started early and then wait.
 func newLauncher(p *part) (*launcher, error) {
 	hosts, err := hostsOf(p.load)
 	if err != nil {
@@ -83,12 +83,12 @@ func (l *launcher) Discard() {
 
 // launcherEnd describes how a job ended.
 type launcherEnd struct {
-	// stopped is why mpirun was asked to stop; overdue is true if the job exceeded its deadline.
+	// stopped is the reason for asking mpirun to stop; overdue is true if the job exceeded its deadline.
 	stopped string
 	overdue bool
-	// hung is why the job was killed.
+	// hung is the reason for killing the job.
 	hung string
-	// lost names the lost client.
+	// lost is a message that names the lost client.
 	lost string
 }
 
@@ -236,7 +236,7 @@ func (l *launcher) judge(end launcherEnd) *agentapi.Ended {
 	case end.stopped == "" && ended.GetOutcome() == agentapi.Outcome_OUTCOME_FAILED && l.launcherProblem() != "":
 		ended.Message += "; " + l.launcherProblem()
 	case end.overdue && l.load.GetDurationNanoseconds() == 0:
-		// A job of fixed work has no result if only part of the work is done.
+		// A job with a fixed amount of work has no result if only part of the work is done.
 		tool.Fail(ended, tool.ReasonDeadline, "%s", end.stopped)
 	case ended.GetOutcome() == agentapi.Outcome_OUTCOME_STOPPED:
 		ended.Reason, ended.Message = tool.ReasonStopped, end.stopped

@@ -25,7 +25,7 @@ import (
 type member struct {
 	*part
 
-	// begun is closed by Run; no daemon may be launched before.
+	// begun is closed by Run; no daemon may be launched earlier.
 	begun chan struct{}
 	// released is closed by Release; hungUp is closed if the launcher disconnects before its daemon has exited.
 	released, hungUp chan struct{}
@@ -58,7 +58,7 @@ func (m *member) Discard() {
 	m.close()
 }
 
-// shut refuses daemons from now on.
+// shut makes start refuse further daemons.
 func (m *member) shut() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -67,10 +67,10 @@ func (m *member) shut() {
 
 // memberEnd describes how a member's part ended.
 type memberEnd struct {
-	// stopped is why the part was asked to stop; overdue is true if it exceeded its deadline.
+	// stopped is the reason for ending the part early; overdue is true if the part exceeded its deadline.
 	stopped string
 	overdue bool
-	// lost is why client 0 is considered lost; hung is why the ranks were killed.
+	// lost is the reason why client 0 is considered lost; hung is the reason for killing the ranks.
 	lost, hung string
 }
 

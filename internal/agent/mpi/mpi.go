@@ -8,7 +8,7 @@
 //	                                             `-- agent rank -- ior ...
 //	   tellEnd ---------------------------> Release: the job has ended
 //
-// What this package takes for granted of Open MPI is listed in mpi_test.go of package agent, whose tests run real jobs.
+// The tests in mpi_test.go of package agent run real jobs, and list what this package assumes about Open MPI.
 package mpi
 
 import (
@@ -29,7 +29,7 @@ import (
 // LauncherClient is the client that starts MPI jobs.
 const LauncherClient = 0
 
-// System is what MPI jobs need of a machine.
+// System provides what MPI jobs need from a machine.
 type System interface {
 	tool.Processes
 	// Start starts a program like process.Start.
@@ -41,7 +41,7 @@ type System interface {
 // Dial connects to another agent.
 type Dial func(ctx context.Context, address string) (net.Conn, error)
 
-// Tool runs jobs of Open MPI.
+// Tool runs Open MPI jobs.
 type Tool struct {
 	// Dial replaces gRPC's connections to other agents unless it is nil.
 	Dial Dial
@@ -86,7 +86,7 @@ func (t *Tool) Launch(request *agentapi.LaunchRequest, stream grpc.ServerStreami
 	return launched.launch(stream.Context(), request.GetCommand(), stream.Send)
 }
 
-// Release tells a load that its job has ended. It does not wait for the end of the step.
+// Release notifies a load that its job has ended. It does not wait for the end of the step.
 func (t *Tool) Release(ctx context.Context, load tool.Load) error {
 	released, ok := load.(*member)
 	if !ok {

@@ -82,7 +82,7 @@ func TestMPIHostsRefuses(t *testing.T) {
 	}
 }
 
-// A rank gets only the environment that MPI and the tool need; above all not the key to other clients.
+// A rank gets only the environment that MPI and the tool need, and above all no key to other clients.
 func TestRankEnvironment(t *testing.T) {
 	t.Parallel()
 	got := strings.Join(rankEnvironment([]string{

@@ -16,7 +16,7 @@ import (
 const (
 	// maxSentRepetitions limits the repetitions in a result, because its record must fit into one message.
 	maxSentRepetitions = 1 << 14
-	// maxDisagreement is how far the sum of our samples may deviate from IOR's own figure, as a share of that
+	// maxDisagreement is the maximum deviation of the sum of our samples from IOR's own figure, as a share of that
 	// figure.
 	maxDisagreement = 0.05
 )
@@ -31,7 +31,7 @@ type output struct {
 	mdtest ior.MdtestStream
 	// others holds the output of mpirun itself and of all ranks of IOR except the first.
 	others ior.Stream
-	// ends are the instants at which the repetitions' rows were read; seen is what our own ranks had transferred
+	// ends are the instants at which the repetitions' rows were read; seen holds what our own ranks had transferred
 	// when the last row was read.
 	ends []int64
 	seen process.IO
@@ -78,7 +78,7 @@ var iorOutcomes = map[ior.Outcome]agentapi.Outcome{
 	ior.Failed:   agentapi.Outcome_OUTCOME_FAILED,
 }
 
-// judge derives the outcome and the figures of the result from the tool's output.
+// judge derives the outcome and the figures from the tool's output.
 func (o *output) judge(exit ior.Exit, stderr string, job job) *agentapi.Ended {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -141,9 +141,9 @@ func (o *output) isExpected(warning ior.Warning) bool {
 	return false
 }
 
-// compare warns if this client's samples do not add up to what its ranks transferred according to IOR. IOR's
-// figures allow that comparison for ranks on one host, and for ranks that all do the same work; with a stonewall
-// each rank stops at a different point.
+// compare warns if this client's samples do not add up to what its ranks transferred according to IOR. IOR's figures
+// allow that comparison if all ranks are on one host or do the same amount of work; with a stonewall each rank stops
+// at a different point.
 func (o *output) compare(ended *agentapi.Ended, repetitions []ior.Repetition, job job) {
 	load := o.part.load
 	if load.GetCollective() && len(job.hosts) > 1 {

@@ -7,8 +7,8 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/ior"
 )
 
-// TestOutputLeavesOutWhatIsExpected: warnings about existing files are expected, in the words of every version of IOR;
-// all other warnings become notices.
+// TestOutputLeavesOutWhatIsExpected: warnings about existing files are expected, in the wording of every version of
+// IOR; all other warnings become notices.
 func TestOutputLeavesOutWhatIsExpected(t *testing.T) {
 	t.Parallel()
 	output := newOutput(&part{load: &agentapi.MpiTool{Program: "ior", Arguments: []string{"-w", "-s", "12"}}})

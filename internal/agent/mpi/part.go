@@ -115,8 +115,8 @@ func (t *Tool) check(load *agentapi.MpiTool) error {
 	return nil
 }
 
-// open checks the volume and opens the directory in which this client's ranks work. If all clients work in client
-// 0's directory, the other clients open it later (openShared), and only client 0 checks files and space.
+// open checks the volume and opens the directory in which this client's ranks work. If all clients work in client 0's
+// directory, the other clients open it later (openShared), and only client 0 checks the files and the space.
 func (p *part) open() (err error) {
 	// In a shared directory only client 0 measures the disk usage, so that it is counted once.
 	joins := p.load.GetShared() && p.env.Config.Client != LauncherClient
@@ -198,8 +198,8 @@ func (p *part) clear() {
 	}
 }
 
-// gather adds the measurements of this client's ranks to a result. By then all ranks have exited, or p.left names
-// those that have not.
+// gather adds the measurements of this client's ranks to a result. Call it after clear: by then all ranks have
+// exited, or p.left names the ranks that have not.
 func (p *part) gather(ended *agentapi.Ended) {
 	if p.running == nil {
 		ended.Cpu = p.cpu.End(p.step.Clock, nil)
@@ -218,7 +218,7 @@ func (p *part) gather(ended *agentapi.Ended) {
 	ended.Operations = operations
 	ended.IoStartNanoseconds, ended.IoEndNanoseconds = p.samples.ioStart, p.samples.ioEnd
 	if ended.GetIoStartNanoseconds() == 0 && p.load.GetProgram() == "mdtest" && p.running.firstRank != 0 {
-		// mdtest may transfer no data at all; then only the run time of its ranks is known.
+		// mdtest may transfer no data at all; then only the time during which its ranks ran is known.
 		ended.IoStartNanoseconds, ended.IoEndNanoseconds = p.running.firstRank, p.running.lastRank
 	}
 	if seen := p.running.meter.seen(); seen < p.ranks && ended.GetOutcome() == agentapi.Outcome_OUTCOME_COMPLETE {

@@ -17,7 +17,7 @@ type mpiProcess struct {
 	handle  tool.Program
 	meter   *rankMeter
 	samples *rankSamples
-	// ended is closed after the process has exited, its counters were read a last time, and it was reaped.
+	// ended is closed after the process has exited, its counters were read one last time, and it was reaped.
 	ended chan struct{}
 	exit  *tool.Exit
 	// hung receives the reason for killing the process; firstRank and lastRank are the times at which ranks were
@@ -78,9 +78,9 @@ func (m *mpiProcess) stallTimeout() time.Duration {
 	return cmp.Or(time.Duration(m.step.Request.GetStallTimeoutNanoseconds()), m.step.Timeouts.Hung)
 }
 
-// clear kills leftover processes. Its error names those that did not exit in time. A rank that is killed during an
-// I/O exits only when the storage has answered, which can take as long as any stop; if the agent has to exit, clear
-// waits a shorter time.
+// clear kills leftover processes. Its error names the processes that did not exit in time. A rank that is killed
+// during an I/O exits only when the storage has answered, so clear waits as long as for any stop. If the agent has to
+// exit, clear waits for a shorter time.
 func (m *mpiProcess) clear(timeout time.Duration) error {
 	deadline := time.Now().Add(timeout)
 	abandoned := m.step.Abandoned

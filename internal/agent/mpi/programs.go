@@ -88,7 +88,7 @@ func (t *Tool) askMPI(ctx context.Context, path string) (version, error) {
 	return parseVersion(answer)
 }
 
-// rankProgramQuestions are arguments with which the programs print their version while doing almost nothing, in
+// rankProgramQuestions holds arguments that make the programs print their version while doing almost nothing, in
 // memory. Neither program has a version option.
 var rankProgramQuestions = map[string][]string{
 	"ior":    ior.VersionArguments(),
@@ -97,8 +97,8 @@ var rankProgramQuestions = map[string][]string{
 
 var rankProgramVersion = regexp.MustCompile(`(?m)^(?:IOR|mdtest)-([0-9][0-9A-Za-z.+-]{0,31})`)
 
-// askRankProgram returns the version of IOR or mdtest; empty if the program does not print it when it runs outside
-// MPI. That is no problem: a step needs only that the program exists.
+// askRankProgram returns the version of IOR or mdtest, or "" if the program does not print it when it runs outside
+// MPI. A step does not need the version, only the program.
 func (t *Tool) askRankProgram(ctx context.Context, name, path string) string {
 	scratch, err := os.MkdirTemp("", scratchPattern)
 	if err != nil {

@@ -39,9 +39,9 @@ func Rank(arguments []string) error {
 	return fmt.Errorf("start a rank: %s: %w", path, err)
 }
 
-// leaveOutputToFirst reserves IOR's standard output for its first rank, which prints all figures; warnings that
-// other ranks print at the same time would split its lines. The other ranks print to standard error instead. mdtest
-// is not redirected: its ranks print nothing beside the table, and their messages on standard output are evaluated.
+// leaveOutputToFirst reserves IOR's standard output for its first rank, which prints all figures; warnings that other
+// ranks print at the same time would split its lines. The other ranks print to standard error instead. mdtest is not
+// redirected: its ranks print nothing besides the table, and their messages on standard output are evaluated.
 func leaveOutputToFirst(program string) error {
 	rank := cmp.Or(os.Getenv("PMIX_RANK"), os.Getenv("OMPI_COMM_WORLD_RANK"))
 	if program != "ior" || rank == "" || rank == "0" {
@@ -50,7 +50,7 @@ func leaveOutputToFirst(program string) error {
 	return unix.Dup3(int(os.Stderr.Fd()), int(os.Stdout.Fd()), 0)
 }
 
-// enterRankDirectory changes to the directory of this client's ranks, after verifying that it is the checked one.
+// enterRankDirectory changes to the directory of this client's ranks and verifies that it is the checked directory.
 func enterRankDirectory() error {
 	directory, proven := os.Getenv(rankDirectory), os.Getenv(rankDevice)
 	if directory == "" || proven == "" {
@@ -69,7 +69,7 @@ func enterRankDirectory() error {
 	return nil
 }
 
-// directoryID returns the device and inode numbers, which distinguish a directory from another one of the same
+// directoryID returns the device and inode numbers, which distinguish a directory from another one with the same
 // name.
 func directoryID(info os.FileInfo) string {
 	stat, ok := info.Sys().(*syscall.Stat_t)

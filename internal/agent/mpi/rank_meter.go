@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	// rankLook is the interval at which ranks' counters are read, and so the precision of the end of their I/O.
+	// rankLook is the interval between readings of the ranks' counters, and so the precision of the end of their I/O.
 	rankLook = 50 * time.Millisecond
 	// rankLookEach is the minimum interval per rank. It bounds the cost: reading one rank takes 15 microseconds.
 	rankLookEach = 3 * time.Millisecond
 	// rankSearch is how long each reading also searches for missing ranks. After that, or once all are found, the
 	// search runs once per second, because it reads the whole process table. There may be more ranks than expected:
-	// those of other clients with the same address.
+	// ranks of other clients with the same address.
 	rankSearch = 15 * time.Second
 )
 
-// rankStart is the most that a rank reads and writes before its tool starts the load, and rankStartLeast the least.
-// A rank that has done much more when it is first seen, because the reading came late or because its load takes
-// only a few milliseconds, has already begun. Then only rankStartLeast is subtracted as its start, so that none of
-// its load is lost. rankStartMost is more than all ranks together read and write between two readings during the
-// start, in addition to rankStart for each.
+// rankStart is the most that a rank reads and writes before its tool starts the load; rankStartLeast is the least. If
+// a rank has done much more when it is first seen, because the reading came late or because its load takes only a few
+// milliseconds, its load has already begun. Then only rankStartLeast is subtracted as its start, so that none of its
+// load is lost. rankStartMost is more than all ranks together read and write between two readings during the start,
+// in addition to rankStart for each rank.
 var (
 	rankStart      = process.IO{ReadBytes: 112 << 10, WriteBytes: 12 << 10, ReadCalls: 370, WriteCalls: 130}
 	rankStartLeast = process.IO{ReadBytes: 102 << 10, WriteBytes: 2 << 10, ReadCalls: 340, WriteCalls: 60}
@@ -37,12 +37,11 @@ var (
 // the counters of a child to those of the parent that waits for it, and the daemon's counters can be read until we
 // reap the daemon. So the load is the sum over the daemon and all living ranks, and no I/O is lost.
 //
-// I/O before the tool opens its first file does not count: libraries, the hardware description, MPI's first
-// messages. Measured with Open MPI 4.1.4 and IOR 4.0.0, 2 ranks on each of 3 hosts: before that point, a rank reads
-// 105 to 110 kB in 370 calls and writes 2 to 12 kB in 60 to 130 calls, and its daemon reads 146 to 161 kB. Some I/O
-// between the last reading before the first file and the end of the job counts as load although it is not: 1 to 25
-// kB written and up to 60 kB read in 50 to 180 calls, over all ranks of a client. Each barrier accounts for 100
-// bytes of it.
+// I/O before the tool opens its first file does not count: libraries, the hardware description, MPI's first messages.
+// Measured with Open MPI 4.1.4 and IOR 4.0.0, 2 ranks on each of 3 hosts: before that point, a rank reads 105 to 110
+// kB in 370 calls and writes 2 to 12 kB in 60 to 130 calls, and its daemon reads 146 to 161 kB. After the last
+// reading before the first file, some I/O that is not load still counts as load: 1 to 25 kB written and up to 60 kB
+// read in 50 to 180 calls, over all ranks of a client. Each barrier accounts for 100 bytes of it.
 type rankMeter struct {
 	system    System
 	daemon    int
@@ -72,7 +71,7 @@ func (m *rankMeter) interval() time.Duration {
 	return max(rankLook, time.Duration(m.expected)*rankLookEach)
 }
 
-// look returns the load until now. It never decreases.
+// look returns the cumulative load so far. It never decreases.
 func (m *rankMeter) look(now time.Duration) process.IO {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -107,8 +106,8 @@ func (m *rankMeter) look(now time.Duration) process.IO {
 	return m.total.Since(m.base)
 }
 
-// arm starts counting once a rank has a file open in its working directory, or has transferred more than a start
-// takes.
+// arm starts counting once a rank has a file open in its working directory, or the ranks have transferred more than
+// starting them takes.
 func (m *rankMeter) arm(before process.IO) {
 	grown, ranks := m.total.Since(before), uint64(max(m.expected, len(m.ranks)))
 	m.armed = before != (process.IO{}) && (grown.ReadBytes > rankStartMost.ReadBytes+2*ranks*rankStart.ReadBytes ||
@@ -124,7 +123,8 @@ func (m *rankMeter) arm(before process.IO) {
 	m.base = m.total
 }
 
-// search finds processes that have become ranks since the previous search, and whether one is inside an I/O.
+// search finds processes that have become ranks since the previous search, and checks whether a rank is inside an
+// I/O.
 func (m *rankMeter) search(now time.Duration, sum process.IO) process.IO {
 	if (len(m.ranks) >= m.expected || now-m.begun > rankSearch) && now-m.searched < time.Second {
 		return sum

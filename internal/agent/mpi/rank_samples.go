@@ -10,23 +10,24 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// rankFloorBytes is how many bytes ranks must read or write between two readings, or in one sample, to count as
-// I/O. MPI communicates by the same system calls, with some hundred bytes at each barrier.
+// rankFloorBytes is the minimum number of bytes between two readings, or in one sample, that counts as I/O. MPI
+// communicates with the same system calls, and transfers some hundred bytes at each barrier.
 const rankFloorBytes = 4096
 
-// rankSamples makes samples of what a client's ranks read and write. It takes many readings per sample, so that the
-// times of the first and the last I/O are more precise than one sample.
+// rankSamples turns the reads and writes of a client's ranks into samples. It takes many readings per sample, so that
+// the times of the first and the last I/O are more precise than one sample.
 type rankSamples struct {
 	warmUp, duration, interval time.Duration
-	// operations are those that the tool performs; bytes of other operations belong to MPI. If it is empty, all
-	// count.
+	// operations are the operations that the tool performs; bytes of other operations belong to MPI. If it is empty,
+	// all operations count.
 	operations []measure.Operation
 	// transfer is the size of each of the tool's operations. Operations are counted as bytes divided by transfer,
-	// because MPI makes system calls, too. If transfer is unknown (0), system calls are counted.
+	// because MPI makes system calls too. If transfer is unknown (0), system calls are counted.
 	transfer uint64
 	write    func(*agentapi.Sample)
 
-	// at and load are the latest reading; begun is the time of the reading before the first I/O.
+	// at and load are the time and the counters of the latest reading; begun is the time of the reading before the
+	// first I/O.
 	at    int64
 	load  process.IO
 	begun int64
@@ -49,7 +50,7 @@ type rankSamples struct {
 	over           bool
 }
 
-// add takes a reading: all that the ranks have read and written by an instant.
+// add takes a reading of the total that the ranks have read and written by an instant.
 func (r *rankSamples) add(at int64, load process.IO) {
 	if r.over || at <= r.at {
 		return

@@ -112,7 +112,7 @@ func TestRankSamplesCountTransfers(t *testing.T) {
 			operations += count.GetOperations()
 		}
 	}
-	const said = 700 // bytes of MPI's, in each look
+	const said = 700 // bytes of MPI's own messages per reading
 	for look := range uint64(looks + 1) {
 		samples.add(int64(look+1)*int64(100*time.Millisecond),
 			process.IO{WriteBytes: transfers*mebibyte*look/looks + said*look, WriteCalls: calls * look / looks})

@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// askTimeout bounds describing the tools: asking a tool for its version takes seconds while a node starts many
-	// pods. Together with the time for describing the volumes it is shorter than the conductor's timeout.
+	// askTimeout bounds how long describing the tools takes. A tool needs seconds to print its version while a node
+	// starts many pods. Together with the time for describing the volumes it is shorter than the conductor's timeout.
 	askTimeout = 15 * time.Second
-	// MaxAnswerBytes limits the bytes that are kept of a program's answer.
+	// MaxAnswerBytes limits how much of a program's output is kept.
 	MaxAnswerBytes = 256
 )
 
-// Ask runs a program by start, returns its standard output, and kills any processes that it left running.
+// Ask starts a program with start, returns its standard output, and kills any processes that it left running.
 func Ask(ctx context.Context, command *exec.Cmd, start func(*exec.Cmd) (Program, error)) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -41,5 +41,5 @@ func Ask(ctx context.Context, command *exec.Cmd, start func(*exec.Cmd) (Program,
 	return answer.String(), err
 }
 
-// BareEnvironment is the environment of a tool that needs nothing but its programs.
+// BareEnvironment is the environment of a tool that only needs to find its programs.
 func BareEnvironment() []string { return []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"} }

@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// OperationCounts returns what system calls have moved, by operation.
+// OperationCounts converts a process's counters to bytes and system calls by operation.
 func OperationCounts(moved process.IO) []*agentapi.OperationCount {
 	return []*agentapi.OperationCount{
 		{Operation: uint32(measure.Read), Bytes: moved.ReadBytes, Operations: moved.ReadCalls},
@@ -16,7 +16,7 @@ func OperationCounts(moved process.IO) []*agentapi.OperationCount {
 	}
 }
 
-// OperationResults returns totals without latencies, because individual calls are not timed.
+// OperationResults converts totals to results. The latencies are empty, because individual calls are not timed.
 func OperationResults(totals []*agentapi.OperationCount) ([]*agentapi.OperationResult, error) {
 	var none measure.Latency
 	empty, err := none.MarshalBinary()
@@ -35,13 +35,13 @@ func OperationResults(totals []*agentapi.OperationCount) ([]*agentapi.OperationR
 }
 
 const (
-	// NoticeStalled is the notice of I/O that does not complete.
+	// NoticeStalled is the type of notices about I/O that does not complete.
 	NoticeStalled = "IOStalled"
 	// MaxStallNotices limits the log entries about storage that stalls repeatedly.
 	MaxStallNotices = 100
 )
 
-// StallWatch detects processes whose I/O does not complete, by counters that stand still.
+// StallWatch detects processes whose I/O does not complete: their counters stop increasing.
 type StallWatch struct {
 	load    process.IO
 	since   time.Duration
@@ -49,8 +49,9 @@ type StallWatch struct {
 	notices int
 }
 
-// Look takes a reading of the counters. It returns how long they have stood still if one of the processes is stuck
-// inside an I/O, else 0. Once per stall it logs a notice: who has completed no I/O, and for how long.
+// Look takes a reading of the counters. If they have not changed for Timeouts.Stalled and one of the processes is
+// stuck inside an I/O, it returns how long they have not changed, else 0. Once per stall it logs a notice that starts
+// with who.
 func (w *StallWatch) Look(step *Step, now time.Duration, load process.IO, stuck func() bool, who string) time.Duration {
 	if load != w.load || w.since == 0 {
 		w.load, w.since, w.noticed = load, now, false

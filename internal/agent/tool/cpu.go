@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// CPUMeter measures the CPU use of one step: what the tool used, and how the cgroup throttled it.
+// CPUMeter measures the CPU use of one step: the tool's CPU time, and how much the cgroup was throttled.
 type CPUMeter struct {
 	since int64
 	stat  measure.CPUStat
@@ -22,7 +22,8 @@ func (m *CPUMeter) Begin(clock Clock) {
 	m.stat, m.known = cgroupCPU()
 }
 
-// End returns the CPU use since Begin. exit is the tool's; nil if the tool never ran or did not exit.
+// End returns the CPU use since Begin. exit describes the tool's exit; it is nil if the tool never ran or did not
+// exit.
 func (m *CPUMeter) End(clock Clock, exit *Exit) *agentapi.CPUUse {
 	use := &agentapi.CPUUse{WallNanoseconds: clock.Monotonic() - m.since, LimitMilli: CPULimitMilli()}
 	if use.GetLimitMilli() == 0 {

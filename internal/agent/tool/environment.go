@@ -7,12 +7,12 @@ import (
 	"github.com/storagebench/storagebench/internal/identity"
 )
 
-// Environment is what all tools of an agent share.
+// Environment holds what all tools of an agent share.
 type Environment struct {
 	Config   Config
 	Clock    Clock
 	Timeouts Timeouts
-	// Path is the PATH in which programs are searched.
+	// Path is the PATH in which to search for programs.
 	Path string
 }
 
@@ -41,9 +41,9 @@ type Config struct {
 	Benchmark    string `json:"benchmark"`
 	BenchmarkUID string `json:"benchmarkUID"`
 	DatasetHash  string `json:"datasetHash"`
-	// Installation is the operator that knows which benchmarks exist; see dataset.Owner.
+	// Installation identifies the operator that knows which benchmarks exist; see dataset.Owner.
 	Installation string `json:"installation,omitempty"`
-	// KeepData is true if the data stays after the run: it is marked as kept, and an agent that exits by itself
+	// KeepData is true if the data is kept after the run: it is marked as kept, and an agent that exits by itself
 	// does not remove it.
 	KeepData bool `json:"keepData"`
 
@@ -57,11 +57,11 @@ type Config struct {
 // VolumeConfig is a directory that the target provides to the run.
 type VolumeConfig struct {
 	Name string `json:"name"`
-	// Path is where the volume is mounted; the agent checks that the mount matches Expect.
+	// Path is the mount path of the volume; the agent checks that the mount matches Expect.
 	Path   string              `json:"path"`
 	Expect dataset.Expectation `json:"expect"`
-	// Folder is the folder in the volume in which the run works, relative to Path. The agent creates it if it is
-	// missing. Empty means Path itself.
+	// Folder is the run's folder in the volume, relative to Path. The agent creates it if it is missing. Empty means
+	// Path itself.
 	Folder string `json:"folder,omitempty"`
 	// Device is true if the volume is a raw device whose file is Path; it has neither a mount nor a folder.
 	Device bool `json:"device,omitempty"`

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// Reasons for which a step is refused before it changes anything.
+// Reasons for refusing a step before it changes anything.
 const (
 	ReasonVolume      = "VolumeUnfit"
 	ReasonNoSpace     = "NoSpace"
@@ -24,7 +24,7 @@ const (
 	ReasonHeld = "DirectoryHeld"
 )
 
-// Refuse returns the answer to a Load that is refused.
+// Refuse returns the error with which Load refuses a step.
 func Refuse(reason string, err error) error {
 	return WithReason(status.New(codes.FailedPrecondition, err.Error()), reason)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// Processes finds programs and reads what processes do. A simulation has its own; see the System of each tool.
+// Processes finds programs and inspects processes. A simulation replaces it; see the System of each tool.
 type Processes interface {
 	// Find returns the path of a program, searched in a list of folders as in PATH.
 	Find(name, path string) (string, error)

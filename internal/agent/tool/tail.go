@@ -2,7 +2,7 @@ package tool
 
 import "sync"
 
-// MessageBytes limits the bytes that are kept of a tool's messages.
+// MessageBytes limits how much of a tool's messages is kept.
 const MessageBytes = 16 << 10
 
 // Tail keeps the beginning and the end of its input, each up to half of a limit: the first message usually names

@@ -8,19 +8,19 @@ type Timeouts struct {
 	Look time.Duration
 	// Stalled is the age of an outstanding I/O at which a notice is logged.
 	Stalled time.Duration
-	// Hung is the age of an outstanding I/O at which the tool counts as hung, unless the step sets it. Network file
-	// systems can recover after minutes.
+	// Hung is the age of an outstanding I/O at which the tool counts as hung, unless the step sets another age.
+	// Network file systems can recover after minutes.
 	Hung time.Duration
 	// Stop is how long a tool that was asked to stop may go without completing any I/O. Its I/O in flight queues
-	// behind that of all other clients: eight clients with 32 outstanding writes of 1 MiB each take 32 s at the 8
-	// MB/s of storage without credits, and a client may have to wait that long for its next completion. It is less
-	// than the conductor allows, see decide.Policy.
+	// behind the I/O of all other clients: eight clients with 32 outstanding writes of 1 MiB each take 32 s at the 8
+	// MB/s of storage without credits, and a client may have to wait that long for its next completion. The conductor
+	// allows more time than this; see decide.Policy.
 	Stop time.Duration
 	// Terminate is how long a tool that got SIGTERM may take to exit. mpirun sends its ranks SIGTERM and, a second
 	// later, SIGKILL; a rank that is inside an I/O exits when that I/O completes.
 	Terminate time.Duration
 	// Release is how long a member waits for Release (the job has ended) after its own daemon has exited. HangUp is
-	// the same after its launcher has disconnected, which usually means that client 0 is gone.
+	// how long it waits after its launcher has disconnected, which usually means that client 0 is gone.
 	Release, HangUp time.Duration
 	// Finish is how long a tool may take to stop when the agent has to exit: a pod has 120 seconds for everything.
 	Finish time.Duration
@@ -29,15 +29,15 @@ type Timeouts struct {
 	// Files bounds the examination of a step's files after its tool has exited.
 	Files time.Duration
 	// Held is how long to wait for a client's previous agent to exit. It exceeds a pod's grace period, and the time
-	// for which a file server keeps the locks of a machine that is gone. HeldAtEnd is the same if the data is only
-	// to be removed.
+	// after which a file server drops the locks of a machine that is gone. HeldAtEnd is how long to wait if the data
+	// only has to be removed.
 	Held, HeldAtEnd time.Duration
 	// Remove bounds the removal of clients' files on one volume.
 	Remove time.Duration
-	// Setup bounds a setup command that runs again while its step is loaded, when the step has no deadline yet,
-	// unless the step sets it. No run lasts longer than the default.
+	// Setup bounds a setup command that is repeated while its step is loaded, when the step has no deadline yet,
+	// unless the step sets another limit. No run lasts longer than the default.
 	Setup time.Duration
-	// Late is how long after its start instant a step may still be started. After that, the other clients have been
+	// Late is how long after its start instant a step may still be started. Later, the other clients have been
 	// running too long without this one, and all clients should repeat the step together.
 	Late time.Duration
 }

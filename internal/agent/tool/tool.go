@@ -12,8 +12,8 @@ type Tool interface {
 	// Describe returns the tool's programs. A missing program is reported as a problem, which matters only to runs that
 	// need it.
 	Describe(ctx context.Context) []*agentapi.Tool
-	// Load makes all checks for a step and prepares its load. On an error, which refuses the step, it leaves nothing
-	// running and nothing open.
+	// Load checks everything that a step needs and prepares its load. An error refuses the step; Load then leaves
+	// nothing running and nothing open.
 	Load(step *Step) (Load, error)
 }
 
@@ -73,7 +73,7 @@ func (s *Step) Sample(sample *agentapi.Sample) {
 	s.Write(&agentapi.Record{Entry: &agentapi.Record_Sample{Sample: sample}})
 }
 
-// Reasons of steps that ended otherwise than the tool's own output says.
+// Reasons for the end of a step that the tool's own output does not show.
 const (
 	ReasonStopped  = "Stopped"
 	ReasonHung     = "Hung"

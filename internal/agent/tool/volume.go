@@ -6,15 +6,15 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// Place returns where the volume is mounted, and what is expected of the mount.
+// Place returns the run's folder on the volume, with the requirements for the mount.
 func (v VolumeConfig) Place() dataset.Place {
 	expect := v.Expect
 	expect.ReadOnly = v.ReadOnly
 	return dataset.Place{Path: v.Path, Expect: expect, Folder: v.Folder}
 }
 
-// Advise rewords the remedy of a problem for the author of a specification, who in a cluster neither passes
-// directories to the agent nor mounts them.
+// Advise replaces the remedy of a problem with advice for the author of a specification, who in a cluster neither
+// passes directories to the agent nor mounts them.
 func (v VolumeConfig) Advise(err error) error {
 	var problem *dataset.Problem
 	if !v.Expect.MustBeMountPoint || !errors.As(err, &problem) {

@@ -49,7 +49,7 @@ func (d *devices) release() {
 }
 
 // prepareDevice opens and locks the device. It checks that the step may read or write it as requested, and that
-// everything the step reads was written before.
+// everything the step reads has already been written.
 func (f *Files) prepareDevice() error {
 	s, wanted := f.set, f.request.GetDataset()
 	if wanted.GetContent() != "" && !f.request.GetRawWrites() {
@@ -124,7 +124,7 @@ func (f *Files) layoutDevice() (bool, error) {
 	return false, nil
 }
 
-// strikeDevice clears the record of laid-out data on the device; the data itself stays.
+// strikeDevice clears the record of laid-out data on the device but keeps the data.
 func (f *Files) strikeDevice() error {
 	if err := f.device.SetLaidOut(nil, 0); err != nil {
 		return tool.Refuse(tool.ReasonOf(err), err)
@@ -151,7 +151,7 @@ func (f *Files) inspectDevice(ended *agentapi.Ended, hung bool) {
 	}
 }
 
-// clearDevice discards what this client has written to a device, and removes its mark.
+// clearDevice discards the data that this client has written to a device, and removes its mark.
 func (s *Set) clearDevice(ctx context.Context, volume tool.VolumeConfig, client int) error {
 	if client != s.env.Config.Client {
 		return nil // Every client has its own device.
@@ -182,7 +182,7 @@ func (s *Set) clearDevice(ctx context.Context, volume tool.VolumeConfig, client 
 	return err
 }
 
-// describeDevice sets the size of a raw device, or what is wrong with it.
+// describeDevice sets the size of a raw device, or a problem if the device cannot be used.
 func describeDevice(volume *agentapi.Volume) {
 	volume.Raw = true
 	file, err := os.Open(volume.GetPath())

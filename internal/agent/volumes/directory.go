@@ -14,11 +14,12 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// Use is how a tool uses the files of a step.
+// Use describes how a tool uses the files of a step.
 type Use struct {
 	// Direct is true if the step requests direct I/O, which bypasses the page cache.
 	Direct bool
-	// ContentSuffix tells contents apart that the step's dataset does not distinguish.
+	// ContentSuffix is appended to the dataset's content identifier, for differences that the identifier does not
+	// cover.
 	ContentSuffix string
 	// AnyReadOnly lets the tool work in the target's own folder if the volume is mounted read-only and holds no data of
 	// an earlier run.
@@ -27,24 +28,25 @@ type Use struct {
 	NoUsage bool
 }
 
-// Files are the files of a step on one volume: the client's own directory, or a raw device. The directory's mount is
-// verified, and the agent holds its lock.
+// Files holds the files of a step on one volume: the client's own directory, or a raw device. The directory's mount
+// is verified, and the agent holds its lock.
 type Files struct {
 	*dataset.Dataset
 
 	set  *Set
 	step *tool.Step
-	// request is the step's, restricted to this volume.
+	// request is the step's request, restricted to this volume.
 	request *agentapi.LoadRequest
 	use     Use
 	volume  tool.VolumeConfig
-	// mount is verified, for a directory that is opened later.
+	// mount is the verified mount of a directory that is opened later.
 	mount dataset.Mount
 	// device replaces the directory on a raw device.
 	device *dataset.Device
-	// unwritten is how many of the bytes that the step may read had never been written when the step was loaded.
+	// unwritten is the number of bytes that the step may read and that had never been written when the step was
+	// loaded.
 	unwritten uint64
-	// unsure is why it is unknown whether the step reads never-written data; empty if it is known.
+	// unsure is the reason why it is unknown whether the step reads never-written data; empty if it is known.
 	unsure string
 }
 
@@ -65,7 +67,7 @@ func (s *Set) Open(step *tool.Step, use Use) (*Files, error) {
 	return files, nil
 }
 
-// files returns the files of a request, which is the step's or a part of it, before they are opened.
+// files returns the unopened files of a request: the step's own request, or its part for one volume.
 func (s *Set) files(step *tool.Step, request *agentapi.LoadRequest, use Use) (*Files, error) {
 	volume, err := s.Named(request.GetVolume())
 	if err != nil {
@@ -95,8 +97,8 @@ func (f *Files) OpenDirectoryOf(client int) (err error) {
 	return err
 }
 
-// CheckProcess checks that a process works in this directory, even if another one was mounted or moved to its path
-// between the check and the start. From here on the process keeps its working directory.
+// CheckProcess checks that a process works in this directory, and not in another one that was mounted or moved to its
+// path between the check and the start. From here on the process keeps its working directory.
 func (f *Files) CheckProcess(pid int) error {
 	info, err := os.Stat(fmt.Sprintf("/proc/%d/cwd", pid))
 	if err != nil {
@@ -162,7 +164,7 @@ func (f *Files) lookBefore() {
 	}
 }
 
-// content identifies what the step writes into its files; empty if the step writes nothing.
+// content identifies the data that the step writes into its files; empty if the step writes nothing.
 func (f *Files) content() string {
 	content := f.request.GetDataset().GetContent()
 	if content != "" {
@@ -179,7 +181,7 @@ func (f *Files) Path() string {
 	return f.Dataset.Path()
 }
 
-// Is reports whether a file that was looked at is this directory or device.
+// Is reports whether info describes this directory or device.
 func (f *Files) Is(info os.FileInfo) bool {
 	if f.device == nil {
 		return f.Dataset.Is(info)
@@ -209,7 +211,7 @@ func (f *Files) Locks() []*os.File {
 // Close releases the directory; the agent keeps its lock. It may be called several times.
 func (f *Files) Close() {
 	if f.Dataset != nil {
-		_ = f.Dataset.Close() // It was only read, or an error of its files was reported before.
+		_ = f.Dataset.Close() // It was only read, or errors of its files were already reported.
 		f.Dataset = nil
 	}
 }

@@ -15,7 +15,7 @@ const noticeHeld = "DirectoryHeld"
 
 // holds are the agent's locks on the client's directory, by volume. When a pod is deleted by force, its agent may
 // still run although the cluster no longer lists the pod. The client's next agent uses the same directory and waits
-// here for the old agent, which touches nothing that it no longer owns.
+// here for the old agent. The old agent touches nothing that it no longer owns.
 type holds struct {
 	mu    sync.Mutex
 	taken map[string]*dataset.Hold
@@ -46,7 +46,7 @@ func (h *holds) release() {
 	h.taken = nil
 }
 
-// holder identifies the agent to agents that wait for its directory.
+// holder describes this agent to other agents that wait for its directory.
 func (s *Set) holder() dataset.Holder {
 	host, err := os.Hostname()
 	if err != nil {
@@ -116,7 +116,7 @@ func (s *Set) openToRemove(ctx context.Context, volume tool.VolumeConfig, mount 
 		if !errors.Is(err, dataset.ErrMissing) {
 			return nil, err
 		}
-		hold.Release() // The ownership file is gone, so the directory is already removed.
+		hold.Release() // The holder record is gone, so the directory was already removed.
 	}
 	takeOver := dataset.TakeOver
 	if leaving {

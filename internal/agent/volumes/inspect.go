@@ -11,16 +11,16 @@ import (
 // reasonIncomplete is the reason of a step that did not write all of its layout.
 const reasonIncomplete = "LayoutIncomplete"
 
-// maxCachedShare is the share of the files' bytes that may be in the page cache after direct I/O.
+// maxCachedShare is the maximum share of the files' bytes that may be in the page cache after direct I/O.
 const maxCachedShare = 0.1
 
 // findings is the result of examining the step's files.
 type findings struct {
-	// incomplete is the proof that a file of the layout is incomplete; unsure is why completeness, or what the step
-	// read, is not proven.
+	// incomplete is the proof that a file of the layout is incomplete. unsure is the reason why it is not proven that
+	// the layout is complete, or what the step read.
 	incomplete error
 	unsure     string
-	// unnoted is why a layout could not be recorded.
+	// unnoted is the reason why a layout could not be recorded.
 	unnoted      error
 	unwritten    uint64
 	cached, size uint64
@@ -28,8 +28,8 @@ type findings struct {
 }
 
 // Inspect examines the files after the tool has exited: whether a layout is complete, whether the step read bytes
-// that were never written, and whether direct I/O really bypassed the page cache. It closes the directory.
-// wrote is the evidence of the tool's own write count.
+// that were never written, and whether direct I/O really bypassed the page cache. It closes the directory. wrote is
+// the evidence from the tool's own count of writes.
 func (f *Files) Inspect(ended *agentapi.Ended, wrote Witness, hung bool) {
 	defer func() { f.Dataset = nil }()
 	if f.device != nil {

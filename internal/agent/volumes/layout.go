@@ -13,10 +13,10 @@ import (
 	"github.com/storagebench/storagebench/internal/dataset"
 )
 
-// NoticeReused is the notice that a prepare phase reused existing data instead of writing it again.
+// NoticeReused is the type of the notice that a prepare phase reused existing data instead of writing it again.
 const NoticeReused = "LayoutReused"
 
-// noticeRenewed is the notice that a prepare phase did not reuse existing data, with the reason.
+// noticeRenewed is the type of the notice that a prepare phase did not reuse existing data, with the reason.
 const noticeRenewed = "LayoutRenewed"
 
 // knownLayout caches the stored record of laid-out files after it is read or written, so that a step that does not
@@ -27,7 +27,7 @@ type knownLayout struct {
 	files dataset.LaidOut
 }
 
-// read returns what is laid out; the caller may change the result.
+// read returns the record of laid-out files. The caller may change the result.
 func (k *knownLayout) read(directory *dataset.Dataset) (dataset.LaidOut, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -83,8 +83,8 @@ func (w *wholeFiles) has(directory *dataset.Dataset, name string, bytes uint64) 
 }
 
 // Layout reports whether the step has nothing to do because everything that it should lay out already exists.
-// Otherwise it updates the record, so that however the step ends, the data that it writes is not mistaken for the
-// earlier data.
+// Otherwise it updates the record, so that the data that the step writes is not mistaken for the earlier data,
+// however the step ends.
 func (f *Files) Layout() (reusable bool, err error) {
 	if f.device != nil {
 		return f.layoutDevice()
@@ -94,7 +94,7 @@ func (f *Files) Layout() (reusable bool, err error) {
 		return false, nil
 	}
 	if wanted.GetReuse() {
-		// A prepare phase must rely on what is on the storage, not on the cache.
+		// A prepare phase must rely on the storage, not on the cache.
 		f.set.laidOut.forget()
 	}
 	known, err := f.set.laidOut.read(f.Dataset)
@@ -140,8 +140,8 @@ func (f *Files) Layout() (reusable bool, err error) {
 // nothingThere is the reason for not reusing a layout if none was ever recorded.
 const nothingThere = "nothing is laid out"
 
-// notLaidOut returns why the files of a layout cannot be reused. It is empty if all files are recorded with this
-// content, have the exact sizes, have no holes, and contain the expected data at every sampled position.
+// notLaidOut returns the reason why the files of a layout cannot be reused. It is empty if all files are recorded
+// with this content, have the exact sizes, have no holes, and contain the expected data at every sampled position.
 func (f *Files) notLaidOut(known dataset.LaidOut) (string, error) {
 	wanted, content := f.request.GetDataset(), f.content()
 	writes := wanted.GetWrites()
@@ -177,8 +177,8 @@ func (f *Files) notLaidOut(known dataset.LaidOut) (string, error) {
 	return why, nil
 }
 
-// fileDiffers returns why one file of a layout cannot be reused, without reading its data, and whether the file
-// exists.
+// fileDiffers returns the reason why one file of a layout cannot be reused, and whether the file exists. It does not
+// read the file's data.
 func fileDiffers(directory *dataset.Dataset, known dataset.LaidOut, file *agentapi.DataFile, content string) (why string, found bool, err error) {
 	name := file.GetName()
 	coverage, err := directory.Written(name)
@@ -203,7 +203,7 @@ func fileDiffers(directory *dataset.Dataset, known dataset.LaidOut, file *agenta
 	return why, true, nil
 }
 
-// notKept refuses a step whose layout is not usable on a read-only volume, where it cannot be written again.
+// notKept refuses a step whose layout is missing or unusable on a read-only volume, where it cannot be written again.
 func (f *Files) notKept(why string) error {
 	return tool.Refuse(tool.ReasonNotPrepared, fmt.Errorf("the volume at %s is mounted read-only and lacks the data "+
 		"that the phase lays out: %s; first run the same phase with dataPolicy: Retain on a writable claim of this "+

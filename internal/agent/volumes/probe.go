@@ -24,9 +24,9 @@ type probe struct {
 	volume *agentapi.Volume
 }
 
-// describe describes a volume, within the lifetime of the context. If the volume does not respond in time, it returns
-// the last good description: the volume may be under load, and a reconnecting conductor must not give up the client
-// because of that. Loading a step checks the volume again.
+// describe describes a volume. If the volume does not respond before the context ends, it returns the last good
+// description: the volume may be under load, and a reconnecting conductor must not give up the client because of
+// that. Loading a step checks the volume again.
 func (s *Set) describe(ctx context.Context, configured tool.VolumeConfig) *agentapi.Volume {
 	joined := s.probe(configured)
 	select {

@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/version"
 )
 
-// describeTimeout bounds describing the volumes, because a dead network file system hangs. Together with the time for
-// describing the tools it is shorter than the conductor's timeout.
+// describeTimeout bounds how long describing the volumes takes, because a dead network file system hangs. Together
+// with the time for describing the tools it is shorter than the conductor's timeout.
 const describeTimeout = 4 * time.Second
 
 // Set holds the volumes of a client, for the life of its agent.
@@ -56,7 +56,7 @@ func (s *Set) Named(name string) (tool.VolumeConfig, error) {
 	return tool.VolumeConfig{}, fmt.Errorf("target %s has no volume %q", s.env.Config.Target, name)
 }
 
-// Location returns where a client's directory is on a volume.
+// Location returns the location of a client's directory on a volume.
 func (s *Set) Location(client int) dataset.Location {
 	return dataset.Location{
 		BenchmarkUID: s.env.Config.BenchmarkUID,

@@ -21,9 +21,9 @@ const (
 	maxFolders = 200_000
 )
 
-// Spread are the files of a step on several volumes or on raw devices. The tool works in a temporary directory with
-// links to them, and names only files below the links. Each link was verified to lead to the directory or device that
-// was checked.
+// Spread holds the files of a step on several volumes or on raw devices. The tool works in a temporary directory with
+// links to them, and names only files below the links. The links were verified to lead to the directories or devices
+// that were checked.
 type Spread struct {
 	path    string
 	volumes []*Files
@@ -87,7 +87,7 @@ func onVolume(whole *agentapi.LoadRequest, index int, name string) *agentapi.Loa
 	return request
 }
 
-// link creates the directory of links, and verifies the target of each link.
+// link creates the directory of links and verifies the links.
 func (p *Spread) link(folders int) error {
 	if folders < len(p.volumes) || folders > maxFolders {
 		return status.Errorf(codes.InvalidArgument, "the step has %d folders on %d volumes", folders, len(p.volumes))
@@ -108,7 +108,7 @@ func (p *Spread) link(folders int) error {
 // CheckProcess checks that the links of a process that works among them still lead to the volumes.
 func (p *Spread) CheckProcess(int) error { return p.verify() }
 
-// verify checks that each link leads to the volume that was checked.
+// verify checks that the links lead to the volumes that were checked. It tests one link per volume.
 func (p *Spread) verify() error {
 	for i, volume := range p.volumes {
 		info, err := os.Stat(filepath.Join(p.path, strconv.Itoa(i)))
@@ -187,8 +187,8 @@ func (p *Spread) Close() {
 	}
 }
 
-// addUsage adds up the space that the files on two volumes take. The sum is nil (unknown) if either is nil.
-// HolesKnown and Settled are true for the sum only if both volumes have them.
+// addUsage adds up the disk usage of the files on two volumes. The sum is nil (unknown) if either is nil. HolesKnown
+// and Settled are true for the sum only if they are true for both volumes.
 func addUsage(sum, more *agentapi.Usage) *agentapi.Usage {
 	if sum == nil || more == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// noticeUsage is the notice that the disk usage is unknown, with the reason.
+	// noticeUsage is the type of the notice that the disk usage is unknown, with the reason.
 	noticeUsage = "UsageUnknown"
 	// usageTime bounds the examination of all files, of which there can be many. It is idle time between two
 	// phases.
@@ -19,7 +19,8 @@ const (
 	maxUsageTimeout = 10 * time.Second
 )
 
-// spaceTaken is the disk usage of a step's files, or why it is unknown; both are empty if it was not requested.
+// spaceTaken is the disk usage of a step's files, or the reason why it is unknown. Both are empty if it was not
+// requested.
 type spaceTaken struct {
 	usage   *agentapi.Usage
 	problem string

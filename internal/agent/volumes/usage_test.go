@@ -19,7 +19,7 @@ func newSet(t *testing.T) *Set {
 		Benchmark: "benchmark", BenchmarkUID: "benchmark-1", DatasetHash: "hash", Volumes: []tool.VolumeConfig{{Name: "data", Path: t.TempDir()}}}})
 }
 
-// filesOf returns the files of a step in a new directory whose mount claims a type of file system.
+// filesOf returns the files of a step in a new directory whose mount claims to have the given type of file system.
 func filesOf(t *testing.T, set *Set, filesystem string, wanted *agentapi.Dataset, use Use) *Files {
 	t.Helper()
 	mount, err := set.env.Config.Volumes[0].Place().Make()
@@ -68,7 +68,7 @@ func TestUsageThatIsNotKnown(t *testing.T) {
 	}
 }
 
-// The usage of several volumes is unknown if that of one is.
+// The usage of several volumes is unknown if the usage of one is unknown.
 func TestUsageOfAVolumeThatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	known := func() *agentapi.Usage { return &agentapi.Usage{AllocatedBytes: 5, Files: 1, Settled: true} }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// noticeUnsure is the notice that it is unknown how much of the files was written.
+// noticeUnsure is the type of the warning that the amount of written data is unknown.
 const noticeUnsure = "WrittenUnknown"
 
 // Witness is the evidence that the tool's own count of completed writes gives about a layout.
@@ -24,7 +24,7 @@ const (
 // checkLayout checks the files that a step should have filled. The file system's figures prove nothing while an
 // attribute cache returns old ones. So unless the tool's own count shows that everything was written, checkLayout
 // waits for the cache to expire. If the figures still prove nothing, the tool's count decides; without a count, the
-// doubt becomes a warning (unsure). An error is the proof that a file is incomplete.
+// doubt becomes a warning (unsure). An error means that a file is incomplete or cannot be checked.
 func (f *Files) checkLayout(wrote Witness) (unsure string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), f.Mount().Lateness())
 	defer cancel()
@@ -54,7 +54,7 @@ func (f *Files) checkLayout(wrote Witness) (unsure string, err error) {
 }
 
 // unwrittenNow returns how many of the bytes that the step may read have provably never been written. If neither the
-// file system nor the layouts seen by this agent prove anything, it sets f.unsure.
+// file system nor the layouts known to this agent prove anything, it sets f.unsure.
 func (f *Files) unwrittenNow() uint64 {
 	ctx, cancel := context.WithTimeout(context.Background(), f.Mount().Lateness())
 	defer cancel()
