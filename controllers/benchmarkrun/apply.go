@@ -13,7 +13,7 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// soon requests the next decision at once: facts have changed, and the run need not wait for anything outside.
+// soon requests the next decision at once: facts have changed, and the run waits for nothing external.
 const soon = time.Millisecond
 
 // apply records the facts of an action in the run and returns what to do next.
@@ -34,12 +34,12 @@ func (r *Reconciler) apply(run *v1alpha1.BenchmarkRun, s *session, seen observat
 		record.Warn(run, orphanWarnings(run, s)...)
 		record.Finished(run, remainingData(run, s), s.now())
 		out.Settled = false
-	default: // the driver has already recorded and done everything
+	default: // the driver has already recorded and carried out the action
 	}
 	return out, err
 }
 
-// longestWait returns how long to wait after an action if nothing happens.
+// longestWait returns how long to wait after an action if no event triggers a reconcile earlier.
 func longestWait(s *session, action decide.Action, out drive.Outcome) time.Duration {
 	switch {
 	case !out.Settled:
@@ -50,7 +50,7 @@ func longestWait(s *session, action decide.Action, out drive.Outcome) time.Durat
 	return max(soon, min(beat, action.Until.Sub(s.now())))
 }
 
-// clients implements drive.Clients by the pods of a run.
+// clients implements drive.Clients with the pods of a run.
 type clients struct {
 	*Reconciler
 	run  *v1alpha1.BenchmarkRun
@@ -58,8 +58,8 @@ type clients struct {
 	seen observation
 }
 
-// Replace implements drive.Clients. A replacement pod is created only after the previous pod is gone; deleted claims
-// are created again with it.
+// Replace implements drive.Clients. A replacement pod is created only after the previous pod is gone. Deleted claims
+// are created again together with it.
 func (c clients) Replace(keys []decide.ClientKey) error {
 	for _, key := range keys {
 		c.s.expect(c.run, key, c.s.members[key].pod.Attempt+1)
@@ -93,7 +93,7 @@ func (c clients) Finish([]decide.ClientKey) {
 	}
 }
 
-// leaving returns the condition that records when clients were told to exit; nil if they were not.
+// leaving returns the condition that records when clients were told to exit, or nil if they were not.
 func leaving(run *v1alpha1.BenchmarkRun) *metav1.Condition {
 	return meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionDataRemoved)
 }

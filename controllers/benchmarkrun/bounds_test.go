@@ -30,7 +30,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// crowd is a benchmark of many targets with claims of their own, each with many clients.
+// crowd returns a benchmark of many targets with separate claims, each with many clients.
 func crowd(name string, targets int, clients int32) *builders.BenchmarkBuilder {
 	made := builders.Benchmark("b").Clients(clients).StartTimeout("168h").Steady("write", "1m")
 	for i := range targets {
@@ -39,7 +39,7 @@ func crowd(name string, targets int, clients int32) *builders.BenchmarkBuilder {
 	return made
 }
 
-// crowded is a live run of a benchmark, without an API server.
+// crowded returns a live run of a benchmark, without an API server.
 func crowded(t *testing.T, name string, benchmark *builders.BenchmarkBuilder) *v1alpha1.BenchmarkRun {
 	t.Helper()
 	spec := benchmark.Run()
@@ -51,7 +51,7 @@ func crowded(t *testing.T, name string, benchmark *builders.BenchmarkBuilder) *v
 	return run
 }
 
-// offline is a Reconciler of an API server that is not there.
+// offline returns a Reconciler with a fake API server.
 func offline(t *testing.T, funcs interceptor.Funcs) *Reconciler {
 	t.Helper()
 	types := apiruntime.NewScheme()
@@ -64,7 +64,7 @@ func offline(t *testing.T, funcs interceptor.Funcs) *Reconciler {
 		options: Options{Master: key, LossTimeout: time.Hour, Epoch: func(context.Context) (uint64, error) { return 1, nil }}}
 }
 
-// resumed is the session of a run, which ends with the test.
+// resumed returns the session of a run, and closes it when the test ends.
 func (r *Reconciler) resumed(t *testing.T, run *v1alpha1.BenchmarkRun) *session {
 	t.Helper()
 	s, err := r.resume(t.Context(), run)
@@ -80,9 +80,9 @@ func heapBytes() uint64 {
 	return stats.HeapAlloc + stats.StackInuse
 }
 
-// TestNoConnectionBeforeAnAddress: five runs of 16 targets of 1,000 clients, such as an API server may still have, take
-// no connection and no goroutine per client while they have no pods, and little memory. It does not run beside other
-// tests.
+// TestNoConnectionBeforeAnAddress checks that runs without pods use no connection and no goroutine per client, and
+// little memory: five runs of 16 targets of 1,000 clients, which an API server may still contain. It must not run in
+// parallel with other tests.
 func TestNoConnectionBeforeAnAddress(t *testing.T) {
 	const runs, targets, clients = 5, 16, 1000
 	r := offline(t, interceptor.Funcs{})
@@ -93,7 +93,7 @@ func TestNoConnectionBeforeAnAddress(t *testing.T) {
 		if _, err := r.resume(t.Context(), run); err == nil || !strings.Contains(err.Error(), "16000 clients in total, the limit is 1000") {
 			t.Errorf("before its first step it is conducted: %v", err)
 		}
-		// It had begun before there was a bound.
+		// The run began before there was a limit.
 		run.Status.Steps = []v1alpha1.StepStatus{{ID: run.Spec.Steps[0].ID, Attempt: 1}}
 		if s := r.resumed(t, run); len(s.conductor.Clients()) != targets*clients {
 			t.Fatalf("%d clients", len(s.conductor.Clients()))
@@ -102,13 +102,13 @@ func TestNoConnectionBeforeAnAddress(t *testing.T) {
 	if more := runtime.NumGoroutine() - goroutines; more > 10*runs {
 		t.Errorf("%d goroutines for clients without pods", more)
 	}
-	const each = 4 << 10 // a connection takes 9 KiB before it is dialled
+	const each = 4 << 10 // a connection takes 9 KiB before it is dialed
 	if grown := int64(heapBytes()) - int64(before); grown > runs*targets*clients*each {
 		t.Errorf("%d bytes a client without a pod", grown/(runs*targets*clients))
 	}
 }
 
-// TestOneConnectionPerAddress: an address is dialled once, whenever the pod is looked at.
+// TestOneConnectionPerAddress checks that an address is dialed once, no matter how often the pod is observed.
 func TestOneConnectionPerAddress(t *testing.T) {
 	r := offline(t, interceptor.Funcs{})
 	run := crowded(t, "run", crowd("claim", 1, 3))
@@ -128,8 +128,8 @@ func TestOneConnectionPerAddress(t *testing.T) {
 	}
 }
 
-// TestCreatesPerReconcile: a reconcile creates a bounded number of objects and asks for the next one, until all are
-// there.
+// TestCreatesPerReconcile checks that a reconcile creates a bounded number of objects and requests the next reconcile
+// until all objects exist.
 func TestCreatesPerReconcile(t *testing.T) {
 	var mu sync.Mutex
 	created := 0
@@ -169,8 +169,8 @@ func TestCreatesPerReconcile(t *testing.T) {
 	}
 }
 
-// TestRefusedCreatesWait: where a quota refuses the pods, a reconcile tries some and leaves the others to the next
-// beat.
+// TestRefusedCreatesWait checks that, if a quota refuses the pods, a reconcile tries some and leaves the others to
+// the next beat.
 func TestRefusedCreatesWait(t *testing.T) {
 	var mu sync.Mutex
 	tried := 0
@@ -193,7 +193,7 @@ func TestRefusedCreatesWait(t *testing.T) {
 	}
 }
 
-// TestEventsAreReadOfSomePods: a run whose many pods do not start leaves requests to others.
+// TestEventsAreReadOfSomePods checks that a run with many pods that do not start leaves requests to other runs.
 func TestEventsAreReadOfSomePods(t *testing.T) {
 	lists := 0
 	r := offline(t, interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {

@@ -73,8 +73,8 @@ func (r *Reconciler) users(ctx context.Context, run *v1alpha1.BenchmarkRun, all 
 	return found, nil
 }
 
-// eachPod calls show for every pod of a namespace, or for none if the operator may not list pods. begin has the same
-// meaning as for eachPage.
+// eachPod calls show for every pod of a namespace, or for none if the operator may not list pods. begin works as in
+// eachPage.
 func (r *Reconciler) eachPod(ctx context.Context, namespace string, begin func(), show func(*corev1.Pod)) error {
 	err := eachPage(ctx, r.direct, &corev1.PodList{}, begin, func(page *corev1.PodList) {
 		for i := range page.Items {
@@ -87,8 +87,8 @@ func (r *Reconciler) eachPod(ctx context.Context, namespace string, begin func()
 	return nil
 }
 
-// counts reports whether a pod uses its volumes: it is on a node, has not ended, and is not a client of this run or of
-// a run that is over, whose agent has already left.
+// counts reports whether a pod uses its volumes: it is on a node, has not ended, and is not a client of this run, nor
+// of a run that has ended or was deleted, whose agents have already left.
 func (r *Reconciler) counts(ctx context.Context, run *v1alpha1.BenchmarkRun, pod *corev1.Pod) bool {
 	if pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed || metav1.IsControlledBy(pod, run) {
 		return false
@@ -110,8 +110,8 @@ func uses(pod *corev1.Pod, claim string) bool {
 	})
 }
 
-// sameVolumes returns the other claims on the same storage, according to their volumes. It returns none if the operator
-// may not list volumes.
+// sameVolumes returns, for each claim, the other claims on the same storage, according to their volumes. It returns
+// none if the operator may not list volumes.
 func (r *Reconciler) sameVolumes(ctx context.Context, all []*usedClaim) (map[*usedClaim][]client.ObjectKey, error) {
 	same := map[*usedClaim][]client.ObjectKey{}
 	if !slices.ContainsFunc(all, func(one *usedClaim) bool { return one.volume != nil }) {
@@ -132,7 +132,7 @@ func (r *Reconciler) sameVolumes(ctx context.Context, all []*usedClaim) (map[*us
 }
 
 // eachVolume calls show for every volume of the cluster. listed is false if the operator may not list volumes. begin
-// has the same meaning as for eachPage.
+// works as in eachPage.
 func (r *Reconciler) eachVolume(
 	ctx context.Context, begin func(), show func(*corev1.PersistentVolume),
 ) (listed bool, err error) {
@@ -184,10 +184,10 @@ func (c *claimed) checkIdle(all []*usedClaim, users map[*usedClaim][]user) {
 	}
 }
 
-// mostNamed is the maximum number of pods that a message names.
+// mostNamed is the maximum number of pods that a message lists by name.
 const mostNamed = 3
 
-// formatUsers names the pods in the run's namespace. Of pods in other namespaces it only says that there is one.
+// formatUsers lists the names of the pods in the run's namespace. It does not name pods in other namespaces.
 func formatUsers(users []user) string {
 	var pods []string
 	elsewhere := 0
@@ -217,8 +217,8 @@ func formatUsers(users []user) string {
 	return strings.Join(by, " and ")
 }
 
-// optional reads an object that may not exist, that the operator may not be allowed to read, or whose kind the cluster
-// does not have. why is set in the latter two cases.
+// optional reads an object that may not exist, that the operator may not be allowed to read, or whose kind the
+// cluster does not have. why is set in the last two cases.
 func (r *Reconciler) optional(ctx context.Context, name string, into client.Object) (found bool, why string, err error) {
 	err = r.direct.Get(ctx, client.ObjectKey{Name: name}, into)
 	switch {

@@ -19,11 +19,11 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// claimed holds the findings about a run's claims from before it creates a pod.
+// claimed holds what was found out about a run's claims before the run creates a pod.
 type claimed struct {
 	// storage holds, by target, the properties of the storage that its pods depend on.
 	storage map[string]objects.Storage
-	// refusal is the reason why the run cannot proceed; nil if it can.
+	// refusal is the reason why the run cannot proceed, or nil if it can.
 	refusal  *decide.Failure
 	warnings []v1alpha1.Warning
 }
@@ -77,8 +77,8 @@ func (r *Reconciler) inspect(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 	return nil
 }
 
-// usedClaims returns the claims of a run that exist before it begins: those given by name, and those that were created
-// earlier for its benchmark.
+// usedClaims returns the claims of a run that exist before it begins: the ones given by name, and the ones that were
+// created earlier for its benchmark.
 func (r *Reconciler) usedClaims(ctx context.Context, run *v1alpha1.BenchmarkRun) ([]*usedClaim, error) {
 	var all []*usedClaim
 	targets := field.NewPath("spec", "run", "targets")
@@ -121,8 +121,8 @@ func (r *Reconciler) usedClaims(ctx context.Context, run *v1alpha1.BenchmarkRun)
 
 func clientsOf(run *v1alpha1.BenchmarkRun) int { return max(1, int(run.Spec.Run.Clients.Count)) }
 
-// named reads a claim by name, unless it was read already. It returns nil if the claim does not exist; pods wait for a
-// claim that is created later.
+// named returns the claim with the given name, which it reads only once. It returns nil if the claim does not exist:
+// pods wait for a claim that is created later.
 func (r *Reconciler) named(ctx context.Context, run *v1alpha1.BenchmarkRun, all *[]*usedClaim, name string) (*usedClaim, error) {
 	for _, one := range *all {
 		if one.claim.Name == name {
@@ -185,8 +185,9 @@ func (r *Reconciler) volumeOf(ctx context.Context, claim *corev1.PersistentVolum
 	})
 }
 
-// boundVolume returns the volume that a claim is bound to, or nil. read returns the volume of a name, or nil if it
-// cannot be read. A volume that the claim only names is never returned: it may belong to another namespace.
+// boundVolume returns the volume that a claim is bound to, or nil. read returns the volume with the given name, or
+// nil if it cannot be read. A volume that a claim names without being bound to it is never returned: it may belong to
+// another namespace.
 func boundVolume(claim *corev1.PersistentVolumeClaim, read func(name string) (*corev1.PersistentVolume, error)) (*corev1.PersistentVolume, error) {
 	if claim == nil || claim.Status.Phase != corev1.ClaimBound || claim.Spec.VolumeName == "" {
 		return nil, nil
@@ -198,7 +199,7 @@ func boundVolume(claim *corev1.PersistentVolumeClaim, read func(name string) (*c
 	return volume, nil
 }
 
-// refusal returns the first use of a claim that is not allowed; nil if there is none.
+// refusal returns the first use of a claim that is not allowed, or nil if there is none.
 func refusal(run *v1alpha1.BenchmarkRun, all []*usedClaim, planned plan.Plan) *field.Error {
 	for _, one := range all {
 		for _, want := range one.volumes {
@@ -225,7 +226,8 @@ func refusal(run *v1alpha1.BenchmarkRun, all []*usedClaim, planned plan.Plan) *f
 	return nil
 }
 
-// storageOf returns what the pods of a target depend on, from its existing claims and its templates.
+// storageOf returns the storage properties that the pods of a target depend on, from its existing claims and its
+// templates.
 func storageOf(run *v1alpha1.BenchmarkRun, target *v1alpha1.Target, all []*usedClaim, planned plan.Plan) objects.Storage {
 	var made objects.Storage
 	writes, changes := planned.FirstWrite(target.Name) != "", planned.FirstChange(target) != ""
@@ -259,8 +261,8 @@ func readOnly(one *usedClaim) bool {
 	return claims.ReadOnly(one.claim.Spec.AccessModes) || discover.MountedReadOnly(one.volume) != ""
 }
 
-// placePods puts the pods of a claim that only one node at a time can use together, and on the node where the claim is
-// already in use.
+// placePods puts all pods that use the same single-node claim on one node: the node where the claim is already in
+// use, if there is one.
 func (c *claimed) placePods(all []*usedClaim, users map[*usedClaim][]user) {
 	for _, one := range all {
 		writes := slices.ContainsFunc(one.volumes, func(w volumeUse) bool { return !slices.Contains(c.storage[w.target.Name].ReadOnly, w.volume.Name) })
@@ -268,7 +270,7 @@ func (c *claimed) placePods(all []*usedClaim, users map[*usedClaim][]user) {
 			return w.volume.ClaimTemplate != nil && w.volume.ClaimTemplate.Scope == v1alpha1.ClaimPerClient
 		})
 		if perClient || !claims.OneNode(claims.Modes(one.claim), writes) {
-			continue // the claim of one client does not determine where the others run
+			continue // one client's claim does not determine where the others run
 		}
 		node := nodeOf(users[one])
 		var targets []string
@@ -292,8 +294,8 @@ func (c *claimed) placePods(all []*usedClaim, users map[*usedClaim][]user) {
 	}
 }
 
-// storage returns what the pods of a target depend on. It is the zero value before the claims are inspected; no pod is
-// created before that.
+// storage returns the storage properties that the pods of a target depend on. It returns the zero value before the
+// claims are inspected; no pod is created before that.
 func (s *session) storage(target string) objects.Storage {
 	if s.claimed == nil {
 		return objects.Storage{}

@@ -21,7 +21,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// bound makes a claim of a volume, as a provisioner and the cluster's controllers would. The volume goes with the test.
+// bound creates a claim and its volume, as a provisioner and the cluster's controllers would. The volume is deleted
+// when the test ends.
 func (w *world) bound(name string, mode corev1.PersistentVolumeAccessMode, change ...func(*corev1.PersistentVolume)) *corev1.PersistentVolumeClaim {
 	w.Helper()
 	size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("100Gi")}
@@ -50,7 +51,7 @@ func (w *world) bound(name string, mode corev1.PersistentVolumeAccessMode, chang
 	return claim
 }
 
-// temporary makes an object of the cluster that goes with the test.
+// temporary creates a cluster-scoped object that is deleted when the test ends.
 func (w *world) temporary(object client.Object) {
 	w.Helper()
 	must(w.T, api.Create(w.Context(), object))
@@ -62,7 +63,7 @@ func (w *world) temporary(object client.Object) {
 	})
 }
 
-// user makes a pod of somebody else's that has a claim, on a node.
+// user creates a pod that does not belong to a run, uses a claim and is on a node.
 func (w *world) user(namespace, name, claim string) *corev1.Pod {
 	w.Helper()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: corev1.PodSpec{
@@ -99,7 +100,7 @@ func (w *world) refused(run *v1alpha1.BenchmarkRun, want string, parts ...string
 	}
 }
 
-// TestClaimsThatDoNotAllowIt end a run before it makes a pod.
+// TestClaimsThatDoNotAllowIt checks that unsuitable claims end a run before it creates a pod.
 func TestClaimsThatDoNotAllowIt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -128,8 +129,8 @@ func TestClaimsThatDoNotAllowIt(t *testing.T) {
 	}
 }
 
-// TestClaimOfAnotherTemplate: a claim that was made for the benchmark before, and is not what its template asks for
-// now, is neither used nor changed.
+// TestClaimOfAnotherTemplate checks that a claim that was created earlier for the benchmark, and no longer matches
+// its template, is neither used nor changed.
 func TestClaimOfAnotherTemplate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -150,8 +151,8 @@ func TestClaimOfAnotherTemplate(t *testing.T) {
 	}
 }
 
-// TestVolumeInUse: what uses the storage beside the run is told of, or ends it where the storage has to be idle. What
-// is in another namespace is told of without its name.
+// TestVolumeInUse checks that other users of the storage are reported, or end the run if the storage must be idle.
+// Users in other namespaces are reported without their names.
 func TestVolumeInUse(t *testing.T) {
 	t.Parallel()
 	idle := func(r *v1alpha1.RunSpec) { yes := true; r.Targets[0].RequireIdle = &yes }
@@ -206,7 +207,7 @@ func TestVolumeInUse(t *testing.T) {
 	})
 }
 
-// node is the one of the stand-in kubelet, with labels of a cloud.
+// node creates the node of the stand-in kubelet, with a cloud's labels.
 func (w *world) node() {
 	w.Helper()
 	err := api.Create(w.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "standin", Labels: map[string]string{
@@ -216,15 +217,15 @@ func (w *world) node() {
 	}
 }
 
-// TestStorageIsDescribed: when the clients are there, and before the first step, a run records what its storage is and
-// is documented to do.
+// TestStorageIsDescribed checks that a run records its storage and the documented limits when the clients are ready,
+// before the first step.
 func TestStorageIsDescribed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.node()
 	w.temporary(&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: w.namespace + "-gp2"}, Provisioner: "ebs.csi.aws.com",
 		Parameters: map[string]string{"type": "gp2", "csi.storage.k8s.io/provisioner-secret-name": "hidden"}})
-	w.nextSecond() // a volume is younger than its class
+	w.nextSecond() // the volume must be younger than its class
 	w.bound("data", corev1.ReadWriteOnce)
 	run := w.start(brief().Spread(v1alpha1.SpreadAny))
 	w.until(run, "described", func() bool { return len(run.Status.Storage) > 0 })
@@ -242,7 +243,7 @@ func TestStorageIsDescribed(t *testing.T) {
 	}) {
 		t.Errorf("limits %+v", found.Limits)
 	}
-	// What is found on the way changes nothing that was recorded.
+	// Later changes in the cluster do not change what was recorded.
 	must(t, api.Delete(t.Context(), &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: w.namespace + "-gp2"}}))
 	w.stop()
 	w.operate()
@@ -252,8 +253,8 @@ func TestStorageIsDescribed(t *testing.T) {
 	}
 }
 
-// TestVolumeOfAnotherClaim: a claim that names a volume which is not its own is used as it is, and nothing of that
-// volume is described.
+// TestVolumeOfAnotherClaim checks that a claim that names another claim's volume is used as it is, and that nothing
+// of that volume is described.
 func TestVolumeOfAnotherClaim(t *testing.T) {
 	t.Parallel()
 	for _, phase := range []corev1.PersistentVolumeClaimPhase{corev1.ClaimPending, corev1.ClaimBound} {
@@ -273,7 +274,7 @@ func TestVolumeOfAnotherClaim(t *testing.T) {
 	}
 }
 
-// withoutVolumes makes the next operator one that may not look at volumes, classes and nodes.
+// withoutVolumes revokes the next operator's right to read volumes, classes and nodes.
 func (w *world) withoutVolumes() {
 	w.Helper()
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}, Rules: []rbacv1.PolicyRule{
@@ -288,8 +289,8 @@ func (w *world) withoutVolumes() {
 	w.rest.Impersonate = rest.ImpersonationConfig{UserName: w.namespace}
 }
 
-// TestWithoutRights: an operator that may not look at volumes, classes and nodes runs as it did, and says what it would
-// have needed.
+// TestWithoutRights checks that an operator that may not read volumes, classes and nodes still conducts runs, and
+// reports which rights are missing.
 func TestWithoutRights(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -16,8 +16,8 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// admitted holds the runs that this process has let begin and that have not ended. The cache may not show yet that they
-// have begun. The lock is held from the check for capacity until the run is added.
+// admitted holds the runs that this process has started and that have not ended, because the cache may not show yet
+// that they have begun. The lock is held from the check for capacity until the run is added.
 type admitted struct {
 	mu   sync.Mutex
 	runs map[client.ObjectKey]queue.Run
@@ -29,8 +29,8 @@ func (a *admitted) forget(key client.ObjectKey) {
 	delete(a.runs, key)
 }
 
-// awaitCapacity reports whether there is capacity for the clients of a run. If not, the run's status says what it waits
-// for, or the run fails because there can never be capacity.
+// awaitCapacity reports whether there is capacity for the clients of a run. If not, the run's status says what it
+// waits for. If there can never be enough capacity, the run fails.
 func (r *Reconciler) awaitCapacity(ctx context.Context, run *v1alpha1.BenchmarkRun) (bool, ctrl.Result, error) {
 	r.admitted.mu.Lock()
 	capacity, err := r.capacity(ctx, run)
@@ -54,8 +54,8 @@ func (r *Reconciler) awaitCapacity(ctx context.Context, run *v1alpha1.BenchmarkR
 	return false, ctrl.Result{RequeueAfter: queueBeat}, nil
 }
 
-// takeCapacity reports whether there is still capacity for the clients of a run that is to begin, and takes it.
-// admitted.forget gives it back.
+// takeCapacity reports whether there is still capacity for the clients of a run that is about to begin, and reserves
+// it. admitted.forget releases it.
 func (r *Reconciler) takeCapacity(ctx context.Context, run *v1alpha1.BenchmarkRun) (bool, error) {
 	r.admitted.mu.Lock()
 	defer r.admitted.mu.Unlock()

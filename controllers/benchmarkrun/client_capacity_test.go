@@ -15,7 +15,7 @@ import (
 	"github.com/storagebench/storagebench/internal/queue"
 )
 
-// noPods gives a namespace a quota of no pods, with the status that a controller would set.
+// noPods gives a namespace a quota of 0 pods, with the status that a controller would set.
 func (w *world) noPods() {
 	w.Helper()
 	none := corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}
@@ -25,8 +25,8 @@ func (w *world) noPods() {
 	must(w.T, api.Status().Update(w.Context(), quota))
 }
 
-// TestAnotherTenantBegins: five of the largest runs in a namespace without pods take that namespace's clients, one
-// after the other. A run of another namespace begins and ends meanwhile.
+// TestAnotherTenantBegins checks that five runs of the maximum size, in a namespace whose quota allows no pods, take
+// that namespace's clients one after the other, while a run of another namespace begins and ends.
 func TestAnotherTenantBegins(t *testing.T) {
 	t.Parallel()
 	w, greedy := newQuietWorld(t), newQuietWorld(t)
@@ -66,7 +66,7 @@ func TestAnotherTenantBegins(t *testing.T) {
 	if len(begun) != 1 || waiting != 4 || begun[0].Status.EndTime != nil {
 		t.Fatalf("%d runs have begun, %d wait", len(begun), waiting)
 	}
-	// When one goes, the next one begins, and says that it waits no more.
+	// When one is deleted, the next one begins and no longer reports that it waits.
 	first := begun[0]
 	must(t, api.Delete(t.Context(), first))
 	w.untilGone(first)
@@ -87,7 +87,8 @@ func without(runs []*v1alpha1.BenchmarkRun, gone *v1alpha1.BenchmarkRun) []*v1al
 	return left
 }
 
-// TestRunThatNeverHasRoom: a run with more clients than there may be fails and says so, and keeps no other waiting.
+// TestRunThatNeverHasRoom checks that a run with more clients than the limit fails with a message, and does not block
+// other runs.
 func TestRunThatNeverHasRoom(t *testing.T) {
 	t.Parallel()
 	w := newQuietWorld(t)

@@ -19,7 +19,7 @@ import (
 // beat is the interval at which a live run is reconciled if nothing triggers it.
 const beat = 5 * time.Second
 
-// Reconcile takes a run one decision further.
+// Reconcile makes one decision about a run and carries it out.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	run, err := r.read(ctx, request.NamespacedName)
 	if apierrors.IsNotFound(err) {
@@ -42,7 +42,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return r.begin(ctx, run)
 }
 
-// read returns the newest known version of the run, because the cache may not show the last write yet.
+// read returns the newest known version of the run: the cached one, or the last one that this process wrote.
 func (r *Reconciler) read(ctx context.Context, key client.ObjectKey) (*v1alpha1.BenchmarkRun, error) {
 	run := &v1alpha1.BenchmarkRun{}
 	if err := r.client.Get(ctx, key, run); err != nil {
@@ -51,9 +51,9 @@ func (r *Reconciler) read(ctx context.Context, key client.ObjectKey) (*v1alpha1.
 	return r.sessions.newest(run), nil
 }
 
-// begin records that the run creates objects from now on, once there is room for its clients and it is first in its
-// queue. It adds the finalizer first, because created objects have to be cleaned up. Each write uses the version of the
-// one before, so that nothing can change between the check of the other runs and the start.
+// begin records that the run creates objects from now on, once there is capacity for its clients and it is first in
+// its queue. It adds the finalizer first, because created objects have to be cleaned up. Each write uses the resource
+// version of the preceding one, so nothing can change between the check of the other runs and the start.
 func (r *Reconciler) begin(ctx context.Context, run *v1alpha1.BenchmarkRun) (ctrl.Result, error) {
 	if why := replacedBy(run); why != nil {
 		return r.withdraw(ctx, run, *why)
@@ -142,8 +142,8 @@ func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (c
 	return ctrl.Result{RequeueAfter: longestWait(session, action, out)}, nil
 }
 
-// retryConflict retries after a conflict: the run was changed, such as its labels, and the decision has to be made on
-// its current state. It ignores a run that no longer exists.
+// retryConflict retries after a conflict: the run was changed, for example its labels, and the decision has to be
+// made again on its current state. It ignores a run that no longer exists.
 func retryConflict(err error, intent string) (ctrl.Result, error) {
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: 10 * time.Millisecond}, nil

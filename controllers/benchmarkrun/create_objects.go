@@ -30,9 +30,9 @@ const (
 	maxCreates = 64
 )
 
-// populate creates the objects that the run needs and does not have yet, unless the run is ending, and reports whether
-// there are more to create at once. If an object cannot be created, the error is recorded as the reason for the missing
-// client, and the creation is retried at the next beat.
+// populate creates the objects that the run needs and does not have yet, unless the run is ending. It reports whether
+// there are more to create immediately. If an object cannot be created, populate records the error as the reason for
+// the missing client, and retries at the next beat.
 func (r *Reconciler) populate(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, seen observation) (more bool, err error) {
 	if ending(run) || !run.DeletionTimestamp.IsZero() {
 		return false, nil
@@ -97,7 +97,8 @@ func ignoreRefusal(err error) error {
 	return err
 }
 
-// errNotOurs is wrapped by the error for a required name that is taken by an object which the operator did not create.
+// errNotOurs is wrapped by the error for an object that cannot be created because its name is taken by an object that
+// the operator did not create.
 var errNotOurs = errors.New("an object with this name exists that this operator did not create: delete it")
 
 // commonOf returns the objects that all clients of a run share, in order of creation.
@@ -109,7 +110,7 @@ func (r *Reconciler) commonOf(run *v1alpha1.BenchmarkRun) []client.Object {
 	return all
 }
 
-// makeCommon creates at most that number of the objects that all clients share, and returns how many more may be
+// makeCommon creates up to most of the objects that all clients share, and returns how many more objects may be
 // created.
 func (r *Reconciler) makeCommon(ctx context.Context, s *session, most int) (left int, err error) {
 	for left = most; left > 0 && len(s.common) > 0; left-- {
@@ -123,8 +124,8 @@ func (r *Reconciler) makeCommon(ctx context.Context, s *session, most int) (left
 	return left, nil
 }
 
-// ensure creates an object, or verifies that the operator has made the existing object of that name for the same owner.
-// It reports whether this call has created it.
+// ensure creates an object, or verifies that the operator created the existing object of that name for the same
+// owner. It reports whether this call created it.
 func (r *Reconciler) ensure(ctx context.Context, object client.Object) (created bool, err error) {
 	owner := object.GetOwnerReferences()[0].UID
 	if err := r.addProof(object, owner); err != nil {
@@ -180,8 +181,8 @@ func (r *Reconciler) makeClient(ctx context.Context, run *v1alpha1.BenchmarkRun,
 		return err
 	}
 	secret := objects.Secret(pod, config)
-	// The operator creates Secrets but never reads them. An existing Secret is from an earlier try; if it is from
-	// someone else, its agent cannot authenticate.
+	// The operator creates Secrets but never reads them. An existing Secret is left over from an earlier attempt to
+	// create this client; if it has another creator, the agent cannot authenticate.
 	err = r.client.Create(ctx, secret)
 	switch {
 	case apierrors.IsAlreadyExists(err) && m.noSecret:
@@ -209,7 +210,7 @@ func formerPod(run *v1alpha1.BenchmarkRun, m *member, pods map[string]*corev1.Po
 	return nil
 }
 
-// remove deletes exactly this object: its UID is a precondition.
+// remove deletes exactly this object, with its UID as a precondition.
 func (r *Reconciler) remove(ctx context.Context, object client.Object) error {
 	if !object.GetDeletionTimestamp().IsZero() {
 		return nil

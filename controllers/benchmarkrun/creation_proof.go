@@ -28,7 +28,7 @@ func (r *Reconciler) proofOf(object client.Object, owner types.UID) (string, err
 	return r.options.Master.Proof(kind.Kind, object.GetName(), string(owner))
 }
 
-// addProof adds to an object the proof that the operator creates it.
+// addProof adds the proof to an object that the operator is about to create.
 func (r *Reconciler) addProof(object client.Object, owner types.UID) error {
 	proof, err := r.proofOf(object, owner)
 	if err != nil {
@@ -49,7 +49,7 @@ func (r *Reconciler) hasProof(object client.Object, owner types.UID) bool {
 	return err == nil && ownedBy(object, owner) && hmac.Equal([]byte(object.GetAnnotations()[v1alpha1.AnnotationProof]), []byte(proof))
 }
 
-// ownPods returns the pods that the operator has created. Each pod is checked once.
+// ownPods returns the pods that the operator has created. It checks each pod only once.
 func (r *Reconciler) ownPods(run *v1alpha1.BenchmarkRun, s *session, pods []corev1.Pod) []corev1.Pod {
 	var own []corev1.Pod
 	seen := map[types.UID]bool{}

@@ -15,7 +15,7 @@ import (
 	"github.com/storagebench/storagebench/internal/objects"
 )
 
-// TestProof: a proof holds for an object of that kind, that name and that owner, of this operator.
+// TestProof checks that a proof is valid only for an object of the same kind, name, owner and operator.
 func TestProof(t *testing.T) {
 	r, another := offline(t, interceptor.Funcs{}), offline(t, interceptor.Funcs{})
 	pod := func(name string, owner types.UID) *corev1.Pod {
@@ -50,7 +50,8 @@ func TestProof(t *testing.T) {
 	}
 }
 
-// TestPodCopied: a pod that takes the place of the one that this operator knows is another pod, even with its proof.
+// TestPodCopied checks that a pod that replaces the one that this operator knows is not accepted, even with a copy of
+// its proof.
 func TestPodCopied(t *testing.T) {
 	r := offline(t, interceptor.Funcs{})
 	run := crowded(t, "run", crowd("claim", 1, 1))
@@ -70,7 +71,7 @@ func TestPodCopied(t *testing.T) {
 	}
 }
 
-// madeBefore is a pod that an editor makes under the name of a run's client, as like it as they can.
+// madeBefore creates a pod under the name of a run's client, as similar to the operator's own as a user can make it.
 func (w *world) madeBefore(run *v1alpha1.BenchmarkRun) *corev1.Pod {
 	w.Helper()
 	pod := objects.Pod(objects.Settings{AgentImage: "own:1", FioImage: "own:1"}, run, objects.Client{Target: "data", Index: 0, Attempt: 1}, objects.Storage{})
@@ -79,15 +80,15 @@ func (w *world) madeBefore(run *v1alpha1.BenchmarkRun) *corev1.Pod {
 	return pod
 }
 
-// waitsFor waits until the run says that an object is in its way.
+// waitsFor waits until the run reports that an existing object is in its way.
 func (w *world) waitsFor(run *v1alpha1.BenchmarkRun, object string) {
 	w.Helper()
 	want := "create " + object + ": an object with this name exists that this operator did not create: delete it"
 	w.until(run, "waiting for "+object, func() bool { return strings.Contains(run.Status.Message, want) })
 }
 
-// TestPodMadeBefore: a pod that someone has made under the name of a client, with the run as its owner, gets no
-// identity. The run names it, and goes on when it is gone.
+// TestPodMadeBefore checks that a pod that a user created under the name of a client, with the run as its owner, gets
+// no identity. The run names the pod, and continues once it is deleted.
 func TestPodMadeBefore(t *testing.T) {
 	t.Parallel()
 	w := newQuietWorld(t)
@@ -105,7 +106,7 @@ func TestPodMadeBefore(t *testing.T) {
 	if !foreign.DeletionTimestamp.IsZero() {
 		t.Error("the pod of somebody else was deleted")
 	}
-	// Another operator believes it no more than the first one did.
+	// Another operator does not trust the pod either.
 	w.stop()
 	w.operate()
 	w.waitsFor(run, "pod run-data-0-1")
@@ -117,7 +118,8 @@ func TestPodMadeBefore(t *testing.T) {
 	w.clean()
 }
 
-// TestSecretMadeBefore: a Secret that someone has made under the name of a client's is not taken for the operator's.
+// TestSecretMadeBefore checks that a Secret that a user created under the name of a client's Secret is not taken for
+// the operator's.
 func TestSecretMadeBefore(t *testing.T) {
 	t.Parallel()
 	w := newQuietWorld(t)
@@ -135,8 +137,8 @@ func TestSecretMadeBefore(t *testing.T) {
 	}
 }
 
-// TestPolicyMadeBefore: a NetworkPolicy that someone has made under the run's name is not taken for the operator's, so
-// that no client listens behind it.
+// TestPolicyMadeBefore checks that a NetworkPolicy that a user created under the run's name is not taken for the
+// operator's, so that no client runs behind it.
 func TestPolicyMadeBefore(t *testing.T) {
 	t.Parallel()
 	w := newQuietWorld(t)

@@ -21,24 +21,24 @@ import (
 
 var errDied = errors.New("the operator died")
 
-// mortal is an operator that dies at each kind of write: the first time before it has happened, the second time after it.
+// mortal kills an operator at each kind of write: the first time before the write, the second time after it.
 type mortal struct {
 	mu    sync.Mutex
 	times map[string]int
 	died  chan struct{}
 	dead  bool
-	// spared says that it does not die yet.
+	// spared is true while the operator is not killed.
 	spared bool
 }
 
-// spare ends or begins a time in which it does not die.
+// spare starts or ends a period in which the operator is not killed.
 func (m *mortal) spare(yes bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.spared = yes
 }
 
-// write does a write, or dies.
+// write carries out a write, or kills the operator.
 func (m *mortal) write(what string, do func() error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -54,7 +54,7 @@ func (m *mortal) write(what string, do func() error) error {
 	}
 	if m.times[what] == 2 {
 		if err := do(); err != nil {
-			m.times[what]-- // It has not happened.
+			m.times[what]-- // the write did not happen
 			return err
 		}
 	}
@@ -63,7 +63,7 @@ func (m *mortal) write(what string, do func() error) error {
 	return errDied
 }
 
-// again is the next operator.
+// again prepares for the next operator.
 func (m *mortal) again() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -100,7 +100,7 @@ func (m *mortal) client(config *rest.Config, options client.Options) (client.Cli
 	}), nil
 }
 
-// factsOf a run, without attempts and times: what a step is repeated for changes none.
+// factsOf returns the facts about a run, without attempts and times: repeating a step does not change them.
 func factsOf(run *v1alpha1.BenchmarkRun) string {
 	facts := []string{string(run.Status.Stage)}
 	last := map[string]v1alpha1.StepState{}
@@ -123,8 +123,8 @@ func factsOf(run *v1alpha1.BenchmarkRun) string {
 	return strings.Join(facts, ", ")
 }
 
-// TestOperatorDiesAtEachFact: an operator dies before and after each fact that it notes and each object that it makes or
-// deletes, and the next one goes on where it was, to the end and through a removal.
+// TestOperatorDiesAtEachFact kills an operator before and after it records each fact and creates or deletes each
+// object, and checks that the next one continues where it stopped, to the end of the run and through its removal.
 func TestOperatorDiesAtEachFact(t *testing.T) {
 	t.Parallel()
 	for name, deleted := range map[string]bool{"to the end": false, "deleted while it writes": true} {
@@ -134,7 +134,7 @@ func TestOperatorDiesAtEachFact(t *testing.T) {
 			w.runPods()
 			m := &mortal{times: map[string]int{}}
 			m.again()
-			m.spare(deleted) // The other one dies on the way there.
+			m.spare(deleted) // the other case covers the deaths before the deletion
 			w.newClient = m.client
 			deaths := 0
 			lives := func(is func() bool) func() bool {
@@ -180,7 +180,7 @@ func TestOperatorDiesAtEachFact(t *testing.T) {
 	}
 }
 
-// noted are the facts at which operators died twice.
+// noted returns the facts at which operators were killed twice.
 func (m *mortal) noted() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -193,7 +193,8 @@ func (m *mortal) noted() []string {
 	return all
 }
 
-// undisturbed: a run differs from one whose operator lived by nothing but its times, and by steps that began anew.
+// undisturbed checks that a run differs from one with a living operator only in its times, and in steps that were
+// started again.
 func (w *world) undisturbed(run *v1alpha1.BenchmarkRun) {
 	w.Helper()
 	if !is(run, v1alpha1.ConditionComplete, metav1.ConditionTrue) || !is(run, v1alpha1.ConditionDataRemoved, metav1.ConditionTrue) {
@@ -201,7 +202,7 @@ func (w *world) undisturbed(run *v1alpha1.BenchmarkRun) {
 	}
 	succeeded := map[string]int{}
 	for _, fact := range run.Status.Steps {
-		// An operator that dies between telling one client to start and the other makes the step begin anew.
+		// A step starts again if the operator dies after it has told only one of the clients to start.
 		if fact.State == v1alpha1.StepSucceeded {
 			succeeded[fact.ID]++
 		} else if !strings.Contains(fact.Message, late) {

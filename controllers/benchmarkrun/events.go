@@ -21,14 +21,14 @@ type runEvent struct {
 	action, note string
 }
 
-// sendEvents sends events about what is new in a status that was stored.
+// sendEvents sends events about the changes in a status that was stored.
 func (r *Reconciler) sendEvents(run, before *v1alpha1.BenchmarkRun) {
 	for _, one := range runEventsOf(run, before) {
 		r.sendEvent(run, one.kind, one.reason, one.action, "%s", one.note)
 	}
 }
 
-// runEventsOf returns events about the changes from one status to the next that users want to see.
+// runEventsOf returns events about the changes between two statuses that users want to see.
 func runEventsOf(run, before *v1alpha1.BenchmarkRun) []runEvent {
 	var all []runEvent
 	add := func(kind, reason, action, note string, arguments ...any) {
@@ -109,7 +109,7 @@ func steps(run, before *v1alpha1.BenchmarkRun, add adder) {
 	}
 }
 
-// end adds events about the outcome of a run that is over.
+// end adds events about the outcome of a run that has ended.
 func end(run *v1alpha1.BenchmarkRun, failed *metav1.Condition, add adder) {
 	valid := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionValid)
 	switch {

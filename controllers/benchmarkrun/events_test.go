@@ -12,7 +12,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Every transition of a run is told of once: in the status that has it first, and in no later one.
+// TestNews checks that every transition of a run is reported once: with the first status that contains it, and with
+// no later one.
 func TestNews(t *testing.T) {
 	at := new(metav1.NewMicroTime(time.Now()))
 	condition := func(kind string, status metav1.ConditionStatus) metav1.Condition {
@@ -90,7 +91,7 @@ func TestNews(t *testing.T) {
 	}
 }
 
-// An event with a note of more than 1024 bytes is lost.
+// TestNotesFit checks the length of notes: the API server rejects an event with a note of more than 1024 bytes.
 func TestNotesFit(t *testing.T) {
 	recorder := events.NewFakeRecorder(1)
 	r := &Reconciler{events: recorder}

@@ -20,8 +20,8 @@ func at(seconds int) *metav1.MicroTime {
 	return &metav1.MicroTime{Time: time.Unix(int64(1_000_000+seconds), 0)}
 }
 
-// TestWasThere: after a restart of the operator a pod that is missing is made, or its client is
-// lost; which of the two follows from what is recorded.
+// TestWasThere checks that, after a restart of the operator, the recorded facts determine whether a missing pod is
+// created or its client is lost.
 func TestWasThere(t *testing.T) {
 	begun := v1alpha1.StepStatus{ID: "00-layout", Attempt: 1, StartTime: at(10)}
 	lost := v1alpha1.LostClient{Target: "data", Client: 1, Time: at(20), Replaced: true}
@@ -49,7 +49,8 @@ func TestWasThere(t *testing.T) {
 	}
 }
 
-// TestMadeFor: what a claim was made for is told by the UID of its owner, not by names that others can have too.
+// TestMadeFor checks that the UID of a claim's owner determines what it was created for, not names, which other
+// objects can have too.
 func TestMadeFor(t *testing.T) {
 	run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Name: "b-1", UID: "run"}}
 	run.Spec.BenchmarkRef = v1alpha1.BenchmarkReference{Name: "b", UID: "benchmark"}
@@ -72,7 +73,7 @@ func TestMadeFor(t *testing.T) {
 	}
 }
 
-// TestLeftovers: data counts as removed only when somebody has said so, or it cannot be there.
+// TestLeftovers checks that data counts as removed only if an agent has confirmed it, or if there cannot be any.
 func TestLeftovers(t *testing.T) {
 	removed := &agentapi.FinishResponse{DataRemoved: true}
 	perClient := &v1alpha1.ClaimTemplate{Scope: v1alpha1.ClaimPerClient, Lifetime: v1alpha1.ClaimForBenchmark}
@@ -124,8 +125,8 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// TestUnseenDirectories: before the first step no agent has created a directory, so a run that is abandoned then leaves
-// none.
+// TestUnseenDirectories checks that a run that is abandoned before its first step leaves no directories, because
+// agents have not created any.
 func TestUnseenDirectories(t *testing.T) {
 	run := &v1alpha1.BenchmarkRun{}
 	run.Spec.Run.Targets = []v1alpha1.Target{{Name: "data", Volumes: []v1alpha1.Volume{{Name: "disk"}}}}

@@ -15,7 +15,7 @@ import (
 	"github.com/storagebench/storagebench/internal/objects"
 )
 
-// finalize deletes what an ended run has created, then removes its finalizer.
+// finalize deletes the objects that an ended run has created, then removes its finalizer.
 func (r *Reconciler) finalize(ctx context.Context, run *v1alpha1.BenchmarkRun) (ctrl.Result, error) {
 	r.sessions.drop(client.ObjectKeyFromObject(run))
 	r.admitted.forget(client.ObjectKeyFromObject(run))
@@ -62,7 +62,7 @@ func (r *Reconciler) clearPods(ctx context.Context, run *v1alpha1.BenchmarkRun) 
 	return errors.Join(problems...)
 }
 
-// endGroup tells Kueue that the group of a pod is over, so that Kueue releases the pod and its quota.
+// endGroup tells Kueue that the group of a pod has ended, so that Kueue releases the pod and its quota.
 func (r *Reconciler) endGroup(ctx context.Context, pod *corev1.Pod) error {
 	before := pod.DeepCopy()
 	if !objects.EndKueueGroup(pod) {

@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// TestPodAfterTheEnd: a pod that the run made, and that the operator is told of only when all others were deleted and the run
-// was marked as over, goes too. One that only has the run's label is somebody else's.
+// TestPodAfterTheEnd checks that a pod of the run is deleted even if the operator sees it only after all others were
+// deleted and the run was marked as over. A pod that only has the run's label belongs to another owner and is kept.
 func TestPodAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

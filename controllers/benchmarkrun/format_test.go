@@ -13,8 +13,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// TestRunOfAnotherPlanner: a live run is conducted by the steps that it has stored, also after its operator was
-// replaced by one that would plan others.
+// TestRunOfAnotherPlanner checks that a live run is conducted by its stored steps, even after its operator was
+// replaced by one that would plan other steps.
 func TestRunOfAnotherPlanner(t *testing.T) {
 	t.Parallel()
 	for name, older := range map[string]func(*v1alpha1.BenchmarkRun){
@@ -60,7 +60,8 @@ func TestRunOfAnotherPlanner(t *testing.T) {
 	}
 }
 
-// TestRunOfANewerFormat fails before anything is made, and says which operator it needs.
+// TestRunOfANewerFormat checks that such a run fails before anything is created, with a message that names the
+// operator that it needs.
 func TestRunOfANewerFormat(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -11,7 +11,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// gate keeps a step going until the test opens it. It is a named pipe: to open it for reading blocks until it has a writer.
+// gate keeps a step running until the test opens it. It is a named pipe: opening it for reading blocks until it has a
+// writer.
 type gate struct{ folder string }
 
 func newGate(t *testing.T) gate {
@@ -23,27 +24,27 @@ func newGate(t *testing.T) gate {
 
 func (g gate) pipe() string { return filepath.Join(g.folder, "open") }
 
-// load is a program that writes, says that it runs, and waits at the gate.
+// load returns a program that writes, reports that it runs, and waits at the gate.
 func (g gate) load() v1alpha1.Engine {
 	return program(`echo data >"$0/file"; touch "$1/entered-$2"; : <"$1/open"`, "$(DATA)", g.folder, "$(CLIENT)")
 }
 
-// program is a script with its arguments, from $0 on.
+// program returns a script with its arguments, from $0 on.
 func program(script string, arguments ...string) v1alpha1.Engine {
 	return v1alpha1.Engine{Command: &v1alpha1.CommandProfile{Command: append([]string{"sh", "-c", script}, arguments...)}}
 }
 
-// brief is a run of two clients that each write a few bytes.
+// brief returns a benchmark of two clients that each write a few bytes.
 func brief() *builders.BenchmarkBuilder {
 	return builders.Benchmark("b").Target("data").Clients(2).Steady("write", "10m").WithLoad(program(`echo data >"$0/file"`, "$(DATA)"))
 }
 
-// benchmark is a layout and a write of two clients, which goes on until the gate is open.
+// benchmark returns a benchmark with a layout and a write of two clients, which continues until the gate is open.
 func (g gate) benchmark() *builders.BenchmarkBuilder {
 	return builders.Benchmark("b").Target("data").Clients(2).Prepare("layout").Steady("write", "10m").WithLoad(g.load())
 }
 
-// waitFor waits until clients are at the gate, and the run says that its step runs.
+// waitFor waits until clients are at the gate and the run reports that its step is running.
 func (g gate) waitFor(w *world, run *v1alpha1.BenchmarkRun, clients ...int) {
 	w.Helper()
 	for _, client := range clients {
@@ -58,7 +59,7 @@ func (g gate) waitFor(w *world, run *v1alpha1.BenchmarkRun, clients ...int) {
 	w.until(run, "writing", running(run, "01-write"))
 }
 
-// open lets all through, also those that come later.
+// open opens the gate for all clients, including later ones.
 func (g gate) open(t *testing.T) {
 	t.Helper()
 	writer, err := os.OpenFile(g.pipe(), os.O_RDWR, 0)

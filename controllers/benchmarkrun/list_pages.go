@@ -11,9 +11,9 @@ import (
 // pageSize is the page size of lists.
 const pageSize = 500
 
-// eachPage lists objects page by page, bypassing the cache, and calls show for each page. empty is a list without
-// objects. The API server expires a continue token after some minutes (410 Gone); the list then restarts. begin is
-// called at each start, to drop what earlier pages have shown; it may be nil.
+// eachPage lists objects page by page, bypassing the cache, and calls show for each page. empty is an empty list of
+// the wanted kind. The API server expires a continue token after some minutes (410 Gone); eachPage then starts over.
+// It calls begin at each start, to discard what show has collected from earlier pages. begin may be nil.
 func eachPage[L client.ObjectList](
 	ctx context.Context, reader client.Reader, empty L, begin func(), show func(L), options ...client.ListOption,
 ) error {

@@ -17,8 +17,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// forgetful serves two objects of any kind on two pages, and forgets the first list of each kind before its second
-// page is read. The names of the objects tell the list: 1a, 1b, then 2a, 2b.
+// forgetful serves two objects of any kind on two pages. For each kind, it lets the first list expire before its
+// second page is read. The names of the objects identify the list: 1a, 1b, then 2a, 2b.
 type forgetful struct {
 	client.Client
 	lists map[string]int
@@ -30,7 +30,7 @@ func (f *forgetful) List(_ context.Context, into client.ObjectList, options ...c
 	page := "b"
 	switch {
 	case given.Limit == 0:
-		return nil // the list of the cache
+		return nil // a list from the cache
 	case given.Continue == "":
 		f.lists[kind]++
 		page = "a"
@@ -55,7 +55,8 @@ func (f *forgetful) List(_ context.Context, into client.ObjectList, options ...c
 	return meta.SetList(into, []runtime.Object{object})
 }
 
-// A list whose continue token has expired begins again, and what its first pages had shown does not count.
+// TestListsThatExpire checks that a list whose continue token has expired starts again, and that its first pages do
+// not count.
 func TestListsThatExpire(t *testing.T) {
 	f := &forgetful{lists: map[string]int{}}
 	r := &Reconciler{direct: f, client: f}

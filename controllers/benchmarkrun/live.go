@@ -38,8 +38,8 @@ func (l *Live) Runs() []metrics.LiveRun {
 	return runs
 }
 
-// look may run concurrently with a reconcile: it queries the conductor, and reads only immutable or atomic fields of
-// the session.
+// look returns the state of the session's run. It may run concurrently with a reconcile: it queries the conductor,
+// and reads only immutable or atomic fields of the session.
 func (s *session) look(key client.ObjectKey) metrics.LiveRun {
 	run := metrics.LiveRun{Namespace: key.Namespace, Benchmark: s.benchmark, Name: key.Name, Clients: map[string]map[string]int{}}
 	connecting := false
@@ -105,9 +105,9 @@ func (s *session) follows(run *v1alpha1.BenchmarkRun) {
 	s.loading.Store(live)
 }
 
-// countSince returns the time from which the work of the clients is counted; zero means from the beginning. The counts
-// of clients that were lost before this process took over are not available. In that case everything is counted from
-// now on: the counter restarts, as at any other restart, instead of being slightly too low.
+// countSince returns the time from which the work of the clients is counted; zero means from the beginning. The
+// counts of clients that were lost before this process took over are not available. In that case, counting starts
+// now: the counter restarts, as after any other restart, instead of being slightly too low.
 func countSince(run *v1alpha1.BenchmarkRun, now time.Time) time.Time {
 	if len(run.Status.LostClients) == 0 {
 		return time.Time{}

@@ -12,8 +12,9 @@ import (
 	"github.com/storagebench/storagebench/internal/decide"
 )
 
-// After a restart there are no counters until every client's log was read again: lower ones than before would look like
-// counters that begin anew. Once they were told they stay, whoever is replaced.
+// TestLiveWaitsForTheLogs checks that, after a restart, there are no counters until every client's log was read
+// again: lower values than before would look like a counter reset. After that they stay, even if a client is
+// replaced.
 func TestLiveWaitsForTheLogs(t *testing.T) {
 	s := &session{benchmark: "nightly", phases: map[string]string{}, conductor: conductor.New(conductor.Options{RunUID: "r", Epoch: 1})}
 	t.Cleanup(s.conductor.Close)
@@ -42,7 +43,8 @@ func TestLiveWaitsForTheLogs(t *testing.T) {
 	}
 }
 
-// What clients did that were lost before this process took over nobody knows any more.
+// TestCountSince checks the start of the counters if clients were lost before this process took over: their counts
+// are not available.
 func TestCountSince(t *testing.T) {
 	run, now := &v1alpha1.BenchmarkRun{}, time.Now()
 	if !countSince(run, now).IsZero() {

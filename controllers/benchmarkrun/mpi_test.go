@@ -15,7 +15,7 @@ import (
 	"github.com/storagebench/storagebench/test/standinior"
 )
 
-// withIOR is the PATH that has an ior and an mdtest, which may be stand-ins.
+// withIOR returns a PATH that contains ior and mdtest, which may be stand-ins.
 func withIOR(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -25,7 +25,7 @@ func withIOR(t *testing.T) string {
 	return "PATH=" + folder + string(os.PathListSeparator) + os.Getenv("PATH")
 }
 
-// withGatedMdtest is withIOR whose mdtest waits at a gate first, each rank by its number, where it is a rank.
+// withGatedMdtest is like withIOR, but as a rank its mdtest first waits at a gate, identified by the rank's number.
 func withGatedMdtest(t *testing.T, g gate) string {
 	t.Helper()
 	path := withIOR(t)
@@ -43,8 +43,8 @@ exec "%[2]s" "$@"
 	return path
 }
 
-// TestRunOverMPI: a job of two clients, from a BenchmarkRun to what IOR and mdtest say, over an operator that goes and
-// comes in the middle of it.
+// TestRunOverMPI conducts a job of two clients, from a BenchmarkRun to the output of IOR and mdtest, while the
+// operator restarts in the middle.
 func TestRunOverMPI(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, withIOR(t))
@@ -68,7 +68,8 @@ func TestRunOverMPI(t *testing.T) {
 	w.clean()
 }
 
-// TestJobLosesClient: the loss of any client ends the job of all, by its name, and onLoss is followed.
+// TestJobLosesClient checks that the loss of any client ends the job of all clients, that the message names the
+// client, and that onLoss is followed.
 func TestJobLosesClient(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -86,9 +87,9 @@ func TestJobLosesClient(t *testing.T) {
 			profile := builders.IOR().Block("8Mi").Direct()
 			run := w.start(builders.Benchmark("b").Target("data").Clients(2).Processes(2).Load(profile.Engine()).OnLoss(c.policy, 2).
 				Prepare("layout").Steady("write", "10m").WithLoad(builders.Mdtest()))
-			gate.waitFor(w, run, 0, 1, 2, 3) // its ranks
+			gate.waitFor(w, run, 0, 1, 2, 3) // the job's ranks
 			must(t, w.kubelet.Kill(w.pod(c.pod).UID))
-			// The others wait at the gate, and would for ten minutes.
+			// The other clients wait at the gate, and would do so for ten minutes.
 			w.until(run, "out of the step", func() bool {
 				return is(run, v1alpha1.ConditionFailed, metav1.ConditionTrue) || slices.ContainsFunc(run.Status.Steps, func(step v1alpha1.StepStatus) bool {
 					return step.ID == "01-write" && step.EndTime != nil

@@ -23,10 +23,10 @@ type observation struct {
 	snapshot decide.Snapshot
 	// pods are the pods of the run by name, including those of earlier attempts.
 	pods map[string]*corev1.Pod
-	// storage describes the discovered targets, if it is time to record them. warnings are about the whole run.
+	// storage describes the discovered targets, if it is time to record them. warnings concern the whole run.
 	storage  []v1alpha1.StorageDescription
 	warnings []v1alpha1.Warning
-	// superseded is the message that another leader conducts the run; empty if there is none.
+	// superseded is the message that another leader conducts the run, or "" if there is none.
 	superseded string
 }
 
@@ -81,8 +81,8 @@ func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 	return seen, nil
 }
 
-// podsOf returns the pods that name the run as their controller. They need not be the operator's own (see proves):
-// anyone who may create pods can write such a reference.
+// podsOf returns the pods that name the run as their controller. They need not be the operator's own (see hasProof):
+// anyone who may create pods can set such an owner reference.
 func (r *Reconciler) podsOf(ctx context.Context, run *v1alpha1.BenchmarkRun) ([]corev1.Pod, error) {
 	var list corev1.PodList
 	err := r.client.List(ctx, &list, client.InNamespace(run.Namespace), client.MatchingLabels{v1alpha1.LabelRun: run.Name})
@@ -98,7 +98,7 @@ func (r *Reconciler) podsOf(ctx context.Context, run *v1alpha1.BenchmarkRun) ([]
 	return own, nil
 }
 
-// look updates a member from its pod: the address of its agent, or that the pod is gone.
+// look updates a member from its pod: it records the address of the agent, or that the pod is gone.
 func (r *Reconciler) look(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, m *member, pods map[string]*corev1.Pod) error {
 	if m.lost {
 		return nil
@@ -135,14 +135,14 @@ func (r *Reconciler) look(ctx context.Context, run *v1alpha1.BenchmarkRun, s *se
 	default:
 		m.uid = pod.UID
 		if pod.Status.PodIP != "" {
-			// The agent may not be running yet, but dialling early connects it early.
+			// The agent may not be running yet, but dialing early connects to it as soon as it is.
 			return s.connect(m, net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(agentPort(pod))))
 		}
 	}
 	return nil
 }
 
-// endedOnly returns the pod if it has ended, else nil.
+// endedOnly returns the pod if it has ended, or nil otherwise.
 func endedOnly(pod *corev1.Pod) *corev1.Pod {
 	if pod != nil && (pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded) {
 		return pod
@@ -157,14 +157,14 @@ func ended(pod *corev1.Pod) string {
 	return "was deleted"
 }
 
-// gone tells the conductor that the member's pod no longer exists.
+// gone tells the conductor that the member's agent no longer exists.
 func (m *member) gone(message string) {
 	m.lost = true
 	m.agent.Lose(message)
 }
 
-// wasThere reports, after a restart of the operator, whether a missing pod had existed: a step was started since the
-// client was last replaced, and no step starts before all clients are ready.
+// wasThere reports, after a restart of the operator, whether a missing pod existed before: if a step was started
+// since the client was last replaced, it did, because no step starts before all clients are ready.
 func wasThere(run *v1alpha1.BenchmarkRun, m *member) bool {
 	key := decide.ClientKey{Target: m.pod.Target, Index: m.pod.Index}
 	var since metav1.MicroTime
@@ -193,7 +193,7 @@ func agentPort(pod *corev1.Pod) int {
 	return 0
 }
 
-// cancelled returns why the run is to end early, or nil.
+// cancelled returns the reason why the run must end early, or nil.
 func cancelled(run *v1alpha1.BenchmarkRun, pods []corev1.Pod) *decide.Failure {
 	if !run.DeletionTimestamp.IsZero() {
 		return &decide.Failure{Reason: v1alpha1.ReasonStopped, Message: "the run was deleted while it was live"}

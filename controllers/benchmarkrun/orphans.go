@@ -16,10 +16,10 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// findDeletedBenchmarks determines once which benchmarks with directories on the run's volumes no longer exist. The
-// agents list the directories before the operator queries the API, so that a benchmark created in between is not
-// mistaken for a deleted one; a deleted benchmark never returns under its UID. If this cannot be determined, no
-// benchmark counts as deleted.
+// findDeletedBenchmarks determines, once per session, which benchmarks with directories on the run's volumes no
+// longer exist. The agents list the directories before the operator queries the API, so a benchmark that is created
+// in between is not mistaken for a deleted one. A deleted benchmark never returns with the same UID. If the query
+// fails, no benchmark counts as deleted.
 func (r *Reconciler) findDeletedBenchmarks(ctx context.Context, run *v1alpha1.BenchmarkRun, s *session, clients []decide.Client) {
 	if s.goneRead || len(clients) == 0 || slices.ContainsFunc(clients, func(c decide.Client) bool { return c.Connection == decide.Connecting }) {
 		return
@@ -41,9 +41,10 @@ func (r *Reconciler) findDeletedBenchmarks(ctx context.Context, run *v1alpha1.Be
 	s.gone = slices.DeleteFunc(owners, func(uid string) bool { return there[uid] || uid == run.Spec.BenchmarkRef.UID })
 }
 
-// benchmarksThere returns the UIDs of all existing benchmarks, and of those that a run still names: as its owner, or as
-// its benchmark if the benchmark was deleted and its runs were kept, which removes their owner references. Reading runs
-// from the cache is enough, because the operator takes every run that it conducts from there.
+// benchmarksThere returns the UIDs of all existing benchmarks, and of the benchmarks that a run still refers to: by
+// its owner reference, or by spec.benchmarkRef if the benchmark was deleted without its runs, which removes their
+// owner references. For the latter, runs from the cache are enough, because the operator takes every run that it
+// conducts from there.
 func (r *Reconciler) benchmarksThere(ctx context.Context) (map[string]bool, error) {
 	there := map[string]bool{}
 	var runs v1alpha1.BenchmarkRunList
@@ -56,7 +57,7 @@ func (r *Reconciler) benchmarksThere(ctx context.Context) (map[string]bool, erro
 	for _, kind := range []string{"StorageBenchmarkList", "BenchmarkRunList"} {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
-		// If the list restarts, objects deleted in the meantime still count as existing: a later run removes their
+		// If the list restarts, objects deleted in the meantime still count as existing. A later run removes their
 		// data.
 		err := eachPage(ctx, r.direct, list, nil, func(page *metav1.PartialObjectMetadataList) {
 			for i := range page.Items {
@@ -73,8 +74,8 @@ func (r *Reconciler) benchmarksThere(ctx context.Context) (map[string]bool, erro
 	return there, nil
 }
 
-// orphansOf returns a function that returns the data of deleted benchmarks and earlier runs that a client removes. If
-// the clients of a target share the volumes, only one of them removes any.
+// orphansOf returns a function that returns the data of deleted benchmarks and earlier runs that a client has to
+// remove. If the clients of a target share the volumes, only one of them removes any.
 func (s *session) orphansOf(target v1alpha1.Target) func(decide.ClientKey) conductor.OrphanedData {
 	return func(key decide.ClientKey) conductor.OrphanedData {
 		if key.Index != 0 && plan.Shared(&target) {
@@ -84,7 +85,8 @@ func (s *session) orphansOf(target v1alpha1.Target) func(decide.ClientKey) condu
 	}
 }
 
-// orphanWarnings returns warnings about the data that deleted benchmarks and earlier runs had left, removed or not.
+// orphanWarnings returns warnings about the data that deleted benchmarks and earlier runs left behind, whether it was
+// removed or not.
 func orphanWarnings(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.Warning {
 	var all []v1alpha1.Warning
 	for _, target := range run.Spec.Run.Targets {
@@ -110,5 +112,5 @@ func orphanWarnings(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.Warning {
 	return all
 }
 
-// maxWarningMessage is the API's limit.
+// maxWarningMessage is the API's limit on the length of a warning's message.
 const maxWarningMessage = 512

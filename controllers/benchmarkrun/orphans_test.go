@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// left makes a directory with data as a client that is gone has left it.
+// left creates a directory with data, as left behind by a lost client.
 func (w *world) left(uid, hash, installation string) {
 	w.Helper()
 	mount, err := dataset.ProveMount(w.directory, dataset.Expectation{})
@@ -22,8 +22,9 @@ func (w *world) left(uid, hash, installation string) {
 	must(w.T, directory.Close())
 }
 
-// A run removes what benchmarks have left that are gone, and earlier runs of its own; not what one that is there has, nor
-// what another cluster's operator has made on the same share. It says so.
+// TestDataOfBenchmarksThatAreGone checks that a run removes the data of deleted benchmarks and of its own earlier
+// runs, but not the data of an existing benchmark or of another cluster's operator on the same share. A warning
+// reports it.
 func TestDataOfBenchmarksThatAreGone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -51,8 +52,8 @@ func TestDataOfBenchmarksThatAreGone(t *testing.T) {
 	}
 }
 
-// TestDataOfRunsThatAreKept: a benchmark that was deleted without its runs leaves runs without an owner. Its data is not
-// that of a benchmark that is gone while one of them names its UID.
+// TestDataOfRunsThatAreKept checks that the data of a benchmark that was deleted without its runs is kept while one
+// of these runs, which have no owner, names the benchmark's UID.
 func TestDataOfRunsThatAreKept(t *testing.T) {
 	t.Parallel()
 	w := newQuietWorld(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// TestPriorityOfClients: a run with a PriorityClass of the system makes no pod.
+// TestPriorityOfClients checks that a run with a system PriorityClass creates no pod.
 func TestPriorityOfClients(t *testing.T) {
 	t.Parallel()
 	w := newQuietWorld(t)

@@ -18,11 +18,11 @@ const (
 	// progressInterval is the interval at which the status reports the progress of a step. Each report is a write to
 	// the API server.
 	progressInterval = 3 * time.Second
-	// maxMessage is the API's limit of status.message.
+	// maxMessage is the API's limit on the length of status.message.
 	maxMessage = 2048
 )
 
-// updateProgress sets the stage and the message, which show what the run is waiting for or how far its step is.
+// updateProgress sets the stage and the message, which show what the run is waiting for or the progress of its step.
 func updateProgress(run *v1alpha1.BenchmarkRun, s *session, seen observation) {
 	if run.Status.Stage == v1alpha1.StageFinishing || seen.snapshot.Failure != nil || seen.snapshot.Cancel != nil {
 		return
@@ -43,7 +43,7 @@ func updateProgress(run *v1alpha1.BenchmarkRun, s *session, seen observation) {
 	}
 }
 
-// unconnectedClients counts the clients that are not connected by reason, and names the first client of each reason.
+// unconnectedClients counts the clients that are not connected, and names the first two for each reason.
 func unconnectedClients(clients []decide.Client) string {
 	const named = 2
 	var reasons []string
@@ -68,7 +68,8 @@ func unconnectedClients(clients []decide.Client) string {
 	return fmt.Sprintf("waiting for %d of %d clients: %s", absent, len(clients), strings.Join(reasons, "; "))
 }
 
-// progress returns how far the live step is, and records its live figures. It returns "" if no step is running.
+// progress describes the progress of the live step, and records its live figures. It returns "" if no step is
+// running.
 func progress(run *v1alpha1.BenchmarkRun, s *session) string {
 	for _, fact := range run.Status.Steps {
 		if fact.State != v1alpha1.StepRunning || fact.EndTime != nil || fact.StartTime == nil {

@@ -16,9 +16,9 @@ import (
 	"github.com/storagebench/storagebench/internal/objects"
 )
 
-// templates determines which volumes of a run's templates are provisioned for it. Kubernetes binds a claim to an
-// available volume of its class rather than provision one, so the run is refused before its claims exist if one would
-// be bound that way, unless its template allows that.
+// templates determines which volumes of a run's templates are provisioned for it. Kubernetes prefers to bind a claim
+// to an available volume of its class over provisioning one. If this would happen to one of the run's claims, the run
+// is refused before its claims are created, unless the claim's template allows existing volumes.
 func (r *Reconciler) templates(ctx context.Context, run *v1alpha1.BenchmarkRun, found *claimed) error {
 	reader := &templateReader{storageReader: storageReader{r: r, namespace: run.Namespace, denied: map[string]string{}}, made: objects.Claims(run)}
 	for i := range run.Spec.Run.Targets {
@@ -46,7 +46,7 @@ func (r *Reconciler) templates(ctx context.Context, run *v1alpha1.BenchmarkRun, 
 	return nil
 }
 
-// templateReader reads what decides whether the volumes of templates are provisioned.
+// templateReader reads the objects that determine whether the volumes of templates are provisioned.
 type templateReader struct {
 	storageReader
 	// made are the claims that the run's templates create.
@@ -58,15 +58,15 @@ type templateReader struct {
 }
 
 // provisioned reports whether the claims of a template have, or will have, volumes that are provisioned for them.
-// problem is set if one of them has an existing volume, or would be bound to one. known is false if the operator may
-// not read what that depends on.
+// problem is set if one of them is bound to an existing volume, or would be. known is false if the operator may not
+// read the objects that determine this.
 func (t *templateReader) provisioned(ctx context.Context, run *v1alpha1.BenchmarkRun, target *v1alpha1.Target, volume *v1alpha1.Volume) (known bool, problem string, err error) {
 	there, err := t.claims(ctx, run, target)
 	if err != nil {
 		return false, "", err
 	}
 	known = true
-	var class *string // of the claims that do not exist yet
+	var class *string // the class of the claims that do not exist yet
 	for index := range claimsOf(run, volume) {
 		name := objects.ClaimName(run, *target, *volume, index)
 		at := slices.IndexFunc(there, func(c discover.Claim) bool { return c.Claim.Name == name })
@@ -112,8 +112,8 @@ func claimsOf(run *v1alpha1.BenchmarkRun, volume *v1alpha1.Volume) int {
 	return 1
 }
 
-// defaultClass returns the StorageClass that the cluster gives to a claim without one, or nil. A claim that the cluster
-// refuses has none; creating it will report why.
+// defaultClass returns the StorageClass that the cluster gives to a claim without one, or nil. It also returns nil
+// for a claim that the cluster refuses: creating the claim will report the reason.
 func (t *templateReader) defaultClass(ctx context.Context, claim *corev1.PersistentVolumeClaim) (*string, error) {
 	tried := claim.DeepCopy()
 	if err := t.r.client.Create(ctx, tried, client.DryRunAll); err != nil {
@@ -122,7 +122,7 @@ func (t *templateReader) defaultClass(ctx context.Context, claim *corev1.Persist
 	return tried.Spec.StorageClassName, nil
 }
 
-// listFree lists the volumes that no claim has, once.
+// listFree lists the volumes that are not bound to a claim, once.
 func (t *templateReader) listFree(ctx context.Context) error {
 	if t.free != nil || t.unlisted {
 		return nil
@@ -137,7 +137,7 @@ func (t *templateReader) listFree(ctx context.Context) error {
 	return err
 }
 
-// refuse records why the run cannot proceed, unless it has begun to measure or there is a reason already.
+// refuse records the reason why the run cannot proceed, unless a step has started or there is already a reason.
 func (c *claimed) refuse(run *v1alpha1.BenchmarkRun, problem *field.Error) {
 	if problem != nil && c.refusal == nil && len(run.Status.Steps) == 0 {
 		c.refusal = &decide.Failure{Reason: v1alpha1.ReasonClaimUnfit, Message: problem.Error()}

@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// ofClass is a template of a class that only one test has.
+// ofClass returns a benchmark with a template of a class that only one test uses.
 func (w *world) ofClass(lifetime v1alpha1.ClaimLifetime) *builders.BenchmarkBuilder {
 	class := w.namespace + "-class"
 	spec := builders.ClaimSpec(corev1.ReadWriteMany, "10Gi")
@@ -22,7 +22,7 @@ func (w *world) ofClass(lifetime v1alpha1.ClaimLifetime) *builders.BenchmarkBuil
 	return brief().Spread(v1alpha1.SpreadAny).Template(v1alpha1.ClaimShared, lifetime, spec)
 }
 
-// available creates a volume of that class that no claim has.
+// available creates a volume of that class that is not bound to a claim.
 func (w *world) available(size string) *corev1.PersistentVolume {
 	w.Helper()
 	volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: w.namespace + "-pv"}, Spec: corev1.PersistentVolumeSpec{
@@ -33,7 +33,8 @@ func (w *world) available(size string) *corev1.PersistentVolume {
 	return volume
 }
 
-// TestTemplateOfExistingVolume: a run whose template would take a volume that exists ends before it makes the claim.
+// TestTemplateOfExistingVolume checks that a run whose template would bind an existing volume ends before it creates
+// the claim.
 func TestTemplateOfExistingVolume(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -47,7 +48,8 @@ func TestTemplateOfExistingVolume(t *testing.T) {
 	}
 }
 
-// TestKeptClaimOfExistingVolume: a claim that was made for the benchmark before and has an existing volume is not used.
+// TestKeptClaimOfExistingVolume checks that a claim that was created earlier for the benchmark is not used if it is
+// bound to an existing volume.
 func TestKeptClaimOfExistingVolume(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -69,7 +71,7 @@ func TestKeptClaimOfExistingVolume(t *testing.T) {
 		"claim b-data-data is bound to PersistentVolume "+volume.Name+", which was not provisioned for it and may contain data")
 }
 
-// TestGroupOfProvisionedVolume: the files of a volume get the group of the clients only where the volume is
+// TestGroupOfProvisionedVolume checks that the files of a volume get the group of the clients only if the volume is
 // provisioned for them.
 func TestGroupOfProvisionedVolume(t *testing.T) {
 	t.Parallel()

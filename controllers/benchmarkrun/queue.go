@@ -25,20 +25,20 @@ import (
 )
 
 const (
-	// queueBeat is the interval at which a waiting run checks whether it may begin if nothing triggers it. Usually the
-	// run that it waits for triggers it.
+	// queueBeat is the interval at which a waiting run checks whether it may begin. Usually, the run that it waits
+	// for triggers it earlier.
 	queueBeat = 5 * time.Second
 	// yieldBeat is the delay before a Raised run checks again while a younger Raised run is about to return to Waiting
 	// (see package queue).
 	yieldBeat = 50 * time.Millisecond
-	// lingerTimeout is the maximum time for which a pod of an ended run keeps others waiting. A working kubelet ends
-	// the pod after its grace period; a kubelet that is gone may never do so.
+	// lingerTimeout limits how long a pod of an ended run keeps other runs waiting. A working kubelet ends the pod
+	// after its grace period; a kubelet that is gone may never do so.
 	lingerTimeout = 10 * time.Minute
 )
 
 // takeTurn reports whether a run may begin. If not, the run's status names what it waits for.
 //
-// The decision is based on lists that are read past every cache, and is written with the version that the run had
+// The decision is based on lists that bypass every cache, and is written with the resource version that the run had
 // before the lists were read. Package queue explains why that is enough.
 func (r *Reconciler) takeTurn(ctx context.Context, run *v1alpha1.BenchmarkRun) (bool, ctrl.Result, error) {
 	for {
@@ -74,7 +74,7 @@ func (r *Reconciler) takeTurn(ctx context.Context, run *v1alpha1.BenchmarkRun) (
 	}
 }
 
-// turn decides whether it is the run's turn, given all other runs that are not over.
+// turn decides whether it is the run's turn, given all other unfinished runs.
 func (r *Reconciler) turn(ctx context.Context, run *v1alpha1.BenchmarkRun) (queue.Turn, error) {
 	self := r.entry(run)
 	if self.Queue.ID == "" && len(self.Claims) == 0 {
@@ -163,8 +163,8 @@ func claimNamed(namespace, name string) queue.Named {
 	return queue.Named{ID: namespace + "/" + name, Text: "claim " + name}
 }
 
-// liveRuns returns all unfinished runs in the watched namespaces, or those in the run's own namespace if the operator
-// may not read others.
+// liveRuns returns the unfinished runs in the watched namespaces. It leaves out other namespaces that the operator
+// may not read. If it watches all namespaces but may not list them at once, only the given namespace remains.
 func (r *Reconciler) liveRuns(ctx context.Context, namespace string) ([]v1alpha1.BenchmarkRun, error) {
 	var all []v1alpha1.BenchmarkRun
 	for _, watched := range r.watchedNamespaces() {
@@ -204,8 +204,8 @@ func (r *Reconciler) liveRunsIn(ctx context.Context, namespace string) ([]v1alph
 	return live, err
 }
 
-// endedWithPods returns runs that are over or deleted and still have pods. Their load may continue if the operator lost
-// its connection to it.
+// endedWithPods returns runs that have ended or were deleted and still have pods. Their load may continue if the
+// operator lost its connection to the agents.
 func (r *Reconciler) endedWithPods(ctx context.Context, live []v1alpha1.BenchmarkRun) ([]queue.Run, error) {
 	var pods corev1.PodList
 	if err := r.client.List(ctx, &pods, client.HasLabels{v1alpha1.LabelRun}); err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/storagebench/storagebench/test/invariants"
 )
 
-// queueing creates a run that shares what change makes it share.
+// queueing creates a run that shares what change sets.
 func (w *world) queueing(namespace, name string, change func(*v1alpha1.BenchmarkRun)) *v1alpha1.BenchmarkRun {
 	w.Helper()
 	spec := builders.Benchmark("b").Target("data").Steady("write", "2s").Run()
@@ -46,7 +46,7 @@ func onClaim(name string) func(*v1alpha1.BenchmarkRun) {
 	return func(run *v1alpha1.BenchmarkRun) { run.Spec.Run.Targets[0].Volumes[0].ClaimName = name }
 }
 
-// live says that a run has begun and has not ended.
+// live reports whether a run has begun and has not ended.
 func live(run *v1alpha1.BenchmarkRun) bool {
 	return run.Status.StartTime != nil && run.Status.EndTime == nil
 }
@@ -63,7 +63,7 @@ func (w *world) finishes(run *v1alpha1.BenchmarkRun) {
 	}))
 }
 
-// all are the runs of some namespaces.
+// all returns the runs of some namespaces.
 func (w *world) all(namespaces ...string) []v1alpha1.BenchmarkRun {
 	w.Helper()
 	var all []v1alpha1.BenchmarkRun
@@ -75,7 +75,7 @@ func (w *world) all(namespaces ...string) []v1alpha1.BenchmarkRun {
 	return all
 }
 
-// waits waits until a run says for whom it waits.
+// waits waits until a run reports which run it waits for.
 func (w *world) waits(run *v1alpha1.BenchmarkRun, reason, message string) {
 	w.Helper()
 	w.until(run, "waiting: "+message, func() bool {
@@ -87,22 +87,22 @@ func (w *world) waits(run *v1alpha1.BenchmarkRun, reason, message string) {
 	}
 }
 
-// check checks what must hold of any run.
+// check checks the invariants of any run.
 func (w *world) check(run *v1alpha1.BenchmarkRun) {
 	w.Helper()
 	run.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(v1alpha1.BenchmarkRunKind))
 	invariants.CheckObject(w.T, run)
 }
 
-// TestRunsTakeTurns: eight runs that share a queue, made while no operator is there, with two operators at a
-// time that each believe to lead, which come and go. Never are two live, each is live once, in the order
+// TestRunsTakeTurns creates eight runs that share a queue while no operator is running. Then two operators at a time,
+// each of which believes that it leads, start and stop. Never are two runs live, and each is live once, in the order
 // of their creation.
 func TestRunsTakeTurns(t *testing.T) {
 	t.Parallel()
 	w := newQuietWorld(t)
 	var names []string
 	for i := range 8 {
-		// Some are of one second: then the name decides, and not who was first.
+		// Some are created in the same second: then the name decides, not the order of creation.
 		run := w.queueing(w.namespace, fmt.Sprintf("run-%c", 'z'-rune(i)), inQueue("nightly"))
 		names = append(names, run.Name)
 		if i%4 == 3 {
@@ -175,8 +175,8 @@ func (w *world) naming(namespace, name, volume string, phase corev1.PersistentVo
 	return claim
 }
 
-// TestRunsThatShareStorage: one claim, one volume under two names in two namespaces, one queue over
-// namespaces; and what only looks alike.
+// TestRunsThatShareStorage covers one claim, one volume under two names in two namespaces, one queue across
+// namespaces, and storage that only looks the same.
 func TestRunsThatShareStorage(t *testing.T) {
 	t.Parallel()
 	w, other := newQuietWorld(t), newQuietWorld(t)
@@ -186,7 +186,7 @@ func TestRunsThatShareStorage(t *testing.T) {
 	w.boundTo(other.namespace, "there", "csi.example.com", handle)
 	w.boundTo(other.namespace, "another", "csi.example.com", handle+"-2")
 	w.boundTo(other.namespace, "other-driver", "csi.example.org", handle)
-	// Anybody may write the name of a volume into a claim.
+	// Any user may write the name of a volume into a claim.
 	w.naming(other.namespace, "only-named", w.namespace+"-here", corev1.ClaimPending)
 	w.naming(other.namespace, "of-another-claim", w.namespace+"-here", corev1.ClaimBound)
 	w.operate()
@@ -196,7 +196,7 @@ func TestRunsThatShareStorage(t *testing.T) {
 	w.until(first, "live", func() bool { return live(first) })
 	same := w.queueing(w.namespace, "same-claim", onClaim("here"))
 	w.waits(same, v1alpha1.ReasonWaitsForVolume, "waits for run first, which is live and uses claim here")
-	w.nextSecond() // of one second the namespace would decide
+	w.nextSecond() // within one second, the namespace would decide
 	volume := w.queueing(other.namespace, "same-volume", onClaim("there"))
 	w.waits(volume, v1alpha1.ReasonWaitsForVolume, "waits for a run in another namespace, which is live and uses the volume of claim there, and for one more run")
 	for name, change := range map[string]func(*v1alpha1.BenchmarkRun){
@@ -209,7 +209,7 @@ func TestRunsThatShareStorage(t *testing.T) {
 	w.finishes(first)
 	w.until(same, "live", func() bool { return live(same) })
 	w.waits(volume, v1alpha1.ReasonWaitsForVolume, "waits for a run in another namespace, which is live and uses the volume of claim there")
-	// One that is deleted leaves at once, waiting or live, and lets others in.
+	// A deleted run leaves the queue at once, waiting or live, and the next one begins.
 	must(t, api.Delete(t.Context(), same))
 	w.until(volume, "live", func() bool { return live(volume) })
 
@@ -222,8 +222,8 @@ func TestRunsThatShareStorage(t *testing.T) {
 	w.until(theirs, "live", func() bool { return live(theirs) })
 }
 
-// TestWaitingRunLeaves: one that waits is gone at once when it is deleted, and ends at once when it is to
-// make way. Nothing was made for it.
+// TestWaitingRunLeaves checks that a waiting run is gone at once when it is deleted, and ends at once when it is
+// replaced. No pods are created for it.
 func TestWaitingRunLeaves(t *testing.T) {
 	t.Parallel()
 	w := newQuietWorld(t)
@@ -257,8 +257,8 @@ func TestWaitingRunLeaves(t *testing.T) {
 	w.until(last, "live", func() bool { return live(last) })
 }
 
-// TestLoadThatLingers: a run that is over and whose pod is not, because its node cannot be reached, keeps
-// others off its volume until it is gone.
+// TestLoadThatLingers checks that a run that has ended keeps others from its volume while its pod exists, because the
+// pod's node cannot be reached.
 func TestLoadThatLingers(t *testing.T) {
 	t.Parallel()
 	w := newQuietWorld(t)

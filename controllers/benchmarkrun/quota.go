@@ -16,8 +16,8 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// mayUseKueue returns a *cannotConduct for a run with a LocalQueue if the operator may not patch its pods: their group
-// could not be ended, and would keep its quota after a failure.
+// mayUseKueue returns a *cannotConduct for a run with a LocalQueue if the operator may not patch its pods: it could
+// not end their group, which would keep its quota after a failure.
 func (r *Reconciler) mayUseKueue(ctx context.Context, run *v1alpha1.BenchmarkRun) error {
 	queue := objects.KueueQueue(run)
 	if queue == "" || len(run.Status.Steps) > 0 {
@@ -68,8 +68,8 @@ func (r *Reconciler) quota(run *v1alpha1.BenchmarkRun, s *session, pods map[stri
 	}
 }
 
-// begun returns when the timeouts of a run start to count: with its pods or, if Kueue held these back, when Kueue
-// admitted them.
+// begun returns the time from which the timeouts of a run count: the creation of its pods or, if Kueue held these
+// back, their admission.
 func begun(run *v1alpha1.BenchmarkRun, start, now time.Time) time.Time {
 	waits := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionWaiting)
 	switch {
@@ -82,7 +82,7 @@ func begun(run *v1alpha1.BenchmarkRun, start, now time.Time) time.Time {
 	return start
 }
 
-// stepBefore reports whether a step was started before a moment.
+// stepBefore reports whether a step was started before the given time.
 func stepBefore(run *v1alpha1.BenchmarkRun, at time.Time) bool {
 	for _, fact := range run.Status.Steps {
 		if fact.StartTime != nil && fact.StartTime.Time.Before(at) {
@@ -92,7 +92,7 @@ func stepBefore(run *v1alpha1.BenchmarkRun, at time.Time) bool {
 	return false
 }
 
-// replacedBy returns why a run has to stop for another one, or nil.
+// replacedBy returns the reason why a run has to stop for another one, or nil.
 func replacedBy(run *v1alpha1.BenchmarkRun) *decide.Failure {
 	if why := run.Annotations[v1alpha1.AnnotationReplaced]; why != "" {
 		return &decide.Failure{Reason: v1alpha1.ReasonReplaced, Message: v1alpha1.Truncate(why, 512)}
@@ -100,7 +100,7 @@ func replacedBy(run *v1alpha1.BenchmarkRun) *decide.Failure {
 	return nil
 }
 
-// endedByKueue returns why Kueue ends a run, or nil.
+// endedByKueue returns the reason why Kueue ends a run, or nil if it does not.
 func endedByKueue(pod *corev1.Pod) *decide.Failure {
 	why, evicted := objects.KueueEnds(pod)
 	switch {

@@ -21,8 +21,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// kueue does to the pods of a namespace what Kueue's webhook does: they are not scheduled until they are
-// admitted. Kueue itself is not to be had here.
+// kueue does to the pods of a namespace what Kueue's webhook does: they are not scheduled until they are admitted.
+// Kueue itself is not available to this test.
 func (w *world) kueue() {
 	w.Helper()
 	name := "kueue." + w.namespace
@@ -47,7 +47,7 @@ func (w *world) kueue() {
 		Spec: admissionv1.MutatingAdmissionPolicyBindingSpec{PolicyName: name}}
 	must(w.T, api.Create(w.Context(), binding))
 	w.Cleanup(func() {
-		_ = api.Delete(context.Background(), binding) // of a namespace that nobody uses any more
+		_ = api.Delete(context.Background(), binding) // its namespace is no longer in use
 		_ = api.Delete(context.Background(), policy)
 	})
 	holds := func() bool {
@@ -60,7 +60,7 @@ func (w *world) kueue() {
 	w.wait("the policy does not hold", holds)
 }
 
-// pods of a run.
+// podsOf returns the pods of a run.
 func (w *world) podsOf(run *v1alpha1.BenchmarkRun) []corev1.Pod {
 	w.Helper()
 	var list corev1.PodList
@@ -68,7 +68,7 @@ func (w *world) podsOf(run *v1alpha1.BenchmarkRun) []corev1.Pod {
 	return list.Items
 }
 
-// admit takes the gates of a run's pods away, as Kueue does when there is quota.
+// admit removes the gates of a run's pods, as Kueue does when there is quota.
 func (w *world) admit(run *v1alpha1.BenchmarkRun) {
 	w.Helper()
 	for _, pod := range w.podsOf(run) {
@@ -92,8 +92,8 @@ func (w *world) evict(run *v1alpha1.BenchmarkRun, reason string) {
 
 const quotaMessage = "2 of 2 clients wait for quota in Kueue's LocalQueue team"
 
-// longAgo makes a run that waits for quota one that has waited for an hour, longer than all its timeouts, and has its
-// message be another one, so that the next look at it can be seen.
+// longAgo changes a run that waits for quota as if it had waited for an hour, longer than all its timeouts. It also
+// changes its message, so that the next reconcile can be detected.
 func (w *world) longAgo(run *v1alpha1.BenchmarkRun) {
 	w.Helper()
 	must(w.T, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -111,7 +111,7 @@ func (w *world) longAgo(run *v1alpha1.BenchmarkRun) {
 // queuedForKueue creates a run with a start timeout that passes while it waits.
 func (w *world) queuedForKueue(name string, load v1alpha1.Engine) *v1alpha1.BenchmarkRun {
 	w.Helper()
-	// Each on a claim of its own, or they would wait for each other.
+	// Each run has its own claim; otherwise they would wait for each other.
 	spec := builders.Benchmark("b").Target(name).Clients(2).Steady("write", "10m").WithLoad(load).Mutate(func(run *v1alpha1.RunSpec) {
 		run.StartTimeout, run.ActiveDeadline = "10m", "20m"
 	}).Run()
@@ -133,8 +133,8 @@ func (w *world) queuedForKueue(name string, load v1alpha1.Engine) *v1alpha1.Benc
 	return run
 }
 
-// TestKueueWithoutRights: where the operator may not patch pods, as without the option for Kueue, a run with a
-// LocalQueue fails before it creates anything, and says what to do.
+// TestKueueWithoutRights checks that, if the operator may not patch pods (the option for Kueue is off), a run with a
+// LocalQueue fails before it creates anything, with a message that says what to do.
 func TestKueueWithoutRights(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -171,7 +171,8 @@ func TestKueueWithoutRights(t *testing.T) {
 	}
 }
 
-// TestReplacementInAGroup: Kueue keeps a pod that has failed, by a finalizer, until its replacement is there.
+// TestReplacementInAGroup checks a replacement while Kueue keeps the failed pod, by a finalizer, until the
+// replacement exists.
 func TestReplacementInAGroup(t *testing.T) {
 	t.Parallel()
 	w, gate := newWorld(t), newGate(t)
@@ -197,9 +198,9 @@ func TestReplacementInAGroup(t *testing.T) {
 	must(t, api.Patch(t.Context(), &first, client.MergeFrom(before)))
 }
 
-// TestQuota: a run that waits for quota longer than its startTimeout is no failure. Once it is admitted it is
-// carried out, by another operator too; one whose quota is taken away fails as preempted, one whose
-// Workload is deleted as stopped.
+// TestQuota checks that a run that waits for quota longer than its startTimeout does not fail. Once admitted, it is
+// conducted, also by another operator. A run whose quota is withdrawn fails as preempted, and a run whose Workload is
+// deleted fails as stopped.
 func TestQuota(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// A claim that is ReadOnlyMany is mounted read-only, and its prepare takes what an earlier run has kept; it leaves all as
-// it was. Without dataPolicy Retain the same is refused.
+// TestClaimThatIsRead checks that a ReadOnlyMany claim is mounted read-only, and that its prepare phase uses the data
+// that an earlier run has kept, without changing anything. Without dataPolicy Retain, such a run is refused.
 func TestClaimThatIsRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

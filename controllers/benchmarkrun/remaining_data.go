@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// finishing reports whether the agents have been, or are about to be, told to clean up.
+// finishing reports whether the agents were told to clean up, or are about to be.
 func finishing(run *v1alpha1.BenchmarkRun) bool {
 	return leaving(run) != nil
 }
@@ -36,7 +36,7 @@ func (s *session) finishOptions(target v1alpha1.Target, remove bool) conductor.F
 	return options
 }
 
-// remainingData returns the directories that no agent has confirmed as removed. A client whose agent never answered has
+// remainingData returns the directories whose removal no agent has confirmed. A client whose agent never answered has
 // created none, and a claim that is deleted with the run takes its data with it.
 func remainingData(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.DataLeft {
 	var left []v1alpha1.DataLeft
@@ -62,8 +62,8 @@ func remainingData(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.DataLeft {
 	return left
 }
 
-// eachVolume returns left once for every volume of a target that keeps directories. A raw device and a read-only volume
-// have none, and nothing remains on a volume whose claim is deleted with the run.
+// eachVolume returns left once for every volume of a target that keeps directories after the run. Raw devices and
+// read-only volumes have none, and a volume whose claim is deleted with the run keeps none.
 func eachVolume(target v1alpha1.Target, on objects.Storage, left v1alpha1.DataLeft) []v1alpha1.DataLeft {
 	var all []v1alpha1.DataLeft
 	for _, volume := range target.Volumes {
@@ -76,8 +76,8 @@ func eachVolume(target v1alpha1.Target, on objects.Storage, left v1alpha1.DataLe
 	return all
 }
 
-// whyLeft returns why a client's data may still exist, or "" if it does not. byOthers is true if another client on the
-// same volume has removed what lost clients left.
+// whyLeft returns the reason why a client's data may still exist, or "" if it does not. byOthers is true if another
+// client on the same volume has removed the data of lost clients.
 func whyLeft(s *session, key decide.ClientKey, byOthers bool) string {
 	m, answer := s.members[key], s.answer(key)
 	switch {
@@ -91,9 +91,9 @@ func whyLeft(s *session, key decide.ClientKey, byOthers bool) string {
 	return fmt.Sprintf("client %s was lost before it confirmed that its data was removed", key)
 }
 
-// unconfirmedData returns the directories of a run that could not be conducted to its end. Its agents are told to exit
-// and remove their data, but the operator does not see whether they do. Agents create directories only for a step, and
-// each step is recorded before they load it.
+// unconfirmedData returns the directories of a run that could not be conducted to its end. Its agents are told to
+// exit and remove their data, but the operator does not see whether they do. Agents create directories only for
+// steps, and each step is recorded before its load starts.
 func unconfirmedData(run *v1alpha1.BenchmarkRun) []v1alpha1.DataLeft {
 	if len(run.Status.Steps) == 0 {
 		return nil
@@ -118,7 +118,7 @@ func deletedWithRun(target v1alpha1.Target) bool {
 }
 
 // claimDeletedWithRun reports whether a volume is deleted with the run, because its claim is. An existing volume may
-// stay when its claim is deleted.
+// outlive its claim.
 func claimDeletedWithRun(volume v1alpha1.Volume) bool {
 	template := volume.ClaimTemplate
 	return template != nil && template.Lifetime != v1alpha1.ClaimForBenchmark && !claims.AllowsExisting(template)

@@ -21,8 +21,8 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// resume returns the session of a live run. If this process has none, such as after a restart, it creates one from what
-// is recorded. If this operator cannot conduct the run, the error is a *cannotConduct.
+// resume returns the session of a live run. If this process has none, for example after a restart, it creates one
+// from what is recorded. If this operator cannot conduct the run, the error is a *cannotConduct.
 func (r *Reconciler) resume(ctx context.Context, run *v1alpha1.BenchmarkRun) (*session, error) {
 	if found := r.sessions.get(client.ObjectKeyFromObject(run), run.UID); found != nil {
 		return found, nil
@@ -38,7 +38,8 @@ func (r *Reconciler) resume(ctx context.Context, run *v1alpha1.BenchmarkRun) (*s
 	if err != nil {
 		return nil, fmt.Errorf("read this leader's epoch: %w", err)
 	}
-	// Valid from the start of the run, not from its creation: it may have waited long in between.
+	// The certificates are valid from the start of the run, not from its creation: it may have waited long in
+	// between.
 	authority, err := identity.ForRun(r.options.Master, string(run.UID), identity.ValidityOf(run.Status.StartTime.Time,
 		parseOrMax(run.Spec.Run.ActiveDeadline), parseOrMax(run.Spec.Run.OrphanTimeout)))
 	if err != nil {
@@ -90,13 +91,13 @@ func shared(run *v1alpha1.BenchmarkRun) func(target string) bool {
 	}
 }
 
-// cannotConduct is the error for a run that this operator cannot conduct.
+// cannotConduct is the error for a run that this operator is unable to conduct.
 type cannotConduct struct{ why string }
 
 func (c *cannotConduct) Error() string { return c.why }
 
-// thaw returns the plan by which a run is conducted. Before the first step it validates the specification again, so
-// that no run begins that this version would reject, no matter who wrote it.
+// thaw returns the plan of a run. Before the first step, it validates the specification again, so that this version
+// never begins a run that it would reject, no matter who created it.
 func (r *Reconciler) thaw(run *v1alpha1.BenchmarkRun) (plan.Plan, error) {
 	planned, err := plan.Thaw(&run.Spec)
 	if err != nil {
@@ -147,7 +148,7 @@ func isClient(lost v1alpha1.LostClient, key decide.ClientKey) bool {
 	return lost.Target == key.Target && int(lost.Client) == key.Index
 }
 
-// expect adds the agent of a client's attempt, which is connected once its pod has an address.
+// expect adds the agent for a new attempt of a client. The agent is connected once its pod has an address.
 func (s *session) expect(run *v1alpha1.BenchmarkRun, key decide.ClientKey, attempt int) {
 	added := &member{
 		pod:   objects.Client{Target: key.Target, Index: key.Index, Attempt: attempt},
@@ -157,14 +158,14 @@ func (s *session) expect(run *v1alpha1.BenchmarkRun, key decide.ClientKey, attem
 		// The data of the previous pod still exists, unless its agent has removed it.
 		added.met = old.met && !old.tidy
 	} else {
-		// After a restart: if a step was started, every agent had connected before.
+		// After a restart: if a step was started, every agent had connected before that.
 		added.met = len(run.Status.Steps) > 0
 		added.worked = wasThere(run, added)
 	}
 	s.members[key] = added
 }
 
-// connect connects to the agent of a client, once the address that it listens on is known.
+// connect connects to the agent of a client once its address is known.
 func (s *session) connect(m *member, address string) error {
 	if m.connected {
 		return nil

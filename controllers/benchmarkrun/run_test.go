@@ -20,7 +20,7 @@ import (
 	"github.com/storagebench/storagebench/test/invariants"
 )
 
-// cacheOf caches as the operator does.
+// cacheOf returns the operator's cache options.
 func cacheOf(namespaces ...string) cache.Options {
 	options := cache.Options{DefaultNamespaces: map[string]cache.Config{},
 		ByObject: map[client.Object]cache.ByObject{&corev1.Pod{}: {Transform: TrimPod}}}
@@ -30,7 +30,7 @@ func cacheOf(namespaces ...string) cache.Options {
 	return options
 }
 
-// small is a layout, a write and a read of two clients, as short as they can be.
+// small returns a benchmark with a layout, a write and a read of two clients, as short as possible.
 func small() *builders.BenchmarkBuilder {
 	return builders.Benchmark("b").Target("data").Clients(2).Prepare("layout").Steady("write", "2s").
 		Steady("read", "2s").With(builders.Fio().Reads())
@@ -44,7 +44,7 @@ func is(run *v1alpha1.BenchmarkRun, kind string, status metav1.ConditionStatus) 
 	return meta.IsStatusConditionPresentAndEqual(run.Status.Conditions, kind, status)
 }
 
-// clean fails when anything of the run is left, beside the run itself.
+// clean fails the test if anything of the run is left, except for the run itself.
 func (w *world) clean() {
 	w.Helper()
 	entries, err := os.ReadDir(w.directory)
@@ -64,7 +64,7 @@ func (w *world) clean() {
 	}
 }
 
-// TestGoodRun: from a BenchmarkRun to its figures.
+// TestGoodRun conducts a successful run, from the BenchmarkRun to its figures.
 func TestGoodRun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -83,7 +83,7 @@ func TestGoodRun(t *testing.T) {
 	w.clean()
 }
 
-// pod waits for a client's pod to run.
+// pod waits until a client's pod runs.
 func (w *world) pod(name string) *corev1.Pod {
 	w.Helper()
 	pod := &corev1.Pod{}
@@ -93,7 +93,7 @@ func (w *world) pod(name string) *corev1.Pod {
 	return pod
 }
 
-// running says that a step has begun and has not ended.
+// running returns a function that reports whether a step has begun and has not ended.
 func running(run *v1alpha1.BenchmarkRun, id string) func() bool {
 	return func() bool {
 		for _, fact := range run.Status.Steps {
@@ -112,7 +112,7 @@ func reason(run *v1alpha1.BenchmarkRun, kind string) string {
 	return ""
 }
 
-// TestLostClient: what a run does when a client is gone is what onLoss says.
+// TestLostClient checks that onLoss determines what a run does when a client is lost.
 func TestLostClient(t *testing.T) {
 	t.Parallel()
 	kill := func(w *world, pod *corev1.Pod) { must(w.T, w.kubelet.Kill(pod.UID)) }
@@ -154,10 +154,11 @@ func TestLostClient(t *testing.T) {
 	}
 }
 
-// late is why a step begins anew whose clients a busy machine, or an operator that died, did not all tell in time.
+// late is the message of a step that is started again because a busy machine, or an operator that died, did not tell
+// all its clients in time.
 const late = "not all clients received the start in time"
 
-// attempts of steps, each with its end, without those that came too late.
+// attempts lists the attempts of steps, each with its end, except for the ones that were late.
 func attempts(run *v1alpha1.BenchmarkRun) []string {
 	var all []string
 	for _, fact := range run.Status.Steps {
@@ -169,7 +170,7 @@ func attempts(run *v1alpha1.BenchmarkRun) []string {
 	return all
 }
 
-// restarted: the layout was written again, then the step was repeated.
+// restarted checks that the layout was written again, and then the step was repeated.
 func restarted(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	t.Helper()
 	if !is(run, v1alpha1.ConditionComplete, metav1.ConditionTrue) || !is(run, v1alpha1.ConditionValid, metav1.ConditionTrue) {
@@ -182,8 +183,8 @@ func restarted(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// TestDeletedRunWithoutReplacements: a run whose clients were told to end, and whose next pods cannot be made,
-// as in a namespace that is being deleted, waits for nobody. The clients have removed their data.
+// TestDeletedRunWithoutReplacements checks that a run does not wait for replacements whose pods cannot be created, as
+// in a namespace that is being deleted. Its clients were told to end and have removed their data.
 func TestDeletedRunWithoutReplacements(t *testing.T) {
 	t.Parallel()
 	w, gate := newWorld(t), newGate(t)
@@ -201,12 +202,12 @@ func TestDeletedRunWithoutReplacements(t *testing.T) {
 	w.until(run, "replaced", func() bool {
 		return len(run.Status.LostClients) == 2 && run.Status.LostClients[0].Replaced && run.Status.LostClients[1].Replaced
 	})
-	// Somebody else's finalizer keeps the record, to be looked at.
+	// A foreign finalizer keeps the run for inspection.
 	before := run.DeepCopy()
 	run.Finalizers = append(run.Finalizers, "test.storagebench.dev/look")
 	must(t, api.Patch(t.Context(), run, client.MergeFrom(before)))
 	must(t, api.Delete(t.Context(), run))
-	// It would hang if it waited for clients that were never there.
+	// The run would hang if it waited for clients that never existed.
 	w.until(run, "over", func() bool { return run.Status.EndTime != nil })
 	if !is(run, v1alpha1.ConditionDataRemoved, metav1.ConditionTrue) {
 		t.Errorf("DataRemoved: %s; lost %+v", reason(run, v1alpha1.ConditionDataRemoved), run.Status.LostClients)
@@ -217,8 +218,8 @@ func TestDeletedRunWithoutReplacements(t *testing.T) {
 	must(t, api.Patch(t.Context(), run, client.MergeFrom(before)))
 }
 
-// TestDeletedRun: a run that is deleted at any time stops its load, has its data removed, and goes. TestOperatorDiesAtEachFact
-// deletes one while it writes.
+// TestDeletedRun checks that a run that is deleted at any time stops its load, has its data removed, and disappears.
+// TestOperatorDiesAtEachFact deletes one while it writes.
 func TestDeletedRun(t *testing.T) {
 	t.Parallel()
 	for name, when := range map[string]func(*world, gate, *v1alpha1.BenchmarkRun){
@@ -232,13 +233,13 @@ func TestDeletedRun(t *testing.T) {
 			g.waitFor(w, run, 0, 1)
 			w.stop()
 			must(w.T, api.Delete(w.Context(), run))
-			must(w.T, api.Get(w.Context(), client.ObjectKeyFromObject(run), run)) // Its finalizer keeps it.
+			must(w.T, api.Get(w.Context(), client.ObjectKeyFromObject(run), run)) // its finalizer keeps it
 			w.operate()
 		},
 		"while a client is replaced": func(w *world, g gate, run *v1alpha1.BenchmarkRun) {
 			w.runPods()
 			g.waitFor(w, run, 0, 1)
-			// Nobody but the other client can remove what the one that dies has written.
+			// Only the other client can remove the data of the client that dies.
 			w.kubelet.Hold.Store(true)
 			must(w.T, w.kubelet.Kill(w.pod("run-data-1-1").UID))
 			w.until(run, "replaced", func() bool { return len(run.Status.LostClients) > 0 && run.Status.LostClients[0].Replaced })
@@ -264,8 +265,8 @@ func TestDeletedRun(t *testing.T) {
 	}
 }
 
-// TestLeadersTakeOver: an operator of a new version conducts a live run, and the one before, which still believes to lead,
-// disturbs neither the run nor its clients.
+// TestLeadersTakeOver checks that a new version of the operator conducts a live run, and that the previous operator,
+// which still believes that it leads, disturbs neither the run nor its clients.
 func TestLeadersTakeOver(t *testing.T) {
 	t.Parallel()
 	w, gate := newWorld(t), newGate(t)

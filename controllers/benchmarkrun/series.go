@@ -14,13 +14,14 @@ import (
 
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=create
 
-// wholeSteps is the number of steps up to which each step of a run may fill a ConfigMap. With more steps, each gets
-// proportionally less.
+// wholeSteps is the number of steps up to which each step of a run may fill a whole ConfigMap. With more steps, each
+// gets proportionally less.
 const wholeSteps = 16
 
-// keepSeries stores the time series of a step in a ConfigMap of its own. It does so before the step's result is
-// recorded: a process that dies in between repeats it. The figures do not depend on it. If the cluster rejects the
-// ConfigMap, such as by a quota, an event reports that and the run continues.
+// keepSeries stores the time series of a step in a separate ConfigMap. It does so before the step's result is
+// recorded, so that a new operator process repeats it if this one dies in between. The figures do not depend on the
+// series. If the cluster rejects the ConfigMap, for example because of a quota, an event reports that and the run
+// continues.
 func (r *Reconciler) keepSeries(ctx context.Context, run *v1alpha1.BenchmarkRun, step series.Step) {
 	if err := r.addSeries(ctx, run, step); err != nil && ctx.Err() == nil {
 		r.sendEvent(run, corev1.EventTypeWarning, v1alpha1.EventSeriesNotKept, "KeepSeries", "step %s: %s", step.ID, err.Error())

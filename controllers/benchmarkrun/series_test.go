@@ -13,7 +13,7 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// checkSeries: what each step did over time is in a ConfigMap of the run, which goes with it.
+// checkSeries checks that the time series of each step is in a ConfigMap that is deleted with the run.
 func checkSeries(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	t.Helper()
 	attempts := map[string]int{}
@@ -29,7 +29,8 @@ func checkSeries(t *testing.T, run *v1alpha1.BenchmarkRun) {
 		log, err := series.Decode(kept.BinaryData[objects.SeriesKey])
 		must(t, err)
 		target := log.Step(step.ID).Target(step.Targets[0])
-		// Of clients that were not at work at the same time there are no points, nor of a layout of less than a quarter of a second.
+		// There are no points for clients that were not running at the same time, and for a layout of less than a
+		// quarter of a second.
 		short := step.ID == "00-layout" || !slices.ContainsFunc(run.Status.Phases, func(p v1alpha1.PhaseResult) bool {
 			return p.Name == step.Phase && p.Targets[0].WindowNanoseconds > 0
 		})

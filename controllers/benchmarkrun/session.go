@@ -21,10 +21,10 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// session is the state that this process holds for a live run. A run is reconciled by one worker at a time, so only
-// what the conductor's callbacks and the pod watch access needs the lock.
+// session is the state that this process holds for a live run. Only one worker at a time reconciles a run, so the
+// lock protects only what the conductor's callbacks and the pod watch access.
 type session struct {
-	// gone lists the UIDs of deleted benchmarks that have left data on the run's volumes. goneAsked is true once the
+	// gone lists the UIDs of deleted benchmarks that have left data on the run's volumes. goneRead is true once the
 	// operator has looked them up.
 	gone     []string
 	goneRead bool
@@ -39,24 +39,24 @@ type session struct {
 	conductor *conductor.Conductor
 	driver    *drive.Driver
 	authority *identity.Authority
-	// operator is the identity by which this process connects to the agents.
+	// operator is the identity with which this process connects to the agents.
 	operator identity.Bundle
 	members  map[decide.ClientKey]*member
-	// order lists the members in the order of the specification.
+	// order lists the keys of the members in the order of the specification.
 	order []decide.ClientKey
 	// common lists the objects that all clients need and that were not created yet.
 	common []client.Object
-	// ownPods records, by the UID of each pod last seen as one of the run, whether the operator created it.
+	// ownPods records, by UID, whether the operator created each pod that was last seen to name the run as its owner.
 	ownPods map[types.UID]bool
-	// claimed holds the findings about the run's claims; nil until they are inspected.
+	// claimed holds what was found out about the run's claims. It is nil until they are inspected.
 	claimed *claimed
 	// progressReportedAt is the time of the last progress report in the status.
 	progressReportedAt time.Time
-	// eventsReadAt is the last time at which the operator looked up why clients are missing.
+	// eventsReadAt is the last time that the operator looked up why clients are missing.
 	eventsReadAt time.Time
 
-	// loading is the attempt that is loading or loaded last. counted is true once the work that clients did before this
-	// session is known. Both are for Live.
+	// loading is the attempt whose load is running or ran last. counted is true once the work that clients did before
+	// this session is known. Both are used by Live.
 	loading atomic.Pointer[decide.Attempt]
 	counted atomic.Bool
 
@@ -79,11 +79,11 @@ type member struct {
 	agent     *conductor.Agent
 	connected bool
 	lost      bool
-	// why is the reason that the cluster gives for the missing client.
+	// why is the cluster's reason for the missing client.
 	why string
-	// heldUntil is the last time at which the pod was seen waiting for quota.
+	// heldUntil is the last time that the pod was seen waiting for quota.
 	heldUntil time.Time
-	// worked is true if the previous operator process gave this pod's agent work.
+	// worked is true if the previous operator process gave work to this pod's agent.
 	worked bool
 	// met is true if the agent has answered at least once, and so may have created files. tidy is true if its pod
 	// succeeded, which means that the agent has removed them.
@@ -108,8 +108,8 @@ func (s *session) answer(key decide.ClientKey) *agentapi.FinishResponse {
 	return s.answers[key]
 }
 
-// recordDeletedPod records the last state of a deleted pod for the run that owns it. A pod that has ended exists only
-// for a moment, and its exit status is recorded nowhere else.
+// recordDeletedPod records the last state of a deleted pod for the run that owns it. A pod that has ended may exist
+// only for a moment, and its exit status is recorded nowhere else.
 func (s *sessions) recordDeletedPod(pod *corev1.Pod, owner *metav1.OwnerReference) {
 	s.mu.Lock()
 	found := s.live[client.ObjectKey{Namespace: pod.Namespace, Name: owner.Name}]
@@ -123,7 +123,7 @@ func (s *sessions) recordDeletedPod(pod *corev1.Pod, owner *metav1.OwnerReferenc
 	found.deleted[pod.Name] = pod
 }
 
-// former returns the last state of a deleted pod, or nil if that is not known.
+// former returns the last state of a deleted pod, or nil if it is not known.
 func (s *session) former(name string, uid types.UID) *corev1.Pod {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,9 +133,9 @@ func (s *session) former(name string, uid types.UID) *corev1.Pod {
 	return nil
 }
 
-// minReconcileInterval returns the least time between two reconciles that agents trigger. Each agent reports once per
-// second, and not every report of hundreds of agents needs a decision. With few agents it is short, because the store
-// is idle between two steps.
+// minReconcileInterval returns the minimum time between two reconciles that agents trigger. Each agent reports once
+// per second, and with hundreds of agents not every report needs a decision. With few agents the interval is short,
+// because the store is idle between two steps.
 func (s *session) minReconcileInterval() time.Duration {
 	return min(time.Duration(len(s.order))*time.Millisecond/2, 50*time.Millisecond)
 }
@@ -143,7 +143,7 @@ func (s *session) minReconcileInterval() time.Duration {
 // sessions holds the live runs of this process.
 type sessions struct {
 	changed chan changed
-	// memory limits the memory for what the agents of all runs report.
+	// memory limits the memory that is used for the reports of the agents of all runs.
 	memory *conductor.Budget
 
 	mu      sync.Mutex

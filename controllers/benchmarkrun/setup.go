@@ -42,7 +42,7 @@ const (
 	// parallelRuns is the default number of runs that are reconciled in parallel. A reconcile waits only for the API
 	// server, never for an agent.
 	parallelRuns = 8
-	// defaultLossTimeout is the default time for which an agent may be unreachable while its pod appears to be running.
+	// defaultLossTimeout is the default for how long an agent may be unreachable while its pod appears to be running.
 	defaultLossTimeout = time.Minute
 )
 
@@ -65,7 +65,7 @@ type Options struct {
 	Namespaces []string
 	// PriorityClass is the operator's own priority class, which clients may not have; empty if it has none.
 	PriorityClass string
-	// LossTimeout is the maximum time for which an agent that was ready may be unreachable; 0 means the default.
+	// LossTimeout limits how long an agent that was ready may be unreachable; 0 means the default.
 	LossTimeout time.Duration
 	// ParallelRuns is the number of runs that are reconciled in parallel; 0 means the default. Far more runs may be
 	// live.
@@ -79,7 +79,7 @@ type Options struct {
 // Reconciler conducts BenchmarkRuns.
 type Reconciler struct {
 	client client.Client
-	// direct reads objects that no cache holds from the API server.
+	// direct reads from the API server, for objects that are not cached.
 	direct   client.Reader
 	events   events.EventRecorder
 	options  Options

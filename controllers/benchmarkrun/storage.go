@@ -21,8 +21,8 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// due reports whether it is time to describe the storage: all clients are ready, so that their mounts and nodes are
-// known, and nothing has been measured yet.
+// due reports whether it is time to describe the storage: all clients are ready, so their mounts and nodes are known,
+// and nothing has been measured yet.
 func due(run *v1alpha1.BenchmarkRun, clients []decide.Client) bool {
 	return !record.StorageNoted(run) && len(run.Status.Steps) == 0 && !ending(run) && len(clients) > 0 &&
 		!slices.ContainsFunc(clients, func(c decide.Client) bool { return c.Connection != decide.Ready })
@@ -87,11 +87,12 @@ type storageReader struct {
 	node       map[string]discover.Node
 }
 
-// manyClaims is the number of claims above which they are listed: reading each one alone would take too many requests.
+// manyClaims is the number of claims above which they are listed: reading them one by one would take too many
+// requests.
 const manyClaims = 24
 
-// claims returns the claims of a target with the objects that they lead to. It leaves out missing claims: their pods
-// report them.
+// claims returns the claims of a target with the objects that they lead to. It leaves out missing claims, which their
+// pods report.
 func (s *storageReader) claims(ctx context.Context, run *v1alpha1.BenchmarkRun, target *v1alpha1.Target) ([]discover.Claim, error) {
 	var all []discover.Claim
 	var names []string
@@ -128,7 +129,7 @@ func madeFor(run *v1alpha1.BenchmarkRun, claim *corev1.PersistentVolumeClaim) bo
 		return true
 	}
 	made := ownedBy(claim, types.UID(run.Spec.BenchmarkRef.UID))
-	// The creation time of a claim has whole seconds.
+	// The creation time of a claim is in whole seconds.
 	return made && run.Status.StartTime != nil && !claim.CreationTimestamp.Time.Before(run.Status.StartTime.Truncate(time.Second))
 }
 
@@ -165,7 +166,7 @@ func (s *storageReader) follow(ctx context.Context, c *discover.Claim) error {
 	return err
 }
 
-// readDriver reads a CSIDriver. No limit depends on it, so it is not reported if the operator may not read it.
+// readDriver reads a CSIDriver. No limit depends on it, so a missing right to read it is not reported.
 func (s *storageReader) readDriver(ctx context.Context, name string) (*storagev1.CSIDriver, error) {
 	driver := &storagev1.CSIDriver{}
 	found, _, err := s.r.optional(ctx, name, driver)
@@ -230,7 +231,7 @@ func (s *storageReader) list(ctx context.Context) error {
 	if s.volume == nil {
 		s.volume = map[string]*corev1.PersistentVolume{}
 	}
-	// If the volumes may not be listed, reading a single one reports it.
+	// If the operator may not list volumes, the attempt to read a single one reports it.
 	_, err := s.r.eachVolume(ctx, nil, func(volume *corev1.PersistentVolume) {
 		if claim := volume.Spec.ClaimRef; claim != nil && claim.Namespace == s.namespace {
 			s.volume[volume.Name] = volume.DeepCopy()
@@ -267,8 +268,8 @@ func once[T any](known *map[string]*T, name string, read func() (*T, error)) (*T
 	return found, nil
 }
 
-// optional reads an object of a kind that the operator may have no right to read. It returns nil if the operator has no
-// right, or if there is no such object.
+// optional reads an object of a kind that the operator may not be allowed to read. It returns nil in that case, and
+// if the object does not exist.
 func optional[T client.Object](ctx context.Context, s *storageReader, kind, name string, into T) (T, error) {
 	var none T
 	if s.denied[kind] != "" {

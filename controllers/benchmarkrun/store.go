@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// store writes the status if it has changed. It fails if the run was changed since it was read: what is recorded must
-// follow from the current object.
+// store writes the status if it has changed. It fails if the run was changed since it was read: the recorded facts
+// must follow from the current object.
 func (r *Reconciler) store(ctx context.Context, before, run *v1alpha1.BenchmarkRun) error {
 	if equality.Semantic.DeepEqual(before.Status, run.Status) {
 		return nil
@@ -23,7 +23,7 @@ func (r *Reconciler) store(ctx context.Context, before, run *v1alpha1.BenchmarkR
 	return nil
 }
 
-// olderThan reports whether a is an older version of the same object than b. Resource versions are increasing numbers.
+// olderThan reports whether a is an older version of an object than b. Resource versions are increasing numbers.
 func olderThan(a, b *v1alpha1.BenchmarkRun) bool {
 	left, errLeft := strconv.ParseUint(a.ResourceVersion, 10, 64)
 	right, errRight := strconv.ParseUint(b.ResourceVersion, 10, 64)

@@ -33,7 +33,7 @@ import (
 	"github.com/storagebench/storagebench/test/standin"
 )
 
-// What the tests of this package share; api is nil with -short.
+// The tests of this package share these. api is nil with -short.
 var (
 	api        client.Client
 	restConfig *rest.Config
@@ -43,7 +43,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	// They wait more than they compute. A -parallel of the command line comes later and wins.
+	// The tests wait more than they compute. A -parallel flag on the command line overrides this.
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
 	}
@@ -73,13 +73,13 @@ func runWith(m *testing.M, administrator *rest.Config) (code int, err error) {
 }
 
 const (
-	// lossTimeout of these operators is longer than the guard: an agent that a busy machine keeps waiting is not lost, and
-	// what waits for agents that will never come hangs.
+	// lossTimeout is longer than the guard, so that an agent that is slow on a busy machine is not lost. A test that
+	// waits for agents that never connect hangs.
 	lossTimeout = 2 * hang.Guard
 	lookEvery   = 100 * time.Millisecond
 )
 
-// testInstallation is that of these operators.
+// testInstallation identifies the installation of the tests' operators.
 const testInstallation = "installation-1"
 
 // world is a namespace with its stand-in kubelet and its operator.
@@ -87,18 +87,18 @@ type world struct {
 	*testing.T
 
 	namespace string
-	// more are other namespaces of which the operator knows.
+	// more lists other namespaces that the operator watches.
 	more      []string
 	directory string
 	kubelet   *standin.Kubelet
 	epoch     uint64
-	// rest is who the operator is; nil is an administrator.
+	// rest holds the operator's credentials; nil means an administrator's.
 	rest *rest.Config
-	// newClient makes the client of the operator; nil is the usual one.
+	// newClient creates the client of the operator; nil means the usual one.
 	newClient client.NewClientFunc
-	// limits of the clients that the operator conducts at a time; none by default.
+	// limits bounds the clients that the operator conducts at a time; none by default.
 	limits queue.Limits
-	// image of the operator and of the agents that it starts.
+	// image is the image of the operator and of the agents that it starts.
 	image string
 	stop  func()
 }
@@ -112,7 +112,7 @@ func newWorld(t *testing.T, environment ...string) *world {
 	return w
 }
 
-// runPods starts the stand-in kubelet. The environment is added to that of the pods' processes.
+// runPods starts the stand-in kubelet, and adds environment to the environment of the pods' processes.
 func (w *world) runPods(environment ...string) {
 	w.Helper()
 	w.kubelet = &standin.Kubelet{Client: client.NewNamespacedClient(api, w.namespace), Agent: agentPath, Directory: w.directory, Environment: environment}
@@ -122,7 +122,7 @@ func (w *world) runPods(environment ...string) {
 	w.Cleanup(func() { cancel(); <-done })
 }
 
-// newQuietWorld is a namespace in which no pod ever runs, and of which no operator knows yet.
+// newQuietWorld returns a namespace in which no pod runs, and that no operator watches yet.
 func newQuietWorld(t *testing.T) *world {
 	t.Helper()
 	if api == nil {
@@ -133,7 +133,7 @@ func newQuietWorld(t *testing.T) *world {
 	return &world{T: t, namespace: namespace.Name, directory: t.TempDir(), image: "operator:test"}
 }
 
-// operate starts an operator, of a higher epoch than the one before.
+// operate starts an operator with a higher epoch than the previous one.
 func (w *world) operate() {
 	w.Helper()
 	w.epoch++
@@ -168,7 +168,7 @@ func (w *world) start(benchmark *builders.BenchmarkBuilder) *v1alpha1.BenchmarkR
 	return w.startAs("run", benchmark)
 }
 
-// startAs is start for one of several runs, or for one that is changed before it is created.
+// startAs is like start, for one of several runs, or for a run that is changed before it is created.
 func (w *world) startAs(name string, benchmark *builders.BenchmarkBuilder, changes ...func(*v1alpha1.BenchmarkRun)) *v1alpha1.BenchmarkRun {
 	w.Helper()
 	spec := benchmark.Run()
@@ -197,7 +197,7 @@ func (w *world) until(run *v1alpha1.BenchmarkRun, what string, is func() bool) {
 	})
 }
 
-// untilGone waits until an object is there no more.
+// untilGone waits until an object no longer exists.
 func (w *world) untilGone(object client.Object) {
 	w.Helper()
 	w.wait(object.GetName()+" is still there", func() bool { return w.gone(object) }, func() { w.Logf("%+v", object) })
@@ -207,7 +207,8 @@ func (w *world) gone(object client.Object) bool {
 	return apierrors.IsNotFound(api.Get(w.Context(), client.ObjectKeyFromObject(object), object))
 }
 
-// wait waits for a fact. Where it hangs, it says what is not so.
+// wait waits until is returns true. If that takes too long, it calls sendEvents and fails the test with not as the
+// message.
 func (w *world) wait(not string, is func() bool, sendEvents ...func()) {
 	w.Helper()
 	for deadline := time.Now().Add(hang.Guard); !is(); time.Sleep(lookEvery) {
@@ -223,7 +224,7 @@ func (w *world) wait(not string, is func() bool, sendEvents ...func()) {
 	}
 }
 
-// nextSecond waits until what is created now is younger, in the whole seconds of the API server, than what was before.
+// nextSecond waits until objects created now are younger, in the whole seconds of the API server, than earlier ones.
 func (w *world) nextSecond() {
 	w.Helper()
 	created := func() time.Time {

@@ -23,8 +23,8 @@ import (
 const (
 	// eventReadInterval is the interval at which the events of pods that do not start are read.
 	eventReadInterval = 5 * time.Second
-	// maxEventReads is the number of pods whose events are read at a time, so that a run of many clients leaves request
-	// quota for other runs.
+	// maxEventReads is the number of pods whose events are read at a time, so that a run with many clients leaves
+	// request quota for other runs.
 	maxEventReads = 8
 )
 
@@ -63,8 +63,8 @@ func (r *Reconciler) explain(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 	}
 }
 
-// waiting returns why a pod is not running, from its status. enough is true if the status alone explains it; otherwise
-// why only describes how far the start of the pod is.
+// waiting returns the reason why a pod is not running, from its status. enough is true if the status alone explains
+// it; otherwise the reason only describes the progress of the pod's start.
 func waiting(pod *corev1.Pod, run *v1alpha1.BenchmarkRun) (why string, enough bool) {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
@@ -80,7 +80,7 @@ func waiting(pod *corev1.Pod, run *v1alpha1.BenchmarkRun) (why string, enough bo
 	return fmt.Sprintf("pod is %s on node %s", pod.Status.Phase, cmp.Or(pod.Spec.NodeName, "(none yet)")), false
 }
 
-// imageHint returns advice for a pull of an image that is in no registry.
+// imageHint returns advice for an image that cannot be pulled because it is not in a registry.
 func imageHint(message string) string {
 	if !strings.Contains(message, version.Registry+"/") {
 		return ""
@@ -100,9 +100,9 @@ func spreadHint(run *v1alpha1.BenchmarkRun, message string) string {
 		int(run.Spec.Run.Clients.Count)*len(run.Spec.Run.Targets))
 }
 
-// lastWarning returns the cluster's report about an unbound claim of the pod, or else the newest warning about the pod
-// itself. The event of a claim says what is wrong with it; that of the pod only says that the claim is not bound. It
-// returns "" if there is neither or the events cannot be read.
+// lastWarning returns a message about an unbound claim of the pod, or else the newest warning event about the pod
+// itself. The claim's event says what is wrong; the pod's event only says that the claim is not bound. It returns ""
+// if there is no such event or the events cannot be read.
 func (r *Reconciler) lastWarning(ctx context.Context, run *v1alpha1.BenchmarkRun, pod *corev1.Pod) string {
 	for _, volume := range pod.Spec.Volumes {
 		if volume.PersistentVolumeClaim == nil {
@@ -123,8 +123,8 @@ func (r *Reconciler) lastWarning(ctx context.Context, run *v1alpha1.BenchmarkRun
 	return ""
 }
 
-// aboutClaim describes an unbound claim with its newest event, or that its volume is lost. It returns "" if there is
-// neither.
+// aboutClaim describes why a claim is unbound, by its newest event or because its volume is lost. It returns "" if
+// neither is known.
 func aboutClaim(claim *corev1.PersistentVolumeClaim, event *corev1.Event) string {
 	subject := fmt.Sprintf("claim %s is %s", claim.Name, cmp.Or(claim.Status.Phase, corev1.ClaimPending))
 	if claim.Spec.StorageClassName != nil && *claim.Spec.StorageClassName != "" {
@@ -171,7 +171,7 @@ func eventTime(event *corev1.Event) time.Time {
 	return event.CreationTimestamp.Time
 }
 
-// exitReason returns why a pod ended.
+// exitReason returns the reason why a pod ended.
 func exitReason(pod *corev1.Pod) string {
 	var words []string
 	if pod.Status.Reason != "" || pod.Status.Message != "" {

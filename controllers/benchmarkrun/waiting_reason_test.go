@@ -22,7 +22,7 @@ func held(reason, message string) *corev1.Pod {
 		ContainerStatuses:     []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}}}}}
 }
 
-// TestWaitingNamesTheCause: whoever reads the message must not need kubectl describe.
+// TestWaitingNamesTheCause checks that the message is enough, so that users do not need kubectl describe.
 func TestWaitingNamesTheCause(t *testing.T) {
 	run := &v1alpha1.BenchmarkRun{}
 	run.Spec.Run.Clients = v1alpha1.Clients{Count: 4, Spread: v1alpha1.SpreadOnePerNode}
@@ -57,7 +57,7 @@ func TestWaitingNamesTheCause(t *testing.T) {
 	}
 }
 
-// TestAboutClaim: the message names the claim and its class with the event's own words.
+// TestAboutClaim checks that the message names the claim and its class, and quotes the event.
 func TestAboutClaim(t *testing.T) {
 	class := "fast"
 	claim := func(phase corev1.PersistentVolumeClaimPhase) *corev1.PersistentVolumeClaim {
@@ -79,7 +79,8 @@ func TestAboutClaim(t *testing.T) {
 	}
 }
 
-// TestWaitingIsPrintable: a container's command is part of what the cluster says about it.
+// TestWaitingIsPrintable checks that the message is printable, because the cluster's messages contain the command of
+// a container.
 func TestWaitingIsPrintable(t *testing.T) {
 	run := &v1alpha1.BenchmarkRun{}
 	key := decide.ClientKey{Target: "data"}
@@ -92,7 +93,7 @@ func TestWaitingIsPrintable(t *testing.T) {
 	}
 }
 
-// TestLastWords: a pod's end is told with the agent's own words.
+// TestLastWords checks that the reason why a pod ended quotes the agent.
 func TestLastWords(t *testing.T) {
 	ended := func(code int32, reason, message string) *corev1.Pod {
 		return &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{{Name: "client",

@@ -1,11 +1,10 @@
-// Package catalog holds the documented limits that results are compared with: those built into the operator, and those
-// that a ConfigMap in the operator's namespace adds or replaces.
+// Package catalog holds the documented limits that results are compared with: the limits built into the operator, and
+// the ones that a ConfigMap in the operator's namespace adds or replaces.
 //
-// The ConfigMap is read whenever a run is described, so that a change applies to the next run. It is also read once a
-// minute, so that a fault is reported before a run depends on it. A faulty ConfigMap changes nothing: the last valid
-// catalog stays in use. The fault is reported in four places, because the author of the ConfigMap may see only one of
-// them: an event on the ConfigMap, the operator's log, the metric storagebench_limits_catalog_valid, and the notes of
-// runs.
+// The ConfigMap is read whenever a run is described, so changes apply to the next run. It is also read once a minute,
+// so that a fault is reported before a run depends on it. A faulty ConfigMap changes nothing: the last valid catalog
+// stays in use. The fault is reported in four places, because the author of the ConfigMap may see only one of them:
+// an event on the ConfigMap, the operator's log, the metric storagebench_limits_catalog_valid, and the notes of runs.
 package catalog
 
 import (
@@ -45,7 +44,7 @@ type Source struct {
 	mu      sync.Mutex
 	builtin *limits.Catalog
 	current *limits.Catalog
-	// version is the resource version of the ConfigMap that was read last; fault describes what was wrong with it.
+	// version is the resource version of the ConfigMap that was read last; fault is the problem that was found in it.
 	version, fault string
 }
 
@@ -108,7 +107,7 @@ func (s *Source) Current(ctx context.Context) (*limits.Catalog, []string) {
 // unread stands for the version of a ConfigMap that could not be read.
 const unread = "unread"
 
-// apply puts a ConfigMap into effect, or reports what is wrong with it.
+// apply puts a ConfigMap into effect, or reports the problem with it.
 func (s *Source) apply(ctx context.Context, found *corev1.ConfigMap) {
 	made, changes, err := s.builtin.Override(found.Data)
 	if err == nil && len(found.BinaryData) > 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/storagebench/storagebench/internal/limits"
 )
 
-// cluster has one ConfigMap, or none, or does not answer.
+// cluster has one ConfigMap or none, or does not respond.
 type cluster struct {
 	client.Reader
 	found *corev1.ConfigMap
@@ -39,7 +39,7 @@ func configMap(version, text string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: DefaultName, Namespace: "system", ResourceVersion: version}, Data: map[string]string{"mine.yaml": text}}
 }
 
-// mine is a store that this version does not know.
+// mine defines a store that this version does not know.
 const mine = `catalog: "ours"
 sources:
   ours: {title: our own filer, url: "https://filer.example.com", asOf: "2026", read: "2026-11"}
@@ -51,13 +51,14 @@ rows:
   - {name: server network throughput, layer: Network, baseline: 900 MB/s}
 `
 
-// knows reports whether a catalog has the row.
+// knows reports whether a catalog contains the row.
 func knows(c *limits.Catalog) bool {
 	made, err := c.Describe(&v1alpha1.Target{Name: "t", Limits: &v1alpha1.Limits{Preset: "my-filer/large"}}, limits.Description{Volumes: []limits.Volume{{}}})
 	return err == nil && len(made.Limits) == 1 && made.Limits[0].Baseline == 900_000_000 && made.Limits[0].Overridden
 }
 
-// TestSource: a ConfigMap holds from the next look; a faulty one changes nothing and is told of, once.
+// TestSource checks that a ConfigMap takes effect when it is read next, and that a faulty one changes nothing and is
+// reported once.
 func TestSource(t *testing.T) {
 	recorder := events.NewFakeRecorder(10)
 	c := &cluster{}
@@ -108,7 +109,7 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// gauge is the value of the metric.
+// gauge returns the value of the metric.
 func gauge(t *testing.T, s *Source) float64 {
 	t.Helper()
 	registry := prometheus.NewRegistry()

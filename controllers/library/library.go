@@ -9,11 +9,11 @@
 //	no label                              it is a user's own profile: left as it is, and an event reports that
 //	label, not in this version            it is left as it is, and an event reports that: benchmarks may refer to it
 //
-// So nothing that a user has set is overwritten, and nothing is deleted. To restore a profile of the library, delete
-// the changed one and restart the operator.
+// So values that a user has set are never overwritten, and nothing is deleted. To restore a profile of the library,
+// delete the changed one and restart the operator.
 //
 // To apply an object that does not exist, the API server also requires the right to create it, by name. The operator
-// has these rights for the profiles of the library only. A test compares the names with the library.
+// has this right only for the profiles of the library. A test compares the names with the library.
 //
 // +kubebuilder:rbac:groups=storagebench.dev,resources=clusterworkloadprofiles,verbs=create;patch,resourceNames=database-log-8k;etcd-wal;file-server;io500-ior-easy;io500-ior-hard;io500-mdtest-easy;io500-mdtest-hard;ior-seq-write-1m;log-append-16k;ml-read-unet3d;node-modules;oltp-16k;oltp-8k;rand-mixed-4k;rand-read-1m-2g;rand-read-4k;rand-read-4k-o8;rand-read-4k-qd1;rand-write-4k;rand-write-4k-qd1;seq-read-1m;seq-write-1m;seq-write-1m-qd32;source-tree
 package library
@@ -57,7 +57,7 @@ type Applier struct {
 	Version string
 }
 
-// Start implements manager.Runnable. It applies the library, and retries until everything is applied. Only a leader
+// Start implements manager.Runnable. It applies the library, and retries until everything is applied. Only the leader
 // runs it.
 func (a *Applier) Start(ctx context.Context) error {
 	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
@@ -74,7 +74,7 @@ func (a *Applier) Start(ctx context.Context) error {
 	}
 }
 
-// Apply changes the profiles in the cluster to those of the library, if the operator owns them.
+// Apply updates the profiles in the cluster to match the library, if the operator owns them.
 func (a *Applier) Apply(ctx context.Context) error {
 	all, err := library.Profiles()
 	if err != nil {
@@ -129,7 +129,7 @@ func (a *Applier) list(ctx context.Context) (map[string]*unstructured.Unstructur
 	return there, nil
 }
 
-// apply changes a profile to what the library has. It does not write a profile that is up to date.
+// apply updates a profile to match the library. It does not write a profile that is up to date.
 func (a *Applier) apply(ctx context.Context, profile *library.Profile, live *unstructured.Unstructured) error {
 	object, err := profile.Object()
 	if err != nil {
@@ -147,7 +147,7 @@ func (a *Applier) apply(ctx context.Context, profile *library.Profile, live *uns
 	if live != nil && contains(toAny(live.GetAnnotations()), toAny(annotations)) {
 		return nil
 	}
-	// Do not force: a field that someone else has set since the list was read belongs to them.
+	// Do not force: a field that another manager has set since the list was read belongs to that manager.
 	if err := a.Writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(FieldManager)); err != nil {
 		return fmt.Errorf("apply profile %s: %w", profile.Name, err)
 	}
@@ -158,7 +158,8 @@ func ours(profile *unstructured.Unstructured) bool {
 	return profile.GetLabels()[v1alpha1.LabelLibrary] == "true"
 }
 
-// owner returns why the operator must not change an existing profile, or "" if it may or the profile does not exist.
+// owner returns the reason why the operator must not change an existing profile, or "" if it may change it or the
+// profile does not exist.
 func owner(live *unstructured.Unstructured) string {
 	switch {
 	case live == nil:
@@ -172,7 +173,7 @@ func owner(live *unstructured.Unstructured) string {
 			return entry.Manager + " modified it"
 		}
 	}
-	// Removed fields have no manager either, so compare the spec with what was applied.
+	// Removed fields have no manager either, so compare the spec with the one that was applied.
 	var applied any
 	if err := json.Unmarshal([]byte(live.GetAnnotations()[v1alpha1.AnnotationLibraryApplied]), &applied); err != nil || !contains(live.Object["spec"], applied) {
 		return "it was modified"
@@ -180,7 +181,8 @@ func owner(live *unstructured.Unstructured) string {
 	return ""
 }
 
-// setsSpec reports whether the fields include any of the workload. Labels and annotations of others do not change it.
+// setsSpec reports whether the fields include any part of the workload. Labels and annotations set by others are not
+// part of it.
 func setsSpec(fields *metav1.FieldsV1) bool {
 	if fields == nil {
 		return false

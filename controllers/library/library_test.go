@@ -22,7 +22,7 @@ import (
 	"github.com/storagebench/storagebench/test/controlplane"
 )
 
-// world is an API server with an applier that may do no more than the operator.
+// world is an API server with an applier that has only the operator's rights.
 type world struct {
 	t       *testing.T
 	admin   client.Client
@@ -49,7 +49,7 @@ func newWorld(t *testing.T) *world {
 	operator := rest.CopyConfig(plane.Config)
 	operator.Impersonate = rest.ImpersonationConfig{UserName: "operator"}
 	as := newClient(t, operator)
-	// The API server learns of rights a moment after they were given.
+	// The API server applies new rights with a delay.
 	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		err := as.List(t.Context(), &v1alpha1.ClusterWorkloadProfileList{})
 		if err == nil {
@@ -72,7 +72,8 @@ func newClient(t *testing.T, config *rest.Config) client.Client {
 	return made
 }
 
-// rights are what the marker of this package says, and to list, which the operator may for its cache.
+// rights returns the rules of the marker of this package, and the right to list, which the operator has for its
+// cache.
 func rights(t *testing.T) []rbacv1.PolicyRule {
 	t.Helper()
 	source, err := os.ReadFile("library.go")
@@ -108,7 +109,7 @@ func (w *world) grant() {
 	}
 }
 
-// apply applies the library once, as a start of the operator does, and gives the events of it.
+// apply applies the library once, as the operator does when it starts, and returns the events.
 func (w *world) apply() []string {
 	w.t.Helper()
 	if err := w.applier.Apply(w.t.Context()); err != nil {
@@ -147,8 +148,8 @@ func (w *world) versions() map[string]string {
 	return versions
 }
 
-// TestApply goes through what can have happened to a profile between two starts of the operator. It may do what the marker
-// says and no more.
+// TestApply covers everything that can happen to a profile between two starts of the operator. The operator has only
+// the rights of the marker.
 func TestApply(t *testing.T) {
 	w := newWorld(t)
 	all, err := library.Profiles()
@@ -224,17 +225,17 @@ func TestApply(t *testing.T) {
 	if updated := w.get("etcd-wal"); updated.Annotations[v1alpha1.AnnotationLibraryVersion] != "v2" || updated.Labels["team"] != "storage" {
 		t.Errorf("a profile with a label of a user: %v %v", updated.Labels, updated.Annotations)
 	}
-	w.get("seq-read-1m") // is made again
+	w.get("seq-read-1m") // was created again
 	w.get("of-yesterday")
 
-	// Who deletes theirs gets ours back.
+	// A user who deletes a changed profile gets the library's profile back.
 	must(t, w.admin.Delete(ctx, w.get("oltp-8k")))
 	w.apply()
 	if back := w.get("oltp-8k"); *back.Spec.Fio.QueueDepth != 8 {
 		t.Errorf("what comes back is %+v", back.Spec.Fio)
 	}
 
-	// The operator may make what is in the library, and nothing else.
+	// The operator may create only the profiles of the library.
 	other, err := all[0].Object()
 	must(t, err)
 	other.SetName("other")
@@ -244,7 +245,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestRights: the marker names the profiles of the library.
+// TestRights checks that the marker names the profiles of the library.
 func TestRights(t *testing.T) {
 	all, err := library.Profiles()
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 // Keeper keeps the results of the newest run of each benchmark.
 type Keeper struct {
 	client client.Client
-	// direct reads from the API server what the cache has trimmed.
+	// direct reads from the API server, because the cache trims runs that have ended.
 	direct client.Reader
 
 	mu   sync.Mutex

@@ -15,7 +15,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// world is a keeper with an API server of objects in memory.
+// world returns a keeper, and an API server with objects in memory.
 func world(t *testing.T, objects ...client.Object) (*Keeper, client.Client) {
 	t.Helper()
 	kinds := runtime.NewScheme()
@@ -43,7 +43,7 @@ func run(name string, uid types.UID, phase string) *v1alpha1.BenchmarkRun {
 	return made
 }
 
-// phases are those that a benchmark's results are of; "unknown" where there are none.
+// phases lists the phases of a benchmark's results; "unknown" if there are none.
 func phases(k *Keeper, of *v1alpha1.StorageBenchmark) string {
 	points, known := k.Results(of)
 	if !known {
@@ -101,7 +101,7 @@ func TestKeeper(t *testing.T) {
 	}
 }
 
-// Only another newest run has it read anything.
+// TestJudgedAnother checks that runs are read only if the newest judged run has changed.
 func TestJudgedAnother(t *testing.T) {
 	if newestRunChanged(event.UpdateEvent{ObjectOld: benchmark("1", "r1", "x"), ObjectNew: benchmark("1", "r1", "x")}) {
 		t.Error("a run is read again though it is the same")

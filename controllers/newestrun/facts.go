@@ -12,8 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/metrics"
 )
 
-// cacheTimeout is the time for which a scrape waits for the cache. Once the cache is synchronized, it answers from
-// memory.
+// cacheTimeout limits how long a scrape waits for the cache to sync. A synced cache answers from memory.
 const cacheTimeout = 2 * time.Second
 
 // Facts returns a source for metrics.Collector: the benchmarks and runs in the manager's cache, once this process

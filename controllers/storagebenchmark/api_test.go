@@ -53,7 +53,7 @@ func grantRights(ctx context.Context) error {
 	})
 }
 
-// bed is a namespace of a real API server in which a test plays user and benchmarkrun controller.
+// bed is a namespace of a real API server in which a test acts as user and as benchmarkrun controller.
 type bed struct {
 	*testing.T
 	namespace string
@@ -72,8 +72,8 @@ func newBed(t *testing.T) *bed {
 	return &bed{T: t, namespace: namespace.Name}
 }
 
-// operator starts the controller for the namespace of the test, with its own rights only. It ends when
-// stop is called, at the latest with the test.
+// operator starts the controller for the namespace of the test, with only the controller's own rights. The controller
+// ends when stop is called, or when the test ends.
 func (b *bed) operator(newClient client.NewClientFunc) (stop func()) {
 	b.Helper()
 	as := rest.CopyConfig(clusterConfig)
@@ -82,7 +82,7 @@ func (b *bed) operator(newClient client.NewClientFunc) (stop func()) {
 		Scheme:    fullScheme,
 		Metrics:   metricsserver.Options{BindAddress: "0"},
 		NewClient: newClient,
-		// The same name is used by each test.
+		// Each test uses the same name.
 		Controller: config.Controller{SkipNameValidation: new(true)},
 		Cache: cache.Options{
 			DefaultNamespaces: map[string]cache.Config{b.namespace: {}},
@@ -134,7 +134,7 @@ func (b *bed) benchmark() *v1alpha1.StorageBenchmark {
 	return benchmark
 }
 
-// edit changes the benchmark, whoever else writes to it.
+// edit changes the benchmark, regardless of concurrent writes.
 func (b *bed) edit(change func(*v1alpha1.StorageBenchmark)) {
 	b.Helper()
 	benchmark := b.benchmark()
@@ -154,7 +154,7 @@ func (b *bed) runs() []v1alpha1.BenchmarkRun {
 	return list.Items
 }
 
-// until waits for a benchmark of which a thing holds.
+// until waits until holds returns true for the benchmark.
 func (b *bed) until(what string, holds func(*v1alpha1.StorageBenchmark) bool) *v1alpha1.StorageBenchmark {
 	b.Helper()
 	deadline := time.Now().Add(hang.Guard)
@@ -170,7 +170,7 @@ func (b *bed) until(what string, holds func(*v1alpha1.StorageBenchmark) bool) *v
 	}
 }
 
-// live waits for a live run that is not one of those before.
+// live waits for a live run and returns it.
 func (b *bed) live() *v1alpha1.BenchmarkRun {
 	b.Helper()
 	benchmark := b.until("a live run", func(benchmark *v1alpha1.StorageBenchmark) bool {
@@ -196,8 +196,9 @@ func (b *bed) ends(end func(*v1alpha1.BenchmarkRun, time.Time)) *v1alpha1.Storag
 	})
 }
 
-// steady waits until the operator has done all that follows from what is there: it has seen changes of the specification that ask
-// for nothing. Before it looks at one it is through with what it did at the one before.
+// steady waits until the operator has done everything that follows from the current objects. To find out, it makes
+// edits of the specification that request nothing, and waits until the operator has observed them: the operator
+// finishes its earlier work first.
 func (b *bed) steady() *v1alpha1.StorageBenchmark {
 	b.Helper()
 	_, kept := b.benchmark().Spec.HistoryLimits()
@@ -212,7 +213,7 @@ func (b *bed) steady() *v1alpha1.StorageBenchmark {
 	return seen
 }
 
-// kstatus is what the library says of the object as the API server gives it.
+// kstatus returns the status that the kstatus library computes for the benchmark as stored by the API server.
 func (b *bed) kstatus() string {
 	b.Helper()
 	object := &unstructured.Unstructured{}

@@ -18,8 +18,8 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// ignoreUpdates lets Argo CD apply ignoreResourceUpdates to runs, which it does not track: their status changes every
-// few seconds (config/gitops/argocd/argocd-cm.yaml).
+// ignoreUpdates makes Argo CD apply ignoreResourceUpdates to runs, which it does not track: their status changes
+// every few seconds (config/gitops/argocd/argocd-cm.yaml).
 const ignoreUpdates = "argocd.argoproj.io/ignore-resource-updates"
 
 // apply carries out a decision, except for the status.
@@ -49,7 +49,8 @@ func (r *reconciler) create(ctx context.Context, obs observation) outcome {
 	case err == nil:
 		return outcome{created: run}
 	case apierrors.IsAlreadyExists(err):
-		// An object of that name exists. It may be ours, from before a crash: the next observation decides.
+		// An object of that name exists. It may be the run itself, created before a crash: the next observation
+		// decides.
 		return outcome{again: true}
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		// The namespace is being deleted, and the benchmark with it.

@@ -11,7 +11,7 @@ import (
 const maxStatusBytes = 16 << 10
 
 // fit shrinks a status that is too large. It first shortens texts, then drops figures, which the run still has, and
-// last drops history, with which later runs are compared.
+// finally drops history, which later runs are compared with.
 func fit(status *v1alpha1.StorageBenchmarkStatus) {
 	for _, less := range []func(*v1alpha1.StorageBenchmarkStatus){
 		shortenConditions, shortenObjectives(160), dropDifferences, shortenObjectives(60), dropHeadlines, shortenObjectives(0), dropHistory,
@@ -36,7 +36,7 @@ func shortenConditions(status *v1alpha1.StorageBenchmarkStatus) {
 	}
 }
 
-// shortenObjectives shortens the texts about objectives to length. Their numbers stay.
+// shortenObjectives truncates the texts about objectives to length, and keeps the numbers.
 func shortenObjectives(length int) func(*v1alpha1.StorageBenchmarkStatus) {
 	return func(status *v1alpha1.StorageBenchmarkStatus) {
 		for i := range status.Objectives {

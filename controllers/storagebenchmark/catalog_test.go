@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestPresetOfAConfigMap: what a ConfigMap adds to the documented limits can be named in a benchmark; what nobody
-// knows is refused.
+// TestPresetOfAConfigMap checks that a benchmark can name a preset that a ConfigMap adds to the documented limits,
+// and that an unknown preset is refused.
 func TestPresetOfAConfigMap(t *testing.T) {
 	builtin, err := limits.Builtin()
 	if err != nil {

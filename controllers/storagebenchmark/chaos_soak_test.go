@@ -6,13 +6,13 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// The operator dies once, before or after any of its writes, in each of the sequences.
+// In each of the sequences, the operator dies once, before or after any of its writes.
 func TestDyingAtAnyWriteChangesNothing(t *testing.T) {
 	soak.Only(t)
 	diesAt(t, func(int, int) (first, stride int) { return 0, 1 })
 }
 
-// The operator dies often, and its cache lags, by many seeds of chance.
+// The operator dies often and its cache lags, with many random seeds.
 func TestManySeedsChangeNothing(t *testing.T) {
 	soak.Only(t)
 	diesOften(t, 30)
@@ -29,7 +29,7 @@ func TestOperatorDiesAtAnyWrite(t *testing.T) {
 	diesAtWrites(t, all...)
 }
 
-// The verdicts that TestGate leaves out.
+// TestGateOfMoreVerdicts covers the verdicts that TestGate leaves out.
 func TestGateOfMoreVerdicts(t *testing.T) {
 	soak.Only(t)
 	gateEnds(t,

@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// lifeOf lives a sequence and gives what is left at its end. What it disturbs is up to the caller.
+// lifeOf plays a sequence, with the disturbances that disturb adds, and returns the final state.
 func lifeOf(t *testing.T, index int, disturb func(*world)) (w *world, end string) {
 	t.Helper()
 	sequence := sequences[index]
@@ -38,14 +38,14 @@ func lifeOf(t *testing.T, index int, disturb func(*world)) (w *world, end string
 	return w, fmt.Sprintf("%d runs were created; %s%s", len(w.created), stateLine(t, w.benchmark()), runs)
 }
 
-// normal is a life in which nothing goes wrong.
+// normal is the outcome of a sequence in which nothing goes wrong.
 type normal struct {
 	end string
-	// writes of the controller.
+	// writes counts the writes of the controller.
 	writes int
 }
 
-// normals are the normal lives of the sequences, by their index; each is lived once for all tests.
+// normals holds the undisturbed outcomes of the sequences by index. Each sequence is played once for all tests.
 var normals sync.Map
 
 func undisturbed(t *testing.T, index int) normal {
@@ -66,20 +66,20 @@ func undisturbed(t *testing.T, index int) normal {
 	return life
 }
 
-// fewMoments at which the operator dies in a sequence, about; the soak has all of them.
+// fewMoments is the approximate number of moments at which the operator dies in a sequence; the soak test uses all.
 const fewMoments = 3
 
-// The operator dies once, before or after some of its writes, in each of the sequences. Nothing comes out differently, to the name
-// and seed of each run.
+// In each of the sequences, the operator dies once, before or after some of its writes. The outcome does not change,
+// down to the name and seed of each run.
 func TestDyingAtAWriteChangesNothing(t *testing.T) {
-	// An odd stride meets moments before and after writes; each sequence begins at another one.
+	// An odd stride selects moments before and after writes; each sequence begins at a different one.
 	diesAt(t, func(sequence, moments int) (first, stride int) {
 		stride = max(1, moments/fewMoments) | 1
 		return sequence % stride, stride
 	})
 }
 
-// diesAt lives each sequence once for each moment that is chosen, in which the operator dies.
+// diesAt plays each sequence once for each selected moment, and lets the operator die at that moment.
 func diesAt(t *testing.T, choose func(sequence, moments int) (first, stride int)) {
 	t.Helper()
 	for i := range sequences {
@@ -107,10 +107,10 @@ func diesAt(t *testing.T, choose func(sequence, moments int) (first, stride int)
 	}
 }
 
-// seeds of chance that a test tries; the soak tries many more.
+// seeds is the number of random seeds that a test tries; the soak test tries many more.
 const seeds = 1
 
-// The operator dies all the time.
+// The operator dies again and again.
 func TestDyingOftenChangesNothing(t *testing.T) { diesOften(t, seeds) }
 
 func diesOften(t *testing.T, seeds uint64) {
@@ -120,7 +120,8 @@ func diesOften(t *testing.T, seeds uint64) {
 	})
 }
 
-// A cache shows what was, each kind with a delay of its own. Nothing comes out differently for that either, together with dying.
+// The cache shows an earlier state, with a different delay for each kind. This does not change the outcome either,
+// even together with deaths.
 func TestLaggingCacheChangesNothing(t *testing.T) { lags(t, seeds) }
 
 func lags(t *testing.T, seeds uint64) {
@@ -131,7 +132,7 @@ func lags(t *testing.T, seeds uint64) {
 	})
 }
 
-// byChance lives each sequence with disturbances of some seeds.
+// byChance plays each sequence with the random disturbances of some seeds.
 func byChance(t *testing.T, seeds uint64, disturb func(*world, *rand.Rand)) {
 	t.Helper()
 	for i := range sequences {
@@ -148,14 +149,14 @@ func byChance(t *testing.T, seeds uint64, disturb func(*world, *rand.Rand)) {
 	}
 }
 
-// moment is what a cache may show.
+// moment is a state that a cache may show.
 type moment struct {
 	benchmark *v1alpha1.StorageBenchmark
 	runs      []v1alpha1.BenchmarkRun
 }
 
-// lag lets the controller read benchmarks and runs as they were. What it has seen of a kind it does not
-// unsee.
+// lag lets the controller read benchmarks and runs in an earlier state. For each kind, the state never moves
+// backwards.
 func lag(w *world, random *rand.Rand) {
 	var past []moment
 	remember := func() {
@@ -205,8 +206,8 @@ func lag(w *world, random *rand.Rand) {
 	})
 }
 
-// The cache still shows the moment before the run was created, when the run was created, seen and
-// deleted already: it must not come back.
+// The cache still shows the state before the run was created, although the run was already created, seen and deleted.
+// The run must not be created again.
 func TestStaleCacheRestartsNothing(t *testing.T) {
 	w := newWorld(t, bench(), claimNamed("data"))
 	var intended *v1alpha1.StorageBenchmark

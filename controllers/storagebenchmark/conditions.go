@@ -137,11 +137,11 @@ func (p *conditionSet) notCreated(status *v1alpha1.StorageBenchmarkStatus, obs o
 	}
 }
 
-// suspended leaves Ready and Stalled unchanged.
+// suspended leaves Ready and Stalled unchanged, unless the verdict was evaluated again.
 func (p *conditionSet) suspended(status *v1alpha1.StorageBenchmarkStatus, obs observation) {
 	message := "spec.suspend is true: no runs are started"
 	if obs.review.due {
-		// The verdict was evaluated again, by a changed policy.
+		// A changed policy caused the verdict to be evaluated again.
 		p.running, p.reconciling = &claim{metav1.ConditionFalse, v1alpha1.ReasonSuspended, message}, nil
 		return
 	}
@@ -160,8 +160,8 @@ func (p *conditionSet) suspended(status *v1alpha1.StorageBenchmarkStatus, obs ob
 	}
 }
 
-// missing sets the conditions while references are missing. After startTimeout it also sets Stalled, because the wait
-// may be in vain.
+// missing sets the conditions while references are missing. After startTimeout it also sets Stalled, because the
+// missing objects may never be created.
 func (p *conditionSet) missing(obs observation) {
 	var lines []string
 	for _, one := range obs.candidate.missing {
@@ -182,8 +182,8 @@ func (p *conditionSet) missing(obs observation) {
 	p.stalled = &claim{metav1.ConditionTrue, why.reason, why.message}
 }
 
-// missingSince returns when a reference was first seen to be missing: the transition time of Ready, while its reason is
-// a missing reference.
+// missingSince returns the time at which a reference was first seen to be missing: the transition time of Ready, if
+// its reason is a missing reference.
 func missingSince(obs observation) time.Time {
 	ready := find(obs.benchmark.Status.Conditions, v1alpha1.ConditionReady)
 	if ready != nil && ready.Status == metav1.ConditionUnknown && isMissing(ready.Reason) {
@@ -196,7 +196,7 @@ func isMissing(reason string) bool {
 	return reason == v1alpha1.ReasonProfileNotFound || reason == v1alpha1.ReasonClaimNotFound
 }
 
-// impossible sets the conditions for problems that only an edit resolves.
+// impossible sets the conditions for problems that only an edit of the benchmark can resolve.
 func (p *conditionSet) impossible(obs observation) {
 	var lines []string
 	for _, one := range obs.candidate.problems {

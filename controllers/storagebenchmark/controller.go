@@ -19,7 +19,7 @@ import (
 	"github.com/storagebench/storagebench/internal/limits"
 )
 
-// soon is the delay before something that has just changed is reconciled again. It is not zero, so that the cache can
+// soon is the delay before an object that has just changed is reconciled again. It is not zero, so that the cache can
 // catch up.
 const soon = 50 * time.Millisecond
 
@@ -30,7 +30,7 @@ type reconciler struct {
 	live   client.Reader
 	scheme *runtime.Scheme
 	clock  clock.PassiveClock
-	// catalog returns the catalog of documented limits; nil means the built-in catalog.
+	// catalog returns the current catalog of documented limits. If it is nil, the built-in catalog is used.
 	catalog func(context.Context) (*limits.Catalog, []string)
 	events  events.EventRecorder
 	// priorityClass is the operator's own priority class.
@@ -72,8 +72,8 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return ctrl.Result{RequeueAfter: reported.wake}, nil
 }
 
-// patch writes the status if it changes. The API server rejects a status that was decided on an old object, and the
-// decision is repeated.
+// patch writes the status if it has changed. The API server rejects a status that was decided on an old version of
+// the object; the decision is then repeated.
 func (r *reconciler) patch(ctx context.Context, benchmark *v1alpha1.StorageBenchmark, status v1alpha1.StorageBenchmarkStatus) error {
 	if equality.Semantic.DeepEqual(benchmark.Status, status) {
 		return nil

@@ -18,7 +18,7 @@ const (
 	await verb = "await"
 	// refuse waits for an edit: no run can be created from spec.run.
 	refuse verb = "refuse"
-	// yield waits until another object no longer uses the run's name.
+	// yield waits until no other object uses the run's name.
 	yield verb = "yield"
 	// intend records the run to be created.
 	intend verb = "intend"
@@ -43,7 +43,7 @@ type action struct {
 	prune []*v1alpha1.BenchmarkRun
 }
 
-// next returns the decision. It considers existing runs first, then which run may be started.
+// next returns the decision. It considers existing runs first, and then which run may be started.
 func next(obs observation) action {
 	act := begin(obs)
 	act.prune = beyondHistoryLimit(obs)
@@ -82,7 +82,7 @@ func begin(obs observation) action {
 	case len(obs.candidate.problems) > 0:
 		return action{do: refuse}
 	case !intended || status.ActiveRun.Hash != obs.hash:
-		// A run that is not created yet becomes the one that is wanted now.
+		// A run that has not been created yet is replaced by the one that is now requested.
 		return action{do: intend}
 	case obs.active.state == activeTaken:
 		return action{do: yield}
@@ -94,7 +94,7 @@ func suspended(benchmark *v1alpha1.StorageBenchmark) bool {
 	return benchmark.Spec.Suspend != nil && *benchmark.Spec.Suspend
 }
 
-// mayCreate reports whether begin reads the candidate.
+// mayCreate reports whether begin needs the candidate.
 func mayCreate(obs observation) bool {
 	switch obs.active.state {
 	case noActive:
@@ -102,15 +102,15 @@ func mayCreate(obs observation) bool {
 	case activeIntended, activeTaken:
 		return !suspended(obs.benchmark)
 	case activeLive:
-		// A live run is not stopped for a run that could not be created.
+		// Do not stop a live run for a run that could not be created.
 		return replaces(obs)
 	case activeEnded, activeDeleted:
 	}
 	return false
 }
 
-// unrecorded returns the newest live run that the status does not name, such as after a user has emptied the status. It
-// skips the newest judged run, which the cache may still show as it was before its end.
+// unrecorded returns the newest live run that the status does not name, for example because a user has cleared the
+// status. It skips the newest judged run, which the cache may still show as it was before it ended.
 func unrecorded(obs observation) *v1alpha1.BenchmarkRun {
 	var newest *v1alpha1.BenchmarkRun
 	for i := range obs.runs {

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// ownRun is a run of bench in the state that the identity of its status asks for.
+// ownRun returns a run of benchmark with the identity that follows from the benchmark's status.
 func ownRun(benchmark *v1alpha1.StorageBenchmark, name, hash string) *v1alpha1.BenchmarkRun {
 	run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID("uid-" + name),
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(benchmark, v1alpha1.GroupVersion.WithKind(v1alpha1.StorageBenchmarkKind))}}}
@@ -31,7 +31,7 @@ func TestNext(t *testing.T) {
 			obs.benchmark.Status.LastRun = &v1alpha1.JudgedRun{RunReference: v1alpha1.RunReference{Name: name, UID: "uid-" + name, Hash: hash}}
 		}
 	}
-	// there puts a run under the name of status.activeRun, and into the list.
+	// there adds a run to the list, under the name of status.activeRun if there is one.
 	there := func(change func(*v1alpha1.BenchmarkRun)) func(*observation) {
 		return func(obs *observation) {
 			name, hash := "r", "now"
@@ -52,7 +52,7 @@ func TestNext(t *testing.T) {
 	lacks := func(obs *observation) { obs.candidate.missing = missing }
 	cannot := func(obs *observation) { obs.candidate.problems = missing }
 	asked := func(obs *observation) { request1("v1")(obs.benchmark) }
-	// onChange sets it for a benchmark that was seen before.
+	// onChange sets trigger.onChange of a benchmark that the operator has seen before.
 	onChange := func(value bool) func(*observation) {
 		return func(obs *observation) {
 			onChange(value)(obs.benchmark)

@@ -6,15 +6,15 @@
 //	apply     creates a run, deletes old ones
 //	report    derives the status from facts; pure; one patch, then events
 //
-// A run is requested by a new hash of spec.run or, with a schedule, by its times; by spec.trigger.manual; and by the
-// annotation storagebench.dev/requested-at. The status shows its life:
+// A run is requested by a new hash of spec.run or, with a schedule, at the scheduled times; by spec.trigger.manual;
+// and by the annotation storagebench.dev/requested-at. The status shows its life cycle:
 //
 //	requested -> activeRun {name, hash}        recorded before anything is created, together with
 //	                                           the request: from here on it is this run or none
 //	          -> activeRun {name, hash, uid}   created; from here on it is never created again
 //	          -> lastRun {..., reason}         ended, or deleted by a user, and judged
 //
-// So an operator may crash at any point. The name of a run follows from what requested it, so that creating it again is
-// the same creation. A run that is gone once its UID is known was deleted, which is how users stop one, and is not
-// created again.
+// So an operator may crash at any point. The name of a run follows from its request, so creating it again cannot
+// create a second run. A run that no longer exists after its UID was recorded was deleted, which is how users stop a
+// run, and is not created again.
 package storagebenchmark

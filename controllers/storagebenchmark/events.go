@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// benchmarkEvent is an event. It is sent once the status change that it reports is stored.
+// benchmarkEvent is an event about a benchmark. It is sent once the status change that it reports is stored.
 type benchmarkEvent struct {
 	kind, reason string
 	// action is the machine-readable name of what the operator did.
@@ -23,13 +23,14 @@ const (
 	actionCreate = "CreateRun"
 	actionJudge  = "JudgeRun"
 	actionCheck  = "CheckSpec"
-	// actionReplace, actionSchedule and actionSuspend are about when runs start.
+	// actionReplace, actionSchedule and actionSuspend concern the time at which runs start.
 	actionReplace  = "StopRun"
 	actionSchedule = "LookAtSchedule"
 	actionSuspend  = "LookAtSuspend"
 )
 
-// eventsOf returns the events that users want to see. Each is sent once, with the patch that makes its fact known.
+// eventsOf returns the events that users want to see. Each is sent once, together with the patch that records its
+// fact.
 func eventsOf(obs observation, act action, out outcome, status *v1alpha1.StorageBenchmarkStatus) []benchmarkEvent {
 	switch act.do {
 	case replace:
@@ -67,8 +68,8 @@ func eventsOf(obs observation, act action, out outcome, status *v1alpha1.Storage
 	return nil
 }
 
-// passedEvent returns the event about a run that ended without a verdict. There is none for a run that was stopped for
-// another one: that event was sent when the run was told to stop.
+// passedEvent returns the event about a run that ended without a verdict. A run that was stopped for another one has
+// none: its event was sent when it was told to stop.
 func passedEvent(run *v1alpha1.BenchmarkRun) []benchmarkEvent {
 	if !endedBy(run, v1alpha1.ReasonPreempted) {
 		return nil
@@ -76,7 +77,7 @@ func passedEvent(run *v1alpha1.BenchmarkRun) []benchmarkEvent {
 	return []benchmarkEvent{{corev1.EventTypeWarning, v1alpha1.EventRunPreempted, actionCreate, "run " + run.Name + " was preempted; a new run is queued in its place", run}}
 }
 
-// missedEvent returns the event about times of the schedule that passed without a run.
+// missedEvent returns the event about scheduled times that passed without a run.
 func missedEvent(count int, atLeast bool, then string) benchmarkEvent {
 	text := fmt.Sprintf("%d scheduled runs were missed", count)
 	switch {
@@ -88,7 +89,7 @@ func missedEvent(count int, atLeast bool, then string) benchmarkEvent {
 	return benchmarkEvent{corev1.EventTypeWarning, v1alpha1.EventScheduleMissed, actionSchedule, text + "; " + then, nil}
 }
 
-// skippedEvent returns the event about a time that was too late to start a run.
+// skippedEvent returns the event about a scheduled time that is now too late to start a run.
 func skippedEvent(obs observation) []benchmarkEvent {
 	if !obs.times.skips(obs) {
 		return nil

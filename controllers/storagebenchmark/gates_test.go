@@ -32,10 +32,10 @@ func gitopsFile(tb testing.TB, name string) string {
 	return string(text)
 }
 
-// kubectlFolder is removed after all tests; empty where none needed it.
+// kubectlFolder is removed after all tests. It is empty if no test needed kubectl.
 var kubectlFolder string
 
-// kubectl is the administrator's, made once for all tests.
+// kubectl returns the administrator's kubectl, which is created once for all tests.
 var kubectl = sync.OnceValues(func() (gates.Kubectl, error) {
 	folder, err := os.MkdirTemp("", "kubectl-")
 	if err != nil {
@@ -45,10 +45,11 @@ var kubectl = sync.OnceValues(func() (gates.Kubectl, error) {
 	return gates.NewKubectl(context.Background(), clusterConfig, folder)
 })
 
-// waited are the states, all that kubectl looks at, of which it was asked already: each time is a process.
+// waited holds the states, in the form that kubectl evaluates, for which kubectl was already called: each call starts
+// a process.
 var waited sync.Map
 
-// checkGates holds what Argo CD and kubectl wait say of the benchmark against kstatus.
+// checkGates compares the health in Argo CD and the result of kubectl wait with kstatus.
 func (b *bed) checkGates(kstatus string) {
 	b.Helper()
 	object := &unstructured.Unstructured{}
@@ -81,7 +82,7 @@ func (b *bed) checkGates(kstatus string) {
 	}
 }
 
-// The scripts that are in a ConfigMap are those that are tested.
+// TestExamplesHoldTheScripts checks that the ConfigMap in the examples contains the tested scripts.
 func TestExamplesHoldTheScripts(t *testing.T) {
 	for _, one := range []struct{ manifest, key, script string }{
 		{"argocd/argocd-cm.yaml", "resource.customizations.health.storagebench.dev_StorageBenchmark", "argocd/health-storagebenchmark.lua"},
@@ -101,8 +102,8 @@ func TestExamplesHoldTheScripts(t *testing.T) {
 	}
 }
 
-// Argo CD does not refresh an application for the status of a run. For what it does not track itself it asks for both
-// the setting and an annotation.
+// TestArgoIgnoresTheStatusOfRuns checks that Argo CD does not refresh an application when the status of a run
+// changes. For objects that it does not track, Argo CD requires both the setting and an annotation.
 func TestArgoIgnoresTheStatusOfRuns(t *testing.T) {
 	var config corev1.ConfigMap
 	if err := yaml.UnmarshalStrict([]byte(gitopsFile(t, "argocd/argocd-cm.yaml")), &config); err != nil {
@@ -124,7 +125,7 @@ func TestArgoIgnoresTheStatusOfRuns(t *testing.T) {
 	}
 }
 
-// What Argo CD says of runs.
+// TestHealthOfRuns checks the health of runs in Argo CD.
 func TestHealthOfRuns(t *testing.T) {
 	made := func(end func(*v1alpha1.BenchmarkRun)) map[string]any {
 		w := newWorld(t, bench(), claimNamed("data"))
@@ -154,7 +155,7 @@ func TestHealthOfRuns(t *testing.T) {
 	}
 }
 
-// gateCase is the end of a run that the gate asked for, and the exit code and message of the gate.
+// gateCase describes the end of the run that the gate requested, and the gate's expected exit code and message.
 type gateCase struct {
 	name string
 	ends func(*bed)
@@ -162,8 +163,8 @@ type gateCase struct {
 	told string
 }
 
-// The gate of the PostSync hook and of pipelines: with the rights that its example gives and no others, it asks for a
-// run, waits for the verdict and ends with the exit code of it. The soak has more verdicts.
+// TestGate checks the gate for the PostSync hook and for pipelines: with only the rights that its example grants, it
+// requests a run, waits for the verdict and exits with the verdict's code. The soak test has more verdicts.
 func TestGate(t *testing.T) {
 	gateEnds(t,
 		gateCase{"good", func(b *bed) { b.ends(at(100)) }, 0, "Passed: run bench-"},
@@ -208,7 +209,7 @@ func gateEnds(t *testing.T, cases ...gateCase) {
 	}
 }
 
-// gateOf is a kubectl with the rights of the example's ServiceAccount.
+// gateOf returns a kubectl with the rights of the example's ServiceAccount.
 func gateOf(b *bed) gates.Kubectl {
 	b.Helper()
 	for _, document := range strings.Split(gitopsFile(b, "argocd/postsync.yaml"), "\n---\n") {
@@ -223,7 +224,7 @@ func gateOf(b *bed) gates.Kubectl {
 				b.Fatal(err)
 			}
 		}
-		// Unknown fields of any of them are an error.
+		// An unknown field in any of them is an error.
 		if err := cluster.Create(b.Context(), object, &client.CreateOptions{Raw: &metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict}}); err != nil {
 			b.Fatalf("%s: %v", object.GetKind(), err)
 		}
@@ -238,7 +239,7 @@ func gateOf(b *bed) gates.Kubectl {
 	return gate
 }
 
-// mayRead waits until the rights that were just given are in force.
+// mayRead waits until the rights that were just granted take effect.
 func (b *bed) mayRead(as *rest.Config) {
 	b.Helper()
 	reader, err := client.New(as, client.Options{Scheme: fullScheme})

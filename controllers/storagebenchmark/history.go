@@ -7,8 +7,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// beyondHistoryLimit returns the oldest ended runs beyond the limits. The newest judged run and runs that are not judged
-// yet count, but stay.
+// beyondHistoryLimit returns the oldest ended runs beyond the limits. Runs that the status names, such as the newest
+// judged run, count towards the limits but are kept.
 func beyondHistoryLimit(obs observation) []*v1alpha1.BenchmarkRun {
 	status := &obs.benchmark.Status
 	var complete, failed []*v1alpha1.BenchmarkRun
@@ -44,7 +44,7 @@ func named(status *v1alpha1.StorageBenchmarkStatus, run *v1alpha1.BenchmarkRun) 
 		status.ActiveRun != nil && status.ActiveRun.Name == run.Name
 }
 
-// newestFirst compares runs by their end or, if that is not known, by their creation.
+// newestFirst compares runs by their end or, if one has no end time, by their creation.
 func newestFirst(a, b *v1alpha1.BenchmarkRun) int {
 	if a.Status.EndTime != nil && b.Status.EndTime != nil {
 		if order := b.Status.EndTime.Compare(a.Status.EndTime.Time); order != 0 {

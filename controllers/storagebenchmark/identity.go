@@ -10,16 +10,16 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// identity follows from the request for a run: the same request always gives the same name and seed, however often the
-// run is created.
+// identity follows from the request for a run: the same request always gives the same name and seed, no matter how
+// often the run is created.
 type identity struct {
 	name string
 	seed int64
 }
 
-// identityOf derives the identity from hash and from a status that records the run: its request, including a scheduled
-// time, and the run before it, with or without a verdict. The run before it makes a value that returns (v1, v2, v1) a
-// new request.
+// identityOf derives the identity of a run from hash and from a status that records the run: its request, including a
+// scheduled time, and the preceding run, with or without a verdict. Because of the preceding run, a value that
+// returns (v1, v2, v1) is a new request.
 func identityOf(benchmark *v1alpha1.StorageBenchmark, status *v1alpha1.StorageBenchmarkStatus, hash string) identity {
 	previous := ""
 	if status.LastRun != nil {
@@ -32,7 +32,7 @@ func identityOf(benchmark *v1alpha1.StorageBenchmark, status *v1alpha1.StorageBe
 	if status.LastReplacedRun != "" {
 		parts = append(parts, "replaced", status.LastReplacedRun)
 	}
-	// No field that the API accepts contains NUL, except requests, from which echo removes it.
+	// No field that the API accepts contains NUL, except requests, from which boundedRequest removes it.
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return identity{
 		name: benchmark.Name + "-" + hex.EncodeToString(sum[:4]),
@@ -43,8 +43,8 @@ func identityOf(benchmark *v1alpha1.StorageBenchmark, status *v1alpha1.StorageBe
 // maxEcho is the API's limit on echoed requests, in characters.
 const maxEcho = 128
 
-// boundedRequest returns a request as the status echoes it: the request itself if it fits, otherwise its beginning and
-// its hash.
+// boundedRequest returns a request in the form that the status echoes: the request itself if it fits, otherwise its
+// beginning and its hash.
 func boundedRequest(request string) string {
 	request = strings.ReplaceAll(request, "\x00", "")
 	if v1alpha1.Truncate(request, maxEcho) == request {
@@ -54,9 +54,9 @@ func boundedRequest(request string) string {
 	return v1alpha1.Truncate(request, maxEcho-17) + "#" + hex.EncodeToString(sum[:8])
 }
 
-// request is the request for one more run that was not handled yet.
+// request is a request for one more run that has not been handled yet.
 type request struct {
-	// manual and annotation are the values that the status will echo; empty if there is no new request.
+	// manual and annotation are the values that the status will echo, or "" if there is no new request.
 	manual, annotation string
 }
 
@@ -76,20 +76,21 @@ func requestOf(benchmark *v1alpha1.StorageBenchmark) request {
 func (r request) any() bool { return r.manual != "" || r.annotation != "" }
 
 // adoptsManual reports whether the value of trigger.manual counts as handled: the operator has not seen the benchmark
-// before and its creation must not start a run. Git keeps the last value, so a rebuilt cluster would repeat that run.
+// before, and creating the benchmark must not start a run. Git keeps the last value, so a rebuilt cluster would
+// otherwise repeat that run.
 func adoptsManual(benchmark *v1alpha1.StorageBenchmark) bool {
 	trigger := benchmark.Spec.Trigger
 	return benchmark.Status.ObservedGeneration <= 0 && trigger != nil && trigger.OnChange != nil && !*trigger.OnChange
 }
 
-// judged reports whether hash is that of the newest judged run.
+// judged reports whether the newest judged run has the given hash.
 func judged(status *v1alpha1.StorageBenchmarkStatus, hash string) bool {
 	return status.LastRun != nil && status.LastRun.Hash == hash
 }
 
 // runRequested reports whether a run is requested that is not recorded yet: by a user, by the schedule, or by a
-// spec.run that has no verdict. A new spec.run does not count if trigger.onChange is false, or absent beside a
-// schedule.
+// spec.run that has no verdict. A new spec.run does not count if trigger.onChange is false, or if it is not set and
+// there is a schedule.
 func runRequested(obs observation) bool {
 	return requestOf(obs.benchmark).any() || obs.times.asks() ||
 		obs.startsOnChange() && !judged(&obs.benchmark.Status, obs.hash)

@@ -23,7 +23,8 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// A run is frozen: whole, owned, and deaf to later edits of its profile.
+// TestRunIsFrozen checks that a run is complete, owned by its benchmark, and not affected by later edits of its
+// profile.
 func TestRunIsFrozen(t *testing.T) {
 	b := newBed(t)
 	b.put(claimNamed("data"))
@@ -62,7 +63,7 @@ func TestRunIsFrozen(t *testing.T) {
 	}
 }
 
-// What was missing appears, and the run starts at once; nothing is polled.
+// TestReactsToWhatAppears checks that a run starts as soon as the missing object appears, without polling.
 func TestReactsToWhatAppears(t *testing.T) {
 	clusterProfile := func() client.Object {
 		return &v1alpha1.ClusterWorkloadProfile{ObjectMeta: metav1.ObjectMeta{Name: "heavy"},
@@ -120,7 +121,7 @@ func TestReactsToWhatAppears(t *testing.T) {
 	}
 }
 
-// A claim that is being deleted is as good as gone.
+// TestClaimThatIsBeingDeleted checks that a claim that is being deleted counts as missing.
 func TestClaimThatIsBeingDeleted(t *testing.T) {
 	b := newBed(t)
 	claim := claimNamed("data")
@@ -210,8 +211,8 @@ func TestHistoryIsKeptShort(t *testing.T) {
 	}
 }
 
-// The API server refuses runs, as somebody's policy may: the condition says so, in the policy's words,
-// and the run starts when it may.
+// TestRefusedCreationIsToldAndTriedAgain checks that, if the API server refuses a run because of a policy, the
+// condition quotes the policy's message, and the run starts once it is allowed.
 func TestRefusedCreationIsToldAndTriedAgain(t *testing.T) {
 	b := newBed(t)
 	name := b.namespace
@@ -265,7 +266,8 @@ func probeRun(namespace string) *v1alpha1.BenchmarkRun {
 	}
 }
 
-// Nothing is created in a namespace that goes, and nobody is told that this is an error.
+// TestNamespaceThatGoes checks that nothing is created in a namespace that is being deleted, and that this is not
+// reported as an error.
 func TestNamespaceThatGoes(t *testing.T) {
 	b := newBed(t)
 	b.put(claimNamed("data"))
@@ -284,8 +286,8 @@ func TestNamespaceThatGoes(t *testing.T) {
 	}
 }
 
-// dying is a client whose operator dies at its n-th write, before or after it: nothing that it sends
-// arrives any more.
+// dying returns a client for an operator that dies at its n-th write, before or after it: later writes do not reach
+// the API server.
 func dying(n int, after bool, died chan<- struct{}) client.NewClientFunc {
 	writes, gone := 0, errors.New("the operator died")
 	write := func(do func() error) error {
@@ -322,22 +324,23 @@ func dying(n int, after bool, died chan<- struct{}) client.NewClientFunc {
 	}
 }
 
-// death is where an operator dies.
+// death is the moment at which an operator dies.
 type death struct {
 	write int
 	after bool
 }
 
-// The writes of an operator in diesAtWrites: intend, create, adopt, judge, and the same for the request, whose verdict prunes a run.
+// writes is the number of an operator's writes in diesAtWrites: intend, create, adopt, judge, the same for the
+// request, and the deletion of a run that the second verdict causes.
 const writes = 9
 
-// The operator dies before or after some of its writes; the soak has all of them.
+// The operator dies before or after some of its writes; the soak test covers all of them.
 func TestOperatorDiesAtAWrite(t *testing.T) {
 	diesAtWrites(t, death{1, false}, death{2, true}, death{3, false}, death{4, true}, death{writes, true})
 }
 
-// diesAtWrites lets an operator die, and another one takes over: the end is the same, with one run for the specification and one
-// for the request.
+// diesAtWrites lets an operator die and another one take over. The result is the same: one run for the specification
+// and one for the request.
 func diesAtWrites(t *testing.T, deaths ...death) {
 	t.Helper()
 	for _, at := range deaths {
@@ -358,14 +361,14 @@ func diesAtWrites(t *testing.T, deaths ...death) {
 					b.operator(nil)
 				case <-time.After(4 * hang.Guard):
 					t.Error("the operator did not die")
-				case <-t.Context().Done(): // What comes before it has failed.
+				case <-t.Context().Done(): // the test has failed earlier
 				}
 			})
 			b.ends(good)
 			b.edit(request1("v1"))
 			b.ends(good)
 			b.until("pruning", func(*v1alpha1.StorageBenchmark) bool { return len(b.runs()) == 1 })
-			// What its last write has done may be seen before it has died of it.
+			// The effect of the last write may be visible before the operator has died.
 			successor.Wait()
 			end := b.steady()
 			run := b.runs()[0]

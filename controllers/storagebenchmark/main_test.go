@@ -13,7 +13,7 @@ import (
 	"github.com/storagebench/storagebench/test/controlplane"
 )
 
-// The API server of this package, for its administrator; nil with -short.
+// The API server of this package, and its administrator's client; nil with -short.
 var (
 	clusterConfig *rest.Config
 	cluster       client.WithWatch

@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// observation is the input of a decision. Nothing modifies what it points to.
+// observation is the input of a decision. The objects that it points to must not be modified.
 type observation struct {
 	benchmark *v1alpha1.StorageBenchmark
 	// hash is the hash of the current spec.run.
@@ -58,7 +58,7 @@ type activeRun struct {
 	run *v1alpha1.BenchmarkRun
 }
 
-// activeOf determines the state of status.activeRun from the object that was found under its name; found is nil if
+// activeOf determines the state of status.activeRun from the object that was found under its name. found is nil if
 // there is none.
 func activeOf(benchmark *v1alpha1.StorageBenchmark, found *v1alpha1.BenchmarkRun) activeRun {
 	recorded := benchmark.Status.ActiveRun
@@ -77,15 +77,15 @@ func activeOf(benchmark *v1alpha1.StorageBenchmark, found *v1alpha1.BenchmarkRun
 	return activeRun{state: activeLive, run: found}
 }
 
-// isIntended reports whether a run is the one that status.activeRun requests. The name alone does not prove it, because
-// it contains only part of the digest.
+// isIntended reports whether a run is the one that status.activeRun requests. The name alone does not prove it,
+// because it contains only part of the digest.
 func isIntended(benchmark *v1alpha1.StorageBenchmark, run *v1alpha1.BenchmarkRun) bool {
 	hash := benchmark.Status.ActiveRun.Hash
 	return metav1.IsControlledBy(run, benchmark) && run.Spec.Hash == hash &&
 		run.Spec.Seed == identityOf(benchmark, &benchmark.Status, hash).seed
 }
 
-// ended reports whether a run is over. A failed run is over once its data is removed.
+// ended reports whether a run has ended. A failed run has ended once its data is removed.
 func ended(run *v1alpha1.BenchmarkRun) bool {
 	return run.Status.EndTime != nil || isTrue(run.Status.Conditions, v1alpha1.ConditionComplete)
 }
@@ -99,7 +99,7 @@ type candidate struct {
 	// missing lists references to objects that do not exist. reason is the API's reason for the first one.
 	missing field.ErrorList
 	reason  string
-	// problems are why no plan can be made; only an edit resolves them.
+	// problems are the reasons why no plan can be made; only an edit resolves them.
 	problems field.ErrorList
 
 	run *v1alpha1.RunSpec

@@ -16,8 +16,8 @@ import (
 // errStale means that the cache shows an older benchmark than the API server.
 var errStale = errors.New("the cached benchmark is out of date")
 
-// observe reads everything that a decision needs. It returns nil if there is nothing to decide. The runs of a benchmark
-// that is being deleted are garbage-collected through their owner references.
+// observe reads everything that a decision needs. It returns nil if there is nothing to decide. If a benchmark is
+// being deleted, its runs are garbage-collected through their owner references.
 func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*observation, error) {
 	benchmark := &v1alpha1.StorageBenchmark{}
 	if err := r.client.Get(ctx, key, benchmark); err != nil {
@@ -60,9 +60,9 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 	return obs, nil
 }
 
-// active determines the state of the run that the status names. A live run is taken from the cache. A run that seems to
-// be missing may be too new for the cache, and a run that has ended may be trimmed in it: both are read from the API
-// server.
+// active determines the state of the run that the status names. A live run is taken from the cache. A run that seems
+// to be missing may be too new for the cache, and a run that has ended may be trimmed in it, so both are read from
+// the API server.
 func (r *reconciler) active(ctx context.Context, benchmark *v1alpha1.StorageBenchmark, runs []v1alpha1.BenchmarkRun) (activeRun, error) {
 	recorded := benchmark.Status.ActiveRun
 	if recorded == nil {
@@ -90,8 +90,8 @@ func (r *reconciler) active(ctx context.Context, benchmark *v1alpha1.StorageBenc
 	return found, nil
 }
 
-// proveFresh fails unless the benchmark is the newest version. If the cache lags behind our own writes, a run that was
-// created, seen and deleted in between would otherwise be created again.
+// proveFresh fails unless the benchmark is the newest version. If the cache did not show this operator's own writes
+// yet, a run that was created, seen and deleted in the meantime would be created again.
 func (r *reconciler) proveFresh(ctx context.Context, benchmark *v1alpha1.StorageBenchmark) error {
 	newest := &v1alpha1.StorageBenchmark{}
 	if err := r.live.Get(ctx, client.ObjectKeyFromObject(benchmark), newest); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestPriorityOfClients: a benchmark that gives its clients a PriorityClass of the system is refused before there is a
-// run.
+// TestPriorityOfClients checks that a benchmark whose clients have a system PriorityClass is refused before a run is
+// created.
 func TestPriorityOfClients(t *testing.T) {
 	b := newBed(t)
 	b.operator(nil)

@@ -19,8 +19,8 @@ import (
 
 const claimKind = "PersistentVolumeClaim"
 
-// resolve reads what spec.run refers to and plans it. It returns an error only if reading fails; the candidate holds
-// what is missing or wrong.
+// resolve reads the objects that spec.run refers to, and plans the run. It returns an error only if reading fails;
+// missing objects and problems are in the candidate.
 func (r *reconciler) resolve(ctx context.Context, benchmark *v1alpha1.StorageBenchmark) (candidate, error) {
 	var failure error
 	run, problems := plan.Resolve(&benchmark.Spec.Run, func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
@@ -87,8 +87,8 @@ func (r *reconciler) profile(ctx context.Context, namespace string, ref v1alpha1
 	return *engine, true, nil
 }
 
-// explainUnreadable changes the message about missing ClusterWorkloadProfiles: they may exist, but the operator may not
-// read them.
+// explainUnreadable rewrites the message about missing ClusterWorkloadProfiles: they may exist, but the operator may
+// not read them.
 func explainUnreadable(missing field.ErrorList) {
 	for _, problem := range missing {
 		kind, _, _ := strings.Cut(fmt.Sprint(problem.BadValue), " ")
@@ -122,7 +122,7 @@ func claimsOf(run *v1alpha1.RunSpec) []namedClaim {
 	return named
 }
 
-// missingClaims returns the claims given by name that no pod could mount.
+// missingClaims returns the claims given by name that pods could not mount.
 func (r *reconciler) missingClaims(ctx context.Context, benchmark *v1alpha1.StorageBenchmark) (field.ErrorList, error) {
 	var missing field.ErrorList
 	for _, named := range claimsOf(&benchmark.Spec.Run) {

@@ -10,10 +10,10 @@ import (
 	"github.com/storagebench/storagebench/internal/schedule"
 )
 
-// timetable holds the requests of spec.trigger.schedule at a moment. The zero value is for a benchmark without a
-// schedule.
+// timetable holds the requests of spec.trigger.schedule at one moment. The zero value stands for a benchmark without
+// a schedule.
 type timetable struct {
-	// set is true if there is a schedule. problem is why it cannot be read.
+	// set is true if there is a schedule. problem is the reason why it cannot be parsed.
 	set     bool
 	problem *field.Error
 	due     schedule.Due
@@ -21,8 +21,8 @@ type timetable struct {
 	deadline time.Duration
 }
 
-// timetableOf evaluates the schedule of a benchmark. What was handled follows from the status alone, so that the result
-// is the same after a crash or a month.
+// timetableOf evaluates the schedule of a benchmark. Which times were handled follows from the status alone, so the
+// result is the same after a crash or a month later.
 func timetableOf(benchmark *v1alpha1.StorageBenchmark, now time.Time) timetable {
 	trigger := benchmark.Spec.Trigger
 	if trigger == nil || trigger.Schedule == "" {
@@ -42,10 +42,10 @@ func timetableOf(benchmark *v1alpha1.StorageBenchmark, now time.Time) timetable 
 	return found
 }
 
-// handledUpTo returns the moment after which times of the schedule count. It is just before the next time that the
-// status promises: an edited schedule does not request runs for times before the edit, and a time that was due at the
-// edit stays due if the new schedule has it too. Without a promised time it is the creation of the benchmark, or now if
-// an older benchmark was given a schedule. It is never before the last time that was handled.
+// handledUpTo returns the time after which scheduled times count. It is just before the next time that the status
+// announces: an edited schedule does not request runs for times before the edit, and a time that was due at the edit
+// stays due if the new schedule contains it too. Without an announced time, it is the creation of the benchmark, or
+// now if a schedule was added to an older benchmark. It is never before the last time that was handled.
 func handledUpTo(benchmark *v1alpha1.StorageBenchmark, now time.Time) time.Time {
 	status := &benchmark.Status
 	handled := now
@@ -64,20 +64,20 @@ func handledUpTo(benchmark *v1alpha1.StorageBenchmark, now time.Time) time.Time 
 // asks reports whether the schedule requests a run, or has a problem that must be corrected.
 func (t timetable) asks() bool { return t.problem != nil || !t.due.At.IsZero() }
 
-// skips reports whether a scheduled time has come that is now too late to start a run. It is recorded only while there
-// is no active run, because the name of a recorded run follows from the times that were handled.
+// skips reports whether a scheduled time has passed that is now too late to start a run. The time is recorded only
+// while there is no active run, because the name of a recorded run follows from the times that were handled.
 func (t timetable) skips(obs observation) bool {
 	return !t.due.Expired.IsZero() && obs.active.state == noActive
 }
 
-// note writes the times into the status: the time that an action has handled, and the next one.
+// note writes the times to the status: the time that an action has handled, and the next one.
 func (t timetable) note(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action) {
 	handle := func(at time.Time) { status.LastScheduleTime = new(wholeSeconds(at)) }
 	switch {
 	case !t.set:
 		status.NextScheduleTime = nil
 	case t.problem != nil:
-		// Keep the promised time, in case the edit of the schedule is reverted.
+		// Keep the announced time, in case the edit of the schedule is reverted.
 	case act.do == intend && !t.due.At.IsZero():
 		handle(t.due.At)
 		status.NextScheduleTime = timeOrNil(t.due.Next)
@@ -106,7 +106,7 @@ func timeOrNil(at time.Time) *metav1.Time {
 	return new(wholeSeconds(at))
 }
 
-// wake returns the time until the schedule has to be evaluated again; 0 if it requests no more runs.
+// wake returns how long to wait until the schedule has to be evaluated again, or 0 if it requests no more runs.
 func (t timetable) wake(now time.Time) time.Duration {
 	if !t.set || t.problem != nil {
 		return 0
@@ -120,7 +120,7 @@ func (t timetable) wake(now time.Time) time.Duration {
 	return first
 }
 
-// expiry returns the moment just after the due run's deadline; zero if there is no deadline.
+// expiry returns the time just after the due run's deadline, or the zero time if there is no deadline.
 func (t timetable) expiry() time.Time {
 	if t.due.At.IsZero() || t.deadline == 0 {
 		return time.Time{}
@@ -128,7 +128,7 @@ func (t timetable) expiry() time.Time {
 	return t.due.At.Add(t.deadline + time.Millisecond)
 }
 
-// sooner returns the shorter of two waits; 0 means no wait.
+// sooner returns the shorter of two waits. A wait of 0 means none.
 func sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b != 0 && b < a {
 		return b

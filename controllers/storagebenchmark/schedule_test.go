@@ -47,7 +47,7 @@ func releases(value string) func(*v1alpha1.StorageBenchmark) {
 	return triggered(func(t *v1alpha1.Trigger) { t.Manual = value })
 }
 
-// benchAt is a benchmark that was created at the beginning of the sequences, changed.
+// benchAt returns a benchmark that was created at the start of the sequences, with some changes.
 func benchAt(changes ...func(*v1alpha1.StorageBenchmark)) client.Object {
 	b := bench()
 	b.CreationTimestamp = metav1.Time{Time: begin0}
@@ -57,7 +57,7 @@ func benchAt(changes ...func(*v1alpha1.StorageBenchmark)) client.Object {
 	return b
 }
 
-// endsBy ends a run with a failure.
+// endsBy returns a function that ends a run with a failure.
 func endsBy(reason, message string) func(*v1alpha1.BenchmarkRun, time.Time) {
 	return func(run *v1alpha1.BenchmarkRun, now time.Time) {
 		record.Begin(run, now.Add(-time.Minute))
@@ -71,7 +71,7 @@ var (
 	preempted = endsBy(v1alpha1.ReasonPreempted, "pod x was preempted")
 )
 
-// queued lets the live run wait for another.
+// queued makes the live run wait for another one.
 func (w *world) queued(message string) {
 	w.tb.Helper()
 	run := w.active()

@@ -36,7 +36,7 @@ func good(run *v1alpha1.BenchmarkRun, now time.Time) {
 	record.Finished(run, nil, now)
 }
 
-// invalid ends a run with a result that is disqualified.
+// invalid ends a run with a disqualified result.
 func invalid(run *v1alpha1.BenchmarkRun, now time.Time) {
 	good(run, now)
 	run.Status.Phases[0].Targets[0].Warnings = []v1alpha1.Warning{{
@@ -71,7 +71,7 @@ func suspend(value bool) func(*v1alpha1.StorageBenchmark) {
 
 var withProfile = builders.Benchmark("bench").Target("data").Steady("write", "10s").WithProfile(v1alpha1.WorkloadProfileKind, "heavy")
 
-// sequence is the life of a benchmark. Each line of the golden file is what a reconcile changed.
+// sequence is the life of a benchmark. Each line of the golden file shows the changes of one reconcile.
 type sequence struct {
 	name    string
 	objects []client.Object
@@ -250,7 +250,7 @@ var sequences = []sequence{
 	}},
 }
 
-// loseStatus empties the status as a restored backup does.
+// loseStatus clears the status, as restoring a backup does.
 func (w *world) loseStatus() {
 	w.tb.Helper()
 	benchmark := w.benchmark()
@@ -262,7 +262,7 @@ func (w *world) loseStatus() {
 	w.settle()
 }
 
-// takeName creates an object of somebody else's under the name that the run would get.
+// takeName creates a foreign object under the name that the run would get.
 func (w *world) takeName() {
 	w.tb.Helper()
 	for w.benchmark().Status.ActiveRun == nil {
@@ -305,7 +305,7 @@ func TestSequences(t *testing.T) {
 	golden.Check(t, "sequences", got)
 }
 
-// A benchmark that goes while it is looked at is no error.
+// TestDeletedBenchmarkIsLeftAlone checks that deleting a benchmark during a reconcile does not cause an error.
 func TestDeletedBenchmarkIsLeftAlone(t *testing.T) {
 	w := newWorld(t, bench(), claimNamed("data"))
 	if err := w.client.Delete(t.Context(), w.benchmark()); err != nil {

@@ -36,7 +36,7 @@ const Name = "storagebenchmark"
 const (
 	// indexOwner finds runs by the UID of the benchmark that controls them.
 	indexOwner = "storagebenchmark.owner"
-	// indexReferences finds benchmarks by what their spec.run refers to.
+	// indexReferences finds benchmarks by the objects that their spec.run refers to.
 	indexReferences = "storagebenchmark.references"
 )
 
@@ -114,8 +114,8 @@ func index(indexer client.FieldIndexer) error {
 	return nil
 }
 
-// referrers returns a handler that enqueues the benchmarks that refer to an object of a kind: those of its namespace,
-// or of all namespaces if the object has none.
+// referrers returns a handler that enqueues the benchmarks that refer to an object of the given kind. For a
+// namespaced object, it searches its namespace, otherwise all namespaces.
 func (r *reconciler) referrers(kind string) handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []reconcile.Request {
 		benchmarks := &v1alpha1.StorageBenchmarkList{}
@@ -134,7 +134,7 @@ func (r *reconciler) referrers(kind string) handler.EventHandler {
 	})
 }
 
-// runUpdateMatters reports whether an update of a run matters to its benchmark. Most updates do not.
+// runUpdateMatters reports whether an update of a run may affect its benchmark. Most updates do not.
 func runUpdateMatters(update event.UpdateEvent) bool {
 	before, ok := update.ObjectOld.(*v1alpha1.BenchmarkRun)
 	if !ok {
@@ -153,7 +153,8 @@ func runUpdateMatters(update event.UpdateEvent) bool {
 		!equality.Semantic.DeepEqual(before.OwnerReferences, after.OwnerReferences)
 }
 
-// deletionBegins reports whether a claim is being deleted or was replaced. Other changes of a claim do not matter.
+// deletionBegins reports whether the deletion of a claim has begun or the claim was replaced. Other changes do not
+// matter.
 func deletionBegins(update event.UpdateEvent) bool {
 	return update.ObjectOld.GetDeletionTimestamp().IsZero() != update.ObjectNew.GetDeletionTimestamp().IsZero() ||
 		update.ObjectOld.GetUID() != update.ObjectNew.GetUID()

@@ -10,19 +10,19 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// outcome is the result of the writes of an action.
+// outcome is the result of the writes that an action makes.
 type outcome struct {
 	// created is the run that now exists; nil if none was created.
 	created *v1alpha1.BenchmarkRun
 	// again requests another reconcile at once, because something changed in between.
 	again bool
-	// refused is why the run could not be created, for the status.
+	// refused is the reason why the run could not be created, for the status.
 	refused string
 	// err is an error after which the reconcile is retried later.
 	err error
 }
 
-// report is the outcome of a reconcile: the whole new status, the events to send, and when to reconcile again if
+// report is the outcome of a reconcile: the complete new status, the events to send, and when to reconcile again if
 // nothing changes.
 type report struct {
 	status v1alpha1.StorageBenchmarkStatus
@@ -30,7 +30,7 @@ type report struct {
 	wake   time.Duration
 }
 
-// reportOn derives the status from facts: the observed ones, and the ones that the action created.
+// reportOn derives the status from the observed facts and the facts that the action created.
 func reportOn(obs observation, act action, out outcome) report {
 	status := obs.benchmark.Status.DeepCopy()
 	status.ObservedGeneration = obs.benchmark.Generation
@@ -80,7 +80,7 @@ func recordFacts(status *v1alpha1.StorageBenchmarkStatus, obs observation, act a
 	}
 }
 
-// stageOf returns the stage: the current activity in one word.
+// stageOf returns the stage, which names the current activity in one word.
 func stageOf(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action) string {
 	switch act.do {
 	case watch, adopt, replace:

@@ -17,8 +17,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// largest is a run that has all that the API takes: 32 phases of 16 targets and 4 operations, names of
-// 40 characters, and messages of characters that take the most room.
+// largest returns a run of the maximum size that the API accepts: 32 phases of 16 targets and 4 operations, names of
+// 40 characters, and messages of the characters that take the most space.
 func largest(now time.Time) *v1alpha1.BenchmarkRun {
 	run := &v1alpha1.BenchmarkRun{}
 	run.Name, run.UID = strings.Repeat("n", 49), "0d2a2a5e-0000-4000-8000-000000000001"
@@ -99,7 +99,7 @@ func TestEcho(t *testing.T) {
 	}
 }
 
-// The parts of an identity cannot be moved from one to the next.
+// TestIdentitiesDiffer checks that identities differ even if text moves from one of their parts to the next.
 func TestIdentitiesDiffer(t *testing.T) {
 	seen := map[identity]string{}
 	benchmark := bench()
@@ -177,7 +177,7 @@ func TestHeadlines(t *testing.T) {
 	}
 }
 
-// What ended is trimmed; what somebody still works on is not.
+// TestTrimEndedRun checks that a run that has ended is trimmed, and one that a controller still needs is not.
 func TestTrimEndedRun(t *testing.T) {
 	frozen := builders.Benchmark("bench").Target("data").Steady("write", "10s").Run()
 	made := func() *v1alpha1.BenchmarkRun {
@@ -216,7 +216,8 @@ func TestTrimEndedRun(t *testing.T) {
 	}
 }
 
-// Runs are sorted by their end; what is named in status is never deleted, and neither is what lives.
+// TestSurplus checks that runs are pruned in the order of their end, and that runs named in the status and live runs
+// are kept.
 func TestSurplus(t *testing.T) {
 	at := func(minutes int) *metav1.MicroTime {
 		return &metav1.MicroTime{Time: begin0.Add(time.Duration(minutes) * time.Minute)}

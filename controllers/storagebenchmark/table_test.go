@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// The table of states: four conditions, and what kstatus makes of them, on objects read back from the
-// API server. TestSequences has the ways that lead to them.
+// TestTableOfStates checks the table of states: four conditions, and their kstatus, on objects read back from the API
+// server. TestSequences covers the transitions between them.
 func TestTableOfStates(t *testing.T) {
 	const absent = "absent"
 	type row struct {

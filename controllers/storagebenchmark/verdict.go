@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// maxMessage is the maximum length of messages of conditions and verdicts, in characters: they are read on a
-	// terminal, and the whole status has to fit.
+	// maxMessage is the maximum length of messages of conditions and verdicts, in characters: users read them on a
+	// terminal, and the whole status has to fit its limit.
 	maxMessage = 512
 	// maxReason is the API's limit on the reason of a verdict.
 	maxReason = 128
-	// maxHeadlines is the API's limit.
+	// maxHeadlines is the API's limit on the number of headlines.
 	maxHeadlines = 64
 )
 
-// verdict is the verdict on a run, with its basis.
+// verdict is the verdict on a run and the data that it is based on.
 type verdict struct {
 	run        v1alpha1.JudgedRun
 	objectives []v1alpha1.ObjectiveResult
@@ -31,7 +31,7 @@ type verdict struct {
 	history    *v1alpha1.ComparedHistory
 }
 
-// verdictOn judges a run that has ended: by itself, and against the other runs of its benchmark.
+// verdictOn judges a run that has ended, on its own and against the other runs of its benchmark.
 func verdictOn(obs observation, run *v1alpha1.BenchmarkRun) verdict {
 	by := policyFor(obs, run)
 	made := verdict{run: v1alpha1.JudgedRun{RunReference: referenceTo(run), PolicyHash: by.hash()}}
@@ -42,7 +42,7 @@ func verdictOn(obs observation, run *v1alpha1.BenchmarkRun) verdict {
 	switch {
 	case by.regression == nil:
 	case last != nil && last.UID == string(run.UID) && by.comparesAs(last.PolicyHash) && obs.benchmark.Status.Regression != nil:
-		// The run was already compared. Keep that: the runs to compare with have changed since.
+		// The run was already compared. Keep the result, because the runs to compare with have changed since then.
 		made.regression, made.history = obs.benchmark.Status.Regression, obs.benchmark.Status.History
 	default:
 		found := trend.Judge(obs.benchmark.Status.History, storedRuns(obs), trend.RunOf(run), by.regression)
@@ -82,7 +82,7 @@ func judgement(run *v1alpha1.BenchmarkRun, by *verdict) (reason, message string)
 	return v1alpha1.ReasonPassed, fmt.Sprintf("run %s is complete and valid", run.Name)
 }
 
-// verdictOnDeleted is the verdict on a run that a user stopped by deleting it before it was judged.
+// verdictOnDeleted returns the verdict on a run that a user stopped by deleting it before it was judged.
 func verdictOnDeleted(obs observation, ref v1alpha1.RunReference) verdict {
 	return verdict{history: obs.benchmark.Status.History, run: v1alpha1.JudgedRun{RunReference: ref, PolicyHash: policyOf(obs.benchmark).hash(),
 		Reason: v1alpha1.ReasonStopped, Message: v1alpha1.Truncate(fmt.Sprintf(
@@ -94,9 +94,9 @@ func referenceTo(run *v1alpha1.BenchmarkRun) v1alpha1.RunReference {
 	return v1alpha1.RunReference{Name: run.Name, UID: string(run.UID), Hash: run.Spec.Hash}
 }
 
-// headlinesOf returns the main figures of a run, in the order of its phases. It leaves out layouts, because their
-// figures were not requested. If there are too many figures, it drops the first ones, because the last phases are the
-// purpose of a run.
+// headlinesOf returns the main figures of a run, in the order of its phases. It leaves out layouts, whose figures
+// were not requested. If there are too many figures, it drops the first ones, because the last phases are the purpose
+// of a run.
 func headlinesOf(run *v1alpha1.BenchmarkRun) []v1alpha1.Headline {
 	var headlines []v1alpha1.Headline
 	for _, phase := range run.Status.Phases {
@@ -106,7 +106,7 @@ func headlinesOf(run *v1alpha1.BenchmarkRun) []v1alpha1.Headline {
 		for _, target := range phase.Targets {
 			for _, operation := range target.Operations {
 				if operation.BytesPerSecond == nil || operation.IOPSMilli == nil {
-					// An absent figure is not a zero.
+					// An absent figure is not 0.
 					continue
 				}
 				headline := v1alpha1.Headline{Phase: phase.Name, Target: target.Target, Operation: operation.Operation,

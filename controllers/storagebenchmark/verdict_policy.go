@@ -24,8 +24,8 @@ func policyOf(benchmark *v1alpha1.StorageBenchmark) policy {
 	return policy{benchmark.Spec.Objectives, benchmark.Spec.Regression}
 }
 
-// policyFor returns the policy that applies to a run. For a run of an earlier spec.run it has the objectives that the
-// run was created with, because the current ones may name phases that the run did not have.
+// policyFor returns the policy that applies to a run. For a run of an earlier spec.run, it contains the objectives
+// that the run was created with, because the current ones may name phases that the run did not have.
 func policyFor(obs observation, run *v1alpha1.BenchmarkRun) policy {
 	by := policyOf(obs.benchmark)
 	if run.Spec.Hash != obs.hash {
@@ -34,7 +34,7 @@ func policyFor(obs observation, run *v1alpha1.BenchmarkRun) policy {
 	return by
 }
 
-// hash identifies a policy; it is empty if there is no policy.
+// hash identifies a policy. It returns "" if there is no policy.
 func (p policy) hash() string {
 	if len(p.objectives) == 0 && p.regression == nil {
 		return ""
@@ -58,7 +58,7 @@ func (p policy) comparesAs(hash string) bool {
 	return len(hash) == 2*digestLength && hash[digestLength:] == digest(p.regression)
 }
 
-// storedRuns returns the runs that are over, as the cache has them.
+// storedRuns returns the runs that have ended, as the cache holds them.
 func storedRuns(obs observation) []trend.Run {
 	var all []trend.Run
 	for i := range obs.runs {
@@ -69,19 +69,19 @@ func storedRuns(obs observation) []trend.Run {
 	return all
 }
 
-// review is the newest judged run, if it was judged by another policy than the current one.
+// review describes the newest judged run. due is true if it was judged by a policy other than the current one.
 type review struct {
 	due bool
-	// run is the run as read from the API server; nil if it no longer exists.
+	// run is the run as read from the API server, or nil if it no longer exists.
 	run *v1alpha1.BenchmarkRun
 }
 
-// outdated reports whether the verdict on the current spec.run is based on another policy.
+// outdated reports whether the verdict on the current spec.run is based on a policy other than the current one.
 func outdated(benchmark *v1alpha1.StorageBenchmark, hash string) bool {
 	return judged(&benchmark.Status, hash) && benchmark.Status.LastRun.PolicyHash != policyOf(benchmark).hash()
 }
 
-// review reads the run that is to be judged again. The cache does not have its results.
+// review reads the run that has to be judged again, because the cache does not hold its results.
 func (r *reconciler) review(ctx context.Context, benchmark *v1alpha1.StorageBenchmark, hash string) (review, error) {
 	if !outdated(benchmark, hash) {
 		return review{}, nil
@@ -98,7 +98,7 @@ func (r *reconciler) review(ctx context.Context, benchmark *v1alpha1.StorageBenc
 	return review{due: true, run: run}, nil
 }
 
-// revise judges the newest judged run again if the policy has changed. It starts no run.
+// revise judges the newest judged run again if the policy has changed. It does not start a run.
 func revise(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action) {
 	switch {
 	case !obs.review.due || act.do == judge || act.do == miss:
@@ -123,7 +123,8 @@ func revise(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action
 		"request another run with spec.trigger.manual or the annotation %s", last.Name, v1alpha1.AnnotationRequestedAt), maxMessage)
 }
 
-// dependsOnPolicy reports whether another policy may change a verdict: the run is complete and valid.
+// dependsOnPolicy reports whether another policy may change a verdict, which is the case if the run is complete and
+// valid.
 func dependsOnPolicy(reason string) bool {
 	switch reason {
 	case v1alpha1.ReasonPassed, v1alpha1.ReasonObjectiveMissed, v1alpha1.ReasonRegressed, v1alpha1.ReasonNotJudged:

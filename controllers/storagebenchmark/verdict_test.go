@@ -17,7 +17,7 @@ import (
 	"github.com/storagebench/storagebench/internal/trend"
 )
 
-// floor sets one objective: the least throughput of the phase.
+// floor sets one objective: the minimum throughput of the phase.
 func floor(least string) func(*v1alpha1.StorageBenchmark) {
 	return func(b *v1alpha1.StorageBenchmark) {
 		quantity := resource.MustParse(least)
@@ -37,7 +37,7 @@ func with(changes ...func(*v1alpha1.StorageBenchmark)) *v1alpha1.StorageBenchmar
 	return benchmark
 }
 
-// at ends a run with a throughput in MB/s.
+// at returns a function that ends a run with a throughput in MB/s.
 func at(megabytes float64) func(*v1alpha1.BenchmarkRun, time.Time) {
 	return func(run *v1alpha1.BenchmarkRun, now time.Time) {
 		good(run, now)
@@ -51,7 +51,7 @@ func at(megabytes float64) func(*v1alpha1.BenchmarkRun, time.Time) {
 	}
 }
 
-// remembers writes a history of runs with such a throughput, as years of nightly runs would have left it.
+// remembers writes a history of runs with the given throughputs, as years of nightly runs would leave it.
 func (b *bed) remembers(rates ...int64) {
 	b.Helper()
 	benchmark := b.steady()
@@ -86,7 +86,7 @@ func remembered(b *v1alpha1.StorageBenchmark) {
 	}
 }
 
-// steadyRates are nightly runs with a spread of 1 %.
+// steadyRates are the rates of nightly runs with a spread of 1 %.
 var steadyRates = []float64{100, 101, 99, 100.5, 99.5, 100, 101, 99}
 
 var judgedSequences = []sequence{
@@ -145,8 +145,8 @@ var judgedSequences = []sequence{
 
 func init() { sequences = append(sequences, judgedSequences...) }
 
-// What is needed for the next verdict survives: the runs are pruned, status is what counts, and where that is lost
-// the stored runs are.
+// TestHistoryIsKeptAndRebuilt checks that the data for the next verdict survives: runs are pruned, the status
+// determines the comparison, and if the status is lost, the stored runs do.
 func TestHistoryIsKeptAndRebuilt(t *testing.T) {
 	w := newWorld(t, with(compared, func(b *v1alpha1.StorageBenchmark) { b.Spec.HistoryLimit = new(int32(4)) }), claimNamed("data"))
 	w.settle()
@@ -176,7 +176,8 @@ func TestHistoryIsKeptAndRebuilt(t *testing.T) {
 	}
 }
 
-// A status with all that the API takes is cut: the verdicts stay, and the newest runs to compare with.
+// TestLargestVerdictFits checks that a status of the maximum size is shortened: it keeps the verdicts and the newest
+// runs to compare with.
 func TestLargestVerdictFits(t *testing.T) {
 	benchmark := with(compared)
 	run := largest(begin0)

@@ -32,8 +32,7 @@ var begin0 = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 const namespace = "team"
 
-// smallScheme knows what the controller needs: the fake client goes through all of a scheme at each
-// patch.
+// smallScheme contains only what the controller needs: the fake client iterates over all of a scheme at each patch.
 var smallScheme = sync.OnceValue(func() *runtime.Scheme {
 	types := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(types); err != nil {
@@ -46,8 +45,8 @@ var smallScheme = sync.OnceValue(func() *runtime.Scheme {
 
 var errCrash = errors.New("the operator died")
 
-// world is a benchmark, what it refers to and the controller, without an API server: fast enough for
-// thousands of lives. The tests with a real one are in api_test.go.
+// world holds a benchmark, the objects that it refers to and the controller, without an API server. It is fast enough
+// for thousands of sequences. Tests with a real API server are in api_test.go.
 type world struct {
 	tb         testing.TB
 	clock      *clocktesting.FakePassiveClock
@@ -56,16 +55,16 @@ type world struct {
 	recorder   *events.FakeRecorder
 	key        types.NamespacedName
 
-	// created are the names of all runs in the order of their creation.
+	// created lists the names of all runs in the order of their creation.
 	created []string
-	// acting says that the controller is at work, and not a user.
+	// acting is true while the controller, not a user, acts.
 	acting bool
-	// die, where it is set, is asked before (false) and after (true) each write of the controller
-	// whether it dies there.
+	// die, if set, is called before (false) and after (true) each write of the controller, and reports whether it
+	// dies then.
 	die func(after bool) bool
-	// written, where it is set, is called after each write.
+	// written, if set, is called after each write.
 	written func()
-	// behind, where it is set, says that the controller's cache does not show the newest yet.
+	// behind, if set, reports whether the controller's cache lags.
 	behind func() bool
 	uids   int
 
@@ -129,7 +128,7 @@ func newWorld(tb testing.TB, objects ...client.Object) *world {
 	return w
 }
 
-// noteCreated checks that the controller creates a run only while no other is live.
+// noteCreated records a created run, and checks that no other run is live at that moment.
 func (w *world) noteCreated(run *v1alpha1.BenchmarkRun) {
 	w.tb.Helper()
 	w.created = append(w.created, run.Name)
@@ -140,7 +139,7 @@ func (w *world) noteCreated(run *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// indexers takes the indexes of the controller for the fake client.
+// indexers passes the controller's indexes to the fake client.
 type indexers map[indexKey]client.IndexerFunc
 
 type indexKey struct {
@@ -169,14 +168,14 @@ func (w *world) write(do func() error) error {
 	return nil
 }
 
-// reconcile is one step of the controller.
+// reconcile makes one step of the controller.
 func (w *world) reconcile() (ctrl.Result, error) {
 	w.acting = true
 	defer func() { w.acting = false }()
 	return w.reconciler.Reconcile(w.tb.Context(), ctrl.Request{NamespacedName: w.key})
 }
 
-// settle lets the controller go on until it changes nothing any more.
+// settle runs the controller until nothing changes any more.
 func (w *world) settle() {
 	w.tb.Helper()
 	for range 100 {
@@ -212,7 +211,7 @@ func (w *world) benchmark() *v1alpha1.StorageBenchmark {
 	return benchmark
 }
 
-// edit changes the benchmark as a user does.
+// edit changes the benchmark as a user would.
 func (w *world) edit(what string, change func(*v1alpha1.StorageBenchmark)) {
 	w.tb.Helper()
 	benchmark := w.benchmark()
@@ -253,7 +252,7 @@ func (w *world) runs() []v1alpha1.BenchmarkRun {
 	return list.Items
 }
 
-// active is the run that status names.
+// active returns the run that the status names.
 func (w *world) active() *v1alpha1.BenchmarkRun {
 	w.tb.Helper()
 	ref := w.benchmark().Status.ActiveRun
@@ -277,7 +276,7 @@ func (w *world) goes(stage string) {
 	w.settle()
 }
 
-// ends lets the live run end.
+// ends makes the live run end.
 func (w *world) ends(what string, end func(*v1alpha1.BenchmarkRun, time.Time)) {
 	w.tb.Helper()
 	w.clock.SetTime(w.clock.Now().Add(time.Minute))
@@ -304,7 +303,7 @@ func (w *world) deletes(run *v1alpha1.BenchmarkRun) {
 	w.settle()
 }
 
-// print writes the state where it is new, and what was told.
+// print writes the state if it has changed, and the new events.
 func (w *world) print() {
 	w.tb.Helper()
 	if benchmark := w.benchmark(); benchmark.ResourceVersion != w.printed {
@@ -326,8 +325,7 @@ func (w *world) print() {
 	}
 }
 
-// anonymous puts r1, r2 and so on in the place of the names of runs, which change with every field of
-// the API.
+// anonymous replaces the names of runs, which change with every field of the API, by r1, r2 and so on.
 func (w *world) anonymous(text string) string {
 	for _, field := range strings.FieldsFunc(text, func(r rune) bool { return !strings.ContainsRune("bench-0123456789abcdef", r) }) {
 		if rest, found := strings.CutPrefix(field, "bench-"); found && len(rest) == 8 && w.names[field] == "" {
@@ -340,7 +338,7 @@ func (w *world) anonymous(text string) string {
 	return text
 }
 
-// stateLine is all that a user sees of a benchmark, and what kstatus makes of it.
+// stateLine returns everything that a user sees of a benchmark, and its kstatus.
 func stateLine(tb testing.TB, benchmark *v1alpha1.StorageBenchmark) string {
 	tb.Helper()
 	var parts []string
@@ -379,7 +377,7 @@ func stateLine(tb testing.TB, benchmark *v1alpha1.StorageBenchmark) string {
 	return strings.Join(parts, " ")
 }
 
-// kstatusOf asks the library of kstatus.
+// kstatusOf returns the status that the kstatus library computes.
 func kstatusOf(tb testing.TB, benchmark *v1alpha1.StorageBenchmark) string {
 	tb.Helper()
 	encoded, err := json.Marshal(benchmark)
@@ -396,7 +394,7 @@ func kstatusOf(tb testing.TB, benchmark *v1alpha1.StorageBenchmark) string {
 
 func computed(tb testing.TB, object *unstructured.Unstructured) string {
 	tb.Helper()
-	// JSON knows no integers; the library wants int64, as the API's own decoder gives.
+	// JSON has no integers; the library wants int64, which the API's own decoder produces.
 	for _, field := range [][]string{{"metadata", "generation"}, {"status", "observedGeneration"}} {
 		if value, found, _ := unstructured.NestedFieldNoCopy(object.Object, field...); found {
 			if number, ok := value.(float64); ok {
@@ -413,7 +411,7 @@ func computed(tb testing.TB, object *unstructured.Unstructured) string {
 	return string(result.Status)
 }
 
-// bench is a benchmark that can be run, on a claim that claim makes.
+// bench returns a benchmark that can be run, on a claim that claimNamed creates.
 func bench() *v1alpha1.StorageBenchmark {
 	return benchWith(builders.Benchmark("bench").Target("data").Steady("write", "10s"))
 }

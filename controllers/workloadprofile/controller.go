@@ -56,8 +56,8 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if _, old := specAndStatus(before); equality.Semantic.DeepEqual(old, status) {
 		return ctrl.Result{}, nil
 	}
-	// Patch with the resource version that was evaluated: the status of an older spec must not overwrite that of a
-	// newer one.
+	// Patch with the resource version that was evaluated: the status of an older spec must not overwrite the status
+	// of a newer one.
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	if err := r.client.Status().Patch(ctx, object, patch); client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, fmt.Errorf("write the status of the profile: %w", err)
@@ -80,7 +80,7 @@ func specAndStatus(object client.Object) (*v1alpha1.WorkloadProfileSpec, *v1alph
 	panic(fmt.Sprintf("%T is not a profile", object))
 }
 
-// report writes the evaluation of a spec of that generation into a status.
+// report writes the evaluation of a spec of the given generation to a status.
 func report(spec *v1alpha1.WorkloadProfileSpec, status *v1alpha1.WorkloadProfileStatus, generation int64) {
 	status.ObservedGeneration = generation
 	status.Engine = spec.EngineKind()

@@ -40,7 +40,7 @@ func create(t *testing.T, object client.Object) {
 	})
 }
 
-// judged waits until the status speaks of the object's own generation.
+// judged waits until the status refers to the object's current generation.
 func judged(t *testing.T, object client.Object) *v1alpha1.WorkloadProfileStatus {
 	t.Helper()
 	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
@@ -57,7 +57,7 @@ func judged(t *testing.T, object client.Object) *v1alpha1.WorkloadProfileStatus 
 	}
 }
 
-// kstatus is what Argo CD, Flux and kubectl-like tools take the object for.
+// kstatus returns the status of the object for Argo CD, Flux and tools like kubectl.
 func kstatus(t *testing.T, object client.Object) status.Status {
 	t.Helper()
 	loose := &unstructured.Unstructured{}
@@ -174,7 +174,7 @@ func TestVerdictFollowsTheSpec(t *testing.T) {
 		t.Errorf("after the correction: %+v", found.Conditions)
 	}
 
-	// Labels are no reason to write the status again.
+	// A change of labels only must not cause a write of the status.
 	version := object.ResourceVersion
 	object.Labels = map[string]string{"a": "b"}
 	if err := cluster.Update(t.Context(), object); err != nil {
@@ -192,7 +192,7 @@ func TestVerdictFollowsTheSpec(t *testing.T) {
 	}
 }
 
-// Profiles of IOR and mdtest are judged as those of fio are.
+// TestProfilesOfMPI checks that profiles of IOR and mdtest are evaluated like those of fio.
 func TestProfilesOfMPI(t *testing.T) {
 	for name, test := range map[string]struct {
 		engine v1alpha1.Engine
@@ -219,7 +219,7 @@ func TestProfilesOfMPI(t *testing.T) {
 	}
 }
 
-// A profile of another version may hold what this one does not know how to run.
+// TestWhatAdmissionWouldRefuse covers profiles of another version, which this version may be unable to run.
 func TestWhatAdmissionWouldRefuse(t *testing.T) {
 	for name, test := range map[string]struct {
 		engine v1alpha1.Engine

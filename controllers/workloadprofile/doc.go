@@ -8,7 +8,8 @@
 //	can be run      Ready=True
 //	cannot be run   Ready=False  Stalled=True   the message names the field and the remedy
 //
-// Nothing depends on the condition: a run is planned from the contents of the profile at the time when it starts.
+// Nothing depends on the condition: a run is planned from the contents of the profile at the time when the run
+// starts.
 //
 // +kubebuilder:rbac:groups=storagebench.dev,resources=workloadprofiles;clusterworkloadprofiles,verbs=list;watch
 // +kubebuilder:rbac:groups=storagebench.dev,resources=workloadprofiles/status;clusterworkloadprofiles/status,verbs=patch

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/engines"
 )
 
-// anyDuration stands in for the duration of the phase, which is not known for a profile.
+// anyDuration stands in for the duration of the phase, which a profile does not contain.
 const anyDuration = time.Hour
 
 // judge returns the reason why a workload cannot be run, or nil if it can.

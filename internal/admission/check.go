@@ -33,9 +33,9 @@ type Problem struct {
 	Meant [2]string
 }
 
-// Check processes a new object as the API server does when kubectl creates it: it refuses unknown fields, removes null
-// fields, sets defaults and validates. It changes object, a JSON document with whole numbers as int64, in place and
-// drops its status. It returns the faults; the error is set only if the rules themselves cannot be read.
+// Check processes a new object as the API server does when kubectl creates it: it refuses unknown fields, removes
+// null fields, sets defaults and validates. It changes object, a JSON document with whole numbers as int64, in place
+// and drops its status. It returns the faults. The error is set only if the rules themselves cannot be read.
 func Check(ctx context.Context, object map[string]any) ([]Problem, error) {
 	return check(ctx, object, false)
 }
@@ -84,7 +84,7 @@ func asList(problem *Problem) []Problem {
 	return []Problem{*problem}
 }
 
-// rulesOf returns an object's kind and its rules, or the fault in the name of its kind.
+// rulesOf returns an object's kind and its rules, or the fault in its apiVersion or kind.
 func rulesOf(object map[string]any) (*kind, *rules, *Problem, error) {
 	apiVersion, _ := object["apiVersion"].(string)
 	name, _ := object["kind"].(string)
@@ -99,8 +99,8 @@ func rulesOf(object map[string]any) (*kind, *rules, *Problem, error) {
 	return kind, rules, nil, nil
 }
 
-// coerce brings an object into the form for which its rules are written, and finds unknown fields. The second result is
-// set if metadata is so malformed that no further check is possible.
+// coerce converts an object to the form that its rules expect, and finds unknown fields. The second result is set if
+// metadata is so malformed that no further check is possible.
 func (r *rules) coerce(object map[string]any) ([]Problem, *Problem) {
 	written := runtime.DeepCopyJSON(object)
 	metadata, found, unknown, err := objectmeta.GetObjectMetaWithOptions(object, objectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
@@ -128,7 +128,7 @@ func (r *rules) coerce(object map[string]any) ([]Problem, *Problem) {
 	return problems, nil
 }
 
-// malformedMetadata names the value of metadata that has the wrong type.
+// malformedMetadata describes the value in metadata that has the wrong type.
 func malformedMetadata(metadata any) *Problem {
 	fields, is := metadata.(map[string]any)
 	if !is {
@@ -176,7 +176,7 @@ func (r *rules) validate(ctx context.Context, kind *kind, object, old map[string
 }
 
 // broken returns the rules that a malformed object breaks in its well-formed parts. It omits rules that cannot be
-// evaluated, and faults related to a known one, because they may be its consequence.
+// evaluated, and faults related to a known one, because the known fault may have caused them.
 func (r *rules) broken(ctx context.Context, object map[string]any, known field.ErrorList) field.ErrorList {
 	faults, _ := r.cel.Validate(ctx, nil, r.structural, object, nil, celconfig.RuntimeCELCostBudget)
 	return slices.DeleteFunc(faults, func(fault *field.Error) bool {

@@ -36,7 +36,7 @@ type Object struct {
 	Profile        *v1alpha1.WorkloadProfile
 	ClusterProfile *v1alpha1.ClusterWorkloadProfile
 
-	// Written is the object as it is in the file, without defaults.
+	// Written is the object as written in the file, without defaults.
 	Written map[string]any
 
 	document document
@@ -71,8 +71,8 @@ type File struct {
 }
 
 // Read is like Decode, for callers that check more than admission does: if there are faults, it also returns the
-// objects, as far as they can be decoded. Their values are then unreliable. A file without objects is not a fault. The
-// error means that the rules cannot be read or that the file exceeds a limit.
+// objects that can be decoded, but their values are unreliable. A file without objects is not a fault. The error
+// means that the rules cannot be read or that the file exceeds a limit.
 func Read(data []byte) (File, Errors, error) {
 	if len(data) > maxFileBytes {
 		return File{}, nil, Errors{{Problem: Problem{Message: fmt.Sprintf("the file has %d bytes; at most %d are read: split it", len(data), maxFileBytes)}}}
@@ -107,7 +107,7 @@ func Read(data []byte) (File, Errors, error) {
 	return file, faults, nil
 }
 
-// Title returns kind, namespace and name of the object.
+// Title returns the kind, namespace and name of the object.
 func (o *Object) Title() string {
 	switch {
 	case o.Benchmark != nil:
@@ -164,8 +164,8 @@ func (d document) fault(line int, message string) *Error {
 	return &Error{Line: d.before + line, Problem: Problem{Message: message}}
 }
 
-// decode returns the objects of a document: one, those of a List, or none. The error is set only if the rules cannot be
-// read.
+// decode returns the objects of a document: one object, all objects of a List, or none. The error is set only if the
+// rules cannot be read.
 func (d document) decode(ctx context.Context) (File, Errors, error) {
 	node, wrong := d.parse()
 	if wrong != nil {
@@ -306,8 +306,8 @@ func (d document) place(node *yaml.Node, fields map[string]any, problems []Probl
 	return faults
 }
 
-// parse parses a document to find its lines. It also ensures that there is only one document: the decoder that kubectl
-// uses would ignore those after the first.
+// parse parses a document to find its lines. It also ensures that there is only one document: the decoder that
+// kubectl uses would ignore all documents after the first.
 func (d document) parse() (*yaml.Node, *Error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(d.text))
 	first := &yaml.Node{}
@@ -369,7 +369,7 @@ func (d document) unreadable(err error) *Error {
 	return d.fault(line, "no YAML can be read from here: "+strings.ToValidUTF8(match[2], "\uFFFD"))
 }
 
-// tab returns the line that is indented with a tab, near the line where the parser gave up; 0 if there is none.
+// tab returns the line, near the one where the parser gave up, that is indented with a tab, or 0 if there is none.
 func (d document) tab(near int) int {
 	lines := bytes.Split(d.text, []byte("\n"))
 	for _, line := range []int{near, near + 1, near - 1} {

@@ -124,7 +124,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// Each line is nine times the one before.
+// Each line expands to nine times the preceding one.
 const billionLaughs = `a: &a [x,x,x,x,x,x,x,x,x]
 b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]
 c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]
@@ -135,7 +135,8 @@ g: &g [*f,*f,*f,*f,*f,*f,*f,*f,*f]
 h: &h [*g,*g,*g,*g,*g,*g,*g,*g,*g]
 `
 
-// TestReadPassesOver reads what kustomize or kubectl get would write: objects of other APIs are named and not checked.
+// TestReadPassesOver reads files as kustomize or kubectl get would write them: objects of other APIs are named but
+// not checked.
 func TestReadPassesOver(t *testing.T) {
 	const list = `apiVersion: v1
 kind: List
@@ -167,7 +168,7 @@ items:
 	}
 }
 
-// Every file that we hand out is accepted.
+// TestSamples checks that every published sample is accepted.
 func TestSamples(t *testing.T) {
 	files, err := filepath.Glob("../../config/samples/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -191,7 +192,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// Whatever the file, Decode gives objects or says why not.
+// FuzzDecode checks that Decode returns either objects or an error for any file.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(goodFile))
 	f.Add([]byte(billionLaughs))

@@ -50,8 +50,8 @@ func (e Errors) Sort() {
 	slices.SortStableFunc(e, func(a, b *Error) int { return cmp.Compare(a.Line, b.Line) })
 }
 
-// About reports whether a fault concerns the given field of an object or a field inside it, or explains
-// a fault of that field: its parent is missing, or it has another name in the file.
+// About reports whether a fault concerns the given field of an object or a field inside it, or causes a fault of that
+// field: its parent is missing, or it is misnamed in the file.
 func (e Errors) About(object, path string) bool {
 	steps := len(parsePath(path))
 	return slices.ContainsFunc(e, func(err *Error) bool {

@@ -93,7 +93,7 @@ func compile(external *apiextensionsv1.JSONSchemaProps) (*rules, error) {
 	}, nil
 }
 
-// findKind returns the kind of an object, or the fault in its name.
+// findKind returns the kind of an object, or the fault in its apiVersion or kind.
 func findKind(apiVersion, name string) (*kind, *Problem, error) {
 	known, err := kinds()
 	if err != nil {

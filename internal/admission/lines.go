@@ -26,7 +26,7 @@ func lineOf(document *yaml.Node, path string) int {
 	return line
 }
 
-// childOf returns the node to which a step leads and the line on which it begins; for a field that is the line of its
+// childOf returns the node to which a step leads and the line on which it begins. A field begins on the line of its
 // key.
 func childOf(node *yaml.Node, step pathStep) (*yaml.Node, int) {
 	switch {

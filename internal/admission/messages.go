@@ -17,7 +17,7 @@ import (
 	"github.com/storagebench/storagebench/internal/spelling"
 )
 
-// maxShownValue is the number of characters quoted of a wrong value.
+// maxShownValue is the maximum number of characters that a message quotes from a wrong value.
 const maxShownValue = 60
 
 func (r *rules) toProblems(object map[string]any, faults field.ErrorList) []Problem {
@@ -46,13 +46,13 @@ func isDecimalSize(fault *field.Error) bool {
 	return strings.Contains(fault.Detail, "decimal; did you mean")
 }
 
-// decimal is a size with a decimal suffix.
+// decimal matches a size with a decimal suffix.
 var decimal = regexp.MustCompile(`^[0-9.]+[kMGTPE]$`)
 
 // page is 4 KiB: a decimal data size that is a multiple of it is accepted.
 const page = 4096
 
-// describeDecimal suggests the binary size that was probably meant by a decimal one; empty for other faults.
+// describeDecimal suggests the binary size that a decimal one probably stands for. It returns "" for other faults.
 func describeDecimal(path string, value any, fault *field.Error) string {
 	text, is := value.(string)
 	if !is || !isDecimalSize(fault) || !decimal.MatchString(text) {
@@ -73,8 +73,8 @@ func isQuantityPattern(fault *field.Error) bool {
 	return fault.Type == field.ErrorTypeInvalid && strings.Contains(fault.Detail, "[KMGTPE]i")
 }
 
-// describe returns what is wrong with a field. The API server's own text repeats the path and, for a broken rule, gives
-// the type of the value instead of the value.
+// describe returns a message about the fault of a field. The API server's own message repeats the path and, for a
+// broken rule, shows the type of the value instead of the value.
 func describe(object map[string]any, fault *field.Error) string {
 	detail := strings.TrimPrefix(fault.Detail, fault.Field+" in body ")
 	if isQuantityPattern(fault) {
@@ -175,8 +175,8 @@ func withoutGoTypes(message string) string {
 	return message
 }
 
-// place returns the path and the message of a fault. A rule about the whole object has no path of its own; its message
-// then begins with one. For other rules it removes a repetition of the field from the message.
+// place splits a fault into its path and its message. A fault of a rule about the whole object has no path, so its
+// message starts with the path. For other rules, place removes the field from the start of the message.
 func (r *rules) place(object map[string]any, fault *field.Error) Problem {
 	bare := *fault
 	path := fault.Field
@@ -213,7 +213,7 @@ func (r *rules) isDuration(path string) bool {
 	})
 }
 
-// show quotes a scalar; it returns nothing for larger values.
+// show formats a scalar for a message, with strings quoted and shortened. It returns "" for lists and objects.
 func show(value any) string {
 	switch value := value.(type) {
 	case string:
@@ -254,8 +254,8 @@ func lookUp(document any, path string) (any, bool) {
 
 // fioTerm is the API's counterpart of an option of fio.
 type fioTerm struct {
-	// fields are the API's fields, in the same place as the option, that replace it; none if the setting is in another
-	// place.
+	// fields are the API's fields that replace the option in the same place. It is empty if the setting has no
+	// counterpart there.
 	fields []string
 	remedy string
 }
@@ -284,7 +284,7 @@ var fioTerms = map[string]fioTerm{
 	"buffer_compress_chunk":      {[]string{"compressibility"}, "is compressibility.chunkSize here"},
 }
 
-// fioPatterns maps the values of fio's option rw to the fields that say the same here.
+// fioPatterns maps the values of fio's option rw to the equivalent fields of the API.
 var fioPatterns = map[string]string{
 	"read": "pattern: Sequential and readPercent: 100", "write": "pattern: Sequential and readPercent: 0",
 	"randread": "pattern: Random and readPercent: 100", "randwrite": "pattern: Random and readPercent: 0",
@@ -299,8 +299,8 @@ var elsewhere = map[string]string{
 	"ramp_time": "is the warmUp of a phase here, such as steady: {warmUp: 10s}; move it there",
 }
 
-// unknownField describes an unknown field with its value, and suggests a similar known one. meant lists the fields that
-// the user probably wants in its place.
+// unknownField describes an unknown field with its value, and suggests a similar known one. meant lists the fields
+// that the user probably meant.
 func (r *rules) unknownField(path string, value any) (message string, meant []string) {
 	steps := parsePath(path)
 	if len(steps) == 0 {
@@ -339,9 +339,10 @@ func (r *rules) unknownField(path string, value any) (message string, meant []st
 	return "unknown field; remove it", nil
 }
 
-// placeOf returns the path of the only field of that name in the spec, as in spec.run.phases[].expect; of several, that of
-// the one that shares most with the path at which a user wrote it. It is empty if there is none or none is nearest, and for what
-// is meant for a pod.
+// placeOf returns the path of a field of the spec with the given name, such as spec.run.phases[].expect. If there are
+// several, it returns the one nearest to the path at which the user wrote the field, that is, with the longest common
+// prefix and the fewest steps beyond it. It returns "" if no such field is near, if two are equally near, and for
+// fields of a pod template.
 func (r *rules) placeOf(name, written string) string {
 	var places []string
 	var search func(path string, schema *structuralschema.Structural)
@@ -351,7 +352,7 @@ func (r *rules) placeOf(name, written string) string {
 		}
 		for _, property := range slices.Sorted(maps.Keys(schema.Properties)) {
 			if property == "template" {
-				continue // of pods, which have fields of all names
+				continue // a pod template has fields with many of the same names
 			}
 			if property == name {
 				places = append(places, path+"."+name)
@@ -376,7 +377,7 @@ func (r *rules) placeOf(name, written string) string {
 		if len(own)-n > 2 {
 			continue // too deep below another field to be what was meant
 		}
-		switch near := 2*n - len(own); { // of equally near ones, the one that is less deep
+		switch near := 2*n - len(own); { // prefers long common prefixes and few steps beyond them
 		case best == "" || near > nearest:
 			best, nearest = place, near
 		case near == nearest:
@@ -386,7 +387,7 @@ func (r *rules) placeOf(name, written string) string {
 	return best
 }
 
-// indexes are those of list items in a path.
+// indexes matches the indexes of list items in a path.
 var indexes = regexp.MustCompile(`\[\d+\]`)
 
 // knownFields returns the names of the fields at a path, sorted.
@@ -397,7 +398,7 @@ func knownFields(schema *structuralschema.Structural, steps []pathStep) []string
 	return slices.Sorted(maps.Keys(schema.Properties))
 }
 
-// schemaAt returns the schema of the field at a path; nil if there is none.
+// schemaAt returns the schema of the field at a path, or nil if there is none.
 func schemaAt(schema *structuralschema.Structural, steps []pathStep) *structuralschema.Structural {
 	for _, step := range steps {
 		if schema == nil {
@@ -416,8 +417,8 @@ func schemaAt(schema *structuralschema.Structural, steps []pathStep) *structural
 	return schema
 }
 
-// editDistance returns the number of letters to add, remove or change (Levenshtein). Names longer than any field of the
-// API count as far from all fields.
+// editDistance returns the number of letters to add, remove or change (Levenshtein). It does not compare names that
+// are longer than any field of the API, and returns a large distance for them.
 func editDistance(a, b string) int {
 	const longest = 64
 	if len(a) > longest || len(b) > longest {

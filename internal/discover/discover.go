@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/limits"
 )
 
-// Target holds what a cluster says about the storage and the clients of one target.
+// Target is the input of Describe: what the cluster's objects and the agents report about one target.
 type Target struct {
 	Claims []Claim
 	// Nodes lists the nodes that the clients run on, without duplicates.
@@ -31,13 +31,13 @@ type Target struct {
 type Claim struct {
 	// Volume is the name of the volume within the target.
 	Volume string
-	// MadeForRun is true if the claim was created for this run, and does not have an existing volume.
+	// MadeForRun is true if the claim was created for this run and did not adopt an existing volume.
 	MadeForRun bool
 	Claim      *corev1.PersistentVolumeClaim
 	PV         *corev1.PersistentVolume
 	Class      *storagev1.StorageClass
 	Attributes *storagev1.VolumeAttributesClass
-	// Driver is the CSIDriver object of the volume's driver; nil if it could not be read.
+	// Driver is the CSIDriver object of the volume's driver, or nil if it could not be read.
 	Driver *storagev1.CSIDriver
 }
 
@@ -63,17 +63,17 @@ const (
 
 // Found is the result of Describe.
 type Found struct {
-	// Description holds what limits depend on.
+	// Description holds the facts that limits depend on.
 	Description limits.Description
 	// volumes holds the names of Description.Volumes, in the same order. machines counts all client nodes by instance
-	// type, also those without one.
+	// type, including nodes without one.
 	volumes  []v1alpha1.VolumeDescription
 	machines []v1alpha1.MachineDescription
 	missing  []v1alpha1.MissingFact
 	notes    []string
 }
 
-// Describe derives a description from the objects of a target. It counts volumes that are alike as one entry.
+// Describe derives a description from the objects of a target. Volumes that are alike form one entry with a count.
 func Describe(t Target) Found {
 	var found Found
 	found.denied(t.Denied)
@@ -102,7 +102,7 @@ func Describe(t Target) Found {
 	return found
 }
 
-// groupKey returns a key that is equal for volumes that no limit distinguishes.
+// groupKey returns a key that is equal for volumes that differ only in their names.
 func groupKey(volume limits.Volume, names v1alpha1.VolumeDescription) string {
 	names.Name, names.ClaimName, names.VolumeName, names.VolumeHandle, names.Server = "", "", "", "", ""
 	// These attributes hold names that are generated for each volume.
@@ -114,7 +114,7 @@ func groupKey(volume limits.Volume, names v1alpha1.VolumeDescription) string {
 	return fmt.Sprintf("%#v\x00%#v", volume, names)
 }
 
-// volume describes one claim: what limits depend on, and the names for the record.
+// volume describes one claim. It returns the facts that limits depend on, and the names for the record.
 func (f *Found) volume(c Claim, mount *v1alpha1.MountedVolume, denied map[string]string) (limits.Volume, v1alpha1.VolumeDescription) {
 	names := v1alpha1.VolumeDescription{Name: c.Volume, MadeForRun: c.MadeForRun}
 	var volume limits.Volume
@@ -200,8 +200,8 @@ func AttributesClassOf(c Claim) string {
 	return ""
 }
 
-// modified sets what was changed after a volume was created. If the changes are unknown, it removes the original
-// parameters, because they may no longer apply.
+// modified applies the changes that were made to a volume after its creation. If the changes are unknown, it removes
+// the original parameters, because they may no longer apply.
 func (f *Found) modified(c Claim, volume *limits.Volume, names *v1alpha1.VolumeDescription, denied map[string]string) {
 	names.VolumeAttributesClass = AttributesClassOf(c)
 	if c.Claim != nil {
@@ -295,7 +295,7 @@ func (f *Found) noteMountDifferences(t Target) {
 	}
 }
 
-// Complete adds to a record what no limit depends on. The record must have been created from f.Description.
+// Complete adds the facts to a record that no limit depends on. The record must have been created from f.Description.
 func (f Found) Complete(record *v1alpha1.StorageDescription) {
 	for i := range record.Volumes {
 		if i >= len(f.volumes) {
@@ -339,7 +339,7 @@ func (f *Found) addMissing(what, message string) {
 // rightToRead is the prefix of MissingFact.Field for a kind that could not be read.
 const rightToRead = "permission to read "
 
-// Unread returns the kinds that could not be read, from what was recorded as missing, without duplicates.
+// Unread returns the kinds that could not be read, without duplicates, from the recorded missing facts.
 func Unread(all []v1alpha1.StorageDescription) []string {
 	var kinds []string
 	for _, described := range all {

@@ -1,5 +1,5 @@
-// Package discover turns what a cluster says about the volumes of a target into the facts by which their documented
-// limits are found. It is pure: it takes objects, and returns a limits.Description and the names for the record.
+// Package discover derives the facts that determine a target's documented limits from what the cluster reports about
+// its volumes. It is pure: it takes objects, and returns a limits.Description and the names for the record.
 //
 //	PersistentVolumeClaim --> PersistentVolume ----> driver, handle, attributes, size, options
 //	       |                        |
@@ -8,7 +8,7 @@
 //	nodes of the pods --> instance types, region
 //	mounts as agents report them --> file system, server, options in force
 //
-// Nothing is guessed. A StorageClass says nothing about a volume that was created by hand, nor about one that is older
-// than the class: the class was deleted and created again under the same name. What could not be read is reported as
-// missing, with a remedy; the run continues without it.
+// Nothing is guessed. A StorageClass reveals nothing about a volume that was created by hand, or about one that is
+// older than the class, because the class was then deleted and created again under the same name. What could not be
+// read is reported as missing, with a remedy; the run continues without it.
 package discover

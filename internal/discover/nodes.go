@@ -44,8 +44,8 @@ func (f *Found) nodes(t Target) {
 	f.Description.Region = regionOf(t)
 }
 
-// regionOf returns the region of the storage: that of the volumes' node affinity if they have one, else that of the
-// client nodes. It is "" if there is not exactly one.
+// regionOf returns the region of the storage: the region in the volumes' node affinity if they have one, else the
+// region of the client nodes. It returns "" unless there is exactly one.
 func regionOf(t Target) string {
 	regions := map[string]bool{}
 	for _, claim := range t.Claims {

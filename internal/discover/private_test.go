@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestSecretsStayOut: what is copied from volumes and classes into a run is without names and keys for a share.
+// TestSecretsStayOut checks that the data copied from volumes and classes into a run contains no user names and keys
+// for a share.
 func TestSecretsStayOut(t *testing.T) {
 	given := []string{"vers=3.1.1", "username=joe,PASSWORD=a=b,sec=ntlmssp", "cred=/etc/cred", "passwd_file=/x", "secret=AQD", "user_id=0", "noatime"}
 	want := []string{"vers=3.1.1", "username=...,PASSWORD=...,sec=ntlmssp", "cred=...", "passwd_file=...", "secret=...", "user_id=0", "noatime"}

@@ -26,7 +26,8 @@ const (
 	driverLustre    = "fsx.csi.aws.com"
 )
 
-// sourceOf returns the source of a PersistentVolume, which has exactly one; the zero source if its type is unknown.
+// sourceOf returns the source of a PersistentVolume, which has exactly one, or the zero source if its type is
+// unknown.
 func sourceOf(from *corev1.PersistentVolumeSource) source {
 	switch {
 	case from.CSI != nil:
@@ -71,7 +72,7 @@ func azureDisk(from *corev1.AzureDiskVolumeSource) source {
 	return made
 }
 
-// serverOf returns the server address from the attributes of a volume, in the form that a mount shows; empty if they
+// serverOf returns the server address from the attributes of a volume, in the form that a mount shows, or "" if they
 // have none.
 func serverOf(attributes map[string]string) string {
 	switch {
@@ -92,7 +93,7 @@ func onNetwork(mounted string) bool {
 	return strings.HasPrefix(mounted, "//") || strings.HasPrefix(mounted, `\\`) || strings.Contains(mounted, ":/")
 }
 
-// MountedReadOnly returns why a volume cannot be written to, or "" if it has no setting that prevents it.
+// MountedReadOnly returns the reason why a volume cannot be written to, or "" if none of its settings prevents it.
 func MountedReadOnly(volume *corev1.PersistentVolume) string {
 	switch {
 	case volume == nil:
@@ -113,8 +114,8 @@ func Same(a, b *corev1.PersistentVolume) bool {
 	return slices.ContainsFunc(Identities(a), func(one string) bool { return slices.Contains(Identities(b), one) })
 }
 
-// Identities returns names of the storage behind a volume that no other storage has, beginning with the volume's own
-// name in the cluster. It returns none for nil.
+// Identities returns the unique names of the storage behind a volume, beginning with the volume's own name in the
+// cluster. It returns none for nil.
 func Identities(volume *corev1.PersistentVolume) []string {
 	if volume == nil {
 		return nil

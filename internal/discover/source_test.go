@@ -19,7 +19,7 @@ func volume(name string, from corev1.PersistentVolumeSource) *corev1.PersistentV
 	return &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PersistentVolumeSpec{PersistentVolumeSource: from}}
 }
 
-// TestSame: one storage under two names is found; what only looks alike is not.
+// TestSame checks that storage is recognized under two names, and that storage that only looks the same is not.
 func TestSame(t *testing.T) {
 	folder := corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/mnt"}}
 	export := corev1.PersistentVolumeSource{NFS: &corev1.NFSVolumeSource{Server: "s", Path: "/a"}}
@@ -64,7 +64,8 @@ func TestMountedReadOnly(t *testing.T) {
 	}
 }
 
-// TestRegion: that of the volume counts more than that of the nodes; nodes of two regions say nothing.
+// TestRegion checks that the volume's region takes precedence over the nodes', and that nodes in two regions
+// determine none.
 func TestRegion(t *testing.T) {
 	here := corev1.NodeSelectorRequirement{Key: "topology.kubernetes.io/region", Operator: corev1.NodeSelectorOpIn, Values: []string{"eu-west-2"}}
 	one := lustre()
@@ -81,7 +82,7 @@ func TestRegion(t *testing.T) {
 	}
 }
 
-// TestOneVolumeUnderTwoNames is one volume: its limits do not add up.
+// TestOneVolumeUnderTwoNames checks that such claims count as one volume, whose limits do not add up.
 func TestOneVolumeUnderTwoNames(t *testing.T) {
 	first, second := of(lustre(), lustreClass()), of(lustre(), lustreClass())
 	second.Volume = "other"
@@ -90,7 +91,7 @@ func TestOneVolumeUnderTwoNames(t *testing.T) {
 	}
 }
 
-// TestMountsDiffer is told of.
+// TestMountsDiffer checks that different mount options are noted.
 func TestMountsDiffer(t *testing.T) {
 	all := append(mounted("nfs4", "s:/a", "rw,nconnect=4"), mounted("nfs4", "s:/a", "rw")...)
 	var record v1alpha1.StorageDescription

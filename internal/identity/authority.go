@@ -119,7 +119,7 @@ func (a *Authority) issue(peer Peer) (Bundle, error) {
 	return Bundle{CAPEM: a.caPEM, CertificatePEM: encode("CERTIFICATE", der), KeyPEM: encode("PRIVATE KEY", key)}, nil
 }
 
-// derivation is what HKDF derives for one name of a run.
+// derivation holds the values that HKDF derives for one name of a run.
 type derivation struct {
 	key    ed25519.PrivateKey
 	serial *big.Int

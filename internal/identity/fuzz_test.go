@@ -2,7 +2,7 @@ package identity
 
 import "testing"
 
-// A name that is read must be the only one that means the same.
+// FuzzParsePeer checks that a name that can be parsed is the only name of its peer.
 func FuzzParsePeer(f *testing.F) {
 	f.Add("storagebench://run/a/operator")
 	f.Add("storagebench://run/a/client/b/0")

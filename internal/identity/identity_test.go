@@ -39,7 +39,7 @@ func testAuthority(t *testing.T, fill byte, run string, created time.Time) *Auth
 	return authority
 }
 
-// bundle gives a function to make an identity in one line of a table.
+// bundle lets a table create an identity in one line.
 func bundle(t *testing.T, made Bundle, err error) Bundle {
 	t.Helper()
 	if err != nil {
@@ -60,14 +60,14 @@ func clientOf(t *testing.T, authority *Authority, target string, index int) Bund
 	return bundle(t, made, err)
 }
 
-// meeting is how a handshake went at both ends, and whom the server met.
+// meeting is the result of a handshake at both ends, and the peer that the server saw.
 type meeting struct {
 	atServer, atClient error
 	peer               Peer
 }
 
-// meet connects the two over TCP and passes one byte, because in TLS 1.3 a client learns of its
-// refusal only when it reads.
+// meet connects server and client over TCP and transfers one byte, because in TLS 1.3 a client learns only when it
+// reads that it was refused.
 func meet(t *testing.T, server, client *tls.Config) meeting {
 	t.Helper()
 	listener, err := tls.Listen("tcp", "127.0.0.1:0", server)
@@ -124,8 +124,7 @@ func TestHandshake(t *testing.T) {
 		server, client Bundle
 		expect         Peer
 		fine           bool
-		// gullible clients trust the agent's CA whatever run they are of, so that the agent has to
-		// refuse them.
+		// gullible clients trust the agent's CA no matter which run they belong to, so the agent has to refuse them.
 		gullible bool
 		reason   string
 	}{
@@ -199,7 +198,7 @@ func TestHandshakeWithoutCertificate(t *testing.T) {
 	}
 }
 
-// forged lets a client sign an operator's certificate with its own key.
+// forged returns an operator's certificate that a client has signed with its own key.
 func forged(t *testing.T, thief Bundle) Bundle {
 	t.Helper()
 	run := testAuthority(t, 1, testRun, time.Now())
@@ -238,7 +237,8 @@ func pool(t *testing.T, text string) *x509.CertPool {
 	return certificates
 }
 
-// An operator that resumes must come to the same bytes, also from other time zones and fractions.
+// TestDeterminism checks that an operator that resumes derives the same bytes, also from another time zone and with
+// fractions of a second.
 func TestDeterminism(t *testing.T) {
 	created := time.Date(2026, 11, 21, 10, 6, 7, 0, time.UTC)
 	first := testAuthority(t, 1, testRun, created)
@@ -264,8 +264,8 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
-// A new version that derives other keys could not talk to the agents of a run that an older one
-// began; this digest may change only together with the version in the derivation.
+// TestDerivationIsFrozen checks a derived key: a new version that derives different keys could not talk to the agents
+// of a run that an older version began. This digest may change only together with the version in the derivation.
 func TestDerivationIsFrozen(t *testing.T) {
 	run := testAuthority(t, 1, testRun, time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))
 	derived, err := run.derive(ClientOf(testRun, "share", 3).String())
@@ -378,7 +378,7 @@ func TestKeysAreNotPrinted(t *testing.T) {
 			t.Errorf("%s prints %s", verb, text)
 		}
 	}
-	// JSON is how a bundle reaches its agent, so there it is whole.
+	// An agent receives its bundle as JSON, so the JSON is complete.
 	text, err := json.Marshal(operator)
 	var back Bundle
 	if err != nil || json.Unmarshal(text, &back) != nil || back != operator || !bytes.Contains(text, []byte(`"key"`)) {

@@ -10,11 +10,10 @@ import (
 	"strings"
 )
 
-// masterBytes is the length of a master key, which is also that of a SHA-256 digest and of an Ed25519 seed.
+// masterBytes is the length of a master key. SHA-256 digests and Ed25519 seeds have the same length.
 const masterBytes = 32
 
-// Master is the key that all identities of an installation derive from. It prints as a
-// placeholder, never as the key.
+// Master is the key that all identities of an installation derive from. It prints as a placeholder, never as the key.
 type Master struct {
 	key [masterBytes]byte
 	set bool
@@ -47,8 +46,8 @@ func ParseMaster(text string) (Master, error) {
 // Text returns the key in base64, for the Secret that stores it.
 func (m Master) Text() string { return base64.StdEncoding.EncodeToString(m.key[:]) }
 
-// Proof returns a text that only a holder of the key can make for these parts, and that reveals nothing about the key.
-// No part contains NUL.
+// Proof returns a string that only a holder of the key can derive for these parts, and that reveals nothing about the
+// key. The parts must not contain NUL.
 func (m Master) Proof(parts ...string) (string, error) {
 	if !m.set {
 		return "", errors.New("create a proof: the master key is empty; create one with NewMaster")

@@ -21,7 +21,7 @@ const (
 	RoleClient Role = "client"
 )
 
-// Peer is a party of a run, as its certificate names it.
+// Peer is a party of a run, as identified by its certificate.
 type Peer struct {
 	RunUID string
 	Role   Role

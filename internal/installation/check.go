@@ -20,7 +20,7 @@ import (
 	"github.com/storagebench/storagebench/internal/leader"
 )
 
-// CheckPatience is the time that a newly installed operator may take to become ready and to be elected leader.
+// CheckPatience limits how long a newly installed operator may take to become ready and to be elected leader.
 const CheckPatience = 30 * time.Second
 
 // Check verifies that an installation works, as `helm test` does: the API server serves the kinds and applies their

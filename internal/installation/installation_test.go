@@ -69,7 +69,7 @@ func TestMasterIsMadeOnceAndReadAgain(t *testing.T) {
 	}
 }
 
-// Two operators start at once; the other is faster.
+// Two operators start at the same time, and the other one is faster.
 func TestMasterOfTheFasterOne(t *testing.T) {
 	client := fake.NewClientset()
 	others := newMaster(t)
@@ -133,7 +133,7 @@ func TestMasterWithoutTheRight(t *testing.T) {
 	}
 }
 
-// served is an API server that knows some kinds.
+// served returns an API server that knows the given kinds.
 func served(names ...string) *fakediscovery.FakeDiscovery {
 	list := &metav1.APIResourceList{GroupVersion: v1alpha1.GroupVersion.String()}
 	for _, name := range names {
@@ -168,7 +168,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// Kinds that are applied in the same breath as the operator need a moment.
+// TestKindsAreWaitedFor checks that kinds that are applied together with the operator get time to appear.
 func TestKindsAreWaitedFor(t *testing.T) {
 	faked := served()
 	looks := 0

@@ -13,11 +13,12 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// kindsPatience is the time to wait for CRDs that are applied together with the operator.
+// kindsPatience limits how long to wait for CRDs that are applied together with the operator.
 const kindsPatience = 15 * time.Second
 
-// Kinds waits until the API server serves all kinds of the API, for at most kindsPatience. If a kind is still missing,
-// the error names it and how to install it. Without this check, controllers would only log that they wait.
+// Kinds waits until the API server serves all kinds of the API, for at most kindsPatience. If a kind is still
+// missing, the error names it and explains how to install it. Without this check, controllers would only log that
+// they wait.
 func Kinds(ctx context.Context, client discovery.ServerResourcesInterface) error {
 	return kinds(ctx, client, kindsPatience)
 }

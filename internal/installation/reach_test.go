@@ -13,7 +13,7 @@ import (
 	coretesting "k8s.io/client-go/testing"
 )
 
-// judge is an API server that grants what may says.
+// judge returns an API server that grants the rights that may allows.
 func judge(may func(authorizationv1.ResourceAttributes) (bool, error)) *fake.Clientset {
 	client := fake.NewClientset()
 	client.PrependReactor("create", "selfsubjectaccessreviews", func(action coretesting.Action) (bool, runtime.Object, error) {

@@ -1,5 +1,5 @@
-// Package leader elects the operator that conducts the runs, and provides the number by which agents tell the current
-// operator from a former one.
+// Package leader elects the operator that conducts the runs, and provides the epoch by which agents distinguish the
+// current operator from earlier ones.
 //
 // A Lease alone keeps two operators from working at once only while both of them check it. An operator that was paused
 // for a minute (a frozen machine, a full node) continues where it stopped, with open streams to the agents, until its
@@ -16,13 +16,13 @@
 //	epoch          -> 21   21                                 -> 31    31
 //
 // Every write to the Lease raises its resource version, and a new holder writes to it after the previous holder was
-// last recorded in it. So a later holder always has a higher epoch, at whatever moment each of them reads the Lease.
-// The number of transitions, which a Lease counts too, does not have that property: deleting the Lease (with the
-// namespace, by a clean-up script, to force an election) resets it to 0, and every agent of a live run would refuse the
-// next leader until the run times out. A counter of our own in another object cannot be raised at the same instant at
-// which the Lease changes hands: an old leader could wake up between the two and be ahead of the new one. Resource
-// versions are numbers that only grow, over all objects of a resource, including deleted ones: Kubernetes guarantees
-// that to its clients since 1.35 (KEP-5504), and derived them from the revision of etcd long before.
+// last recorded in it. So a later holder always has a higher epoch, no matter when each of them reads the Lease. The
+// number of transitions, which a Lease also counts, does not have that property: deleting the Lease (with the
+// namespace, by a cleanup script, to force an election) resets it to 0, and every agent of a live run would refuse
+// the next leader until the run times out. A separate counter in another object cannot be raised at the same instant
+// at which the Lease changes hands: an old leader could wake up between the two and be ahead of the new one. Resource
+// versions only grow, across all objects of a resource, including deleted ones: Kubernetes has guaranteed this to
+// clients since 1.35 (KEP-5504), and derived them from the revision of etcd long before that.
 //
 // The exception is an API server that is restored to an earlier state from a backup while agents are running: they
 // refuse every operator until the version has caught up, and end by themselves after orphanTimeout.

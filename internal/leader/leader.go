@@ -34,7 +34,7 @@ const (
 // requestTimeout keeps a single hanging request from using up RenewDeadline.
 const requestTimeout = RenewDeadline / 2
 
-// ErrNotLeader is wrapped by the error of Epoch if another process holds the Lease, or if it has no holder.
+// ErrNotLeader is wrapped by the error that Epoch returns if another process holds the Lease, or if it has no holder.
 var ErrNotLeader = errors.New("this process is not the leader")
 
 // Candidate takes part in the election.
@@ -56,7 +56,7 @@ type term struct {
 }
 
 // New returns a candidate with a unique identity: a process that restarts on the same host is a different candidate.
-// namespace is the operator's.
+// namespace is the operator's namespace.
 func New(config *rest.Config, namespace string) (*Candidate, error) {
 	if namespace == "" {
 		return nil, errors.New("the namespace of the Lease is empty: set the operator's namespace")
@@ -94,7 +94,7 @@ func (c *Candidate) Lost() <-chan struct{} { return c.lost }
 // Epoch asks the API server, not a cache, who leads now. It returns the epoch of this process's term, an error that
 // wraps ErrNotLeader, or the error of the API server.
 func (c *Candidate) Epoch(ctx context.Context) (uint64, error) {
-	// Serialize the calls: of two reads at the start of a term, the second must not win over the first.
+	// Serialize the calls, so that concurrent calls at the start of a term return the same epoch.
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	lease, err := c.leases.Get(ctx, c.lock.LeaseMeta.Name, metav1.GetOptions{})

@@ -21,7 +21,7 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// api is the one API server of this package; nil with -short.
+// api is the only API server of this package. It is nil with -short.
 var api *rest.Config
 
 func TestMain(m *testing.M) {
@@ -32,15 +32,15 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// Times of the tests' elections: half the real ones, so that a disk that does not answer for some seconds costs no leader its
-// Lease, as it does not in a cluster; but renewed and looked at more often.
+// Times of the tests' elections. The first two are half the real ones, so that a disk that does not respond for some
+// seconds does not cost a leader its Lease, as in a cluster; retries are more frequent.
 var (
 	leaseDuration = LeaseDuration / 2
 	renewDeadline = RenewDeadline / 2
 	retryPeriod   = RetryPeriod / 10
 )
 
-// namespace makes one for a test.
+// namespace creates a namespace for a test.
 func namespace(t *testing.T) string {
 	t.Helper()
 	if api == nil {
@@ -58,7 +58,7 @@ func namespace(t *testing.T) string {
 type operator struct {
 	*Candidate
 	elected <-chan struct{}
-	// stop ends it; with release as an operator does that is told to end, else as one that dies.
+	// stop ends the operator. It releases the Lease if start was called with release; otherwise the operator dies.
 	stop func()
 	err  chan error
 }
@@ -157,7 +157,7 @@ func TestOfTwoOperatorsOneLeadsAndTheNextIsHigher(t *testing.T) {
 	}
 }
 
-// Commands of one leader are under way beside each other, so they must not differ.
+// Commands of one leader are sent concurrently, so their epochs must not differ.
 func TestEpochStaysWhileTheLeaderRenews(t *testing.T) {
 	t.Parallel()
 	space := namespace(t)
@@ -176,7 +176,7 @@ func TestEpochStaysWhileTheLeaderRenews(t *testing.T) {
 	group.Wait()
 }
 
-// A Lease that is deleted under a leader is made anew by that leader, whose epoch grows.
+// A leader whose Lease is deleted creates it again, and its epoch grows.
 func TestDeletedUnderTheLeader(t *testing.T) {
 	t.Parallel()
 	space := namespace(t)
@@ -193,7 +193,7 @@ func TestDeletedUnderTheLeader(t *testing.T) {
 	}
 }
 
-// What a Lease counts begins at 0 when somebody deletes it. Agents know the old leader's epoch.
+// A Lease's transitions start at 0 again when the Lease is deleted. Agents know the old leader's epoch.
 func TestDeletedBetweenTwoLeaders(t *testing.T) {
 	t.Parallel()
 	space := namespace(t)
@@ -216,7 +216,8 @@ func TestDeletedBetweenTwoLeaders(t *testing.T) {
 	}
 }
 
-// An operator that stops without a word (killed, its machine gone) is followed when its Lease has run out.
+// An operator that stops without releasing its Lease (killed, its machine gone) is replaced when the Lease has
+// expired.
 func TestFollowsALeaderThatDied(t *testing.T) {
 	t.Parallel()
 	space := namespace(t)
@@ -233,7 +234,7 @@ func TestFollowsALeaderThatDied(t *testing.T) {
 	first.doesNotLead(t)
 }
 
-// Another process takes the Lease away from a leader that does not know it yet.
+// Another process takes the Lease from a leader that does not know it yet.
 func TestNotLeaderBeforeItKnows(t *testing.T) {
 	t.Parallel()
 	space := namespace(t)
@@ -294,7 +295,7 @@ func TestCandidatesOfOneHostDiffer(t *testing.T) {
 	}
 }
 
-// A look that cannot be made says neither that this process leads nor that it does not.
+// A failed read says neither that this process leads nor that it does not.
 func TestUnreachable(t *testing.T) {
 	candidate, err := New(&rest.Config{Host: "http://127.0.0.1:1"}, "a")
 	if err != nil {

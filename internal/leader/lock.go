@@ -7,11 +7,11 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// lock is the Lease as the election uses it. It detects that another process has taken the Lease. The election itself
-// keeps trying until RenewDeadline before it gives up, which is right for a Lease that cannot be reached, and pointless
-// for one that another process holds.
+// lock wraps the lock of the election to detect that another process has taken the Lease. The election itself keeps
+// trying until RenewDeadline before it gives up, which is right for a Lease that cannot be reached, but pointless for
+// a Lease that another process holds.
 //
-// The election calls it from one goroutine.
+// It is not safe for concurrent use; the election calls it from one goroutine.
 type lock struct {
 	*resourcelock.LeaseLock
 	held bool

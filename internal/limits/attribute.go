@@ -10,18 +10,19 @@ import (
 
 // Thresholds of the attribution, from section 7 of the design where it sets them; see docs/design/0007-limits.md.
 const (
-	// reach is the largest distance of a rate from a limit that holds it back, as a share of the limit.
+	// reach is the maximum distance between a rate and a limit that holds it back, as a share of the limit.
 	reach = 0.10
-	// idle is the use of a limit below which the limit cannot explain why operations wait.
+	// idle is the utilization below which a limit cannot explain why operations wait.
 	idle = 0.80
-	// apart is the minimum difference in nearness, as a share, by which one limit alone ranks before another.
+	// apart is the minimum difference in distance from the limit, as a share, for one suspect to rank alone before
+	// another. With a smaller difference they tie.
 	apart = 0.02
 	// busyCPU and throttled are the CPU use and the share of throttled periods at which a client's CPU holds the rate
 	// back.
 	busyCPU   = 0.90
 	throttled = 0.05
-	// nearFloor is the latency, as a multiple of the floor, up to which operations do not queue. From queued on they
-	// do.
+	// nearFloor is the latency, as a multiple of the floor, up to which operations do not queue. At queued times the
+	// floor and above, they do.
 	nearFloor = 1.25
 	queued    = 1.50
 	// gained is the factor by which more outstanding operations must raise the rate to show that the target had room.
@@ -31,13 +32,13 @@ const (
 // Suspect is one possible explanation of a rate.
 type Suspect struct {
 	Cause Cause
-	// Limit is the suspected limit; nil for causes that are not a documented limit. Burst is true for its burst, false
-	// for its baseline.
+	// Limit is the suspected limit, or nil for causes that are not a documented limit. Burst is true for its burst,
+	// false for its baseline.
 	Limit *Limit
 	Burst bool
 	// Share is the share of the limit that was reached: 0.98 is 98 %.
 	Share float64
-	// Tied is true if it explains the rate as well as the first suspect.
+	// Tied is true if the suspect explains the rate as well as the first suspect does.
 	Tied bool
 	// Evidence for and against the suspect, one sentence each.
 	Evidence []string
@@ -60,14 +61,14 @@ func (s Suspect) order() float64 {
 	return s.distance()
 }
 
-// Attribution compares a rate with the documented limits and ranks what may have held it back.
+// Attribution compares a rate with the documented limits and ranks the possible causes that held it back.
 type Attribution struct {
 	// Suspects, best first; never empty. If there is no other, CauseUnknown is the only one.
 	Suspects []Suspect
 	// Ambiguous is true if a suspect tied with the first has another cause.
 	Ambiguous bool
-	// PercentOfBaseline and PercentOfBurst compare the rate with the effective limits for this load; 0 if those are not
-	// known.
+	// PercentOfBaseline and PercentOfBurst compare the rate with the effective limits for this load. They are 0 if
+	// those are not known.
 	PercentOfBaseline, PercentOfBurst float64
 	// Documented holds the effective limits.
 	Documented Effective
@@ -105,12 +106,13 @@ type judge struct {
 	computed Computed
 	measured Measured
 	suspects []Suspect
-	// used is the highest share reached of any limit; nearest is the suspect nearest to its limit.
+	// used is the highest share that was reached of any limit; nearest is the suspect nearest to its limit.
 	used    float64
 	nearest *Suspect
 }
 
-// ranked sorts the suspects by evidence, then by nearness. Without a suspect it returns the reasons for that.
+// ranked sorts the suspects by evidence, then by nearness. Without suspects, it returns CauseUnknown with the
+// reasons.
 func (j *judge) ranked() []Suspect {
 	if len(j.suspects) == 0 {
 		return []Suspect{j.unknownCause()}

@@ -36,7 +36,7 @@ func (j *judge) suspectLoad() {
 	}
 }
 
-// loadRank returns the rank of a suspect in the load generation whose use is share.
+// loadRank returns the rank of a suspect in the load generation whose utilization is share.
 func (j *judge) loadRank(share float64) int {
 	return choose(j.belowQueueDepth() || share >= 1-reach/2, 0, 1)
 }
@@ -79,7 +79,7 @@ func (j *judge) serverCache() {
 	j.suspects = append(j.suspects, made)
 }
 
-// uncachedLimit returns the lowest of the limits that only uncached reads reach: its burst, or its baseline if its
+// uncachedLimit returns the lowest of the limits that do not apply to cached reads: its burst, or its baseline if its
 // credits are known to be gone.
 func (j *judge) uncachedLimit() Bound {
 	var least Bound
@@ -103,9 +103,9 @@ func choice(b Bound) Dimension {
 	return Bytes
 }
 
-// queueDepth suspects the queue depth only if operations do not queue and a deeper queue raised the rate: Little's law
-// holds in every closed loop, so it proves nothing by itself. The queue depth ranks first only if no limit is near
-// either. Otherwise it is listed after all other suspects, with the evidence against it.
+// queueDepth suspects the queue depth only if operations do not queue and a deeper queue raised the rate: Little's
+// law holds in every closed loop, so it proves nothing by itself. The queue depth ranks first only if, in addition,
+// no limit is near. Otherwise it is listed after all other suspects, with the evidence against it.
 func (j *judge) queueDepth() {
 	m := j.measured
 	if !j.atSingleLatency() || m.DeeperGain < gained || j.belowQueueDepth() || m.Outstanding <= 0 {

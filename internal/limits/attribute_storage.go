@@ -32,7 +32,7 @@ func (j *judge) fasterThanDisks() bool {
 // consider suspects the baseline or the burst of a limit, whichever is in force and nearer to the rate.
 func (j *judge) consider(limit *Limit) {
 	fill := j.measured.fill(limit)
-	cold := limit.CachedReadsPass && j.cacheableShare() >= 1 // it counts only if the cache does not serve the reads
+	cold := limit.CachedReadsPass && j.cacheableShare() >= 1 // the limit applies only to reads that the cache does not serve
 	best, found := Suspect{}, false
 	for _, burst := range []bool{false, true} {
 		switch {
@@ -48,7 +48,7 @@ func (j *judge) consider(limit *Limit) {
 		if !found || suspect.distance() < best.distance() {
 			best, found = suspect, true
 		}
-		// A baseline does not use up a limit that may still burst.
+		// Reaching the baseline does not exhaust a limit that may still burst.
 		if ceiling := limit.Burst == 0 || burst || fill.gone(); ceiling && !cold {
 			j.used = max(j.used, suspect.Share)
 		}

@@ -22,14 +22,14 @@ func first(t *testing.T, got Attribution, cause Cause, limit string) Suspect {
 	return suspect
 }
 
-// azureServer is one machine with four P30 disks without caches.
+// azureServer returns the limits of one machine with four P30 disks without caches.
 func azureServer(t *testing.T) Computed {
 	t.Helper()
 	return compute(t, Description{Volumes: []Volume{{Driver: "disk.csi.azure.com", Attributes: class("skuName=Premium_LRS cachingMode=None"), CapacityBytes: 1024 * gi, Count: 4}},
 		Clients: []Machines{{Type: "Standard_D32s_v3", Nodes: 1}}}, nil)
 }
 
-// TestMachineCapsDisks: the machine lets 768 MB/s pass to four disks of 800 MB/s together.
+// TestMachineCapsDisks covers a machine that lets 768 MB/s pass to four disks with 800 MB/s in total.
 func TestMachineCapsDisks(t *testing.T) {
 	got := azureServer(t).Attribute(Measured{Load: Load{BlockBytes: 65536, Operation: Read}, Rate: Rate{766e6, 766e6 / 65536},
 		LatencySeconds: 144 * 65536 / 766e6, Outstanding: 144, FloorSeconds: 0.004, DeeperGain: 1.0})
@@ -51,7 +51,8 @@ func TestMachineCapsDisks(t *testing.T) {
 	near(t, "percent of the documented burst", got.PercentOfBurst, 100*766.0/800)
 }
 
-// TestGivenLimit: nothing says that it is the disks that set a limit which the user gives.
+// TestGivenLimit checks that a limit given by the user is not attributed to the disks, because its layer is not
+// known.
 func TestGivenLimit(t *testing.T) {
 	given := compute(t, Description{Volumes: []Volume{{}}}, &v1alpha1.Limits{Throughput: &v1alpha1.RateLimits{Baseline: new(resource.MustParse("32M")), Burst: new(resource.MustParse("260M")), Bucket: new(resource.MustParse("400G"))}})
 	measured := Measured{Load: Load{BlockBytes: 1 << 20, Operation: Write}, Rate: Rate{259e6, 247}}
@@ -64,7 +65,8 @@ func TestGivenLimit(t *testing.T) {
 	first(t, given.Attribute(measured), CauseCredits, "limits.throughput")
 }
 
-// TestSingleThread: one thread with eight outstanding gets 1,985 IOPS since each takes 4 ms; no limit is near.
+// TestSingleThread covers one thread with eight operations outstanding that reaches 1,985 IOPS because each takes 4
+// ms; no limit is near.
 func TestSingleThread(t *testing.T) {
 	measured := Measured{Load: Load{BlockBytes: 4096, Operation: Read}, Rate: Rate{1985 * 4096, 1985}, LatencySeconds: 0.00403, Outstanding: 8, FloorSeconds: 0.004, DeeperGain: 1.98}
 	got := azureServer(t).Attribute(measured)
@@ -75,7 +77,7 @@ func TestSingleThread(t *testing.T) {
 			t.Errorf("%q has no %q", evidence, want)
 		}
 	}
-	// Without proof the law says nothing.
+	// Without the evidence, Little's law proves nothing.
 	for what, spoil := range map[string]func(*Measured){
 		"no deeper step":            func(m *Measured) { m.DeeperGain = 0 },
 		"a deeper step without use": func(m *Measured) { m.DeeperGain = 1.02 },
@@ -98,7 +100,7 @@ func TestSingleThread(t *testing.T) {
 	}
 }
 
-// TestWindowsFileServer: the levels of the measurement of FSx for Windows, 32 MB/s on hard disks.
+// TestWindowsFileServer covers the levels that were measured on FSx for Windows with 32 MB/s on hard disks.
 func TestWindowsFileServer(t *testing.T) {
 	fsx := compute(t, Description{Volumes: []Volume{{Driver: "smb.csi.k8s.io"}}, Clients: []Machines{{Type: "m5n.8xlarge", Nodes: 1}}}, declared("aws-fsx-windows/hdd-32", "5Ti"))
 	rate := func(mb float64) Rate { return Rate{mb * 1e6, mb * 1e6 / (1 << 20)} }
@@ -108,7 +110,8 @@ func TestWindowsFileServer(t *testing.T) {
 	baseline := fsx.Attribute(drain.AtLevel(rate(31), 32*(1<<20)/31e6, "server disk throughput"))
 	first(t, baseline, CauseCredits, "server disk throughput")
 	near(t, "percent of the baseline", baseline.PercentOfBaseline, 100*31.0/32)
-	// 625 MB/s of reads from the server's memory are one flow's 5 Gbit/s, and more than the disks could.
+	// 625 MB/s of reads from the server's memory are 5 Gbit/s, the limit of one flow, and more than the disks could
+	// deliver.
 	cache := drain
 	cache.Load.Operation, cache.WorkingSetBytes, cache.Random = Read, 2e9, true
 	reads := fsx.Attribute(cache.AtLevel(rate(620), 32*(1<<20)/620e6))
@@ -142,8 +145,8 @@ func TestGenerators(t *testing.T) {
 	first(t, disks.Attribute(asked), CauseTool, "")
 }
 
-// TestHostCache: reads that are faster than the disk come from the cache of the machine's host, which has limits of
-// its own.
+// TestHostCache checks that reads that are faster than the disk are attributed to the cache of the machine's host,
+// which has its own limits.
 func TestHostCache(t *testing.T) {
 	vm := compute(t, Description{Volumes: []Volume{{Driver: "disk.csi.azure.com", Attributes: class("skuName=Premium_LRS"), CapacityBytes: 1024 * gi}}, Clients: []Machines{{Type: "Standard_D32s_v3", Nodes: 1}}}, nil)
 	measured := Measured{Load: Load{BlockBytes: 65536, Operation: Read}, Rate: Rate{505e6, 505e6 / 65536}}
@@ -178,7 +181,8 @@ func TestTiesAndUnknown(t *testing.T) {
 	first(t, (Computed{}).Attribute(Measured{}), CauseUnknown, "")
 }
 
-// TestCreditsNotFollowed: a baseline that was reached is named as such, credits beside it.
+// TestCreditsNotFollowed checks that the limit whose baseline was reached is the first suspect, with spent credits as
+// another one, unless the state of the credits is known.
 func TestCreditsNotFollowed(t *testing.T) {
 	made := Computed{Limits: []Limit{{Name: "disk throughput", Layer: LayerDisk, Dimension: Bytes, Baseline: 100e6, Burst: 300e6, Bucket: 1e12, Refill: 100e6, Arithmetic: "100 MB/s", BurstArithmetic: "300 MB/s", Units: 1}}}
 	rate := Measured{Rate: Rate{BytesPerSecond: 99e6}}

@@ -31,8 +31,8 @@ type Spending struct {
 	MaybeCached bool
 }
 
-// Open opens accounts for all limits with a published bucket; their fill is unknown at first. Only buckets that one of
-// the loads empties count; all count if no load empties any. Open returns nil if there is no bucket.
+// Open opens accounts for all limits with a published bucket; their fill is unknown at first. Only the buckets that
+// one of the loads empties count. If no load empties any, all count. Open returns nil if there is no bucket.
 func (c Computed) Open(loads ...Load) *Buckets {
 	made := &Buckets{}
 	for index := range c.Limits {
@@ -61,8 +61,8 @@ func (c Computed) Open(loads ...Load) *Buckets {
 	return made
 }
 
-// Refilled sets the measured refill for the limit of a dimension, if exactly one limit that counts has this dimension.
-// It opens the account anew, with unknown fill.
+// Refilled sets the measured refill of the limit of a dimension, if exactly one limit that counts has this dimension.
+// It opens a new account for it, with unknown fill.
 func (b *Buckets) Refilled(of Dimension, refill float64) {
 	at := -1
 	for index := range b.all {
@@ -118,8 +118,8 @@ func (b *Buckets) Idle(seconds float64) {
 	}
 }
 
-// Emptied records that the credits of the named limits were seen to be gone; without names, those of all limits that
-// count.
+// Emptied records that the credits of the named limits were seen to be gone. Without names, it records this for all
+// limits that count.
 func (b *Buckets) Emptied(names ...string) {
 	for index := range b.all {
 		if one := &b.all[index]; slices.Contains(names, one.limit.Name) || len(names) == 0 && one.matters {
@@ -148,7 +148,7 @@ func (b *Buckets) least(of func(credits.Account) float64) float64 {
 	return least
 }
 
-// SecondsTo returns the time that the target must idle until each bucket that counts certainly holds percent.
+// SecondsTo returns how long the target must idle until each bucket that counts certainly holds percent.
 func (b *Buckets) SecondsTo(percent float64) float64 {
 	seconds := 0.0
 	for _, one := range b.all {

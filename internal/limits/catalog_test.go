@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// good is a small catalog that is right; the tests spoil it.
+// good is a small valid catalog, which the tests break.
 const good = `catalog: "1"
 sources:
   guide: {title: A guide, url: "https://example.com/guide", asOf: "2026", read: "2026-11-21"}

@@ -12,7 +12,7 @@ type units struct {
 	region string
 }
 
-// compute evaluates a limit of the catalog. It returns nil and nil if the limit does not apply to the capacity.
+// compute evaluates a limit of the catalog. It returns nil, nil if the limit does not apply to the capacity.
 func (l limitRow) compute(e environment, u units) (*Limit, *Missing) {
 	if l.above > 0 || l.upTo > 0 {
 		switch {
@@ -108,7 +108,7 @@ func (l *Limit) multiply(u units) {
 	l.Baseline, l.Burst, l.Bucket, l.Refill = l.Baseline*times, l.Burst*times, l.Bucket*times, l.Refill*times
 }
 
-// times formats "4 x 200 MB/s = 800 MB/s", after the derivation of the 200 if there is one.
+// times formats "4 x 200 MB/s = 800 MB/s", preceded by the derivation of the 200 if there is one.
 func (l *Limit) times(of, how string, each, all float64) string {
 	unit := "IOPS"
 	if l.Dimension == Bytes {

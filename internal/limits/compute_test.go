@@ -37,7 +37,8 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// lustreOf is the system of 14.4 TiB at 200 MB/s/TiB, as its volume's size and as a user writes it.
+// lustreOf describes a file system of 14.4 TiB at 200 MB/s/TiB, with the volume's size, and the class's parameters as
+// a user writes them.
 func lustreOf(compression string) Description {
 	return Description{Volumes: []Volume{{Driver: "fsx.csi.aws.com", CapacityBytes: 14400 * gi,
 		Parameters: class("deploymentType=PERSISTENT_1 perUnitStorageThroughput=200 dataCompressionType=" + compression)}},
@@ -55,9 +56,10 @@ func TestLustre(t *testing.T) {
 			t.Errorf("%s: %+v", what, disk)
 		}
 	}
-	// The server's name for 14,400 GiB is 14.4 TiB; one that is not sold in its steps is 2^40 bytes.
+	// The vendor calls 14,400 GiB 14.4 TiB. A capacity that is not sold in such steps counts in TiB of 2^40 bytes.
 	near(t, "1 TiB", named(t, compute(t, Description{Volumes: []Volume{{}}}, declared("aws-fsx-lustre/scratch-1", "1Ti")), "server disk throughput").Baseline, 200e6)
-	// 530 MB/s/TiB in some regions: less than the baseline of this kind, which then does not burst.
+	// The burst is 530 MB/s/TiB in some regions. That is less than the baseline of this kind, which then does not
+	// burst.
 	frankfurt, slow := lustreOf("NONE"), lustreOf("NONE")
 	frankfurt.Region, slow.Region = "eu-central-1", "eu-central-1"
 	slow.Volumes[0].Parameters["perUnitStorageThroughput"] = "50"
@@ -97,7 +99,7 @@ func TestSums(t *testing.T) {
 	if got := named(t, made, "disk throughput").Arithmetic; got != "4 x 200 MB/s = 800 MB/s" {
 		t.Error(got)
 	}
-	// A part that is not known leaves the sum unknown.
+	// If a part is not known, the sum is not known.
 	made = compute(t, Description{Volumes: []Volume{one, {Driver: "disk.csi.azure.com"}}}, nil)
 	if len(made.Limits) != 0 || len(made.Missing) == 0 || len(made.Notes) == 0 {
 		t.Errorf("the limit of one disk stands for two: %+v", made)
@@ -108,7 +110,7 @@ func TestSums(t *testing.T) {
 			t.Errorf("the limit of one machine stands for two: %+v", limit)
 		}
 	}
-	// Two claims on one file server are one server.
+	// Two claims on one file server count as one server.
 	share := Volume{Driver: "smb.csi.k8s.io"}
 	near(t, "one server", named(t, compute(t, Description{Volumes: []Volume{share, share}}, declared("aws-fsx-windows/ssd-256", "2Ti")), "server network").Baseline, 300e6)
 }
@@ -155,7 +157,7 @@ func TestDeclared(t *testing.T) {
 	}
 }
 
-// The derivation of a bucket is that of its figure, whatever is added up or scaled.
+// TestBucketArithmetic checks that the derivation of a bucket matches its figure after limits are added up or scaled.
 func TestBucketArithmetic(t *testing.T) {
 	burst := func(bucket float64, text string) Limit {
 		return Limit{Name: "disk", Layer: LayerDisk, Dimension: Bytes, Baseline: 100e6, Burst: 300e6, Bucket: bucket, Refill: 100e6 * min(bucket, 1), Units: 1,

@@ -20,8 +20,9 @@ type Description struct {
 type Volume struct {
 	// Driver is the name of the CSI driver, such as ebs.csi.aws.com; empty for a volume without one.
 	Driver string
-	// Parameters of the StorageClass. They are nil if the class does not exist or was deleted; parameters are then
-	// unknown. A class without parameters has an empty map; absent parameters then have the driver's defaults.
+	// Parameters of the StorageClass. They are nil if the class does not exist or was deleted; all parameters are
+	// then unknown. A class without parameters has an empty map; the driver's defaults then apply to absent
+	// parameters.
 	Parameters map[string]string
 	// Attributes are the volumeAttributes of the PersistentVolume; nil if it has none.
 	Attributes map[string]string
@@ -52,8 +53,8 @@ type Missing struct {
 	What string
 }
 
-// parameter returns the first value of the names: from the modified attributes, the volume's attributes or the class,
-// in this order. Like the drivers, it ignores case.
+// parameter returns the value of the first of the names that is set. The modified attributes take precedence over the
+// volume's attributes, which take precedence over the class. Like the drivers, it ignores case.
 func (v Volume) parameter(names ...string) (string, bool) {
 	for _, from := range []map[string]string{v.Modified, v.Attributes, v.Parameters} {
 		for _, name := range names {
@@ -70,7 +71,7 @@ func (v Volume) parameter(names ...string) (string, bool) {
 	return "", false
 }
 
-// given returns the value of the parameter. If the parameter is absent, it returns the argument otherwise.
+// given returns the value of a parameter. If it is absent, given returns the argument otherwise.
 func (v Volume) given(otherwise string, names ...string) string {
 	if value, found := v.parameter(names...); found {
 		return value
@@ -81,7 +82,7 @@ func (v Volume) given(otherwise string, names ...string) string {
 // count returns the number of volumes, at least 1.
 func (v Volume) count() int { return max(1, v.Count) }
 
-// mountOption returns the value of an option such as nconnect=4; false if the option is absent.
+// mountOption returns the value of an option such as nconnect=4, or false if the option is absent.
 func (v Volume) mountOption(name string) (string, bool) {
 	for _, options := range v.MountOptions {
 		for option := range strings.SplitSeq(options, ",") {
@@ -93,7 +94,7 @@ func (v Volume) mountOption(name string) (string, bool) {
 	return "", false
 }
 
-// connections returns the number of connections of a mount from the mount option that sets it; 1 if it is absent.
+// connections returns the number of connections of a mount, from the mount option that sets it, or 1 by default.
 func (v Volume) connections(option string) int {
 	text, _ := v.mountOption(option)
 	count, err := strconv.Atoi(text)

@@ -10,7 +10,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// class is a StorageClass's parameters: "a=1 b=2"; of an absent one nothing is known.
+// class parses the parameters of a StorageClass, such as "a=1 b=2". It returns nil for an absent class, whose
+// parameters are unknown.
 func class(text string) map[string]string {
 	made := map[string]string{}
 	for word := range strings.FieldsSeq(text) {
@@ -20,7 +21,7 @@ func class(text string) map[string]string {
 	return made
 }
 
-// declared are limits of a specification.
+// declared returns the limits of a specification.
 func declared(preset, capacity string) *v1alpha1.Limits {
 	made := &v1alpha1.Limits{Preset: preset}
 	if capacity != "" {
@@ -32,13 +33,13 @@ func declared(preset, capacity string) *v1alpha1.Limits {
 
 const gi = 1 << 30
 
-// TestDrivers: what a volume is found to be, or which field it asks for.
+// TestDrivers checks how volumes are identified, or which field must be set.
 func TestDrivers(t *testing.T) {
 	catalog := builtin(t)
 	for name, test := range map[string]struct {
 		volume  Volume
-		rows    string // that limits are from, in order
-		missing string // a part of what is missing, with its field
+		rows    string // the rows that the limits come from, in order
+		missing string // part of the message about what is missing, with the field
 	}{
 		"gp3 by default":               {Volume{Driver: "ebs.csi.aws.com", Parameters: class("")}, "aws-ebs/gp3", ""},
 		"gp2":                          {Volume{Driver: "ebs.csi.aws.com", Parameters: class("type=gp2"), CapacityBytes: 100 * gi}, "aws-ebs/gp2", ""},
@@ -98,7 +99,8 @@ func TestDrivers(t *testing.T) {
 	}
 }
 
-// TestReached: the limits of the machine are those of the way to the storage; where that is not known, there are none.
+// TestReached checks that the machine's limits are the ones on the way to the storage, and that there are none if
+// that way is not known.
 func TestReached(t *testing.T) {
 	catalog := builtin(t)
 	for name, test := range map[string]struct {

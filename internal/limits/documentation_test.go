@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestDocumentedExample: what docs/limits-catalog.md shows as rows of one's own is read, and computes.
+// TestDocumentedExample checks that the example of custom rows in docs/limits-catalog.md is valid and can be
+// computed.
 func TestDocumentedExample(t *testing.T) {
 	page, err := os.ReadFile("../../docs/limits-catalog.md")
 	if err != nil {
@@ -34,7 +35,7 @@ func TestDocumentedExample(t *testing.T) {
 	if !named(t, made, "server network").Overridden || named(t, made, "one flow").Overridden {
 		t.Error("what is overridden is not told from what is not")
 	}
-	// Every kind of key that the page names is there.
+	// Every kind of key that the page names exists.
 	for _, key := range []string{"aws-fsx-windows/hdd-32", "aws-fsx-lustre/persistent-2-ssd-250", "aws-fsx-openzfs/64", "aws-ebs/sc1", "aws-efs/bursting", "aws-ec2/m5n.8xlarge", "aws-ec2/c5n.9xlarge", "azure-disk/p30-on-demand", "azure-vm/Standard_D32s_v3", "azure-files/hdd-v2"} {
 		if !strings.Contains(strings.Join(catalog.Presets(), " ")+" ", key+" ") {
 			t.Errorf("the page names %s, which is not there", key)

@@ -88,7 +88,7 @@ func jsonParameter(v Volume, name string) (string, bool) {
 	return strings.TrimSpace(text), true
 }
 
-// provisionedIOPS returns the number in DiskIopsConfiguration, "" if it is automatic.
+// provisionedIOPS returns the number in DiskIopsConfiguration, or "" if it is automatic.
 func provisionedIOPS(v Volume) string {
 	text, given := v.parameter("DiskIopsConfiguration")
 	if !given {

@@ -54,8 +54,8 @@ func (v Volume) hostCache() (mode string, on bool) {
 	return mode, !strings.EqualFold(mode, "None")
 }
 
-// HostCache returns the mode in which the host of the client's machine caches a volume; false if the host does not
-// cache it, or if that is not known.
+// HostCache returns the mode in which the host of the client's machine caches a volume. It returns false if the host
+// does not cache it, or if that is not known.
 func HostCache(recorded v1alpha1.VolumeDescription) (mode string, on bool) {
 	if recorded.Driver != azureDisks || recorded.StorageClassGone && len(recorded.Parameters) == 0 {
 		return "", false

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestBlockSizes: which of bytes and operations bounds a load depends on the size of its operations.
+// TestBlockSizes checks that the size of a load's operations determines whether bytes or operations limit it.
 func TestBlockSizes(t *testing.T) {
 	p30 := compute(t, Description{Volumes: []Volume{{Driver: "disk.csi.azure.com", Attributes: class("skuName=Premium_LRS cachingMode=None"), CapacityBytes: 1024 * gi}}}, nil)
 	for _, test := range []struct {
@@ -24,7 +24,7 @@ func TestBlockSizes(t *testing.T) {
 			t.Errorf("%g: %s %q", test.block, got.Limit.Name, got.Arithmetic)
 		}
 	}
-	// A larger operation than the unit of gp2 counts as several: 300 x 256 KiB a second, whatever the block.
+	// An operation larger than gp2's unit counts as several: 300 x 256 KiB per second, for any larger block size.
 	gp2 := compute(t, Description{Volumes: []Volume{{Driver: "ebs.csi.aws.com", Parameters: class("type=gp2"), CapacityBytes: 100 * gi}}}, nil)
 	near(t, "gp2", gp2.At(Load{BlockBytes: 1 << 20, Operation: Read}).Baseline.BytesPerSecond, 300*256*1024)
 	at := p30.At(Load{})
@@ -45,7 +45,8 @@ func TestOperations(t *testing.T) {
 	near(t, "half of the reads cached", half.BytesPerSecond, 520e6)
 }
 
-// TestDrains are the times that were worked out for the catalog: from a full bucket at full load, and of a refill.
+// TestDrains checks the times that were computed for the catalog: for a drain from a full bucket at full load, and
+// for a refill.
 func TestDrains(t *testing.T) {
 	volume := func(driver, parameters string, gib int64) Computed {
 		return compute(t, Description{Volumes: []Volume{{Driver: driver, Parameters: class(parameters), CapacityBytes: gib * gi}}}, nil)
@@ -84,7 +85,8 @@ func TestDrains(t *testing.T) {
 	}
 }
 
-// TestCourse: several buckets at once. The server's disks burst for half an hour, then for ever nothing.
+// TestCourse covers several buckets at once. The server's disks burst for half an hour and then stay at their
+// baseline.
 func TestCourse(t *testing.T) {
 	fsx := compute(t, Description{Volumes: []Volume{{}}}, declared("aws-fsx-windows/hdd-32", "5Ti"))
 	course := fsx.ThrottleTimeline(Load{BlockBytes: 1 << 20, Operation: Write}, math.Inf(1))
@@ -96,18 +98,18 @@ func TestCourse(t *testing.T) {
 	if len(course.Unpublished) != 2 || course.Unpublished[0].Name != "server network" || course.Unpublished[1].Name != "volume operations" {
 		t.Errorf("that the network's burst may end before is not said: %+v", course.Unpublished)
 	}
-	// A load of half the burst drains in longer: 410.4 GB at 130 - 32 MB/s.
+	// A load of half the burst takes longer to drain: 410.4 GB at 130 - 32 MB/s.
 	slow := fsx.ThrottleTimeline(Load{BlockBytes: 1 << 20, Operation: Write}, 130e6)
 	near(t, "a slower load", slow.Levels[len(slow.Levels)-1].StartSeconds, 410.4e9/98e6)
 	if slow.Levels[0].Limit != nil {
 		t.Errorf("%+v holds a load that asks for no more", slow.Levels[0].Limit)
 	}
-	// One that asks for less than the refill never drains.
+	// A load that requests less than the refill never drains the bucket.
 	if idle := fsx.ThrottleTimeline(Load{BlockBytes: 1 << 20, Operation: Write}, 30e6); len(idle.Levels) != 1 || idle.Levels[0].StartSeconds != 0 {
 		t.Errorf("%+v", idle)
 	}
-	// Two buckets of a P20, one after the other: bytes at 64 KiB, 3,500 IOPS let 229 MB/s pass, so 170 MB/s
-	// hold for 1,800 s; operations then cost 2,288.8 a second, which the disk's 2,300 refill.
+	// Two buckets of a P20 empty one after the other. At 64 KiB, 3,500 IOPS let 229 MB/s pass, so the limit of 170
+	// MB/s holds for 1,800 s; the operations then cost 2,288.8 per second, which the disk's 2,300 refill.
 	p20 := compute(t, Description{Volumes: []Volume{{Driver: "disk.csi.azure.com", Parameters: class("skuName=Premium_LRS"), CapacityBytes: 512 * gi}}}, nil)
 	both := p20.ThrottleTimeline(Load{BlockBytes: 65536, Operation: Write}, math.Inf(1))
 	near(t, "the second level", both.Levels[1].BytesPerSecond, 150e6)

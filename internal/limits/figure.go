@@ -71,7 +71,7 @@ func (f *figure) of(e environment) value {
 	return f.bounded(made, e)
 }
 
-// provisioned returns the value that the parameters set; false if base and each apply instead.
+// provisioned returns the value that the parameters set, or false if they set none and base and each apply instead.
 func (f *figure) provisioned(e environment) (value, bool) {
 	if text, given := e.parameter(f.parameter); given {
 		amount, err := strconv.ParseFloat(text, 64)

@@ -11,7 +11,7 @@ const (
 	CauseLimit       Cause = "Limit"       // a limit that the specification gives: its layer is not known
 	CauseNetwork     Cause = "Network"     // the network of the storage server
 	CauseFlow        Cause = "Flow"        // one connection
-	CauseInstance    Cause = "Instance"    // the client's machine: its network or its way to the disks
+	CauseInstance    Cause = "Instance"    // the client's machine: its network or its path to the disks
 	CauseCredits     Cause = "Credits"     // a limit that is at its baseline because its credits are gone
 	CauseServerCache Cause = "ServerCache" // the cache of the storage server, at its own speed
 	CauseClientCPU   Cause = "ClientCPU"
@@ -41,12 +41,12 @@ func FillOf(account credits.Account, emptied bool) Fill {
 // spent is the highest fill, in percent, at which a bucket counts as empty.
 const spent = 2
 
-// gone reports whether the credits are certainly gone, left whether some are certainly left. Both are false for nil,
-// which means that the credits are not tracked.
+// gone reports whether the credits are certainly gone, and left whether some are certainly left. Both return false
+// for nil, which means that the credits are not tracked.
 func (f *Fill) gone() bool { return f != nil && (f.Emptied || f.Most <= spent) }
 func (f *Fill) left() bool { return f != nil && !f.Emptied && f.Least > spent }
 
-// fill returns the fill of a limit; nil if its credits are not tracked.
+// fill returns the fill of a limit, or nil if its credits are not tracked.
 func (m Measured) fill(limit *Limit) *Fill {
 	if fill, creditAccount := m.Credits[limit.Name]; creditAccount {
 		return &fill
@@ -57,8 +57,8 @@ func (m Measured) fill(limit *Limit) *Fill {
 // Measured holds the figures of a phase, or of one level of it, over all clients. Values that were not measured are
 // zero.
 type Measured struct {
-	// Load is the requested load. Its CachedShare counts only for the documented limits, if the load is meant to read
-	// from a cache; the attribution uses WorkingSetBytes instead.
+	// Load is the requested load. Its CachedShare affects only the documented limits, for a load that is meant to
+	// read from a cache; the attribution uses WorkingSetBytes instead.
 	Load Load
 	Rate
 	// LatencySeconds is the mean latency of an operation.
@@ -98,7 +98,7 @@ func (m Measured) AtLevel(rate Rate, latencySeconds float64, emptied ...string) 
 }
 
 // share returns the share of a bound that was reached: in operations if the block size is known, otherwise in the
-// bound's own dimension; 0 if they cannot be compared.
+// bound's own dimension. It returns 0 if they cannot be compared.
 func (r Rate) share(of Bound) float64 {
 	switch {
 	case of.OperationsPerSecond > 0 && r.OperationsPerSecond > 0:
@@ -121,8 +121,8 @@ func (r Rate) shareOf(ceiling Rate) float64 {
 	return share
 }
 
-// outstandingShare returns the share of the requested operations that were outstanding, by Little's law; false if it is
-// not known.
+// outstandingShare returns the share of the requested operations that were outstanding, by Little's law, or false if
+// it is not known.
 func (m Measured) outstandingShare() (float64, bool) {
 	if m.LatencySeconds <= 0 || m.Outstanding <= 0 || m.OperationsPerSecond <= 0 {
 		return 0, false

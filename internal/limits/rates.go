@@ -12,7 +12,7 @@ import (
 type Rates struct {
 	// Baseline and Burst are the lowest of the limits; Burst is 0 if nothing bursts.
 	Baseline, Burst float64
-	// Bucket and Refill are those of the limit whose credits the load spends first, if the rate then falls to the
+	// Bucket and Refill describe the limit whose credits the load spends first, if the rate then falls to the
 	// baseline. Otherwise they are 0: a single bucket cannot describe a second bucket that empties later, or an
 	// unpublished one.
 	Bucket, Refill float64
@@ -159,7 +159,7 @@ func (l Limit) part(share float64) Limit {
 	return l
 }
 
-// CreditBytes returns the number of bytes that one credit pays for at the block size of a load; 0 if not known.
+// CreditBytes returns the number of bytes that one credit pays for at the block size of a load, or 0 if not known.
 func (l *Limit) CreditBytes(load Load) float64 {
 	switch {
 	case l.Dimension == Bytes:
@@ -170,8 +170,8 @@ func (l *Limit) CreditBytes(load Load) float64 {
 	return load.BlockBytes
 }
 
-// Settled returns the rate, in bytes per second, to which a load falls after a burst: the last level with a documented
-// start, else the baseline. It returns 0 if nothing bursts.
+// Settled returns the rate, in bytes per second, at which a load settles after a burst: the last level with a
+// documented start, else the baseline. It returns 0 if nothing bursts.
 func (c Computed) Settled(load Load) float64 {
 	if load.BlockBytes > 0 {
 		if levels := c.ThrottleTimeline(load, math.Inf(1)).Levels; len(levels) > 1 {

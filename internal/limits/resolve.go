@@ -19,7 +19,7 @@ type resolved struct {
 	flowsPerNode int
 	// complete is true if absent parameters have their defaults.
 	complete   bool
-	parameters map[string]string // replace those of the volume, if they have another form
+	parameters map[string]string // replace the volume's parameters if those have another form
 	missing    []Missing
 	notes      []string
 }
@@ -27,7 +27,7 @@ type resolved struct {
 // unidentified returns the result for a volume that cannot be identified unless limits.preset names it.
 func unidentified(what string) resolved { return resolved{missing: []Missing{{presetField, what}}} }
 
-// driver says how machines reach the volumes of a CSI driver, and how to identify the volumes.
+// driver describes how machines reach the volumes of a CSI driver, and how to identify the volumes.
 type driver struct {
 	traffic traffic
 	find    func(Volume, *Catalog) resolved
@@ -90,7 +90,7 @@ func (c *Catalog) trafficOf(v Volume, rows []string) traffic {
 	return anyTraffic
 }
 
-// flowsOf returns the number of connections of one node, 0 if it is not known.
+// flowsOf returns the number of connections of one node, or 0 if it is not known.
 func flowsOf(v Volume) int {
 	switch v.Driver {
 	case "smb.csi.k8s.io":

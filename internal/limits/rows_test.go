@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// rowCase is a row of the catalog, a size and what was provisioned, and the limits that were worked out for them from
-// the vendors' tables, apart from this code: "name: baseline burst bucket refill; ...", in bytes, operations and a second, 0 for what there is not.
+// rowCase is a row of the catalog, with a size and provisioned parameters, and the limits that were computed for them
+// from the vendors' tables, independently of this code: "name: baseline burst bucket refill; ...", in bytes,
+// operations and seconds. 0 means that there is no such value.
 type rowCase struct {
 	key           string
 	capacityBytes int64
@@ -18,7 +19,7 @@ type rowCase struct {
 	want          string
 }
 
-// TestEveryRow computes every row of the catalog, and fails where one has no line in the tables.
+// TestEveryRow computes every row of the catalog, and fails for a row that is not in the tables.
 func TestEveryRow(t *testing.T) {
 	catalog := builtin(t)
 	tested := map[string]bool{}

@@ -8,10 +8,9 @@ import (
 	"testing"
 )
 
-// The world of this file is a simulation: a store, machines and a load with several limits in series, of which
-// the least decides. Its parameters are drawn at random and known to it alone. What the attribution gets is
-// what a user would have: nominal limits from a catalog, from which the real ones differ by some percent, and
-// figures with noise.
+// world simulates a store, machines and a load with several limits in series, of which the lowest determines the
+// rate. Its parameters are drawn at random and hidden from the attribution. The attribution gets the data that a user
+// would have: nominal limits from a catalog, from which the real ones differ by some percent, and figures with noise.
 type world struct {
 	random    *rand.Rand
 	load      Load
@@ -20,35 +19,35 @@ type world struct {
 	measured  Measured
 	baseDelay float64
 	depth     float64
-	// ramp tells that the run has steps with one outstanding and with more.
+	// ramp is true if the run has steps with one operation outstanding and with more.
 	ramp     bool
 	caps     []limitInTheWorld
-	rawDisks float64 // what the disks let through, without a cache
+	rawDisks float64 // operations per second of the disks without a cache
 }
 
-// limitInTheWorld is what really bounds the rate, in operations a second.
+// limitInTheWorld is a real limit of the rate, in operations per second.
 type limitInTheWorld struct {
 	cause      Cause
 	operations float64
-	// generator tells that requests wait in the client and not in the storage.
+	// generator is true if requests wait in the client instead of the storage.
 	generator bool
-	// perDepth tells that a deeper queue raises it.
+	// perDepth is true if a deeper queue raises the limit.
 	perDepth bool
 }
 
-// between draws from a range, evenly on a logarithmic scale.
+// between draws from a range, uniformly on a logarithmic scale.
 func (w *world) between(low, high float64) float64 {
 	return low * math.Pow(high/low, w.random.Float64())
 }
 
 func (w *world) chance(of float64) bool { return w.random.Float64() < of }
 
-// about is a value with some relative noise.
+// about adds relative noise to a value.
 func (w *world) about(value, noise float64) float64 {
 	return value * (1 + noise*min(2.5, max(-2.5, w.random.NormFloat64())))
 }
 
-// documented adds a limit of the catalog, whose real value is a little different.
+// documented adds a limit of the catalog whose real value differs slightly.
 func (w *world) documented(l Limit, cached float64, cause Cause, followed float64) {
 	l.Units = max(1, l.Units)
 	honest := 0.95 + 0.07*w.random.Float64()
@@ -65,7 +64,7 @@ func (w *world) documented(l Limit, cached float64, cause Cause, followed float6
 		}
 		if w.chance(followed) {
 			w.measured.Credits[l.Name] = fill
-		} else if w.chance(0.5) { // as an account that was opened at the start of the run
+		} else if w.chance(0.5) { // like an account that was opened at the start of the run
 			w.measured.Credits[l.Name] = Fill{Most: 100}
 		}
 	}
@@ -81,7 +80,7 @@ func (w *world) documented(l Limit, cached float64, cause Cause, followed float6
 	w.caps = append(w.caps, limitInTheWorld{cause: cause, operations: operations})
 }
 
-// newWorld draws one.
+// newWorld draws a world.
 func newWorld(seed, stream uint64, ramp bool) *world {
 	w := &world{random: rand.New(rand.NewPCG(seed, stream)), ramp: ramp, rawDisks: math.Inf(1)}
 	w.measured.Credits = map[string]Fill{}
@@ -110,14 +109,15 @@ func newWorld(seed, stream uint64, ramp bool) *world {
 		limitInTheWorld{cause: CauseQueueDepth, operations: w.depth / w.baseDelay, perDepth: true},
 		limitInTheWorld{cause: CauseClientCPU, operations: w.between(5e3, 1e6), generator: true},
 		limitInTheWorld{cause: CauseTool, operations: w.between(5e3, 1e6), generator: true})
-	if w.chance(0.2) { // what no vendor documents, as a neighbour
+	if w.chance(0.2) { // an undocumented limit, such as a noisy neighbor
 		w.caps = append(w.caps, limitInTheWorld{cause: CauseUnknown, operations: w.between(30e6, 4e9) / w.load.BlockBytes})
 	}
 	w.measure()
 	return w
 }
 
-// cachedReads draws a memory of the server and the data that is read, and says how much of the reads it answers.
+// cachedReads draws the server's memory and the size of the data, and returns the share of reads that the memory
+// serves.
 func (w *world) cachedReads() float64 {
 	if w.load.Operation != Read || w.chance(0.3) {
 		return 0
@@ -127,17 +127,17 @@ func (w *world) cachedReads() float64 {
 	w.measured.WorkingSetBytes = w.computed.Cache.Bytes * w.between(0.1, 20)
 	hits := min(1, w.computed.Cache.Bytes/w.measured.WorkingSetBytes)
 	if hits < 1 && !w.measured.Random {
-		hits = 0 // what is read in order was thrown out before it is read again
+		hits = 0 // sequential reads evict the data before it is read again
 	}
 	return hits
 }
 
-// cacheSpeed draws how fast the memory of the server answers by itself: faster than its disks.
+// cacheSpeed draws the speed of the server's memory itself, which is faster than its disks.
 func (w *world) cacheSpeed(disks float64) {
 	w.caps = append(w.caps, limitInTheWorld{cause: CauseServerCache, operations: disks * w.between(1.3, 30)})
 }
 
-// at is the rate with so many times the depth, and what decides.
+// at returns the limit that determines the rate if the queue is deeper by a factor.
 func (w *world) at(deeper float64) limitInTheWorld {
 	least := limitInTheWorld{operations: math.Inf(1)}
 	for _, limit := range w.caps {
@@ -151,7 +151,7 @@ func (w *world) at(deeper float64) limitInTheWorld {
 	return least
 }
 
-// measure makes what a run would have measured.
+// measure sets the figures that a run would have measured.
 func (w *world) measure() {
 	least := w.at(1)
 	w.truth = least.cause
@@ -160,7 +160,7 @@ func (w *world) measure() {
 	m.BytesPerSecond = m.OperationsPerSecond * w.load.BlockBytes
 	m.Outstanding = w.depth
 	m.LatencySeconds = w.about(w.depth/least.operations, 0.02)
-	if least.generator && w.chance(0.6) { // the client works between its operations, not within them
+	if least.generator && w.chance(0.6) { // the client computes between its operations, not within them
 		m.LatencySeconds = w.about(max(w.baseDelay, 0.4*w.depth/least.operations), 0.02)
 	}
 	if w.ramp {
@@ -180,7 +180,7 @@ func (w *world) measure() {
 	}
 }
 
-// scenarios runs the attribution over as many worlds as give so many of each true cause.
+// scenarios runs the attribution in simulated worlds until it has had the given number for each true cause.
 func scenarios(t *testing.T, stream uint64, ramp bool, each int) tally {
 	t.Helper()
 	table := map[Cause]*tally{}
@@ -213,10 +213,10 @@ func scenarios(t *testing.T, stream uint64, ramp bool, each int) tally {
 	return sum
 }
 
-// tally of the scenarios of one true cause.
+// tally counts the scenarios of one true cause.
 type tally struct{ scenarios, inSet, first, tied, causes int }
 
-// count a scenario. A tie counts as a tie only: the true cause is not first then.
+// count adds a scenario. A tie counts only as a tie: the true cause is then not first.
 func (of *tally) count(got Attribution, truth Cause) {
 	of.scenarios++
 	named := map[Cause]bool{}
@@ -237,8 +237,9 @@ func (of *tally) count(got Attribution, truth Cause) {
 
 func (of tally) percent(part int) float64 { return 100 * float64(part) / float64(of.scenarios) }
 
-// TestSimulatedScenarios: of 1,000 scenarios, 100 of each true cause, the cause is among the suspects in at least
-// 95 % and the first one in at least 85 %. The stream of random numbers is not one that the thresholds were set with.
+// TestSimulatedScenarios checks that, in 1,000 scenarios, 100 per true cause, the cause is among the suspects in at
+// least 95 % and is the first one in at least 85 %. The random numbers are not from a stream that was used to set the
+// thresholds.
 func TestSimulatedScenarios(t *testing.T) {
 	sum := scenarios(t, 2027, true, 100)
 	if got := sum.percent(sum.inSet); got < 95 {
@@ -252,8 +253,9 @@ func TestSimulatedScenarios(t *testing.T) {
 	}
 }
 
-// TestSimulatedScenariosOfOneStep: a run without a step of one outstanding and a deeper one cannot prove that the
-// queue was too short, and never says so; the other causes are found as well as before.
+// TestSimulatedScenariosOfOneStep checks runs without a step of one outstanding operation and a deeper one. They
+// cannot prove that the queue was too short, so the queue depth is never suspected. The true cause is among the
+// suspects in at least 85 %.
 func TestSimulatedScenariosOfOneStep(t *testing.T) {
 	sum := scenarios(t, 2028, false, 100)
 	if got := sum.percent(sum.inSet); got < 85 {

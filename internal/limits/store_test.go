@@ -10,9 +10,9 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/model"
 )
 
-// The store of this file is the model that the project's tests of whole runs mount: requests wait in its buckets
-// one by one, and what is measured of them is not made up. Its buckets are larger or smaller than documented by
-// some percent.
+// The store of this file is the model that the project's tests of whole runs mount: requests wait in its buckets one
+// by one, and the measured figures follow from that. Its buckets are larger or smaller than documented by some
+// percent.
 
 // queueing is one store and one load on it.
 type queueing struct {
@@ -60,7 +60,7 @@ func newQueueing(random *rand.Rand) queueing {
 	return q
 }
 
-// run gives the operations a second with a depth, and the store afterwards.
+// run returns the operations per second with a queue depth, and the store in its final state.
 func (q queueing) run(t *testing.T, depth int) (float64, *model.Model) {
 	t.Helper()
 	store, err := model.New(q.config)
@@ -74,17 +74,17 @@ func (q queueing) run(t *testing.T, depth int) (float64, *model.Model) {
 		warm := load
 		warm.Depth, begin = 1, 4*time.Second
 		warm.Run(store, 0, 3*time.Second)
-		store.Advance(begin) // nothing is under way any more
+		store.Advance(begin) // no operation is in flight any more
 	}
 	answers := load.Run(store, begin, begin+9*time.Second)
-	// What a bucket gained while nothing was asked of it is spent after some seconds.
+	// A bucket spends within some seconds what it gained before the load.
 	settled := slices.DeleteFunc(answers, func(a model.Answer) bool { return a.At < begin+5*time.Second })
 	last := len(settled) - 1
 	return float64(last) / (settled[last].At - settled[0].At).Seconds(), store
 }
 
-// truth is the least of what the store lets through; or, where a load that asks for very much at a time gets
-// more, the queue depth.
+// truth returns the cause of the lowest limit of the store or, if a load with a much deeper queue gets more, the
+// queue depth.
 func (q queueing) truth(t *testing.T, rate float64) Cause {
 	t.Helper()
 	if most, _ := q.run(t, q.load.Depth+100); most >= gained*rate {
@@ -118,7 +118,7 @@ func (q queueing) truth(t *testing.T, rate float64) Cause {
 	return cause
 }
 
-// TestStoreThatQueues: the same of 60 stores whose rates and latencies come from requests that wait.
+// TestStoreThatQueues checks the same with 60 stores whose rates and latencies result from waiting requests.
 func TestStoreThatQueues(t *testing.T) {
 	random := rand.New(rand.NewPCG(13, 2026))
 	all, table := tally{}, map[Cause]*tally{}

@@ -12,16 +12,16 @@ type Level struct {
 	StartSeconds, Seconds float64
 	// BytesPerSecond and OperationsPerSecond are the rates of the load.
 	BytesPerSecond, OperationsPerSecond float64
-	// Limit is the limit that sets the rate; nil if the load does not request more. Burst is true if the rate is the
-	// limit's burst.
+	// Limit is the limit that sets the rate, or nil if the load does not request more. Burst is true if the rate is
+	// the limit's burst.
 	Limit *Limit
 	Burst bool
 }
 
-// Drain holds the time in which a load spends the credits of one limit, and the time of their refill.
+// Drain holds how long a load takes to spend the credits of one limit, and how long they take to refill.
 type Drain struct {
 	Limit *Limit
-	// Seconds until a full bucket is empty; infinite if the load does not empty it.
+	// Seconds is the time until a full bucket is empty, infinite if the load does not empty it.
 	Seconds float64
 	// RefillSeconds is the time from empty to full without load.
 	RefillSeconds float64
@@ -37,7 +37,7 @@ type ThrottleTimeline struct {
 	Unpublished []*Limit
 }
 
-// limitBucket is the account of a limit's credits during a course.
+// limitBucket is the account of a limit's credits along a timeline.
 type limitBucket struct {
 	limit   *Limit
 	account credits.Account
@@ -47,8 +47,8 @@ type limitBucket struct {
 	drained float64
 }
 
-// ThrottleTimeline computes the timeline from full buckets for a load of demandBytesPerSecond; math.Inf(1) is unlimited demand. The
-// block size of the load must be known.
+// ThrottleTimeline computes the timeline of a load of demandBytesPerSecond, from full buckets. math.Inf(1) is
+// unlimited demand. The block size of the load must be known.
 func (c Computed) ThrottleTimeline(load Load, demandBytesPerSecond float64) ThrottleTimeline {
 	made := ThrottleTimeline{}
 	if load.BlockBytes <= 0 {
@@ -88,7 +88,7 @@ func (c Computed) ThrottleTimeline(load Load, demandBytesPerSecond float64) Thro
 	return made
 }
 
-// take lowers the rate of the level to that of a limit.
+// take lowers the rate of the level to the rate that a limit allows, if that is lower.
 func (l *Level) take(operations float64, limit *Limit, burst bool) {
 	if operations < l.OperationsPerSecond {
 		l.OperationsPerSecond, l.Limit, l.Burst = operations, limit, burst && limit.Burst > 0

@@ -115,8 +115,8 @@ func (q quantity) flat() string {
 	return q.name[:strings.LastIndexByte(q.name, '/')]
 }
 
-// number formats a figure with commas, to seven significant digits, at most six of them decimals; the integer part is
-// never cut.
+// number formats a figure with commas, to seven significant digits and at most six decimals. It never shortens the
+// integer part.
 func number(value float64) string {
 	if value == 0 || math.IsNaN(value) || math.IsInf(value, 0) {
 		return strconv.FormatFloat(value, 'f', -1, 64)

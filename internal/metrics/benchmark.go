@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// conditions are the conditions of a benchmark that have a metric.
+// conditions lists the conditions of a benchmark that are exported.
 var conditions = []string{v1alpha1.ConditionReady, v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled, v1alpha1.ConditionRunning, v1alpha1.ConditionRegressed}
 
 var statuses = []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown}
@@ -78,8 +78,8 @@ func (p *points) verdict(status *v1alpha1.StorageBenchmarkStatus) {
 	}
 }
 
-// Headlines returns the figures of the newest evaluated run from the benchmark's status, for use when the run is gone.
-// It returns none if the run was incomplete or not valid.
+// Headlines returns the figures of the newest evaluated run from the benchmark's status, for use after the run was
+// deleted. It returns none if the run was incomplete or not valid.
 func Headlines(benchmark *v1alpha1.StorageBenchmark) []Point {
 	last := benchmark.Status.LastRun
 	if last == nil || !resultsValid(last.Reason) {
@@ -101,8 +101,8 @@ func resultsValid(reason string) bool {
 		reason == v1alpha1.ReasonFigureAbsent
 }
 
-// Queues counts the runs of each queue. The benchmark names the queue; a run whose benchmark is gone or names none is
-// not counted.
+// Queues counts the runs of each queue. The benchmark names the queue; runs without a benchmark, or whose benchmark
+// has no queue, are not counted.
 func Queues(benchmarks map[string]*v1alpha1.StorageBenchmark, runs []*v1alpha1.BenchmarkRun) []Point {
 	type key struct{ namespace, queue string }
 	type count struct{ waiting, live int }

@@ -16,13 +16,13 @@ type Facts struct {
 	Benchmarks []*v1alpha1.StorageBenchmark
 	// Runs are the runs of all benchmarks; those that have ended may be trimmed.
 	Runs []*v1alpha1.BenchmarkRun
-	// Results returns the points of a benchmark's newest evaluated run; known is false if they have not been read yet
-	// or the run is gone.
+	// Results returns the points of a benchmark's newest evaluated run. known is false if they have not been read yet
+	// or the run was deleted.
 	Results func(*v1alpha1.StorageBenchmark) (results []Point, known bool)
 	Live    []LiveRun
 }
 
-// Collector exports what its source returns at each scrape.
+// Collector exports the facts that its source returns at each scrape.
 type Collector struct {
 	source func() Facts
 }

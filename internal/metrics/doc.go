@@ -1,5 +1,5 @@
-// Package metrics derives the operator's metrics from stored objects and live sessions. It does so anew at each scrape,
-// so a series disappears with its object and none is ever stale.
+// Package metrics derives the operator's metrics from stored objects and live sessions. It derives them anew at each
+// scrape, so a series disappears with its object and is never stale.
 //
 //	StorageBenchmarks, BenchmarkRuns (cached) -+
 //	results of the newest run (kept once read) +-> points -> Collector -> /metrics

@@ -8,7 +8,7 @@ import (
 
 // Family is a metric: its name, its meaning and the labels of its series.
 type Family struct {
-	// Name is without the prefix.
+	// Name is the metric's name without the prefix.
 	Name string
 	Help string
 	// Labels are the label names of each series, in the order of a Point's values.
@@ -39,7 +39,7 @@ const prefix = "storagebench_"
 // FullName returns the name with the prefix.
 func (f *Family) FullName() string { return prefix + f.Name }
 
-// Common label names, by what a series is about.
+// Common label names, by the subject of the series.
 var (
 	ofBenchmark = []string{"namespace", "benchmark"}
 	ofPhase     = append(slices.Clone(ofBenchmark), "phase")

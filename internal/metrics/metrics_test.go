@@ -20,7 +20,7 @@ import (
 
 const referenceFile = "../../docs/reference/metrics.md"
 
-// scrape gives what Prometheus would get.
+// scrape returns the text that Prometheus would receive.
 func scrape(t *testing.T, facts metrics.Facts) string {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
@@ -40,7 +40,7 @@ func scrape(t *testing.T, facts metrics.Facts) string {
 	return text.String()
 }
 
-// The whole of what is told of a world that has some of everything.
+// TestWorld checks all metrics of a world with an example of everything.
 func TestWorld(t *testing.T) {
 	got := scrape(t, world())
 	golden.Check(t, "world", got)
@@ -51,7 +51,7 @@ func TestWorld(t *testing.T) {
 	}
 }
 
-// Names and help keep Prometheus's rules.
+// TestLint checks names and help texts against Prometheus's rules.
 func TestLint(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(metrics.NewCollector(world))
@@ -64,7 +64,8 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// What is gone from the facts is gone from the next scrape, and one that stands by tells of itself alone.
+// TestNothingStale checks that what is removed from the facts disappears with the next scrape, and that a standby
+// reports only itself.
 func TestNothingStale(t *testing.T) {
 	facts := world()
 	facts.Live, facts.Runs, facts.Benchmarks = nil, nil, nil
@@ -79,7 +80,8 @@ func TestNothingStale(t *testing.T) {
 	}
 }
 
-// Figures that do not measure what was asked for are not told; what is wrong with the run is.
+// TestNoFiguresOfAnInvalidRun checks that figures that do not measure what was requested are not exported, but the
+// run's problems are.
 func TestNoFiguresOfAnInvalidRun(t *testing.T) {
 	for name, change := range map[string]func(*v1alpha1.BenchmarkRun){
 		"invalid":  func(run *v1alpha1.BenchmarkRun) { set(run, v1alpha1.ConditionValid, metav1.ConditionFalse) },
@@ -105,7 +107,7 @@ func TestNoFiguresOfAnInvalidRun(t *testing.T) {
 	}
 }
 
-// Results of a run that is gone come from the benchmark, where the run was good.
+// TestHeadlines checks that the results of a deleted run come from the benchmark, if the run was complete and valid.
 func TestHeadlines(t *testing.T) {
 	facts := world()
 	facts.Results = func(*v1alpha1.StorageBenchmark) ([]metrics.Point, bool) { return nil, false }
@@ -119,7 +121,7 @@ func TestHeadlines(t *testing.T) {
 	}
 }
 
-// Two things of one name make no scrape fail.
+// TestDoubles checks that two objects with the same name do not make a scrape fail.
 func TestDoubles(t *testing.T) {
 	facts := world()
 	facts.Benchmarks[0].Status.Objectives = append(facts.Benchmarks[0].Status.Objectives, facts.Benchmarks[0].Status.Objectives...)
@@ -127,7 +129,8 @@ func TestDoubles(t *testing.T) {
 	scrape(t, facts)
 }
 
-// Percentiles are those of the merged histograms of all clients, and of no fewer samples than results have.
+// TestLiveLatency checks that percentiles come from the merged histograms of all clients, and need as many samples as
+// results do.
 func TestLiveLatency(t *testing.T) {
 	var all, few measure.Histogram
 	for i := range uint64(2000) {
@@ -160,7 +163,7 @@ func TestLiveLatency(t *testing.T) {
 	}
 }
 
-// The reference is what the code makes.
+// TestReferenceIsCurrent checks that the reference matches the code.
 func TestReferenceIsCurrent(t *testing.T) {
 	golden.File(t, referenceFile, string(metrics.Reference()))
 }
@@ -202,7 +205,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// The states of phases follow from those of their steps.
+// TestPhaseStates checks that the states of phases follow from the states of their steps.
 func TestPhaseStates(t *testing.T) {
 	for _, test := range []struct {
 		steps []v1alpha1.StepStatus

@@ -16,13 +16,13 @@ type Point struct {
 	Value  float64
 }
 
-// points collects points that share their first labels.
+// points collects points whose first labels are the same.
 type points struct {
 	common []string
 	all    []Point
 }
 
-// add adds a point; its labels follow the common ones.
+// add adds a point. labels follow the common ones.
 func (p *points) add(family *Family, value float64, labels ...string) {
 	values := make([]string, 0, len(p.common)+len(labels))
 	values = append(append(values, p.common...), labels...)
@@ -35,14 +35,14 @@ func (p *points) addTime(family *Family, at *metav1.MicroTime, labels ...string)
 	}
 }
 
-// addEstimate adds the value of an estimate, divided by in, the number of its units per base unit.
+// addEstimate adds the value of an estimate in base units. in is the number of stored units per base unit.
 func (p *points) addEstimate(family *Family, estimate *v1alpha1.Estimate, in float64, labels ...string) {
 	if estimate != nil {
 		p.add(family, float64(estimate.Value)/in, labels...)
 	}
 }
 
-// addCount adds a figure that may be absent, divided by in.
+// addCount adds a figure that may be absent, in base units.
 func (p *points) addCount(family *Family, figure *int64, in float64, labels ...string) {
 	if figure != nil {
 		p.add(family, float64(*figure)/in, labels...)

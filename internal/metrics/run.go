@@ -27,7 +27,7 @@ const (
 // RunStates lists all states.
 var RunStates = []RunState{RunWaiting, RunLive, RunComplete, RunFailed}
 
-// StateOf returns the state of a run. A trimmed run that has ended suffices.
+// StateOf returns the state of a run. For a run that has ended, a trimmed object is enough.
 func StateOf(run *v1alpha1.BenchmarkRun) RunState {
 	switch {
 	case meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionComplete):
@@ -104,7 +104,7 @@ func (p *points) progress(run *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// phaseState derives the state of a phase from those of its steps.
+// phaseState derives the state of a phase from the states of its steps.
 func phaseState(steps []string) string {
 	all := func(states ...string) bool {
 		return !slices.ContainsFunc(steps, func(step string) bool { return !slices.Contains(states, step) })
@@ -122,8 +122,8 @@ func phaseState(steps []string) string {
 	return "Running"
 }
 
-// Deadline returns when the current activity of a run must be over; zero if it has no limit, for example while the run
-// waits for its turn.
+// Deadline returns the time by which the current activity of a run must have ended, or the zero time if there is no
+// limit, for example while the run waits for its turn.
 func Deadline(run *v1alpha1.BenchmarkRun) time.Time {
 	start := run.Status.StartTime
 	if start == nil {
@@ -152,7 +152,7 @@ func after(at time.Time, length v1alpha1.Duration) time.Time {
 	return at.Add(parsed)
 }
 
-// earlier returns the earlier of two instants; a zero one does not count.
+// earlier returns the earlier of two instants and ignores zero ones.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

@@ -32,7 +32,7 @@ func made(name string, seconds float64) *v1alpha1.BenchmarkRun {
 	return run
 }
 
-// endedRun has one of every figure.
+// endedRun returns a run with an example of every figure.
 func endedRun() *v1alpha1.BenchmarkRun {
 	run := made("nightly-1", 0)
 	run.Status.StartTime, run.Status.EndTime = micro(1), micro(301.5)
@@ -85,7 +85,7 @@ func liveRun() *v1alpha1.BenchmarkRun {
 	return run
 }
 
-// world has one of everything that is told of.
+// world returns facts with an example of everything that is exported.
 func world() metrics.Facts {
 	benchmark := &v1alpha1.StorageBenchmark{}
 	benchmark.Namespace, benchmark.Name, benchmark.UID = "storage", "nightly", "b"

@@ -14,7 +14,7 @@ var settings = objects.Settings{
 	AgentImage: "storagebench.dev/operator:test", FioImage: "storagebench.dev/fio:test", IORImage: "storagebench.dev/ior:test", OperatorNamespace: "storagebench-system",
 }
 
-// runOf is the run of a benchmark.
+// runOf returns the run of a benchmark.
 func runOf(b *builders.BenchmarkBuilder) *v1alpha1.BenchmarkRun {
 	benchmark := b.Obj()
 	return &v1alpha1.BenchmarkRun{
@@ -26,7 +26,7 @@ func runOf(b *builders.BenchmarkBuilder) *v1alpha1.BenchmarkRun {
 	}
 }
 
-// made is a template for claims.
+// made sets a template for claims.
 func made(scope v1alpha1.ClaimScope, lifetime v1alpha1.ClaimLifetime) func(*v1alpha1.RunSpec) {
 	class := "fast"
 	return func(r *v1alpha1.RunSpec) {
@@ -44,7 +44,7 @@ func templated(template v1alpha1.PodTemplate) func(*v1alpha1.RunSpec) {
 	return func(r *v1alpha1.RunSpec) { r.Clients.Template = &template }
 }
 
-// everything is a template in which all is said, and in which the user tries to replace what is ours.
+// everything returns a template in which all fields are set, including values that try to replace this package's own.
 func everything() v1alpha1.PodTemplate {
 	always, user, group, files := corev1.FSGroupChangeAlways, int64(1000), int64(2000), int64(3000)
 	return v1alpha1.PodTemplate{

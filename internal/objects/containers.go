@@ -43,7 +43,7 @@ func clientContainer(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storag
 	}
 	port := corev1.ContainerPort{Name: AgentPortName, ContainerPort: Port(run, c), Protocol: corev1.ProtocolTCP}
 	if hostNetwork(run) {
-		// Declared, so that the scheduler finds a node on which the port is free.
+		// Declare the port, so that the scheduler finds a node on which it is free.
 		port.HostPort = port.ContainerPort
 	}
 	mounts := []corev1.VolumeMount{
@@ -57,7 +57,7 @@ func clientContainer(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storag
 			devices = append(devices, corev1.VolumeDevice{Name: dataPrefix + volume.Name, DevicePath: DevicePath(volume.Name)})
 			continue
 		}
-		// The whole volume and not a folder of it, so that the agent can verify that it is mounted.
+		// Mount the whole volume, not one of its folders, so that the agent can verify that it is mounted.
 		mounts = append(mounts, corev1.VolumeMount{
 			Name: dataPrefix + volume.Name, MountPath: VolumePath(volume.Name), ReadOnly: on.readOnly(volume.Name)})
 	}
@@ -69,7 +69,7 @@ func clientContainer(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storag
 		Ports:           []corev1.ContainerPort{port},
 		Resources:       clientResources(run),
 		SecurityContext: containerSecurity(),
-		// The agent writes the reason of its exit to standard error; this copies it to the pod's status.
+		// The agent writes the reason for its exit to standard error; this policy copies it to the pod's status.
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 		VolumeMounts:             mounts,
 		VolumeDevices:            devices,
@@ -87,9 +87,10 @@ func clientResources(run *v1alpha1.BenchmarkRun) corev1.ResourceRequirements {
 	}}
 }
 
-// installResources returns the client's resources: an init container runs before the client, so the pod needs no more
-// in total, a user's limits on both containers make the pod "Guaranteed", and a quota that requires limits is
-// satisfied. Copying a file needs no devices.
+// installResources returns the CPU, memory and ephemeral storage that the user gave to the client, or a small
+// default. The init container runs before the client, so this does not increase what the pod needs in total. With a
+// user's limits on both containers, the pod can be "Guaranteed", and it satisfies a quota that requires limits.
+// Copying a file needs no devices.
 func installResources(run *v1alpha1.BenchmarkRun) corev1.ResourceRequirements {
 	if template(run).Resources == nil {
 		return corev1.ResourceRequirements{Requests: corev1.ResourceList{

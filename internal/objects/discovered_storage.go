@@ -10,20 +10,20 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Storage is what was found about the claims of a client's target and affects its pod. The zero value stands for file
+// Storage holds the facts about the claims of a client's target that affect its pod. The zero value stands for file
 // systems that any node can mount.
 type Storage struct {
 	// Devices lists the names of the volumes that are raw devices.
 	Devices []string
-	// Provisioned lists the names of the volumes that are provisioned for the run, or were for its benchmark. They hold
-	// no files of others.
+	// Provisioned lists the names of the volumes that are provisioned for the run or were provisioned for its
+	// benchmark. They do not hold other users' files.
 	Provisioned []string
 	// ReadOnly lists the names of the volumes that must not be written to.
 	ReadOnly []string
-	// SameNodeTargets lists the targets whose clients must be on one node, because they share a volume that only one node at a
-	// time can use. If empty, the clients may be on any node.
+	// SameNodeTargets lists the targets whose clients must be on one node, because they share a volume that only one
+	// node at a time can use. If empty, the clients may be on any node.
 	SameNodeTargets []string
-	// Node is the node that already uses such a volume; empty if none does.
+	// Node is the node that already uses such a volume, or "" if none does.
 	Node string
 }
 
@@ -34,15 +34,15 @@ const (
 	diskGroup = 6
 )
 
-// DevicePath returns where a client finds a volume of its target that is a raw device.
+// DevicePath returns the path at which a client finds a raw device of its target.
 func DevicePath(volume string) string { return path.Join(deviceDirectory, volume) }
 
 func (s Storage) device(volume string) bool { return slices.Contains(s.Devices, volume) }
 
 func (s Storage) readOnly(volume string) bool { return slices.Contains(s.ReadOnly, volume) }
 
-// onOneNode requires the node of the other clients that share a volume, and the node that already uses it. The first
-// client may choose any node: the scheduler admits a pod whose affinity only itself could satisfy.
+// onOneNode requires the node on which the other clients that share a volume run, and the node that already uses it.
+// The first client may choose any node: the scheduler admits a pod whose affinity only the pod itself could satisfy.
 func (s Storage) onOneNode(run *v1alpha1.BenchmarkRun, affinity *corev1.Affinity) *corev1.Affinity {
 	if len(s.SameNodeTargets) == 0 && s.Node == "" {
 		return affinity

@@ -22,8 +22,9 @@ import (
 )
 
 // FuzzAdmittedPods merges a patch into the spec of a sample. If the API server would admit the result, by the schema
-// and the rules of the kind, and it can be planned, then the pods of its run keep "restricted" and have nothing else
-// that a client does not need. The exceptions are a user of root and the node's network, which benchmarks can ask for.
+// and the rules of the kind, and it can be planned, then the pods of its run comply with "restricted" and have
+// nothing else that a client does not need. The exceptions are running as root and the node's network, which
+// benchmarks can request.
 func FuzzAdmittedPods(f *testing.F) {
 	samples := benchmarksOfSamples(f)
 	for _, patch := range []string{
@@ -80,8 +81,8 @@ func checkAdmitted(t *testing.T, run *v1alpha1.BenchmarkRun, client objects.Clie
 	if wrong := beyond(pod, onNode); len(wrong) > 0 {
 		t.Errorf("a pod has more than it needs: %s", strings.Join(wrong, "; "))
 	}
-	// What was asked for is as it was asked for, and the ports follow from the node's network; the rest is held against
-	// the level.
+	// Undo what the benchmark requested, with the ports that follow from the node's network; the rest is checked
+	// against the level.
 	if onNode {
 		pod.Spec.HostNetwork, pod.Spec.Containers[0].Ports[0].HostPort = false, 0
 	}
@@ -93,7 +94,7 @@ func checkAdmitted(t *testing.T, run *v1alpha1.BenchmarkRun, client objects.Clie
 	}
 }
 
-// benchmarksOfSamples are the StorageBenchmarks of all samples, as JSON documents.
+// benchmarksOfSamples returns the StorageBenchmarks of all samples, as JSON documents.
 func benchmarksOfSamples(f *testing.F) []map[string]any {
 	f.Helper()
 	var found []map[string]any
@@ -125,7 +126,7 @@ func benchmarksOfSamples(f *testing.F) []map[string]any {
 	return found
 }
 
-// admitted is the run of a benchmark whose spec is patched; nil if the API server or the planner refuses it.
+// admitted returns the run of a benchmark whose spec is patched, or nil if the API server or the planner refuses it.
 func admitted(t *testing.T, sample map[string]any, patch []byte) *v1alpha1.BenchmarkRun {
 	t.Helper()
 	var change map[string]any
@@ -166,7 +167,7 @@ func admitted(t *testing.T, sample map[string]any, patch []byte) *v1alpha1.Bench
 	return made
 }
 
-// merged is a JSON merge patch (RFC 7386).
+// merged applies a JSON merge patch (RFC 7386).
 func merged(into, patch any) any {
 	change, isObject := patch.(map[string]any)
 	if !isObject {

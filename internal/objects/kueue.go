@@ -13,8 +13,8 @@ import (
 // The interface of Kueue's plain pod integration. See its documentation, "Run Plain Pods", and pkg/controller/jobs/pod
 // in its source.
 const (
-	// kueueGroup is the label with the name of the pod group that is admitted as one; its Workload has the same name.
-	// kueueCount is the annotation with the number of pods in the group.
+	// kueueGroup is the label with the name of the pod group, which is admitted as one; its Workload has the same
+	// name. kueueCount is the annotation with the number of pods in the group.
 	kueueGroup = "kueue.x-k8s.io/pod-group-name"
 	kueueCount = "kueue.x-k8s.io/pod-group-total-count"
 	// kueueRetriable, with the value "false" on one pod, declares that the group is finished for good.
@@ -26,7 +26,7 @@ const (
 	kueueEnds corev1.PodConditionType = "TerminationTarget"
 )
 
-// KueueQueue returns the LocalQueue for a run's pods; empty if they do not use Kueue.
+// KueueQueue returns the LocalQueue for a run's pods, or "" if they do not use Kueue.
 func KueueQueue(run *v1alpha1.BenchmarkRun) string {
 	if queue := template(run).Labels[v1alpha1.LabelKueueQueue]; queue != "" {
 		return queue
@@ -34,8 +34,8 @@ func KueueQueue(run *v1alpha1.BenchmarkRun) string {
 	return run.Labels[v1alpha1.LabelKueueQueue]
 }
 
-// kueueLabels makes all pods of a run one group, which is admitted as a whole or not at all: clients that were admitted
-// one by one would wait for each other.
+// kueueLabels puts all pods of a run into one group, which is admitted as a whole or not at all: clients that were
+// admitted one by one would wait for each other.
 func kueueLabels(run *v1alpha1.BenchmarkRun) map[string]string {
 	queue := KueueQueue(run)
 	if queue == "" {
@@ -66,8 +66,8 @@ func AwaitsQuota(pod *corev1.Pod) bool {
 	return false
 }
 
-// KueueEnds returns the condition that explains why Kueue ends a pod; nil if it does not. evicted is true if the pod
-// lost its quota and may be admitted again later. Otherwise its Workload was deleted or deactivated.
+// KueueEnds returns the condition that explains why Kueue ends a pod, or nil if it does not. evicted is true if the
+// pod lost its quota and may be admitted again later. Otherwise its Workload was deleted or deactivated.
 func KueueEnds(pod *corev1.Pod) (why *corev1.PodCondition, evicted bool) {
 	for i := range pod.Status.Conditions {
 		condition := &pod.Status.Conditions[i]
@@ -81,8 +81,8 @@ func KueueEnds(pod *corev1.Pod) (why *corev1.PodCondition, evicted bool) {
 	return nil, false
 }
 
-// EndKueueGroup marks a pod of a finished run in a Kueue group as not retriable; false if there is nothing to mark.
-// Without the mark Kueue keeps the pods of an unsuccessful group, and its quota, for replacements.
+// EndKueueGroup marks a pod of a finished run in a Kueue group as not retriable. It returns false if there is nothing
+// to mark. Without the mark, Kueue keeps the pods of an unsuccessful group, and its quota, for replacements.
 func EndKueueGroup(pod *corev1.Pod) bool {
 	if pod.Labels[kueueGroup] == "" || pod.Annotations[kueueRetriable] == "false" {
 		return false

@@ -10,9 +10,9 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestKueueGroup: the pods of a run are one group, of all targets, whoever names the queue; without a queue
-// Kueue finds nothing in them. A replacement is of the same group, which takes it in the place of the pod
-// that was lost.
+// TestKueueGroup checks that the pods of a run, across all targets, form one group, no matter where the queue is
+// named. Without a queue, the pods have nothing for Kueue. A replacement belongs to the same group, which accepts it
+// in place of the lost pod.
 func TestKueueGroup(t *testing.T) {
 	pod := func(change func(*v1alpha1.BenchmarkRun), attempt int) *corev1.Pod {
 		run := runOf(builders.Benchmark("quickstart").Target("a").Target("b").Clients(3).Steady("write", "1m"))
@@ -59,7 +59,7 @@ func TestKueueGroup(t *testing.T) {
 	}
 }
 
-// TestKueueEnds: what Kueue writes into a pod that it ends, by its source.
+// TestKueueEnds checks the conditions that Kueue sets on a pod that it ends, according to its source.
 func TestKueueEnds(t *testing.T) {
 	for reason, evicted := range map[string]bool{
 		"WorkloadEvicted": true, "WorkloadEvictedDueToPreempted": true, "WorkloadEvictedDueToPodsReadyTimeout": true,

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// RunLabels returns the labels of every object of a run, which no other run's objects have.
+// RunLabels returns the labels that every object of a run has, and that objects of other runs do not have.
 func RunLabels(run *v1alpha1.BenchmarkRun) map[string]string {
 	return map[string]string{
 		v1alpha1.LabelBenchmark: labelValue(run.Spec.BenchmarkRef.Name),

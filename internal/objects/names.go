@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// maxNameLength is the maximum length of a DNS subdomain, which the names of these objects are.
+	// maxNameLength is the maximum length of a DNS subdomain. The names of these objects are DNS subdomains.
 	maxNameLength = 253
-	// maxLabelLength is the maximum length of a DNS label, a hostname and a label's value.
+	// maxLabelLength is the maximum length of a DNS label, a hostname and a label value.
 	maxLabelLength = 63
 	// hashLength is the number of hexadecimal digits of a hash in a shortened name.
 	hashLength = 10
@@ -27,9 +27,9 @@ func PodName(run *v1alpha1.BenchmarkRun, c Client) string {
 // NetworkPolicyName returns the run's name.
 func NetworkPolicyName(run *v1alpha1.BenchmarkRun) string { return run.Name }
 
-// ClaimName returns the name of the claim that a client mounts for a volume: the one that the user named, or the one
-// that the volume's template creates: <run>-<target>-<volume>[-<client>], with the benchmark instead of the run if the
-// claim outlives the run. A hash is appended if dashes and digits could make the name that of another volume's claim.
+// ClaimName returns the name of the claim that a client mounts for a volume: the existing claim that the user named,
+// or the claim created from the volume's template: <run>-<target>-<volume>[-<client>], with the benchmark instead of
+// the run if the claim outlives the run. A hash is appended where dashes and digits would make the name ambiguous.
 func ClaimName(run *v1alpha1.BenchmarkRun, target v1alpha1.Target, volume v1alpha1.Volume, index int) string {
 	if volume.ClaimTemplate == nil {
 		return volume.ClaimName
@@ -47,14 +47,14 @@ func ClaimName(run *v1alpha1.BenchmarkRun, target v1alpha1.Target, volume v1alph
 	return join(maxNameLength, parts...)
 }
 
-// isPlain reports whether a claim's name is unambiguous: read from its end, a part without dashes is the client if it
-// is a number, and otherwise the volume, which is no hash.
+// isPlain reports whether a claim's name is unambiguous without a hash: its last part is the client's index if it is
+// a number, and otherwise the volume, which cannot be mistaken for a hash.
 func isPlain(target, volume string) bool {
 	return !strings.Contains(target, "-") && !strings.Contains(volume, "-") &&
 		strings.Trim(volume, "0123456789") != "" && len(volume) != hashLength
 }
 
-// hostname returns a hostname for a pod whose name is not a valid one; empty means the pod's name.
+// hostname returns a hostname for a pod whose name is not a valid one, or "" if the pod's name can be used.
 func hostname(podName string) string {
 	if len(podName) <= maxLabelLength && !strings.Contains(podName, ".") {
 		return ""
@@ -65,7 +65,7 @@ func hostname(podName string) string {
 // labelValue shortens a name to a valid label value.
 func labelValue(name string) string { return join(maxLabelLength, name) }
 
-// join joins the parts with dashes, shortened and with a hash at the end if the result is too long.
+// join joins the parts with dashes. If the result is too long, it shortens it and appends a hash.
 func join(maxLength int, parts ...string) string {
 	if text := strings.Join(parts, "-"); len(text) <= maxLength {
 		return text
@@ -73,7 +73,7 @@ func join(maxLength int, parts ...string) string {
 	return hashed(maxLength, parts)
 }
 
-// hashed returns the joined parts, shortened to fit, and a hash of the parts and of more.
+// hashed joins the parts with dashes, shortens the result to fit, and appends a hash of parts and more.
 func hashed(maxLength int, parts []string, more ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(append(parts[:len(parts):len(parts)], more...), "\x00")))
 	text := strings.Join(parts, "-")

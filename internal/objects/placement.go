@@ -7,7 +7,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// ofRun selects all pods of a run, of every target.
+// ofRun selects all pods of a run, across all targets.
 func ofRun(run *v1alpha1.BenchmarkRun) *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: map[string]string{v1alpha1.LabelRun: labelValue(run.Name)}}
 }

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// gracePeriod is the time from SIGTERM in which an agent must stop its load and remove its data.
+	// gracePeriod limits how long an agent may take after SIGTERM to stop its load and remove its data.
 	gracePeriod = 2 * time.Minute
-	// deadlineMargin is the time that the end of a run may take after its deadlines. Removing the data may take ten
+	// deadlineMargin limits how long a run may take to end after its deadlines. Removing the data may take ten
 	// minutes of it.
 	deadlineMargin = 15 * time.Minute
 	// The API's defaults, for a run that was created without them.
@@ -23,7 +23,7 @@ const (
 	defaultOrphanTimeout  = time.Hour
 )
 
-// Pod is one client. Its agent waits for the conductor and exits if the conductor does not connect.
+// Pod returns the pod of one client. Its agent waits for the conductor and exits if the conductor does not connect.
 //
 // There is no readiness probe. The conductor connects to the agent by mTLS, which proves more than an open port. A
 // probe would delay every start by up to a second and, while a tool saturates the CPU, could only mistake a healthy
@@ -68,13 +68,13 @@ func Pod(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storage) *corev1.P
 	}
 	if hostNetwork(run) {
 		pod.Spec.HostNetwork = true
-		// Without it a pod on the node's network cannot resolve the cluster's names.
+		// Without this policy, a pod on the node's network cannot resolve the cluster's names.
 		pod.Spec.DNSPolicy = corev1.DNSClusterFirstWithHostNet
 	}
 	return pod.DeepCopy() // shares nothing with the run, so the caller may change it
 }
 
-// pullSecrets returns the Secrets that a benchmark names and those of the operator that apply to the images.
+// pullSecrets returns the Secrets that a benchmark names and the operator's Secrets that apply to the images.
 func pullSecrets(s Settings, named []corev1.LocalObjectReference, images ...string) []corev1.LocalObjectReference {
 	all := slices.Clone(named)
 	for _, secret := range s.PullSecrets {

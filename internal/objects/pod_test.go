@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestPortsDiffer on one node's network, and are one and the same where each pod has an address.
+// TestPortsDiffer checks that ports differ on one node's network, and are equal if each pod has its own address.
 func TestPortsDiffer(t *testing.T) {
 	benchmark := builders.Benchmark("b").Target("a").Target("a-1").Target("c").Clients(3).Steady("write", "1m")
 	run, seen := runOf(benchmark.Mutate(templated(v1alpha1.PodTemplate{HostNetwork: yes()}))), map[int32]bool{}
@@ -31,7 +31,8 @@ func TestPortsDiffer(t *testing.T) {
 	}
 }
 
-// TestPullSecrets of the operator are for images of their registries, beside those of the benchmark.
+// TestPullSecrets checks that the operator's pull Secrets are used for images of their registries, in addition to the
+// benchmark's.
 func TestPullSecrets(t *testing.T) {
 	with, client := settings, objects.Client{Target: "data", Attempt: 1}
 	with.AgentImage, with.FioImage = "registry.example/mirror/operator:v1", "other.example/fio:v1"
@@ -57,7 +58,8 @@ func TestPullSecrets(t *testing.T) {
 	}
 }
 
-// TestClientLabels of the operator give way to a benchmark's, and both to ours.
+// TestClientLabels checks that a benchmark's labels override the operator's, and that this package's own labels
+// override both.
 func TestClientLabels(t *testing.T) {
 	with := settings
 	with.ClientLabels = map[string]string{"cost-center": "7", "team": "platform", v1alpha1.LabelTarget: "elsewhere"}
@@ -71,7 +73,7 @@ func TestClientLabels(t *testing.T) {
 	}
 }
 
-// TestNothingIsShared: what a caller does to a pod changes neither the run nor the next pod.
+// TestNothingIsShared checks that a caller's changes to a pod change neither the run nor the next pod.
 func TestNothingIsShared(t *testing.T) {
 	run := runOf(usual().Mutate(templated(everything())))
 	before := run.DeepCopy()
@@ -92,8 +94,8 @@ func TestNothingIsShared(t *testing.T) {
 	}
 }
 
-// TestGuaranteed: whoever gives each resource a limit gets a pod of the class that says so, for which
-// every container counts.
+// TestGuaranteed checks that limits for all resources give the pod the QoS class Guaranteed, for which every
+// container counts.
 func TestGuaranteed(t *testing.T) {
 	pod := objects.Pod(settings, runOf(usual().Mutate(templated(everything()))), objects.Client{Target: "data", Attempt: 1}, objects.Storage{})
 	for _, container := range append(pod.Spec.InitContainers, pod.Spec.Containers...) {
@@ -106,7 +108,8 @@ func TestGuaranteed(t *testing.T) {
 	}
 }
 
-// TestOneSpreadConstraint: the API server refuses two of one kind for one topology.
+// TestOneSpreadConstraint checks that there is one constraint per kind and topology, because the API server refuses
+// two.
 func TestOneSpreadConstraint(t *testing.T) {
 	own := corev1.TopologySpreadConstraint{MaxSkew: 3, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.ScheduleAnyway}
 	run := runOf(usual().Mutate(templated(v1alpha1.PodTemplate{TopologySpreadConstraints: []corev1.TopologySpreadConstraint{own}})))
@@ -116,7 +119,7 @@ func TestOneSpreadConstraint(t *testing.T) {
 	}
 }
 
-// TestDeadline: the backstop comes after all that it is behind.
+// TestDeadline checks that the backstop is later than the timeouts that it backs up.
 func TestDeadline(t *testing.T) {
 	for name, test := range map[string]struct {
 		active, orphan v1alpha1.Duration

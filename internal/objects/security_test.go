@@ -21,7 +21,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// restricted gives what Pod Security "restricted" has against a pod; it is the API server's own code.
+// restricted returns the violations of Pod Security "restricted", as determined by the API server's own code.
 func restricted(t *testing.T, pod *corev1.Pod) string {
 	t.Helper()
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
@@ -37,7 +37,7 @@ func restricted(t *testing.T, pod *corev1.Pod) string {
 	return strings.Join(complaints, "; ")
 }
 
-// TestPodSecurity holds for every pod but those for which the user asked otherwise.
+// TestPodSecurity checks every pod, except for the ones for which the user requested otherwise.
 func TestPodSecurity(t *testing.T) {
 	root := int64(0)
 	refused := map[string]*builders.BenchmarkBuilder{
@@ -61,8 +61,8 @@ func TestPodSecurity(t *testing.T) {
 	}
 }
 
-// kinds are all kinds of pods that a run can have: those whose objects are shown whole, and those of other engines, which differ
-// in what their agent is told alone.
+// kinds returns all kinds of pods that a run can have: the ones with golden files, and the ones of other engines,
+// which differ only in the configuration of their agent.
 func kinds() map[string]*builders.BenchmarkBuilder {
 	size := resource.MustParse("1Gi")
 	root, all := int64(0), maps.Clone(runs)
@@ -72,8 +72,8 @@ func kinds() map[string]*builders.BenchmarkBuilder {
 	return all
 }
 
-// beyond gives what "restricted" leaves open and a client does not need. Of the cluster it has its own Secret and the claims under
-// test, and of the node folders of a bounded size.
+// beyond lists what "restricted" allows and a client does not need. From the cluster, a client has only its own
+// Secret and the claims under test; from the node, only directories of limited size.
 func beyond(pod *corev1.Pod, hostNetwork bool) []string {
 	var wrong []string
 	complain := func(is bool, format string, arguments ...any) {
@@ -116,7 +116,8 @@ func beyond(pod *corev1.Pod, hostNetwork bool) []string {
 	return wrong
 }
 
-// TestPodsHaveLittle holds for every pod, those included that are of root or on the node's network because the user asked for it.
+// TestPodsHaveLittle checks every pod, including the ones that run as root or on the node's network at the user's
+// request.
 func TestPodsHaveLittle(t *testing.T) {
 	for name, benchmark := range kinds() {
 		run := runOf(benchmark)
@@ -153,10 +154,10 @@ func TestPodsHaveLittle(t *testing.T) {
 	}
 }
 
-// TestOnlyBuilder: nothing else makes pods, so that what holds for those of this package holds for all.
+// TestOnlyBuilder checks that no other code creates pods, so that the properties of this package's pods hold for all.
 func TestOnlyBuilder(t *testing.T) {
 	builders := []string{
-		"internal/cli/run_class.go", // a Job of no pods, as a timer
+		"internal/cli/run_class.go", // a Job without pods, used as a timer
 		"internal/objects/pod.go",
 	}
 	makes := regexp.MustCompile(`\b(PodSpec|PodTemplateSpec|JobSpec|DeploymentSpec|StatefulSetSpec|DaemonSetSpec)\{`)
@@ -181,7 +182,7 @@ func TestOnlyBuilder(t *testing.T) {
 	}
 }
 
-// TestOwnersOfFiles is about who may change the owners of a volume's files.
+// TestOwnersOfFiles checks a pod's user, group and fsGroup, which changes the group of a volume's files.
 func TestOwnersOfFiles(t *testing.T) {
 	root, group := int64(0), int64(7)
 	fresh, part := objects.Storage{Provisioned: []string{"data"}}, objects.Storage{Provisioned: []string{"more"}}

@@ -22,12 +22,12 @@ type Settings struct {
 
 // PullSecret is the name of an image pull Secret in the namespaces of runs.
 type PullSecret struct {
-	// Registry is the prefix of the images that the Secret applies to, such as "registry.example/mirror"; empty for
-	// all.
+	// Registry is the prefix of the images that the Secret applies to, such as "registry.example/mirror", or "" for
+	// all images.
 	Registry, Name string
 }
 
-// fits reports whether the Secret applies to an image: one of the registry, or below its path.
+// fits reports whether the Secret applies to an image: the registry is empty or a path prefix of the image's name.
 func (p PullSecret) fits(image string) bool {
 	rest, below := strings.CutPrefix(image, strings.TrimSuffix(p.Registry, "/"))
 	return p.Registry == "" || below && strings.HasPrefix(rest, "/")
@@ -64,7 +64,7 @@ const (
 	dataDirectory    = "/data"
 )
 
-// VolumePath returns where a client finds a volume of its target.
+// VolumePath returns the path at which a client finds a volume of its target.
 func VolumePath(volume string) string { return path.Join(dataDirectory, volume) }
 
 // Port returns the TCP port of a client's agent. On the node's network each client of the run has its own port, because
@@ -101,7 +101,7 @@ func template(run *v1alpha1.BenchmarkRun) v1alpha1.PodTemplate {
 	return *run.Spec.Run.Clients.Template
 }
 
-// targetOf finds a target by its name; the zero value if the run has no such target.
+// targetOf returns the target with the given name, or the zero value if the run has no such target.
 func targetOf(run *v1alpha1.BenchmarkRun, name string) v1alpha1.Target {
 	for _, target := range run.Spec.Run.Targets {
 		if target.Name == name {

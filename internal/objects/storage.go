@@ -9,8 +9,9 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Secret holds a client's configuration, including its private key. The pod owns it, so it is deleted with the pod and
-// the operator needs no permission to delete Secrets: pod must be as stored by the API server. It never changes.
+// Secret holds a client's configuration, including its private key. The pod owns it, so it is deleted with the pod
+// and the operator needs no permission to delete Secrets. pod must therefore be the pod as stored by the API server.
+// The Secret is immutable.
 func Secret(pod *corev1.Pod, agentJSON []byte) *corev1.Secret {
 	immutable := true
 	return &corev1.Secret{
@@ -46,7 +47,7 @@ func Claims(run *v1alpha1.BenchmarkRun) []*corev1.PersistentVolumeClaim {
 	return all
 }
 
-// claim returns one claim of a volume's template; its spec is the user's.
+// claim returns one claim of a volume's template, with the user's spec.
 func claim(run *v1alpha1.BenchmarkRun, target v1alpha1.Target, volume v1alpha1.Volume, index int) *corev1.PersistentVolumeClaim {
 	labels, owners := ClientLabels(run, target.Name, index), ownedByRun(run)
 	if volume.ClaimTemplate.Scope != v1alpha1.ClaimPerClient {

@@ -1,6 +1,6 @@
-// Package admissiontest provides the test cases for the rules of the API. They are in a package of their own because
-// two tests use them: the one of package admission, which needs no API server, and the one in test/integration, which
-// compares the verdicts with those of a real API server.
+// Package admissiontest provides the test cases for the rules of the API. They are in a separate package because two
+// tests share them: the test of package admission, which needs no API server, and a test in test/integration, which
+// compares the verdicts with a real API server's.
 package admissiontest
 
 import (
