@@ -9,8 +9,8 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/engines"
 )
 
-// override applies the override of a phase to its workload, and gives the phase the resulting workload. The rest of the
-// plan and a run know only that.
+// override applies the override of a phase to its workload, and gives the phase the resulting workload. Only that
+// workload is known to the rest of the plan and to a run.
 func (r *resolver) override(path *field.Path, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) {
 	change := phase.Override
 	if change == nil {
@@ -58,7 +58,7 @@ func overrideFio(profile *v1alpha1.FioProfile, change *v1alpha1.FioOverride) {
 	replace(&profile.Direct, change.Direct)
 	replace(&profile.RateLimit, change.RateLimit)
 	replace(&profile.Fsync, change.Fsync)
-	// A file could not remove it: the API server drops fields that are null.
+	// A file cannot remove the field itself: the API server drops fields that are null.
 	if change.Pattern == v1alpha1.FioSequential && change.RandomDistribution == "" {
 		profile.RandomDistribution = ""
 	}
