@@ -43,7 +43,7 @@ type Action struct {
 	Deadline time.Time
 	Until    time.Time
 	Failure  *Failure
-	// Reason says why the step has measured enough; for Conclude.
+	// Reason says why the step has measured enough. It is set only for Conclude.
 	Reason string
 }
 
