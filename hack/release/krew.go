@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// krew fills in the manifest from which krew installs the plugin: the location and checksum of the archive for each
-// platform.
+// krew completes the manifest from which krew installs the plugin: it fills in the location and checksum of the
+// archive for each platform.
 func (r release) krew(context.Context) error {
 	text, err := os.ReadFile("config/krew/storagebench.yaml")
 	if err != nil {
