@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/installation"
 )
 
-// reachEvery is how often the operator checks whether its read permissions have changed since startup.
+// reachEvery is the interval at which the operator checks its read permissions for changes since startup.
 const reachEvery = time.Minute
 
 // errReachChanged ends an operator whose permissions have changed, because watches are set up only at startup.

@@ -26,7 +26,7 @@ const (
 	// fairness also applies.
 	requestsPerSecond = 100
 	requestsBurst     = 300
-	// shutdownTimeout is how long a stopping operator waits for reconciles in progress. The grace period of the
+	// shutdownTimeout limits how long a stopping operator waits for reconciles in progress. The grace period of the
 	// Deployment is longer.
 	shutdownTimeout = 20 * time.Second
 )
@@ -86,7 +86,7 @@ func findCluster() (*rest.Config, error) {
 	return config, nil
 }
 
-// errTakenOver ends an operator that stalled for so long that another one became leader.
+// errTakenOver ends an operator that stalled until another one became leader.
 var errTakenOver = errors.New("another operator became leader while this one was paused; restarting as a standby")
 
 // prepare does everything that must succeed before any controller starts, so that a faulty installation ends the

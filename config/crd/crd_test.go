@@ -207,7 +207,7 @@ func unbounded(schema *apiextensionsv1.JSONSchemaProps) string {
 func TestFieldsAreExplained(t *testing.T) {
 	for kind, definition := range load(t) {
 		if kind == "BenchmarkRun" {
-			continue // nobody writes one
+			continue // users do not write one
 		}
 		spec := definition.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
 		walk(&spec, "", func(path string, schema *apiextensionsv1.JSONSchemaProps) {

@@ -15,7 +15,7 @@ import (
 const (
 	// quiet is the minimum time between two lines about the same stage.
 	quiet = 3 * time.Second
-	// widest is how many characters of a message are shown. With many clients, messages can be long.
+	// widest is the maximum number of characters shown of a message, which can be long with many clients.
 	widest = 160
 )
 

@@ -25,7 +25,7 @@ import (
 	"strings"
 )
 
-// leastWords is how many words a string literal must have to count as a message instead of a name or a key.
+// leastWords is the minimum number of words in a string literal that counts as a message, not as a name or a key.
 const leastWords = 5
 
 // text is a comment or a message, with its position.

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// kept is how many versions of one name remain in the cache: the current one and the previous one, for switching
-// back and forth between two.
+// kept is the number of versions of one name that remain in the cache: the current and the previous one, for
+// switching back and forth between two.
 const kept = 2
 
 // CacheFolder returns the folder for results that take long to produce.

@@ -19,7 +19,7 @@ func clientsOf(run *Budget, name string, lost *[]string) *Budget {
 // TestBudgetLosesTheLargest checks that an exceeded budget drops only the client that holds the most.
 func TestBudgetLosesTheLargest(t *testing.T) {
 	const mebibyte = 1 << 20
-	all := NewBudget(64 * mebibyte) // 48 of a run, 24 of a client
+	all := NewBudget(64 * mebibyte) // 48 for each run, 24 for each client
 	first, second := all.ofRun(), all.ofRun()
 	var lost []string
 	a, b, c := clientsOf(first, "a", &lost), clientsOf(first, "b", &lost), clientsOf(first, "c", &lost)

@@ -39,7 +39,7 @@ type client struct {
 	// record in the agent's log when the agent was first reached. The client is not ready before that record is
 	// read, because the state of its steps is unknown until then.
 	seen, replay uint64
-	// broken is when the current period without a good session began. It is zero during a session.
+	// broken is the start of the current period without a good session, or zero during a session.
 	broken   time.Time
 	attempts map[decide.Attempt]*clientAttempt
 	// sent counts all bytes that the agent has sent, including dropped reports.

@@ -20,9 +20,9 @@ type Endpoint struct {
 	Locate func(context.Context) (string, error)
 	// TLS authenticates the conductor, and accepts only this client.
 	TLS *tls.Config
-	// Dial connects to the agent; nil for TCP.
+	// Dial connects to the agent. If it is nil, TCP is used.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
-	// Replacements is how often the client was replaced before this conductor connected to it.
+	// Replacements is the number of times that the client was replaced before this conductor connected to it.
 	Replacements int
 }
 
@@ -34,7 +34,7 @@ type Options struct {
 	// Tools returns the programs that the clients of a target need; see plan.Plan.Tools. Nil means fio only, which
 	// agents then need not report.
 	Tools func(target string) []string
-	// LossTimeout is how long a ready agent may be unreachable before it is lost.
+	// LossTimeout limits how long a ready agent may be unreachable before it is lost.
 	LossTimeout time.Duration
 	// Steps are the steps of the plan. Records holds the records, by step ID, of the steps that have already begun.
 	// Reports about other steps and about attempts that Load did not send are dropped; of recorded attempts only the
@@ -61,7 +61,7 @@ type Conductor struct {
 	// Reference is the clock of all instants that the conductor accepts and returns.
 	Reference Reference
 
-	ctx     context.Context // The lifetime of the connections, ended by Close.
+	ctx     context.Context // the lifetime of the connections, ended by Close
 	cancel  context.CancelFunc
 	workers sync.WaitGroup
 	changed chan struct{}

@@ -36,7 +36,7 @@ func (c *Conductor) jobOf(step plan.Step, target string, shared bool) (Job, erro
 		}
 		job.Addresses = append(job.Addresses, address)
 		if version == "" {
-			continue // the agent did not report it in time, for example on a busy machine: do not compare an unknown version
+			continue // the agent was too busy to report it in time: do not compare an unknown version
 		}
 		version = strings.TrimPrefix(version, "IOR-")
 		if len(versions[version]) == 0 {

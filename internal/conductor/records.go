@@ -16,7 +16,7 @@ import (
 type clientAttempt struct {
 	progress decide.Progress
 	failed   *decide.Failure
-	// failedSince is when the failure became known.
+	// failedSince is the time at which the failure became known.
 	failedSince time.Time
 	released    int64
 	// clock is the estimate of the agent's clock when the client started the attempt.

@@ -20,8 +20,8 @@ const (
 	current
 )
 
-// maxUnrecorded is how many attempts the records may lack when a conductor starts. Records from a cache can be one
-// write old, and an attempt takes several writes.
+// maxUnrecorded is the maximum number of attempts that are missing from the records when a conductor starts. Records
+// from a cache can be one write old, and an attempt takes several writes.
 const maxUnrecorded = 1
 
 // requested holds the attempts that the clients of a run have been asked to run.

@@ -22,14 +22,14 @@ import (
 const (
 	// retryInterval is the pause between attempts to connect to an agent.
 	retryInterval = 100 * time.Millisecond
-	// keepAlive is how long an agent may be silent before it is pinged, and how long it then has to answer.
+	// keepAlive limits both how long an agent may be silent before it is pinged and how long its answer may take.
 	keepAlive = 10 * time.Second
 	// introduceTimeout exceeds the time in which an agent determines its tools' versions, which takes seconds on a
 	// machine that starts many pods.
 	introduceTimeout = 30 * time.Second
 	// maxDialPause limits the backoff, so that a new or recovered agent is reached quickly.
 	maxDialPause = 250 * time.Millisecond
-	// goodSession is how long a session without records must last to count as good.
+	// goodSession is the minimum duration of a good session without records.
 	goodSession = 250 * time.Millisecond
 	// clockInterval is the interval between clock estimates during a session.
 	clockInterval = time.Minute

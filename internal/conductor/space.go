@@ -13,8 +13,8 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// usagePatience is how long to wait after a step for a file system that updates its disk usage late. Steps of a ramp
-// or a search and cells of a sweep do not wait: there can be hundreds of them, and they use the same files.
+// usagePatience limits the wait after a step for a file system that updates its disk usage late. Steps of a ramp or
+// a search and cells of a sweep do not wait: there can be hundreds of them, and they use the same files.
 const usagePatience = 8 * time.Second
 
 // askForSpace requests the disk usage of the files after a step that writes, and sets the step's Lustre striping.

@@ -15,7 +15,7 @@ import (
 // so that later code need not do so. Budget limits the memory that is kept; requested and codec limit what is
 // accepted.
 const (
-	// maxNotices is how many notices of one attempt are kept.
+	// maxNotices limits the notices that are kept of one attempt.
 	maxNotices = 64
 	// maxMessageLength and maxToolMessages count characters.
 	maxMessageLength = 1024

@@ -1,6 +1,6 @@
 package credits
 
-// knownShare is how much the two fills may differ to count as equal, as a fraction of the bucket.
+// knownShare is the largest difference, as a fraction of the bucket, at which the two fills count as equal.
 const knownShare = 0.01
 
 // Account estimates the fill of a bucket over time. It is as accurate as the Bucket that it was opened for. Copies are

@@ -217,7 +217,7 @@ func (s Snapshot) windUp(step *Step, record Record, now time.Time) Action {
 	return s.finish(now)
 }
 
-// deadlineGrace is how long tools may take to stop gracefully after the run's own deadline. Agents that are then
+// deadlineGrace limits how long tools may take to stop gracefully after the run's own deadline. Agents that are then
 // directed to finish kill their tools after a while.
 const deadlineGrace = 20 * time.Second
 

@@ -103,7 +103,7 @@ var phases = map[string]phase{
 	}},
 }
 
-// disturbances are what can happen to a run in one of its steps.
+// disturbances are events that can happen to a run in one of its steps.
 var disturbances = map[string]func(w *world, in string, victim decide.ClientKey){
 	"undisturbed": func(*world, string, decide.ClientKey) {},
 	"client-lost": func(w *world, in string, victim decide.ClientKey) {

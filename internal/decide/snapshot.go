@@ -75,10 +75,10 @@ type Step struct {
 	// an empty bucket. If the step loses a client, it ends with its results so far, and the run continues with the
 	// next step.
 	NonRepeatable bool
-	// Earliest is how long after its start the step may end at the earliest because it has measured enough.
+	// Earliest is the earliest end, after its start, of a step that has measured enough.
 	Earliest time.Duration
-	// Latest is how long after its start the step is concluded even if it has not measured enough. 0 means that it
-	// ends by itself.
+	// Latest is the time after its start at which the step is concluded even if it has not measured enough. 0 means
+	// that it ends by itself.
 	Latest time.Duration
 	// Coupled is true if the clients of each target form one job, which ends for all of them when one is lost.
 	Coupled bool
@@ -123,7 +123,7 @@ type Client struct {
 	Message string
 	// Since is the time at which the conductor began to connect to the client; the start timeout counts from it.
 	Since time.Time
-	// Replacements is how often this client was replaced.
+	// Replacements is the number of times that this client was replaced.
 	Replacements int
 	// Attempts holds the attempts that the client has received, with its progress in each.
 	Attempts map[Attempt]ClientStep
@@ -206,11 +206,12 @@ type Policy struct {
 	StartTimeout time.Duration
 	// ActiveDeadline limits the duration of the whole run; 0 means no limit.
 	ActiveDeadline time.Duration
-	// StartLead is how far in the future the common start is set. It must be longer than a command takes to arrive.
+	// StartLead is the time between deciding the common start and the start itself. It must be longer than a command
+	// takes to arrive.
 	StartLead time.Duration
-	// StopGrace is how long after a deadline an agent may take to stop, including I/O in flight.
+	// StopGrace limits how long after a deadline an agent may take to stop, including I/O in flight.
 	StopGrace time.Duration
-	// LossPatience is how long to wait for a loss to be detected after other clients report it.
+	// LossPatience limits the wait for a loss to be detected after other clients report it.
 	LossPatience time.Duration
 	// FinishTimeout limits the duration of the cleanup.
 	FinishTimeout time.Duration

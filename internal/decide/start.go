@@ -31,7 +31,7 @@ func (c counts) missedStart(record Record) bool {
 	})
 }
 
-// maxMissedStarts is how often a step is repeated for this reason. With one client the first attempt has a lead of
+// maxMissedStarts limits the repetitions of a step for this reason. With one client the first attempt has a lead of
 // 42 ms and the third less than a second, which was too little on a machine with two processors and fifty programs
 // competing for them. The fifth has ten seconds.
 const maxMissedStarts = 4

@@ -40,9 +40,9 @@ type world struct {
 	// unmet are the clients that a conductor that restarted at returned has not reached yet.
 	unmet    map[decide.ClientKey]bool
 	returned time.Time
-	// crashes is how often the conductor still dies during an action; jitter chooses the actions.
+	// crashes is the number of times that the conductor still dies during an action; jitter chooses the actions.
 	crashes int
-	// awake is when a hanging conductor decides again; hung is the total time that it hung.
+	// awake is the time at which a hanging conductor decides again; hung is the total time that it hung.
 	awake time.Time
 	hung  time.Duration
 	// touched holds the attempts in which I/O has begun, missed the attempts that a client started too late, and

@@ -15,7 +15,7 @@ import (
 const (
 	// beat is the longest interval between two decisions without news.
 	beat = time.Second
-	// liveEvery is how often the running step's live figures are written to the status.
+	// liveEvery is the interval at which the running step's live figures are written to the status.
 	liveEvery = 500 * time.Millisecond
 )
 
@@ -55,7 +55,7 @@ type Live struct {
 type Loop struct {
 	Options
 	cancelled *decide.Failure
-	// liveWrittenAt is when the live figures were last written to the status.
+	// liveWrittenAt is the time at which the live figures were last written to the status.
 	liveWrittenAt time.Time
 }
 

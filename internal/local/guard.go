@@ -28,7 +28,7 @@ const (
 	fdRunnerLifeline = 4
 )
 
-// abandonTimeout is how long the agents of a killed runner may take to remove their data and exit.
+// abandonTimeout limits how long the agents of a killed runner may take to remove their data and exit.
 const abandonTimeout = 60 * time.Second
 
 // InRunner reports whether a guard started this process. If so, it returns the journal to write to and a context that

@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// lossTimeout is how long an agent on this machine may be unreachable while its process is alive.
+	// lossTimeout limits how long an agent on this machine may be unreachable while its process is alive.
 	lossTimeout = 30 * time.Second
-	// leaveTimeout is how long the agents may take to exit at the end.
+	// leaveTimeout limits how long the agents may take to exit at the end.
 	leaveTimeout = 10 * time.Second
 )
 

@@ -14,7 +14,7 @@ const maxCells = 256
 
 // cell is one combination of a sweep's axes.
 type cell struct {
-	// clients is the number of clients that take part; 0 if no axis sets it.
+	// clients is the number of clients that take part, or 0 if no axis sets it.
 	clients   int
 	overrides Overrides
 }

@@ -17,8 +17,8 @@ import (
 const (
 	// nearlyFull and nearlyEmpty are the fill levels, in percent, at which a bucket counts as full or empty.
 	nearlyFull, nearlyEmpty = 99.5, 2
-	// minVisible is how long credits must last at least for their end to be visible. A drain that begins with less
-	// shows no drop that could end it; a redrain uses the baseline of the preceding drain instead.
+	// minVisible is the minimum time that credits must last for their end to be visible. A drain that begins with
+	// less shows no drop that could end it; a redrain uses the baseline of the preceding drain instead.
 	minVisible = 10 * time.Second
 )
 
@@ -157,8 +157,8 @@ func (p *phaseMaker) expected(step *Step) (took time.Duration, known bool) {
 const sampled = time.Second
 
 const (
-	// usualLasting is how long a lower rate must last to count as a baseline. If lastingPercent of minDuration is
-	// shorter, that counts instead, but never less than leastLasting.
+	// usualLasting is the time that a lower rate must last to count as a baseline. If lastingPercent of minDuration
+	// is shorter, that time counts instead, but never less than leastLasting.
 	usualLasting   = 85 * time.Second
 	leastLasting   = 8 * time.Second
 	lastingPercent = 70

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// measuredSlack is how much longer than planned a measured step may take: the tool must start, and operations in
-	// flight at the end must complete. The load itself ends by the tool's own clock.
+	// measuredSlack is the time that a measured step may take in addition to the planned one: the tool must start,
+	// and operations in flight at the end must complete. The load itself ends by the tool's own clock.
 	measuredSlack = time.Minute
 	// defaultDeadline is the API's default, used if the specification has no defaults filled in.
 	defaultDeadline = 48 * time.Hour
@@ -115,7 +115,7 @@ func (m *maker) phase(index int, phase *v1alpha1.Phase) {
 		p.smallFiles(phase.SmallFiles)
 	case v1alpha1.PhaseSearch:
 		p.search(phase.Search)
-	default: // reported already
+	default: // already reported
 	}
 	p.name()
 	if len(m.problems) > before && phase.Kind() == v1alpha1.PhasePrepare {

@@ -27,7 +27,7 @@ func (r *resolver) override(path *field.Path, run *v1alpha1.RunSpec, phase *v1al
 		base = run.Workload
 	}
 	if base == nil || base.ProfileRef != nil || base.EngineKind() == "" || len(engines.Of(&base.Engine).Validate(path)) > 0 {
-		return // reported where the workload is
+		return // reported for the workload itself
 	}
 	made := base.DeepCopy()
 	switch {

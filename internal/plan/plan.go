@@ -74,7 +74,7 @@ type Step struct {
 	Value    int64
 	Repeat   bool
 	Confirms bool
-	// Passes is how many times a Precondition overwrites the data.
+	// Passes is the number of times that a Precondition overwrites the data.
 	Passes int
 	// Duration is the measured or idle time, and WarmUp the time before it. For a Drain, Duration is the maximum. It
 	// is 0 for a fixed amount of work, such as mdtest's, and for an Idle step whose length depends on earlier
@@ -84,8 +84,8 @@ type Step struct {
 	MinDuration time.Duration
 	// EndWhenSteady lets a Measure step end as soon as five consecutive rounds have been steady.
 	EndWhenSteady bool
-	// UntilCreditsPercent is the fill of the bucket, in percent, that an Idle step waits for; 0 if it waits for a
-	// Duration.
+	// UntilCreditsPercent is the fill of the bucket, in percent, for which an Idle step waits, or 0 if it waits for
+	// a Duration.
 	UntilCreditsPercent int
 	// Redrain is true for the Drain after an Idle step that measures the refill.
 	Redrain bool

@@ -260,7 +260,7 @@ func TestOrderFollowsTheSeed(t *testing.T) {
 	if len(orders) != 400 {
 		t.Errorf("%d orders of 400", len(orders))
 	}
-	for cell := range 16 { // 25 are expected of each
+	for cell := range 16 { // 25 expected for each cell
 		if firsts[cell] < 8 || firsts[cell] > 50 {
 			t.Errorf("cell %d comes first in %d of 400", cell, firsts[cell])
 		}

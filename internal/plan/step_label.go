@@ -37,8 +37,8 @@ func (s Step) Label() string {
 	return s.Phase + " (" + strings.Join(words, ", ") + ")"
 }
 
-// CellWords returns the values of the ramp's step or the sweep's cell, such as "jobs 4", or the number of the search's
-// step; none for other steps.
+// CellWords returns the values of the ramp's step or the sweep's cell, such as "jobs 4", or the number of the
+// search's step. Other steps have none.
 func (s Step) CellWords() []string {
 	if s.Cell < 0 {
 		return nil

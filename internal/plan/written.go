@@ -8,13 +8,14 @@ import (
 	"github.com/storagebench/storagebench/internal/limits"
 )
 
-// Written is what a run writes, over all clients and targets, predicted from what is known before the run.
+// Written describes how much a run writes, over all clients and targets, predicted from what is known before the
+// run.
 type Written struct {
-	// LayoutBytes is what layouts and preconditions write.
+	// LayoutBytes counts the bytes that layouts and preconditions write.
 	LayoutBytes uint64 `json:"layoutBytes"`
-	// MeasuredBytes is what measured phases write if they take as long as expected and the storage is as fast as its
-	// documented limits and the rate limits of the workloads allow. A mixed load counts as if it only wrote. The
-	// phases in Unbounded are excluded.
+	// MeasuredBytes counts the bytes that measured phases write if they take as long as expected and the storage is
+	// as fast as its documented limits and the rate limits of the workloads allow. A mixed load counts as if it only
+	// wrote. The phases in Unbounded are excluded.
 	MeasuredBytes uint64 `json:"measuredBytes"`
 	// Unbounded lists the phases whose writes have neither limit: how much they write depends on the storage or a
 	// program.

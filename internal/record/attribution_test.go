@@ -86,7 +86,7 @@ func (s *scenario) limit(name string, layer limits.Layer, dimension limits.Dimen
 		}
 		limit.Bucket, limit.Refill = math.Round((limit.Burst-limit.Baseline)*lasts), limit.Baseline
 		full := 1.0
-		if !s.drained && !s.rested && s.chance(0.2) { // spent by somebody else, which nobody tells
+		if !s.drained && !s.rested && s.chance(0.2) { // spent by another load, unknown to the run
 			full = 0
 		}
 		bucket.BurstPerSecond, bucket.Size, bucket.StartFill = limit.Burst*honest, limit.Bucket, &full
@@ -132,7 +132,7 @@ func (s *scenario) run(t *testing.T) (*v1alpha1.TargetResult, v1alpha1.Cause) {
 		t.Fatal(err)
 	}
 	l.store, l.load = store, s.load
-	if s.cached { // what was laid out is in the server's memory
+	if s.cached { // the dataset is in the server's memory
 		warm := s.load
 		warm.Depth = 1
 		warm.Run(store, 0, 4*time.Second)
@@ -213,7 +213,7 @@ func (s *score) count(found *v1alpha1.TargetResult, truth v1alpha1.Cause) {
 	if named[truth] {
 		s.inSet++
 	}
-	switch { // a tie counts as a tie only
+	switch { // a tie counts only as a tie
 	case one.Ambiguous:
 		s.tied++
 	case one.Suspects[0].Cause == truth:

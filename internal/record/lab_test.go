@@ -27,7 +27,7 @@ type lab struct {
 	now time.Duration
 	// busy returns the share of the CPU that the client used. It is nil if that does not matter.
 	busy func(operationsPerSecond float64) float64
-	// latency is what the client reports in place of the store's latency while it is at its own ceiling, in
+	// latency replaces the store's latency in the client's reports while the client is at its own ceiling, in
 	// operations per second. Requests then wait before they are sent.
 	latency time.Duration
 	ceiling float64

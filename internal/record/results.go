@@ -106,7 +106,7 @@ func fold(
 	result.Fold(&run.Spec.Run.Phases[planned.PhaseIndex], &phase.Targets[at], planned, history, made)
 }
 
-// contribution is what the clients of one target contribute to a step.
+// contribution describes what the clients of one target contribute to a step.
 type contribution struct {
 	clients []result.Client
 	remarks []result.Remark
