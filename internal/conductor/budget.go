@@ -142,7 +142,7 @@ func (b *Budget) enforce() {
 	}
 }
 
-// lose drops a client.
+// lose drops this client and closes its budget.
 func (b *Budget) lose(reason string) {
 	b.locks.settling.Lock()
 	defer b.locks.settling.Unlock()

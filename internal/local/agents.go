@@ -123,7 +123,7 @@ func (p *Agent) locate(ctx context.Context) (string, error) {
 	return line[:len(line)-1], nil
 }
 
-// Endpoint returns the conductor's address and credentials for the agent.
+// Endpoint returns how the conductor reaches the agent, with the operator's credentials.
 func (p *Agent) Endpoint(key decide.ClientKey, runUID string, authority *identity.Authority) (conductor.Endpoint, error) {
 	operator, err := authority.Operator()
 	if err != nil {

@@ -77,7 +77,7 @@ type maker struct {
 	forecasts  map[string]*creditForecast
 	// demands computes the demands of loads; it caches their descriptions.
 	demands *DemandModel
-	// layoutJobs is the number of jobs for which the files of a dataset are laid out, if a phase raises the jobs.
+	// layoutJobs holds the number of jobs for which a dataset is laid out, if a phase raises the number of jobs.
 	layoutJobs map[jobDataset]int32
 	// rendered holds the loads whose input was proven to render.
 	rendered map[useOf]bool

@@ -133,7 +133,7 @@ func (s Step) NonRepeatable() bool {
 	return s.Purpose == Drain || s.Overrides.Operation == v1alpha1.OperationDelete
 }
 
-// Load returns the workload of a target with its engine; the zero value if the step does not load the target.
+// Load returns the workload of a target with its engine, or the zero value if the step does not load the target.
 func (s Step) Load(target string) engine.Load { return engines.Of(s.Workloads[target]) }
 
 // For returns what the engine of a target may know about the step.

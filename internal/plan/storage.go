@@ -19,7 +19,7 @@ type Option func(*maker)
 // WithCatalog plans with a catalog of documented limits; nil means the built-in one.
 func WithCatalog(catalog *limits.Catalog) Option { return func(m *maker) { m.catalog = catalog } }
 
-// Promise holds the documented rates for one kind of load on a target whose buckets are full at first.
+// Promise holds the documented rates for one kind of load on a target whose buckets are initially full.
 type Promise struct {
 	Target string `json:"target"`
 	// Phases lists the phases with this load.
