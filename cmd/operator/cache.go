@@ -15,13 +15,13 @@ import (
 	"github.com/storagebench/storagebench/controllers/storagebenchmark"
 )
 
-// cacheOptions limits what the operator caches: only the pods of runs, and little more than the metadata of these pods
-// and of ended runs.
+// cacheOptions limits what the operator caches: only the pods of runs, and little more than the metadata of these
+// pods and of ended runs.
 //
 // Reading a kind that no controller watches is an error. By default such a read would silently start a watch of the
 // kind in the whole cluster.
 //
-// If only some namespaces are watched, each of them has a watch of each kind.
+// If only some namespaces are watched, there is one watch per namespace and kind.
 func cacheOptions(namespaces []string) cache.Options {
 	var watched map[string]cache.Config
 	for _, namespace := range namespaces {
@@ -51,9 +51,9 @@ func hasLabel(label string) labels.Selector {
 
 // readDirectly lists the kinds that the manager's client does not cache but reads from the API server each time.
 //
-// A PersistentVolumeClaim that a user names does not carry the project's label, so a cache of labelled claims would
-// report it as missing, and a cache of all claims would hold those of the whole cluster for the few that are read.
-// Secrets are never kept in memory, except for the master key. The other kinds are rarely read.
+// A PersistentVolumeClaim that a user names does not have the project's label, so a cache of labelled claims would
+// report it as missing, and a cache of all claims would hold every claim of the cluster although only a few are
+// read. Secrets are never kept in memory, except for the master key. The other kinds are rarely read.
 func readDirectly() []client.Object {
 	return []client.Object{
 		&corev1.PersistentVolumeClaim{},

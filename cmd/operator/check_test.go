@@ -23,7 +23,7 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// administrator is the kubeconfig of somebody who may everything.
+// administrator returns the kubeconfig of a user with all permissions.
 func administrator(t *testing.T) string {
 	t.Helper()
 	config := clientcmdapi.NewConfig()
@@ -36,7 +36,7 @@ func administrator(t *testing.T) string {
 	return file
 }
 
-// What `helm test` runs says what works, and what does not.
+// TestCheck checks that the command of `helm test` reports what works and what does not.
 func TestCheck(t *testing.T) {
 	arguments := []string{"--check", "--namespace=" + namespace}
 	o := start(t)
@@ -62,7 +62,7 @@ func TestCheck(t *testing.T) {
 		t.Errorf("it has made %s", made.Items[0].Name)
 	}
 
-	// Nobody is ready, and nobody leads.
+	// No operator is ready, and there is no leader.
 	o.signal(t, syscall.SIGTERM)
 	o.exit(t)
 	deployment.Status.AvailableReplicas, deployment.Status.ReadyReplicas = 0, 0

@@ -19,8 +19,8 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// TestProfileLibrary goes from an operator that leaves the library out to one that makes it, and back: --profile-library=false
-// makes nothing and takes nothing away, and what is a user's is never touched.
+// TestProfileLibrary switches from an operator without the library to one that creates it, and back.
+// --profile-library=false neither creates nor removes anything, and users' profiles are never touched.
 func TestProfileLibrary(t *testing.T) {
 	if api == nil {
 		t.Skip("needs an API server, which -short leaves out")
@@ -30,9 +30,9 @@ func TestProfileLibrary(t *testing.T) {
 	tidy := func() {
 		must(t, cluster.DeleteAllOf(context.WithoutCancel(t.Context()), &v1alpha1.ClusterWorkloadProfile{}, client.HasLabels{v1alpha1.LabelLibrary}))
 	}
-	tidy() // tests before have run operators too
+	tidy() // earlier tests have also run operators
 	t.Cleanup(tidy)
-	// One of a user's has a name of the library.
+	// One of the user's profiles has the name of a profile in the library.
 	for _, name := range []string{"etcd-wal", "own"} {
 		own := builders.ClusterProfile(name, builders.Fio())
 		must(t, cluster.Create(t.Context(), own))
@@ -72,7 +72,8 @@ func TestProfileLibrary(t *testing.T) {
 	}
 }
 
-// without lets an operator without the library do all that a benchmark needs, and ends it: it had the time to do more.
+// without lets an operator without the library do everything that a benchmark needs, and then ends it: it would have
+// had time to create the library.
 func without(t *testing.T) {
 	t.Helper()
 	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "library-off-"}}
@@ -93,7 +94,7 @@ func end(t *testing.T, o *operator) {
 	}
 }
 
-// profiles are those of the cluster by their names: which object it is, and which generation of its spec.
+// profiles returns the cluster's profiles by name: the UID, the generation of the spec, and the library's label.
 func profiles(t *testing.T) map[string]string {
 	t.Helper()
 	var list v1alpha1.ClusterWorkloadProfileList

@@ -40,7 +40,7 @@ type options struct {
 	metricsCertificate string
 	limits             string
 	health             string
-	// namespaces to watch; empty means all.
+	// namespaces lists the namespaces to watch; empty means all.
 	namespaces []string
 	// profileLibrary is true if the operator installs the library of ClusterWorkloadProfiles.
 	profileLibrary bool
@@ -49,11 +49,11 @@ type options struct {
 	// pullSecrets and clientLabels are added to the pods of all runs.
 	pullSecrets  []objects.PullSecret
 	clientLabels map[string]string
-	// priorityClass is the operator's own priority class; empty if it has none.
+	// priorityClass is the operator's own priority class, or "" if it has none.
 	priorityClass string
 	lossTimeout   time.Duration
 	parallelRuns  int
-	// maxClients and maxClientsPerNamespace bound the clients of live runs.
+	// maxClients and maxClientsPerNamespace limit the number of clients of live runs.
 	maxClients, maxClientsPerNamespace int
 	logLevel                           slog.Level
 	showVersion                        bool
@@ -72,7 +72,7 @@ func (o *options) addImages(flags *flag.FlagSet) {
 			"(default $IOR_IMAGE, or a name that is in no registry)")
 }
 
-// addBounds adds the flags that bound what the operator does at a time.
+// addBounds adds the flags that limit what the operator does at a time.
 func (o *options) addBounds(flags *flag.FlagSet) {
 	flags.DurationVar(&o.lossTimeout, "loss-timeout", time.Minute,
 		"`duration` that an agent may be unreachable, while its pod seems to run, before its client counts as lost")
@@ -176,7 +176,8 @@ func namesInto(names *[]string, what string) func(string) error {
 	}
 }
 
-// addPullSecrets parses a list of [REGISTRY=]NAME. A Secret with a registry is used only for images from it.
+// addPullSecrets parses a list of [REGISTRY=]NAME. A Secret with a registry is used only for images from that
+// registry.
 func (o *options) addPullSecrets(value string) error {
 	for one := range strings.SplitSeq(value, ",") {
 		secret := objects.PullSecret{Name: one}
@@ -213,17 +214,17 @@ func (o *options) addClientLabels(value string) error {
 	return nil
 }
 
-// imageRemedy explains to users where to get an image.
+// imageRemedy tells users where to get an image.
 const imageRemedy = "name one that you have pushed (`make push REGISTRY=...` prints it), or leave it out for one that is loaded " +
 	"onto every node"
 
-// defaultImage returns the image that an environment variable names, or else this version's image, which is in no
+// defaultImage returns the image named by an environment variable, or else this version's image, which is in no
 // registry.
 func defaultImage(variable, name string) string {
 	return cmp.Or(os.Getenv(variable), version.Image(name, version.Version))
 }
 
-// unpublished returns the flags of images that are in no registry, with the images.
+// unpublished returns the flags whose images are in no registry, each followed by its image.
 func (o *options) unpublished() []any {
 	var all []any
 	for _, one := range []struct{ flag, image string }{

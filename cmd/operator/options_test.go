@@ -27,7 +27,7 @@ func TestOptions(t *testing.T) {
 	if o.namespace != "here" {
 		t.Errorf("namespace %q, want that of the pod", o.namespace)
 	}
-	// Nobody may be able to publish what runs by default.
+	// It must be impossible to publish the images that run by default.
 	tag := ".invalid/%s:" + version.Tag(version.Version)
 	for name, image := range map[string]string{"operator": o.agentImage, "fio": o.fioImage, "ior": o.iorImage} {
 		if !strings.HasSuffix(image, fmt.Sprintf(tag, name)) {

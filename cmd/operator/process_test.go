@@ -41,14 +41,14 @@ import (
 )
 
 const (
-	// asOperator in the environment makes the test's own program the operator.
+	// asOperator is the environment variable that turns the test's own program into the operator.
 	asOperator = "STORAGEBENCH_TEST_OPERATOR"
 	namespace  = "storagebench-system"
 )
 
 var (
-	// api connects as an administrator to the one API server of this package, on which
-	// everything is installed but the Deployment; nil with -short.
+	// api connects as an administrator to the only API server of this package, on which everything except the
+	// Deployment is installed. It is nil with -short.
 	api *rest.Config
 	// cluster reads without a cache.
 	cluster client.Client
@@ -67,8 +67,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// install applies the manifests. The kinds are there already, and there is nothing that would run a
-// Deployment.
+// install applies the manifests. The kinds already exist, and nothing in the test would run a Deployment.
 func install(config *rest.Config) error {
 	api = config
 	var err error
@@ -94,7 +93,7 @@ func install(config *rest.Config) error {
 	return nil
 }
 
-// operator is a process.
+// operator is an operator process.
 type operator struct {
 	command *exec.Cmd
 	health  string
@@ -104,13 +103,13 @@ type operator struct {
 	ended chan error
 }
 
-// start runs an operator with the rights that the manifests give it, and no others.
+// start runs an operator with exactly the permissions that the manifests grant.
 func start(t *testing.T, more ...string) *operator {
 	t.Helper()
 	return startAs(t, namespace, more...)
 }
 
-// startAs runs an operator that is installed in some namespace.
+// startAs runs an operator that is installed in the namespace own.
 func startAs(t *testing.T, own string, more ...string) *operator {
 	t.Helper()
 	o := &operator{health: freeAddress(t), ended: make(chan error, 1)}
@@ -157,7 +156,7 @@ func (o *operator) signal(t *testing.T, signal os.Signal) {
 	}
 }
 
-// exit waits for the end of the process and gives its code.
+// exit waits for the process to exit and returns its exit code.
 func (o *operator) exit(t *testing.T) int {
 	t.Helper()
 	select {
@@ -177,7 +176,7 @@ func (o *operator) exit(t *testing.T) int {
 	return -1
 }
 
-// kubeconfig is that of the service account of an operator in some namespace.
+// kubeconfig returns the kubeconfig of the service account of an operator in the namespace own.
 func kubeconfig(t *testing.T, own string) string {
 	t.Helper()
 	if api == nil {
@@ -282,8 +281,8 @@ func TestOperatorWithItsOwnRights(t *testing.T) {
 	}
 }
 
-// makesPodsIn sees a benchmark from its claim, which is missing at first, to the pods of its run. There is
-// nobody here who would run them.
+// makesPodsIn follows a benchmark from its claim, which is missing initially, to the pods of its run. Nothing in the
+// test runs these pods.
 func makesPodsIn(t *testing.T, space string) {
 	t.Helper()
 	benchmark := builders.Benchmark("quick").Target("data").Clients(2).Prepare("layout").Obj()
@@ -318,7 +317,7 @@ func makesPodsIn(t *testing.T, space string) {
 	})
 }
 
-// The one that stands still is no leader any more when it goes on, and ends.
+// TestLeaderThatStandsStill checks that a leader that was paused is no longer the leader when it resumes, and exits.
 func TestLeaderThatStandsStill(t *testing.T) {
 	first := start(t)
 	hang.Until(t, "the first leads", func() bool { return holder(t) != "" })
@@ -333,8 +332,8 @@ func TestLeaderThatStandsStill(t *testing.T) {
 		return answer.StatusCode == http.StatusOK
 	})
 
-	// Between two renewals: one that is stopped in the middle of a request sees that this has failed before it sees who leads, and
-	// says so.
+	// Stop it between two renewals. If it is stopped in the middle of a request, it notices the failed request
+	// before the new leader, and reports that instead.
 	hang.Until(t, "the first renews", func() bool { return !lease(t).Spec.RenewTime.Equal(before.Spec.RenewTime) })
 	first.signal(t, syscall.SIGSTOP)
 	old := *before.Spec.HolderIdentity
@@ -344,7 +343,8 @@ func TestLeaderThatStandsStill(t *testing.T) {
 	if code := first.exit(t); code != 1 {
 		t.Errorf("exit code %d of the leader that was, want 1", code)
 	}
-	// It has seen who leads now, and has not waited for its own renewal to be overdue. Others still log when the reason is told.
+	// It has noticed the new leader, instead of waiting until its own renewal is overdue. Other components may still
+	// log after the reason is printed.
 	if !slices.Contains(first.lines(), "error: "+errTakenOver.Error()) {
 		t.Errorf("it does not say why: %s", strings.Join(first.lines(), "\n"))
 	}

@@ -11,10 +11,10 @@ import (
 	"github.com/storagebench/storagebench/internal/installation"
 )
 
-// reachEvery is the interval at which the operator checks whether its read permissions have changed since its start.
+// reachEvery is the interval at which the operator checks its read permissions for changes since startup.
 const reachEvery = time.Minute
 
-// errReachChanged ends an operator whose permissions have changed, because watches are set up only once, at the start.
+// errReachChanged ends an operator whose permissions have changed, because watches are set up only at startup.
 var errReachChanged = errors.New("the operator's read permissions have changed since startup; restarting to watch what it may read now")
 
 // logReach logs the namespaces and kinds that the operator may not read, and the namespaces that it watches.
@@ -32,7 +32,7 @@ func (p *dependencies) logReach() {
 	}
 }
 
-// reachWatch stops the operator when its permissions to read have changed.
+// reachWatch stops the operator when its read permissions have changed.
 type reachWatch struct {
 	asked   []string
 	known   installation.Reach
@@ -41,8 +41,8 @@ type reachWatch struct {
 	every time.Duration
 }
 
-// NeedLeaderElection implements manager.LeaderElectionRunnable. It returns false because a standby operator has watches
-// too.
+// NeedLeaderElection implements manager.LeaderElectionRunnable. It returns false because a standby operator also has
+// watches.
 func (w *reachWatch) NeedLeaderElection() bool { return false }
 
 // Start implements manager.Runnable.

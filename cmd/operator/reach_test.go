@@ -31,13 +31,13 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// narrow is the namespace of an operator that watches the namespace watched alone.
+// narrow is the namespace of an operator that watches only the namespace watched.
 const (
 	narrow  = "storagebench-narrow"
 	watched = "watched"
 )
 
-// installNarrow gives that operator what config/namespaced does, without the reads of the cluster.
+// installNarrow grants this operator what config/namespaced grants, without the cluster-wide reads.
 func installNarrow(t *testing.T) {
 	t.Helper()
 	if api == nil {
@@ -97,7 +97,7 @@ func TestOperatorOfOneNamespace(t *testing.T) {
 		return ready != nil && ready.Reason == v1alpha1.ReasonProfileNotFound && strings.Contains(ready.Message, "no permission to read cluster-scoped profiles")
 	})
 	makesPodsIn(t, watched)
-	// What it has done where it watches it had the time to do elsewhere.
+	// In the time that it needed for the watched namespace, it could also have acted elsewhere.
 	must(t, cluster.Get(t.Context(), client.ObjectKeyFromObject(elsewhere), elsewhere))
 	if elsewhere.Status.ObservedGeneration > 0 || len(elsewhere.Status.Conditions) > 0 {
 		t.Errorf("a benchmark of a namespace that is not watched has the status %+v", elsewhere.Status)
@@ -128,7 +128,7 @@ func TestOperatorOfNoNamespaceItMayRead(t *testing.T) {
 	if api == nil {
 		t.Skip("needs an API server, which -short leaves out")
 	}
-	// This account has no right to anything but its own namespace's.
+	// This account has no permissions beyond its own namespace.
 	if err := cluster.Get(t.Context(), client.ObjectKey{Name: narrow}, &corev1.Namespace{}); apierrors.IsNotFound(err) {
 		installNarrow(t)
 	}
@@ -142,7 +142,7 @@ func TestOperatorOfNoNamespaceItMayRead(t *testing.T) {
 	}
 }
 
-// Rights that come, or go, are noticed.
+// TestReachIsWatched checks that permissions that are granted or revoked are noticed.
 func TestReachIsWatched(t *testing.T) {
 	var allowed atomic.Bool
 	asked := make(chan struct{}, 100)

@@ -21,16 +21,17 @@ import (
 )
 
 const (
-	// Limits of requests to the API server: enough to create a run of a hundred clients within seconds, and low enough
-	// that a looping controller does not flood the server. The server's own priority and fairness applies as well.
+	// Limits on requests to the API server. They are high enough to create a run of a hundred clients within
+	// seconds, and low enough that a looping controller does not flood the server. The server's own priority and
+	// fairness also applies.
 	requestsPerSecond = 100
 	requestsBurst     = 300
-	// shutdownTimeout is the time that a stopping operator waits for reconciles in progress. The grace period of the
+	// shutdownTimeout limits how long a stopping operator waits for reconciles in progress. The grace period of the
 	// Deployment is longer.
 	shutdownTimeout = 20 * time.Second
 )
 
-// serve runs the controllers until ctx ends or the leadership is lost.
+// serve runs the controllers until ctx ends or leadership is lost.
 func serve(ctx context.Context, o *options) error {
 	config, err := findCluster()
 	if err != nil {
@@ -75,8 +76,8 @@ func serve(ctx context.Context, o *options) error {
 	return nil
 }
 
-// findCluster returns the configuration of the API server, from the first of: --kubeconfig, $KUBECONFIG, the service
-// account of the pod, ~/.kube/config.
+// findCluster returns the configuration of the API server from the first of --kubeconfig, $KUBECONFIG, the pod's
+// service account, and ~/.kube/config.
 func findCluster() (*rest.Config, error) {
 	config, err := ctrl.GetConfig()
 	if err != nil {
@@ -85,7 +86,7 @@ func findCluster() (*rest.Config, error) {
 	return config, nil
 }
 
-// errTakenOver ends an operator that stalled for so long that another one became the leader.
+// errTakenOver ends an operator that stalled until another one became leader.
 var errTakenOver = errors.New("another operator became leader while this one was paused; restarting as a standby")
 
 // prepare does everything that must succeed before any controller starts, so that a faulty installation ends the
@@ -147,7 +148,7 @@ func newManager(config *rest.Config, o *options, p dependencies) (ctrl.Manager, 
 	if err != nil {
 		return nil, fmt.Errorf("create the manager: %w", err)
 	}
-	// A standby operator is healthy and ready too: it serves only the kubelet.
+	// A standby operator is also healthy and ready. Only the kubelet uses these checks.
 	for name, add := range map[string]func(string, healthz.Checker) error{"healthz": mgr.AddHealthzCheck, "readyz": mgr.AddReadyzCheck} {
 		if err := add(name, healthz.Ping); err != nil {
 			return nil, fmt.Errorf("add the check %s: %w", name, err)

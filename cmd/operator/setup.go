@@ -22,13 +22,13 @@ import (
 	"github.com/storagebench/storagebench/internal/version"
 )
 
-// dependencies holds what the controllers need besides the manager.
+// dependencies holds what the controllers need in addition to the manager.
 type dependencies struct {
 	master       identity.Master
 	installation string
 	candidate    *leader.Candidate
-	// reach lists what the operator may read, from access reviews at the start. It is empty if all namespaces are
-	// watched.
+	// reach lists what the operator may read, according to access reviews at startup. It is empty if all namespaces
+	// are watched.
 	reach   installation.Reach
 	reviews authorizationclient.SelfSubjectAccessReviewsGetter
 }
@@ -36,8 +36,8 @@ type dependencies struct {
 // setup adds the controllers to the manager.
 func setup(mgr ctrl.Manager, o *options, p dependencies) error {
 	someNamespaces := len(o.namespaces) > 0
-	// Several operators may each watch some namespaces. Which of them would validate a profile of the whole cluster is
-	// undefined, so none of them does.
+	// Several operators may each watch some namespaces. It is undefined which of them would validate a profile of
+	// the whole cluster, so none of them does.
 	if err := workloadprofile.Setup(mgr, !someNamespaces); err != nil {
 		return err
 	}

@@ -1,8 +1,8 @@
-// Package crd holds the CustomResourceDefinitions as they are applied to a cluster. With it, the command line can check
-// a file by exactly the rules of the API server, without a server.
+// Package crd holds the CustomResourceDefinitions as they are applied to a cluster. With it, the command line can
+// check a file by exactly the API server's rules, without a server.
 //
-// The files are generated from the markers in api/v1alpha1 (make generate): controller-gen writes them, and the program
-// in finish makes them small enough to apply.
+// The files are generated from the markers in api/v1alpha1 (make generate): controller-gen writes them, and the
+// program in finish makes them small enough to apply.
 package crd
 
 import "embed"

@@ -15,9 +15,8 @@ import (
 	"github.com/storagebench/storagebench/config/crd"
 )
 
-// maxFileBytes is the most that a file may have. kubectl apply puts the whole
-// object into an annotation, whose limit is 256 KiB, and Helm all of a chart
-// into one Secret, whose limit is 1 MiB.
+// maxFileBytes is the largest size of a file. kubectl apply puts the whole object into an annotation, whose limit is
+// 256 KiB, and Helm puts a whole chart into one Secret, whose limit is 1 MiB.
 const maxFileBytes = 120_000
 
 func load(t *testing.T) map[string]*apiextensionsv1.CustomResourceDefinition {
@@ -56,7 +55,8 @@ func TestEveryKindHasAFileThatFits(t *testing.T) {
 	}
 }
 
-// The columns of kubectl get are of fields that exist: the API server shows nothing for others.
+// TestPrintColumns checks that the columns of kubectl get refer to existing fields: the API server shows nothing for
+// others.
 func TestPrintColumns(t *testing.T) {
 	definitions := load(t)
 	for kind, want := range map[string]string{
@@ -91,8 +91,8 @@ func TestPrintColumns(t *testing.T) {
 	}
 }
 
-// The API server refuses a CRD whose rules do not compile or may cost too
-// much. This finds that without one.
+// TestRulesCompileWithinTheirCost finds rules that do not compile or may cost too much, without an API server, which
+// would refuse the CRD.
 func TestRulesCompileWithinTheirCost(t *testing.T) {
 	for kind, external := range load(t) {
 		t.Run(kind, func(t *testing.T) {
@@ -112,7 +112,7 @@ func TestRulesCompileWithinTheirCost(t *testing.T) {
 	}
 }
 
-// Every rule that can be broken names what to do about it.
+// TestRulesHaveMessages checks that every rule has a message, which tells users what to do.
 func TestRulesHaveMessages(t *testing.T) {
 	for kind, definition := range load(t) {
 		for _, version := range definition.Spec.Versions {
@@ -127,9 +127,9 @@ func TestRulesHaveMessages(t *testing.T) {
 	}
 }
 
-// A list belongs as a whole to the file that sets it. A default that the API server adds to an item is a difference
-// that Argo CD with server-side apply finds for ever, and that kubectl apply sends each time: api/v1alpha1/defaults.go
-// has the defaults inside lists.
+// TestNoDefaultsInsideLists checks that no field inside a list has a default. A list belongs as a whole to the file
+// that sets it. A default that the API server adds to an item is a permanent difference for Argo CD with server-side
+// apply, and kubectl apply sends it each time. api/v1alpha1/defaults.go has the defaults inside lists.
 func TestNoDefaultsInsideLists(t *testing.T) {
 	for kind, definition := range load(t) {
 		for _, version := range definition.Spec.Versions {
@@ -161,11 +161,11 @@ var kubernetesOwn = []string{
 	".seLinuxOptions", ".claimTemplate.spec", ".status.conditions",
 }
 
-// boundedByRule are values of maps of plain strings, which a rule of the map
-// bounds; OpenAPI could only with a type of their own.
+// boundedByRule are the values of maps of plain strings, which a rule of the map bounds. OpenAPI could bound them
+// only with a type of their own.
 var boundedByRule = []string{".template.labels{}", ".template.annotations{}", ".template.nodeSelector{}", ".storage[].volumes[].parameters{}"}
 
-// Nothing of ours is unbounded, and there are no floats.
+// TestEverythingIsBounded checks that all of our own fields are bounded, and that there are no floats.
 func TestEverythingIsBounded(t *testing.T) {
 	for kind, definition := range load(t) {
 		for _, version := range definition.Spec.Versions {
@@ -203,11 +203,11 @@ func unbounded(schema *apiextensionsv1.JSONSchemaProps) string {
 	return ""
 }
 
-// Whoever runs kubectl explain finds each field that a person writes explained.
+// TestFieldsAreExplained checks that kubectl explain explains each field that users write.
 func TestFieldsAreExplained(t *testing.T) {
 	for kind, definition := range load(t) {
 		if kind == "BenchmarkRun" {
-			continue // nobody writes one
+			continue // users do not write one
 		}
 		spec := definition.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
 		walk(&spec, "", func(path string, schema *apiextensionsv1.JSONSchemaProps) {

@@ -1,6 +1,6 @@
-// Package render builds one file of manifests from the folders of config, as `kubectl kustomize` would, with the images
-// of a version. With it, the demo and the tests need no kubectl, and a local build can be installed without editing a
-// committed file.
+// Package render builds one file of manifests from the folders of config, as `kubectl kustomize` would, with the
+// images of a version. With it, the demo and the tests need no kubectl, and a local build can be installed without
+// editing a committed file.
 package render
 
 import (
@@ -19,10 +19,10 @@ const entry = "default/kustomization.yaml"
 
 // Folders that can be built.
 const (
-	// Default is everything that a cluster needs. Metrics is Default with metrics that Prometheus can reach. Monitoring
-	// is Metrics with the objects that the Prometheus operator and Grafana look for. Namespaced is Default with an
-	// operator that watches one namespace. Kueue is the additional permission for Kueue, installed beside one of the
-	// others.
+	// Default contains everything that a cluster needs. Metrics is Default with metrics that Prometheus can reach.
+	// Monitoring is Metrics with the objects that the Prometheus operator and Grafana look for. Namespaced is
+	// Default with an operator that watches one namespace. Kueue is the additional permission for Kueue; install it
+	// beside one of the others.
 	Default    = "default"
 	Metrics    = "metrics"
 	Monitoring = "monitoring"
@@ -31,7 +31,7 @@ const (
 )
 
 // Install returns all manifests of config/default as YAML documents. config holds the files of the folder config.
-// version is the tag of the images; empty for the tags in the files.
+// version is the image tag; if it is empty, the tags in the files are kept.
 func Install(config fs.FS, version string) ([]byte, error) { return Folder(config, Default, version) }
 
 // Folder returns all manifests of the given folder, as Install does for config/default.
@@ -80,19 +80,19 @@ func build(memory filesys.FileSystem, folder string) ([]byte, error) {
 	return text, nil
 }
 
-// Images holds full image names, such as registry.example/storagebench/fio:v1@sha256:…; an empty name means no image.
+// Images holds full image names, such as registry.example/storagebench/fio:v1@sha256:…; "" means no image.
 type Images struct{ Operator, Fio, IOR string }
 
 // ImageNames lists the images by the names that Of takes.
 var ImageNames = []string{"operator", "fio", "ior"}
 
-// Of returns a pointer to the name of an image; name is one of ImageNames.
+// Of returns a pointer to the name of an image. name is one of ImageNames.
 func (i *Images) Of(name string) *string {
 	return map[string]*string{"operator": &i.Operator, "fio": &i.Fio, "ior": &i.IOR}[name]
 }
 
 // Patch returns a strategic merge patch that makes the operator's Deployment use the images. The operator takes the
-// images of clients from its environment, which unlike its arguments can be patched in several folders.
+// images of clients from its environment, because several folders can patch environment variables but not arguments.
 func (i *Images) Patch() string {
 	text := fmt.Sprintf(`apiVersion: apps/v1
 kind: Deployment

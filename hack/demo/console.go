@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// console reports progress in plain lines, which look the same on a terminal and in a log.
+// console reports progress as plain lines, which look the same on a terminal and in a log.
 type console struct {
 	out   io.Writer
 	began time.Time
@@ -58,7 +58,7 @@ func (c *console) quiet(ctx context.Context, program string, arguments ...string
 	return failure(err, program, string(out))
 }
 
-// output runs a program and returns the last line of its standard output. Its standard error is shown.
+// output runs a program and returns the last line of its standard output. It shows the program's standard error.
 func (c *console) output(ctx context.Context, program string, arguments ...string) (string, error) {
 	c.show(program, arguments)
 	command := c.command(ctx, program, arguments...)

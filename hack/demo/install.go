@@ -17,7 +17,7 @@ func (d *demo) kubectlCommand(ctx context.Context, arguments ...string) *exec.Cm
 	return command
 }
 
-// kubectlRun runs kubectl, and shows the command as a user would type it and its output.
+// kubectlRun runs kubectl. It shows the command as a user would type it, and its output.
 func (d *demo) kubectlRun(ctx context.Context, arguments ...string) error {
 	d.show("kubectl", arguments)
 	command := d.kubectlCommand(ctx, arguments...)
@@ -42,8 +42,8 @@ func (d *demo) install(ctx context.Context) error {
 	return err
 }
 
-// restart annotates the Deployment with the ID of the loaded image, so that another image causes a rollout. A modified
-// work tree keeps its version, so without this the cluster would not notice another image of the same name.
+// restart annotates the Deployment with the ID of the loaded image, so that a new image causes a rollout. A modified
+// work tree keeps its version, so without the annotation the cluster would not notice a new image of the same name.
 func (d *demo) restart(ctx context.Context) error {
 	id, err := os.ReadFile("bin/images/operator.id")
 	if err != nil {

@@ -1,11 +1,11 @@
 // Command demo shows storagebench on a real Kubernetes on this machine: it starts a one-node cluster, installs the
-// operator, runs two samples and prints the results. The first sample is the quickstart, on a volume of this machine.
-// The second is the experiment with a file server that has burst credits, on a store that behaves as such a server is
-// documented to; the results of storagebench are printed beside what the store itself recorded. `make demo` runs it, in
-// the root of the repository.
+// operator, runs two samples and prints the results. The first sample is the quickstart, on a volume of this
+// machine. The second is the experiment with a file server that has burst credits. It runs on a store that behaves
+// as such a server is documented to behave, and the demo prints the results of storagebench beside what the store
+// itself recorded. Run it with `make demo` in the root of the repository.
 //
-// Every step detects what exists already, so the demo may be interrupted and run again at any time. The cluster stays
-// up, to be explored and for the next run.
+// Every step detects what already exists, so the demo may be interrupted and run again at any time. The cluster
+// remains, to be explored and for the next run.
 package main
 
 import (
@@ -54,9 +54,9 @@ type demo struct {
 	version string
 	// kubectl and kubeconfig are set once the cluster is up.
 	kubectl, kubeconfig string
-	// asked is the applied benchmark that has no verdict yet; empty if there is none.
+	// asked is the applied benchmark that has no verdict yet, or "".
 	asked string
-	// mounted is true while there is a store on the node.
+	// mounted is true while the node has a store.
 	mounted bool
 }
 
@@ -118,7 +118,7 @@ func (d *demo) clusterUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Under this name kubectl finds kubectl-storagebench beside it if bin is on the PATH.
+	// If bin is on the PATH, kubectl finds kubectl-storagebench there under this name.
 	if err := os.MkdirAll("bin", 0o755); err != nil {
 		return fmt.Errorf("make the folder bin: %w", err)
 	}

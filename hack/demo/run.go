@@ -11,10 +11,10 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// patience is the time limit for a whole benchmark; normally it takes three minutes.
+// patience is the time limit for a whole benchmark, which normally takes three minutes.
 const patience = 12 * time.Minute
 
-// sample is a benchmark of config/samples, with its name and file.
+// sample is the name and the file of a benchmark in config/samples.
 type sample struct{ name, file string }
 
 var (
@@ -27,7 +27,7 @@ func (d *demo) quickstart(ctx context.Context) error {
 	if err := d.kubectlRun(ctx, "apply", "-f", "hack/demo/namespace.yaml"); err != nil {
 		return err
 	}
-	// A benchmark with a verdict runs again only if it changes or on request. Delete it, so that it starts anew.
+	// A benchmark with a verdict runs again only if it changes or on request, so delete it to start afresh.
 	if err := d.remove(ctx, quickstart.name, 3*time.Minute); err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (d *demo) quickstart(ctx context.Context) error {
 	return err
 }
 
-// benchmark runs a sample and returns when the operator has given a verdict, whatever it is.
+// benchmark runs a sample and returns when the operator has given a verdict, good or bad.
 func (d *demo) benchmark(ctx context.Context, which sample) error {
 	d.asked = which.name
 	if err := d.kubectlRun(ctx, "-n", namespace, "apply", "-f", which.file); err != nil {
@@ -59,8 +59,8 @@ func (d *demo) benchmark(ctx context.Context, which sample) error {
 	return nil
 }
 
-// remove deletes a benchmark and waits until its clients are gone too, because they would load the volume that the next
-// benchmark measures.
+// remove deletes a benchmark and waits until its clients are gone too, because they would load the volume that the
+// next benchmark measures.
 func (d *demo) remove(ctx context.Context, benchmark string, patience time.Duration) error {
 	timeout := "--timeout=" + patience.String()
 	if err := d.kubectlRun(ctx, "-n", namespace, "delete", "storagebenchmark", benchmark, "--ignore-not-found", timeout); err != nil {
@@ -104,7 +104,7 @@ func judged(b *v1alpha1.StorageBenchmark) bool {
 		!meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionRunning)
 }
 
-// explain prints information that helps to find out why a benchmark makes no progress.
+// explain prints what helps to find out why a benchmark makes no progress.
 func (d *demo) explain(ctx context.Context) {
 	d.look(ctx, "-n", namespace, "get", "benchmarkruns,pods,persistentvolumeclaims", "-o", "wide")
 	d.look(ctx, "-n", namespace, "get", "events", "--field-selector=type!=Normal", "--sort-by=.lastTimestamp")

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// storeScenario is the store that the experiment is designed for. claim is the name of both its claim and the
+	// storeScenario is the store for which the experiment is designed. claim is the name of both its claim and the
 	// store.
 	storeScenario = "fsx-windows-32-hdd"
 	claim         = "share"
@@ -21,7 +21,7 @@ func (d *demo) mount(ctx context.Context) error {
 	if err := d.remove(ctx, experiment.name, 3*time.Minute); err != nil {
 		return err
 	}
-	if err := d.unmount(ctx); err != nil { // a store that is left over has spent credits
+	if err := d.unmount(ctx); err != nil { // a leftover store has spent credits
 		return err
 	}
 	d.show("bin/cluster", []string{"burst", "up", storeScenario, "--name", claim, "--namespace", namespace, "| kubectl apply -f -"})

@@ -15,19 +15,19 @@ import (
 const (
 	// quiet is the minimum time between two lines about the same stage.
 	quiet = 3 * time.Second
-	// widest is the number of characters of a message that are shown; with many clients it can be long.
+	// widest is the maximum number of characters shown of a message, which can be long with many clients.
 	widest = 160
 )
 
-// teller prints each change in the objects that it gets once.
+// teller prints each change of the objects that it receives, once.
 type teller struct {
 	say func(format string, arguments ...any)
 	now func() time.Time
-	// stage and last are the stage and the line last printed for the run, and lastReady is the line last printed for
-	// the benchmark.
+	// stage is the stage of the run, and last the line, that were last printed for the run. lastReady is the line
+	// last printed for the benchmark.
 	stage, last, lastReady string
 	told                   time.Time
-	// steps holds the attempts whose end was printed.
+	// steps holds the attempts whose end has been printed.
 	steps map[string]bool
 }
 

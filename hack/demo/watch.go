@@ -8,11 +8,12 @@ import (
 )
 
 // watch returns a channel of the objects of a kind as they change. It uses a single kubectl that keeps running:
-// polling, with a process for each poll, would take CPU time from the fio that is measured beside it.
+// polling would start a process for each poll, and take CPU time from the fio that is being measured on the same
+// machine.
 func watch[T any](ctx context.Context, d *demo, kind string) <-chan *T {
 	seen := make(chan *T)
 	go func() {
-		// A watch ends from time to time; the next one begins with the existing objects.
+		// A watch ends from time to time; the next one starts with the existing objects.
 		for ctx.Err() == nil {
 			if err := watchOnce(ctx, d, kind, seen); err != nil && ctx.Err() == nil {
 				d.say("watching %s: %v", kind, err)

@@ -39,8 +39,8 @@ run (` + "`kubectl get benchmarkrun NAME -o yaml`" + `). [Troubleshooting](../tr
 | --- | --- | --- |
 `
 
-// render generates the reference for the repository at root. A reason without a meaning, or one that is never emitted,
-// is an error.
+// render generates the reference for the repository at root. It fails if a reason has no meaning or is never
+// emitted.
 func render(root string) ([]byte, error) {
 	reasons, err := declared(filepath.Join(root, "api", "v1alpha1", "events.go"))
 	if err != nil {
@@ -64,7 +64,7 @@ func render(root string) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// declared returns the reasons with their comments, in the order of the file.
+// declared returns the reasons with their comments, in file order.
 func declared(file string) ([]reason, error) {
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
 	if err != nil {
@@ -93,7 +93,7 @@ func declared(file string) ([]reason, error) {
 	return all, nil
 }
 
-// told maps each constant of a reason to the kinds of objects on which events with it are emitted.
+// told maps each reason constant to the kinds of objects on which events with that reason are emitted.
 func told(root string) (map[string]map[string]bool, error) {
 	at := map[string]map[string]bool{}
 	for folder, object := range objects {

@@ -12,7 +12,7 @@ import (
 
 const root = "../.."
 
-// Every reason is documented and told, and the reference says so.
+// TestReference checks that every reason is documented and emitted, and that the reference is current.
 func TestReference(t *testing.T) {
 	want, err := render(root)
 	if err != nil {
@@ -27,7 +27,8 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// Reasons are words of their own, as Kubernetes wants them, and none is written elsewhere as text.
+// TestReasons checks that reasons have the form that Kubernetes requires, and that none is written elsewhere as a
+// string.
 func TestReasons(t *testing.T) {
 	reasons, err := declared(filepath.Join(root, "api", "v1alpha1", "events.go"))
 	if err != nil {
@@ -48,7 +49,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// What is wrong with a reason is found.
+// TestReasonsThatAreWrong checks that faulty reasons are reported.
 func TestReasonsThatAreWrong(t *testing.T) {
 	for name, test := range map[string]struct{ constants, code, want string }{
 		"no comment": {"const (\n\tEventLost = \"Lost\"\n)", "v1alpha1.EventLost", "EventLost has no comment"},

@@ -1,10 +1,10 @@
-// Command mutate changes one thing of a package at a time and runs tests on the result. A change survives if no test
+// Command mutate makes one change to a package at a time and runs tests on the result. A change survives if no test
 // fails: either a test is missing, or the change makes no difference. equivalent.txt explains changes that make no
 // difference; they are skipped.
 //
 //	go run ./hack/mutate [-sample 40] [-seed 1] [-timeout 2m] [PACKAGE...]
 //
-// It changes no file: the compiler reads the changed file through -overlay. The same seed gives the same mutants.
+// It modifies no file: the compiler reads the changed file through -overlay. The same seed yields the same mutants.
 package main
 
 import (
@@ -109,7 +109,8 @@ func mutate(folder string, o options) (int, error) {
 	return counts[survived], nil
 }
 
-// explanations are the keys of equivalent.txt: each line has a key, a tab and why no test can notice the mutant.
+// explanations returns the keys of equivalent.txt. Each line has a key, a tab and the reason why no test can detect
+// the mutant.
 func explanations() map[string]bool {
 	keys := map[string]bool{}
 	for line := range strings.Lines(equivalent) {
@@ -129,7 +130,7 @@ const (
 	notCompiled verdict = "not compiled"
 )
 
-// try runs the tests of a package with one mutant in it.
+// try runs the tests of a package that contains one mutant.
 func try(m mutant, folder string, o options) (verdict, error) {
 	scratch, err := os.MkdirTemp("", "mutate-")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestMutants: each operator makes its mutant, they differ in their keys, and all can be parsed.
+// TestMutants checks that each operator yields its mutant, that keys are unique, and that all mutants can be parsed.
 func TestMutants(t *testing.T) {
 	const file = `package p
 

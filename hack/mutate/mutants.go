@@ -15,15 +15,15 @@ type mutant struct {
 	file     string
 	line     int
 	function string
-	// was and is are the text of the changed part before and after.
+	// was is the changed source text, and is its replacement.
 	was, is string
 	// nth distinguishes mutants of a function that change the same text.
 	nth  int
 	text []byte
 }
 
-// key names a mutant in equivalent.txt. It contains no line number, so that changes elsewhere in the file do not affect
-// it.
+// key identifies a mutant in equivalent.txt. It contains no line number, so that changes elsewhere in the file do
+// not affect it.
 func (m mutant) key() string {
 	return fmt.Sprintf("%s %s %d: %s => %s", m.file, m.function, m.nth, oneLine(m.was), oneLine(m.is))
 }
@@ -47,8 +47,8 @@ type mutator struct {
 	found    []mutant
 }
 
-// mutantsOf returns all mutants of a file: conditions negated, operators swapped, numbers one higher, true for false,
-// and statements dropped. Mutants that do not compile are among them.
+// mutantsOf returns all mutants of a file: conditions are negated, operators swapped, numbers incremented by one,
+// true is exchanged with false, and statements are dropped. Some mutants do not compile.
 func mutantsOf(file string, text []byte) ([]mutant, error) {
 	m := &mutator{set: token.NewFileSet(), file: file, text: text}
 	parsed, err := parser.ParseFile(m.set, file, text, parser.SkipObjectResolution)

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The page says what the files say.
+// TestPage checks that the page matches the profile files.
 func TestPage(t *testing.T) {
 	want, err := render()
 	if err != nil {

@@ -4,8 +4,8 @@
 //	go run ./hack/push -registry registry.example/storagebench -version VERSION
 //	go run ./hack/push -registry registry.example/storagebench -release bin/release
 //
-// The first form builds the images for this machine's architecture from bin, as images/build does; the second uses the
-// images that `make release` has built. It uses the credentials of `docker login` or `podman login`.
+// The first form builds the images for this machine's architecture from bin, as images/build does; the second uses
+// the images that `make release` built. Push uses the credentials of `docker login` or `podman login`.
 package main
 
 import (
@@ -75,7 +75,7 @@ func run(ctx context.Context, arguments []string, output, progress io.Writer) er
 	return err
 }
 
-// push uploads each image and returns their names by digest.
+// push uploads each image and returns the image names with their digests.
 func (o options) push(ctx context.Context) (render.Images, error) {
 	sources, err := o.sources()
 	if err != nil {
@@ -100,7 +100,8 @@ func (o options) push(ctx context.Context) (render.Images, error) {
 	return pushed, nil
 }
 
-// source is an image that can be opened, with a folder for its files, and its tag.
+// source is an image that can be opened. open unpacks its files into a folder if necessary, and returns the index
+// and the tag.
 type source struct {
 	name string
 	open func(ctx context.Context, folder string) (v1.ImageIndex, string, error)

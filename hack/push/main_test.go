@@ -43,8 +43,7 @@ func release(t *testing.T, names ...string) string {
 	return folder
 }
 
-// TestRelease: what is printed are names by which the images are pulled, as values of the chart and as a patch that
-// config/default takes.
+// TestRelease checks that the printed names can be pulled, as values of the chart and as a patch for config/default.
 func TestRelease(t *testing.T) {
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(t.Output(), "", 0))))
 	defer server.Close()

@@ -18,7 +18,7 @@ import (
 	"github.com/storagebench/storagebench/config/render"
 )
 
-// chart packages the Helm chart, with the release's version for the chart and for the images.
+// chart packages the Helm chart. The release's version is the version of the chart and of the images.
 func (r *release) chart(ctx context.Context) error {
 	tool := exec.CommandContext(ctx, "hack/tool", "helm")
 	tool.Stderr = os.Stderr
@@ -49,12 +49,12 @@ func (r *release) chart(ctx context.Context) error {
 			return err
 		}
 	}
-	// Pack the files again, because helm stores their times on this machine.
+	// Pack the files again, because helm stores their modification times on this machine.
 	return pack(r.file(name), files, nil)
 }
 
-// publishedValues returns the chart's values with the registry and the digests of the release's images. It changes only
-// the lines that hold them, so that the comments stay.
+// publishedValues returns the chart's values with the registry and the digests of the release's images. It changes
+// only the lines that hold them, so that comments are preserved.
 func (r *release) publishedValues(values []byte) ([]byte, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(values, &document); err != nil {

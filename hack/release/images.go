@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/images/sbom"
 )
 
-// images builds each image for all architectures under one name, with bills of materials, and lists the digests.
+// images builds each image for all architectures under one name, writes bills of materials, and lists the digests.
 func (r *release) images(ctx context.Context) error {
 	names := []string{"operator", "fio"}
 	if r.ior != "" {

@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// krew fills in the manifest from which krew installs the plugin: the location and checksum of the archive for each
-// platform.
+// krew completes the manifest from which krew installs the plugin: it fills in the location and checksum of the
+// archive for each platform.
 func (r release) krew(context.Context) error {
 	text, err := os.ReadFile("config/krew/storagebench.yaml")
 	if err != nil {
@@ -41,7 +41,7 @@ func (r release) krew(context.Context) error {
 	}
 	platforms.Content = kept
 	manifest.HeadComment, manifest.Content[0].HeadComment = "", ""
-	manifest.Content[0].Content[0].HeadComment = "" // the instructions for filling it in
+	manifest.Content[0].Content[0].HeadComment = "" // the instructions for filling in the manifest
 	out, err := yaml.Marshal(&manifest)
 	if err != nil {
 		return fmt.Errorf("write the manifest for krew: %w", err)

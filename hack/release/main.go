@@ -1,11 +1,11 @@
-// Command release builds everything that a release consists of, in bin/release:
+// Command release builds everything in a release and writes it to bin/release:
 //
 //	go run ./hack/release -version v1.2.3
 //
-// These are the chart, images for amd64 and arm64, archives of the command line for linux and darwin, install.yaml, the
-// manifest for krew, a bill of materials for each image and archive, and checksums. The same source, version and Go
-// give the same bytes: nothing in them depends on when, where or by whom they were built. RELEASE.md describes the
-// steps around this.
+// These are the chart, images for amd64 and arm64, archives of the command line for linux and darwin, install.yaml,
+// the manifest for krew, a bill of materials for each image and archive, and checksums. The same source, version and
+// Go yield the same bytes: nothing depends on when, where or by whom they are built. RELEASE.md describes the other
+// steps of a release.
 package main
 
 import (
@@ -36,13 +36,13 @@ type release struct {
 	platforms []platform
 	// url is the location from which the files will be downloaded.
 	url string
-	// registry is where the images will be pushed; empty for images that are in no registry.
+	// registry is the registry to which the images will be pushed, or "" for images that are in no registry.
 	registry string
-	// published are the names of the images by their digests.
+	// published holds the names of the images with their digests.
 	published render.Images
-	// ior is a folder with the programs of IOR by architecture; empty for a release without that image.
+	// ior is a folder with the programs of IOR by architecture, or "" for a release without the IOR image.
 	ior string
-	// locked selects the Debian packages pinned in images/lock, otherwise Debian's current ones.
+	// locked selects the Debian packages pinned in images/lock. Otherwise Debian's current packages are used.
 	locked bool
 	// programs is a folder for intermediate programs.
 	programs string
@@ -110,7 +110,7 @@ func run(ctx context.Context) error {
 	return nil
 }
 
-// released matches the name of a release: a semantic version (https://semver.org), which charts require, with a leading
+// released matches the name of a release: a semantic version (https://semver.org), as charts require, with a leading
 // v.
 var released = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
 

@@ -10,13 +10,13 @@ import (
 	"github.com/storagebench/storagebench/hack/release/compatible"
 )
 
-// The folders of the current CRDs and of those in the last release.
+// The folders of the current CRDs and of the CRDs in the last release.
 const (
 	kindsNow      = "config/crd/bases"
 	kindsReleased = "config/crd/released"
 )
 
-// compatible returns an error if the CRDs are not compatible with those of the last release.
+// compatible returns an error if the CRDs are not compatible with the last release.
 func (r release) compatible() error {
 	report, err := compatible.Folders(kindsReleased, kindsNow)
 	if err != nil {
@@ -35,8 +35,8 @@ func (r release) compatible() error {
 	return nil
 }
 
-// renew stores the CRDs of this version as those with which later versions must be compatible. It skips pre-releases,
-// such as v1.2.3-rc.1, which promise no compatibility.
+// renew stores the CRDs of this version as the baseline for compatibility checks of later versions. It skips
+// prereleases, such as v1.2.3-rc.1, which promise no compatibility.
 func (r release) renew() error {
 	if strings.Contains(r.version, "-") {
 		return nil

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// sums writes the checksum of every file in the format of `sha256sum --check`, and prints them with a summary.
+// sums writes the checksum of every file in the format of `sha256sum --check`, and prints the checksums with a
+// summary.
 func (r release) sums(ctx context.Context) error {
 	files, err := filepath.Glob(r.file("*"))
 	if err != nil {

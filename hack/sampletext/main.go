@@ -4,8 +4,9 @@
 //	go run ./hack/sampletext -seed 1 -n 100 comments
 //	go run ./hack/sampletext -seed 1 -n 100 messages
 //
-// A comment is a group of comment lines without directives. A message is a string literal of five or more words. Tests,
-// generated files and the folder test are left out. The same seed draws the same sample from the same sources.
+// A comment is a group of comment lines without directives. A message is a string literal of five or more words.
+// Tests, generated files and the folder test are excluded. The same seed draws the same sample from the same
+// sources.
 package main
 
 import (
@@ -24,10 +25,10 @@ import (
 	"strings"
 )
 
-// leastWords is the least number of words in a string literal that counts as a message, and not as a name or a key.
+// leastWords is the minimum number of words in a string literal that counts as a message, not as a name or a key.
 const leastWords = 5
 
-// text is a comment or a message, with its place.
+// text is a comment or a message, with its position.
 type text struct {
 	at   token.Position
 	text string
@@ -84,7 +85,7 @@ func run(kind string, seed uint64, count int) error {
 func comments(files *token.FileSet, file *ast.File) []text {
 	var found []text
 	for _, group := range file.Comments {
-		// Text leaves out //go: directives; markers of kubebuilder are lines of it.
+		// Text removes //go: directives, but keeps kubebuilder markers as lines.
 		lines := slices.DeleteFunc(strings.Split(group.Text(), "\n"), func(line string) bool {
 			return strings.HasPrefix(line, "+") || strings.HasPrefix(line, "#nosec") || strings.HasPrefix(line, "nolint")
 		})

@@ -10,11 +10,11 @@ import (
 	"github.com/storagebench/storagebench/hack/schemas/strict"
 )
 
-// releases lists the releases of Kubernetes whose schemas are generated: the newest of each minor version on the module
-// proxy, beginning with the oldest version that the chart allows.
+// releases lists the releases of Kubernetes whose schemas are generated: the newest patch release of each minor
+// version on the module proxy, starting with the oldest version that the chart allows.
 var releases = []string{"1.30.14", "1.31.14", "1.32.13", "1.33.13", "1.34.4", "1.35.4", "1.36.3"}
 
-// kinds lists the kinds that the chart, config and the examples use. Add a kind here when you begin to use it there.
+// kinds lists the kinds that the chart, config and the examples use. Add a kind here when you start to use it there.
 var kinds = []kind{
 	{"", "v1", "ConfigMap"}, {"", "v1", "Namespace"}, {"", "v1", "PersistentVolume"}, {"", "v1", "PersistentVolumeClaim"}, {"", "v1", "Pod"},
 	{"", "v1", "Secret"}, {"", "v1", "Service"}, {"", "v1", "ServiceAccount"},
@@ -40,8 +40,8 @@ func (k kind) document() string {
 // shared is the file with the definitions that kinds refer to.
 const shared = "_definitions.json"
 
-// kubernetes writes the schemas of a release to a folder: one file for each kind, and one with the definitions that
-// they share.
+// kubernetes writes the schemas of a release to a folder: one file for each kind, and one file with the definitions
+// that the kinds share.
 func kubernetes(release, folder string) error {
 	module, err := moduleFolder("k8s.io/kubernetes@v" + release)
 	if err != nil {
@@ -87,7 +87,7 @@ func readPublished(file string) (map[string]strict.Schema, error) {
 	return document.Components.Schemas, nil
 }
 
-// find returns the schema of a kind and its name; nil if there is none.
+// find returns the name and the schema of a kind, or nil if there is no such kind.
 func find(all map[string]strict.Schema, k kind) (string, strict.Schema) {
 	for name, schema := range all {
 		said, _ := schema["x-kubernetes-group-version-kind"].([]any)

@@ -1,4 +1,5 @@
-// Command testsummary prints the slowest packages and tests of a test run, and the counts, from the events of go test:
+// Command testsummary prints the slowest packages and tests of a test run, and the counts, from the events of go
+// test:
 //
 //	go run ./hack/testsummary EVENTS...
 //
@@ -76,7 +77,7 @@ func (s *summary) add(e testevents.Event) {
 	case "skip":
 		s.skipped++
 	}
-	// The time of a test includes that of its subtests.
+	// The time of a test includes the time of its subtests.
 	if !strings.Contains(e.Test, "/") {
 		one.name += " " + e.Test
 		s.tests = append(s.tests, one)
@@ -106,8 +107,8 @@ func (s *summary) print(to io.Writer, packages, tests int) {
 	_, _ = fmt.Fprintf(to, "%d passed, %d failed, %d skipped\n", s.passed, s.failed, s.skipped)
 }
 
-// failPackagesWithoutTests counts a failure for each failed package without a failed test: it did not build, or it
-// crashed.
+// failPackagesWithoutTests counts one failure for each failed package without a failed test: the package did not
+// build, or it crashed.
 func (s *summary) failPackagesWithoutTests() {
 	for _, pkg := range s.packages {
 		if pkg.verdict != "fail" {

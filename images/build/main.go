@@ -6,9 +6,10 @@
 //	                                                            from Debian packages and your own build of IOR
 //	go run ./images/build lock                                  writes images/lock: the packages of released images
 //
-// FILE is an archive that docker, podman, containerd and kind load. The command prints the image's reference and ID,
-// and writes the ID to a file beside the archive, with .id in place of .tar. -arch builds for another architecture, and
-// -locked uses the packages in images/lock. hack/release builds images for several architectures under one name.
+// FILE is an archive that docker, podman, containerd and kind can load. The command prints the image's reference and
+// ID, and writes the ID to a file beside the archive, with .id in place of .tar. -arch builds for another
+// architecture, and -locked uses the packages in images/lock. hack/release builds images for several architectures
+// under one name.
 package main
 
 import (
@@ -74,7 +75,7 @@ func run(ctx context.Context, arguments []string) error {
 	return write(strings.TrimSuffix(output, ".tar")+".id", id+"\n")
 }
 
-// lock updates the lists of packages of released images.
+// lock updates the package lists of released images.
 func lock(ctx context.Context) error {
 	files, err := compose.Lock(ctx, os.Stderr)
 	if err != nil {

@@ -19,21 +19,21 @@ import (
 
 // Options configures Image.
 type Options struct {
-	// Version of storagebench, used as the tag of the image.
+	// Version is the version of storagebench and the tag of the image.
 	Version string
-	// Architecture of the image and of the given programs as a GOARCH; empty for that of this machine.
+	// Architecture is the GOARCH of the image and of the given programs; by default, this machine's.
 	Architecture string
-	// Locked selects the packages pinned in images/lock, otherwise Debian's current ones.
+	// Locked selects the packages pinned in images/lock. Otherwise Debian's current packages are used.
 	Locked bool
-	// Programs is the folder with operator and agent.
+	// Programs is the folder that contains operator and agent.
 	Programs string
-	// IOR and Mdtest are the files of the programs for the IOR image.
+	// IOR and Mdtest are the program files for the IOR image.
 	IOR, Mdtest string
 	// Progress receives a message before each slow step.
 	Progress io.Writer
 }
 
-// Image builds the image operator, fio or ior. It must be called in the root of the repository.
+// Image builds the image operator, fio or ior. Call it in the root of the repository.
 func Image(ctx context.Context, name string, o Options) (image.Image, error) {
 	created, err := image.Time()
 	if err != nil {
@@ -86,7 +86,7 @@ var wanted = map[string][]string{
 }
 
 // Lock resolves Debian's current packages for each image and architecture. It returns the contents of the files in
-// images/lock by name.
+// images/lock by file name.
 func Lock(ctx context.Context, progress io.Writer) (map[string]string, error) {
 	cache, err := image.CacheFolder()
 	if err != nil {

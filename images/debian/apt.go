@@ -24,7 +24,7 @@ import (
 // Package is a Debian package as apt would fetch it.
 type Package struct {
 	Name, Version, Architecture string
-	// Digest of the file, from the signed lists of the repository, such as SHA256:4f1c....
+	// Digest is the digest of the file from the signed lists of the repository, such as SHA256:4f1c....
 	Digest string
 }
 
@@ -37,12 +37,12 @@ func (p Package) file() string {
 	return p.Name + "_" + strings.ReplaceAll(p.Version, ":", "%3a") + "_" + p.Architecture + ".deb"
 }
 
-// Apt runs the apt of this machine, with its keys and proxies, but with its own state, in which nothing is installed.
+// Apt runs this machine's apt, with its keys and proxies, but with a separate state in which nothing is installed.
 type Apt struct {
 	folder       string
 	lists        string
 	architecture string
-	// sources is a file that lists the repositories; empty for those of the machine.
+	// sources is a file that lists the repositories, or "" to use the machine's repositories.
 	sources  string
 	progress io.Writer
 	unlock   func()
@@ -52,18 +52,18 @@ type Apt struct {
 type Options struct {
 	// Cache is a folder in which apt keeps its state.
 	Cache string
-	// Architecture of the packages as a GOARCH; empty for that of this machine.
+	// Architecture is the GOARCH of the packages; by default, this machine's.
 	Architecture string
-	// Fixed uses Debian's own repositories of one release (sources.list, or the file that DebianSources names) instead
-	// of those of this machine, so that all machines build the same. Packages of another architecture always come from
-	// there, because the machine's own lists have none.
+	// Fixed uses Debian's own repositories of one release (sources.list, or the file that DebianSources names)
+	// instead of this machine's, so that all machines build the same image. Packages of another architecture always
+	// come from there, because the machine's own lists have none.
 	Fixed bool
 	// Progress receives a message before each slow step.
 	Progress io.Writer
 }
 
-// DebianSources is the environment variable that names a file to use instead of our sources.list: for a mirror, or for
-// a day of snapshot.debian.org, which still has packages that Debian has replaced.
+// DebianSources is the environment variable that names a file to use instead of our sources.list: for a mirror, or
+// for a day of snapshot.debian.org, which still has packages that Debian has replaced.
 const DebianSources = "DEBIAN_SOURCES"
 
 //go:embed sources.list
@@ -133,7 +133,7 @@ func (a *Apt) fix() error {
 // Close unlocks the folder.
 func (a *Apt) Close() { a.unlock() }
 
-// newerLists returns the folder of the machine's own package lists, or our own folder if its lists are newer.
+// newerLists returns the folder with the machine's own package lists, or our own folder if our lists are newer.
 func (a *Apt) newerLists() string {
 	ours := filepath.Join(a.folder, "lists")
 	if changed(ours).After(changed(systemLists)) {
@@ -142,7 +142,7 @@ func (a *Apt) newerLists() string {
 	return systemLists
 }
 
-// changed returns when a folder of package lists last changed; the zero time if it holds none.
+// changed returns when a folder of package lists last changed, or the zero time if it contains none.
 func changed(lists string) time.Time {
 	releases, err := filepath.Glob(filepath.Join(lists, "*Release"))
 	if err != nil || len(releases) == 0 {
@@ -168,7 +168,7 @@ func (e *aptError) Error() string {
 func (e *aptError) Unwrap() error { return e.cause }
 
 // Try calls do. If apt-get fails, it updates the package lists and calls do once more: a fresh machine has no lists
-// yet, and old lists name packages that are gone.
+// yet, and outdated lists name packages that no longer exist.
 func (a *Apt) Try(ctx context.Context, do func() error) error {
 	first := do()
 	if failed := new(aptError); !errors.As(first, &failed) || ctx.Err() != nil {
@@ -180,7 +180,7 @@ func (a *Apt) Try(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// Update fetches package lists into our own folder, because the machine's belong to root.
+// Update fetches package lists into our own folder, because the machine's lists belong to root.
 func (a *Apt) Update(ctx context.Context) error {
 	a.lists = filepath.Join(a.folder, "lists")
 	_, _ = fmt.Fprintln(a.progress, "Fetching the lists of Debian packages")
@@ -208,8 +208,8 @@ func (a *Apt) Resolve(ctx context.Context, names ...string) ([]Package, error) {
 	return packages, nil
 }
 
-// Fetch downloads packages that Resolve returned into a folder and verifies their digests. It returns the files in the
-// order of the packages.
+// Fetch downloads packages that Resolve returned into a folder and verifies their digests. It returns the files in
+// the order of the packages.
 func (a *Apt) Fetch(ctx context.Context, folder string, packages []Package) ([]string, error) {
 	arguments := []string{"download"}
 	var files []string
@@ -245,14 +245,14 @@ func (a *Apt) run(ctx context.Context, folder string, arguments ...string) (stri
 		"-o", "Dir::Cache::pkgcache=pkgcache.bin", "-o", "Dir::Cache::srcpkgcache=srcpkgcache.bin",
 		// No locking: we hold our own lock, and the machine's locks belong to root.
 		"-o", "Debug::NoLocking=true",
-		// Otherwise apt works as the user _apt, which cannot write to the folders of other users.
+		// Otherwise apt runs as the user _apt, who cannot write to the folders of other users.
 		"-o", "APT::Sandbox::User=",
 		// Otherwise apt-get prints the MD5 digest if there is one.
 		"-o", "Acquire::ForceHash=SHA256",
 		"-o", "APT::Architecture=" + a.architecture, "-o", "APT::Architectures::=" + a.architecture,
 	}
 	if a.sources != "" {
-		// The machine's own repositories are also listed in files of a folder, which must be ignored.
+		// The machine's own repositories are also listed in the files of a folder, which apt must ignore.
 		options = append(options, "-o", "Dir::Etc::sourcelist="+a.sources, "-o", "Dir::Etc::sourceparts="+filepath.Join(a.folder, "none"))
 	}
 	command := exec.CommandContext(ctx, "apt-get", append(options, arguments...)...)

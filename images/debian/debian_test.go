@@ -32,7 +32,7 @@ The following NEW packages will be installed:
 	}
 }
 
-// TestParseURIsMissesNone: a package that is overlooked is a library that is missing.
+// TestParseURIsMissesNone checks that unknown lines are errors: an overlooked package would be a missing library.
 func TestParseURIsMissesNone(t *testing.T) {
 	for _, line := range []string{
 		"'http://mirror.example/x_1_amd64.deb' x_1_amd64.deb 10 \n",
@@ -82,7 +82,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestClosureNamesWhatIsMissing: an image in which a library is missing would fail only when it is used.
+// TestClosureNamesWhatIsMissing checks that a missing library is an error: otherwise the image would fail only when
+// used.
 func TestClosureNamesWhatIsMissing(t *testing.T) {
 	program, err := os.ReadFile("/usr/bin/fio")
 	if err != nil {

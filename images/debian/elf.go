@@ -11,8 +11,8 @@ import (
 )
 
 // Closure returns everything needed to load a program of the packages: the program itself, the dynamic linker, the
-// shared libraries, and the links that lead to them. It searches where the dynamic linker does without a cache: in a
-// file's own run path and in the standard folders.
+// shared libraries, and the links that lead to them. It searches the same folders as a dynamic linker without a
+// cache: a file's own run path and the standard folders.
 func (r Root) Closure(program string) ([]string, error) {
 	seen := map[string]bool{}
 	var all []string
@@ -77,7 +77,7 @@ func (r Root) needed(name string) ([]string, error) {
 	return found, nil
 }
 
-// folders returns the folders in which the libraries of an ELF file are searched.
+// folders returns the folders that are searched for the libraries of an ELF file.
 func folders(file *elf.File, name string) ([]string, error) {
 	var found []string
 	for _, tag := range []elf.DynTag{elf.DT_RPATH, elf.DT_RUNPATH} {
@@ -99,7 +99,7 @@ func folders(file *elf.File, name string) ([]string, error) {
 	return append(found, "usr/lib/"+triplet, "usr/lib"), nil
 }
 
-// tripletOf returns the name of the folder in which Debian keeps the libraries of a machine.
+// tripletOf returns the name of the folder in which Debian keeps the libraries for a machine.
 func tripletOf(machine elf.Machine) (string, error) {
 	switch machine { //nolint:exhaustive // only the architectures that both Kubernetes and our images support
 	case elf.EM_X86_64:

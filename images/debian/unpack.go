@@ -17,22 +17,22 @@ import (
 
 // File is a file or a symbolic link of a package.
 type File struct {
-	// Package is the package that the file comes from.
+	// Package is the package that contains the file.
 	Package string
 	Mode    fs.FileMode
 	Data    []byte
-	// Target of a symbolic link.
+	// Target is the target of a symbolic link.
 	Target string
 }
 
 // maxPackageBytes limits the unpacked size of a package.
 const maxPackageBytes = 1 << 30
 
-// Root holds the files of unpacked packages by path, without a leading slash. Files that packages have in /bin, /lib
-// and the like are in /usr, as on every current Debian system.
+// Root holds the files of unpacked packages by path, without a leading slash. Files that packages put into /bin,
+// /lib and the like are in /usr, as on every current Debian system.
 type Root map[string]File
 
-// Unpack adds the files of a package for whose path keep returns true.
+// Unpack adds the files of a package for which keep returns true.
 func (r Root) Unpack(ctx context.Context, name, archive string, keep func(string) bool) error {
 	command := exec.CommandContext(ctx, "dpkg-deb", "--fsys-tarfile", archive)
 	var messages bytes.Buffer
@@ -88,7 +88,7 @@ func (r Root) read(name string, archive *tar.Reader, keep func(string) bool) err
 	}
 }
 
-// merged lists the folders of the root that are links into /usr.
+// merged lists the root folders that are links into /usr.
 var merged = []string{"bin/", "sbin/", "lib/", "lib32/", "lib64/", "libx32/"}
 
 // place returns the path of a package's file on a system whose /lib is a link to /usr/lib, without a leading slash.
@@ -102,8 +102,8 @@ func place(name string) string {
 	return name
 }
 
-// Follow follows symbolic links from a path to a file. It returns all paths on the way, which are all needed to reach
-// the file.
+// Follow follows symbolic links from a path to a file. It returns all paths on the way, because all of them are
+// needed to reach the file.
 func (r Root) Follow(name string) ([]string, error) {
 	var passed []string
 	for range 40 {

@@ -13,7 +13,7 @@ import (
 // LabelPackage is the image label that holds the version of Debian's fio package.
 const LabelPackage = "dev.storagebench.fio.package"
 
-// program is the image's main program. archivers are those that users' commands may call.
+// program is the image's main program. archivers are programs that users' commands may call.
 const (
 	program   = "usr/bin/fio"
 	archivers = "usr/bin/zip usr/bin/unzip"
@@ -24,13 +24,13 @@ var Packages = []string{"fio", "zip", "unzip"}
 
 // Options configures Make.
 type Options struct {
-	// Version of storagebench, used as the tag of the image.
+	// Version is the version of storagebench and the tag of the image.
 	Version string
-	// Architecture of the image as a GOARCH; empty for that of this machine.
+	// Architecture is the GOARCH of the image; by default, this machine's.
 	Architecture string
-	// Locked selects the packages pinned in images/lock, otherwise Debian's current ones.
+	// Locked selects the packages pinned in images/lock. Otherwise Debian's current packages are used.
 	Locked bool
-	// Cache is the folder for results that are slow to produce.
+	// Cache is the folder for results that take long to produce.
 	Cache string
 	// Progress receives a message before each slow step.
 	Progress io.Writer
@@ -38,8 +38,8 @@ type Options struct {
 	Created time.Time
 }
 
-// Make resolves the packages and builds the image, with the layer from the cache if the packages are the same as
-// before.
+// Make resolves the packages and builds the image. It takes the layer from the cache if the packages have not
+// changed.
 func Make(ctx context.Context, o Options) (image.Image, error) {
 	layer, versions, err := packaged.Layer(ctx, packaged.Options{Architecture: o.Architecture, Locked: o.Locked,
 		Cache: o.Cache, Progress: o.Progress, Created: o.Created},

@@ -20,7 +20,7 @@ import (
 	"github.com/storagebench/storagebench/images/packaged"
 )
 
-// usual is the image as users make it, from their cache if it is there.
+// usual returns the image as users build it, from their cache if possible.
 var usual = sync.OnceValues(func() (image.Image, error) {
 	cache, err := image.CacheFolder()
 	if err != nil {
@@ -42,7 +42,7 @@ func opened(t *testing.T) imagetest.Opened {
 	return imagetest.Open(t, made)
 }
 
-// TestCacheMakesNoDifference makes the image of packages that are fetched anew, and of the cache.
+// TestCacheMakesNoDifference compares the image from newly fetched packages with the image from the cache.
 func TestCacheMakesNoDifference(t *testing.T) {
 	made, err := from(t.TempDir())
 	if err != nil {
@@ -87,7 +87,8 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// TestPackagesAreNamed: every package has its version and digest, its own description, and its licence.
+// TestPackagesAreNamed checks that every package is listed with its version and digest, its control data and its
+// licence.
 func TestPackagesAreNamed(t *testing.T) {
 	opened := opened(t)
 	version := opened.Config.Config.Labels[fio.LabelPackage]
@@ -131,7 +132,7 @@ func TestPackagesAreNamed(t *testing.T) {
 	}
 }
 
-// TestArchiversRun packs a file and lists what was packed, with nothing but the image around.
+// TestArchiversRun packs a file and lists the archive, with only the image as the root file system.
 func TestArchiversRun(t *testing.T) {
 	folder := opened(t).Unpack(t)
 	if got := imagetest.Run(t, folder, "/usr/bin/zip", "-q", "/tmp/a.zip", "/etc/passwd", "-sf"); !strings.HasPrefix(got, "Total 1 entries") {
@@ -142,7 +143,7 @@ func TestArchiversRun(t *testing.T) {
 	}
 }
 
-// TestFioRuns runs fio with nothing but the image around it, as the image's user.
+// TestFioRuns runs fio as the image's user, with only the image as the root file system.
 func TestFioRuns(t *testing.T) {
 	opened := opened(t)
 	folder := opened.Unpack(t)

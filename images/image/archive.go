@@ -21,10 +21,10 @@ import (
 	"github.com/storagebench/storagebench/internal/version"
 )
 
-// OCI builds the image as it is released: in OCI's formats, annotated, and with a compressed layer. Its digest depends
+// OCI builds the image as it is released: in OCI formats, annotated, and with a compressed layer. Its digest depends
 // on the version of the compressor in go.mod.
 func (i Image) OCI() (v1.Image, error) {
-	// Compress once, here: tarball would compress each time that the layer is read.
+	// Compress once, here: tarball would compress each time that it reads the layer.
 	var compressed bytes.Buffer
 	to := gzip.NewWriter(&compressed)
 	_, err := to.Write(i.Layer)
@@ -60,8 +60,9 @@ func Index(images ...Image) (v1.ImageIndex, error) {
 	return mutate.Annotations(index, images[0].labels()).(v1.ImageIndex), nil
 }
 
-// WriteIndex writes an index and its images as an OCI layout in an archive, which `skopeo copy --all oci-archive:FILE`
-// and `ctr image import` read, and, if it is unpacked, `crane push`. It returns the digest of the index.
+// WriteIndex writes an index and its images as an archived OCI layout. `skopeo copy --all oci-archive:FILE` and `ctr
+// image import` can read it, and so can `crane push` after it is unpacked. WriteIndex returns the digest of the
+// index.
 func WriteIndex(file string, images ...Image) (string, error) {
 	index, err := Index(images...)
 	if err != nil {
@@ -78,7 +79,7 @@ func WriteIndex(file string, images ...Image) (string, error) {
 	defer os.RemoveAll(folder) //nolint:errcheck // nothing depends on it
 	written, err := layout.Write(folder, empty.Index)
 	if err == nil {
-		// The first name is OCI's, which many tools take for a tag only. containerd uses the second.
+		// The first name is OCI's, which many tools expect to be a tag only. containerd uses the second.
 		err = written.AppendIndex(index, layout.WithAnnotations(map[string]string{
 			"org.opencontainers.image.ref.name": version.Tag(images[0].Version), "io.containerd.image.name": images[0].Reference(),
 		}))

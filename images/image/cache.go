@@ -13,11 +13,11 @@ import (
 	"strings"
 )
 
-// kept is the number of versions of one name that stay in the cache: the current one and the one before it, for
+// kept is the number of versions of one name that remain in the cache: the current and the previous one, for
 // switching back and forth between two.
 const kept = 2
 
-// CacheFolder returns the folder for results that are slow to produce.
+// CacheFolder returns the folder for results that take long to produce.
 func CacheFolder() (string, error) {
 	folder, err := os.UserCacheDir()
 	if err != nil {

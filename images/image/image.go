@@ -22,32 +22,32 @@ import (
 	"github.com/storagebench/storagebench/internal/version"
 )
 
-// User is the user of the images: the "nonroot" that distroless established. Pod Security "restricted" requires a
-// numeric user other than 0.
+// User is the user of the images: the "nonroot" user that distroless established. Pod Security "restricted" requires
+// a numeric user other than 0.
 const User = "65532:65532"
 
 // Source is the location of the images' source code.
 const Source = "https://github.com/storagebench/storagebench"
 
-// Image is an image: its metadata and its files.
+// Image is the metadata and the files of an image.
 type Image struct {
-	// Registry, Name and Version make up its reference: REGISTRY/NAME:VERSION. The default registry is
+	// Registry, Name and Version form the reference: REGISTRY/NAME:VERSION. The default registry is
 	// version.Registry.
 	Registry, Name, Version string
-	// Architecture of the programs in it as a GOARCH; empty for that of this machine.
+	// Architecture is the GOARCH of the programs in the image; by default, this machine's.
 	Architecture string
-	// Title describes the image in a line.
+	// Title describes the image in one line.
 	Title string
 	// Licenses is an SPDX expression.
 	Licenses   string
 	Entrypoint []string
-	// Path is the PATH of the image's programs; empty if the image has only the entrypoint.
+	// Path is the PATH of the image's programs, or "" if the image has only the entrypoint.
 	Path string
-	// Labels in addition to those of the fields above.
+	// Labels are added to the labels for the fields above.
 	Labels map[string]string
 	// Layer is the root file system, from Tree.Tar.
 	Layer []byte
-	// Created is the time of the image.
+	// Created is the creation time of the image.
 	Created time.Time
 }
 
@@ -62,7 +62,7 @@ func (i Image) Build() (v1.Image, error) {
 	return i.build(empty.Image, static.NewLayer(i.Layer, types.DockerUncompressedLayer))
 }
 
-// labels returns the labels of the image, under OCI's names.
+// labels returns the labels of the image, under the names that OCI defines.
 func (i Image) labels() map[string]string {
 	all := map[string]string{
 		"org.opencontainers.image.title":         i.Title,
@@ -103,8 +103,8 @@ func (i Image) platform() v1.Platform {
 	return v1.Platform{OS: "linux", Architecture: cmp.Or(i.Architecture, runtime.GOARCH)}
 }
 
-// Write builds the image and writes it to a file, as an archive that docker, podman, containerd and kind load. An
-// existing file is replaced once the new one is complete. Write returns the image's ID, which depends only on the
+// Write builds the image and writes it to a file, as an archive that docker, podman, containerd and kind can load.
+// An existing file is replaced once the new one is complete. Write returns the image's ID, which depends only on the
 // image.
 func (i Image) Write(file string) (string, error) {
 	tag, err := name.NewTag(i.Reference())
@@ -126,7 +126,7 @@ func (i Image) Write(file string) (string, error) {
 	return id.String(), nil
 }
 
-// Replace writes a file atomically: at any time its name refers to the complete old or the complete new file.
+// Replace writes a file atomically: its name always refers to the complete old file or the complete new file.
 func Replace(file string, write func(io.Writer) error) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return fmt.Errorf("make the folder of %s: %w", file, err)
@@ -152,7 +152,7 @@ func Replace(file string, write func(io.Writer) error) error {
 	return nil
 }
 
-// Time returns the time that everything in an image gets: SOURCE_DATE_EPOCH (seconds since 1970) if it is set, as
+// Time returns the timestamp of everything in an image: SOURCE_DATE_EPOCH (seconds since 1970) if it is set, as
 // https://reproducible-builds.org/specs/source-date-epoch/ specifies, otherwise the start of 1970.
 func Time() (time.Time, error) {
 	text := os.Getenv("SOURCE_DATE_EPOCH")
@@ -166,7 +166,7 @@ func Time() (time.Time, error) {
 	return time.Unix(seconds, 0).UTC(), nil
 }
 
-// Accounts adds /etc/passwd and /etc/group with root and nonroot, for programs that look up the name of their user.
+// Accounts adds /etc/passwd and /etc/group with root and nonroot, for programs that look up their user's name.
 func Accounts(t *Tree) error {
 	if err := t.File("etc/passwd", 0o644, []byte("root:x:0:0:root:/:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/:/sbin/nologin\n")); err != nil {
 		return err

@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// Push uploads an index with its images to a registry as REGISTRY/NAME:TAG, and returns that name with the digest. It
-// uses the credentials of `docker login` or `podman login`.
+// Push uploads an index with its images to a registry as REGISTRY/NAME:TAG, and returns this name with the digest.
+// It uses the credentials of `docker login` or `podman login`.
 func Push(ctx context.Context, registry, title, tag string, index v1.ImageIndex) (string, error) {
 	whole := strings.TrimSuffix(registry, "/") + "/" + title + ":" + tag
 	to, err := name.NewTag(whole, name.StrictValidation)

@@ -15,7 +15,7 @@ import (
 	"github.com/storagebench/storagebench/images/image"
 )
 
-// newRegistry starts a registry in memory, and gives its address.
+// newRegistry starts a registry in memory, and returns its address.
 func newRegistry(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(t.Output(), "", 0))))
@@ -23,8 +23,8 @@ func newRegistry(t *testing.T) string {
 	return strings.TrimPrefix(server.URL, "http://")
 }
 
-// TestPush: an index for two architectures that went through an archive is pulled back by the name that Push gives, and
-// has the digest that WriteIndex gave.
+// TestPush checks that an index for two architectures that went through an archive can be pulled by the name that
+// Push returns, and has the digest that WriteIndex returned.
 func TestPush(t *testing.T) {
 	host := newRegistry(t)
 	var parts []image.Image
@@ -71,7 +71,7 @@ func TestPushRefuses(t *testing.T) {
 	}
 	for to, want := range map[string]string{
 		"Not A Registry": "registry.example/storagebench",
-		// Nobody listens there.
+		// No server listens on this port.
 		"localhost:1/team": "docker login localhost:1",
 	} {
 		if _, err := image.Push(t.Context(), to, "fio", "v1", index); err == nil || !strings.Contains(err.Error(), want) {

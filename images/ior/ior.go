@@ -17,7 +17,7 @@ import (
 // LabelPackage is the image label that holds the version of Debian's Open MPI package.
 const LabelPackage = "dev.storagebench.openmpi.package"
 
-// programs lists the programs that come from packages. fio is one of them, so that a single image can run a benchmark
+// programs lists the programs that come from packages. It includes fio, so that a single image can run a benchmark
 // that uses both.
 var programs = []string{"usr/bin/orterun", "usr/bin/orted", "usr/bin/ompi_info", "usr/bin/fio"}
 
@@ -26,19 +26,19 @@ var Packages = []string{"openmpi-bin", "fio"}
 
 // Options configures Make.
 type Options struct {
-	// Name of the image, such as "ior". Title describes it in a line.
+	// Name is the name of the image, such as "ior". Title describes the image in one line.
 	Name, Title string
-	// Licenses of the two programs, as an SPDX expression.
+	// Licenses is the SPDX expression for the licences of the two programs.
 	Licenses string
 	// IOR and Mdtest are the contents of the programs.
 	IOR, Mdtest []byte
-	// Version of storagebench, used as the tag of the image.
+	// Version is the version of storagebench and the tag of the image.
 	Version string
-	// Architecture of the image and of the two programs as a GOARCH; empty for that of this machine.
+	// Architecture is the GOARCH of the image and of the two programs; by default, this machine's.
 	Architecture string
-	// Locked selects the packages pinned in images/lock, otherwise Debian's current ones.
+	// Locked selects the packages pinned in images/lock. Otherwise Debian's current packages are used.
 	Locked bool
-	// Cache is the folder for results that are slow to produce.
+	// Cache is the folder for results that take long to produce.
 	Cache string
 	// Progress receives a message before each slow step.
 	Progress io.Writer
@@ -46,7 +46,7 @@ type Options struct {
 	Created time.Time
 }
 
-// Make resolves the packages and builds the image, with the layer from the cache if nothing has changed. If the
+// Make resolves the packages and builds the image. It takes the layer from the cache if nothing has changed. If the
 // programs load a library that is in none of the packages, the error names it.
 func Make(ctx context.Context, o Options) (image.Image, error) {
 	if len(o.IOR) == 0 || len(o.Mdtest) == 0 {
@@ -77,8 +77,8 @@ func Make(ctx context.Context, o Options) (image.Image, error) {
 	}, nil
 }
 
-// left lists parts of the names of plugins that the image omits: those for networks other than TCP and shared memory,
-// and those of OpenSHMEM.
+// left lists parts of the names of plugins that the image omits: plugins for networks other than TCP and shared
+// memory, and plugins of OpenSHMEM.
 var left = []string{"_ucx.", "_ofi.", "_openib.", "_psm.", "_psm2.", "mca_scoll_", "mca_spml_", "mca_sshmem_", "mca_memheap_", "mca_atomic_"}
 
 // isPlugin reports whether a file is a plugin of Open MPI or PMIx, such as

@@ -19,13 +19,13 @@ import (
 	"github.com/storagebench/storagebench/test/standinior"
 )
 
-// launchVariable makes this test program a launch agent: it runs on this machine what it is asked to run on
-// another one, as the agent does over the network.
+// launchVariable is the environment variable that turns this test program into a launch agent. It runs on this
+// machine what it is asked to run on another one, as the agent does over the network.
 const launchVariable = "IMAGE_TEST_LAUNCH"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(launchVariable) != "" {
-		// It is meant for a shell: there are spaces, and quotes around what has a semicolon.
+		// The command is meant for a shell: words are separated by spaces, and words with a semicolon are quoted.
 		words := strings.Fields(strings.ReplaceAll(strings.Join(os.Args[2:], " "), `"`, ""))
 		program, err := exec.LookPath(words[0])
 		if err == nil {
@@ -81,12 +81,13 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// environment of a client pod. Without a launch agent that is there Open MPI does not start at all, not even for
-// ranks of its own machine, and not even in a program that is run without mpirun: it looks for ssh.
+// environment is the environment of a client pod. Without an existing launch agent, Open MPI does not start at all,
+// because it looks for ssh. This is so even for ranks on its own machine, and for a program that runs without
+// mpirun.
 var environment = []string{"OMPI_MCA_plm_rsh_agent=/usr/bin/orted", "PATH=/usr/bin", "HOME=/tmp", "TMPDIR=/tmp", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}
 
-// TestMPI runs ior and mdtest with nothing but the image around them, which cannot be written but for /tmp:
-// ranks of this machine, and ranks of a second daemon that a launch agent starts.
+// TestMPI runs ior and mdtest with only the image as the root file system, which is read-only except for /tmp. It
+// uses ranks on this machine, and ranks of a second daemon that a launch agent starts.
 func TestMPI(t *testing.T) {
 	folder := opened(t).Unpack(t)
 	here, err := os.Hostname()
@@ -128,8 +129,9 @@ func TestMPI(t *testing.T) {
 	})
 }
 
-// TestMessages: the files are there from which Open MPI takes the text of an error, so that it misses none. Whether it prints the
-// text is up to chance: 4.1 sometimes says only that it could not merge what its processes said.
+// TestMessages checks that the files exist from which Open MPI takes the texts of errors, so that it does not
+// complain about missing ones. Whether it prints the text is random: 4.1 sometimes says only that it could not merge
+// the messages of its processes.
 func TestMessages(t *testing.T) {
 	folder := opened(t).Unpack(t)
 	if texts, err := filepath.Glob(filepath.Join(folder, "usr", "share", "openmpi", "help-*.txt")); err != nil || len(texts) == 0 {
@@ -142,7 +144,7 @@ func TestMessages(t *testing.T) {
 	if ended := imagetest.RunReadOnly(t, folder, environment, nil, "/usr/bin/fio", "--version"); !strings.HasPrefix(ended.Stdout, "fio-") {
 		t.Errorf("fio: %+v", ended)
 	}
-	// Without mpirun, as the agent asks for the version.
+	// Run it without mpirun, as the agent does to get the version.
 	ended = imagetest.RunReadOnly(t, folder, environment, nil, append([]string{"/usr/bin/ior"}, ior.VersionArguments()...)...)
 	if output, err := ior.ReadOutput(strings.NewReader(ended.Stdout)); err != nil || output.Version == "" {
 		t.Errorf("no version: %+v %v", ended, err)

@@ -17,11 +17,11 @@ import (
 	"strings"
 )
 
-// licenceFile matches the names of files in modules whose text must be shipped with copies.
+// licenceFile matches the names of files in modules whose text must be distributed with every copy.
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|copyright|notice|patents)([.-].*)?$`)
 
-// Of returns the licence files of all modules that are linked into Go programs, and of Go itself, by MODULE/FILE. Most
-// licences require that their text is shipped with every copy.
+// Of returns the licence files of all modules that are linked into Go programs, and of Go itself, by MODULE/FILE.
+// Most licences require their text to be distributed with every copy.
 func Of(ctx context.Context, programs ...[]byte) (map[string][]byte, error) {
 	modules := map[string]bool{}
 	for _, program := range programs {
@@ -49,8 +49,8 @@ func Of(ctx context.Context, programs ...[]byte) (map[string][]byte, error) {
 	return found, nil
 }
 
-// moduleFolders returns the folders in which the go command keeps the sources, by module path; that of Go itself is
-// under "go".
+// moduleFolders returns the folders in which the go command keeps the sources, by module path. The folder of Go
+// itself is under "go".
 func moduleFolders(ctx context.Context, modules []string) (map[string]string, error) {
 	out, err := goCommand(ctx, append([]string{"list", "-m", "-f", "{{.Path}} {{.Dir}}"}, modules...)...)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package lock pins the Debian packages of released images, each with its version and digest, in one file per image and
+// Package lock pins the Debian packages of released images, with versions and digests, in one file per image and
 // architecture. `make image-lock` updates the files to Debian's current packages.
 //
 // `make release` uses exactly these packages, so that a release can be rebuilt and compared. `make images` uses
@@ -15,7 +15,7 @@ import (
 //go:embed *.lock
 var files embed.FS
 
-// File returns the name of the list of an image in this folder.
+// File returns the file name of an image's package list in this folder.
 func File(image, architecture string) string { return image + "_" + architecture + ".lock" }
 
 // Of returns the packages of an image.

@@ -8,8 +8,8 @@ import (
 	"github.com/storagebench/storagebench/images/debian"
 )
 
-// Each list can be read, is of its architecture, and has what its image is for. Whether Debian still has the packages is
-// no question for a test: a release asks.
+// TestLists checks that each list can be read, is for its architecture, and has the packages that its image needs.
+// It does not check whether Debian still has them; a release does.
 func TestLists(t *testing.T) {
 	for image, wanted := range map[string][]string{"operator": {"ca-certificates"}, "fio": {"fio", "libc6"}, "ior": {"fio", "openmpi-bin", "libc6"}} {
 		for _, architecture := range []string{"amd64", "arm64"} {

@@ -21,16 +21,16 @@ const (
 	authoritiesRights = "usr/share/doc/ca-certificates/copyright"
 )
 
-// Packages are the packages that the image takes files from.
+// Packages are the packages from which the image takes files.
 var Packages = []string{authorities}
 
-// Only returns the packages, among those given, from which the image takes files. Their dependencies only serve to
+// Only returns those of the given packages from which the image takes files. Their dependencies are needed only to
 // merge the certificates into one file at installation time.
 func Only(packages []debian.Package) []debian.Package {
 	return slices.DeleteFunc(packages, func(p debian.Package) bool { return !slices.Contains(Packages, p.Name) })
 }
 
-// bundled holds the CA certificates as one file, with the copyright and control data of their package.
+// bundled holds the CA certificates in one file, with the copyright and control data of their package.
 type bundled struct {
 	bundle, rights, control []byte
 	of                      debian.Package
@@ -76,7 +76,7 @@ func certificates(ctx context.Context, o packaged.Options, apt *debian.Apt) (bun
 	return found, err
 }
 
-// add adds the certificates where Go looks for them, and lists their package, as package packaged does.
+// add adds the certificates where Go looks for them, and lists their package as package packaged does.
 func (b bundled) add(tree *image.Tree) error {
 	for name, data := range map[string][]byte{
 		Certificates: b.bundle, authoritiesRights: b.rights, "var/lib/dpkg/status.d/" + b.of.Name: b.control,

@@ -29,19 +29,19 @@ const (
 
 // Options configures Make.
 type Options struct {
-	// Version of storagebench, used as the tag of the image.
+	// Version is the version of storagebench and the tag of the image.
 	Version string
-	// Architecture of the image and of the programs as a GOARCH; empty for that of this machine.
+	// Architecture is the GOARCH of the image and of the programs; by default, this machine's.
 	Architecture string
-	// Locked selects the packages pinned in images/lock, otherwise Debian's current ones.
+	// Locked selects the packages pinned in images/lock. Otherwise Debian's current packages are used.
 	Locked bool
-	// Programs is the folder with the built operator and agent.
+	// Programs is the folder that contains the built operator and agent.
 	Programs string
 	// Licence is the text of the project's licence.
 	Licence []byte
-	// Cache is the folder for results that are slow to produce.
+	// Cache is the folder for results that take long to produce.
 	Cache string
-	// Progress receives a message before each slow step, and about omitted content.
+	// Progress receives a message before each slow step, and messages about omitted content.
 	Progress io.Writer
 	// Created is the timestamp of all files.
 	Created time.Time
@@ -95,11 +95,11 @@ func Make(ctx context.Context, o Options) (image.Image, error) {
 	}, nil
 }
 
-// machines maps the architectures that images are built for to their ELF machines.
+// machines maps the architectures for which images are built to their ELF machines.
 var machines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
 
-// static reads a program. It refuses a program for another architecture, and one that needs shared libraries, because
-// the image has none.
+// static reads a program. It refuses programs for another architecture and programs that need shared libraries,
+// because the image has none.
 func static(file, architecture string) ([]byte, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -120,9 +120,10 @@ func static(file, architecture string) ([]byte, error) {
 	return data, nil
 }
 
-// addCertificates adds the CA certificates of Debian's package. This version of the operator talks only to the API
-// server and to its agents, whose CAs it is given, so without apt-get the image is built without them, unless Locked is
-// set. The machine's own certificates are not used, because they may include CAs that only this machine trusts.
+// addCertificates adds the CA certificates of Debian's package. If apt-get is missing, the image is built without
+// them unless Locked is set: this version of the operator talks only to the API server and to its agents, whose CAs
+// it is given. The machine's own certificates are not used, because they may include CAs that only this machine
+// trusts.
 func addCertificates(ctx context.Context, o Options, tree *image.Tree) error {
 	if _, err := exec.LookPath("apt-get"); errors.Is(err, exec.ErrNotFound) && !o.Locked {
 		_, _ = fmt.Fprintln(o.Progress, "The operator image is made without certificates of public authorities: apt-get is missing")

@@ -114,7 +114,7 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// TestOperatorAsksForTheseImages: the names that are the operator's defaults are those of the images.
+// TestOperatorAsksForTheseImages checks that the operator's default image names are those of the images.
 func TestOperatorAsksForTheseImages(t *testing.T) {
 	help, err := exec.CommandContext(t.Context(), filepath.Join(built, "operator"), "--help").CombinedOutput()
 	if err != nil {
@@ -128,7 +128,7 @@ func TestOperatorAsksForTheseImages(t *testing.T) {
 	}
 }
 
-// TestReproducible: who builds the same sources elsewhere gets the same image.
+// TestReproducible checks that two builds of the same sources yield the same image.
 func TestReproducible(t *testing.T) {
 	again := t.TempDir()
 	if err := build(again); err != nil {

@@ -24,22 +24,22 @@ import (
 // PackagesFile is the file in the image that lists the packages.
 const PackagesFile = "usr/share/storagebench/packages"
 
-// layout is part of the cache key. Change it when the same packages yield a different image than before.
+// layout is part of the cache key. Change it when the same packages yield a different image.
 const layout = "2"
 
-// Recipe describes what an image is made of. Paths have no leading slash.
+// Recipe describes the content of an image. Paths have no leading slash.
 type Recipe struct {
 	Name string
 	// Layout is part of the cache key. Change it when Plugins or Data select different files.
 	Layout string
-	// Packages are the packages to use in addition to base-files. Their dependencies are used too.
+	// Packages are the packages to use in addition to base-files. Their dependencies are also used.
 	Packages []string
 	// Programs are added with everything that they load.
 	Programs []string
-	// Plugins reports whether a file is a plugin that programs load at run time. Plugins are added with everything that
-	// they load.
+	// Plugins reports whether a file is a plugin that programs load at run time. Plugins are added with everything
+	// that they load.
 	Plugins func(name string) bool
-	// Data reports whether to add another file.
+	// Data reports whether to add a file that is neither a program nor a plugin.
 	Data func(name string) bool
 	// Own holds programs that are in no package, by path. The packages must contain everything that they load.
 	Own map[string][]byte
@@ -49,11 +49,11 @@ type Recipe struct {
 
 // Options configures Layer. The options of the individual images have the same fields.
 type Options struct {
-	// Architecture of the image as a GOARCH; empty for that of this machine.
+	// Architecture is the GOARCH of the image; by default, this machine's.
 	Architecture string
-	// Locked selects the packages pinned in images/lock, otherwise Debian's current ones.
+	// Locked selects the packages pinned in images/lock. Otherwise Debian's current packages are used.
 	Locked bool
-	// Cache is the folder for results that are slow to produce.
+	// Cache is the folder for results that take long to produce.
 	Cache string
 	// Progress receives a message before each slow step.
 	Progress io.Writer
@@ -66,7 +66,8 @@ func (o Options) Apt() (*debian.Apt, error) {
 	return debian.NewApt(debian.Options{Cache: o.Cache, Architecture: o.Architecture, Fixed: o.Locked, Progress: o.Progress})
 }
 
-// Packages returns the packages of an image: those of images/lock, or the wanted ones with their current dependencies.
+// Packages returns the packages of an image: the packages in images/lock, or the wanted ones with their current
+// dependencies.
 func (o Options) Packages(ctx context.Context, apt *debian.Apt, name string, wanted ...string) ([]debian.Package, error) {
 	if o.Locked {
 		return lock.Of(name, cmp.Or(o.Architecture, runtime.GOARCH))
@@ -108,7 +109,7 @@ func Layer(ctx context.Context, o Options, recipe Recipe) ([]byte, map[string]st
 	return layer, versions, nil
 }
 
-// Wanted returns packages and, in addition, what every image needs from Debian.
+// Wanted returns the given packages and those that every image needs from Debian.
 func Wanted(packages []string) []string {
 	return append(slices.Clone(packages), "base-files")
 }
@@ -173,7 +174,7 @@ func (r Recipe) wanted(name string) bool {
 	case strings.HasPrefix(name, "usr/share/common-licenses/"):
 		return true
 	case strings.HasPrefix(name, "usr/share/doc/"):
-		// Instead of its own documentation folder, a package may have a link.
+		// A package may have a link in place of its own documentation folder.
 		return strings.Count(name, "/") == 3 || path.Base(name) == "copyright"
 	}
 	return false
@@ -204,7 +205,7 @@ func (r Recipe) loaded(root debian.Root) ([]string, error) {
 	return names, nil
 }
 
-// compose builds the root file system, and returns the packages that it is built from.
+// compose builds the root file system, and returns the packages from which it is built.
 func (r Recipe) compose(root debian.Root) (*image.Tree, map[string]bool, error) {
 	names, err := r.loaded(root)
 	if err != nil {
@@ -261,8 +262,8 @@ func add(tree *image.Tree, name string, file debian.File) error {
 	return tree.File(name, file.Mode, file.Data)
 }
 
-// licencesOf returns the copyright files of packages. If a package's documentation is a link to that of another
-// package, it returns the link and that package's copyright file.
+// licencesOf returns the copyright files of packages. If a package's documentation folder is a link to another
+// package's folder, it returns the link and the other package's copyright file.
 func licencesOf(root debian.Root, used map[string]bool) ([]string, error) {
 	var found []string
 	for name := range used {
@@ -298,7 +299,7 @@ func skeleton(tree *image.Tree) error {
 	return image.Accounts(tree)
 }
 
-// describe adds the control data of the packages that files come from, and the list of these packages.
+// describe adds the control data of the packages from which files are used, and the list of these packages.
 func describe(ctx context.Context, tree *image.Tree, used map[string]bool, packages []debian.Package, archives []string) error {
 	var list []debian.Package
 	for i, p := range packages {

@@ -9,8 +9,8 @@ import (
 	"github.com/storagebench/storagebench/images/debian"
 )
 
-// A package whose copyright file is in the image is used, even if nothing else of it is: in Debian, the documentation of
-// libgcc-s1 is a link to that of gcc-12-base.
+// TestPackageOfALicenceIsUsed checks that a package counts as used if only its copyright file is in the image: in
+// Debian, the documentation of libgcc-s1 is a link to that of gcc-12-base.
 func TestPackageOfALicenceIsUsed(t *testing.T) {
 	root := debian.Root{
 		"usr/lib/libgcc_s.so.1":               {Package: "libgcc-s1", Mode: 0o644},

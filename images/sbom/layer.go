@@ -15,7 +15,7 @@ import (
 
 var debianRelease = regexp.MustCompile(`(?m)^VERSION_ID="?([0-9.]+)"?$`)
 
-// Layer reads the content of an image's layer. others are the paths of files in it that come from no package.
+// Layer reads the content of an image's layer. others are the paths of files in it that belong to no package.
 func Layer(layer []byte, others ...string) (Content, error) {
 	content := Content{Programs: map[string][]byte{}, Others: map[string][]byte{}}
 	archive := tar.NewReader(bytes.NewReader(layer))

@@ -20,13 +20,13 @@ import (
 
 // Subject is the object that a bill describes.
 type Subject struct {
-	// Name and Version, such as registry.example/fio and v1.2.3.
+	// Name and Version identify the subject, such as registry.example/fio and v1.2.3.
 	Name, Version string
 	// Image is true for a container image; otherwise the subject is an archive of programs.
 	Image bool
-	// SHA256 of the image's manifest or of the archive, in hexadecimal.
+	// SHA256 is the checksum of the image's manifest or of the archive, in hexadecimal.
 	SHA256 string
-	// PackageURL of the subject, see https://github.com/package-url/purl-spec.
+	// PackageURL is the package URL of the subject; see https://github.com/package-url/purl-spec.
 	PackageURL string
 }
 
@@ -36,7 +36,7 @@ type Content struct {
 	Programs map[string][]byte
 	// Others holds the programs that are not written in Go and come from no package, by path.
 	Others map[string][]byte
-	// Packages of Debian. Debian is the version of Debian that they come from; empty if it is unknown.
+	// Packages are the Debian packages. Debian is the version of Debian that they come from, or "" if it is unknown.
 	Packages []debian.Package
 	Debian   string
 }
@@ -71,7 +71,7 @@ func Write(w io.Writer, subject Subject, content Content) error {
 	return err
 }
 
-// encode uses a version of the format that current tools read.
+// encode uses a version of the format that current tools can read.
 func encode(bill *cyclonedx.BOM) ([]byte, error) {
 	var text bytes.Buffer
 	if err := cyclonedx.NewBOMEncoder(&text, cyclonedx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bill, cyclonedx.SpecVersion1_6); err != nil {
@@ -100,7 +100,7 @@ func (p *parts) add(neededBy string, component cyclonedx.Component) {
 	p.needs[neededBy] = append(p.needs[neededBy], component.BOMRef)
 }
 
-// program adds a Go program with all its modules, as the linker recorded them in it.
+// program adds a Go program with all its modules, as recorded in it by the linker.
 func (p *parts) program(neededBy, version, name string, data []byte) error {
 	info, err := buildinfo.Read(bytes.NewReader(data))
 	if err != nil {

@@ -11,23 +11,23 @@ import (
 
 // Claim is a claim that a run uses, or one that a template would create.
 type Claim struct {
-	// Name is the name of the claim; empty for a template.
+	// Name is the name of the claim, or "" for a template.
 	Name string
-	// Path is the field that refers to it: claimName or claimTemplate of a volume.
+	// Path is the field that refers to the claim: claimName or claimTemplate of a volume.
 	Path *field.Path
-	// Modes are the access modes of the claim; see the function Modes. Asked are those in its specification.
+	// Modes are the access modes of the claim; see the function Modes. Asked are the modes in its specification.
 	Modes, Asked []corev1.PersistentVolumeAccessMode
-	// MountedReadOnly is the reason why its volume is mounted read-only; empty if it is not.
+	// MountedReadOnly is the reason why the claim's volume is mounted read-only, or "" if it is not.
 	MountedReadOnly string
 }
 
-// Use is how a run uses a claim.
+// Use describes how a run uses a claim.
 type Use struct {
-	// Pods is the number of the run's pods that mount it at the same time, over all targets.
+	// Pods is the number of the run's pods that mount the claim at the same time, over all targets.
 	Pods int
 	// OnePerNode is true if each of these pods gets its own node.
 	OnePerNode bool
-	// Writes is the first phase that writes to it, or lays out data on it; empty if none does.
+	// Writes is the first phase that writes to the claim or lays out data on it, or "" if none does.
 	Writes string
 }
 
@@ -60,7 +60,7 @@ func Check(run *field.Path, claim Claim, use Use) *field.Error {
 	return nil
 }
 
-// readingAlone is the one use that a volume without write access allows.
+// readingAlone describes the only use that a volume without write access allows.
 const readingAlone = "dataPolicy: Retain and fio phases that only read data that an earlier run with the same prepare phases has laid out"
 
 func subject(claim Claim) string {
@@ -79,8 +79,8 @@ func fewer(run *field.Path, claim Claim) string {
 	return remedy + "or use a claim that is ReadWriteMany, or a claimTemplate with scope PerClient"
 }
 
-// Templates returns an error for each claim template of a run whose claims no pod could use, or that the API server
-// would not accept. writes returns the first phase that writes to the target of the given name.
+// Templates returns an error for each claim template of a run whose claims no pod could use or the API server would
+// not accept. writes returns the first phase that writes to the target of the given name.
 func Templates(root *field.Path, run *v1alpha1.RunSpec, writes func(target string) string) field.ErrorList {
 	var problems field.ErrorList
 	for i, target := range run.Targets {
@@ -104,7 +104,7 @@ func Templates(root *field.Path, run *v1alpha1.RunSpec, writes func(target strin
 	return problems
 }
 
-// incomplete finds what the API server would refuse in each claim, but only once the run exists.
+// incomplete reports what the API server would refuse in each claim, but only once the run exists.
 func incomplete(at *field.Path, spec *corev1.PersistentVolumeClaimSpec) field.ErrorList {
 	var problems field.ErrorList
 	if len(spec.AccessModes) == 0 {

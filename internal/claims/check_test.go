@@ -22,7 +22,7 @@ const (
 	rwop = corev1.ReadWriteOncePod
 )
 
-// TestCheck: what a claim does not allow names the field to change.
+// TestCheck checks that an error about a use that the claim does not allow names the field to change.
 func TestCheck(t *testing.T) {
 	run := field.NewPath("spec", "run")
 	path := run.Child("targets").Index(0).Child("volumes").Index(0).Child("claimName")
@@ -72,7 +72,7 @@ func spec(change func(*corev1.PersistentVolumeClaimSpec)) *corev1.PersistentVolu
 	return made
 }
 
-// TestChanged: a template that was changed since its claim was made is told of, with both values.
+// TestChanged checks that a template that was changed after its claim was created is reported, with both values.
 func TestChanged(t *testing.T) {
 	there := &corev1.PersistentVolumeClaim{Spec: *spec(func(s *corev1.PersistentVolumeClaimSpec) {
 		mode := corev1.PersistentVolumeFilesystem
@@ -106,7 +106,8 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// TestExistingVolumes: a template that binds to an existing volume needs leave, and says which field does it.
+// TestExistingVolumes checks that a template that binds to an existing volume needs permission, and that the error
+// names the field that binds it.
 func TestExistingVolumes(t *testing.T) {
 	none, yes, no := "", true, false
 	at := "spec.run.targets[0].volumes[0].claimTemplate.spec."

@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// AllowsExisting reports whether the claims of a template may bind to volumes that exist already.
+// AllowsExisting reports whether the claims of a template may bind to existing volumes.
 func AllowsExisting(template *v1alpha1.ClaimTemplate) bool {
 	return template.AllowExistingVolumes != nil && *template.AllowExistingVolumes
 }
@@ -17,8 +17,8 @@ func AllowsExisting(template *v1alpha1.ClaimTemplate) bool {
 // ExistingRemedy ends the error for a template whose claims would bind, or are bound, to existing volumes.
 const ExistingRemedy = "use an existing claim with claimName, or set claimTemplate.allowExistingVolumes to true"
 
-// existing returns an error for each field of a template by which its claims bind to existing volumes, unless the
-// template allows that. A volume has only one claim, so that clients cannot have a claim each on it.
+// existing returns an error for each field of a template that binds its claims to existing volumes, unless the
+// template allows that. A volume can be bound to only one claim, so clients cannot each have their own claim to it.
 func existing(at *field.Path, template *v1alpha1.ClaimTemplate, clients int) field.ErrorList {
 	spec, at := &template.Spec, at.Child("spec")
 	if AllowsExisting(template) {

@@ -7,7 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Modes returns the access modes of a claim: those of its volume if it is bound, else those that it asks for.
+// Modes returns the access modes of a claim: the modes of its volume if it is bound, else the modes that it
+// requests.
 func Modes(claim *corev1.PersistentVolumeClaim) []corev1.PersistentVolumeAccessMode {
 	if len(claim.Status.AccessModes) > 0 {
 		return claim.Status.AccessModes
@@ -15,7 +16,7 @@ func Modes(claim *corev1.PersistentVolumeClaim) []corev1.PersistentVolumeAccessM
 	return claim.Spec.AccessModes
 }
 
-// OneNode reports whether all pods that use a claim must be on one node. ReadOnlyMany allows several nodes only for
+// OneNode reports whether all pods that use a claim must run on one node. ReadOnlyMany allows several nodes only for
 // pods that do not write.
 func OneNode(modes []corev1.PersistentVolumeAccessMode, writes bool) bool {
 	return len(modes) > 0 && !slices.ContainsFunc(modes, func(mode corev1.PersistentVolumeAccessMode) bool {
@@ -28,15 +29,15 @@ func OnePod(modes []corev1.PersistentVolumeAccessMode) bool {
 	return slices.Contains(modes, corev1.ReadWriteOncePod)
 }
 
-// ReadOnly reports whether the claim must not be written to. modes are those that the claim itself asks for, because
-// its volume may support more.
+// ReadOnly reports whether the claim must not be written to. modes are the modes that the claim itself requests,
+// because its volume may support more.
 func ReadOnly(modes []corev1.PersistentVolumeAccessMode) bool {
 	return len(modes) > 0 && !slices.ContainsFunc(modes, func(mode corev1.PersistentVolumeAccessMode) bool {
 		return mode != corev1.ReadOnlyMany
 	})
 }
 
-// words joins modes for a sentence.
+// words joins modes for use in a sentence.
 func words(modes []corev1.PersistentVolumeAccessMode) string {
 	var all []string
 	for _, mode := range modes {

@@ -10,36 +10,36 @@ import (
 	"sync"
 )
 
-// Budget limits the memory for the reports of agents. Budgets form a tree: process, run, client. Bytes count
-// against a budget and all budgets above it. A budget that is exceeded drops its largest client, so that a client
-// with few reports is not lost because of one with many.
+// Budget limits the memory for the reports of agents. Budgets form a tree: process, run, client. Bytes count against
+// a budget and all budgets above it. A budget that is exceeded drops its largest client, so that clients with many
+// reports do not displace those with few.
 type Budget struct {
-	// scope names what shares the budget, for messages.
+	// scope names what the budget covers, for messages.
 	scope string
 	limit int64
 	above *Budget
 	locks *budgetLocks
-	// shed drops a client's reports and marks it as lost; nil for a budget of several clients.
+	// shed drops a client's reports and marks it as lost. It is nil unless the budget is that of a single client.
 	shed func(reason string)
 
 	// The fields below are guarded by locks.counting.
 	used  int64
 	below map[*Budget]bool
-	// closed is true for a client that was shed or replaced.
+	// closed is true once the client was shed or replaced.
 	closed bool
 }
 
-// budgetLocks are shared by a tree of budgets. Do not block on anything else while holding counting.
+// budgetLocks are shared by all budgets of a tree. Do not block on anything else while holding counting.
 type budgetLocks struct {
 	counting sync.Mutex
-	// settling is held while clients are dropped, so that no second client is dropped if one is enough.
+	// settling is held while clients are dropped, so that no second client is dropped if dropping one is enough.
 	settling sync.Mutex
 }
 
 const (
 	// defaultMemory is the assumed memory of a process without a memory limit.
 	defaultMemory = 1 << 30
-	// mostOfClient is the largest budget of one client: seven days with one sample per second need half of it.
+	// mostOfClient is the largest budget of one client. Seven days with one sample per second need half of it.
 	mostOfClient = 128 << 20
 	// resent limits what an agent may send, as a multiple of the client's budget, including dropped reports.
 	resent = 8
@@ -59,7 +59,7 @@ func ProcessBudget() *Budget {
 	return NewBudget(limit / 8 * 5)
 }
 
-// ofRun returns the budget of a run: three quarters of the process's, so that no run can take all.
+// ofRun returns the budget of a run: three quarters of the process's, so that no run can take all of it.
 func (b *Budget) ofRun() *Budget { return b.split("the clients of a run", b.limit/4*3, nil) }
 
 // ofClient returns the budget of a client of a run.
@@ -95,7 +95,7 @@ func (b *Budget) add(bytes int) {
 	b.prune()
 }
 
-// close removes a client's budget once no bytes count against it. The client can no longer be dropped.
+// close removes a client's budget once no bytes count against it. The client can no longer be dropped after that.
 func (b *Budget) close() {
 	b.locks.counting.Lock()
 	defer b.locks.counting.Unlock()
@@ -110,7 +110,7 @@ func (b *Budget) prune() {
 	}
 }
 
-// detach removes a run's budget from the tree: its bytes are freed, and later changes do not affect the budgets
+// detach removes a run's budget from the tree. It frees the run's bytes; later changes do not affect the budgets
 // above.
 func (b *Budget) detach() {
 	b.locks.counting.Lock()
@@ -142,7 +142,7 @@ func (b *Budget) enforce() {
 	}
 }
 
-// lose drops a client.
+// lose drops this client and closes its budget.
 func (b *Budget) lose(reason string) {
 	b.locks.settling.Lock()
 	defer b.locks.settling.Unlock()
@@ -150,7 +150,7 @@ func (b *Budget) lose(reason string) {
 	b.close()
 }
 
-// exceeded returns the first exceeded budget from this one upwards; nil if there is none.
+// exceeded returns the first exceeded budget, starting at this one and going up, or nil if there is none.
 func (b *Budget) exceeded() *Budget {
 	b.locks.counting.Lock()
 	defer b.locks.counting.Unlock()
@@ -162,7 +162,7 @@ func (b *Budget) exceeded() *Budget {
 	return nil
 }
 
-// largest returns the largest client of the largest run below a budget; nil if no client is left to drop.
+// largest returns the largest client of the largest run below a budget, or nil if no client is left to drop.
 func (b *Budget) largest() *Budget {
 	b.locks.counting.Lock()
 	defer b.locks.counting.Unlock()

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// clientsOf returns budgets of clients that write down whose was lost, and free what they hold.
+// clientsOf returns a client's budget that appends to lost when the client is dropped, and then frees its bytes.
 func clientsOf(run *Budget, name string, lost *[]string) *Budget {
 	var made *Budget
 	made = run.ofClient(func(reason string) {
@@ -16,10 +16,10 @@ func clientsOf(run *Budget, name string, lost *[]string) *Budget {
 	return made
 }
 
-// What is exceeded loses the client that holds the most, and no other.
+// TestBudgetLosesTheLargest checks that an exceeded budget drops only the client that holds the most.
 func TestBudgetLosesTheLargest(t *testing.T) {
 	const mebibyte = 1 << 20
-	all := NewBudget(64 * mebibyte) // 48 of a run, 24 of a client
+	all := NewBudget(64 * mebibyte) // 48 for each run, 24 for each client
 	first, second := all.ofRun(), all.ofRun()
 	var lost []string
 	a, b, c := clientsOf(first, "a", &lost), clientsOf(first, "b", &lost), clientsOf(first, "c", &lost)
@@ -57,7 +57,7 @@ func TestBudgetLosesTheLargest(t *testing.T) {
 	}
 }
 
-// A run with much cannot make one with little lose a client.
+// TestBudgetOfAllRuns checks that a run with many reports cannot cause another run to lose a client.
 func TestBudgetOfAllRuns(t *testing.T) {
 	const mebibyte = 1 << 20
 	all := NewBudget(64 * mebibyte)
@@ -71,7 +71,7 @@ func TestBudgetOfAllRuns(t *testing.T) {
 	for _, one := range crowd {
 		one.add(11 * mebibyte)
 	}
-	quiet.add(21 * mebibyte) // More than any of the crowd, and less than all of it.
+	quiet.add(21 * mebibyte) // more than any client of the crowd, but less than all of them together
 	quiet.enforce()
 	if len(lost) != 1 || !strings.HasPrefix(lost[0], "greedy: all runs together sent more than 64 MiB") {
 		t.Errorf("lost %q", lost)

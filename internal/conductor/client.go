@@ -20,8 +20,8 @@ import (
 type client struct {
 	owner *Conductor
 	key   decide.ClientKey
-	// ctx is canceled when the client is closed, lost, unfit, finished or replaced.
-	ctx          context.Context // The lifetime of the client.
+	// ctx is canceled when the client is lost, unfit, finished or replaced, or when the conductor is closed.
+	ctx          context.Context // the lifetime of the client
 	cancel       context.CancelFunc
 	replacements int
 	begun        time.Time
@@ -32,20 +32,20 @@ type client struct {
 	message     string
 	description *agentapi.DescribeResponse
 	api         agentapi.AgentClient
-	// address is the agent's listen address, once located.
+	// address is the agent's listen address, or "" until it is located.
 	address string
 	offset  measure.ClockOffset
-	// seen is the sequence number of the newest record read. replay is that of the newest record in the agent's log
-	// when the agent was first reached: the client is not ready before that record is read, because the state of
-	// its steps is unknown until then.
+	// seen is the sequence number of the newest record that was read. replay is the sequence number of the newest
+	// record in the agent's log when the agent was first reached. The client is not ready before that record is
+	// read, because the state of its steps is unknown until then.
 	seen, replay uint64
-	// broken is the start of the time without a good session; zero during one.
+	// broken is the start of the current period without a good session, or zero during a session.
 	broken   time.Time
 	attempts map[decide.Attempt]*clientAttempt
-	// sent is the size of all that the agent has sent, including dropped reports.
+	// sent counts all bytes that the agent has sent, including dropped reports.
 	sent int64
-	// budget counts the memory kept for the agent: its parts, its description (descriptionBytes), and its share of
-	// the latencies over time. A few texts of limited length do not count.
+	// budget counts the memory kept for the agent: its attempts, its description (descriptionBytes), and its share
+	// of the latencies over time. It ignores a few strings of limited length.
 	budget           *Budget
 	descriptionBytes int
 }
@@ -75,7 +75,8 @@ func (c *client) shed(reason string) {
 	c.drop()
 }
 
-// drop drops all records of a client that is shed. No part counts as complete any more. Callers hold mu.
+// drop drops all records of a client that is shed. None of its attempts counts as complete any more. Callers hold
+// mu.
 func (c *client) drop() {
 	for attempt, p := range c.attempts {
 		progress := p.progress
@@ -110,8 +111,8 @@ func (c *client) service() (agentapi.AgentClient, error) {
 	return c.api, nil
 }
 
-// sessionEnded records why a session ended, and reports whether to stop opening sessions. good is true if the session
-// worked before it broke.
+// sessionEnded records the reason why a session ended, and reports whether to stop opening sessions. good is true if
+// the session worked before it broke.
 func (c *client) sessionEnded(err error, good bool) bool {
 	c.mu.Lock()
 	if c.connection == decide.Connecting {
@@ -139,8 +140,8 @@ func (c *client) sessionEnded(err error, good bool) bool {
 	return false
 }
 
-// plainly returns an error's message without gRPC's prefix for failed connections, because users see it while pods
-// start.
+// plainly returns an error's message without gRPC's prefix for failed connections. Users see such messages while
+// pods start.
 func plainly(err error) string {
 	message := status.Convert(err).Message()
 	if inner, found := strings.CutPrefix(message, `connection error: desc = "transport: Error while dialing: `); found {
@@ -149,7 +150,7 @@ func plainly(err error) string {
 	return message
 }
 
-// reasonOf returns the reason that an agent sends with a refusal; empty if there is none.
+// reasonOf returns the reason that an agent sends with a refusal, or "" if it sends none.
 func reasonOf(err error) string {
 	for _, detail := range status.Convert(err).Details() {
 		if info, ok := detail.(*errdetails.ErrorInfo); ok {
@@ -159,8 +160,8 @@ func reasonOf(err error) string {
 	return ""
 }
 
-// storeDescription stores an agent's description of itself and of the steps that an earlier conductor sent. It fails if
-// the agent's log has become shorter, because that means another agent.
+// storeDescription stores an agent's description of itself and of the steps that an earlier conductor sent. It fails
+// if the agent's log has become shorter, which means that the agent was restarted.
 func (c *client) storeDescription(description *agentapi.DescribeResponse) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -184,7 +185,7 @@ func (c *client) storeDescription(description *agentapi.DescribeResponse) error 
 		case agentapi.StepState_STEP_STATE_RUNNING:
 			c.advance(attempt, decide.Running)
 		case agentapi.StepState_STEP_STATE_ENDED, agentapi.StepState_STEP_STATE_UNSPECIFIED:
-			// The step's last record reports its end; it may have been read and forgotten long ago.
+			// The step's last record reports its end. That record may have been read and forgotten long ago.
 		}
 	}
 	description.Steps = nil
@@ -211,7 +212,7 @@ func (c *client) receive(bytes int) error {
 	return err
 }
 
-// readyWhenRead marks the client as ready after all records from before the connection are read. Callers hold mu.
+// readyWhenRead marks the client as ready once all records that predate the connection are read. Callers hold mu.
 func (c *client) readyWhenRead() {
 	if c.connection != decide.Connecting {
 		return

@@ -5,9 +5,9 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// SamplesFrom returns a client's samples in an attempt, starting at an index, including those of the warm-up. Times
-// are in the reference clock by the current estimate. over is true if no more samples will come: the part has
-// ended, or the client is gone.
+// SamplesFrom returns a client's samples in an attempt, from an index on, including the warm-up. Times are converted
+// to the reference clock with the current estimate of the offset. over is true if no more samples will come, because
+// the attempt has ended on the client or the client is gone.
 func (c *Conductor) SamplesFrom(attempt decide.Attempt, key decide.ClientKey, index int) (samples []measure.Sample, over bool) {
 	client := c.client(key)
 	if client == nil {
@@ -24,7 +24,7 @@ func (c *Conductor) SamplesFrom(attempt decide.Attempt, key decide.ClientKey, in
 	return p.samplesFrom(index, clock), over || p.progress == decide.Ended
 }
 
-// samplesFrom returns the part's samples starting at an index, in the reference clock.
+// samplesFrom returns the attempt's samples from an index on, in the reference clock.
 func (p *clientAttempt) samplesFrom(index int, clock measure.RemoteClock) (samples []measure.Sample) {
 	for _, sample := range p.samples[min(index, len(p.samples)):] {
 		sample.StartNanoseconds = clock.ToLocal(sample.StartNanoseconds)

@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// clockRoundTrips is the number of consecutive clock requests; the one with the shortest round trip counts.
+// clockRoundTrips is the number of consecutive clock requests; the one with the shortest round trip is used.
 const clockRoundTrips = 8
 
 // estimateClock requests the agent's time and stores the offset of its clock from the reference.

@@ -10,26 +10,27 @@ import (
 
 // Limits for messages from agents.
 const (
-	// maxMessageBytes suffices for a result with eight histograms of 20 kB and the tool's messages. IOR's
-	// repetitions add to that.
+	// maxMessageBytes suffices for a result with eight histograms of 20 kB and the tool's messages. Repetitions of
+	// IOR come on top.
 	maxMessageBytes    = 512 << 10
 	maxRepetitionBytes = 96
 	// maxHeaderBytes suffices for the error of a refused command.
 	maxHeaderBytes = 64 << 10
 	// maxGrowth limits the memory of a decoded message, as a multiple of the maximum size of an encoded one.
 	maxGrowth = 8
-	// messageBytes and fieldBytes are the approximate memory, without content, of a decoded message, and of a text
-	// or a list element.
+	// messageBytes is the approximate memory of a decoded message, fieldBytes that of a string or a list element,
+	// both without their content.
 	messageBytes = 256
 	fieldBytes   = 32
 )
 
-// codec is the protobuf codec for agents. It drops unknown fields, also of nested messages, because they would use
-// memory as long as the message is kept. It refuses messages that would need too much memory when decoded: an empty
-// list element takes only two bytes on the wire.
+// codec is the protobuf codec for agents. It drops unknown fields, also in nested messages, because they would use
+// memory as long as the message is kept. It refuses messages that need too much memory when decoded: an empty list
+// element takes only two bytes on the wire.
 type codec struct {
 	maxBytes int
-	// received is called with the size of each message, before unknown fields are dropped; an error refuses the message.
+	// received is called with the size of each message before unknown fields are dropped. An error refuses the
+	// message.
 	received func(bytes int) error
 	// unreadable is called with the reason before a message is refused.
 	unreadable func(err error)

@@ -13,7 +13,7 @@ import (
 
 func anySize(int) error { return nil }
 
-// Unknown fields are dropped wherever they are, and nothing else is.
+// TestCodecDropsUnknownFields checks that unknown fields are dropped at every level, and nothing else.
 func TestCodecDropsUnknownFields(t *testing.T) {
 	t.Parallel()
 	unknown := protowire.AppendBytes(protowire.AppendTag(nil, 9999, protowire.BytesType), make([]byte, 1000))
@@ -63,7 +63,8 @@ func each(message protoreflect.Message, visit func(protoreflect.Message)) {
 	})
 }
 
-// A message that is small on the wire and large in memory is refused before it is decoded, and so is nonsense.
+// TestCodecRefuses checks that invalid messages, and messages that are small on the wire but large in memory, are
+// refused before they are decoded.
 func TestCodecRefuses(t *testing.T) {
 	t.Parallel()
 	crowd, err := proto.Marshal(&agentapi.DescribeResponse{Steps: make([]*agentapi.StepStatus, 100_000)})
@@ -84,7 +85,7 @@ func TestCodecRefuses(t *testing.T) {
 	}
 }
 
-// The result of IOR with the most repetitions that it is told to do is read.
+// TestCodecReadsAllRepetitions checks that a result with the maximum number of IOR repetitions can be read.
 func TestCodecReadsAllRepetitions(t *testing.T) {
 	t.Parallel()
 	told := &agentapi.MpiResult{}

@@ -13,7 +13,7 @@ import (
 // maxSources is the API's limit for the byte sources of a result.
 const maxSources = 4
 
-// commandResult copies the fields of a program's result that are kept, with bounded and cleaned values.
+// commandResult copies the fields of a program's result that are kept. It bounds and sanitizes their values.
 func commandResult(from *agentapi.CommandResult) (*agentapi.CommandResult, error) {
 	if from == nil {
 		return nil, nil //nolint:nilnil // The step did not run a program.

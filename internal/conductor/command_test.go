@@ -14,8 +14,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestCommandRequests: a prepare phase sends the setup alone, a step with a command both, and the words as they were written: only the
-// client knows what they stand for.
+// TestCommandRequests checks that a prepare phase sends only the setup, and a step with a command sends both. The
+// words are sent as written, because only the client can expand them.
 func TestCommandRequests(t *testing.T) {
 	t.Parallel()
 	size := resource.MustParse("1Gi")
@@ -37,7 +37,7 @@ func TestCommandRequests(t *testing.T) {
 			!slices.Equal(tool.GetSuccessExitCodes(), profile.SuccessExitCodes) || tool.GetSampleIntervalNanoseconds() != 1e9 {
 			t.Errorf("step %d: %v", i, tool)
 		}
-		// The setup that runs again may take as long as the run.
+		// A setup that runs again may take as long as the run.
 		if got := time.Duration(request.GetLoadTimeoutNanoseconds()); got != 72*time.Hour {
 			t.Errorf("step %d: loading may take %s", i, got)
 		}

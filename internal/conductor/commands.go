@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// commandTimeout limits one command; loading a step creates directories on slow file systems.
+	// commandTimeout limits one command. Loading a step can be slow, because it creates directories.
 	commandTimeout = 2 * time.Minute
 	// finishTimeout is longer than an agent needs to remove its data.
 	finishTimeout = 10 * time.Minute
@@ -36,7 +36,7 @@ func (c *Conductor) each(timeout time.Duration, keys []decide.ClientKey, command
 	}
 }
 
-// ask records that an attempt is asked for now, and reduces earlier attempts of the same step.
+// ask records that an attempt is requested now, and reduces earlier attempts of the same step.
 func (c *Conductor) ask(attempt decide.Attempt) {
 	c.requested.ask(attempt)
 	for _, client := range c.all() {
@@ -69,8 +69,8 @@ func (c *client) load(ctx context.Context, load *agentapi.LoadRequest) error {
 	return err
 }
 
-// loaded handles the answer to a Load. Without an answer it forgets the attempt, so that it is sent again unless
-// the client is lost by then.
+// loaded handles the answer to a Load. Without an answer it forgets the attempt, so that it is sent again unless the
+// client is lost by then.
 func (c *client) loaded(ctx context.Context, attempt decide.Attempt, err error) {
 	switch status.Code(err) {
 	case codes.OK:
@@ -128,7 +128,7 @@ func (c *Conductor) Start(attempt decide.Attempt, keys []decide.ClientKey, start
 		case err == nil:
 			client.progress(attempt, decide.Running)
 		case status.Code(err) == codes.NotFound:
-			// The agent has reported the step as loaded, so an agent that does not know the step is another one.
+			// The agent had reported the step as loaded, so an agent that does not know the step is a different one.
 			client.lose("its agent no longer knows a step that it had loaded: " + status.Convert(err).Message())
 		}
 	})
@@ -149,19 +149,19 @@ func (c *Conductor) Stop(attempt decide.Attempt, keys []decide.ClientKey, reason
 type FinishOptions struct {
 	// RemoveData removes the data of each client.
 	RemoveData bool
-	// AlsoRemove returns the indexes of lost clients of the same target whose data a client removes with its own,
-	// because they shared its volumes; nil for none. It applies only with RemoveData.
+	// AlsoRemove returns the indexes of lost clients of the same target whose data a client removes along with its
+	// own, because they shared its volumes. It may be nil, and applies only with RemoveData.
 	AlsoRemove func(decide.ClientKey) []int
-	// OrphanedData selects the data from before the run that a client removes; nil for none.
+	// OrphanedData selects the data from before the run that a client removes. It may be nil.
 	OrphanedData func(decide.ClientKey) OrphanedData
 }
 
 // OrphanedData is the data of other benchmarks and earlier runs that a client removes from its volumes.
 type OrphanedData struct {
-	// Gone lists deleted benchmarks by UID.
+	// Gone lists the UIDs of deleted benchmarks.
 	Gone []string
 	// Clients is the number of clients of the target. If it is not 0, earlier datasets of the run's own benchmark
-	// are removed, and the data of clients with an index of at least Clients. 0 keeps both.
+	// are removed, and so is the data of clients with an index of Clients or more. 0 keeps both.
 	Clients int
 }
 
@@ -177,7 +177,7 @@ func (c *Conductor) Finish(keys []decide.ClientKey, options FinishOptions, done 
 		if err != nil {
 			return
 		}
-		// There is only one attempt, so wait for a connection that is currently broken.
+		// Finish is tried only once, so wait for a connection that is currently broken.
 		answer, err := api.Finish(ctx, c.finishRequest(client.key, options), grpc.WaitForReady(true))
 		if err != nil {
 			client.lose("no answer to Finish: " + status.Convert(err).Message())
@@ -202,7 +202,7 @@ func (c *Conductor) finishRequest(key decide.ClientKey, options FinishOptions) *
 	return request
 }
 
-// finished returns an agent's answer to Finish, with bounded and cleaned values.
+// finished returns an agent's answer to Finish with bounded and sanitized values.
 func finished(answer *agentapi.FinishResponse) *agentapi.FinishResponse {
 	return &agentapi.FinishResponse{
 		DataRemoved: answer.GetDataRemoved(), Problem: clean(answer.GetProblem(), maxMessageLength),

@@ -58,8 +58,8 @@ func TestTwoClientsRunAStep(t *testing.T) {
 	}
 }
 
-// A conductor dies in the middle of a step and another takes over: nothing of the step is missing
-// or there twice, and the old one is refused.
+// TestAnotherConductorTakesOver checks that a conductor can take over in the middle of a step: no record of the step
+// is missing or duplicated, and the old conductor is refused.
 func TestAnotherConductorTakesOver(t *testing.T) {
 	t.Parallel()
 	address := agentAt(t, 0)
@@ -78,7 +78,7 @@ func TestAnotherConductorTakesOver(t *testing.T) {
 
 	heir := conduct(t, 3, time.Hour)
 	heir.Connect(endpoint(t, 0, address))
-	// It is ready only when it knows all that happened; so what it sends again changes nothing.
+	// It is ready only once it has read the whole log, so repeated commands change nothing.
 	await(t, heir, 0, "ready", is(decide.Ready))
 	if seen := len(clientAttempt(t, heir, first, 0).Samples); seen < 5 {
 		t.Errorf("it is ready with %d samples", seen)
@@ -86,7 +86,7 @@ func TestAnotherConductorTakesOver(t *testing.T) {
 	end(t, heir, first, 0)
 	seamless(t, clientAttempt(t, heir, first, 0))
 
-	// One that comes when all is over knows as much, and never takes the step for a running one.
+	// A conductor that starts after the end of the step knows as much, and never considers the step running.
 	late := conduct(t, 3, time.Hour)
 	late.Connect(endpoint(t, 0, address))
 	ready := await(t, late, 0, "ready", is(decide.Ready))
@@ -100,7 +100,7 @@ func TestAnotherConductorTakesOver(t *testing.T) {
 	}
 }
 
-// The connection breaks and comes back, more than once, while a step runs.
+// TestConnectionBreaks breaks and restores the connection several times while a step runs.
 func TestConnectionBreaks(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, agentAt(t, 0))
@@ -120,7 +120,7 @@ func TestConnectionBreaks(t *testing.T) {
 	end(t, c, first, 0)
 	seamless(t, clientAttempt(t, c, first, 0))
 
-	// What was put away does not come back with the connection.
+	// A forgotten attempt does not return when the connection is restored.
 	c.Forget(first)
 	w.cut()
 	w.mend()
@@ -133,8 +133,8 @@ func TestConnectionBreaks(t *testing.T) {
 	}
 }
 
-// An agent with nothing to tell is not lost when its connection breaks for a moment, and is lost when it stays away.
-// TestLossTimeout has the rule.
+// TestClientIsLost checks that a silent agent survives a short interruption of its connection, and is lost after a
+// long one. TestLossTimeout checks the exact rule.
 func TestClientIsLost(t *testing.T) {
 	t.Parallel()
 	told := watched{agentOf(t, 0), make(chan struct{}, 100)}
@@ -164,7 +164,7 @@ func TestClientIsLost(t *testing.T) {
 	}
 }
 
-// watched is an agent that says when it begins to tell of its log.
+// watched is an agent that signals when a conductor starts to read its log.
 type watched struct {
 	*agent.Agent
 	begun chan struct{}
@@ -175,7 +175,7 @@ func (w watched) Watch(request *agentapi.WatchRequest, stream grpc.ServerStreami
 	return w.Agent.Watch(request, stream)
 }
 
-// The end of an agent that was replaced does not hit its replacement.
+// TestClientIsReplaced checks that the end of a replaced agent does not affect its replacement.
 func TestClientIsReplaced(t *testing.T) {
 	t.Parallel()
 	c := conduct(t, 1, time.Hour)
@@ -197,8 +197,8 @@ func TestClientIsReplaced(t *testing.T) {
 	seamless(t, clientAttempt(t, c, first, 0))
 }
 
-// Commands to an agent that was never reached, one that is told where to listen too late, and
-// closing in the middle: nothing hangs.
+// TestNeverReached checks that nothing hangs if commands are sent to an agent that was never reached, if an agent is
+// located too late, or if the conductor is closed in between.
 func TestNeverReached(t *testing.T) {
 	t.Parallel()
 	c := conduct(t, 1, time.Hour)
@@ -226,11 +226,11 @@ func TestNeverReached(t *testing.T) {
 	await(t, c, 0, "lost", is(decide.Lost))
 	await(t, c, 2, "lost", is(decide.Lost))
 	c.Close()
-	c.Connect(endpoint(t, 3, "127.0.0.1:1")) // Too late, and without effect.
+	c.Connect(endpoint(t, 3, "127.0.0.1:1")) // too late, so it has no effect
 	c.Stop(first, keys, "too late")
 }
 
-// Finish waits for a connection that is just broken.
+// TestFinishWaitsForTheConnection checks that Finish waits for a connection that is currently broken.
 func TestFinishWaitsForTheConnection(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, agentAt(t, 0))
@@ -238,7 +238,7 @@ func TestFinishWaitsForTheConnection(t *testing.T) {
 	c.Connect(endpoint(t, 0, w.address))
 	await(t, c, 0, "ready", is(decide.Ready))
 	w.cut()
-	// Sent before, it would be a Finish without an answer.
+	// If it were sent earlier, Finish would get no answer.
 	w.noticed(t)
 	c.Finish([]decide.ClientKey{clientKey(0)}, conductor.FinishOptions{RemoveData: true}, func(decide.ClientKey, *agentapi.FinishResponse) {})
 	w.mend()

@@ -20,9 +20,9 @@ type Endpoint struct {
 	Locate func(context.Context) (string, error)
 	// TLS authenticates the conductor, and accepts only this client.
 	TLS *tls.Config
-	// Dial connects to the agent; nil for TCP.
+	// Dial connects to the agent. If it is nil, TCP is used.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
-	// Replacements is how many times the client was replaced before this conductor connected to it.
+	// Replacements is the number of times that the client was replaced before this conductor connected to it.
 	Replacements int
 }
 
@@ -31,19 +31,19 @@ type Options struct {
 	RunUID string
 	// Epoch is the leader's epoch; agents refuse a lower epoch than the highest one that they have seen.
 	Epoch uint64
-	// Tools returns the programs that the clients of a target need, see plan.Plan.Tools. Nil means fio only, which
+	// Tools returns the programs that the clients of a target need; see plan.Plan.Tools. Nil means fio only, which
 	// agents then need not report.
 	Tools func(target string) []string
-	// LossTimeout is how long a ready agent may be unreachable before it is lost.
+	// LossTimeout limits how long a ready agent may be unreachable before it is lost.
 	LossTimeout time.Duration
-	// Steps are the steps of the plan; Records, by step ID, are those of steps that were already begun. Reports
-	// about other steps and attempts that were not sent by Load are dropped, and of recorded attempts only the
+	// Steps are the steps of the plan. Records holds the records, by step ID, of the steps that have already begun.
+	// Reports about other steps and about attempts that Load did not send are dropped; of recorded attempts only the
 	// totals are kept.
 	Steps   []plan.Step
 	Records map[string]decide.Record
 	// Memory limits the memory for the reports of all runs of this process; nil means that this is the only run.
 	Memory *Budget
-	// CountSince excludes earlier samples from Totals; zero counts all that agents remember.
+	// CountSince excludes earlier samples from Totals. The zero time counts all samples that agents remember.
 	CountSince time.Time
 }
 
@@ -61,7 +61,7 @@ type Conductor struct {
 	// Reference is the clock of all instants that the conductor accepts and returns.
 	Reference Reference
 
-	ctx     context.Context // The lifetime of the connections, ended by Close.
+	ctx     context.Context // the lifetime of the connections, ended by Close
 	cancel  context.CancelFunc
 	workers sync.WaitGroup
 	changed chan struct{}
@@ -125,7 +125,7 @@ func (c *Conductor) notify() {
 	}
 }
 
-// Agent is the present or expected agent of a client.
+// Agent is the current or expected agent of a client.
 type Agent struct{ client *client }
 
 // Connect connects to the agent; the key in endpoint is ignored. Call it at most once.
@@ -138,9 +138,9 @@ func (a *Agent) Connect(endpoint Endpoint) {
 func (a *Agent) Lose(message string) { a.client.lose(message) }
 
 // Expect adds an agent to connect to once its address is known. Until then it counts as Connecting, and needs
-// neither a connection nor a goroutine. If the key was added before, the agent is a replacement; add it only when
-// the previous agent is certainly gone. replacements is how many times this client was replaced before this
-// conductor knew it.
+// neither a connection nor a goroutine. If the key is already known, the agent is a replacement; add it only when
+// the previous agent is certainly gone. replacements is how often this client was replaced before this conductor
+// knew it.
 func (c *Conductor) Expect(key decide.ClientKey, replacements int) *Agent {
 	c.mu.Lock()
 	old := c.clients[key]
@@ -175,7 +175,7 @@ func (c *Conductor) Clients() []decide.Client {
 	return all
 }
 
-// Results returns the parts of an attempt that the clients have reported so far.
+// Results returns what the clients have reported about an attempt so far.
 func (c *Conductor) Results(attempt decide.Attempt) []result.Client {
 	var all []result.Client
 	for _, client := range c.all() {

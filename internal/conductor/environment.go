@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// Environments groups the clients by equal descriptions. The free space of a group is the lowest of its clients,
-// because free space changes between the clients' reports.
+// Environments groups the clients by equal descriptions. Free space changes between the clients' reports, so a group
+// has the lowest free space of its clients.
 func (c *Conductor) Environments() []v1alpha1.Environment {
 	var each []v1alpha1.Environment
 	for _, client := range c.all() {
@@ -78,8 +78,8 @@ func environment(d *agentapi.DescribeResponse, needed []string) v1alpha1.Environ
 	return found
 }
 
-// tools returns the first engine in use, and the versions of all needed tools. It prefixes each version with the
-// tool's name if it does not already begin with it.
+// tools returns the first engine in use and the versions of all needed tools. It prefixes a version with the tool's
+// name unless the version already begins with it.
 func tools(d *agentapi.DescribeResponse, needed []string) (v1alpha1.EngineKind, string) {
 	var kind v1alpha1.EngineKind
 	var versions []string

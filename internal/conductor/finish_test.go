@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/decide"
 )
 
-// finisher keeps what it is asked at the end.
+// finisher is an agent that records Finish requests.
 type finisher struct {
 	fake
 	requested chan *agentapi.FinishRequest
@@ -22,7 +22,8 @@ func (f *finisher) Finish(_ context.Context, request *agentapi.FinishRequest) (*
 	return &agentapi.FinishResponse{DataRemoved: request.GetRemoveData()}, nil
 }
 
-// What lost clients left is removed by the client that is told so, and only where data goes at all.
+// TestFinishNamesLostClients checks that only the selected client removes the data of lost clients, and only if data
+// is removed at all.
 func TestFinishNamesLostClients(t *testing.T) {
 	t.Parallel()
 	lost := func(key decide.ClientKey) []int {
@@ -57,7 +58,8 @@ func TestFinishNamesLostClients(t *testing.T) {
 	}
 }
 
-// A part that its agent has cut short by leaving is told from one that was stopped by request.
+// TestLeftIsToldFromStopped checks that an attempt that ended because its agent exited is distinguished from one
+// that was stopped on request.
 func TestLeftIsToldFromStopped(t *testing.T) {
 	t.Parallel()
 	for reason, want := range map[string]bool{agentapi.ReasonLeaving: true, "Stopped": false} {

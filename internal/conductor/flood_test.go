@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// flood is an agent whose log never ends: record i is what next returns for it, and the first is that it has started.
+// flood returns an agent with an endless log. The first record reports the start; next returns record i after that.
 func flood(base int64, next func(i int64) *agentapi.Record) *fake {
 	step := &agentapi.StepKey{Id: first.Step, Attempt: uint32(first.Number)}
 	return &fake{describe: good(), clock: time.Now().UnixNano(), watch: func(since uint64, send func(*agentapi.Record) error) error {
@@ -34,12 +34,12 @@ func flood(base int64, next func(i int64) *agentapi.Record) *fake {
 	}}
 }
 
-// unknown is a field that no version of the protocol has.
+// unknown returns a field that no version of the protocol has.
 func unknown(bytes int) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, 9999, protowire.BytesType), make([]byte, bytes))
 }
 
-// dense is a histogram with all its buckets in use.
+// dense returns a histogram that uses all of its buckets.
 func dense(t *testing.T) []byte {
 	t.Helper()
 	var histogram measure.Histogram
@@ -51,7 +51,7 @@ func dense(t *testing.T) []byte {
 	return encoded
 }
 
-// floods are hostile agents by what they send. All that is bounded by nothing but the conductor is without end.
+// floods returns hostile agents by what they send. They send without limit whatever only the conductor can limit.
 func floods(t *testing.T, base int64) map[string]func() *fake {
 	t.Helper()
 	histogram := dense(t)
@@ -110,9 +110,9 @@ func floods(t *testing.T, base int64) map[string]func() *fake {
 	}
 }
 
-// Sixteen hostile agents send without end, whatever they can think of. What is kept stays within its limit, each of
-// them is lost with a reason, and the honest one beside them keeps its figures. A conductor that follows and reads the
-// same logs again comes to the same end.
+// TestFlood connects sixteen hostile agents that send without end. The memory kept stays within its limit, each of
+// them is lost with a reason, and the honest agent beside them keeps its figures. A second conductor that reads the
+// same logs again reaches the same result.
 func TestFlood(t *testing.T) {
 	const copies, margin = 2, 64 << 20
 	base := time.Now().Add(-7 * 24 * time.Hour).UnixNano()
@@ -142,7 +142,7 @@ func TestFlood(t *testing.T) {
 		}
 		for index, name := range names {
 			facts := await(t, c, index, "lost for "+name, func(client decide.Client) bool {
-				// A record is counted before a client is lost for it.
+				// A record is counted before its client is lost.
 				if used, most := memory.Used(), memory.Limit()+int64(honest)<<20; used > most {
 					t.Fatalf("%d bytes are kept, and %d may be", used, most)
 				}
@@ -171,7 +171,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// honestAgent has written for five minutes.
+// honestAgent returns an agent that has written for five minutes.
 func honestAgent(t *testing.T) *fake {
 	t.Helper()
 	step := &agentapi.StepKey{Id: first.Step, Attempt: uint32(first.Number)}
@@ -194,7 +194,7 @@ func honestAgent(t *testing.T) *fake {
 	return teller(records...)
 }
 
-// follows checks that the run does with the lost clients what its onLoss says.
+// follows checks that the run reacts to the lost clients according to onLoss.
 func follows(t *testing.T, c *conductor.Conductor) {
 	t.Helper()
 	for policy, want := range map[decide.LossPolicy]decide.Kind{

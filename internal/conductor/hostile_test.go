@@ -18,7 +18,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// fake is an agent that says what the test wants.
+// fake is an agent that sends what the test specifies.
 type fake struct {
 	agentapi.UnimplementedAgentServer
 	describe *agentapi.DescribeResponse
@@ -27,7 +27,7 @@ type fake struct {
 	start    error
 }
 
-// good describes a good agent.
+// good returns the description of a correct agent.
 func good() *agentapi.DescribeResponse {
 	return &agentapi.DescribeResponse{RunUid: runUID, Target: "target", Client: 0, AgentVersion: "v1", Protocol: agentapi.Protocol}
 }
@@ -108,7 +108,7 @@ func TestUnfitAgents(t *testing.T) {
 	}
 }
 
-// sequence numbers records of the first attempt, from 1.
+// sequence numbers records of the first attempt, starting at 1.
 func sequence(records ...*agentapi.Record) []*agentapi.Record {
 	for i, record := range records {
 		record.Sequence = uint64(i) + 1
@@ -138,7 +138,7 @@ func latency() []byte {
 	return encoded
 }
 
-// sends is a Watch that sends records once and then waits.
+// sends returns a Watch that sends records once and then waits.
 func sends(records []*agentapi.Record) func(uint64, func(*agentapi.Record) error) error {
 	return func(since uint64, send func(*agentapi.Record) error) error {
 		for _, record := range records {
@@ -153,7 +153,7 @@ func sends(records []*agentapi.Record) func(uint64, func(*agentapi.Record) error
 	}
 }
 
-// No record, whatever is in it, becomes a figure that was not measured.
+// TestHostileRecords checks that no record, whatever it contains, becomes a figure that was not measured.
 func TestHostileRecords(t *testing.T) {
 	t.Parallel()
 	operation := func(number uint32, latency, completion []byte) func(*agentapi.Ended) {
@@ -222,7 +222,8 @@ func TestHostileRecords(t *testing.T) {
 	}
 }
 
-// A failure stays one even when it has no name, and names and texts are made fit to be shown.
+// TestHostileWords checks that a failure without a valid reason remains a failure, and that reasons and messages are
+// sanitized for display.
 func TestHostileWords(t *testing.T) {
 	t.Parallel()
 	records := sequence(
@@ -253,7 +254,7 @@ func TestHostileWords(t *testing.T) {
 	}
 }
 
-// An agent whose log skips records, has fewer than before, or never ends, is not believed.
+// TestHostileLogs checks that logs with gaps, shrunken logs and endless logs are rejected.
 func TestHostileLogs(t *testing.T) {
 	t.Parallel()
 	skips := sequence(sample(1, 2), sample(2, 3))
@@ -288,7 +289,7 @@ func TestHostileLogs(t *testing.T) {
 	}
 }
 
-// Notices without end take no memory without end.
+// TestManyNotices checks that endless notices do not use endless memory.
 func TestManyNotices(t *testing.T) {
 	const count = 300_000
 	notice := sequence(&agentapi.Record{Entry: &agentapi.Record_Notice{Notice: &agentapi.Notice{Warning: "IOStalled", Message: strings.Repeat("m", 200)}}})[0]
@@ -320,7 +321,8 @@ func heap() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// An agent that forgot what it had loaded is lost, and a clock out of range keeps it from being ready.
+// TestHostileAnswers checks that an agent that forgot a loaded step is lost, and that a clock out of range keeps an
+// agent from becoming ready.
 func TestHostileAnswers(t *testing.T) {
 	t.Parallel()
 	c := conduct(t, 1, time.Hour)

@@ -11,14 +11,14 @@ import (
 
 // Job holds the input of an MPI job, in addition to the plan and the run's seed.
 type Job struct {
-	// Version of IOR or mdtest on the clients; empty if unknown.
+	// Version is the version of IOR or mdtest on the clients, or "" if it is unknown.
 	Version string
-	// Shared is true if all clients of the target work in one directory, that of client 0.
+	// Shared is true if all clients of the target work in one directory, which is client 0's.
 	Shared bool
-	// Addresses of the agents of the target's clients by client index, each with host and port. Only client 0
-	// receives them.
+	// Addresses are the addresses (host and port) of the agents of the target's clients, by client index. Only
+	// client 0 receives them.
 	Addresses []string
-	// Devices is true if the target's volumes are raw block devices. It is used for all tools.
+	// Devices is true if the target's volumes are raw block devices. It applies to all tools.
 	Devices bool
 }
 
@@ -36,7 +36,7 @@ func (c *Conductor) jobOf(step plan.Step, target string, shared bool) (Job, erro
 		}
 		job.Addresses = append(job.Addresses, address)
 		if version == "" {
-			continue // the agent did not report it in time, for example on a busy machine: do not compare an unknown version
+			continue // the agent was too busy to report it in time: do not compare an unknown version
 		}
 		version = strings.TrimPrefix(version, "IOR-")
 		if len(versions[version]) == 0 {
@@ -63,7 +63,7 @@ func (c *client) toolVersion(name string) string {
 	return ""
 }
 
-// located returns the agent's address; empty until it is known.
+// located returns the agent's address, or "" until it is known.
 func (c *client) located() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -20,11 +20,11 @@ const (
 	maxCommandWords = 256
 	maxWordLength   = 512
 	maxRanks        = 1 << 21
-	// maxRate is far above any real rate, and fits into the API's integers even in thousandths.
+	// maxRate is far above any real rate. It fits into the API's integers even in thousandths.
 	maxRate = 1e15
 )
 
-// jobResult copies the fields of a job's result that are kept, with bounded and cleaned values.
+// jobResult copies the fields of a job's result that are kept. It bounds and sanitizes their values.
 func jobResult(from *agentapi.MpiResult) (*agentapi.MpiResult, error) {
 	if from == nil {
 		return nil, nil

@@ -20,7 +20,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// jobStep is the last step of a benchmark of three clients with two ranks each.
+// jobStep returns the last step of a benchmark of three clients with two ranks each.
 func jobStep(t *testing.T, change func(*builders.BenchmarkBuilder) *builders.BenchmarkBuilder) plan.Step {
 	t.Helper()
 	benchmark := builders.Benchmark("b").Target("target").Clients(3).Processes(2).Load(builders.IOR().Engine())
@@ -66,7 +66,8 @@ func TestJobRequests(t *testing.T) {
 		step   plan.Step
 		client int
 		job    conductor.Job
-		// files, reads and writes of the client's directory; addressed says that it is told of the others.
+		// files, reads and writes describe the client's directory. addressed is true if it receives the addresses of
+		// the others.
 		files, reads, writes string
 		newBytes             uint64
 		content, addressed   bool
@@ -129,7 +130,7 @@ func TestJobRequests(t *testing.T) {
 	}
 }
 
-// TestJobOfAgents takes versions and addresses from the agents, and refuses two versions.
+// TestJobOfAgents checks that versions and addresses come from the agents, and that different versions are refused.
 func TestJobOfAgents(t *testing.T) {
 	t.Parallel()
 	step := jobStep(t, readBack)
@@ -160,7 +161,7 @@ func TestJobOfAgents(t *testing.T) {
 			t.Errorf("client %d is at %s, client 0 is told %s", index, found[index], member.GetAddress())
 		}
 	}
-	// One that lost its answer gets the same again, alone.
+	// A client that lost its answer gets an identical request on its own.
 	again, err := c.Requests(step, keys[:1], 1, everywhere)
 	must(t, err)
 	if !proto.Equal(requests(clientKey(0)), again(clientKey(0))) {
@@ -186,14 +187,14 @@ func TestJobOfAgents(t *testing.T) {
 	if !errors.As(err, &failure) || failure.Reason != "ToolVersionsDiffer" || !strings.Contains(failure.Message, "different versions of ior: 4.0.0 (such as target/0) and 3.3.0 (such as target/2)") {
 		t.Errorf("two versions: %v", err)
 	}
-	// One that was too busy to tell has no other version.
+	// A client that was too busy to report its version does not count as different.
 	silent, _ := connect("4.0.0", "", "4.0.0")
 	if _, err = silent.Requests(step, keys, 1, everywhere); err != nil {
 		t.Errorf("one that does not tell its version: %v", err)
 	}
 }
 
-// TestToolsThatAreNeeded: what is not needed may be missing.
+// TestToolsThatAreNeeded checks that tools that are not needed may be missing.
 func TestToolsThatAreNeeded(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -217,7 +218,7 @@ func TestToolsThatAreNeeded(t *testing.T) {
 	}
 }
 
-// jobEnded is the end of client 0 of a job.
+// jobEnded returns the end record of client 0 of a job.
 func jobEnded(change func(*agentapi.MpiResult)) []*agentapi.Record {
 	job := &agentapi.MpiResult{CommandLine: []string{"ior", "-w\x1b[31m"}, Ranks: 4, Clients: 2, MpiVersion: "4.1.4",
 		Repetitions: []*agentapi.Repetition{{Operation: uint32(measure.Write), Bytes: 1 << 30, BytesExact: true, BytesPerSecond: 1e9, OperationsPerSecond: 1000,

@@ -13,16 +13,15 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// maxMinutes limits the latency minutes of an attempt.
+// maxMinutes limits the minutes of latencies per attempt.
 const maxMinutes = int64(series.MaxDuration / time.Minute)
 
-// latencies holds the latencies of all clients over time. The records of a target's clients are summed as they
-// arrive, so that memory grows with time, not with the number of clients. The clients' minutes start within the
-// start skew of each other; a record counts for the minute of the step that contains the record's middle.
+// latencies holds the latencies of all clients over time. It sums the records of a target's clients as they arrive,
+// so that memory grows with time, not with the number of clients. The clients' minutes begin at slightly different
+// times (the start skew); a record counts for the minute of the step that contains the record's middle.
 //
-// The memory of a sum counts against the clients that made it grow. When a client is dropped for exceeding its
-// budget, its share cannot be subtracted from the sum, so the latencies over time of this target and attempt are
-// dropped for all.
+// The memory of a sum counts against the clients whose records made it grow. A client that is dropped for exceeding
+// its budget cannot be subtracted from the sum, so all latencies over time of this target and attempt are dropped.
 type latencies struct {
 	mu sync.Mutex
 	of map[latencyKey]*minutes
@@ -36,9 +35,9 @@ type latencyKey struct {
 // minutes holds the latencies of one target in one attempt.
 type minutes struct {
 	sums map[minuteKey]*minuteSum
-	// kept is the approximate memory, by the budget against which it counts.
+	// kept is the approximate memory charged to each budget.
 	kept map[*Budget]int
-	// dropped is true after a client with a share in them was lost. No further records are added.
+	// dropped is true once a client that contributed was lost. No further records are added then.
 	dropped bool
 }
 
@@ -172,8 +171,8 @@ func (l *latencies) drop(of *Budget) {
 	}
 }
 
-// Latencies returns the latencies of an attempt over time, by target, ordered by time and then by operation. They
-// sum what all clients of the target have reported so far.
+// Latencies returns the latencies of an attempt over time, by target, sorted by time, then operation. They sum what
+// all clients of the target have reported so far.
 func (c *Conductor) Latencies(attempt decide.Attempt) map[string][]series.Minute {
 	c.latencies.mu.Lock()
 	defer c.latencies.mu.Unlock()

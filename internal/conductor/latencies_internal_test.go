@@ -30,7 +30,8 @@ func addMinute(l *latencies, key latencyKey, budget *Budget, released int64, fro
 	return l.add(key, budget, measure.ClockOffset{}, index, from)
 }
 
-// Clients are added up by the minute of the step in which most of a record lies; percentiles are of the sum.
+// TestLatenciesAreAddedUp checks that clients are summed by the minute of the step that contains the middle of a
+// record, and that percentiles are computed from the sum.
 func TestLatenciesAreAddedUp(t *testing.T) {
 	c := New(Options{})
 	defer c.Close()
@@ -64,7 +65,7 @@ func TestLatenciesAreAddedUp(t *testing.T) {
 	}
 }
 
-// What an agent says is not believed.
+// TestLatenciesThatCannotBe checks that implausible latencies are rejected.
 func TestLatenciesThatCannotBe(t *testing.T) {
 	var l latencies
 	key := latencyKey{target: "data"}

@@ -9,14 +9,14 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// running holds a part's totals so far, and the mean latencies of its newest sample, so that live figures need not
-// read all samples each second.
+// running holds the totals of an attempt so far and the mean latencies of its newest sample, so that live figures
+// need not read all samples each second.
 type running struct {
-	// done excludes syncs, see measure.Charged.
+	// done excludes syncs; see measure.Charged.
 	done measure.Counter
-	// latency is by operation, in microseconds; 0 if unknown.
+	// latency is the mean latency by operation, in microseconds, or 0 if it is unknown.
 	latency [measure.NumOperations]uint64
-	// newest is the newest sample; zero without one.
+	// newest is the newest sample, or the zero value if there is none.
 	newest measure.Sample
 }
 
@@ -53,7 +53,7 @@ func (c *Conductor) Doing(attempt decide.Attempt) []result.Doing {
 	return all
 }
 
-// doing adds a client to its target's figures and reports whether the client has samples. told is the number of
+// doing adds a client to its target's figures and reports whether the client has samples. added is the number of
 // clients with samples that were already added.
 func (c *client) doing(attempt decide.Attempt, to *result.Doing, added int64) bool {
 	c.mu.Lock()

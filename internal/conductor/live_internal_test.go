@@ -7,7 +7,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Live credits are computed from what is done so far, and syncs spend none.
+// TestFollowLeavesOutSyncs checks that syncs are excluded from the totals. Live credits are computed from these
+// totals, and syncs spend no credits.
 func TestFollowLeavesOutSyncs(t *testing.T) {
 	var r running
 	sample := measure.Sample{EndNanoseconds: 1e9}

@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// LoadRequest returns the request for one client's part of a step. It depends only on the plan, the run's seed and
-// the job, so that a request that is sent again is byte-identical.
+// LoadRequest returns the request that sends a step to one client. It depends only on the plan, the run's seed and
+// the job, so that a repeated request is byte-identical.
 func LoadRequest(step plan.Step, key decide.ClientKey, seed int64, job Job) (*agentapi.LoadRequest, error) {
 	load, use, client := step.Load(key.Target), step.For(key.Target), step.Client(seed, key.Index)
 	use.Devices, client.Version, client.Shared, client.Addresses = job.Devices, job.Version, job.Shared, job.Addresses
@@ -43,8 +43,8 @@ func LoadRequest(step plan.Step, key decide.ClientKey, seed int64, job Job) (*ag
 	return request, nil
 }
 
-// newBytes returns the bytes written to this client's directory: the client's own, or in a shared directory those
-// of all clients.
+// newBytes returns how many bytes are written to this client's directory: the client's own bytes, or in a shared
+// directory the bytes of all clients.
 func newBytes(step plan.Step, key decide.ClientKey, job Job) uint64 {
 	bytes := step.NewBytes[key.Target]
 	switch {
@@ -57,8 +57,7 @@ func newBytes(step plan.Step, key decide.ClientKey, job Job) uint64 {
 }
 
 // Requests returns a function that builds each client's LoadRequest for a step, for use with Load. shared reports
-// whether all clients of a target work in one directory. An error with a *decide.Failure in its chain fails the
-// run.
+// whether all clients of a target work in one directory. An error that wraps a *decide.Failure fails the run.
 func (c *Conductor) Requests(step plan.Step, keys []decide.ClientKey, seed int64, shared func(target string) bool) (func(decide.ClientKey) *agentapi.LoadRequest, error) {
 	requests := map[decide.ClientKey]*agentapi.LoadRequest{}
 	jobs := map[string]Job{}
@@ -77,7 +76,7 @@ func (c *Conductor) Requests(step plan.Step, keys []decide.ClientKey, seed int64
 		}
 		request, err := LoadRequest(step, key, seed, job)
 		if err != nil && step.Load(key.Target).SpansClients {
-			// This version of the tool does not support the arguments, which was unknown at planning time.
+			// This version of the tool does not support the arguments. The version was unknown at planning time.
 			err = &decide.Failure{Reason: v1alpha1.ReasonInvalidWorkload, Message: err.Error()}
 		}
 		if err != nil {

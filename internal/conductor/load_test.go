@@ -22,7 +22,7 @@ func TestLoadRequest(t *testing.T) {
 		purpose       plan.Purpose
 		passes        int
 		reads, writes int
-		// content reports whether it writes; reuse whether it need not where all is there.
+		// content is true if the step writes; reuse is true if it need not write when all data exists.
 		content, reuse bool
 		written        uint64
 		direct         bool

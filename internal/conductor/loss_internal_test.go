@@ -11,8 +11,9 @@ import (
 	"github.com/storagebench/storagebench/internal/decide"
 )
 
-// A client is lost when it has been out of reach for longer than the loss timeout. Silence does not count, only what is
-// broken; a session that was good begins the time anew; what is lost stays lost.
+// TestLossTimeout checks that a client is lost once it has been unreachable for longer than the loss timeout.
+// Silence on a working connection does not count, a good session restarts the timeout, and a lost client remains
+// lost.
 func TestLossTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const timeout = 8 * time.Second

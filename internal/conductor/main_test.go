@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	if _, err := exec.LookPath("fio"); err != nil {
 		panic("these tests need fio: " + err.Error())
 	}
-	// They wait more than they compute. A -parallel of the command line comes later and wins.
+	// The tests wait more than they compute. -parallel on the command line overrides this.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// nothingLeft fails the tests when they left a goroutine or a process.
+// nothingLeft fails the tests if they left a goroutine or a process behind.
 func nothingLeft() int {
 	if err := goleak.Find(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -78,7 +78,7 @@ func must(t *testing.T, err error) {
 
 func clientKey(index int) decide.ClientKey { return decide.ClientKey{Target: "target", Index: index} }
 
-// serve serves anything that speaks like an agent, with real gRPC and mTLS; it gives its address.
+// serve serves an agent with real gRPC and mTLS, and returns its address.
 func serve(t *testing.T, index int, service agentapi.AgentServer) string {
 	t.Helper()
 	bundle, err := authority().Client("target", index)
@@ -98,7 +98,7 @@ func serve(t *testing.T, index int, service agentapi.AgentServer) string {
 	return listener.Addr().String()
 }
 
-// agentAt is a real agent in this process, with real fio.
+// agentAt starts a real agent in this process, with real fio.
 func agentAt(t *testing.T, index int) string {
 	t.Helper()
 	return serve(t, index, agentOf(t, index))
@@ -128,7 +128,7 @@ func endpoint(t *testing.T, index int, address string) conductor.Endpoint {
 		Locate: func(context.Context) (string, error) { return address, nil }}
 }
 
-// steps are those that the tests ask for, or find in the logs of agents.
+// steps returns the steps that the tests request or find in the logs of agents.
 func steps() []plan.Step {
 	var all []plan.Step
 	for _, id := range []string{first.Step, "01-write", "1", "2"} {
@@ -144,7 +144,7 @@ func conduct(t *testing.T, epoch uint64, lossTimeout time.Duration) *conductor.C
 	return made
 }
 
-// await waits until a client is as wanted and gives its facts.
+// await waits until a client satisfies wanted, and returns its facts.
 func await(t *testing.T, c *conductor.Conductor, index int, what string, wanted func(decide.Client) bool) decide.Client {
 	t.Helper()
 	deadline := time.After(hang.Guard)
@@ -186,7 +186,7 @@ func load(decide.ClientKey) *agentapi.LoadRequest {
 		Job: job, Jobs: 1, DurationNanoseconds: int64(day), SampleIntervalNanoseconds: 1e8}}}
 }
 
-// begin loads and starts an attempt on clients, and returns when it runs.
+// begin loads and starts an attempt on clients, and returns once it is running.
 func begin(t *testing.T, c *conductor.Conductor, attempt decide.Attempt, indices ...int) {
 	t.Helper()
 	var keys []decide.ClientKey
@@ -197,7 +197,7 @@ func begin(t *testing.T, c *conductor.Conductor, attempt decide.Attempt, indices
 	for _, index := range indices {
 		await(t, c, index, "loaded", func(client decide.Client) bool {
 			if client.Attempts[attempt].Progress == "" {
-				// Not sent yet, or not answered: decide sends it again, too.
+				// Not sent or not answered yet: send it again, as decide does.
 				c.Load(attempt, []decide.ClientKey{client.Key}, load)
 			}
 			return client.Attempts[attempt].Progress == decide.Loaded
@@ -210,14 +210,14 @@ func begin(t *testing.T, c *conductor.Conductor, attempt decide.Attempt, indices
 	}
 }
 
-// grows waits for so many more samples of a client.
+// grows waits for the given number of additional samples of a client.
 func grows(t *testing.T, c *conductor.Conductor, attempt decide.Attempt, index, more int) {
 	t.Helper()
 	before := len(clientAttempt(t, c, attempt, index).Samples)
 	await(t, c, index, "telling of more samples", func(decide.Client) bool { return len(clientAttempt(t, c, attempt, index).Samples) >= before+more })
 }
 
-// end stops an attempt on clients and waits for its end.
+// end stops an attempt on clients and waits until it has ended.
 func end(t *testing.T, c *conductor.Conductor, attempt decide.Attempt, indices ...int) {
 	t.Helper()
 	for _, index := range indices {
@@ -228,7 +228,7 @@ func end(t *testing.T, c *conductor.Conductor, attempt decide.Attempt, indices .
 	}
 }
 
-// clientAttempt is one client's part in an attempt.
+// clientAttempt returns what one client has reported about an attempt.
 func clientAttempt(t *testing.T, c *conductor.Conductor, attempt decide.Attempt, index int) result.Client {
 	t.Helper()
 	for _, client := range c.Results(attempt) {
@@ -240,7 +240,7 @@ func clientAttempt(t *testing.T, c *conductor.Conductor, attempt decide.Attempt,
 	return result.Client{}
 }
 
-// seamless checks that samples follow each other and add up to what the tool says itself.
+// seamless checks that samples have no gaps and that their sum equals the tool's own total.
 func seamless(t *testing.T, client result.Client) {
 	t.Helper()
 	if client.Failure != "" || !client.Ended || len(client.Samples) < 5 {
@@ -270,7 +270,7 @@ type wire struct {
 	mu      sync.Mutex
 	ends    []net.Conn
 	down    bool
-	// refused is how many new connections were not let through since it was cut.
+	// refused counts the connection attempts that were refused since the wire was cut.
 	refused int
 }
 
@@ -321,7 +321,7 @@ func (w *wire) add(ends ...net.Conn) bool {
 	return true
 }
 
-// cut ends all connections; new ones are refused until mend.
+// cut closes all connections and refuses new ones until mend.
 func (w *wire) cut() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -332,7 +332,7 @@ func (w *wire) cut() {
 	w.ends = nil
 }
 
-// noticed waits until who was connected tries to connect again.
+// noticed waits until the conductor tries to connect again.
 func (w *wire) noticed(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), hang.Guard)

@@ -11,7 +11,8 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// TestPlainly: what users read while an agent does not listen yet is the network's own word, without gRPC's.
+// TestPlainly checks that users see the network's own error, without gRPC's words, while an agent does not listen
+// yet.
 func TestPlainly(t *testing.T) {
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

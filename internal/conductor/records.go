@@ -12,37 +12,37 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// clientAttempt is one client's part in one attempt. Times are in the agent's clock.
+// clientAttempt holds what one client has reported about one attempt. Times are in the agent's clock.
 type clientAttempt struct {
 	progress decide.Progress
 	failed   *decide.Failure
-	// failedSince is when the failure became known.
+	// failedSince is the time at which the failure became known.
 	failedSince time.Time
 	released    int64
-	// clock is the estimate of the agent's clock when the part started.
+	// clock is the estimate of the agent's clock when the client started the attempt.
 	clock   measure.ClockOffset
 	samples []measure.Sample
 	running running
 	notices []*agentapi.Notice
-	// dropped counts the notices beyond the limit.
+	// dropped counts the notices that exceed the limit.
 	dropped int
 	ended   *agentapi.Ended
 	usage   *result.Usage
-	// implausible is the first implausible value in its records.
+	// implausible describes the first implausible value in the client's records.
 	implausible error
 	kept        int
 }
 
-// Approximate memory of parts and samples.
+// Approximate memory of a clientAttempt and of a sample.
 const (
 	partBytes   = 512
 	sampleBytes = 96
 )
 
-// rank orders progress, so that a late report never moves a part backwards.
+// rank orders progress, so that a late report never moves an attempt backwards.
 var rank = []decide.Progress{"", decide.Loading, decide.Loaded, decide.Running, decide.Refused, decide.Ended}
 
-// clientAttempt returns the part of an attempt, and creates it if needed. Callers hold mu.
+// clientAttempt returns the client's record of an attempt, and creates it if needed. Callers hold mu.
 func (c *client) clientAttempt(attempt decide.Attempt) *clientAttempt {
 	found := c.attempts[attempt]
 	if found == nil {
@@ -53,7 +53,7 @@ func (c *client) clientAttempt(attempt decide.Attempt) *clientAttempt {
 	return found
 }
 
-// keep adds to the memory of a part and of its client. Callers hold mu.
+// keep counts memory for an attempt and for its client. Callers hold mu.
 func (c *client) keep(p *clientAttempt, bytes int) {
 	p.kept += bytes
 	c.budget.add(bytes)
@@ -105,7 +105,7 @@ func (c *client) forget(attempt decide.Attempt) {
 	c.remove(attempt)
 }
 
-// take adds a record of the agent's log. It returns an error for a log that no correct agent can have written.
+// take adds a record of the agent's log. It returns an error if no correct agent can have written the log.
 func (c *client) take(record *agentapi.Record) error {
 	err := c.read(record)
 	// Enforcing the budget may drop any client, so hold no client's lock here.
@@ -165,12 +165,12 @@ func (c *client) readEntry(attempt decide.Attempt, record *agentapi.Record, curr
 	}
 }
 
-// maxAhead is how far in the future a report may be. It is generous: it only prevents a report that claims to span
-// years from using memory for years.
+// maxAhead limits how far in the future a report may be. It is generous: it only keeps a report that claims to span
+// years from allocating memory for all of them.
 const maxAhead = time.Hour
 
-// plausible returns an error unless start and end, times of an agent's clock within maxInstant, lie between
-// maxMinutes before now and maxAhead after now.
+// plausible returns an error unless start and end lie between maxMinutes before now and maxAhead after now. Both are
+// times of the agent's clock within maxInstant.
 func (c *client) plausible(what string, start, end int64) error {
 	now := c.owner.Reference.Now()
 	first, last := now.Add(-time.Duration(maxMinutes)*time.Minute).UnixNano(), now.Add(maxAhead).UnixNano()
@@ -243,7 +243,7 @@ func (c *client) takeNotice(p *clientAttempt, notice *agentapi.Notice) {
 	c.keep(p, keptBytes(kept))
 }
 
-// takeEnded stores the first end record; a part ends only once.
+// takeEnded stores the first end record. An attempt ends only once.
 func (c *client) takeEnded(attempt decide.Attempt, p *clientAttempt, ended *agentapi.Ended) {
 	if p.ended != nil {
 		p.noteImplausible(errors.New("its agent reported the end of the step twice"))
@@ -294,16 +294,16 @@ func (c *client) takeEnded(attempt decide.Attempt, p *clientAttempt, ended *agen
 	c.advance(attempt, decide.Ended)
 }
 
-// agentTerminated reports whether the part was cut short because its agent exited.
+// agentTerminated reports whether the attempt was cut short because its agent exited.
 func (p *clientAttempt) agentTerminated() bool {
 	return p.ended.GetOutcome() == agentapi.Outcome_OUTCOME_STOPPED && p.ended.GetReason() == agentapi.ReasonLeaving
 }
 
-// maxInstant limits times of the agents' clocks, so that differences and translations of any two cannot overflow:
+// maxInstant limits times of the agents' clocks, so that differences and translations of any two cannot overflow;
 // see measure.EstimateClock.
 const maxInstant = measure.MaxInstant / 2
 
-// sampleOf translates a sample. Its times stay in the agent's clock.
+// sampleOf translates a sample. Its times remain in the agent's clock.
 func sampleOf(from *agentapi.Sample) (measure.Sample, error) {
 	sample := measure.Sample{
 		StartNanoseconds: from.GetStartNanoseconds(), EndNanoseconds: from.GetEndNanoseconds(), WarmUp: from.GetWarmUp()}

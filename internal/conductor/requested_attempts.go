@@ -8,23 +8,23 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// interest is how much the conductor keeps of an agent's reports about an attempt.
+// interest says how much the conductor keeps of an agent's reports about an attempt.
 type interest int
 
 const (
-	// unrequested attempts are dropped: the agent was never asked for them.
+	// unrequested attempts are dropped: the agent was never asked to run them.
 	unrequested interest = iota
-	// past attempts are recorded or were repeated: only their progress and their share of the totals are kept.
+	// past attempts have been recorded or repeated: only their progress and their share of the totals are kept.
 	past
 	// current attempts are kept completely until they are forgotten.
 	current
 )
 
-// maxUnrecorded is how many attempts may be missing from the records with which a conductor starts. Records from a
-// cache can be one write old, and an attempt takes several writes.
+// maxUnrecorded is the maximum number of attempts that are missing from the records when a conductor starts. Records
+// from a cache can be one write old, and an attempt takes several writes.
 const maxUnrecorded = 1
 
-// requested holds the attempts that the clients of a run have been asked for.
+// requested holds the attempts that the clients of a run have been asked to run.
 type requested struct {
 	mu    sync.Mutex
 	steps map[string]*requestedStep
@@ -33,11 +33,12 @@ type requested struct {
 type requestedStep struct {
 	// takes reports whether a client takes part in the step.
 	takes func(decide.ClientKey) bool
-	// newest is the newest attempt that a client was asked for; recorded is the newest one with a recorded result.
+	// newest is the newest attempt that was requested from a client; recorded is the newest one with a recorded
+	// result.
 	newest, recorded int
 }
 
-// newRequested returns the attempts that earlier conductors may have asked for: every step of the plan, and the
+// newRequested returns the attempts that earlier conductors may have requested: every step of the plan, and the
 // recorded attempts.
 func newRequested(steps []plan.Step, records map[string]decide.Record) *requested {
 	a := &requested{steps: map[string]*requestedStep{}}
@@ -56,7 +57,7 @@ func newRequested(steps []plan.Step, records map[string]decide.Record) *requeste
 	return a
 }
 
-// ask adds an attempt that clients are asked for now. Earlier attempts become past.
+// ask adds an attempt that is requested from clients now. Earlier attempts become past.
 func (a *requested) ask(attempt decide.Attempt) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -78,7 +79,7 @@ func (a *requested) record(attempt decide.Attempt) {
 	}
 }
 
-// of returns how much to keep of a client's part in an attempt.
+// of returns how much to keep of a client's reports about an attempt.
 func (a *requested) of(key decide.ClientKey, attempt decide.Attempt) interest {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// What was never asked for is nothing, what is recorded or repeated is past.
+// TestAsked checks which attempts are unrequested, and that recorded and repeated attempts are past.
 func TestAsked(t *testing.T) {
 	t.Parallel()
 	steps := []plan.Step{
@@ -24,7 +24,7 @@ func TestAsked(t *testing.T) {
 	}
 	check("data", 0, "0", 1, past)
 	check("data", 0, "0", 2, past)
-	check("data", 0, "0", 3, current) // The records may be one write old.
+	check("data", 0, "0", 3, current) // the records may be one write old
 	check("data", 0, "0", 4, unrequested)
 	check("data", 0, "0", 0, unrequested)
 	check("data", 1, "1", 2, past)

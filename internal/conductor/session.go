@@ -22,14 +22,14 @@ import (
 const (
 	// retryInterval is the pause between attempts to connect to an agent.
 	retryInterval = 100 * time.Millisecond
-	// keepAlive is the silence after which an agent is pinged, and the time that it has to answer.
+	// keepAlive limits both how long an agent may be silent before it is pinged and how long its answer may take.
 	keepAlive = 10 * time.Second
 	// introduceTimeout exceeds the time in which an agent determines its tools' versions, which takes seconds on a
 	// machine that starts many pods.
 	introduceTimeout = 30 * time.Second
 	// maxDialPause limits the backoff, so that a new or recovered agent is reached quickly.
 	maxDialPause = 250 * time.Millisecond
-	// goodSession is how long a session without records must last to count as good.
+	// goodSession is the minimum duration of a good session without records.
 	goodSession = 250 * time.Millisecond
 	// clockInterval is the interval between clock estimates during a session.
 	clockInterval = time.Minute
@@ -79,7 +79,7 @@ func (c *client) follow(endpoint Endpoint) {
 }
 
 // session introduces the agent and reads its log until the stream breaks. The session counts as good if it received
-// records, or lasted at least goodSession.
+// records or lasted at least goodSession.
 func (c *client) session() (good bool, err error) {
 	api, err := c.service()
 	if err != nil {
@@ -154,7 +154,7 @@ func (c *client) loseUnreadable(err error) {
 	c.lose("its agent sent an unreadable message: " + err.Error())
 }
 
-// mismatch returns why an agent that answers cannot be the agent of this client; nil if it can.
+// mismatch returns the reason why the responding agent cannot be the agent of this client, or nil if it can.
 func (c *client) mismatch(d *agentapi.DescribeResponse) *decide.Failure {
 	key := c.key
 	if d.GetProtocol() != agentapi.Protocol {

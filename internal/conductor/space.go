@@ -13,8 +13,8 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// usagePatience is how long to wait after a step for a file system that updates its disk usage late. Steps of a
-// ramp or a search and cells of a sweep do not wait: there can be hundreds, and they use the same files.
+// usagePatience limits the wait after a step for a file system that updates its disk usage late. Steps of a ramp or
+// a search and cells of a sweep do not wait: there can be hundreds of them, and they use the same files.
 const usagePatience = 8 * time.Second
 
 // askForSpace requests the disk usage of the files after a step that writes, and sets the step's Lustre striping.
@@ -31,7 +31,7 @@ func askForSpace(request *agentapi.LoadRequest, step plan.Step, target string) {
 	}
 }
 
-// Limits for what an agent reports.
+// Limits on what an agent reports.
 const (
 	maxUsageTypes = 16
 	maxUsageName  = 64
@@ -81,7 +81,7 @@ type usageMessage interface {
 }
 
 func spaceOf(reported usageMessage) result.Space {
-	// Larger values cannot be summed; Possible refuses them.
+	// Larger values cannot be summed; Space.Possible refuses them.
 	bound := func(bytes uint64) uint64 { return min(bytes, math.MaxInt64) }
 	return result.Space{Files: bound(reported.GetFiles()), ApparentBytes: bound(reported.GetApparentBytes()),
 		AllocatedBytes: bound(reported.GetAllocatedBytes()), DataBytes: bound(reported.GetDataBytes())}

@@ -7,7 +7,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// What an agent tells of its files is checked, and not trusted.
+// TestUsageOfAnAgent checks that the disk usage that an agent reports is validated.
 func TestUsageOfAnAgent(t *testing.T) {
 	t.Parallel()
 	good := func() *agentapi.Usage {

@@ -13,7 +13,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// Who writes is asked for the space of the files, and waits for it but in a ramp or a sweep; mdtest's files are gone at the end.
+// TestLoadRequestAsksForSpace checks that steps that write request the disk usage of the files, and wait for it
+// except in a ramp or a sweep. mdtest's files no longer exist at the end.
 func TestLoadRequestAsksForSpace(t *testing.T) {
 	t.Parallel()
 	fio := func(profile *v1alpha1.FioProfile) v1alpha1.Engine { return v1alpha1.Engine{Fio: profile} }

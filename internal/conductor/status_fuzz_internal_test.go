@@ -23,10 +23,11 @@ import (
 	"github.com/storagebench/storagebench/test/invariants"
 )
 
-// maxObjectBytes is the most that etcd stores as one object.
+// maxObjectBytes is the largest object that etcd stores.
 const maxObjectBytes = 1536 << 10
 
-// Whatever agents describe, log and answer, the run has a status that the API admits, that fits and that can be shown.
+// FuzzStatus checks that, whatever agents describe, log and answer, the status of the run is admitted by the API,
+// fits, and can be displayed.
 func FuzzStatus(f *testing.F) {
 	for seed := range uint64(192) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -101,7 +102,7 @@ func FuzzStatus(f *testing.F) {
 	})
 }
 
-// reader is a client that is told messages without a connection.
+// reader is a client that receives messages without a connection.
 type reader struct {
 	*client
 	sequence uint64
@@ -128,7 +129,7 @@ func (r *reader) describes(message []byte) {
 	}
 }
 
-// logs reads a log of messages, each with its length before it, as records of an attempt.
+// logs reads a log of length-prefixed messages as records of an attempt.
 func (r *reader) logs(attempt decide.Attempt, log []byte) {
 	for len(log) > 0 {
 		message, length := protowire.ConsumeBytes(log)
@@ -174,7 +175,7 @@ func runOf(t *testing.T, kind uint8) (*v1alpha1.BenchmarkRun, plan.Plan) {
 		Benchmark: v1alpha1.BenchmarkReference{Name: "nightly", UID: "benchmark-1"}, Hash: strings.Repeat("a", 64)}, made.Run(), planned), planned
 }
 
-// shown checks the size of a run, and that no text of its status has characters that hide or reorder text.
+// shown checks the size of a run, and that its status contains no characters that hide or reorder text.
 func shown(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	t.Helper()
 	whole, err := json.Marshal(run)
@@ -214,7 +215,8 @@ func plausibleDescription() *agentapi.DescribeResponse {
 		Host:    &agentapi.Host{Name: "node", Kernel: "6.1", Cpus: 4, MemoryBytes: 1 << 33, BootId: "a", Architecture: "amd64"}}
 }
 
-// plausibleLog is that of a client that has written for 20 s, with all that an end may have.
+// plausibleLog returns the log of a client that has written for 20 s, with everything that an end record may
+// contain.
 func plausibleLog(tb testing.TB) []*agentapi.Record {
 	tb.Helper()
 	var latency measure.Latency
@@ -249,7 +251,8 @@ func plausibleLog(tb testing.TB) []*agentapi.Record {
 		}}})
 }
 
-// spoilt returns a copy of a message in which one to three fields, at any depth, are what a hostile agent might send.
+// spoilt returns a copy of a message in which one to three fields, at any depth, have values that a hostile agent
+// might send.
 func spoilt[M proto.Message](random *rand.Rand, message M) M {
 	copied, _ := proto.Clone(message).(M)
 	for range 1 + random.IntN(3) {
@@ -258,7 +261,7 @@ func spoilt[M proto.Message](random *rand.Rand, message M) M {
 			fields := at.Descriptor().Fields()
 			field := fields.Get(random.IntN(fields.Len()))
 			if whole := field.ContainingOneof(); whole != nil {
-				field = at.WhichOneof(whole) // It stays a record of its kind.
+				field = at.WhichOneof(whole) // It remains a record of its kind.
 			}
 			switch {
 			case field.IsList() && random.IntN(3) > 0:
@@ -284,7 +287,7 @@ func spoilt[M proto.Message](random *rand.Rand, message M) M {
 	return copied
 }
 
-// anything fills a message with what a hostile agent might send: extremes beside what is plausible.
+// anything fills a message with values that a hostile agent might send: extreme and plausible ones.
 func anything[M proto.Message](random *rand.Rand, message M) M {
 	fill(random, message.ProtoReflect())
 	return message
@@ -339,7 +342,7 @@ func value(random *rand.Rand, field protoreflect.FieldDescriptor, fresh func() p
 	}
 }
 
-// histogramOf is an encoded latency or histogram, or nonsense.
+// histogramOf returns an encoded latency or histogram, or nonsense.
 func histogramOf(random *rand.Rand) []byte {
 	var latency measure.Latency
 	for range random.IntN(30) {

@@ -17,16 +17,16 @@ type TotalOf struct {
 	Operation    measure.Operation
 }
 
-// SampleCount is the number of samples that a target's clients have reported, and the seconds of load without
+// SampleCount is the number of samples that a target's clients have reported, and how many seconds of load have no
 // samples.
 type SampleCount struct {
 	Taken, Lost uint64
 }
 
-// totals sums all that the clients have reported since the conductor was created. Unlike parts it is never
-// forgotten, so that it only grows, as counters must: recording a step or losing a client subtracts nothing. It
-// contains only requested steps, so the plan bounds its memory: a counter per operation of a step and target, and a
-// Distribution per target.
+// totals sums everything that the clients have reported since the conductor was created. Unlike attempts, totals are
+// never forgotten, so they only grow, as counters must: recording a step or losing a client subtracts nothing. The
+// plan bounds their memory, because they contain only requested steps: one counter per step, target and operation,
+// and a Distribution per target.
 type totals struct {
 	mu       sync.Mutex
 	counters map[TotalOf]measure.Counter
@@ -38,7 +38,8 @@ type totals struct {
 // Distribution is the latency of a target in one attempt, by operation, over all clients.
 type Distribution struct {
 	Attempt decide.Attempt
-	// Whole sums all reports; Newest sums those of the latest minute of the step that any client has reported.
+	// Whole sums all reports. Newest sums the reports for the latest minute of the step that any client has
+	// reported.
 	Whole, Newest [measure.NumOperations]measure.Histogram
 	minute        int64
 	end           int64
@@ -47,8 +48,8 @@ type Distribution struct {
 // longestSampleGap is the longest gap between two samples that does not count as missing data.
 const longestSampleGap = int64(500 * time.Millisecond)
 
-// add adds a client's sample. before is the end of its previous sample in the same clock; 0 for the first sample,
-// and for the first one after the warm-up, because tools reset their counters when the warm-up ends.
+// add adds a client's sample. before is the end of its previous sample in the same clock. It is 0 for the first
+// sample and for the first one after the warm-up, because tools reset their counters when the warm-up ends.
 func (t *totals) add(step, target string, sample *measure.Sample, before int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -97,7 +98,7 @@ func (t *totals) addLatency(attempt decide.Attempt, target string, clock measure
 		known = &Distribution{Attempt: attempt, minute: minute}
 		t.latency[target] = known
 	case known.Attempt != attempt:
-		// An agent's log is being read again from the start, and the stored latencies are those of a newer attempt.
+		// An agent's log is being read again from the start, and the stored latencies belong to a newer attempt.
 		return nil
 	}
 	if minute > known.minute {
@@ -113,8 +114,8 @@ func (t *totals) addLatency(attempt decide.Attempt, target string, clock measure
 	return nil
 }
 
-// Totals returns the bytes and operations that the clients have reported since this conductor was created,
-// including earlier ones that agents remember, warm-up, layouts and failed attempts. They never decrease.
+// Totals returns the bytes and operations that the clients have reported since this conductor was created. They
+// include what agents remember from before, warm-up, layouts and failed attempts, and never decrease.
 func (c *Conductor) Totals() map[TotalOf]measure.Counter {
 	c.totals.mu.Lock()
 	defer c.totals.mu.Unlock()

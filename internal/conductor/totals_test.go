@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// teller says some records and then waits.
+// teller returns an agent that sends some records and then waits.
 func teller(records ...*agentapi.Record) *fake {
 	for i, record := range records {
 		record.Sequence = uint64(i + 1)
@@ -48,7 +48,7 @@ func takes(t *testing.T, step *agentapi.StepKey, from, to int64, latency time.Du
 
 const second = int64(time.Second)
 
-// connected is a conductor that has read all that these agents have to say.
+// connected returns a conductor that has read everything that these agents send.
 func connected(t *testing.T, options conductor.Options, agents ...*fake) *conductor.Conductor {
 	t.Helper()
 	options.RunUID, options.Epoch, options.LossTimeout, options.Steps = runUID, 1, time.Minute, steps()
@@ -64,8 +64,8 @@ func connected(t *testing.T, options conductor.Options, agents ...*fake) *conduc
 	return made
 }
 
-// What clients did is added up over steps, attempts and clients, warm-up included, and forgetting a step takes nothing
-// away; seconds that are in no sample are counted, but for those at the end of a warm-up.
+// TestTotals checks that counts are summed over steps, attempts and clients, including the warm-up, and that
+// forgetting a step subtracts nothing. Seconds without samples are counted, except at the end of a warm-up.
 func TestTotals(t *testing.T) {
 	base := time.Now().UnixNano()
 	one, two := &agentapi.StepKey{Id: "1", Attempt: 1}, &agentapi.StepKey{Id: "2", Attempt: 1}
@@ -92,7 +92,7 @@ func TestTotals(t *testing.T) {
 	check()
 }
 
-// Where clients were lost before this conductor was made, only what comes after counts.
+// TestTotalsSince checks that only later samples count if clients were lost before this conductor was created.
 func TestTotalsSince(t *testing.T) {
 	base := time.Now().UnixNano()
 	step := &agentapi.StepKey{Id: "1", Attempt: 1}
@@ -103,8 +103,8 @@ func TestTotalsSince(t *testing.T) {
 	}
 }
 
-// Latencies are merged over clients, and are those of the newest step however the logs are read: that of the second
-// client is read again from the beginning after the first one's.
+// TestDistributions checks that latencies are merged over clients, and come from the newest step in whatever order
+// the logs are read: the second client's log is read again from the start after the first client's.
 func TestDistributions(t *testing.T) {
 	base := time.Now().UnixNano()
 	old, live := &agentapi.StepKey{Id: "1", Attempt: 1}, &agentapi.StepKey{Id: "2", Attempt: 1}
@@ -127,7 +127,8 @@ func TestDistributions(t *testing.T) {
 	}
 }
 
-// What another conductor has recorded is not kept again: only the totals are, and how far the attempts came.
+// TestRecordedIsNotKeptAgain checks that only the totals and the progress are kept of attempts that another
+// conductor has recorded.
 func TestRecordedIsNotKeptAgain(t *testing.T) {
 	base := time.Now().UnixNano()
 	old, again, live := &agentapi.StepKey{Id: "1", Attempt: 1}, &agentapi.StepKey{Id: "2", Attempt: 1}, &agentapi.StepKey{Id: "2", Attempt: 2}

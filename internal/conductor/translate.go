@@ -14,8 +14,8 @@ import (
 // reasonBadResult is the failure reason of a client with implausible records.
 const reasonBadResult = "BadResult"
 
-// result translates a part into the reference clock. Because clocks drift, it combines the current estimate of the
-// agent's clock with that from the start of the part.
+// result translates a client's attempt into the reference clock. Clocks drift, so it combines the current estimate
+// of the agent's clock with the estimate from the start of the attempt.
 func (c *client) result(attempt decide.Attempt) (result.Client, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,8 +106,8 @@ func (p *clientAttempt) end(to *result.Client, clock measure.RemoteClock) {
 	to.Command = commandOf(ended.GetCommand())
 }
 
-// checkOperations returns an error for operations that cannot be decoded. They stay encoded and are decoded again
-// when needed, because encoded histograms take less memory.
+// checkOperations returns an error if operations cannot be decoded. They remain encoded and are decoded again when
+// needed, because encoded histograms take less memory.
 func checkOperations(reported []*agentapi.OperationResult) error {
 	if len(reported) > measure.NumOperations {
 		return fmt.Errorf("invalid result: %d operations, the limit is %d", len(reported), measure.NumOperations)
@@ -144,8 +144,8 @@ func addOperation(to *result.Client, reported *agentapi.OperationResult) error {
 	return nil
 }
 
-// Rate returns the current sum of all clients' rates in an attempt, in bytes and operations per second, each from
-// the client's newest sample. It is for display, not for results.
+// Rate returns the current rates of all clients in an attempt, summed, in bytes and operations per second. Each is
+// taken from the client's newest sample. Rate is for display, not for results.
 func (c *Conductor) Rate(attempt decide.Attempt) (bytesPerSecond, iops float64) {
 	for _, client := range c.all() {
 		bytes, operations := client.rate(attempt)
@@ -155,7 +155,7 @@ func (c *Conductor) Rate(attempt decide.Attempt) (bytesPerSecond, iops float64) 
 	return bytesPerSecond, iops
 }
 
-// rate is a client's current rate; zero for a client that has ended or is gone.
+// rate returns a client's current rate, or zero if the client has ended or is gone.
 func (c *client) rate(attempt decide.Attempt) (bytesPerSecond, iops float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,10 +11,11 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// Agents run in pods with a user's image, so all their reports are untrusted. They are bounded and cleaned here, so
-// that later code need not do so. Budget limits the memory that is kept; asked and codec limit what is accepted.
+// Agents run in pods with a user's image, so all their reports are untrusted. They are bounded and sanitized here,
+// so that later code need not do so. Budget limits the memory that is kept; requested and codec limit what is
+// accepted.
 const (
-	// maxNotices is how many notices of one attempt are kept.
+	// maxNotices limits the notices that are kept of one attempt.
 	maxNotices = 64
 	// maxMessageLength and maxToolMessages count characters.
 	maxMessageLength = 1024
@@ -29,8 +30,8 @@ const (
 	maxVolumeOwners = 64
 )
 
-// clean makes a text one line for display. It removes nonprintable characters, because some control a terminal and
-// others hide or reorder text, and truncates the text to length.
+// clean turns a text into one line for display. It removes nonprintable characters, because some control a terminal
+// and others hide or reorder text, and truncates the text to length.
 func clean(text string, length int) string {
 	return v1alpha1.Truncate(strings.Map(func(r rune) rune {
 		switch {
@@ -47,7 +48,7 @@ func clean(text string, length int) string {
 // nonprintable characters, and with the same length limit as an agent's messages.
 func Printable(message string) string { return clean(message, maxMessageLength) }
 
-// cleanLines is clean, but keeps line breaks and tabs.
+// cleanLines is like clean, but keeps line breaks and tabs.
 func cleanLines(text string, length int) string {
 	return v1alpha1.Truncate(strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
@@ -59,7 +60,7 @@ func cleanLines(text string, length int) string {
 
 var wordPattern = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,63}$`)
 
-// word returns a reason if it is empty or valid in a condition; else it returns otherwise.
+// word returns a reason if it is empty or valid in a condition, otherwise the fallback.
 func word(reason, otherwise string) string {
 	if reason == "" || wordPattern.MatchString(reason) {
 		return reason
@@ -68,7 +69,7 @@ func word(reason, otherwise string) string {
 }
 
 // warning returns the API's type and the message of a notice. An unknown type becomes a tool error, so that it is
-// not taken for harmless.
+// not considered harmless.
 func warning(from *agentapi.Notice) (kind v1alpha1.WarningType, message string) {
 	kind, message = v1alpha1.WarningType(from.GetWarning()), clean(from.GetMessage(), maxMessageLength)
 	if !slices.Contains(v1alpha1.WarningTypes(), kind) {
@@ -77,8 +78,8 @@ func warning(from *agentapi.Notice) (kind v1alpha1.WarningType, message string) 
 	return kind, message
 }
 
-// excessive describes contents of a description that no correct agent would send; empty if there are none. It cleans
-// the description's texts in place.
+// excessive returns the reason why no correct agent would send this description, or "" if it is plausible. It
+// sanitizes the strings of the description in place.
 func excessive(d *agentapi.DescribeResponse) string {
 	if len(d.GetVolumes()) > maxVolumes || len(d.GetTools()) > maxTools || len(d.GetSteps()) > maxSteps {
 		return fmt.Sprintf("its agent reports too much: %d volumes, %d tools, %d steps", len(d.GetVolumes()), len(d.GetTools()), len(d.GetSteps()))

@@ -33,8 +33,8 @@ func number(quantity *resource.Quantity) float64 { return quantity.AsApproximate
 // Drains reports whether full demand empties the bucket at all.
 func (b Bucket) Drains() bool { return b.Burst > b.Refill }
 
-// DrainSeconds returns how long full demand takes to spend the given credits; infinite if they refill at least as fast
-// as they are spent.
+// DrainSeconds returns how long full demand takes to spend the given credits. It returns infinity if they refill at
+// least as fast as they are spent.
 func (b Bucket) DrainSeconds(credits float64) float64 {
 	if !b.Drains() {
 		return math.Inf(1)
@@ -42,8 +42,8 @@ func (b Bucket) DrainSeconds(credits float64) float64 {
 	return credits / (b.Burst - b.Refill)
 }
 
-// Needs returns the credits that full demand spends in the given time if there are enough of them; 0 if they refill at
-// least as fast as they are spent.
+// Needs returns the credits that full demand spends in the given time if there are enough of them. It returns 0 if
+// they refill at least as fast as they are spent.
 func (b Bucket) Needs(seconds float64) float64 { return max(0, b.Burst-b.Refill) * seconds }
 
 // FillSeconds returns how long an empty bucket without load takes to fill to the given percentage.
@@ -52,9 +52,9 @@ func (b Bucket) FillSeconds(percent float64) float64 { return b.Size * percent /
 // clamp limits a fill to the range 0 to Size.
 func (b Bucket) clamp(fill float64) float64 { return min(max(fill, 0), b.Size) }
 
-// pass describes how a bucket with a given fill serves a demand. At first it lets load through at the rate first, for
-// the given seconds, and the fill changes by drift per second. After that it lets load through at the rate then, and
-// the fill stays the same.
+// pass describes how a bucket with a given fill serves a demand. For the given seconds it lets load through at the
+// rate first, and the fill changes by drift per second. After that it lets load through at the rate then, and the
+// fill stays the same.
 type pass struct {
 	first, seconds, drift, then float64
 }
@@ -74,7 +74,7 @@ func (b Bucket) pass(fill, demand float64) pass {
 	return pass{first: rate, seconds: math.Inf(1), then: rate}
 }
 
-// after returns the fill, and the amount that was let through, after the given seconds.
+// after returns the fill after the given seconds, and the amount that was let through by then.
 func (p pass) after(b Bucket, fill, seconds float64) (left, through float64) {
 	begun := min(seconds, p.seconds)
 	return b.clamp(fill + p.drift*begun), p.first*begun + p.then*(seconds-begun)

@@ -55,8 +55,8 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// hdd is FSx for Windows on 1 TiB of disks: the credits of a full bucket last for 15,420 s, and take
-// 87,381 s to come back.
+// hdd is FSx for Windows with 1 TiB of HDD storage. The credits of a full bucket last 15,420 s and take 87,381 s to
+// refill.
 var hdd = credits.Bucket{Baseline: 12 << 20, Burst: 80 << 20, Size: 1 << 40, Refill: 12 << 20}
 
 func TestKnownTimes(t *testing.T) {
@@ -104,7 +104,7 @@ func TestEmptied(t *testing.T) {
 	}
 }
 
-// TestKnownAfterAWhile: whatever it was at first, a bucket that could have filled is full.
+// TestKnownAfterAWhile checks that a bucket that had time to fill is known to be full, whatever its initial fill.
 func TestKnownAfterAWhile(t *testing.T) {
 	a := credits.Open(hdd)
 	a.Demand(math.Inf(1), 7710)
@@ -137,7 +137,7 @@ func TestWork(t *testing.T) {
 	}
 }
 
-// TestAgainstTheModel carries accounts over random days of full demand, paced demand and pauses, beside a
+// TestAgainstTheModel simulates random days of full demand, paced demand and pauses, and compares accounts with a
 // store that lets every request through one by one.
 func TestAgainstTheModel(t *testing.T) {
 	for seed := range uint64(60) {
@@ -158,7 +158,7 @@ func TestAgainstTheModel(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := credits.Open(bucket)
-		if fill < 1 { // make the fill of both the same
+		if fill < 1 { // give both the same fill
 			a.Load(bucket.Refill+(1-fill)*bucket.Size, 1)
 		}
 		slack := 100 * 2 * depth * bytes / bucket.Size
@@ -182,7 +182,7 @@ func TestAgainstTheModel(t *testing.T) {
 			if t.Failed() {
 				t.Fatalf("bucket %+v", bucket)
 			}
-			// What is in flight is waited for.
+			// Wait for the operations in flight.
 			settled := now
 			for waiting > 0 {
 				settled = store.Next()
@@ -194,14 +194,14 @@ func TestAgainstTheModel(t *testing.T) {
 	}
 }
 
-// Requests of the test, and how many of them are under way at most.
+// The size of the test's requests, and the maximum number of them in flight.
 const (
 	bytes = 10000
 	depth = 4
 )
 
-// serve asks a store for bytes at a rate, and tells what it got, and how many requests are under way at the
-// end. Demand that is not met is not made up for.
+// serve demands bytes from a store at a rate. It returns how many it got and how many requests are in flight at the
+// end. Demand that is not met is not made up for later.
 func serve(store *model.Model, from, to time.Duration, demand float64) (through float64, waiting int) {
 	if math.IsInf(demand, 1) {
 		for _, answer := range (model.Load{Kind: model.Write, Bytes: bytes, Depth: depth}).Run(store, from, to) {
@@ -235,8 +235,8 @@ func near(t *testing.T, what string, got, want, within float64) {
 	}
 }
 
-// TestBounds hold whatever happens: no fill is below empty or over full, the least is never the more, and
-// nothing is let through faster than the burst or made of nothing.
+// TestBounds checks bounds that always hold: no fill is below empty or above full, the least never exceeds the most,
+// nothing is let through faster than the burst, and no more credits are spent than load is let through.
 func TestBounds(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for range 2000 {

@@ -1,10 +1,10 @@
-// Package credits computes with token buckets: how long a burst lasts, how long its credits take to come back, and how
-// many are left after the load so far. It is pure. The plan of a run and the evaluation of its results use the same
-// arithmetic.
+// Package credits calculates with token buckets: how long a burst lasts, how long its credits take to refill, and
+// how many are left after the load so far. It is pure. The plan of a run and the evaluation of its results use the
+// same arithmetic.
 //
 // A bucket holds credits, in bytes or in operations. While it has credits, it lets load through at its burst rate,
-// otherwise at its baseline. What it lets through is deducted from the credits, which grow at the refill rate all the
-// time:
+// otherwise at its baseline. What it lets through is deducted from the credits, which grow continuously at the
+// refill rate:
 //
 //	credits' = refill - let through,   0 <= credits <= size
 //
@@ -15,8 +15,8 @@
 //	 base   |##########################
 //	        +--------------+-----------> time
 //
-// Under full demand an empty bucket stays empty, even if the refill is above the baseline: such a refill counts only
-// when demand leaves a gap.
+// Under full demand an empty bucket stays empty, even if the refill is above the baseline: such a refill has an
+// effect only when demand leaves a gap.
 //
 // The fill of a bucket at the start of a run is unknown. An [Account] therefore tracks two fills: the most, as if the
 // bucket had been full, and the least, as if it had been empty. They meet when the bucket was observed to be empty, or

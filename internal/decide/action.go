@@ -22,11 +22,11 @@ const (
 	Conclude Kind = "Conclude"
 	// RecordResult records the step's result from the reports of its clients.
 	RecordResult Kind = "RecordResult"
-	// Retry records that the step is repeated, as Attempt.
+	// Retry records that the step is repeated; Attempt is the new attempt.
 	Retry Kind = "Retry"
 	// Replace creates new clients in place of the lost Clients.
 	Replace Kind = "Replace"
-	// Fail records Failure as the end of the run.
+	// Fail records Failure as the reason for ending the run.
 	Fail Kind = "Fail"
 	// Finish directs Clients to stop, clean up and leave.
 	Finish Kind = "Finish"
@@ -43,7 +43,7 @@ type Action struct {
 	Deadline time.Time
 	Until    time.Time
 	Failure  *Failure
-	// Reason says why the step has measured enough; for Conclude.
+	// Reason says why the step has measured enough. It is set only for Conclude.
 	Reason string
 }
 

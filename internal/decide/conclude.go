@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// running decides about a step with running clients: it concludes the step if it has measured enough and its minimum
-// time is over; otherwise the step ends by itself.
+// running handles a step whose clients are running. It concludes the step once it has measured enough and its
+// minimum time has passed; otherwise the step ends by itself.
 func (s Snapshot) running(step Step, record Record, attempt Attempt, counts counts, now time.Time) Action {
 	last := s.latestEnd(record)
 	reason, earliest := s.Enough[attempt], record.Start.Add(step.Earliest)
@@ -34,7 +34,7 @@ func (c counts) allRun() bool {
 	return len(c.running) > 0 && len(c.absent)+len(c.loading)+len(c.loaded)+len(c.ended) == 0
 }
 
-// latestEnd returns the time by which the last agent must have ended a step; zero before the step starts.
+// latestEnd returns the time by which the last agent must have ended a step. It is zero before the step starts.
 func (s Snapshot) latestEnd(record Record) time.Time {
 	if record.Deadline.IsZero() {
 		return time.Time{}

@@ -8,10 +8,10 @@ import (
 // counts sorts the clients of an attempt by their progress. Lost clients are in none of the lists.
 type counts struct {
 	absent, loading, loaded, running, ended []ClientKey
-	// terminated lists the ended clients that did not complete their part and will soon be reported lost.
+	// terminated lists the ended clients that did not complete the attempt and will soon be reported lost.
 	terminated []ClientKey
 	failed     []failedClient
-	// peerLost lists the clients whose failure may be a consequence of another client's loss.
+	// peerLost lists the clients that may have failed because another client was lost.
 	peerLost []failedClient
 	// coupled is true if the clients form one job.
 	coupled bool

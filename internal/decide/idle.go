@@ -2,8 +2,8 @@ package decide
 
 import "time"
 
-// idle waits until the time of a step without load is over. Its intent is recorded as for any step, so a caller that
-// restarts waits for the same instant.
+// idle waits until the time of a step without load has passed. Its intent is recorded as for any step, so a caller
+// that restarts waits for the same instant.
 func (s Snapshot) idle(step Step, record Record, now time.Time) Action {
 	attempt := Attempt{Step: step.ID, Number: record.Attempt}
 	switch {
@@ -16,8 +16,8 @@ func (s Snapshot) idle(step Step, record Record, now time.Time) Action {
 	return Action{Kind: RecordResult, Attempt: attempt}
 }
 
-// idleEnd returns the time at which an idle step that begins now is over: Until if the steps before it determined that,
-// but never later than the limit.
+// idleEnd returns when an idle step that begins now ends: at Until if earlier steps determined it, but never later
+// than the limit.
 func (s Step) idleEnd(now time.Time) time.Time {
 	end := now.Add(s.Limit)
 	switch {

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// lostParticipants returns the lost clients that a step still needs. It does not need a client that has completed its
-// part. Once the step has begun, it does not need a client without a part in it either: the running step continues
-// undisturbed, and the next step handles the loss.
+// lostParticipants returns the lost clients that a step still needs. It does not need a client that has completed
+// the attempt. Once the step has begun, it does not need a client that takes no part in it either: the running step
+// continues undisturbed, and the next step handles the loss.
 func (s Snapshot) lostParticipants(step Step, record Record) []Client {
 	attempt := Attempt{Step: step.ID, Number: record.Attempt}
 	started := !record.Start.IsZero()
 	return slices.DeleteFunc(s.withConnection(Lost), func(c Client) bool {
 		part := c.Attempts[attempt]
-		// A part that ended before the start was stopped, not completed.
+		// An attempt that ended before the start was stopped, not completed.
 		done := started && part.Progress == Ended && part.Failed == nil && !part.AgentTerminated
 		return done || started && s.Policy.OnLoss != FailRun && !step.Idle && !step.TakesPart(c.Key)
 	})
 }
 
-// applyLossPolicy applies the loss policy to lost clients; false means that the run continues without them.
+// applyLossPolicy applies the loss policy to lost clients. It returns false if the run continues without them.
 func (s Snapshot) applyLossPolicy(lost []Client, step Step, record Record) (Action, bool) {
 	attempt := Attempt{Step: step.ID, Number: record.Attempt}
 	switch s.Policy.OnLoss {
@@ -62,7 +62,7 @@ func (s Snapshot) restart(lost []Client, step Step, record Record, attempt Attem
 	return Action{Kind: Replace, Clients: keys(lost)}, true
 }
 
-// endNonRepeatable ends a step that cannot be repeated and has lost a client after its start: it stops the other
+// endNonRepeatable ends a step that cannot be repeated and has lost a client after its start. It stops the other
 // clients, and the result names the missing ones. The next step applies the loss policy.
 func (s Snapshot) endNonRepeatable(step Step, record Record, now time.Time) (Action, bool) {
 	attempt := Attempt{Step: step.ID, Number: record.Attempt}
@@ -72,7 +72,7 @@ func (s Snapshot) endNonRepeatable(step Step, record Record, now time.Time) (Act
 	counts := s.count(step, attempt)
 	lost := slices.ContainsFunc(s.lostParticipants(step, record), func(c Client) bool {
 		_, known := c.Attempts[attempt]
-		// If the policy continues without lost clients, this client may have been lost in an earlier step.
+		// Under ContinueDegraded, this client may have been lost in an earlier step.
 		return known || s.Policy.OnLoss != ContinueDegraded
 	})
 	switch {
@@ -88,7 +88,7 @@ func (s Snapshot) endNonRepeatable(step Step, record Record, now time.Time) (Act
 		// Wait until clients that are about to be lost are gone; otherwise the next step would include them.
 		return Action{Kind: Wait}, true
 	}
-	// A restarted conductor learns of the loss before it has the other clients' results.
+	// A restarted conductor detects the loss before it has the other clients' results.
 	if action, pending := s.awaitReady(now); pending {
 		return action, true
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/decide"
 )
 
-// mpiSteps are jobs of MPI: one that lays out, one that is measured, a drain that cannot be repeated.
+// mpiSteps returns three MPI jobs: a layout, a measurement, and a drain that cannot be repeated.
 func mpiSteps() []decide.Step {
 	return []decide.Step{
 		{ID: "00-layout", Targets: []string{"a"}, Limit: 20 * time.Second, Coupled: true},
@@ -23,7 +23,7 @@ func mpiWorld() *world {
 	return w
 }
 
-// breakJob ends the running parts of all clients but one, as those of a job do that has lost it.
+// breakJob ends the running attempts of all clients except one, like those of a job that has lost this client.
 func (w *world) breakJob(lost decide.ClientKey, failure decide.Failure) {
 	for _, client := range w.clients {
 		for attempt, part := range client.Attempts {
@@ -43,7 +43,7 @@ func peerLost(key decide.ClientKey) decide.Failure {
 	return decide.Failure{Reason: decide.ReasonClientLost, Message: "client " + key.String() + " was lost"}
 }
 
-// dies is a client whose job knows at once, and its conductor only after a while.
+// dies ends a client whose loss its job notices at once, and its conductor only after a while.
 func (w *world) dies(key decide.ClientKey, seen time.Duration) func(*world) {
 	return func(w *world) {
 		w.deaf[key.String()] = true
@@ -55,7 +55,7 @@ func (w *world) dies(key decide.ClientKey, seen time.Duration) func(*world) {
 	}
 }
 
-// failAll ends the running parts of a step as failed.
+// failAll ends the running attempts of all clients as failed.
 func (w *world) failAll(failure decide.Failure) func(*world) {
 	return func(w *world) { w.breakJob(decide.ClientKey{}, failure) }
 }
@@ -83,7 +83,7 @@ var mpiSequences = map[string]func() *world{
 		w.after(30*time.Second, "a/1 dies", w.dies(key(1), 3*time.Second))
 		return w
 	},
-	// a/0 does not reach a/1, which lives.
+	// a/0 cannot reach a/1, which is alive.
 	"mpi-out-of-reach": func() *world {
 		w := mpiWorld()
 		w.after(30*time.Second, "the job breaks", w.failAll(peerLost(key(1))))
@@ -144,7 +144,7 @@ var mpiSequences = map[string]func() *world{
 
 func init() { maps.Copy(sequences, mpiSequences) }
 
-// TestJobEndsSoonAfterALoss: whoever is left is told to stop, or has ended, within a second.
+// TestJobEndsSoonAfterALoss checks that the remaining clients have ended or been told to stop within a second.
 func TestJobEndsSoonAfterALoss(t *testing.T) {
 	for _, policy := range []decide.LossPolicy{decide.RestartStep, decide.FailRun} {
 		for _, lost := range []int{0, 1} {
@@ -168,7 +168,7 @@ func TestJobEndsSoonAfterALoss(t *testing.T) {
 	}
 }
 
-// idle says that nobody but one is in a step.
+// idle reports whether no client except but is in a step.
 func idle(w *world, but decide.ClientKey) bool {
 	for _, client := range w.clients {
 		for _, part := range client.Attempts {

@@ -17,7 +17,7 @@ func Next(s Snapshot, now time.Time) Action {
 	return action
 }
 
-// activeEnd returns the time at which the run must end; zero if it has no limit.
+// activeEnd returns the time at which the run must end, or zero if it has no limit.
 func (s Snapshot) activeEnd() time.Time {
 	if s.Policy.ActiveDeadline <= 0 {
 		return time.Time{}
@@ -44,8 +44,8 @@ func (s Snapshot) next(now time.Time) Action {
 	}
 	action, pending := s.awaitClients(*step, begun, now)
 	if old, live := s.earlierAttempt(*step, begun); len(live) > 0 && (!pending || action.Kind == Wait) {
-		// Stop the load now, not once all clients are ready: a replacement can take minutes, and no step needs this
-		// load any more.
+		// Stop the load now instead of waiting until all clients are ready: a replacement can take minutes, and no
+		// step needs this load any more.
 		return Action{Kind: Stop, Attempt: old, Clients: live, Until: action.Until}
 	}
 	if pending {
@@ -57,7 +57,7 @@ func (s Snapshot) next(now time.Time) Action {
 	return s.run(*step, begun, now)
 }
 
-// current returns the first step without a recorded result; nil if all have one.
+// current returns the first step without a recorded result, or nil if all steps have one.
 func (s Snapshot) current() (*Step, Record) {
 	for i := range s.Steps {
 		if record := s.Records[s.Steps[i].ID]; !record.Done {
@@ -67,7 +67,7 @@ func (s Snapshot) current() (*Step, Record) {
 	return nil, Record{}
 }
 
-// awaitClients waits until every client is ready, replaces lost ones by policy, and fails the run if it must.
+// awaitClients waits until every client is ready, replaces lost ones by policy, and fails the run if necessary.
 func (s Snapshot) awaitClients(step Step, record Record, now time.Time) (Action, bool) {
 	if lost := s.lostParticipants(step, record); len(lost) > 0 {
 		if action, pending := s.applyLossPolicy(lost, step, record); pending {
@@ -131,7 +131,7 @@ func (s Snapshot) run(step Step, record Record, now time.Time) Action {
 	case len(counts.loaded) > 0:
 		return s.start(step, record, attempt, counts.loaded, now)
 	case len(counts.running) == 0 && len(counts.terminated) > 0:
-		// Wait until the client is gone; then lose decides what to do without it.
+		// Wait until the client is gone; then the loss policy decides how to continue.
 		return Action{Kind: Wait}
 	case len(counts.running) == 0:
 		return Action{Kind: RecordResult, Attempt: attempt}
@@ -139,9 +139,10 @@ func (s Snapshot) run(step Step, record Record, now time.Time) Action {
 	return s.running(step, record, attempt, counts, now)
 }
 
-// unstartable ends an attempt that ended on some clients before it was started, because the others would start without
-// them. It first waits for a client that is about to be lost; then the loss policy applies. Otherwise a conductor
-// stopped those clients and died before it recorded that the step is to be repeated.
+// unstartable handles an attempt that has ended on some clients before it was started, because the other clients
+// would start without them. It stops the other clients and repeats the step. If a client is about to be lost, it
+// waits instead, and then the loss policy applies. If none is, a conductor stopped those clients and died before it
+// recorded the repetition.
 func (s Snapshot) unstartable(step Step, record Record, attempt Attempt, counts counts) Action {
 	live := s.live(step, attempt)
 	switch {
@@ -153,7 +154,7 @@ func (s Snapshot) unstartable(step Step, record Record, attempt Attempt, counts 
 	return Action{Kind: Retry, Attempt: Attempt{Step: step.ID, Number: record.Attempt + 1}}
 }
 
-// earlierAttempt returns an earlier attempt that still runs on some clients.
+// earlierAttempt returns an earlier attempt that is still loaded or running on some clients.
 func (s Snapshot) earlierAttempt(step Step, record Record) (Attempt, []ClientKey) {
 	for number := 1; number < record.Attempt; number++ {
 		attempt := Attempt{Step: step.ID, Number: number}
@@ -164,7 +165,7 @@ func (s Snapshot) earlierAttempt(step Step, record Record) (Attempt, []ClientKey
 	return Attempt{}, nil
 }
 
-// overdue fails the run if an agent has not ended the step by itself StopGrace after its deadline.
+// overdue fails the run if an agent has still not ended the step StopGrace after the step's deadline.
 func (s Snapshot) overdue(step Step, record Record, now time.Time) (Action, bool) {
 	live := s.live(step, Attempt{Step: step.ID, Number: record.Attempt})
 	if last := s.latestEnd(record); last.IsZero() || now.Before(last) || len(live) == 0 {
@@ -179,8 +180,8 @@ func (s Snapshot) overdue(step Step, record Record, now time.Time) (Action, bool
 			step.ID, live[0], s.Policy.StopGrace, end)}}, true
 }
 
-// abandon ends an attempt in which a client failed: it stops the others and keeps their results. If the only failure is
-// that clients received the start too late, it retries.
+// abandon ends an attempt in which a client failed: it stops the other clients and keeps their results. It retries
+// if clients failed only because they received the start too late.
 func (s Snapshot) abandon(step Step, record Record, attempt Attempt, counts counts) Action {
 	if live := s.live(step, attempt); len(live) > 0 {
 		return Action{Kind: Stop, Attempt: attempt, Clients: live, Until: s.latestEnd(record)}
@@ -216,11 +217,11 @@ func (s Snapshot) windUp(step *Step, record Record, now time.Time) Action {
 	return s.finish(now)
 }
 
-// deadlineGrace is the time that tools have to stop gracefully after the run's own deadline. Agents that are then
+// deadlineGrace limits how long tools may take to stop gracefully after the run's own deadline. Agents that are then
 // directed to finish kill their tools after a while.
 const deadlineGrace = 20 * time.Second
 
-// stopGrace returns the time for which a run that ends waits for its clients to stop.
+// stopGrace returns how long a run that is ending waits for its clients to stop.
 func (s Snapshot) stopGrace() time.Duration {
 	if s.Failure != nil && s.Failure.Reason == ReasonDeadline {
 		return min(deadlineGrace, s.Policy.StopGrace)

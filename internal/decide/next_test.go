@@ -9,9 +9,9 @@ import (
 	"github.com/storagebench/storagebench/internal/decide"
 )
 
-// TestStartIsSentAgainUnchanged is a conductor that died between recording a start and telling all
-// clients: the one that did not hear is told the same instant, though it has passed. It is the
-// client that knows whether that is too late.
+// TestStartIsSentAgainUnchanged checks a conductor that died after it recorded a start and before it notified all
+// clients. The client that was not notified gets the same instant, even if it has passed; the client decides whether
+// that is too late.
 func TestStartIsSentAgainUnchanged(t *testing.T) {
 	w := newWorld(1, 2, steps()...)
 	begin := w.now.Add(10 * time.Second)
@@ -30,7 +30,7 @@ func TestStartIsSentAgainUnchanged(t *testing.T) {
 	}
 }
 
-// TestMissedStart is a client that says that it was told too late: the step begins anew, four times at most.
+// TestMissedStart checks that a step is repeated if a client received the start too late, at most four times.
 func TestMissedStart(t *testing.T) {
 	missed := &decide.Failure{Reason: decide.ReasonStartMissed, Message: "the order came 1s late"}
 	broken := &decide.Failure{Reason: "NoSpace", Message: "the disk is full"}
@@ -62,8 +62,8 @@ func TestMissedStart(t *testing.T) {
 	}
 }
 
-// TestLaterStartsAreFartherOff: whoever was told too late is given more time at the next attempt, up to sixteen
-// seconds.
+// TestLaterStartsAreFartherOff checks that each further attempt after a missed start gets a longer lead, up to
+// sixteen seconds.
 func TestLaterStartsAreFartherOff(t *testing.T) {
 	for attempt, want := range map[int]time.Duration{1: lead, 2: 4 * lead, 3: 16 * lead, 5: 16 * time.Second, 9: 16 * time.Second} {
 		w := newWorld(1, 1, steps()...)
@@ -78,8 +78,8 @@ func TestLaterStartsAreFartherOff(t *testing.T) {
 	}
 }
 
-// TestLeftAttemptIsStopped: whoever is still at an earlier attempt is told to stop before the step is
-// loaded anew.
+// TestLeftAttemptIsStopped checks that clients that still run an earlier attempt are stopped before the step is
+// loaded again.
 func TestLeftAttemptIsStopped(t *testing.T) {
 	w := newWorld(1, 2, steps()...)
 	w.snapshot.Records["00-layout"] = decide.Record{Attempt: 2}
@@ -108,7 +108,7 @@ func TestLeftAttemptIsStopped(t *testing.T) {
 	}
 }
 
-// TestStartTimeoutNamesThoseThatHadIt: a replacement that came later is not late yet.
+// TestStartTimeoutNamesThoseThatHadIt checks that a replacement that was added later is not overdue yet.
 func TestStartTimeoutNamesThoseThatHadIt(t *testing.T) {
 	w := newWorld(1, 3, steps()...)
 	w.clients[0].Connection = decide.Ready
@@ -126,7 +126,8 @@ func TestStartTimeoutNamesThoseThatHadIt(t *testing.T) {
 	}
 }
 
-// TestEndedBeforeTheStart: an attempt that has ended at some clients before it was started is not started with others.
+// TestEndedBeforeTheStart checks that an attempt that has ended on some clients before its start is not started on
+// others.
 func TestEndedBeforeTheStart(t *testing.T) {
 	for name, c := range map[string]struct {
 		first, second decide.ClientStep
@@ -152,8 +153,8 @@ func TestEndedBeforeTheStart(t *testing.T) {
 	}
 }
 
-// TestStoppedBeforeTheStartAndLost: a client that was stopped before the start has not done its part, so it is
-// replaced.
+// TestStoppedBeforeTheStartAndLost checks that a lost client is replaced if it was stopped before the start, because
+// it has not completed the attempt.
 func TestStoppedBeforeTheStartAndLost(t *testing.T) {
 	w := newWorld(1, 2, steps()...)
 	attempt := decide.Attempt{Step: "00-layout", Number: 1}
@@ -166,7 +167,8 @@ func TestStoppedBeforeTheStartAndLost(t *testing.T) {
 	}
 }
 
-// TestEarlierAttemptIsStoppedAtOnce: also while a replacement is not ready, until the time by which it must be.
+// TestEarlierAttemptIsStoppedAtOnce checks that an earlier attempt is stopped even while a replacement is not ready,
+// with the replacement's start timeout as the limit.
 func TestEarlierAttemptIsStoppedAtOnce(t *testing.T) {
 	w := newWorld(1, 2, steps()...)
 	w.snapshot.Records["00-layout"] = decide.Record{Attempt: 2}
@@ -183,7 +185,8 @@ func TestEarlierAttemptIsStoppedAtOnce(t *testing.T) {
 	}
 }
 
-// TestLossThatIsWaitedFor: once the patience is over, the conductor waits for news and does not ask again at once.
+// TestLossThatIsWaitedFor checks that the conductor waits for news once LossPatience has passed, instead of deciding
+// again at once.
 func TestLossThatIsWaitedFor(t *testing.T) {
 	w := mpiWorld()
 	w.snapshot.Records["00-layout"] = decide.Record{Attempt: 1, Start: w.now, Deadline: w.now.Add(time.Minute)}
@@ -200,8 +203,8 @@ func TestLossThatIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestLossGoesBeforeOtherFailures: one client of a job says that its rank was killed and another that a client was
-// lost. The loss explains both, so the step is repeated.
+// TestLossGoesBeforeOtherFailures checks a job in which one client reports that its rank was killed, and another
+// that a client was lost. The loss explains both, so the step is repeated.
 func TestLossGoesBeforeOtherFailures(t *testing.T) {
 	w := mpiWorld()
 	w.snapshot.Records["00-layout"] = decide.Record{Attempt: 1, Start: w.now, Deadline: w.now.Add(time.Minute)}
@@ -217,7 +220,7 @@ func TestLossGoesBeforeOtherFailures(t *testing.T) {
 	}
 }
 
-// TestWhyStopped is the reason that clients get when their load is stopped.
+// TestWhyStopped checks the reason that clients receive when their load is stopped.
 func TestWhyStopped(t *testing.T) {
 	stopped := &decide.Failure{Reason: "Stopped", Message: "interrupted"}
 	ended := func(reason string) decide.ClientStep {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// peerLossReasons lists the failures that an MPI job's client can report because of another client's loss. That loss
-// may be detected only later.
+// peerLossReasons lists the failures that a client of an MPI job can report because another client was lost. The
+// loss itself may be detected only later.
 var peerLossReasons = []string{ReasonClientLost, reasonKilled, reasonMPI}
 
 // The reasons that an agent reports for a job that was killed or could not be started.
@@ -16,15 +16,15 @@ const (
 	reasonMPI    = "MPI"
 )
 
-// peerLost reports whether a failure may only be a consequence of another client's loss.
+// peerLost reports whether a client may have failed only because another client was lost.
 func (s Step) peerLost(failure *Failure) bool {
 	return s.Coupled && failure != nil && slices.Contains(peerLossReasons, failure.Reason)
 }
 
-// awaitPeerLoss ends an attempt of a job whose clients report the loss of another client. Which client was lost is not
-// known yet; the loss policy applies once that is detected. If it is not detected within LossPatience, the client is
-// alive and was only unreachable for the others: then the step is repeated, or recorded if it cannot be repeated, or
-// its failure becomes the run's.
+// awaitPeerLoss ends an attempt of a job whose clients report the loss of another client. It is not known yet which
+// client was lost; the loss policy applies once that is detected. If no loss is detected within LossPatience, the
+// client is alive and was only unreachable for the others. Then a step that cannot be repeated is recorded, and any
+// other step is repeated, up to MaxRestarts times; otherwise the failure fails the run.
 func (s Snapshot) awaitPeerLoss(step Step, record Record, attempt Attempt, counts counts, now time.Time) Action {
 	if live := s.live(step, attempt); len(live) > 0 {
 		return Action{Kind: Stop, Attempt: attempt, Clients: live, Until: s.latestEnd(record)}

@@ -15,8 +15,8 @@ import (
 
 var oneSeed = flag.Uint64("seed", 0, "the seed of the one random run that is to be walked")
 
-// TestRandomRuns walks runs of random phases, with random failures at random times, whose clients answer in any order
-// and sometimes late, and whose conductor dies and hangs. `make soak` walks a million others.
+// TestRandomRuns simulates runs of random phases with random failures at random times. Their clients answer in any
+// order and sometimes late, and their conductor dies and hangs. `make soak` simulates a million others.
 func TestRandomRuns(t *testing.T) {
 	runs := uint64(3000)
 	if testing.Short() {
@@ -25,7 +25,7 @@ func TestRandomRuns(t *testing.T) {
 	walkRandomRuns(t, 1, runs)
 }
 
-// walkRandomRuns holds the runs of so many seeds against the rules, and each kind of run must be among them.
+// walkRandomRuns checks runs with the given seeds against the rules, and that each kind of run occurs among them.
 func walkRandomRuns(t *testing.T, first, runs uint64) {
 	t.Helper()
 	if *oneSeed != 0 {
@@ -39,14 +39,14 @@ func walkRandomRuns(t *testing.T, first, runs uint64) {
 			t.Fatal(shortest(seed, err))
 		}
 		count(seen, w, log)
-		// Nothing in a run is left to chance: walked again it goes alike.
+		// A run is deterministic: repeated, it yields the same log.
 		if seed%16 == 0 {
 			if again, _ := randomWorld(seed, cut{}).walk(); again != log {
 				t.Fatalf("seed %d: one run and another of the same facts and times differ:\n%s\n%s", seed, log, again)
 			}
 		}
 	}
-	// A generator that has lost one of its cases would prove nothing about it.
+	// If the generator never produced one of its cases, the test would prove nothing about it.
 	for _, what := range []string{"good", "failed", "cancelled", "Conclude", "Retry", "Replace", "once cut short", "comes back",
 		"the conductor dies at", "the conductor dies before", "is met again", "hangs", "Unfit", "StartTimeout", "ClientUnresponsive",
 		"DeadlineExceeded", "told to end", "idle repeated"} {
@@ -57,7 +57,7 @@ func walkRandomRuns(t *testing.T, first, runs uint64) {
 	t.Logf("%v", seen)
 }
 
-// shortest explains how a rule was broken, by the least of the run that breaks it too.
+// shortest explains how a rule was broken, with the smallest part of the run that still breaks it.
 func shortest(seed uint64, err error) string {
 	var first, other *broken
 	if !errors.As(err, &first) {
@@ -79,15 +79,15 @@ func shortest(seed uint64, err error) string {
 	return fmt.Sprintf("%v\nWith -seed %d, and with the least of its steps and events:\n%+v\n%+v\n%s", err, seed, w.snapshot.Policy, w.snapshot.Steps, log)
 }
 
-// cut is what a random run does without.
+// cut describes what is left out of a random run.
 type cut struct {
-	// steps and events have a bit for each of them.
+	// steps and events have one bit for each step and event that is left out.
 	steps, events uint
-	// prompt leaves out late answers and other orders, alive deaths at actions.
+	// prompt leaves out late and reordered answers; alive leaves out deaths during actions.
 	prompt, alive bool
 }
 
-// smaller returns the cuts that do without one more thing.
+// smaller returns the cuts that leave out one more thing.
 func (c cut) smaller() []cut {
 	var all []cut
 	for i := range mostSteps {
@@ -100,7 +100,7 @@ func (c cut) smaller() []cut {
 	return slices.DeleteFunc(all, func(one cut) bool { return one == c })
 }
 
-// count notes what a run was an example of.
+// count records which cases a run covered.
 func count(seen map[string]int, w *world, log string) {
 	switch {
 	case w.snapshot.Cancel != nil:
@@ -135,8 +135,8 @@ const (
 	mostEvents = 4
 )
 
-// randomWorld is a run of random phases in which some things will happen. Each step and each event has its own random
-// numbers, so that a cut leaves the others as they are.
+// randomWorld returns a run of random phases with some random events. Each step and each event has its own random
+// numbers, so that a cut does not change the others.
 func randomWorld(seed uint64, without cut) *world {
 	stream := uint64(0)
 	next := func() *rand.Rand {
@@ -212,14 +212,14 @@ func randomStep(random *rand.Rand, index, targets, clients int) decide.Step {
 	return step
 }
 
-// disturb makes one thing happen to a run, at any time.
+// disturb makes one event happen to a run, at any time.
 func (w *world) disturb(random *rand.Rand) {
 	key := w.clients[random.IntN(len(w.clients))].Key
 	step := w.snapshot.Steps[random.IntN(len(w.snapshot.Steps))]
 	at := time.Duration(random.Int64N(int64(2 * time.Minute)))
 	part := key.String() + " " + step.ID
 	loses := func(w *world) {
-		// One that has left is not lost any more.
+		// A client that has left can no longer be lost.
 		if c := w.client(key); c.Connection == decide.Ready || c.Connection == decide.Connecting {
 			w.lose(key)(w)
 		}
@@ -245,7 +245,7 @@ func (w *world) disturb(random *rand.Rand) {
 		w.late[part] = true
 	case 9:
 		w.deaf[part] = true
-		// Who conducts has lost it by then.
+		// By then the conductor has lost it.
 		w.after(30*time.Minute, key.String()+" is given up", loses)
 	case 10:
 		w.after(at, "interrupted", cancel)

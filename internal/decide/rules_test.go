@@ -10,15 +10,15 @@ import (
 	"github.com/storagebench/storagebench/internal/decide"
 )
 
-// rule holds for every decision of every run, in whatever order things happen.
+// rule must hold for every decision of every run, in whatever order things happen.
 type rule struct {
 	name string
-	// broken returns how a decision breaks the rule; empty if it keeps it.
+	// broken returns how a decision breaks the rule, or "" if it does not.
 	broken func(w *world, a decide.Action) string
 }
 
-// rules are all rules of the package. Each decision of each test that runs a world is held against them. What takes
-// more than one decision to see is in walk: a run ends, no wait is endless, an end is final.
+// rules are all rules of the package. Every decision in every test that runs a world is checked against them. walk
+// checks what takes more than one decision to see: a run ends, no wait is endless, an end is final.
 var rules = []rule{
 	{"the same facts give the same decision", sameAgain},
 	{"an action is for clients that can execute it", forThese},
@@ -36,12 +36,12 @@ var rules = []rule{
 	{"a run ends in time", endsInTime},
 }
 
-// broken is a rule that does not hold.
+// broken is the error for a rule that does not hold.
 type broken struct{ rule, how string }
 
 func (b *broken) Error() string { return fmt.Sprintf("broken: %s: %s", b.rule, b.how) }
 
-// check holds a decision against the rules.
+// check checks a decision against the rules.
 func (w *world) check(action decide.Action) error {
 	for _, r := range rules {
 		if how := r.broken(w, action); how != "" {
@@ -67,7 +67,7 @@ func forThese(w *world, a decide.Action) string {
 		case decide.Load, decide.Start, decide.Conclude:
 			can = seen.Connection == decide.Ready && step.TakesPart(key)
 		case decide.Stop:
-			// One that turned out to be unfit may still be at work.
+			// A client that turned out to be unfit may still be running the attempt.
 			can = (seen.Connection == decide.Ready || seen.Connection == decide.Unfit) && step.TakesPart(key)
 		case decide.Retry, decide.Replace:
 			can = seen.Connection == decide.Lost
@@ -82,7 +82,7 @@ func forThese(w *world, a decide.Action) string {
 	return ""
 }
 
-// next is the first step without a result, and its record; an empty one if all have theirs.
+// next returns the first step without a result and its record, or zero values if all steps have results.
 func (w *world) next() (decide.Step, decide.Record) {
 	for _, step := range w.snapshot.Steps {
 		if record := w.snapshot.Records[step.ID]; !record.Done {
@@ -110,8 +110,8 @@ func inTurn(w *world, a decide.Action) string {
 	return ""
 }
 
-// askedFor: load is of the current attempt of the next step, or stopped before anything is waited for, on clients that
-// the conductor can reach and that obey.
+// askedFor requires that load belongs to the current attempt of the next step, or is stopped before anything else is
+// waited for. It considers only clients that the conductor can reach and that obey.
 func askedFor(w *world, a decide.Action) string {
 	step, record := w.next()
 	for _, client := range w.clients {
@@ -129,14 +129,14 @@ func askedFor(w *world, a decide.Action) string {
 	return ""
 }
 
-// impatient is true once a run that ends does not wait any more for clients to stop.
+// impatient reports whether a run that is ending no longer waits for clients to stop.
 func (w *world) impatient() bool {
 	return w.ending() && !w.now.Before(w.snapshot.EndingSince.Add(w.stopGrace()))
 }
 
 func (w *world) ending() bool { return w.snapshot.Failure != nil || w.snapshot.Cancel != nil }
 
-// stopGrace is what a run that ends gives its clients to stop.
+// stopGrace returns how long a run that is ending waits for its clients to stop.
 func (w *world) stopGrace() time.Duration {
 	if w.snapshot.Failure != nil && w.snapshot.Failure.Reason == decide.ReasonDeadline {
 		return 20 * time.Second
@@ -206,7 +206,7 @@ func concludesOnce(w *world, a decide.Action) string {
 	if !record.Concluded.IsZero() || w.now.Before(record.Start.Add(step.Earliest)) || a.Reason == "" {
 		return fmt.Sprintf("%s of a step that began %s ago, concluded %s", a, w.now.Sub(record.Start), record.Concluded)
 	}
-	// What has lasted as long as it may is ended, even if a client has ended by itself.
+	// A step that has reached its maximum duration is ended, even if a client has ended by itself.
 	if step.Latest > 0 && !w.now.Before(record.Start.Add(step.Latest)) {
 		return ""
 	}
@@ -247,7 +247,7 @@ func recordsOnce(w *world, a decide.Action) string {
 	return ""
 }
 
-// received reports whether the conductor knows of a client that has received an attempt.
+// received reports whether the conductor knows a client that has received an attempt.
 func (w *world) received(attempt decide.Attempt) bool {
 	return slices.ContainsFunc(w.snapshot.Clients, func(c decide.Client) bool {
 		_, known := c.Attempts[attempt]
@@ -255,7 +255,7 @@ func (w *world) received(attempt decide.Attempt) bool {
 	})
 }
 
-// maxMissed is how often a step is repeated because clients heard of its start too late.
+// maxMissed limits the repetitions of a step because clients received its start too late.
 const maxMissed = 4
 
 func withinPolicy(w *world, a decide.Action) string {
@@ -357,7 +357,8 @@ func waitsAhead(w *world, a decide.Action) string {
 	return ""
 }
 
-// endsInTime: a run that has a deadline or has begun to end is over when the times to stop and to finish are over too.
+// endsInTime requires that a run ends within StopGrace and FinishTimeout after its deadline, or after it began to
+// end.
 func endsInTime(w *world, a decide.Action) string {
 	policy, since := w.snapshot.Policy, w.began.Add(w.snapshot.Policy.ActiveDeadline)
 	if w.ending() && (policy.ActiveDeadline == 0 || w.snapshot.EndingSince.Before(since)) {
@@ -371,7 +372,7 @@ func endsInTime(w *world, a decide.Action) string {
 	return ""
 }
 
-// loaded is a client with load on it that could be ended; none while the conductor cannot know.
+// loaded returns a client with a load that could be stopped. It returns false if the conductor cannot know of any.
 func (w *world) loaded() (decide.Attempt, decide.ClientKey, bool) {
 	for _, client := range w.clients {
 		for attempt, part := range client.Attempts {
@@ -383,7 +384,7 @@ func (w *world) loaded() (decide.Attempt, decide.ClientKey, bool) {
 	return decide.Attempt{}, decide.ClientKey{}, false
 }
 
-// TestIdleEnds is when an idle that begins now is over.
+// TestIdleEnds checks when an idle step that begins now ends.
 func TestIdleEnds(t *testing.T) {
 	for name, c := range map[string]struct {
 		limit, until, want time.Duration

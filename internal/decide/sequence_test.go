@@ -84,7 +84,7 @@ var sequences = map[string]func() *world{
 		w.after(30*time.Second, "a/1 is told to end", w.told(key(1), time.Second))
 		return w
 	},
-	// Nobody else is at work, so the step has ended before the client is gone.
+	// No other client takes part, so the step has ended before the client is gone.
 	"told-to-end-alone": func() *world {
 		w := newWorld(1, 1, steps()...)
 		w.after(30*time.Second, "a/0 is told to end", w.told(key(0), 5*time.Second))
@@ -114,7 +114,7 @@ var sequences = map[string]func() *world{
 		w.after(30*time.Second, "a/1 dies", w.lose(key(1)))
 		return w
 	},
-	// A drain that was begun without it is not ended for it.
+	// A drain that began without the client is not ended because of it.
 	"lost-continue-before-a-drain": func() *world {
 		w := newWorld(1, 2, onA("00-layout", 20*time.Second), drain("01-burst"))
 		w.snapshot.Policy.OnLoss = decide.ContinueDegraded
@@ -161,8 +161,8 @@ func TestSequences(t *testing.T) {
 	}
 }
 
-// TestAnyOrderEndsAlike lets clients answer in random orders: every run ends, with the same verdict
-// as in the golden order, and nobody is left running.
+// TestAnyOrderEndsAlike lets clients answer in random orders. Every run ends with the same verdict as in the golden
+// order, and no client is left running.
 func TestAnyOrderEndsAlike(t *testing.T) {
 	for name, build := range sequences {
 		t.Run(name, func(t *testing.T) {

@@ -8,24 +8,24 @@ import (
 
 // Snapshot is the complete input of a decision.
 type Snapshot struct {
-	// Steps of the plan, in execution order.
+	// Steps are the steps of the plan, in execution order.
 	Steps []Step
-	// Clients as the conductor observes them now.
+	// Clients are the clients as the conductor observes them now.
 	Clients []Client
-	// Enough holds, for each attempt that may end now because it has measured enough, the reason.
+	// Enough holds the attempts that may end now because they have measured enough, each with the reason.
 	Enough map[Attempt]string
-	// Records of the steps that were begun, by step ID.
+	// Records holds the records of the steps that have begun, by step ID.
 	Records map[string]Record
 	Policy  Policy
 	// Begun is the time at which the run was deployed; the start timeout counts from it.
 	Begun time.Time
-	// Cancel is the request to end the run early; nil if there is none.
+	// Cancel is the request to end the run early, or nil.
 	Cancel *Failure
-	// Failure is the first failure that ended the run, once it is recorded.
+	// Failure is the first failure that ended the run. It is nil until a failure is recorded.
 	Failure *Failure
-	// EndingSince is the time at which Failure or Cancel was first known; zero if there is neither.
+	// EndingSince is the time at which Failure or Cancel was first known, or zero if there is neither.
 	EndingSince time.Time
-	// FinishSent is the time at which the agents were first directed to finish; zero before.
+	// FinishSent is the time at which the agents were first directed to finish. It is zero until then.
 	FinishSent time.Time
 }
 
@@ -57,28 +57,28 @@ func (s Snapshot) WhyStopped() string {
 	return "the step is repeated"
 }
 
-// Step is the part of a plan's step that decisions need.
+// Step holds what decisions need to know about a step of the plan.
 type Step struct {
 	ID string
 	// Targets are the targets whose clients take part.
 	Targets []string
 	// ClientsPerTarget limits the step to the first clients of each target; 0 means all.
 	ClientsPerTarget int
-	// Limit is the longest time from the step's start to its last completion. An Idle step takes exactly Limit, unless
-	// Until is known.
+	// Limit is the longest time from the step's start to its last completion. An Idle step takes exactly Limit
+	// unless Until is known.
 	Limit time.Duration
 	// Idle is true for a step without load, in which no client takes part.
 	Idle bool
-	// Until is the time at which an Idle step ends if the steps before it determine that; zero otherwise. Limit bounds
-	// it.
+	// Until is the time at which an Idle step ends, if earlier steps determine it, otherwise zero. Limit bounds it.
 	Until time.Time
-	// NonRepeatable is true if the step cannot be repeated once it has started, such as a burst drain of a drained
-	// bucket. If it loses a client, it ends with its results so far, and the run continues with the next step.
+	// NonRepeatable is true if the step cannot be repeated once it has started, such as a burst drain, which leaves
+	// an empty bucket. If the step loses a client, it ends with its results so far, and the run continues with the
+	// next step.
 	NonRepeatable bool
-	// Earliest is the time after its start from which the step may end because it has measured enough.
+	// Earliest is the earliest end, after its start, of a step that has measured enough.
 	Earliest time.Duration
-	// Latest is the time after its start at which the step is concluded even if it has not measured enough; 0 if it
-	// ends by itself.
+	// Latest is the time after its start at which the step is concluded even if it has not measured enough. 0 means
+	// that it ends by itself.
 	Latest time.Duration
 	// Coupled is true if the clients of each target form one job, which ends for all of them when one is lost.
 	Coupled bool
@@ -125,11 +125,11 @@ type Client struct {
 	Since time.Time
 	// Replacements is the number of times that this client was replaced.
 	Replacements int
-	// Attempts are the attempts that the client has received, with its progress.
+	// Attempts holds the attempts that the client has received, with its progress in each.
 	Attempts map[Attempt]ClientStep
 }
 
-// Attempt is one try at a step.
+// Attempt identifies one try of a step.
 type Attempt struct {
 	Step   string
 	Number int
@@ -141,7 +141,7 @@ func (a Attempt) String() string { return fmt.Sprintf("%s#%d", a.Step, a.Number)
 type Progress string
 
 const (
-	// Loading means that the command was sent but not answered yet.
+	// Loading means that the command was sent and has not been answered yet.
 	Loading Progress = "Loading"
 	// Loaded means that the tool has started and waits for its release.
 	Loaded Progress = "Loaded"
@@ -153,14 +153,14 @@ const (
 	Ended Progress = "Ended"
 )
 
-// ClientStep is one client's part in an attempt.
+// ClientStep is the state of one client in an attempt.
 type ClientStep struct {
 	Progress Progress
-	// Failed is the reason why a refused or ended part is not successful.
+	// Failed is the reason why the client refused the attempt or did not complete it successfully.
 	Failed *Failure
-	// Since is the time at which the failure became known; zero without a failure.
+	// Since is the time at which the failure became known, or zero without a failure.
 	Since time.Time
-	// AgentTerminated is true if the part ended early because a third party terminated the agent, for example by
+	// AgentTerminated is true if the attempt ended early because a third party terminated the agent, for example by
 	// draining its node. The client becomes Lost once that is detected.
 	AgentTerminated bool
 }
@@ -168,16 +168,16 @@ type ClientStep struct {
 // Record holds what was recorded about a step before and after it ran.
 type Record struct {
 	Attempt int
-	// Start and Deadline are the intent; zero until Start is decided.
+	// Start and Deadline are the intent. They are zero until Start is decided.
 	Start    time.Time
 	Deadline time.Time
 	// Done is true once the step's result is recorded, whether successful or not.
 	Done bool
-	// Concluded is the time at which the decision was made that the step has measured enough; zero before.
+	// Concluded is the time at which the step was found to have measured enough. It is zero until then.
 	Concluded time.Time
 }
 
-// Failure is the reason why something ended before it was complete.
+// Failure is the reason why a run, a step or a client ended early.
 type Failure struct {
 	Reason  string
 	Message string
@@ -185,7 +185,7 @@ type Failure struct {
 
 func (f Failure) Error() string { return f.Reason + ": " + f.Message }
 
-// LossPolicy is the reaction to the loss of a client.
+// LossPolicy says how a run reacts to the loss of a client.
 type LossPolicy string
 
 const (
@@ -202,17 +202,18 @@ type Policy struct {
 	OnLoss LossPolicy
 	// MaxRestarts limits the replacements of each client.
 	MaxRestarts int
-	// StartTimeout bounds the time in which all agents must be ready.
+	// StartTimeout limits how long the agents may take to become ready.
 	StartTimeout time.Duration
-	// ActiveDeadline bounds the whole run; 0 means no bound.
+	// ActiveDeadline limits the duration of the whole run; 0 means no limit.
 	ActiveDeadline time.Duration
-	// StartLead is how far in the future the common start is set: longer than a command takes to arrive.
+	// StartLead is the time between deciding the common start and the start itself. It must be longer than a command
+	// takes to arrive.
 	StartLead time.Duration
-	// StopGrace is the time after a deadline in which an agent must have stopped, including I/O in flight.
+	// StopGrace limits how long after a deadline an agent may take to stop, including I/O in flight.
 	StopGrace time.Duration
-	// LossPatience is the time to wait until a loss is detected after other clients report it.
+	// LossPatience limits the wait for a loss to be detected after other clients report it.
 	LossPatience time.Duration
-	// FinishTimeout bounds the cleanup.
+	// FinishTimeout limits the duration of the cleanup.
 	FinishTimeout time.Duration
 }
 

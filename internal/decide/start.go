@@ -6,7 +6,7 @@ import (
 )
 
 // start decides the common start once; a recorded intent is sent again unchanged. A machine that was too busy to
-// deliver the start in time will be as busy a second later, so each new attempt gets four times the lead.
+// deliver the start in time will be just as busy a second later, so each new attempt gets four times the lead.
 func (s Snapshot) start(step Step, record Record, attempt Attempt, loaded []ClientKey, now time.Time) Action {
 	begin, deadline := record.Start, record.Deadline
 	if begin.IsZero() {
@@ -17,9 +17,9 @@ func (s Snapshot) start(step Step, record Record, attempt Attempt, loaded []Clie
 	return Action{Kind: Start, Attempt: attempt, Clients: loaded, Start: begin, Deadline: deadline}
 }
 
-// missedStart reports whether the only failure is that a client received the start too late to begin with the others,
-// for example because the conductor died in between. The step is then repeated, so that all clients work at the same
-// time; it fails after several such attempts.
+// missedStart reports whether clients failed only because they received the start too late to begin with the others,
+// for example because the conductor died in between. The step is then repeated, so that all clients load at the same
+// time. It fails after several such attempts.
 //
 // If one client of a job missed the start, the failures of its other clients are consequences and do not count.
 func (c counts) missedStart(record Record) bool {
@@ -31,9 +31,9 @@ func (c counts) missedStart(record Record) bool {
 	})
 }
 
-// maxMissedStarts is the maximum number of such repetitions of a step. With one client the first attempt has a lead of
+// maxMissedStarts limits the repetitions of a step for this reason. With one client the first attempt has a lead of
 // 42 ms and the third less than a second, which was too little on a machine with two processors and fifty programs
-// competing for them; the fifth has ten seconds.
+// competing for them. The fifth has ten seconds.
 const maxMissedStarts = 4
 
 // longestLead bounds the lead: with many clients the first attempt already has one second.

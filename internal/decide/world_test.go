@@ -12,10 +12,9 @@ import (
 	"github.com/storagebench/storagebench/internal/decide"
 )
 
-// world simulates clients and the recorded facts of a run: what actions do, and what happens by
-// itself at given times. It stands for agents and conductor and is checked against them by the
-// tests of the packages agent and local, which run the real ones. What must hold for every run is
-// checked at every action, see rules_test.go.
+// world simulates the clients and the recorded facts of a run: the effects of actions, and events at given times. It
+// stands for agents and conductor; the tests of the packages agent and local, which run the real ones, check that it
+// matches them. Every action is checked against the rules for all runs; see rules_test.go.
 type world struct {
 	now      time.Time
 	began    time.Time
@@ -23,31 +22,31 @@ type world struct {
 	clients  []*decide.Client
 	events   []event
 	log      []string
-	// shuffle gives the order in which clients answer; nil keeps their own.
+	// shuffle determines the order in which clients answer; nil keeps their own order.
 	shuffle *rand.Rand
-	// jitter makes answers late; nil leaves them as they are.
+	// jitter delays answers; nil leaves them as they are.
 	jitter *rand.Rand
-	// refuse and fail are clients that refuse to load, or whose tool fails; late ones hear of the start
-	// too late, once. Each as "a/1", or as "a/1 STEP" for that step alone.
+	// refuse and fail are clients that refuse to load, or whose tool fails. Clients in late receive the start too
+	// late, once. Each is named "a/1", or "a/1 STEP" for that step alone.
 	refuse, fail, late map[string]bool
-	// deaf clients never end a step that they have begun; silent ones never get ready.
+	// deaf clients never end a step that they have begun; silent clients never become ready.
 	deaf, silent map[string]bool
-	// enough says of steps how long after its start an attempt has measured enough.
+	// enough holds, by step, how long after its start an attempt has measured enough.
 	enough map[string]time.Duration
-	// onStart and onLoad are done when a step is started or loaded for the first time.
+	// onStart and onLoad run when a step is started or loaded for the first time.
 	onStart, onLoad map[string]func(*world)
-	// onRecord is done when a step has its result.
+	// onRecord runs when a step has its result.
 	onRecord map[string]func(*world)
-	// unmet are the clients that a conductor that came back at returned has not reached yet.
+	// unmet are the clients that a conductor that restarted at returned has not reached yet.
 	unmet    map[decide.ClientKey]bool
 	returned time.Time
-	// crashes are how often the conductor still dies while it executes an action; jitter says at which.
+	// crashes is the number of times that the conductor still dies during an action; jitter chooses the actions.
 	crashes int
-	// awake is when a conductor that hangs decides again, hung for how long it did so in all.
+	// awake is the time at which a hanging conductor decides again; hung is the total time that it hung.
 	awake time.Time
 	hung  time.Duration
-	// touched are the attempts in which I/O has begun, missed those that a client began too late, and starts the start of
-	// each attempt: memory that the decisions do not have, to hold against them.
+	// touched holds the attempts in which I/O has begun, missed the attempts that a client started too late, and
+	// starts the start of each attempt. Decisions do not have this memory; they are checked against it.
 	touched map[decide.Attempt]bool
 	missed  map[decide.Attempt]bool
 	starts  map[decide.Attempt]time.Time
@@ -88,7 +87,7 @@ func newWorld(targets, clients int, steps ...decide.Step) *world {
 	return w
 }
 
-// fresh is a client that becomes ready after a while.
+// fresh returns a client that becomes ready after a while.
 func (w *world) fresh(key decide.ClientKey, replacements int) *decide.Client {
 	client := &decide.Client{Key: key, Connection: decide.Connecting, Message: "starting", Since: w.now,
 		Replacements: replacements, Attempts: map[decide.Attempt]decide.ClientStep{}}
@@ -104,7 +103,7 @@ func (w *world) after(delay time.Duration, name string, do func(*world)) {
 	w.events = append(w.events, event{at: w.now.Sub(w.began) + delay, name: name, do: do})
 }
 
-// answer is what a client does some time after it was asked, unless it is gone by then.
+// answer runs do some time after the client received a command, unless the client is gone by then.
 func (w *world) answer(client *decide.Client, delay time.Duration, do func()) {
 	if w.jitter != nil {
 		delay += time.Duration(w.jitter.Int64N(int64(300 * time.Millisecond)))
@@ -123,7 +122,7 @@ func (w *world) client(key decide.ClientKey) *decide.Client {
 	return w.clients[slices.IndexFunc(w.clients, func(c *decide.Client) bool { return c.Key == key })]
 }
 
-// step is the step of that ID; an empty one where there is none.
+// step returns the step with that ID, or an empty step.
 func (w *world) step(id string) decide.Step {
 	for _, step := range w.snapshot.Steps {
 		if step.ID == id {
@@ -137,7 +136,7 @@ func (w *world) note(format string, arguments ...any) {
 	w.log = append(w.log, fmt.Sprintf("%8.3fs  ", w.now.Sub(w.began).Seconds())+fmt.Sprintf(format, arguments...))
 }
 
-// seen is the clients as a conductor knows them.
+// seen returns the clients as the conductor knows them.
 func (w *world) seen() []decide.Client {
 	var seen []decide.Client
 	for _, client := range w.clients {
@@ -150,7 +149,7 @@ func (w *world) seen() []decide.Client {
 	return seen
 }
 
-// run is walk for a test that ends where a rule is broken.
+// run is walk for tests that fail when a rule is broken.
 func (w *world) run(t *testing.T) string {
 	t.Helper()
 	log, err := w.walk()
@@ -190,7 +189,7 @@ func (w *world) walk() (log string, err error) {
 	return "", &broken{rule: "every run ends", how: "it has not after 3000 decisions"}
 }
 
-// stays lets happen what is left to happen after the end of a run: it has ended for good.
+// stays lets all remaining events happen after the end of a run, and checks that the end is final.
 func (w *world) stays() error {
 	for range 20 {
 		w.pass(w.now.Add(time.Hour))
@@ -202,8 +201,8 @@ func (w *world) stays() error {
 	return nil
 }
 
-// pass moves the time on to the next event, or to the time that the action named, and on until the conductor decides
-// again. It returns false if neither comes.
+// pass advances the time to the next event or to the time that the action named, and further until the conductor
+// decides again. It returns false if there is neither.
 func (w *world) pass(until time.Time) bool {
 	if !w.happen(until) {
 		return false
@@ -214,7 +213,7 @@ func (w *world) pass(until time.Time) bool {
 	return true
 }
 
-// happen moves the time on to the next event, or to a time if that is set and earlier.
+// happen advances the time to the next event, or to a time if it is set and earlier.
 func (w *world) happen(until time.Time) bool {
 	next := -1
 	for i, e := range w.events {
@@ -241,7 +240,7 @@ func (w *world) happen(until time.Time) bool {
 	return true
 }
 
-// apply does what the runner does; true when facts changed at once.
+// apply does what the runner does. It returns true if facts changed at once.
 func (w *world) apply(action decide.Action) bool {
 	keys := slices.Clone(action.Clients)
 	if w.shuffle != nil {
@@ -299,8 +298,8 @@ func (w *world) finish(client *decide.Client, delay time.Duration) {
 	w.answer(client, delay, func() { client.Connection = decide.Finished })
 }
 
-// crash is a conductor that dies while it executes an action: before the action is recorded, or when only some of the
-// clients have their commands. It returns false if it lives.
+// crash lets the conductor die during an action: before the action is recorded, or after only some of the clients
+// have received their commands. It returns false if the conductor survives.
 func (w *world) crash(action decide.Action) bool {
 	if w.crashes == 0 || action.Kind == decide.Wait || w.jitter.IntN(10) != 0 {
 		return false
@@ -323,7 +322,7 @@ func (w *world) crash(action decide.Action) bool {
 	return true
 }
 
-// once does what was waiting for a step, the first time.
+// once runs what is registered for a step, the first time only.
 func (w *world) once(waiting map[string]func(*world), id string) {
 	if do := waiting[id]; do != nil {
 		delete(waiting, id)
@@ -331,7 +330,7 @@ func (w *world) once(waiting map[string]func(*world), id string) {
 	}
 }
 
-// begin notes the intent of a start.
+// begin records the intent of a start.
 func (w *world) begin(action decide.Action) {
 	record := w.snapshot.Records[action.Attempt.Step]
 	record.Start, record.Deadline = action.Start, action.Deadline
@@ -418,19 +417,19 @@ func (w *world) stop(attempt decide.Attempt, keys []decide.ClientKey) {
 	}
 }
 
-// live says that a client has a part of load.
+// live reports whether a client has the attempt loaded or running.
 func live(part decide.ClientStep) bool {
 	return part.Progress == decide.Loaded || part.Progress == decide.Running
 }
 
-// lose ends whoever is that client when it happens.
+// lose ends the client that has that key when the event happens.
 func (w *world) lose(key decide.ClientKey) func(*world) {
 	return func(w *world) {
 		w.gone(w.client(key))
 	}
 }
 
-// gone is the end of a client. What it had done is not known to a conductor that has not met it.
+// gone ends a client. A conductor that has not met it does not know what it had done.
 func (w *world) gone(client *decide.Client) {
 	w.breakJob(client.Key, peerLost(client.Key))
 	client.Connection, client.Message = decide.Lost, "its process exited: signal: killed"
@@ -439,8 +438,8 @@ func (w *world) gone(client *decide.Client) {
 	}
 }
 
-// told ends a client as its pod is that somebody deletes: its part of what runs, at once, and the client
-// itself when its data is removed.
+// told ends a client as if its pod were deleted: its running attempts end at once, and the client itself once its
+// data is removed.
 func (w *world) told(key decide.ClientKey, patience time.Duration) func(*world) {
 	return func(w *world) {
 		client := w.client(key)
@@ -453,15 +452,15 @@ func (w *world) told(key decide.ClientKey, patience time.Duration) func(*world) 
 	}
 }
 
-// cancel ends the run by hand.
+// cancel ends the run as a user would.
 func cancel(w *world) {
 	if w.snapshot.Cancel == nil && w.snapshot.Failure == nil {
 		w.snapshot.Cancel, w.snapshot.EndingSince = &decide.Failure{Reason: "Stopped", Message: "interrupted"}, w.now
 	}
 }
 
-// comeBack is a conductor that died, and another that meets the clients anew. What a client that is gone had done is
-// not known any more.
+// comeBack replaces the conductor with another one, which has to meet the clients again. What lost clients had done
+// is no longer known.
 func comeBack(w *world) {
 	w.returned = w.now
 	for _, client := range w.clients {
@@ -475,7 +474,7 @@ func comeBack(w *world) {
 		w.after(1500*time.Millisecond, "the clients are met again", func(w *world) { clear(w.unmet) })
 		return
 	}
-	// What it had measured it may have to measure again.
+	// It may have to measure again what it had measured.
 	if w.jitter.IntN(2) == 0 {
 		clear(w.snapshot.Enough)
 	}
@@ -488,14 +487,14 @@ func comeBack(w *world) {
 	}
 }
 
-// meet is a client that a conductor that came back reaches: it is told again to finish if the run ends.
+// meet lets a restarted conductor reach a client. If the run is ending, the client is told to finish again.
 func (w *world) meet(client *decide.Client) {
 	if w.client(client.Key) != client {
-		return // it was replaced meanwhile
+		return // it was replaced in the meantime
 	}
 	delete(w.unmet, client.Key)
 	for attempt, part := range client.Attempts {
-		// An agent reports a step that it still loads as loaded, and forgets one that it refuses.
+		// An agent reports a step that it is still loading as loaded, and forgets one that it refuses.
 		switch {
 		case part.Progress != decide.Loading:
 		case w.does(w.refuse, client, attempt):
@@ -509,7 +508,7 @@ func (w *world) meet(client *decide.Client) {
 	}
 }
 
-// hang is a conductor that decides nothing for a while.
+// hang lets the conductor decide nothing for a while.
 func hang(length time.Duration) func(*world) {
 	return func(w *world) {
 		if awake := w.now.Add(length); awake.After(w.awake) {

@@ -16,7 +16,7 @@ import (
 
 // Clients controls the clients of a run, wherever they run.
 type Clients interface {
-	// Replace ends leftovers of lost clients and connects their successors to the conductor.
+	// Replace ends what remains of lost clients and connects their successors to the conductor.
 	Replace(keys []decide.ClientKey) error
 	// Finish makes clients clean up and exit.
 	Finish(keys []decide.ClientKey)
@@ -28,7 +28,7 @@ type Driver struct {
 	Conductor *conductor.Conductor
 	// Shared reports whether all clients of a target work in one directory.
 	Shared func(target string) bool
-	// DataGoes is true if a lost client's data is lost with it, so that its successor must lay it out again.
+	// DataGoes is true if a lost client's data is lost with it, so that its successor must lay out the data again.
 	DataGoes bool
 
 	watcher *earlystop.Watcher
@@ -38,9 +38,9 @@ type Driver struct {
 
 // Outcome is the result of an action, in addition to the facts that it noted.
 type Outcome struct {
-	// Series is the series of a step that has ended; nil if none has ended. It is stored before the facts.
+	// Series is the series of a step that has just ended, otherwise nil. It is stored before the facts.
 	Series *series.Step
-	// Then is called after the facts are stored; nil if there is nothing to do.
+	// Then is called after the facts are stored. It is nil if there is nothing to do.
 	Then func() error
 	// Settled is false if the changed facts require another decision before any external effect.
 	Settled bool
@@ -65,7 +65,7 @@ func (d *Driver) Snapshot(run *v1alpha1.BenchmarkRun, clients []decide.Client) (
 	return snapshot, nil
 }
 
-// Next returns the run's next action. A new cancel request, which is not a fact yet, begins the end of the run.
+// Next returns the run's next action. A new cancel request, not yet recorded as a fact, starts to end the run.
 func (d *Driver) Next(snapshot decide.Snapshot) decide.Action {
 	if snapshot.Cancel != nil && snapshot.EndingSince.IsZero() {
 		snapshot.EndingSince = d.now()
@@ -91,8 +91,8 @@ func (d *Driver) Note(run *v1alpha1.BenchmarkRun, clients Clients, snapshot deci
 		return act(func() { d.Conductor.Start(action.Attempt, action.Clients, action.Start, action.Deadline) }), nil
 	case decide.Stop:
 		if d.stopped.same(action) && d.now().Sub(d.stopped.at) < beat {
-			// The Stop was already sent, and the log will report the end. Repeating it after each answer would send
-			// it thousands of times while I/O in flight completes.
+			// The Stop was already sent, and the log will report the end. Repeating it after each decision would
+			// send it thousands of times while I/O in flight completes.
 			return Outcome{Settled: true}, nil
 		}
 		d.stopped = stopSent{action: action, at: d.now()}
@@ -125,7 +125,7 @@ func act(do func()) Outcome {
 	return Outcome{Settled: true, Then: func() error { do(); return nil }}
 }
 
-// step returns the step of an action, with the rate that it offers if it is one of a search.
+// step returns the step of an action. A step of a search includes the rate that it offers.
 func (d *Driver) step(run *v1alpha1.BenchmarkRun, action decide.Action) plan.Step {
 	return record.Offering(run, d.Plan.Step(action.Attempt.Step))
 }

@@ -24,20 +24,20 @@ type Options struct {
 	*Driver
 	Run     *v1alpha1.BenchmarkRun
 	Clients Clients
-	// Storage records the documented properties of the run's storage in the run, before the first start. May be
+	// Storage records the documented properties of the run's storage in the run, before the first start. It may be
 	// nil.
 	Storage func() error
-	// Store saves the facts of the run after an action has changed them, and before them the series of a step that
-	// has just ended (otherwise nil). It is called before the action has any other effect. An error ends the loop.
+	// Store saves the facts of the run after an action has changed them and before the action has any other effect.
+	// The series of a step that has just ended (otherwise nil) is saved first. An error ends the loop.
 	Store func(decide.Action, *series.Step) error
-	// Observe is called after each decision; may be nil.
+	// Observe is called after each decision. It may be nil.
 	Observe func(Progress)
 }
 
 // Progress is the current state of a run.
 type Progress struct {
 	Run *v1alpha1.BenchmarkRun
-	// Live holds the running step's live figures; nil if no step runs.
+	// Live holds the running step's live figures, or nil if no step runs.
 	Live *Live
 }
 
@@ -45,7 +45,7 @@ type Progress struct {
 type Live struct {
 	Step    plan.Step
 	Elapsed time.Duration
-	// BytesPerSecond and IOPS are sums over all clients, for the latest whole second.
+	// BytesPerSecond and IOPS are sums over all clients for the latest whole second.
 	BytesPerSecond, IOPS float64
 	// Clients is the number of running clients.
 	Clients int
@@ -55,16 +55,16 @@ type Live struct {
 type Loop struct {
 	Options
 	cancelled *decide.Failure
-	// liveWrittenAt is when the live figures were last written to the status.
+	// liveWrittenAt is the time at which the live figures were last written to the status.
 	liveWrittenAt time.Time
 }
 
-// New returns a Loop for a run that was begun by record.Begin, now or for an earlier Loop.
+// New returns a Loop for a run that record.Begin has begun, now or for an earlier Loop.
 func New(options Options) *Loop {
 	return &Loop{Options: options}
 }
 
-// Until decides and acts until nothing is left to do. If the context ends, the load stops and the run fails, with
+// Until decides and acts until nothing is left to do. If the context ends, it stops the load, and the run fails with
 // the results so far.
 func (l *Loop) Until(ctx context.Context) error {
 	for {
@@ -104,7 +104,7 @@ func (l *Loop) Until(ctx context.Context) error {
 	}
 }
 
-// wait returns when there may be something to do: on news, after a beat, or at latest if latest is set and earlier.
+// wait returns when there may be something to do: on news, after a beat, or at latest if that is set and earlier.
 func (l *Loop) wait(ctx context.Context, latest time.Time) {
 	stopped := ctx.Done()
 	if l.cancelled != nil {

@@ -21,27 +21,27 @@ import (
 // Agent is an agent that runs as a child process.
 type Agent struct {
 	command *exec.Cmd
-	// lifeline stays open as long as the agent should live.
+	// lifeline stays open as long as the agent is to live.
 	lifeline *os.File
 	ready    *os.File
 	exited   chan struct{}
 }
 
-// The file descriptors inherited by an agent of a local run.
+// The file descriptors that an agent of a local run inherits.
 const (
 	fdConfig   = 3
 	fdReady    = 4
 	fdLifeline = 5
 )
 
-// AgentFlags returns the agent's command-line flags that name these descriptors.
+// AgentFlags returns the agent's command-line flags for these descriptors.
 func AgentFlags() []string {
 	fd := func(n int) string { return "/dev/fd/" + strconv.Itoa(n) }
 	return []string{"--config=" + fd(fdConfig), "--ready=" + fd(fdReady), "--lifeline=" + fd(fdLifeline)}
 }
 
-// StartAgent starts an agent and passes it its configuration. The agent inherits locks, so that the target's
-// directories stay locked while any agent lives, even if this process dies.
+// StartAgent starts an agent and sends it its configuration. The agent inherits locks, so that the target's
+// directories remain locked while any agent is alive, even if this process dies.
 func StartAgent(command []string, config agent.Config, locks ...*os.File) (_ *Agent, err error) {
 	var parent, child [3]*os.File
 	defer func() {
@@ -85,16 +85,16 @@ func StartAgent(command []string, config agent.Config, locks ...*os.File) (_ *Ag
 	return spawned, nil
 }
 
-// Leave closes the lifeline: the agent then stops its load, removes its data and exits.
+// Leave closes the lifeline. The agent then stops its load, removes its data and exits.
 func (p *Agent) Leave() { _ = p.lifeline.Close() }
 
-// Kill ends the agent's process if it lives, and returns when it has exited. Follow must have been called.
+// Kill kills the agent's process if it is alive, and returns when it has exited. Call it only after Follow.
 func (p *Agent) Kill() {
 	_ = p.command.Process.Kill()
 	<-p.exited
 }
 
-// Exited is closed when the agent's process has exited. It requires Follow.
+// Exited returns a channel that is closed when the agent's process has exited. It requires Follow.
 func (p *Agent) Exited() <-chan struct{} { return p.exited }
 
 // Follow waits for the agent's process in the background and calls ended once when it exits.
@@ -123,7 +123,7 @@ func (p *Agent) locate(ctx context.Context) (string, error) {
 	return line[:len(line)-1], nil
 }
 
-// Endpoint returns the conductor's address and credentials for the agent.
+// Endpoint returns how the conductor reaches the agent, with the operator's credentials.
 func (p *Agent) Endpoint(key decide.ClientKey, runUID string, authority *identity.Authority) (conductor.Endpoint, error) {
 	operator, err := authority.Operator()
 	if err != nil {

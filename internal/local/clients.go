@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// store passes the state of the run, and the series of an ended step, to the guard.
+// store sends the state of the run, and the series of a step that has ended, to the guard.
 func (r *runner) store(_ decide.Action, step *series.Step) error {
 	if step != nil {
 		r.options.Series.Add(*step)
@@ -24,7 +24,7 @@ func (r *runner) store(_ decide.Action, step *series.Step) error {
 // Replace starts new agents in place of lost ones.
 func (r *runner) Replace(keys []decide.ClientKey) error {
 	for _, key := range keys {
-		// An unreachable agent may still be alive and load the files of its replacement.
+		// An unreachable agent may still be alive and write to the files of its replacement.
 		r.agents[key].Kill()
 		r.killOrphans()
 		if err := r.add(key); err != nil {
@@ -57,7 +57,7 @@ func (r *runner) add(key decide.ClientKey) error {
 		DatasetHash:  r.options.Plan.DatasetHash,
 		KeepData:     t.keep,
 		FioPath:      r.options.FioPath,
-		// The lifeline detects a dead runner sooner; this timeout is for a live but silent runner.
+		// The lifeline detects a dead runner sooner. This timeout is for a runner that is alive but silent.
 		OrphanTimeout: time.Hour,
 	}, t.locks()...)
 	if err != nil {
@@ -76,7 +76,7 @@ func (r *runner) add(key decide.ClientKey) error {
 	return nil
 }
 
-// Finish asks the agents to exit and to remove their data, unless the target keeps it.
+// Finish asks the agents to exit and, unless the target keeps its data, to remove it.
 func (r *runner) Finish(keys []decide.ClientKey) {
 	for _, t := range r.targets {
 		var own []decide.ClientKey

@@ -1,7 +1,8 @@
 // Package local runs a benchmark against directories of this machine, without a cluster. It uses the operator's
 // plan, decisions, conductor and agents; the agents are child processes.
 //
-// No process or data may remain, whichever process is killed. Therefore three kinds of processes watch each other:
+// No process or data may remain, whichever process is killed. To ensure this, three kinds of processes watch one
+// another:
 //
 //	guard   the process that the user started; waits, and reports for a killed runner
 //	runner  plans, conducts, prints the result

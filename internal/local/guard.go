@@ -22,13 +22,13 @@ import (
 // runnerEnvironment is the environment variable that marks a process as a runner started by a guard.
 const runnerEnvironment = "STORAGEBENCH_LOCAL_RUNNER"
 
-// The file descriptors inherited by a runner.
+// The file descriptors that a runner inherits.
 const (
 	fdJournal        = 3
 	fdRunnerLifeline = 4
 )
 
-// abandonTimeout is how long the agents of a killed runner may take to remove their data and exit.
+// abandonTimeout limits how long the agents of a killed runner may take to remove their data and exit.
 const abandonTimeout = 60 * time.Second
 
 // InRunner reports whether a guard started this process. If so, it returns the journal to write to and a context that
@@ -55,8 +55,8 @@ func InRunner(parent context.Context) (ctx context.Context, journal *Journal, st
 }
 
 // Guard starts this program again as the runner, waits for it, and returns its exit code. If the runner is killed,
-// Guard waits for the agents to exit, removes the remaining data, calls dead with the last state of the run and its
-// series, and returns dead's exit code.
+// Guard waits for the agents to exit and removes the remaining data. It then calls dead with the last state of the
+// run and its series, and returns the exit code of dead.
 func Guard(arguments []string, dead func(*v1alpha1.BenchmarkRun, *series.Log, error) int) (int, error) {
 	if err := process.SetSubreaper(); err != nil {
 		return 0, fmt.Errorf("become the subreaper of orphaned processes: %w", err)
@@ -78,7 +78,7 @@ func Guard(arguments []string, dead func(*v1alpha1.BenchmarkRun, *series.Log, er
 	runner.Env = append(os.Environ(), runnerEnvironment+"=1")
 	runner.Stdin, runner.Stdout, runner.Stderr = os.Stdin, os.Stdout, os.Stderr
 	runner.ExtraFiles = []*os.File{journalWriter, lifelineReader}
-	// The terminal signals both processes; signals sent only to the guard are forwarded.
+	// The terminal signals both processes. Signals sent only to the guard are forwarded.
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	if err := runner.Start(); err != nil {
@@ -129,7 +129,7 @@ func running(processes []process.Process) []process.Process {
 	return found
 }
 
-// NeverStarted returns the record of a run whose runner died before the run began; nil if none can be created.
+// NeverStarted returns the record of a run whose runner died before the run began, or nil if none can be created.
 func NeverStarted(options Options) *v1alpha1.BenchmarkRun {
 	run, err := newRun(options)
 	if err != nil {
@@ -138,7 +138,7 @@ func NeverStarted(options Options) *v1alpha1.BenchmarkRun {
 	return interruptedRun(Entry{Run: run}, "before the run started", nil)
 }
 
-// interruptedRun returns the record of a run whose runner died; nil if the runner reported no run.
+// interruptedRun returns the record of a run whose runner died, or nil if the runner reported no run.
 func interruptedRun(entry Entry, state string, left error) *v1alpha1.BenchmarkRun {
 	if entry.Run == nil {
 		return nil

@@ -18,7 +18,7 @@ type Entry struct {
 	Series *series.Step `json:"series,omitempty"`
 	// Data lists what must be removed at the end.
 	Data []Data `json:"data,omitempty"`
-	// Printed is true once the result was printed for the user.
+	// Printed is true once the result has been printed for the user.
 	Printed bool `json:"printed,omitempty"`
 }
 
@@ -28,7 +28,7 @@ type Data struct {
 	BenchmarkUID string `json:"benchmarkUID"`
 }
 
-// Journal writes entries, skipping repetitions of the previous one. A nil Journal writes nothing.
+// Journal writes entries and skips an entry that equals the previous one. A nil Journal writes nothing.
 type Journal struct {
 	w    io.Writer
 	last []byte

@@ -26,13 +26,13 @@ type Options struct {
 	Directories map[string][]string
 	// AgentCommand is the command line that starts an agent.
 	AgentCommand []string
-	// FioPath is the fio to run; if empty, the one in PATH.
+	// FioPath is the fio program to run. If it is empty, fio is searched in PATH.
 	FioPath string
 	// Seed is the seed of all random choices of the run; it must be the plan's seed.
 	Seed int64
-	// Series collects the series of the steps; may be nil.
+	// Series collects the series of the steps. It may be nil.
 	Series *series.Log
-	// Journal reports to the guard; nil without a guard.
+	// Journal reports to the guard. It is nil without a guard.
 	Journal *Journal
 	// Observe is called after each change of the run's state, and every second while it runs.
 	Observe func(Progress)
@@ -60,9 +60,9 @@ func newRun(options Options) (*v1alpha1.BenchmarkRun, error) {
 	}, options.Run, options.Plan), nil
 }
 
-// benchmarkUID returns the name of the benchmark's own directory on a target. Without an API server there is no
-// UID, so it is derived from what identifies the benchmark: its namespace and name, the target and the directories.
-// So a later run finds the data that an earlier run kept or left.
+// benchmarkUID returns the name of the benchmark's own directory on a target. Without an API server there is no UID,
+// so the name is derived from what identifies the benchmark: its namespace and name, the target and the directories.
+// Thus a later run finds the data that an earlier run kept or left behind.
 func benchmarkUID(benchmark *v1alpha1.StorageBenchmark, target string, directories []string) (string, error) {
 	name := "local\x00" + benchmark.Namespace + "\x00" + benchmark.Name + "\x00" + target
 	for _, directory := range directories {

@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// lossTimeout is how long an agent on this machine may be unreachable while its process is alive.
+	// lossTimeout limits how long an agent on this machine may be unreachable while its process is alive.
 	lossTimeout = 30 * time.Second
-	// leaveTimeout is how long the agents may take to exit at the end.
+	// leaveTimeout limits how long the agents may take to exit at the end.
 	leaveTimeout = 10 * time.Second
 )
 
@@ -33,13 +33,13 @@ type runner struct {
 	targets   map[string]*target
 	left      []v1alpha1.DataLeft
 
-	// mu prevents an agent that is being started from being killed as an orphan.
+	// mu keeps an agent that is being started from being killed as an orphan.
 	mu     sync.Mutex
 	agents map[decide.ClientKey]*Agent
 }
 
-// Run runs the benchmark. If the context ends, the load stops and the run ends as failed, with the results so far.
-// An error means that no run was created.
+// Run runs the benchmark. If the context ends, the load stops and the run fails with the results so far. An error
+// means that no run was created.
 func Run(ctx context.Context, options Options) (*v1alpha1.BenchmarkRun, error) {
 	if err := process.SetSubreaper(); err != nil {
 		return nil, fmt.Errorf("become the subreaper of orphaned processes: %w", err)
@@ -102,7 +102,7 @@ func (r *runner) createIdentities() error {
 // conduct drives the run until nothing is left to do.
 func (r *runner) conduct(ctx context.Context) error {
 	return drive.New(drive.Options{
-		// Regardless of the claims' specification, all clients of a target share one directory here.
+		// Whatever the claims' specification, all clients of a target share one directory in a local run.
 		Driver: drive.NewDriver(drive.Driver{Plan: r.options.Plan, Conductor: r.conductor, Shared: func(string) bool { return true }}),
 		Run:    r.run, Clients: r,
 		Storage: r.noteStorage,

@@ -17,7 +17,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// Agents that do not exit hold up the end of a run only until the timeout, however many they are.
+// TestClearOfAgentsThatStay checks that agents that do not exit delay the end of a run only until the timeout,
+// however many there are.
 func TestClearOfAgentsThatStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &runner{conductor: conductor.New(conductor.Options{}), agents: map[decide.ClientKey]*Agent{}}
@@ -34,7 +35,7 @@ func TestClearOfAgentsThatStay(t *testing.T) {
 	})
 }
 
-// A runner may die with processes that cannot be killed and no data to remove.
+// TestEpitaphWithoutData checks a runner that died and left processes that cannot be killed, but no data.
 func TestEpitaphWithoutData(t *testing.T) {
 	for name, test := range map[string]struct {
 		data []Data
@@ -59,7 +60,7 @@ func TestEpitaphWithoutData(t *testing.T) {
 	}
 }
 
-// An agent that does not start leaves no pipe open.
+// TestAgentThatDoesNotStart checks that an agent that does not start leaves no pipe open.
 func TestAgentThatDoesNotStart(t *testing.T) {
 	start := func() {
 		t.Helper()

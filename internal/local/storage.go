@@ -8,8 +8,8 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// noteStorage records the documented performance of each target before the first step. Only the mount of a
-// directory can be detected; the specification describes the rest of the storage.
+// noteStorage records the documented performance of each target before the first step. It can detect only the mount
+// of a directory; the specification describes the rest of the storage.
 func (r *runner) noteStorage() error {
 	if record.StorageNoted(r.run) {
 		return nil

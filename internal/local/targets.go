@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// installationName is the installation in the ownership files of local runs.
+	// installationName is the name of the installation in the ownership files of local runs.
 	installationName = "local"
-	// leftTimeout bounds the removal of data left by killed runs.
+	// leftTimeout limits how long removing the data of killed runs may take.
 	leftTimeout = time.Minute
 )
 
@@ -115,7 +115,7 @@ func (r *runner) proveTarget(spec *v1alpha1.Target) error {
 	return nil
 }
 
-// volumeName returns the specified name of a volume; the volume of a target with a single directory is called data.
+// volumeName returns the specified name of a volume, or "data" if the target has a single directory.
 func volumeName(spec *v1alpha1.Target, index int) string {
 	if len(spec.Volumes) < 2 || index >= len(spec.Volumes) {
 		return "data"
@@ -137,7 +137,7 @@ func (r *runner) proveDirectory(spec *v1alpha1.Target, directory string) (mount 
 	return mount, true, err
 }
 
-// checkSpace refuses a run whose data does not fit. Each agent checks too, but only for its own data. Volumes with
+// checkSpace refuses a run whose data does not fit. Each agent also checks, but only for its own data. Volumes with
 // reusable data of an earlier run are left to the agents.
 func (r *runner) checkSpace(t *target) error {
 	var all uint64
@@ -201,8 +201,8 @@ func (t *target) sweep() []v1alpha1.DataLeft {
 }
 
 // removeOrphans removes the data of other local runs that ended without removing it, for example because all their
-// processes were killed, except data that was to be kept. Their free locks prove that they have ended, which is
-// reliable only on local file systems.
+// processes were killed. It keeps data that those runs were to keep. Locks that are free prove that a run has ended;
+// this is reliable only on local file systems.
 func (t *target) removeOrphans(run *v1alpha1.BenchmarkRun) {
 	ctx, cancel := context.WithTimeout(context.Background(), leftTimeout)
 	defer cancel()

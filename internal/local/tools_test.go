@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestMissingToolsAreFound names the first program that a machine does not have, and where it comes from.
+// TestMissingToolsAreFound checks that the error names the first missing program and where to get it.
 func TestMissingToolsAreFound(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("PATH", folder)

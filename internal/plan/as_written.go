@@ -8,8 +8,9 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// AsWritten returns the problems of a plan with the paths of the fields that the user wrote. Resolve has replaced
-// shorthand fields, and a plan reports what replaced them. run is the specification before Resolve.
+// AsWritten returns the problems of a plan with the paths of the fields that the user wrote. Resolve replaces
+// shorthand fields, and a plan reports problems with the fields that replace them. run is the specification before
+// Resolve.
 func AsWritten(run *v1alpha1.RunSpec, problems field.ErrorList) field.ErrorList {
 	for i, problem := range problems {
 		written := *problem
@@ -19,7 +20,7 @@ func AsWritten(run *v1alpha1.RunSpec, problems field.ErrorList) field.ErrorList 
 	return problems
 }
 
-// PathAsWritten does the same with a path, or with a text that begins with one, such as a warning of a plan.
+// PathAsWritten does the same for a path, or for a text that begins with one, such as a warning of a plan.
 func PathAsWritten(run *v1alpha1.RunSpec, text string) string {
 	root := field.NewPath("spec", "run")
 	replace := func(at *field.Path, long, short string) {

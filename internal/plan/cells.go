@@ -14,7 +14,7 @@ const maxCells = 256
 
 // cell is one combination of a sweep's axes.
 type cell struct {
-	// clients is the number of clients that take part; 0 if no axis sets it.
+	// clients is the number of clients that take part, or 0 if no axis sets it.
 	clients   int
 	overrides Overrides
 }
@@ -85,8 +85,8 @@ func heaviest(axes *v1alpha1.SweepAxes) cell {
 	return c
 }
 
-// refuseAxes reports values that admission refuses too, and duplicate values, because each cell is one figure of a
-// matrix of results.
+// refuseAxes reports values that admission also refuses. It also reports duplicate values, because each cell is one
+// entry in a matrix of results.
 func (p *phaseMaker) refuseAxes(at *field.Path, axes *v1alpha1.SweepAxes) {
 	refuseTwice(p.maker, at.Child("clients"), axes.Clients)
 	refuseTwice(p.maker, at.Child("jobs"), axes.Jobs)
@@ -115,7 +115,7 @@ func (p *phaseMaker) refuseAxes(at *field.Path, axes *v1alpha1.SweepAxes) {
 	}
 }
 
-// refuseBelowOne reports values below 1, which would count as absent.
+// refuseBelowOne reports values below 1, which would be taken for absent values.
 func refuseBelowOne[T int32 | int64](m *maker, at *field.Path, values []T) {
 	for i, value := range values {
 		if value < 1 {
@@ -132,9 +132,9 @@ func refuseTwice[T comparable](m *maker, at *field.Path, values []T) {
 	}
 }
 
-// shuffled returns a random order of count cells. The order depends only on the seed, in every version, because a later
-// build that resumes the run must find the same steps. The numbers are splitmix64 by Sebastiano Vigna, the shuffle is
-// Fisher-Yates.
+// shuffled returns a random order of count cells. The order depends only on the seed and must never change between
+// versions, because a newer operator that resumes the run must find the same steps. The random numbers come from
+// splitmix64 by Sebastiano Vigna; the shuffle is Fisher-Yates.
 func shuffled(count int, seed uint64) []int {
 	order := make([]int, count)
 	for i := range order {

@@ -45,7 +45,7 @@ func (p *phaseMaker) cooldown(phase *v1alpha1.CooldownPhase) {
 	}
 }
 
-// pause parses the length of an idle time, which must be longer than zero.
+// pause parses the length of an idle time, which must be greater than zero.
 func (m *maker) pause(at *field.Path, text v1alpha1.Duration) (time.Duration, bool) {
 	before := len(m.problems)
 	length := m.duration(at, text)
@@ -104,8 +104,8 @@ func (p *phaseMaker) untilCredits(at *field.Path, phase *v1alpha1.CooldownPhase)
 	p.add(step, "")
 }
 
-// wait returns how long all these targets must idle until their buckets are certain to hold percent, and how long that
-// takes from empty buckets, the longest possible. unknown lists the targets whose bucket is not known.
+// wait returns how long all these targets must idle until their buckets are certain to hold percent. longest is how
+// long that takes if the buckets are empty, the worst case. unknown lists the targets without a known bucket.
 func (m *maker) wait(targets []string, percent float64) (wait, longest time.Duration, unknown []string) {
 	for _, target := range targets {
 		known := m.forecasts[target]
@@ -133,7 +133,7 @@ func (p *phaseMaker) warnUnknown(at *field.Path, limit time.Duration, unknown []
 		"bucket and no refill phase runs earlier: %s", strings.Join(unknown, ", "), waits)
 }
 
-// discovered reports whether the limits of all these targets, unknown now, may be discovered when the run begins.
+// discovered reports whether the limits of these targets, all unknown now, may be discovered when the run begins.
 func (m *maker) discovered(targets []string) bool {
 	for i := range m.run.Targets {
 		target := &m.run.Targets[i]
@@ -146,7 +146,7 @@ func (m *maker) discovered(targets []string) bool {
 	return true
 }
 
-// redrain idles, then drains again. All targets share one pause; the drains take turns if the phase is Sequential.
+// redrain idles, then drains again. All targets idle together; the drains take turns if the phase is Sequential.
 func (p *phaseMaker) redrain(at *field.Path, phase *v1alpha1.CooldownPhase) {
 	pause, sound := p.pause(at.Child("redrain", "idle"), phase.Redrain.Idle)
 	times, timed := p.redrainTimes(at, phase, pause)
@@ -168,8 +168,8 @@ func (p *phaseMaker) redrain(at *field.Path, phase *v1alpha1.CooldownPhase) {
 	}
 }
 
-// redrainTimes returns the times of the last burst drain before this phase, within what maxDuration leaves after the
-// pause.
+// redrainTimes returns the times of the last burst drain before this phase, limited to what maxDuration leaves after
+// the pause.
 func (p *phaseMaker) redrainTimes(at *field.Path, phase *v1alpha1.CooldownPhase, pause time.Duration) (drainTimes, bool) {
 	before := len(p.problems)
 	least, err := v1alpha1.DefaultMinDuration.Parse()
@@ -200,7 +200,8 @@ func (p *phaseMaker) redrainTimes(at *field.Path, phase *v1alpha1.CooldownPhase,
 	return times, len(p.problems) == before
 }
 
-// wholeSeconds rounds up to whole seconds, except for floating-point error (1e-6 s), and to at most 1000 days.
+// wholeSeconds rounds up to whole seconds, ignoring floating-point errors below 1e-6 s, and returns at most 1000
+// days.
 func wholeSeconds(seconds float64) time.Duration {
 	const most = 1000 * 24 * 3600
 	return time.Duration(math.Ceil(min(seconds, most)-1e-6)) * time.Second

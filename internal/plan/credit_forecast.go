@@ -15,19 +15,19 @@ import (
 )
 
 const (
-	// nearlyFull and nearlyEmpty, in percent, are the fills from which a bucket counts as full or empty.
+	// nearlyFull and nearlyEmpty are the fill levels, in percent, at which a bucket counts as full or empty.
 	nearlyFull, nearlyEmpty = 99.5, 2
-	// minVisible is the least time for which credits must last to make their end visible. A drain that begins with less
-	// shows no drop that could end it; a redrain uses the baseline of the drain before it instead.
+	// minVisible is the minimum time that credits must last for their end to be visible. A drain that begins with
+	// less shows no drop that could end it; a redrain uses the baseline of the preceding drain instead.
 	minVisible = 10 * time.Second
 )
 
-// creditForecast is the expected state of a target's bucket while the plan is created, in bytes.
+// creditForecast is the state of a target's bucket, in bytes, that is expected at the current point of the plan.
 type creditForecast struct {
 	account credits.Account
-	// spentBy is the credits that each phase has spent since the bucket was last full.
+	// spentBy holds the credits that each phase has spent since the bucket was last full.
 	spentBy map[string]float64
-	// ceiling is the most credits that the bucket can hold, assuming that no load but drains spends any: a load of one
+	// ceiling is the most credits that the bucket can hold, assuming that only drains spend any: a load of one
 	// operation at a time spends little.
 	ceiling float64
 }
@@ -153,38 +153,38 @@ func (p *phaseMaker) expected(step *Step) (took time.Duration, known bool) {
 	return took, known
 }
 
-// sampled is the delay with which 1 s samples show an event.
+// sampled is the delay until samples of 1 s show an event.
 const sampled = time.Second
 
 const (
-	// usualLasting is the time for which a lower rate must last to count as a baseline. It is lastingPercent of
-	// minDuration if that is shorter, but not less than leastLasting.
+	// usualLasting is the time that a lower rate must last to count as a baseline. If lastingPercent of minDuration
+	// is shorter, that time counts instead, but never less than leastLasting.
 	usualLasting   = 85 * time.Second
 	leastLasting   = 8 * time.Second
 	lastingPercent = 70
 )
 
-// LeastBaseline returns the time for which a lower rate must last in a Drain to count as the baseline, and for which the
-// drain therefore continues after the credits are spent. Rates are known per second, so the time is in whole seconds.
+// LeastBaseline returns how long a lower rate must last in a Drain to count as the baseline. The drain continues for
+// that long after the credits are spent. Rates are known per second, so the result is in whole seconds.
 func (s Step) LeastBaseline() time.Duration {
 	return wholeSeconds(min(usualLasting, max(leastLasting, s.MinDuration*lastingPercent/100)).Seconds())
 }
 
-// demand returns the most bytes per second that a step asks of a target: unlimited, unless the workload has a rate
-// limit.
+// demand returns the maximum rate, in bytes per second, at which a step loads a target: infinite unless the workload
+// has a rate limit.
 func (p *phaseMaker) demand(step *Step, target string) float64 {
 	made, err := p.demands.describe(p.loads[target].spec, step.For(target))
 	switch {
 	case err != nil || made.NoStorage || made.Metadata:
 		return 0
-	// A rate limit is ignored in all cells of a sweep, so that the seed changes only the order of the cells.
+	// A sweep ignores rate limits in all of its cells, so that the seed changes only the order of the cells.
 	case made.LimitBytesPerSecond == 0 || step.Kind == v1alpha1.PhaseSweep:
 		return math.Inf(1)
 	}
 	return made.LimitBytesPerSecond * float64(step.Clients)
 }
 
-// work returns the bytes that a layout writes on a target; 0 if that is unknown.
+// work returns the bytes that a layout writes on a target, or 0 if they are unknown.
 func (p *phaseMaker) work(step *Step, target string) float64 {
 	load := p.loads[target]
 	made, err := p.demands.describe(load.spec, step.For(target))
@@ -195,20 +195,19 @@ func (p *phaseMaker) work(step *Step, target string) float64 {
 	case step.Purpose == Precondition:
 		return all * float64(step.Passes)
 	case load.ReusesFiles && step.NewBytes[target] == 0:
-		return 0 // the data exists already and is not written again
+		return 0 // the data already exists and is not written again
 	}
 	return all
 }
 
-// warnPartEmpty warns of a drain that starts with a bucket that is not full, so that it does not measure the whole
-// bucket.
+// warnPartEmpty warns of a drain that starts with a partly empty bucket and so does not measure all of it.
 func (p *phaseMaker) warnPartEmpty(step *Step) {
 	for _, target := range step.Targets {
 		one := p.forecasts[target]
 		if one == nil || one.account.Percent() >= nearlyFull {
 			continue
 		}
-		// If two phases spent the same, the first by name counts, so that the result does not depend on the map order.
+		// If two phases spent the same, choose by name, so that the result does not depend on the map order.
 		phases := slices.Sorted(maps.Keys(one.spentBy))
 		spender := slices.MaxFunc(phases, func(a, b string) int { return cmp.Compare(one.spentBy[a], one.spentBy[b]) })
 		p.warn(p.path, "the bucket of target %s is expected to hold only %.0f %% when the drain starts, and the drain measures no more than that: "+
@@ -239,8 +238,8 @@ func (p *phaseMaker) warnTooShort(at *field.Path, step *Step) {
 	}
 }
 
-// warnFull warns of a pause after which the refill cannot be measured: the bucket becomes full in it, or is not empty
-// at its start.
+// warnFull warns of a pause that cannot measure the refill because the bucket becomes full during the pause, or is
+// not empty at its start.
 func (p *phaseMaker) warnFull(at *field.Path, pause time.Duration) {
 	for _, target := range targetNames(p.run) {
 		one := p.forecasts[target]

@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Least returns the minimum length of the step, as far as it is known before the run.
+// Least returns the minimum length of the step, from what is known before the run.
 func (s Step) Least() time.Duration {
 	switch {
 	case s.Adaptive():

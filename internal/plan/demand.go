@@ -17,7 +17,7 @@ type Demand struct {
 	Load limits.Load
 	// Outstanding is the number of operations outstanding at a time.
 	Outstanding float64
-	// DatasetBytes is the size of the data that the load works on; Random is true if it does so in random order.
+	// DatasetBytes is the size of the data that the load accesses; Random is true if it does so in random order.
 	DatasetBytes float64
 	Random       bool
 	// Limit is the workload's rate limit.
@@ -61,7 +61,8 @@ func (a *DemandModel) describe(spec *v1alpha1.Engine, step engine.Step) (engine.
 	return made, err
 }
 
-// Of returns the demand of a step on a target; false if the step does not load the target or its demand is unknown.
+// Of returns the demand of a step on a target. It returns false if the step does not load the target or its demand
+// is unknown.
 func (a *DemandModel) Of(step *v1alpha1.ResolvedStep, target string) (Demand, bool) {
 	phase := a.run.Phase(step.Phase)
 	chosen := a.run.WorkloadOf(phase, target)
@@ -84,8 +85,8 @@ func (a *Demand) expect(phase *v1alpha1.Phase) {
 	}
 }
 
-// Demand returns the demand of the step on a target; false if the step does not load the target or its demand is
-// unknown.
+// Demand returns the demand of the step on a target. It returns false if the step does not load the target or its
+// demand is unknown.
 func (s *Step) Demand(target string) (Demand, bool) {
 	if s.Purpose == Idle {
 		return Demand{}, false
@@ -93,12 +94,13 @@ func (s *Step) Demand(target string) (Demand, bool) {
 	return NewDemandModel(nil).demand(s.Workloads[target], s.For(target))
 }
 
-// processes returns the ranks of each client.
+// processes returns the number of ranks of each client.
 func (a *DemandModel) processes(o Overrides) int {
 	return int(cmp.Or(o.Processes, max(1, a.run.Clients.ProcessesPerClient)))
 }
 
-// demand returns the demand of a workload on a target; false if it loads nothing, or if its demand is unknown.
+// demand returns the demand of a workload on a target. It returns false if the workload loads nothing or its demand
+// is unknown.
 func (a *DemandModel) demand(spec *v1alpha1.Engine, step engine.Step) (Demand, bool) {
 	made, err := a.describe(spec, step)
 	switch {
@@ -117,7 +119,7 @@ func (a *DemandModel) demand(spec *v1alpha1.Engine, step engine.Step) (Demand, b
 	}, true
 }
 
-// operation returns the operation of a load; Both if it reads and writes, or if that is unknown.
+// operation returns the operation of a load: Both if it reads and writes, or if that is unknown.
 func operation(reads, writes bool) limits.Operation {
 	switch {
 	case reads && !writes:
@@ -128,8 +130,8 @@ func operation(reads, writes bool) limits.Operation {
 	return limits.Both
 }
 
-// Loads returns the distinct loads that the phases of a run put on a target. The loads of phases with a drain come
-// first, because the run is about the buckets that they drain.
+// Loads returns the distinct loads that the phases of a run put on a target. Loads of phases that drain come first,
+// because the run measures the buckets that they drain.
 func (a *DemandModel) Loads(target string) []limits.Load {
 	var drains, others []limits.Load
 	for i := range a.run.Phases {
@@ -152,7 +154,7 @@ func (a *DemandModel) Loads(target string) []limits.Load {
 	return drains
 }
 
-// ofPhase returns the demands of a phase that measures, one for each kind of load; none for other phases.
+// ofPhase returns the demands of a phase that measures, one for each kind of load. Other phases have none.
 func (a *DemandModel) ofPhase(phase *v1alpha1.Phase, target string) []Demand {
 	redrain := phase.Cooldown != nil && phase.Cooldown.Redrain != nil
 	if phase.BurstDrain == nil && phase.Steady == nil && phase.Ramp == nil && phase.Sweep == nil && phase.Search == nil && !redrain {

@@ -9,7 +9,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestDemandOfStoredSteps: the demand of each step that a run stores, also of a format without the jobs of the layout.
+// TestDemandOfStoredSteps checks the demand of each step that a run stores, including a format without the layout's
+// jobs.
 func TestDemandOfStoredSteps(t *testing.T) {
 	run := builders.Benchmark("b").Target("a").Clients(2).Prepare("layout").Ramp("ramp", v1alpha1.RampJobs, "30s", 1, 4).Run()
 	made, problems := plan.Make(run, 1)
@@ -30,7 +31,7 @@ func TestDemandOfStoredSteps(t *testing.T) {
 	}
 }
 
-// TestDemandOnTheServersCache: reads of a phase that is meant for the server's cache are cached, and no others.
+// TestDemandOnTheServersCache checks that only reads of a phase that expects the server's cache count as cached.
 func TestDemandOnTheServersCache(t *testing.T) {
 	for expect, want := range map[v1alpha1.Expectation]float64{v1alpha1.ExpectServerCache: 1, "": 0} {
 		run := builders.Benchmark("b").Target("a").Clients(2).Prepare("layout").Steady("read", "30s").With(builders.Fio().Reads()).

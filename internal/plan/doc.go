@@ -2,23 +2,23 @@
 // offline: the operator freezes its result into the BenchmarkRun, `run --local` drives it, and `plan` prints it.
 //
 //	spec.run -> Resolve (profiles by name become inline workloads)
-//	         -> Make    (phases become steps; what cannot run is refused with its field)
+//	         -> Make    (phases become steps; problems are reported with their fields)
 //
-// A phase becomes one step or several:
+// A phase becomes one or more steps:
 //
 //	prepare     Prepare, or Prepare Precondition
 //	steady      Measure
 //	burstDrain  Drain
 //	cooldown    Idle, or Idle Drain
 //	ramp        Measure for each value
-//	sweep       [Drain] Measure for each cell, in an order by the seed; [Idle] before each of them
+//	sweep       [Drain] Measure for each cell, in an order set by the seed; [Idle] before each of them
 //	smallFiles  Measure for each operation
-//	search      [Drain] as many Measure as it may take; their rates are chosen as they begin, the rest is skipped
+//	search      [Drain] as many Measure steps as it may need; rates are chosen as they begin, unneeded steps skipped
 //
 // The planner tracks three states from step to step: the content of the files of each target, so that no step reads
-// data that was never written; the space that the files need; and the credits that each bucket is expected to hold. The
-// expected credits set the lengths of pauses and cause warnings; a run may find other ones.
+// data that was never written; the space that the files need; and the credits that each bucket is expected to hold.
+// The expected credits determine the lengths of pauses and cause warnings; the credits of a real run may differ.
 //
-// A plan depends only on the specification, the seed and the storage descriptions that are known before the run. A run
-// stores the plan (Freeze) and is conducted from what it stores (Thaw), without planning again.
+// A plan depends only on the specification, the seed and the storage descriptions that are known before the run. A
+// run stores the plan (Freeze) and is conducted from the stored form (Thaw), without planning again.
 package plan

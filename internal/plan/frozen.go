@@ -65,7 +65,7 @@ func (s Step) freeze() v1alpha1.ResolvedStep {
 	return frozen
 }
 
-// freezeOverrides converts overrides to the form that a run stores; nil if nothing is overridden.
+// freezeOverrides converts overrides to the form that a run stores. It returns nil if nothing is overridden.
 func freezeOverrides(o Overrides) *v1alpha1.StepOverrides {
 	frozen := v1alpha1.StepOverrides{
 		ReadPercent: o.ReadPercent, Jobs: unlessZero(o.Jobs), QueueDepth: unlessZero(o.QueueDepth), Processes: unlessZero(o.Processes),
@@ -80,9 +80,9 @@ func freezeOverrides(o Overrides) *v1alpha1.StepOverrides {
 	return &frozen
 }
 
-// Thaw returns the plan from which a run is conducted, as the run stores it. No step is planned again, so an operator
-// with a different planner conducts the run as it began. Predictions (Documented, Promises, Warnings, and the Credits
-// and Expected of steps) are not stored.
+// Thaw returns the plan that a run stores. It plans no step again, so an operator with a different planner conducts
+// the run as it began. Predictions (Documented, Promises, Warnings, and the Credits and Expected of steps) are not
+// stored.
 //
 // Thaw fails on a newer Format, and on steps that do not match the run's specification.
 func Thaw(run *v1alpha1.BenchmarkRunSpec) (Plan, error) {
@@ -210,8 +210,8 @@ func thawOverrides(frozen *v1alpha1.ResolvedStep) Overrides {
 	return o
 }
 
-// completed returns the steps and the dataset hash of a run of format 1. It adds what format 1 did not store, from the
-// specification and by the rules of that format.
+// completed returns the steps and the dataset hash of a run of format 1. It derives what format 1 did not store from
+// the specification, by the rules of that format.
 func completed(run *v1alpha1.BenchmarkRunSpec) (steps []v1alpha1.ResolvedStep, datasetHash string) {
 	m := maker{run: &run.Run, demands: NewDemandModel(&run.Run)}
 	m.findLayoutJobs()

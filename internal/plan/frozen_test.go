@@ -21,14 +21,14 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// predictions are not stored: nothing is conducted by them.
+// predictions are not stored, because nothing depends on them when a run is conducted.
 var predictions = cmp.Options{
 	cmpopts.IgnoreFields(plan.Plan{}, "Documented", "Promises", "Warnings"),
 	cmpopts.IgnoreFields(plan.Step{}, "Credits", "Expected", "Longer"),
 	cmpopts.EquateEmpty(),
 }
 
-// stored is a run as it comes back from the API server.
+// stored returns a run as the API server would return it.
 func stored(t *testing.T, spec *v1alpha1.RunSpec, planned plan.Plan) *v1alpha1.BenchmarkRunSpec {
 	t.Helper()
 	written, err := json.Marshal(v1alpha1.BenchmarkRunSpec{Run: *spec, Seed: 1, Format: new(plan.Format), DatasetHash: planned.DatasetHash, Steps: planned.Freeze()})
@@ -51,7 +51,7 @@ func thawed(t *testing.T, run *v1alpha1.BenchmarkRunSpec) plan.Plan {
 	return planned
 }
 
-// TestThaw takes every kind of plan through what a run stores, and gets all of it back but the predictions.
+// TestThaw stores and restores every kind of plan, and compares everything except predictions.
 func TestThaw(t *testing.T) {
 	specs := map[string]*v1alpha1.RunSpec{
 		"striped": builders.Benchmark("b").Target("a").Mutate(func(run *v1alpha1.RunSpec) {
@@ -91,7 +91,7 @@ func TestThaw(t *testing.T) {
 	}
 }
 
-// TestThawFollowsTheRun and not the planner: a run whose steps no planner of today makes is conducted as it says.
+// TestThawFollowsTheRun checks that a run is conducted as stored, even if today's planner would make no such steps.
 func TestThawFollowsTheRun(t *testing.T) {
 	spec := plans["burst-known"].Run()
 	planned, problems := plan.Make(spec, 1)
@@ -123,7 +123,7 @@ func TestThawFollowsTheRun(t *testing.T) {
 // smallFio fits a small bucket.
 func smallFio() *builders.FioBuilder { return builders.Fio().BlockSize("64Ki").Dataset("64Mi") }
 
-// storedBenchmarks are those of the stored runs. test/sim conducts the runs of fio to their end.
+// storedBenchmarks are the benchmarks of the stored runs. test/sim conducts the fio runs to their end.
 var storedBenchmarks = map[string]*builders.BenchmarkBuilder{
 	"drain-and-refill": builders.Benchmark("nightly").Target("store").Throughput("10M", "60M", "2G", "10M").Clients(2).Workload(smallFio()).
 		Prepare("layout").BurstDrain("burst", "20s", "10m").Steady("baseline", "30s").WarmUp("5s").Redrain("refill", "30s").
@@ -138,7 +138,7 @@ var storedBenchmarks = map[string]*builders.BenchmarkBuilder{
 		Steady("fio", "1m").With(builders.Fio().Dataset("128Mi")),
 }
 
-// storeRuns writes the stored runs of the present Format.
+// storeRuns writes the stored runs of the current Format.
 func storeRuns(t *testing.T) {
 	t.Helper()
 	for name, benchmark := range storedBenchmarks {
@@ -164,7 +164,7 @@ func storeRuns(t *testing.T) {
 	}
 }
 
-// TestStoredRuns thaws a run of each format, as it was stored then. Format 1 left out what its planner knew.
+// TestStoredRuns thaws a stored run of each format. Format 1 omitted what its planner could recompute.
 func TestStoredRuns(t *testing.T) {
 	if *golden.Update {
 		storeRuns(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// fill puts what nobody would write into a specification.
+// fill fills a specification with values that no user would write.
 func fill(random *rand.Rand, v reflect.Value, depth int) {
 	if v.Type() == reflect.TypeFor[resource.Quantity]() {
 		v.Set(reflect.ValueOf(resource.MustParse(pick(random, "0", "-1", "1", "0.5", "4Ki", "64Mi", "1E", "-9E", "999999999999999999999", "1n"))))
@@ -53,7 +53,7 @@ func fill(random *rand.Rand, v reflect.Value, depth int) {
 	}
 }
 
-// TestGarbage is refused, never worse: admission is not the only way to a plan.
+// TestGarbage checks that nonsense is refused and never causes a panic: a plan can be requested without admission.
 func TestGarbage(t *testing.T) {
 	accepted := 0
 	for seed := range uint64(3000) {

@@ -8,18 +8,18 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// RunHash identifies what a benchmark asks to run: 16 hexadecimal digits that depend on its spec.run with defaults
-// filled in, whether a file or the API server has set them, and references not resolved. Runs of one benchmark with the
+// RunHash identifies what a benchmark asks to run. It returns 16 hexadecimal digits that depend on spec.run with
+// defaults filled in (by a file or by the API server) and references not resolved. Runs of one benchmark with the
 // same hash have the same spec.run.
 //
-// Adding a field with a default to the API changes every hash, which starts every benchmark again. Add fields without a
-// default, and treat an absent field as the default.
+// Adding a field with a default to the API changes every hash, which makes every benchmark run again. Add fields
+// without a default, and treat an absent field as the default.
 func RunHash(run *v1alpha1.RunSpec) string {
 	run = run.DeepCopy()
 	run.SetDefaults()
 	nameKinds(run)
 	// json.Marshal sorts the keys of maps, and quantities have a canonical form, so equal specifications give equal
-	// bytes; the types hold nothing that JSON cannot encode.
+	// bytes. The types hold nothing that JSON cannot encode.
 	encoded, err := json.Marshal(run)
 	if err != nil {
 		panic(err)
@@ -28,8 +28,8 @@ func RunHash(run *v1alpha1.RunSpec) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// nameKinds sets the kind of references without one to WorkloadProfile. That was the default before such references were
-// looked up in the cluster too, so stored benchmarks keep their hashes.
+// nameKinds sets the kind of references without one to WorkloadProfile. That was the default until such references
+// were also looked up in the cluster, so stored benchmarks keep their hashes.
 func nameKinds(run *v1alpha1.RunSpec) {
 	name := func(workload *v1alpha1.Workload) {
 		if workload != nil && workload.ProfileRef != nil && workload.ProfileRef.Kind == "" {

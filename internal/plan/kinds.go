@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// steadyRounds is the minimum time to evaluate a steady state: five rounds of a minute.
+// steadyRounds is the shortest time in which a steady state can be evaluated: five rounds of a minute.
 const steadyRounds = 5 * time.Minute
 
 // prepare lays out the dataset of each target, then overwrites it if preconditioning is set.
@@ -78,22 +78,23 @@ func (p *phaseMaker) steady(phase *v1alpha1.SteadyPhase) {
 	}
 }
 
-// measured returns a step that measures for duration, or until its work is done and at most for duration.
+// measured returns a step that measures for duration. If the workload is bound by work, the step ends when the work
+// is done, but no later than after duration.
 func (p *phaseMaker) measured(targets []string, warmUp, duration time.Duration) Step {
 	step := p.step(Measure, targets)
 	step.WarmUp, step.Duration = warmUp, duration
 	step.Limit = warmUp + duration + measuredSlack
 	if len(targets) > 0 && p.loads[targets[0]].WorkBound {
-		// Either all targets that are loaded together are bound by work, or none is.
+		// Targets that are loaded together are either all bound by work or all bound by time.
 		step.Duration, step.Limit = 0, duration
 	}
 	return step
 }
 
-// drainTimes are the bounds of a drain.
+// drainTimes holds the minimum and maximum duration of a drain.
 type drainTimes struct{ least, most time.Duration }
 
-// drain returns a step that loads until the credits are gone.
+// drain returns a step that loads the targets until the credits are spent.
 func (p *phaseMaker) drain(targets []string, times drainTimes) Step {
 	step := p.step(Drain, targets)
 	step.MinDuration, step.Duration = min(times.least, times.most), times.most
@@ -108,7 +109,7 @@ func (p *phaseMaker) idle(targets []string, length time.Duration) Step {
 	return step
 }
 
-// burstDrain loads until the burst credits are gone.
+// burstDrain loads the targets until the burst credits are spent.
 func (p *phaseMaker) burstDrain(phase *v1alpha1.BurstDrainPhase) {
 	times, sound := p.drainTimes(p.path.Child("burstDrain"), phase)
 	if !p.loadable() || !sound {

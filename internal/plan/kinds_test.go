@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestKinds: every kind of phase has a file in phasekind and becomes steps, or problems of its own.
+// TestKinds checks that every kind of phase has a file in phasekind, and becomes steps or reports its own problems.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	phase := reflect.TypeFor[v1alpha1.Phase]()

@@ -11,20 +11,20 @@ import (
 
 // dataset is the data on a target after the steps planned so far.
 type dataset struct {
-	// laidOut is the bytes of each file that earlier phases are certain to have written.
+	// laidOut holds the bytes of each file that earlier phases are certain to have written.
 	laidOut map[string]uint64
-	// reserved is the size that each file may have reached: how far a measured step writes depends on its speed.
+	// reserved holds the maximum size of each file: how much a measured step writes depends on its speed.
 	reserved map[string]uint64
 	// reservedFor, laidOutFor and readableBy hold the sets of files that were already reserved, laid out or proven
-	// readable: repeating that changes nothing, and there can be many files.
+	// readable. Doing so again changes nothing and can be slow, because there can be many files.
 	reservedFor, laidOutFor, readableBy map[filesKey]bool
-	// laidRanks and reservedRanks are the same for MPI jobs. brokenBy is the phase that has rewritten laid-out files.
+	// laidRanks and reservedRanks are the same for MPI jobs. brokenBy is the phase that rewrote laid-out files.
 	laidRanks, reservedRanks rankFiles
 	brokenBy                 string
 	// declared holds the keys of loads whose declared space is reserved.
 	declared map[string]bool
-	// unknown is true if a phase that lays data out could not be planned, or if the content of raw devices is not
-	// known.
+	// unknown is true if a phase that lays out data could not be planned, or if the content of raw devices is
+	// unknown.
 	unknown bool
 }
 
@@ -64,7 +64,7 @@ func (p *phaseMaker) readable(target string, step *Step, made *engine.Descriptio
 	return why == ""
 }
 
-// missingFile returns why a step must not read its files; empty if it may.
+// missingFile returns the reason why a step must not read its files, or "" if it may.
 func (p *phaseMaker) missingFile(target string, step *Step, made *engine.Description) string {
 	data, key := p.dataset(target), filesKey{p.loads[target].spec, step.Overrides.LayoutJobs}
 	if data.readableBy[key] {
@@ -85,12 +85,12 @@ func (p *phaseMaker) missingFile(target string, step *Step, made *engine.Descrip
 	return ""
 }
 
-// planLayout updates the data in the files of a target, and the space that the step needs.
+// planLayout updates the data in the files of a target and the space that the step needs.
 func (p *phaseMaker) planLayout(target string, step *Step) {
 	one := p.loads[target]
 	made, err := p.demands.describe(one.spec, step.For(target))
 	if err != nil {
-		return // reported already
+		return // already reported
 	}
 	for _, caution := range made.Cautions {
 		p.warn(one.profile(), "%s", caution)

@@ -15,14 +15,14 @@ import (
 // maxJobs is the API's limit for the jobs of a client.
 const maxJobs = 1024
 
-// jobDataset distinguishes the datasets of jobs with files of their own.
+// jobDataset identifies a dataset in which each job has its own files.
 type jobDataset struct {
 	target string
 	files  engine.JobFiles
 }
 
-// jobDatasetOf returns the shape of a workload's dataset, and its own number of jobs; false if the number of jobs does
-// not change the files.
+// jobDatasetOf returns the dataset of a workload and the workload's own number of jobs. own is false if the number
+// of jobs does not change the files.
 func (m *maker) jobDatasetOf(target string, spec *v1alpha1.Engine) (one jobDataset, jobs int32, own bool) {
 	made, err := m.demands.describe(spec, engine.Step{Purpose: Measure, Clients: 1, Processes: 1})
 	if err != nil || made.JobFiles == (engine.JobFiles{}) {
@@ -31,7 +31,7 @@ func (m *maker) jobDatasetOf(target string, spec *v1alpha1.Engine) (one jobDatas
 	return jobDataset{target, made.JobFiles}, int32(made.Jobs), true //nolint:gosec // The API allows few.
 }
 
-// findLayoutJobs looks ahead for phases that raise the number of jobs on a dataset. All steps that work on a dataset
+// findLayoutJobs looks ahead for phases that raise the number of jobs on a dataset. All steps that use a dataset
 // must divide it in the same way: otherwise a step does not find the files that an earlier one laid out.
 func (m *maker) findLayoutJobs() {
 	m.layoutJobs = map[jobDataset]int32{}
@@ -57,7 +57,8 @@ func (m *maker) findLayoutJobs() {
 	}
 }
 
-// raisedJobs returns the largest number of jobs that a phase sets in place of the workload's own; 0 if it sets none.
+// raisedJobs returns the largest number of jobs that a phase sets in place of the workload's own, or 0 if it sets
+// none.
 func raisedJobs(phase *v1alpha1.Phase) int32 {
 	most := int64(0)
 	switch {
@@ -96,14 +97,14 @@ func (p *phaseMaker) setLayoutJobs(step *Step) bool {
 	return true
 }
 
-// jobSubset describes how much of a client's data a step works on that has fewer jobs than the layout.
+// jobSubset describes how much of a client's data a step accesses if it has fewer jobs than the layout.
 type jobSubset struct {
 	jobs, all int32
 	bytes     int64
 }
 
-// warnJobSubsets warns of steps with fewer jobs than the files are laid out for, each job having its own files: once
-// for the smallest part of each phase and target.
+// warnJobSubsets warns of steps with fewer jobs than the files are laid out for, where each job has its own files.
+// It warns once per phase and target, for the smallest subset.
 func (m *maker) warnJobSubsets() {
 	smallest := map[int]map[string]jobSubset{} // by phase and target
 	for i := range m.plan.Steps {

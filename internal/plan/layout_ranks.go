@@ -8,24 +8,24 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// rankFiles holds the files of MPI jobs on a target, over all clients. There can be a million of them, all alike, so it
-// holds counts, not names.
+// rankFiles holds the files of MPI jobs on a target, over all clients. It holds counts instead of names, because
+// there can be a million identical files.
 type rankFiles map[rankKey][]rankSet
 
-// rankKey distinguishes sets of files with different names or places.
+// rankKey distinguishes sets of files with different names or locations.
 type rankKey struct {
 	// name is the name of the first file per rank, of the shared file, or of mdtest's directory.
 	name string
-	// processes is set if each client has its own volume: it then determines which client holds the file of a rank.
+	// processes is set if each client has its own volume; it then determines which client holds the file of a rank.
 	processes int
 }
 
-// rankSet is the files of the first ranks, from 0 on, with their size.
+// rankSet describes the files of the first ranks, from 0 on, and their size.
 type rankSet struct {
 	ranks, bytes uint64
 }
 
-// total returns the bytes of all files of a key, each counted with the largest size of any set that contains it.
+// total returns the bytes of all files of a key. Each file counts with the largest size of any set that contains it.
 func (f rankFiles) total(key rankKey) uint64 {
 	sets := slices.Clone(f[key])
 	slices.SortFunc(sets, func(a, b rankSet) int { return cmp.Compare(b.bytes, a.bytes) })
@@ -61,7 +61,7 @@ func (m *maker) ranksOf(target string, step *Step, made *engine.Description) (ra
 	return key, set
 }
 
-// missingRanks returns why an MPI job must not read its files; empty if it may.
+// missingRanks returns the reason why an MPI job must not read its files, or "" if it may.
 func (m *maker) missingRanks(target string, step *Step, made *engine.Description) string {
 	data := m.dataset(target)
 	key, set := m.ranksOf(target, step, made)
@@ -82,7 +82,7 @@ func (m *maker) missingRanks(target string, step *Step, made *engine.Description
 		step.Clients*step.Processes, target, why, remedy)
 }
 
-// planRanks updates the data in the files of an MPI job, and the space that each client needs for it.
+// planRanks updates the data in the files of an MPI job and the space that each client needs for it.
 func (m *maker) planRanks(target string, step *Step, made *engine.Description) {
 	data := m.dataset(target)
 	key, set := m.ranksOf(target, step, made)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestLasting: 84 s with the default minDuration of 2 minutes, as the documentation says.
+// TestLasting checks, among others, the documented 84 s for the default minDuration of 2 minutes.
 func TestLasting(t *testing.T) {
 	for least, want := range map[time.Duration]time.Duration{
 		0: 8 * time.Second, 11 * time.Second: 8 * time.Second, 16 * time.Second: 12 * time.Second, 20 * time.Second: 14 * time.Second,

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// measuredSlack is the time that a measured step may take beyond its own: the tool must start, and operations in
-	// flight at the end must complete. The load itself ends by the tool's own clock.
+	// measuredSlack is the time that a measured step may take in addition to the planned one: the tool must start,
+	// and operations in flight at the end must complete. The load itself ends by the tool's own clock.
 	measuredSlack = time.Minute
-	// defaultDeadline is the API's default, for a specification without defaults filled in.
+	// defaultDeadline is the API's default, used if the specification has no defaults filled in.
 	defaultDeadline = 48 * time.Hour
 	// maxSteps is the API's limit for the steps of a run.
 	maxSteps = 1024
@@ -61,7 +61,7 @@ func Make(run *v1alpha1.RunSpec, seed int64, options ...Option) (Plan, field.Err
 	return m.plan, m.problems
 }
 
-// maker holds the state of planning, phase after phase.
+// maker holds the state of planning while it goes through the phases.
 type maker struct {
 	run      *v1alpha1.RunSpec
 	seed     int64
@@ -77,13 +77,13 @@ type maker struct {
 	forecasts  map[string]*creditForecast
 	// demands computes the demands of loads; it caches their descriptions.
 	demands *DemandModel
-	// layoutJobs is the number of jobs for which the files of a dataset are laid out, if a phase raises the jobs.
+	// layoutJobs holds the number of jobs for which a dataset is laid out, if a phase raises the number of jobs.
 	layoutJobs map[jobDataset]int32
 	// rendered holds the loads whose input was proven to render.
 	rendered map[useOf]bool
-	// setUps holds the targets and setups of commands that a prepare phase has run.
+	// setUps holds the setups of commands that a prepare phase has run, per target.
 	setUps map[setupKey]bool
-	// tooManySteps is true once the excess of steps was reported.
+	// tooManySteps is true once the excess of steps has been reported.
 	tooManySteps bool
 }
 
@@ -115,7 +115,7 @@ func (m *maker) phase(index int, phase *v1alpha1.Phase) {
 		p.smallFiles(phase.SmallFiles)
 	case v1alpha1.PhaseSearch:
 		p.search(phase.Search)
-	default: // reported already
+	default: // already reported
 	}
 	p.name()
 	if len(m.problems) > before && phase.Kind() == v1alpha1.PhasePrepare {
@@ -133,7 +133,7 @@ func (m *maker) duration(path *field.Path, text v1alpha1.Duration) time.Duration
 	return length
 }
 
-// lasting parses the length of a measured time, and refuses one that is too short to measure anything.
+// lasting parses the length of a measurement, and refuses one that is too short to measure anything.
 func (m *maker) lasting(path *field.Path, text v1alpha1.Duration) time.Duration {
 	length, err := text.Parse()
 	switch {

@@ -30,10 +30,10 @@ func Shared(target *v1alpha1.Target) bool {
 	return true
 }
 
-// processes returns the ranks of each client if no ramp raises them.
+// processes returns the number of ranks of each client unless a ramp changes it.
 func (m *maker) processes() int { return max(1, int(m.run.Clients.ProcessesPerClient)) }
 
-// checkProcesses reports processesPerClient if no workload, or not every workload, has ranks.
+// checkProcesses reports processesPerClient if no workload has ranks, or only some workloads have.
 func (m *maker) checkProcesses() {
 	count := m.run.Clients.ProcessesPerClient
 	if count <= 1 {
@@ -74,7 +74,7 @@ func (p *phaseMaker) compatible() bool {
 	return len(p.problems) == before
 }
 
-// compatibleTogether refuses to load targets together if some are bound by time and others by work.
+// compatibleTogether refuses to load targets together if some workloads are bound by time and others by work.
 func (p *phaseMaker) compatibleTogether() {
 	if p.phase.Steady == nil || p.phase.Mode == v1alpha1.PhaseSequential {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/test/golden"
 )
 
-// mpi is a benchmark of four clients with two ranks each.
+// mpi returns a benchmark of four clients with two ranks each.
 func mpi() *builders.BenchmarkBuilder {
 	return builders.Benchmark("b").Target("a").Clients(4).Processes(2).Load(builders.IOR().Engine())
 }
@@ -54,8 +54,8 @@ func TestMPIPlans(t *testing.T) {
 	}
 }
 
-// TestPostCommand is the command line of a published test, as it was given there but for the file's name
-// and the form of the output. No stonewall (-D 0) is what is without one.
+// TestPostCommand checks the command line of a published test, which is identical except for the file name and the
+// output format. The published command has no stonewall (-D 0), which is the default.
 func TestPostCommand(t *testing.T) {
 	made, problems := plan.Make(mpiPlans["post"].Run(), 1)
 	if len(problems) > 0 {
@@ -76,7 +76,7 @@ func TestPostCommand(t *testing.T) {
 	}
 }
 
-// mpiRefusals are specifications of jobs of MPI that cannot be run.
+// mpiRefusals are specifications of MPI jobs that cannot run.
 var mpiRefusals = map[string]refusal{
 	"bad ior": {mpi().Load(builders.IOR().Block("1").Engine()).Steady("write", "1m"), "spec.run.workload.ior.blockSize", "write a whole number"},
 	"bad mdtest": {mpi().Load(v1alpha1.Engine{Mdtest: &v1alpha1.MdtestProfile{}}).Steady("meta", "1m"),
@@ -130,8 +130,8 @@ func TestMPIRefusals(t *testing.T) {
 	}
 }
 
-// TestPatternsOfOneVersion can be planned, because it is not known which one the clients have; what no version takes
-// cannot.
+// TestPatternsOfOneVersion checks that patterns that only some versions support can be planned, because the clients'
+// version is unknown. A combination that no version supports is refused.
 func TestPatternsOfOneVersion(t *testing.T) {
 	for _, pattern := range []string{"Random", "Incompressible"} {
 		profile := builders.IOR().Mutate(func(p *v1alpha1.IORProfile) { p.DataPattern = pattern })
@@ -145,7 +145,7 @@ func TestPatternsOfOneVersion(t *testing.T) {
 	}
 }
 
-// TestOverwrittenFilesStay: what is overwritten in place can be read later.
+// TestOverwrittenFilesStay checks that files that were overwritten in place can be read later.
 func TestOverwrittenFilesStay(t *testing.T) {
 	_, problems := plan.Make(mpi().Prepare("layout").Steady("write", "1m").WithLoad(builders.IOR().Overwrites().Engine()).
 		Steady("read", "1m").WithLoad(builders.IOR().Reads().Engine()).Run(), 1)

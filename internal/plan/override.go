@@ -7,8 +7,8 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/engines"
 )
 
-// override applies the override of a phase to its workload, and gives the phase the resulting workload. The rest of the
-// plan and a run know only that.
+// override applies the override of a phase to its workload, and gives the phase the resulting workload. Only that
+// workload is known to the rest of the plan and to a run.
 func (r *resolver) override(path *field.Path, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) {
 	change := phase.Override
 	if change == nil {
@@ -25,7 +25,7 @@ func (r *resolver) override(path *field.Path, run *v1alpha1.RunSpec, phase *v1al
 		base = run.Workload
 	}
 	if base == nil || base.ProfileRef != nil || base.EngineKind() == "" || len(engines.Of(&base.Engine).Validate(path)) > 0 {
-		return // reported where the workload is
+		return // reported for the workload itself
 	}
 	made := base.DeepCopy()
 	if problem := engines.Override(&made.Engine, change, path); problem != nil {

@@ -33,7 +33,7 @@ func shared(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
 	return builders.Fio().Dataset("64Mi").Engine(), ref.Kind == v1alpha1.ClusterWorkloadProfileKind && ref.Name == "shared"
 }
 
-// Shorthand fields make the same run as the fields that they stand for.
+// TestShortSpellings checks that shorthand fields yield the same run as the fields that they stand for.
 func TestShortSpellings(t *testing.T) {
 	for name, test := range map[string]struct{ short, long string }{
 		"a claim": {`
@@ -96,7 +96,7 @@ phases: [{name: l, prepare: {}}, {name: r, steady: {duration: 10s}, workload: {p
 	}
 }
 
-// Problems name the fields that the user wrote.
+// TestProblemsAsWritten checks that problems name the fields that the user wrote.
 func TestProblemsAsWritten(t *testing.T) {
 	const head = `
 targets: [{name: a, claimName: share}]
@@ -133,7 +133,8 @@ phases: [{name: w, steady: {duration: 10s}}]`, `spec.run.workload.profileRef: No
 	}
 }
 
-// A plan of a run that was not resolved would ignore shorthand fields.
+// TestShorthandIsRefusedInARun checks that an unresolved run is refused, because its plan would ignore shorthand
+// fields.
 func TestShorthandIsRefusedInARun(t *testing.T) {
 	run := runOf(t, `
 targets: [{name: a, claimName: share}]
@@ -147,8 +148,9 @@ phases: [{name: w, steady: {duration: 10s}, override: {fio: {readPercent: 0}}}, 
 	}
 }
 
-// The CRD has all rules of a workload once, for spec.run.workload and for profiles; the workloads of phases have those of
-// quantities only (config/crd/finish). So the engines refuse whatever else the rules of a profile refuse.
+// TestRefusesWhatAProfileMayNotSay checks that the engines refuse whatever the rules of a profile refuse. The CRD
+// has all rules of a workload once, for spec.run.workload and for profiles; the workloads of phases have only the
+// rules of quantities (config/crd/finish).
 func TestRefusesWhatAProfileMayNotSay(t *testing.T) {
 	accepted, err := admissiontest.Accepted()
 	if err != nil {
@@ -160,7 +162,7 @@ func TestRefusesWhatAProfileMayNotSay(t *testing.T) {
 	}
 	checked := 0
 	for _, c := range refused {
-		// A flush of nothing does nothing, which is what a sweep from writes to reads needs.
+		// A sweep from writes to reads needs a flush without writes, which does nothing.
 		if kind := c.Object["kind"]; kind != v1alpha1.WorkloadProfileKind && kind != v1alpha1.ClusterWorkloadProfileKind || c.Name == "fsync without writes" {
 			continue
 		}

@@ -21,17 +21,17 @@ type phaseMaker struct {
 	index int
 	phase *v1alpha1.Phase
 	path  *field.Path
-	// first is the index of the phase's first step; words holds, for each step, what its ID says beyond the phase and
-	// target.
+	// first is the index of the phase's first step. words holds, for each step, the part of its ID after the phase
+	// and the target.
 	first int
 	words []string
 	loads map[string]load
-	// proven is true once all remaining steps were proven to fit.
+	// proven is true once all remaining steps are known to fit.
 	proven bool
 }
 
-// load is the workload of a target in a phase: its engine, its specification and the path of the specification. It is
-// the zero value if it cannot run.
+// load is the workload of a target in a phase: its engine, its specification and the path of the specification. The
+// zero value means that the workload cannot run.
 type load struct {
 	engine.Load
 	spec *v1alpha1.Engine
@@ -41,7 +41,7 @@ type load struct {
 // profile returns the path of the engine's profile.
 func (l load) profile() *field.Path { return l.path.Child(string(l.Kind)) }
 
-// groups returns the targets that are loaded together, in running order.
+// groups returns the groups of targets that are loaded together, in running order.
 func (p *phaseMaker) groups() [][]string {
 	targets := targetNames(p.run)
 	if p.phase.Mode != v1alpha1.PhaseSequential {
@@ -92,7 +92,7 @@ func (p *phaseMaker) loadable() bool {
 	return sound && p.compatible()
 }
 
-// add plans a step. It returns false if that failed; the phase's remaining steps need not be planned then.
+// add plans a step. If it returns false, planning failed, and the phase's remaining steps need not be planned.
 func (p *phaseMaker) add(step Step, word string) bool {
 	if len(p.plan.Steps) == maxSteps {
 		p.tooManySteps = true
@@ -162,7 +162,7 @@ func (m *maker) renders(load engine.Load, spec *v1alpha1.Engine, use engine.Step
 	return err
 }
 
-// name sets the IDs of the phase's steps, once their number is known.
+// name sets the IDs of the phase's steps once their number is known.
 func (p *phaseMaker) name() {
 	steps := p.plan.Steps[p.first:]
 	sequential := p.phase.Mode == v1alpha1.PhaseSequential && len(p.run.Targets) > 1
@@ -197,8 +197,8 @@ func (p *phaseMaker) name() {
 	}
 }
 
-// workload returns the load of a target in a phase: the phase's own for that target, else the phase's, else the run's.
-// It returns the zero value, and reports why, if none can run.
+// workload returns the load of a target in a phase: the phase's own for that target, else the phase's, else the
+// run's. If none can run, it reports the reason and returns the zero value.
 func (m *maker) workload(path *field.Path, phase *v1alpha1.Phase, target string) load {
 	chosen, at := m.run.WorkloadOf(phase, target), m.workloadPath(path, phase, target)
 	switch {

@@ -9,15 +9,15 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/engines"
 )
 
-// Plan is the list of steps of a run, and what is predicted for them.
+// Plan holds the steps of a run and what is predicted for them.
 type Plan struct {
 	Steps []Step
 	// ClientsPerTarget is the number of clients of each target.
 	ClientsPerTarget int
 	// DatasetHash identifies the layout of the data. Runs with equal hashes can share the data.
 	DatasetHash string
-	// Documented holds the documented limits of targets, as far as they are known before the run; Promises what their
-	// loads can expect of them.
+	// Documented holds the documented limits of targets that are known before the run. Promises holds what the loads
+	// can expect from these limits.
 	Documented []v1alpha1.StorageDescription
 	Promises   []Promise
 	// Warnings are for the reader of the plan; they do not stop a run.
@@ -37,15 +37,15 @@ const (
 	Prepare = v1alpha1.StepPrepare
 	// Precondition overwrites all data, Passes times: a fixed amount of work.
 	Precondition = v1alpha1.StepPrecondition
-	// Measure loads for a given time; see Step.EndWhenSteady.
+	// Measure loads for a given time, or less (see Step.EndWhenSteady).
 	Measure = v1alpha1.StepMeasure
-	// Drain loads until the burst credits are gone and the baseline is measured, at most for Duration.
+	// Drain loads until the burst credits are spent and the baseline is measured, but no longer than Duration.
 	Drain = v1alpha1.StepDrain
 	// Idle loads nothing for a given time.
 	Idle = v1alpha1.StepIdle
 )
 
-// Step is one round of I/O, or idling, that the clients start together.
+// Step is one load, or idle time, that the clients start together.
 type Step struct {
 	// ID is unique in the run and sorts in running order.
 	ID string
@@ -56,56 +56,57 @@ type Step struct {
 	Number  int
 	Kind    v1alpha1.PhaseKind
 	Purpose Purpose
-	// Targets are the targets that the step loads together, or idles.
+	// Targets are the targets that the step loads or idles together.
 	Targets []string
-	// Clients is the number of clients of each target that take part, those with the lowest indexes; 0 if nothing is
-	// loaded.
+	// Clients is the number of clients of each target that take part, those with the lowest indexes. It is 0 if
+	// nothing is loaded.
 	Clients int
-	// Workloads holds the engine of each target; empty if nothing is loaded.
+	// Workloads holds the engine of each target. It is empty if nothing is loaded.
 	Workloads map[string]*v1alpha1.Engine
-	// Processes is the number of ranks of each client in an MPI job; 0 if there is none.
+	// Processes is the number of ranks of each client in an MPI job, or 0 without one.
 	Processes int
-	// Overrides replace values of the workloads, in a ramp or a sweep.
+	// Overrides replace values of the workloads in a ramp or a sweep.
 	Overrides Overrides
-	// Cell is the index of the ramp's value, the sweep's cell or the search's step that is measured, otherwise -1. Value
-	// is the ramp's value. Repeat is true for a cell that was measured before, Confirms for a step that confirms the
-	// rate of a search.
+	// Cell is the index of the ramp's value, of the sweep's cell or of the search's step that is measured, otherwise
+	// -1. Value is the ramp's value. Repeat is true for a cell that was measured before; Confirms is true for a step
+	// that confirms the rate of a search.
 	Cell     int
 	Value    int64
 	Repeat   bool
 	Confirms bool
-	// Passes is how many times a Precondition overwrites the data.
+	// Passes is the number of times that a Precondition overwrites the data.
 	Passes int
-	// Duration is the measured or idle time, and WarmUp the time before it. For a Drain, Duration is the maximum.
-	// Duration is 0 for a fixed amount of work, such as mdtest's, and for an Idle step whose length depends on earlier
+	// Duration is the measured or idle time, and WarmUp the time before it. For a Drain, Duration is the maximum. It
+	// is 0 for a fixed amount of work, such as mdtest's, and for an Idle step whose length depends on earlier
 	// measurements.
 	Duration, WarmUp time.Duration
-	// MinDuration is the least time after the WarmUp before a step that ends early may end.
+	// MinDuration is the least time after the WarmUp before a step may end early.
 	MinDuration time.Duration
-	// EndWhenSteady lets a Measure step end as soon as five consecutive rounds were steady.
+	// EndWhenSteady lets a Measure step end as soon as five consecutive rounds have been steady.
 	EndWhenSteady bool
-	// UntilCreditsPercent is the fill of the bucket, in percent, that an Idle step waits for; 0 if it waits for a
-	// Duration.
+	// UntilCreditsPercent is the fill of the bucket, in percent, for which an Idle step waits, or 0 if it waits for
+	// a Duration.
 	UntilCreditsPercent int
 	// Redrain is true for the Drain after an Idle step that measures the refill.
 	Redrain bool
-	// Limit is the time after which the load is ended in any case. RunLimit is the limit of the whole run, its
-	// activeDeadline, which bounds what precedes the load, such as a setup that runs again.
+	// Limit is the time after which the load is ended in any case. RunLimit is the activeDeadline of the whole run;
+	// it bounds what precedes the load, such as a setup that runs again.
 	Limit, RunLimit time.Duration
-	// NewBytes is the maximum of free space that each client of a target needs in the step, beyond what earlier steps
-	// may have used; by target.
+	// NewBytes is the maximum free space, by target, that each client needs in the step, beyond what earlier steps
+	// may have used.
 	NewBytes map[string]uint64
-	// Striping of the files on Lustre, by target; none for the file system's default.
+	// Striping is the striping of the files on Lustre, by target. Targets without an entry use the file system's
+	// default.
 	Striping map[string]Striping
-	// Volumes lists the volumes over which the files of each client are spread, by target; none if there is only one.
-	// RawWrites holds the targets whose raw devices may be written to.
+	// Volumes lists the volumes, by target, over which the files of each client are spread. Targets with a single
+	// volume have no entry. RawWrites holds the targets whose raw devices may be written to.
 	Volumes   map[string][]string
 	RawWrites map[string]bool
-	// Credits is the expected fill of the byte bucket of each target with known limits, assuming that the bucket was
-	// full at the start of the run and that every load was the most that the target accepts.
+	// Credits is the expected fill of the byte bucket of each target with known limits. It assumes that the bucket
+	// was full at the start of the run and that every load was the maximum that the target accepts.
 	Credits map[string]Credits
-	// Expected is the predicted time from the start of the step to the start of the next one; 0 if unknown. Longer is
-	// true if Expected is only a lower bound and the excess is unknown.
+	// Expected is the predicted time from the start of the step to the start of the next one, or 0 if it is unknown.
+	// Longer is true if Expected is only a lower bound and the excess is unknown.
 	Expected time.Duration
 	Longer   bool
 }
@@ -113,7 +114,7 @@ type Step struct {
 // Overrides replace values of a workload.
 type Overrides = engine.Overrides
 
-// Credits is the expected fill of a bucket at the start and at the end of a step, in percent.
+// Credits is the expected fill of a bucket, in percent, at the start and at the end of a step.
 type Credits struct {
 	StartPercent, EndPercent float64
 }
@@ -123,19 +124,19 @@ func (s Step) WorkBound() bool {
 	return s.Purpose == Prepare || s.Purpose == Precondition || s.Purpose == Measure && s.Duration == 0
 }
 
-// Adaptive reports whether the step may end early because of what it has measured.
+// Adaptive reports whether the step may end early, depending on what it has measured.
 func (s Step) Adaptive() bool { return s.Purpose == Drain || s.EndWhenSteady }
 
-// NonRepeatable reports whether the step cannot run again once it has started: a drain finds the credits spent, and a
-// deletion finds no files.
+// NonRepeatable reports whether the step cannot run again once it has started: a second drain would find the credits
+// spent, and a second deletion would find no files.
 func (s Step) NonRepeatable() bool {
 	return s.Purpose == Drain || s.Overrides.Operation == v1alpha1.OperationDelete
 }
 
-// Load returns the workload of a target with its engine; the zero value if the step does not load the target.
+// Load returns the workload of a target with its engine, or the zero value if the step does not load the target.
 func (s Step) Load(target string) engine.Load { return engines.Of(s.Workloads[target]) }
 
-// For returns the part of the step that the engine of a target may know.
+// For returns what the engine of a target may know about the step.
 func (s Step) For(target string) engine.Step {
 	return engine.Step{
 		Purpose: s.Purpose, Clients: max(1, s.Clients), Processes: max(1, s.Processes), Duration: s.Duration, WarmUp: s.WarmUp,
@@ -143,7 +144,7 @@ func (s Step) For(target string) engine.Step {
 	}
 }
 
-// Client returns the part of a client's step that an engine may know. No two steps share a StepSeed: a load that
+// Client returns what an engine may know about a client in the step. No two steps share a StepSeed: a load that
 // repeats the offsets of an earlier one would find the store's caches warm.
 func (s Step) Client(seed int64, index int) engine.Client {
 	return engine.Client{

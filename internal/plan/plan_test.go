@@ -70,12 +70,12 @@ var plans = map[string]*builders.BenchmarkBuilder{
 		Sweep("matrix", v1alpha1.RegimeBurst, "10m", v1alpha1.SweepAxes{QueueDepth: []int32{1, 2, 4, 8, 16, 32, 64, 128, 256}}),
 }
 
-// sharedReads are small random reads of files that all jobs share.
+// sharedReads returns small random reads of files that all jobs share.
 func sharedReads() *builders.FioBuilder {
 	return builders.Fio().BlockSize("4Ki").Reads().Mutate(func(p *v1alpha1.FioProfile) { p.FileSharing = v1alpha1.FilesShared })
 }
 
-// fsx is a share that holds credits for half an hour.
+// fsx returns a benchmark of a share that holds credits for half an hour.
 func fsx() *builders.BenchmarkBuilder {
 	return builders.Benchmark("b").Target("share").Throughput("32M", "260M", "468G", "16M").Clients(4).
 		Workload(builders.Fio().Dataset("8Gi"))
@@ -83,7 +83,7 @@ func fsx() *builders.BenchmarkBuilder {
 
 func duration(text v1alpha1.Duration) *v1alpha1.Duration { return &text }
 
-// TestPlans shows whole plans, without the workloads, which the specification shows already.
+// TestPlans compares whole plans, without the workloads, which the specification already shows.
 func TestPlans(t *testing.T) {
 	for name, benchmark := range plans {
 		t.Run(name, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestTargetWorkloads(t *testing.T) {
 	}
 }
 
-// A sweep over the share of reads writes if a cell does, unless fio touches no file.
+// TestFirstWriteOfASweep checks that a sweep over readPercent writes if a cell does, unless fio touches no file.
 func TestFirstWriteOfASweep(t *testing.T) {
 	for want, load := range map[string]*builders.FioBuilder{"": builders.Fio().Null(), "matrix": builders.Fio()} {
 		made, problems := plan.Make(builders.Benchmark("b").Target("a").Workload(load).Sweep("matrix", v1alpha1.RegimeAny, "20s",
@@ -132,7 +132,7 @@ func TestFirstWriteOfASweep(t *testing.T) {
 	}
 }
 
-// TestLongNames are cut in IDs, which stay apart.
+// TestLongNames checks that long names are truncated in IDs, and that the IDs remain distinct.
 func TestLongNames(t *testing.T) {
 	long := strings.Repeat("x", 40)
 	made, problems := plan.Make(builders.Benchmark("b").Target(long).Target(long[:39]+"y").Steady(long, "1m").Sequential().Run(), 1)
@@ -144,7 +144,7 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-// TestDefaults are those of the API where a specification has not been through it.
+// TestDefaults checks that the API's defaults apply to a specification that was not defaulted by the API server.
 func TestDefaults(t *testing.T) {
 	run := builders.Benchmark("b").Target("a").Prepare("layout").ActiveDeadline("").Clients(0).Run()
 	made, problems := plan.Make(run, 1)
@@ -167,7 +167,7 @@ func TestDatasetHash(t *testing.T) {
 	}
 	one := func() *builders.BenchmarkBuilder { return builders.Benchmark("b").Target("a").Prepare("layout") }
 	base := hash(one())
-	// Changing this makes every layout that was kept useless: it is frozen here.
+	// Changing this hash makes all retained layouts useless, so the test pins it.
 	if want := "b4aa2f070096"; base != want {
 		t.Errorf("the hash of a layout is %s, it was %s", base, want)
 	}

@@ -10,11 +10,11 @@ import (
 // OperatorPriorityClass is the name of the PriorityClass that the operator is installed with.
 const OperatorPriorityClass = "storagebench-operator"
 
-// Cluster is what is known about the cluster in which the clients of a run will be.
+// Cluster describes the cluster in which the clients of a run will be created.
 type Cluster struct {
-	// Namespace of the run; empty if it is not known.
+	// Namespace is the namespace of the run, or "" if it is unknown.
 	Namespace string
-	// PriorityClass is the operator's own priority class; empty if it has none.
+	// PriorityClass is the operator's own PriorityClass, or "" if it has none.
 	PriorityClass string
 }
 
@@ -27,7 +27,7 @@ const (
 	systemNamespace = "kube-system"
 )
 
-// refusePriority reports a PriorityClass with which clients could take nodes from the cluster's or the operator's pods.
+// refusePriority reports a PriorityClass that would let clients preempt the cluster's or the operator's pods.
 func (m *maker) refusePriority() {
 	template := m.run.Clients.Template
 	if template == nil || template.PriorityClassName == "" {

@@ -14,16 +14,16 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// pick is one of some values.
+// pick returns one of some values.
 func pick[T any](random *rand.Rand, values ...T) T { return values[random.IntN(len(values))] }
 
-// some is a random part of some values, in random order; it may be none.
+// some returns a random subset of the values, possibly empty, in random order.
 func some[T any](random *rand.Rand, values ...T) []T {
 	random.Shuffle(len(values), func(i, j int) { values[i], values[j] = values[j], values[i] })
 	return values[:random.IntN(len(values)+1)]
 }
 
-// anything is a specification of random phases, of which most are sound.
+// anything returns a specification of random phases, most of which are valid.
 func anything(random *rand.Rand) *v1alpha1.RunSpec {
 	b := builders.Benchmark("b").Clients(4).ActiveDeadline("168h")
 	for _, name := range []string{"a", strings.Repeat("long", 10), "c"}[:1+random.IntN(3)] {
@@ -96,7 +96,7 @@ func phase(random *rand.Rand, b *builders.BenchmarkBuilder, name string) {
 	}
 }
 
-// TestAnyPlan holds what every plan that is accepted has to keep.
+// TestAnyPlan checks the properties that every accepted plan must have.
 func TestAnyPlan(t *testing.T) {
 	accepted, kinds, crowded := 0, map[v1alpha1.PhaseKind]int{}, 0
 	for seed := range uint64(1500) {
@@ -178,7 +178,7 @@ func check(t *testing.T, run *v1alpha1.RunSpec, made plan.Plan) {
 	}
 }
 
-// loads proves that each client's tool can be told what to do, and reads only what was written.
+// loads checks that each client's tool input can be rendered, and that the step reads only data that was written.
 func loads(t *testing.T, step *plan.Step, written map[string]map[string]uint64) {
 	t.Helper()
 	for target := range step.Workloads {
@@ -207,7 +207,8 @@ func loads(t *testing.T, step *plan.Step, written map[string]map[string]uint64) 
 	}
 }
 
-// checkCells proves that each cell is measured once, and the first one again after every eight and at the end.
+// checkCells checks that each cell is measured once, and that the first cell is repeated after every eight and at
+// the end.
 func checkCells(t *testing.T, made plan.Plan, phase int) {
 	t.Helper()
 	turns := map[string][]plan.Step{}
@@ -240,7 +241,7 @@ func checkCells(t *testing.T, made plan.Plan, phase int) {
 	}
 }
 
-// TestOrderFollowsTheSeed: another seed gives another order of the same cells.
+// TestOrderFollowsTheSeed checks that another seed yields another order of the same cells.
 func TestOrderFollowsTheSeed(t *testing.T) {
 	orders := map[string]bool{}
 	firsts := map[int]int{}
@@ -259,14 +260,14 @@ func TestOrderFollowsTheSeed(t *testing.T) {
 	if len(orders) != 400 {
 		t.Errorf("%d orders of 400", len(orders))
 	}
-	for cell := range 16 { // 25 are expected of each
+	for cell := range 16 { // 25 expected for each cell
 		if firsts[cell] < 8 || firsts[cell] > 50 {
 			t.Errorf("cell %d comes first in %d of 400", cell, firsts[cell])
 		}
 	}
 }
 
-// TestTwoSweepsDiffer: their orders do not follow each other.
+// TestTwoSweepsDiffer checks that the orders of two sweeps are independent of each other.
 func TestTwoSweepsDiffer(t *testing.T) {
 	axes := v1alpha1.SweepAxes{QueueDepth: []int32{1, 2, 3, 4, 5, 6, 7, 8}}
 	made, problems := plan.Make(builders.Benchmark("b").Target("a").Sweep("one", v1alpha1.RegimeAny, "1s", axes).

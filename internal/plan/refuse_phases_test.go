@@ -17,7 +17,7 @@ func depths(values ...int32) v1alpha1.SweepAxes { return v1alpha1.SweepAxes{Queu
 
 func on() *builders.BenchmarkBuilder { return builders.Benchmark("b").Target("a").Clients(4) }
 
-// phaseRefusals are phases that cannot be run: the field that is named, and words of the remedy.
+// phaseRefusals are phases that cannot run, with the field that is named and words of the remedy.
 var phaseRefusals = map[string]refusal{
 	// drains
 	"drain without an end": {on().BurstDrain("x", "", ""), "spec.run.phases[0].burstDrain.maxDuration", "at least 1s"},
@@ -142,7 +142,7 @@ var phaseRefusals = map[string]refusal{
 	}), "spec.run.phases[0]", "use a phase for each"},
 }
 
-// wide is 256 cells.
+// wide returns axes with 256 cells.
 func wide() v1alpha1.SweepAxes {
 	var values []int32
 	for i := range int32(16) {
@@ -158,7 +158,7 @@ func TestPhaseRefusals(t *testing.T) {
 	}
 }
 
-// TestWarnings: what is said, and that nothing is where there is nothing to say.
+// TestWarnings checks the warnings of plans, and that plans without problems have none.
 func TestWarnings(t *testing.T) {
 	for name, test := range map[string]struct {
 		benchmark *builders.BenchmarkBuilder
@@ -223,7 +223,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// slow asks for 4 MB/s of each client, which four clients refill together.
+// slow demands 4 MB/s of each client, as much as the refill for four clients.
 func slow() *builders.FioBuilder {
 	return builders.Fio().Dataset("8Gi").Mutate(func(p *v1alpha1.FioProfile) {
 		rate := resource.MustParse("4M")

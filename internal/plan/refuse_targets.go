@@ -15,7 +15,7 @@ import (
 // of Kubernetes: 63 characters for labels, 253 for names.
 const maxNameLength = 40
 
-// refuseTargets reports targets that cannot become pods, and targets that would interfere with each other.
+// refuseTargets reports targets that cannot become pods, and targets that would interfere with one another.
 func (m *maker) refuseTargets() {
 	used := map[string]int{}
 	for i := range m.run.Targets {
@@ -29,8 +29,8 @@ func (m *maker) refuseTargets() {
 	}
 }
 
-// refuseTooManyClients reports runs with more clients or claims than one operator can handle. Admission refuses them
-// too.
+// refuseTooManyClients reports runs with more clients or claims than one operator can handle. Admission also refuses
+// them.
 func (m *maker) refuseTooManyClients() {
 	targets, each := len(m.run.Targets), m.plan.ClientsPerTarget
 	if clients := targets * each; clients > v1alpha1.MaxRunClients {
@@ -56,7 +56,7 @@ func (m *maker) refuseTooManyClients() {
 	}
 }
 
-// refuseName reports names that admission refuses too; a plan must not depend on admission.
+// refuseName reports names that admission also refuses; a plan must not depend on admission.
 func (m *maker) refuseName(at *field.Path, name string) {
 	if len(name) <= maxNameLength && len(validation.IsDNS1123Label(name)) == 0 {
 		return
@@ -66,7 +66,7 @@ func (m *maker) refuseName(at *field.Path, name string) {
 			"starting and ending with a letter or digit", maxNameLength)))
 }
 
-// refuseSharedFolder reports a folder that two targets share: client 0 of both targets would use the same directory,
+// refuseSharedFolder reports a folder that two targets share. Client 0 of both targets would use the same directory,
 // and they would overwrite each other's files.
 func (m *maker) refuseSharedFolder(index int, used map[string]int) {
 	target, targets := &m.run.Targets[index], m.root.Child("targets")
@@ -80,7 +80,7 @@ func (m *maker) refuseSharedFolder(index int, used map[string]int) {
 		switch {
 		case !taken:
 			used[folder] = index
-		case m.run.Targets[other].Name != target.Name: // a duplicate name is reported already
+		case m.run.Targets[other].Name != target.Name: // a duplicate name is already reported
 			m.problems = append(m.problems, field.Invalid(at.Child("path"), target.Path, fmt.Sprintf(
 				"claim %s is also used by %s with the same path: their clients would overwrite each other's files. "+
 					"Give each target its own path, such as bench/%s", volume.ClaimName, targets.Index(other), target.Name)))

@@ -20,7 +20,7 @@ type refusal struct {
 	remedy    string
 }
 
-// check that it is refused for that alone: nothing is told twice, and no mistake is blamed for another.
+// check checks that the specification is refused for this mistake alone, and that the mistake is reported only once.
 func (r refusal) check(t *testing.T) {
 	t.Helper()
 	_, problems := plan.Make(r.benchmark.Run(), 1)
@@ -32,7 +32,7 @@ func (r refusal) check(t *testing.T) {
 	}
 }
 
-// crowd has many targets of many clients.
+// crowd returns a benchmark with many targets of many clients.
 func crowd(targets int, clients int32) *builders.BenchmarkBuilder {
 	made := builders.Benchmark("b").Clients(clients).Steady("write", "1m")
 	for i := range targets {
@@ -41,7 +41,7 @@ func crowd(targets int, clients int32) *builders.BenchmarkBuilder {
 	return made
 }
 
-// refusals are specifications that cannot be run: the field that is named, and words of the remedy.
+// refusals are specifications that cannot run, with the field that is named and words of the remedy.
 var refusals = map[string]refusal{
 	"read without layout": {builders.Benchmark("b").Target("a").Steady("read", "1m").With(builders.Fio().Reads()),
 		"spec.run.phases[0]", "Put a phase with `prepare: {}`"},
@@ -184,7 +184,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestAllAtOnce tells independent mistakes together, and a shared one once.
+// TestAllAtOnce checks that independent mistakes are reported together, and a shared mistake only once.
 func TestAllAtOnce(t *testing.T) {
 	_, problems := plan.Make(builders.Benchmark("b").Target("a").Target("a2").Workload(builders.Fio().Jobs(0).BlockSize("1000")).
 		Prepare("layout").Steady("write", "1").Steady("read", "1m").With(builders.Fio().Reads()).Run(), 1)
@@ -198,7 +198,7 @@ func TestAllAtOnce(t *testing.T) {
 	}
 }
 
-// A run freezes the defaults of what its profiles say too.
+// TestResolveFillsInDefaults checks that a run also freezes the defaults of its profiles.
 func TestResolveFillsInDefaults(t *testing.T) {
 	run := builders.Benchmark("b").Target("a").Workload(nil).Steady("one", "1m").WithProfile("", "p").Run()
 	run.Phases[0].Mode = ""
@@ -267,7 +267,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// rawVolume is one of a template of raw devices.
+// rawVolume returns a volume with a template for a raw device.
 func rawVolume() v1alpha1.Volume {
 	block, size := corev1.PersistentVolumeBlock, resource.MustParse("1Gi")
 	return v1alpha1.Volume{Name: "disk", ClaimTemplate: &v1alpha1.ClaimTemplate{Scope: v1alpha1.ClaimShared, Spec: corev1.PersistentVolumeClaimSpec{

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// text is one line a step, with what is set, but without the workloads, which the specification shows already.
+// text formats a plan with one line per step, without the workloads, which the specification already shows.
 func text(made plan.Plan) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "clientsPerTarget: %d\ndatasetHash: %s\n", made.ClientsPerTarget, made.DatasetHash)

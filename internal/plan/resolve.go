@@ -10,11 +10,11 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/engines"
 )
 
-// Profiles returns the profile of a kind and name; false if there is none. The kind is always set.
+// Profiles returns the profile of a kind and name, or false if it does not exist. The kind is always set.
 type Profiles func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool)
 
-// Resolve returns a copy of the specification as a run freezes it: every profile reference is replaced by the profile,
-// every override by the workload that it makes, and defaults are filled in.
+// Resolve returns a copy of the specification as a run freezes it: the profile replaces each reference to it, the
+// resulting workload replaces each override, and defaults are filled in.
 func Resolve(run *v1alpha1.RunSpec, profiles Profiles) (*v1alpha1.RunSpec, field.ErrorList) {
 	resolved := run.DeepCopy()
 	root := field.NewPath("spec", "run")
@@ -33,7 +33,7 @@ func Resolve(run *v1alpha1.RunSpec, profiles Profiles) (*v1alpha1.RunSpec, field
 	return resolved, r.problems
 }
 
-// AnyProfile stands for the kind in the message about a missing profile that may be of either kind.
+// AnyProfile stands for the kind in the message about a missing profile of either kind.
 const AnyProfile = "profile"
 
 type resolver struct {
@@ -66,8 +66,8 @@ func (r *resolver) workload(path *field.Path, workload *v1alpha1.Workload) {
 	}
 }
 
-// find looks a profile up. Without a kind it looks in the namespace first, and then in the cluster, so that a namespace
-// can have its own version of a profile.
+// find looks up a profile. Without a kind it searches the namespace before the cluster, so that a namespace can have
+// its own version of a profile.
 func (r *resolver) find(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
 	if ref.Kind != "" {
 		return r.profiles(ref)

@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/search"
 )
 
-// search adds as many steps as the search may take. What each offers follows from the results of the steps before it,
-// so the plan has no rates; see Step.Offering.
+// search adds as many steps as the search may take. The rate that a step offers depends on the results of earlier
+// steps, so the plan has no rates; see Step.Offering.
 func (p *phaseMaker) search(phase *v1alpha1.SearchPhase) {
 	before := len(p.problems)
 	at := p.path.Child("search")
@@ -59,7 +59,7 @@ func (p *phaseMaker) search(phase *v1alpha1.SearchPhase) {
 	}
 }
 
-// caution warns of what the engines say of a step.
+// caution adds the cautions of the step's engines to the plan's warnings.
 func (p *phaseMaker) caution(step *Step) {
 	for _, target := range step.Targets {
 		one := p.loads[target]
@@ -71,7 +71,7 @@ func (p *phaseMaker) caution(step *Step) {
 	}
 }
 
-// searchable reports whether the workloads of all targets can be searched with.
+// searchable reports whether a search can use the workloads of all targets.
 func (p *phaseMaker) searchable() bool {
 	if !p.loadable() {
 		return false
@@ -85,13 +85,13 @@ func (p *phaseMaker) searchable() bool {
 	return len(p.problems) == before
 }
 
-// Offering returns the step with the rate that it offers, in operations per second of all clients, and the latency of
-// the search's objective.
+// Offering returns the step with the rate that it offers, in operations per second over all clients, and the latency
+// bound of the search's objective.
 func (s Step) Offering(iops int64, latency time.Duration) Step {
 	s.Overrides.Offer = engine.Offer{IOPS: iops / int64(max(1, s.Clients)), Latency: latency}
 	return s
 }
 
-// Offered returns the rate that the step offers, over all clients; 0 if it is not chosen yet, or the load is a closed
-// loop.
+// Offered returns the rate that the step offers, over all clients, or 0 if the rate is not chosen yet or the load is
+// a closed loop.
 func (s Step) Offered() int64 { return s.Overrides.Offer.IOPS * int64(max(1, s.Clients)) }

@@ -13,7 +13,7 @@ func (s Step) setsUp() bool { return s.Purpose == Prepare && s.Kind != v1alpha1.
 // setupKey identifies a setup on a target.
 type setupKey struct{ target, setup string }
 
-// setupOf returns the setup of a target's workload; false if it has none.
+// setupOf returns the setup of a target's workload. It returns false if the workload has none.
 func (p *phaseMaker) setupOf(target string) (setupKey, bool) {
 	made, err := p.demands.describe(p.loads[target].spec, engine.Step{Purpose: Prepare, Clients: 1, Processes: 1})
 	return setupKey{target: target, setup: made.Setup}, err == nil && made.Setup != ""
@@ -39,7 +39,7 @@ func (p *phaseMaker) unprepared(targets []string) []string {
 	return all
 }
 
-// setUp adds a step that runs the setups that no prepare phase has run. It returns false if that failed.
+// setUp adds a step that runs the setups that no prepare phase has run. It returns false if it cannot add the step.
 func (p *phaseMaker) setUp(targets []string) bool {
 	wanting := p.unprepared(targets)
 	if len(wanting) == 0 {
@@ -50,8 +50,8 @@ func (p *phaseMaker) setUp(targets []string) bool {
 	return p.add(step, "setup")
 }
 
-// setUpBefore refuses a phase of several steps if no prepare phase has run its setup: a setup cannot run between the
-// steps.
+// setUpBefore refuses a phase with several steps if no prepare phase has run its setup, because a setup cannot run
+// between the steps.
 func (p *phaseMaker) setUpBefore(targets []string) bool {
 	wanting := p.unprepared(targets)
 	if len(wanting) == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// zipped is the workload of the AWS post: it makes its files and packs them.
+// zipped returns the workload of the AWS post, which creates its files and packs them.
 func zipped() v1alpha1.Engine {
 	size := resource.MustParse("22Gi")
 	return v1alpha1.Engine{Command: &v1alpha1.CommandProfile{
@@ -19,7 +19,7 @@ func zipped() v1alpha1.Engine {
 	}}
 }
 
-// unzipped has no setup.
+// unzipped returns a workload without a setup.
 func unzipped() v1alpha1.Engine {
 	size := resource.MustParse("13Gi")
 	return v1alpha1.Engine{Command: &v1alpha1.CommandProfile{Command: []string{"unzip", "-q", "-o", "archive.zip"}, DatasetSize: &size}}
@@ -29,7 +29,7 @@ func zips() *builders.BenchmarkBuilder {
 	return builders.Benchmark("b").Target("a").Clients(2).Load(zipped())
 }
 
-// commandSteps are the steps that phases with a program become: purpose, length, limit and space of each.
+// commandSteps are phases with a program and the steps that they become: purpose, length, limit and space.
 var commandSteps = map[string]struct {
 	run  *builders.BenchmarkBuilder
 	want []commandStep
@@ -76,7 +76,7 @@ func TestCommandSteps(t *testing.T) {
 	}
 }
 
-// TestCommandDataset: files that another setup makes are other files.
+// TestCommandDataset checks that a different setup yields a different dataset.
 func TestCommandDataset(t *testing.T) {
 	hash := func(change func(*v1alpha1.CommandProfile)) string {
 		load := zipped()
@@ -96,7 +96,7 @@ func TestCommandDataset(t *testing.T) {
 	}
 }
 
-// commandRefusals are specifications with programs that cannot be run.
+// commandRefusals are specifications with programs that cannot run.
 var commandRefusals = map[string]refusal{
 	"no program": {zips().Load(v1alpha1.Engine{Command: &v1alpha1.CommandProfile{}}).Steady("zip", "1m"), "spec.run.workload.command.command", "set the program"},
 	"unknown word": {zips().Load(v1alpha1.Engine{Command: &v1alpha1.CommandProfile{Command: []string{"zip", "$(HOME)/a"}}}).Steady("zip", "1m"),

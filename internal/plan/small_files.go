@@ -10,13 +10,13 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// fileOperations are the operations of a smallFiles phase that names none, in order.
+// fileOperations are the operations, in order, of a smallFiles phase that lists none.
 var fileOperations = []v1alpha1.Operation{
 	v1alpha1.OperationCreate, v1alpha1.OperationStat, v1alpha1.OperationWrite, v1alpha1.OperationRead, v1alpha1.OperationDelete,
 }
 
-// smallFiles does one operation after the other with all files, each as a step. It reads nothing that other phases lay
-// out, and lays out nothing for them.
+// smallFiles plans one step per operation; each step applies its operation to all files. It neither reads data that
+// other phases lay out, nor lays out data for them.
 func (p *phaseMaker) smallFiles(phase *v1alpha1.SmallFilesPhase) {
 	before := len(p.problems)
 	at := p.path.Child("smallFiles")
@@ -61,8 +61,8 @@ const (
 	filesWritten
 )
 
-// refuseFileOperations reports operations that lack suitable files because of the operations before them. Admission
-// refuses most of them too.
+// refuseFileOperations reports operations for which the preceding operations leave no suitable files. Admission also
+// refuses most of them.
 func (p *phaseMaker) refuseFileOperations(at *field.Path, operations []v1alpha1.Operation) {
 	refuseTwice(p.maker, at, operations)
 	files := filesMissing

@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// manyFiles is a thousand files of 6 KiB.
+// manyFiles returns a workload of a thousand files of 6 KiB.
 func manyFiles() v1alpha1.Engine {
 	return v1alpha1.Engine{Fio: &v1alpha1.FioProfile{Pattern: v1alpha1.FioSequential, ReadPercent: new(int32(0)), BlockSize: new(resource.MustParse("2Ki")),
 		DatasetSize: resource.MustParse("6000Ki"), Jobs: new(int32(4)), FilesPerJob: new(int32(250))}}

@@ -7,7 +7,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Label names the step for display: its phase, and its part of the phase if there are several.
+// Label names the step for display: its phase, and its part of the phase if the phase has several.
 func (s Step) Label() string {
 	var words []string
 	switch {
@@ -37,8 +37,8 @@ func (s Step) Label() string {
 	return s.Phase + " (" + strings.Join(words, ", ") + ")"
 }
 
-// CellWords returns the values of the ramp's step or the sweep's cell, such as "jobs 4", or the number of the search's
-// step; none for other steps.
+// CellWords returns the values of the ramp's step or the sweep's cell, such as "jobs 4", or the number of the
+// search's step. Other steps have none.
 func (s Step) CellWords() []string {
 	if s.Cell < 0 {
 		return nil
@@ -57,7 +57,7 @@ func (s Step) CellWords() []string {
 	return words
 }
 
-// Whole returns the length of the step for display: " of 1m0s", " of at most 6h0m0s", or "" if it is not known.
+// Whole returns the length of the step for display: " of 1m0s", " of at most 6h0m0s", or "" if it is unknown.
 func (s Step) Whole() string {
 	whole := s.WarmUp + s.Duration
 	switch {

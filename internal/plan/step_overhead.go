@@ -8,14 +8,14 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// handling is the time of a step outside its load: its tools start, their results are collected, the next step begins.
-// TestDeadTime measured 0.3 to 0.7 s with one to eight clients on two processors; pods are no slower.
+// handling is the duration of a step outside its load: its tools start, their results are collected, the next step
+// begins. TestDeadTime measured 0.3 to 0.7 s with one to eight clients on two processors; pods are at least as fast.
 const handling = 500 * time.Millisecond
 
 // launching is the additional time if mpirun starts the tools on all clients.
 const launching = time.Second
 
-// overhead returns the time of a step outside its load. The forecasts must be at the end of the step.
+// overhead returns the duration of a step outside its load. The forecasts must already be at the end of the step.
 func (p *phaseMaker) overhead(step *Step) time.Duration {
 	if step.Purpose == Idle {
 		return 0
@@ -30,9 +30,9 @@ func (p *phaseMaker) overhead(step *Step) time.Duration {
 	return begins + time.Duration(longest*float64(time.Second)).Round(100*time.Millisecond)
 }
 
-// inFlightSeconds returns the seconds that a target needs to complete the operations in flight when a load ends.
-// Without credits that can be seconds: 32 operations of 1 MiB at 8 MB/s take four. Cells of a sweep return 0, because
-// their order depends on the seed.
+// inFlightSeconds returns how many seconds a target needs to complete the operations in flight when a load ends.
+// Without credits this can take seconds: 32 operations of 1 MiB at 8 MB/s take four. It returns 0 for the cells of a
+// sweep, because their order depends on the seed.
 func (p *phaseMaker) inFlightSeconds(step *Step, target string) float64 {
 	one, load := p.forecasts[target], p.loads[target]
 	if one == nil || step.WorkBound() || step.Kind == v1alpha1.PhaseSweep || p.phase.Expect == v1alpha1.ExpectServerCache || !math.IsInf(p.demand(step, target), 1) {

@@ -19,26 +19,27 @@ type Option func(*maker)
 // WithCatalog plans with a catalog of documented limits; nil means the built-in one.
 func WithCatalog(catalog *limits.Catalog) Option { return func(m *maker) { m.catalog = catalog } }
 
-// Promise holds the documented rates for one kind of load on a target whose buckets are full at first.
+// Promise holds the documented rates for one kind of load on a target whose buckets are initially full.
 type Promise struct {
 	Target string `json:"target"`
-	// Phases with this load.
+	// Phases lists the phases with this load.
 	Phases []string `json:"phases"`
-	// BlockBytes is 0 if operations have several sizes; then only Baseline and Burst are known. Operation is empty for
-	// a mixture.
+	// BlockBytes is 0 if operations have several sizes; then only Baseline and Burst are known. Operation is empty
+	// for a mix.
 	BlockBytes float64          `json:"blockBytes,omitempty"`
 	Operation  limits.Operation `json:"operation,omitempty"`
-	// Cached is true for reads that the server's cache is meant to answer, which do not meet the limits behind it.
+	// Cached is true for reads that the server's cache is meant to answer, so that the limits behind it do not
+	// apply.
 	Cached bool `json:"cached,omitempty"`
-	// Baseline and Burst are the lowest of all limits, without credits and with them. Baseline is nil if no rate is
+	// Baseline and Burst are the lowest rates of all limits, without and with credits. Baseline is nil if no rate is
 	// known, Burst is nil if nothing bursts.
 	Baseline *PromisedRate `json:"baseline,omitempty"`
 	Burst    *PromisedRate `json:"burst,omitempty"`
-	// Levels in order of time; the last one has no end.
+	// Levels are in order of time; the last one has no end.
 	Levels []PromisedLevel `json:"levels,omitempty"`
-	// Drains of the limits with credits, whether or not the load empties them.
+	// Drains describes the limits with credits, whether or not the load spends them all.
 	Drains []PromisedDrain `json:"drains,omitempty"`
-	// Unpublished lists limits whose burst has no published length: a level may end earlier.
+	// Unpublished lists limits without a published burst length: a level may end earlier.
 	Unpublished []string `json:"unpublished,omitempty"`
 }
 
@@ -61,15 +62,15 @@ type PromisedLevel struct {
 	Burst bool   `json:"burst,omitempty"`
 }
 
-// PromisedDrain is the time for which the credits of a limit last (nil if the load does not empty them), and the time
-// that they take to refill.
+// PromisedDrain describes the credits of a limit: how long they last (nil if the load does not spend them all), and
+// how long they take to refill.
 type PromisedDrain struct {
 	Limit         string   `json:"limit"`
 	Seconds       *float64 `json:"seconds,omitempty"`
 	RefillSeconds float64  `json:"refillSeconds"`
 }
 
-// ExpectedSeconds returns the start of the last level, which a drain must at least reach; 0 if nothing drains.
+// ExpectedSeconds returns the start of the last level, which a drain must at least reach, or 0 if nothing drains.
 func (p *Promise) ExpectedSeconds() float64 {
 	if len(p.Levels) == 0 {
 		return 0
@@ -77,10 +78,10 @@ func (p *Promise) ExpectedSeconds() float64 {
 	return p.Levels[len(p.Levels)-1].StartSeconds
 }
 
-// maxPromises is the limit for the promises of a target: of the cells of a sweep, only the first are kept.
+// maxPromises limits the promises of a target: only the first cells of a sweep are kept.
 const maxPromises = 8
 
-// findLimits computes the documented limits of each target, as far as they follow from the specification.
+// findLimits computes those documented limits of each target that follow from the specification.
 func (m *maker) findLimits() {
 	m.documented = map[string]limits.Computed{}
 	for i := range m.run.Targets {
@@ -113,8 +114,8 @@ func (m *maker) findLimits() {
 	}
 }
 
-// specifiedDescription describes a target's volumes from the specification. The size that a claim template requests is
-// the minimum size of its volumes.
+// specifiedDescription describes a target's volumes from the specification. Volumes are at least as large as their
+// claim template requests.
 func (m *maker) specifiedDescription(target *v1alpha1.Target) limits.Description {
 	made := limits.Description{}
 	for i := range target.Volumes {
@@ -132,7 +133,8 @@ func (m *maker) specifiedDescription(target *v1alpha1.Target) limits.Description
 	return made
 }
 
-// openForecasts opens the forecasts of targets with a known bucket: the one that the loads of the run empty first.
+// openForecasts opens a forecast for each target with a known bucket. If a target has several buckets, it uses the
+// one that the run's loads empty first.
 func (m *maker) openForecasts() {
 	m.findLimits()
 	m.demands = NewDemandModel(m.run)
@@ -154,8 +156,8 @@ func (m *maker) openForecasts() {
 	}
 }
 
-// mainBucket returns the bucket that the loads empty first, in bytes; a bucket of operations is converted by the size
-// of the loads' operations.
+// mainBucket returns the bucket that the loads empty first, in bytes. It converts a bucket of operations with the
+// size of the loads' operations.
 func mainBucket(computed limits.Computed, loads []limits.Load) (credits.Bucket, bool) {
 	var found credits.Bucket
 	for _, load := range append(slices.Clone(loads), limits.Load{}) {
@@ -178,7 +180,7 @@ func mainBucket(computed limits.Computed, loads []limits.Load) (credits.Bucket, 
 	return found, found != (credits.Bucket{})
 }
 
-// promise records what is documented for the loads of a target.
+// promise records the documented rates for the loads of a target.
 func (m *maker) promise(target string, computed limits.Computed) {
 	made := []Promise{}
 	for i := range m.run.Phases {
@@ -229,7 +231,8 @@ func promiseOf(computed limits.Computed, load limits.Load) Promise {
 	return made
 }
 
-// rateOf returns the rate of a bound, or that of the bytes bound if the block size is not known; nil if neither is.
+// rateOf returns the rate of the bound whole or, if the block size is unknown, of the bound bytes. It returns nil if
+// neither is known.
 func rateOf(whole, bytes limits.Bound) *PromisedRate {
 	if whole.Limit == nil {
 		whole = bytes
@@ -241,7 +244,7 @@ func rateOf(whole, bytes limits.Bound) *PromisedRate {
 		OperationsPerSecond: roundTenth(whole.OperationsPerSecond), Arithmetic: whole.Arithmetic}
 }
 
-// finiteSeconds returns a time to a tenth of a second; nil if it never ends.
+// finiteSeconds rounds a time to a tenth of a second. It returns nil for a time without end.
 func finiteSeconds(seconds float64) *float64 {
 	if math.IsInf(seconds, 0) || math.IsNaN(seconds) {
 		return nil
@@ -277,7 +280,7 @@ func (p *phaseMaker) warnInBurst(at *field.Path, step *Step) {
 	}
 }
 
-// warnLaterDrops warns of a drain that ends while a second bucket still has credits.
+// warnLaterDrops warns of a drain that ends before a second bucket has spent its credits.
 func (p *phaseMaker) warnLaterDrops(at *field.Path, step *Step) {
 	for i := range p.plan.Promises {
 		promise := &p.plan.Promises[i]

@@ -9,11 +9,11 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Striping describes the distribution of files over the OSTs of Lustre.
+// Striping describes how files are distributed over the OSTs of Lustre.
 type Striping struct {
 	// Count is the number of OSTs: -1 for all, 0 for the file system's default.
 	Count int32
-	// SizeBytes is the stripe size; 0 for the file system's default.
+	// SizeBytes is the stripe size, or 0 for the file system's default.
 	SizeBytes uint64
 }
 

@@ -15,14 +15,14 @@ import (
 const (
 	// repeatEvery is the number of cells after which the first cell is measured again.
 	repeatEvery = 8
-	// unknownDrain is the maximum length of the drain before a sweep if the limits are not known; leastDrain is the
-	// lowest maximum if they are.
+	// unknownDrain is the maximum length of the drain before a sweep if the limits are unknown. leastDrain is the
+	// smallest maximum if they are known.
 	unknownDrain = time.Hour
 	leastDrain   = 10 * time.Minute
-	// spareCredits is the share of credits that a cell in a burst starts with beyond its need: documented rates are
-	// rounded, and load does not start and end instantly.
+	// spareCredits is the margin of credits, as a share of its need, that a cell in a burst starts with: documented
+	// rates are rounded, and a load does not start and end instantly.
 	spareCredits = 0.05
-	// knownShare is the tolerance of the fill of a bucket, as a share: waits are whole seconds.
+	// knownShare is the tolerance of a bucket's fill, as a share of the need: waits are whole seconds.
 	knownShare = 0.01
 )
 
@@ -77,7 +77,7 @@ type sweeper struct {
 	warmUp, duration time.Duration
 }
 
-// proveCells proves that all cells can run, by index, so that problems do not depend on the random order.
+// proveCells checks that all cells can run, in index order, so that problems do not depend on the random order.
 func (s *sweeper) proveCells() bool {
 	for _, group := range s.groups() {
 		for index := range s.cells {
@@ -117,7 +117,7 @@ func (s *sweeper) measure(targets []string, index int, repeat bool) bool {
 	return s.add(step, "")
 }
 
-// drainFirst drains the buckets, unless the previous step has just done so.
+// drainFirst adds a step that drains the buckets, unless the previous step has just done so.
 func (p *phaseMaker) drainFirst(at *field.Path, targets []string, c cell) bool {
 	if p.justDrained(targets) {
 		return true
@@ -145,7 +145,7 @@ func (p *phaseMaker) drainFirst(at *field.Path, targets []string, c cell) bool {
 	return p.add(step, "drain")
 }
 
-// justDrained reports whether the previous step is a drain of all these targets, of another phase.
+// justDrained reports whether the previous step is a drain of all these targets in another phase.
 func (p *phaseMaker) justDrained(targets []string) bool {
 	if len(p.plan.Steps) == 0 {
 		return false

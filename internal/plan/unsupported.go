@@ -40,7 +40,8 @@ func (m *maker) refuseAmbiguous() {
 	}
 }
 
-// refuseShorthand reports shorthand fields, which Resolve has replaced in a resolved run.
+// refuseShorthand reports shorthand fields, which Resolve replaces and which a resolved run therefore does not
+// contain.
 func (m *maker) refuseShorthand() {
 	refuse := func(path *field.Path, remedy string) {
 		m.problems = append(m.problems, field.Forbidden(path, "not allowed in a BenchmarkRun: "+remedy))

@@ -9,8 +9,8 @@ import (
 	"github.com/storagebench/storagebench/internal/claims"
 )
 
-// isRaw reports whether the claims that a volume's template creates are raw block devices. Only the cluster knows the
-// mode of an existing claim.
+// isRaw reports whether a volume's template creates raw block devices. Only the cluster knows the mode of an
+// existing claim.
 func isRaw(volume *v1alpha1.Volume) bool {
 	return volume.ClaimTemplate != nil && claims.Raw(&volume.ClaimTemplate.Spec)
 }
@@ -20,8 +20,8 @@ func allowsRawWrites(target *v1alpha1.Target) bool {
 	return target.AllowRawDeviceWrites != nil && *target.AllowRawDeviceWrites
 }
 
-// refuseVolumes reports volumes that cannot be used together or with the target's settings, as far as the specification
-// shows.
+// refuseVolumes reports volumes that cannot be used together or with the target's settings. It knows only what the
+// specification shows.
 func (m *maker) refuseVolumes() {
 	for i := range m.run.Targets {
 		target := &m.run.Targets[i]
@@ -53,13 +53,13 @@ func (m *maker) refuseVolumes() {
 			m.addOnce(field.Forbidden(path.Child("lustre"), "a raw device has no file system: remove it"))
 		}
 		if target.AllowRawDeviceWrites != nil && !allowsRawWrites(target) || raw > 0 && !allowsRawWrites(target) {
-			// The existing content of the device is read; agents check how much of it is zero.
+			// The existing content of the device is read; agents check how much of it is zeros.
 			m.dataset(target.Name).unknown = true
 		}
 	}
 }
 
-// severalVolumes returns the number of volumes of each target that has more than one: it is part of a layout's
+// severalVolumes returns the number of volumes of each target that has more than one, which is part of a layout's
 // identity.
 func (m *maker) severalVolumes() map[string]int {
 	found := map[string]int{}
@@ -95,7 +95,7 @@ func (m *maker) placeVolumes() {
 	}
 }
 
-// placeStep sets several volumes or raw devices in a step.
+// placeStep sets the volumes or raw devices of a step if the target has several volumes or raw ones.
 func (m *maker) placeStep(path *field.Path, target *v1alpha1.Target, step *Step, names []string, raw bool) {
 	load := step.Load(target.Name)
 	if load.Kind == "" {
@@ -117,7 +117,7 @@ func (m *maker) placeStep(path *field.Path, target *v1alpha1.Target, step *Step,
 	}
 }
 
-// place sets the target's volumes over which the step spreads files, and whether the step may write to raw devices.
+// place sets the volumes of the target over which the step spreads files, and whether it may write to raw devices.
 func (s *Step) place(target *v1alpha1.Target) {
 	if len(target.Volumes) > 1 {
 		if s.Volumes == nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// FirstWrite returns the first phase that lays out data on a target or writes to it; "" if none does. Commands do not
-// count, except for their setups: whether they write is known only when they run.
+// FirstWrite returns the first phase that lays out data on a target or writes to it, or "" if none does. Commands
+// count only with their setups: whether a command writes is known only when it runs.
 func (p Plan) FirstWrite(target string) string {
 	for i := range p.Steps {
 		step := &p.Steps[i]
@@ -18,8 +18,8 @@ func (p Plan) FirstWrite(target string) string {
 	return ""
 }
 
-// FirstChange is FirstWrite for volumes that must not be written to. A prepare step on a target whose data is retained
-// does not count if it can reuse the dataset of an earlier run; the step is refused otherwise.
+// FirstChange is like FirstWrite, but for volumes that must not be written to. It skips a prepare step that can
+// reuse the retained dataset of an earlier run; such a step is refused if there is no dataset to reuse.
 func (p Plan) FirstChange(target *v1alpha1.Target) string {
 	for i := range p.Steps {
 		step := &p.Steps[i]

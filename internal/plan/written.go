@@ -8,15 +8,17 @@ import (
 	"github.com/storagebench/storagebench/internal/limits"
 )
 
-// Written is what a run writes, over all clients and targets, as far as it is known before the run.
+// Written describes how much a run writes, over all clients and targets, predicted from what is known before the
+// run.
 type Written struct {
-	// LayoutBytes is what layouts and preconditions write.
+	// LayoutBytes counts the bytes that layouts and preconditions write.
 	LayoutBytes uint64 `json:"layoutBytes"`
-	// MeasuredBytes is what measured phases write if they take as long as expected and the storage gives the most that
-	// its documented limits and the rate limits of the workloads allow. A mixed load counts as if it only wrote. The
-	// phases in Unbounded are excluded.
+	// MeasuredBytes counts the bytes that measured phases write if they take as long as expected and the storage is
+	// as fast as its documented limits and the rate limits of the workloads allow. A mixed load counts as if it only
+	// wrote. The phases in Unbounded are excluded.
 	MeasuredBytes uint64 `json:"measuredBytes"`
-	// Unbounded lists the phases for which neither limits what they write: that depends on the storage, or on a program.
+	// Unbounded lists the phases whose writes have neither limit: how much they write depends on the storage or a
+	// program.
 	Unbounded []string `json:"unbounded,omitempty"`
 }
 
@@ -48,7 +50,7 @@ func (p Plan) Written() Written {
 	return sum
 }
 
-// writtenBy returns the most bytes that a step writes on a target; false if that is unknown.
+// writtenBy returns the most bytes that a step writes on a target. known is false if that is unknown.
 func (p Plan) writtenBy(step *Step, target string) (bytes float64, known bool) {
 	load, use := step.Load(target), step.For(target)
 	if load.Kind == "" {
@@ -63,7 +65,7 @@ func (p Plan) writtenBy(step *Step, target string) (bytes float64, known bool) {
 	case step.Purpose == Precondition:
 		return all * float64(step.Passes), !made.Metadata
 	case step.Purpose == Prepare && load.ReusesFiles && step.NewBytes[target] == 0:
-		return 0, true // the data exists already and is not written again
+		return 0, true // the data already exists and is not written again
 	case step.Purpose == Prepare:
 		return all, !made.Metadata
 	case !made.Writes || made.NoStorage:
@@ -71,7 +73,7 @@ func (p Plan) writtenBy(step *Step, target string) (bytes float64, known bool) {
 	case step.Overrides.Operation != "":
 		return all, true // each file once
 	case made.Metadata || step.WorkBound():
-		return 0, false // how often a tool repeats its work is its own matter
+		return 0, false // the tool decides how often it repeats its work
 	}
 	lasts := step.WarmUp + step.Duration
 	if step.Adaptive() && step.Expected > 0 {
@@ -95,8 +97,8 @@ func (p Plan) writtenBy(step *Step, target string) (bytes float64, known bool) {
 	return documented, found
 }
 
-// documentedBytes returns the bytes that the documented limits of a target let a load move in a time that begins with
-// buckets filled to a share; false if the limits are unknown.
+// documentedBytes returns how many bytes the documented limits of a target let a load move in the given seconds,
+// starting with buckets that are filled to the share full. known is false if the limits are unknown.
 func (p Plan) documentedBytes(phase, target string, made *engine.Description, seconds, full float64) (bytes float64, known bool) {
 	load := limits.Load{BlockBytes: float64(made.BlockBytes), Operation: operation(made.Reads, made.Writes)}
 	at := slices.IndexFunc(p.Promises, func(one Promise) bool {

@@ -11,7 +11,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestWritten adds up layouts, bounds loads by their own rate or by the documented one, and names what neither bounds.
+// TestWritten checks that layouts are summed, that loads are limited by their own or the documented rate, and that
+// phases without either limit are named.
 func TestWritten(t *testing.T) {
 	const gib = 1 << 30
 	quantity := func(text string) *resource.Quantity { return new(resource.MustParse(text)) }
@@ -40,7 +41,7 @@ func TestWritten(t *testing.T) {
 			plan.Written{LayoutBytes: 2 * gib, MeasuredBytes: 2 * 90 * 10e6}},
 		"a documented rate": {two().Mutate(limited(v1alpha1.RateLimits{Baseline: quantity("8M")})).Steady("write", "1m"),
 			plan.Written{LayoutBytes: 2 * gib, MeasuredBytes: 60 * 8e6}},
-		// 600 MB of credits are spent at 40 - 10 MB/s in 20 s; then it is the baseline for 40 s.
+		// 600 MB of credits are spent at 40 - 10 MB/s in 20 s; the baseline follows for 40 s.
 		"a documented burst": {builders.Benchmark("b").Target("a").Mutate(limited(burst)).Steady("write", "1m"), plan.Written{MeasuredBytes: 20*40e6 + 40*10e6}},
 		// The layout has spent all credits.
 		"after the burst": {two().Mutate(limited(burst)).Steady("write", "1m"), plan.Written{LayoutBytes: 2 * gib, MeasuredBytes: 60 * 10e6}},

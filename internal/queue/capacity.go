@@ -2,9 +2,9 @@ package queue
 
 import "fmt"
 
-// Limits bounds the number of clients of live runs, to protect the memory of the operator that conducts them.
+// Limits limits the number of clients of live runs, to protect the memory of the operator that conducts them.
 type Limits struct {
-	// Clients is the maximum in all namespaces, PerNamespace the maximum in each; 0 means no bound.
+	// Clients is the maximum in all namespaces, PerNamespace the maximum in each; 0 means no limit.
 	Clients, PerNamespace int
 }
 
@@ -12,15 +12,16 @@ type Limits struct {
 type Capacity struct {
 	// Needs is the number of clients of the run.
 	Needs int
-	// Limit is the bound that the run would exceed now, and Free the number of clients left below it; Limit is 0 if the
-	// run fits. All is true if the bound applies to all namespaces together.
+	// Limit is the limit that the run would exceed now, and Free the number of clients that it still allows. Limit
+	// is 0 if the run fits. All is true if the limit applies to all namespaces together.
 	Limit, Free int
 	All         bool
-	// Before is the run of the same namespace that waits for capacity and is ahead; nil if there is none.
+	// Before is the run of the same namespace that waits for capacity and is ahead, or nil.
 	Before *Run
 }
 
-// CapacityFor checks whether there is capacity for a run besides the other runs that are Live or wait for capacity.
+// CapacityFor checks whether there is capacity for a run in addition to other runs that are Live or wait for
+// capacity.
 //
 // Runs of one namespace that wait for capacity are served first come, first served; otherwise large runs would wait
 // forever. Runs of other namespaces do not count: if they did, a run that does not fit would keep all others from using
@@ -56,7 +57,7 @@ func (r Capacity) Fits() bool { return r.Limit == 0 && r.Before == nil }
 // NeverFits reports whether the run exceeds the limit even if no other run is live.
 func (r Capacity) NeverFits() bool { return r.Limit > 0 && r.Needs > r.Limit }
 
-// Message says what the run waits for. It reveals nothing about other namespaces.
+// Message describes what the run waits for. It reveals nothing about other namespaces.
 func (r Capacity) Message() string {
 	where, flag := "in a namespace", "--max-clients-per-namespace"
 	if r.All {
@@ -71,7 +72,7 @@ func (r Capacity) Message() string {
 		return fmt.Sprintf("the run has %d clients, but the operator allows at most %d at a time %s (%s): use fewer clients or targets, or raise the limit",
 			r.Needs, r.Limit, where, flag)
 	case r.All:
-		// Readers of this namespace must not learn how many clients others use.
+		// Readers of this namespace must not learn how many clients other namespaces use.
 		return fmt.Sprintf("waits for %d free clients: the operator allows at most %d at a time %s (%s)", r.Needs, r.Limit, where, flag)
 	}
 	return fmt.Sprintf("waits for %d free clients: the operator allows at most %d at a time %s (%s), %d are free",

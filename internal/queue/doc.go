@@ -2,8 +2,8 @@
 // volume. It is pure: it decides from the recorded state of each run.
 //
 // First come, first served: a run waits for every run that shares something with it and was created earlier. Runs
-// created in the same second are ordered by namespace and name. A run also waits for runs that wait themselves, so no
-// run is overtaken.
+// created in the same second are ordered by namespace and name. A run also waits for runs that are themselves
+// waiting, so no run is overtaken.
 //
 // A run is admitted in two writes, each of which fails if the run was changed after it was read:
 //
@@ -11,9 +11,9 @@
 //	                 ^           |
 //	                 +-- lowers -+   another run is Live, or Raised and before it
 //
-// A Raised run is about to begin. The operator that raises a run lists all runs again after that write, and begins the
-// run only if no run that shares something with it is Raised or Live. Of two runs that are Raised at once, at least one
-// sees the other, in whatever order their writes and lists happen, even with two operators that both believe that they
-// lead, with one that died between the two writes, or with one whose write arrives late. The order of creation alone
-// could not ensure that: a run that sorts first may appear last.
+// A Raised run is about to begin. The operator that raises a run lists all runs again after that write, and begins
+// the run only if no run that shares something with it is Raised or Live. If two runs are Raised at once, at least
+// one sees the other, in whatever order their writes and lists happen. This holds even if two operators both believe
+// that they lead, if one died between the two writes, or if one's write arrives late. The order of creation alone
+// could not ensure this, because a run that sorts first may appear last.
 package queue

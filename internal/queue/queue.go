@@ -11,7 +11,7 @@ import (
 // State is the progress of a run.
 type State string
 
-// The states of a run. Runs that are over are not in the list.
+// The states of a run. Runs that have ended are not in the list.
 const (
 	// Waiting runs have not begun.
 	Waiting State = "Waiting"
@@ -21,16 +21,16 @@ const (
 	Live State = "Live"
 )
 
-// Run describes a run that is not over.
+// Run describes a run that has not ended.
 type Run struct {
 	Namespace, Name, UID string
-	// Created has a resolution of a second, as the API server sets it.
+	// Created has a resolution of one second, as set by the API server.
 	Created time.Time
 	State   State
-	// Queue is the run's queue, with an ID that is unique in the cluster; empty if it has none.
+	// Queue is the run's queue, with an ID that is unique in the cluster, or empty if it has none.
 	Queue Named
-	// Claims and Volumes are those that the run uses. A volume has several identities if there are several ways to
-	// detect that two volumes are the same storage.
+	// Claims and Volumes are what the run uses. A volume has several identities if there are several ways to detect
+	// that two volumes are the same storage.
 	Claims, Volumes []Named
 	// Clients is the number of clients of the run, for Limits.
 	Clients int
@@ -56,17 +56,17 @@ const (
 // Turn is a verdict with its reason.
 type Turn struct {
 	Verdict Verdict
-	// For is the first run that this run waits for; nil if there is none.
+	// For is the first run that this run waits for, or nil if there is none.
 	For *Run
-	// Shares is the queue, claim or volume that the two runs share. Volume is true if it is storage, not a queue.
+	// Shares is the queue, claim or volume that the two runs share. Volume is true for a claim or a volume.
 	Shares Named
 	Volume bool
 	// More is the number of further runs that this run waits for.
 	More int
 }
 
-// Of decides whether it is a run's turn. others holds all other runs that are not over, or at least those for which
-// Matters is true.
+// Of decides whether it is a run's turn. others holds all other runs that have not ended, or at least those for
+// which Matters is true.
 func Of(run Run, others []Run) Turn {
 	var blocking []Run
 	later := false
@@ -101,7 +101,7 @@ func Of(run Run, others []Run) Turn {
 	return Turn{Verdict: Begin}
 }
 
-// Shared returns what two runs share and must not use at the same time. volume is true if it is storage, not a queue.
+// Shared returns what two runs share and must not use at the same time. volume is true for a claim or a volume.
 func Shared(a, b Run) (what Named, volume, shared bool) {
 	if a.Queue.ID != "" && a.Queue.ID == b.Queue.ID {
 		return a.Queue, false, true

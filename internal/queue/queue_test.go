@@ -12,7 +12,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// run is one of namespace a that was created some seconds after noon.
+// run returns a run in namespace a that was created the given number of seconds after noon.
 func run(name string, after int, state queue.State, change ...func(*queue.Run)) queue.Run {
 	made := queue.Run{Namespace: "a", Name: name, UID: "uid-" + name, Created: noon.Add(time.Duration(after) * time.Second), State: state}
 	for _, one := range change {
@@ -82,8 +82,8 @@ func TestTurn(t *testing.T) {
 	}
 }
 
-// shop is an API server with some runs, and clerks: processes that each read, decide and write, at any
-// speed. One that is late writes what it has decided long ago, unless the run was changed meanwhile.
+// shop is an API server with some runs, and clerks: processes that each read, decide and write at any speed. A late
+// clerk writes what it decided long ago, unless the run has changed since.
 type shop struct {
 	t       *testing.T
 	random  *rand.Rand
@@ -93,11 +93,11 @@ type shop struct {
 	served  []string
 }
 
-// clerk is one process that attends to one run at a time.
+// clerk is a process that handles one run at a time.
 type clerk struct {
 	name    string
 	version int
-	// run as it was read before the list, and what was decided on the list.
+	// run is the run as read before the list; decided is what was decided from the list.
 	run     queue.Run
 	decided *queue.Turn
 }
@@ -110,7 +110,7 @@ func (s *shop) list() []queue.Run {
 	return all
 }
 
-// step lets one clerk do one of: read a run, list and decide, write.
+// step lets a clerk do one of its steps: read a run, list and decide, or write.
 func (s *shop) step(c *clerk) {
 	switch {
 	case c.name == "":
@@ -161,9 +161,9 @@ func (s *shop) write(c *clerk) {
 	}
 }
 
-// TestNoTwoAreLive: runs appear, some of one second and out of order, are served by several clerks that
-// know nothing of each other, die between any two of their steps and write late; and end. Never are two
-// live that share something, each is live once, and all are served.
+// TestNoTwoAreLive lets runs appear, some in the same second and out of order. Several clerks that know nothing of
+// one another serve them, die between any two of their steps, and write late. No two runs that share something are
+// ever live at once, each run is live once, and all are served.
 func TestNoTwoAreLive(t *testing.T) {
 	for seed := range uint64(400) {
 		random := rand.New(rand.NewPCG(seed, 3))
@@ -207,8 +207,8 @@ func TestNoTwoAreLive(t *testing.T) {
 	}
 }
 
-// TestFirstComeFirstServed: of runs that are all there when the first is attended to, the order is that of
-// their creation.
+// TestFirstComeFirstServed checks that runs that all exist before the first one is handled are served in the order
+// of their creation.
 func TestFirstComeFirstServed(t *testing.T) {
 	var waiting []queue.Run
 	for i := range 20 {

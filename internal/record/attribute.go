@@ -11,9 +11,9 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// attribute ranks, for everything that a run has measured on a target, the limits that may have held the rate back. It
-// computes all attributions again with each result, from recorded facts only: a step with one outstanding operation, or
-// with more than before, is evidence for steps that were measured before it.
+// attribute ranks, for each step measured on a target, the limits that may have held the rate back. It recomputes
+// all attributions with each result, from recorded facts only, because a later step (with one outstanding operation,
+// or with more than before) can be evidence for earlier ones.
 func attribute(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, target string) {
 	a := attributor{run: run, target: target, documented: limitsOf(run, target), demands: demands}
 	a.follow()
@@ -37,11 +37,11 @@ type attributor struct {
 	target     string
 	documented limits.Computed
 	demands    *plan.DemandModel
-	// credits holds, by step ID, the bounds of each limit's credits during the whole step. emptied holds, by step ID,
-	// the limits whose credits were observed to be spent; it is used for limits whose credits are not tracked.
+	// credits holds, by step ID, the bounds of each limit's credits during the whole step. emptied holds, by step
+	// ID, the limits whose credits were observed to be spent. It is used for limits whose credits are not tracked.
 	credits map[string]map[string]limits.Fill
 	emptied map[string][]string
-	// points are related to each other first; then the functions of set store their attributions.
+	// points are compared with one another first; then the functions in set store their attributions.
 	points []*result.Point
 	set    []func()
 }
@@ -60,8 +60,8 @@ func (a *attributor) follow() {
 			before := buckets.Fills()
 			load(a.run, a.demands, buckets, one, a.target)
 			// During the whole step the fill was at most its value at the start, and at least the lower of start and
-			// end. If the credits at the start last only for a brief part of the step, the fill at the end is the upper
-			// bound.
+			// end. If the credits at the start last for only a brief part of the step, the fill at the end is the
+			// upper bound.
 			fills := map[string]limits.Fill{}
 			for name, after := range buckets.Fills() {
 				most := before[name].Most
@@ -81,8 +81,8 @@ func (a *attributor) follow() {
 	}
 }
 
-// burstTooBrief reports whether percent of the credits pays for no more burst than the step's warm-up and a tenth of
-// the rest.
+// burstTooBrief reports whether the credits, filled to percent, last no longer than the step's warm-up and a tenth
+// of the rest.
 func (a *attributor) burstTooBrief(name string, percent float64, one *attemptIO) bool {
 	at := slices.IndexFunc(a.documented.Limits, func(l limits.Limit) bool { return l.Name == name })
 	if at < 0 {
@@ -99,8 +99,8 @@ func (a *attributor) burstTooBrief(name string, percent float64, one *attemptIO)
 	return lasts <= warmUp.Seconds()+share*max(seconds, 0)
 }
 
-// stillGone returns the limits whose credits are still spent when a load begins: they grow in a pause or under a slow
-// load.
+// stillGone returns the limits whose credits are still spent when a load begins. Credits grow during a pause or
+// under a slow load.
 func (a *attributor) stillGone(gone []string, one attemptIO, end time.Time) []string {
 	seconds := one.span.End.Sub(one.span.Start).Seconds()
 	if len(gone) == 0 || seconds <= 0 || one.span.Start.Sub(end) > longGap {
@@ -129,7 +129,7 @@ func (a *attributor) collect(phase *v1alpha1.PhaseResult, found *v1alpha1.Target
 		}
 		demand, known := a.demands.Of(step, a.target)
 		if !known || demand.Metadata || step.Kind == v1alpha1.PhaseSearch {
-			continue // a search offers what the store is to bear; its rates are its own
+			continue // a search chooses the rates that it offers; they are not limits of the store
 		}
 		switch {
 		case step.Cell != nil:
@@ -167,7 +167,7 @@ func (a *attributor) add(point *result.Point, step *v1alpha1.ResolvedStep) *resu
 	return point
 }
 
-// prepare adds the facts of the run to a point.
+// prepare adds what the run knows about a step to its point.
 func (a *attributor) prepare(point *result.Point, step *v1alpha1.ResolvedStep) *result.Point {
 	point.Documented = shareOf(a.run, a.documented, a.target, step.Clients)
 	point.Credits = a.credits[step.ID]

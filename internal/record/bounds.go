@@ -20,14 +20,14 @@ const (
 	maxLostClients      = 64
 	maxDataLeft         = 32
 	maxSteps            = 1024
-	// maxStatusBytes limits the JSON of a status; maxLongStatusBytes that of a run with more than longRun steps: the
-	// facts of a sweep of 256 cells alone need over 64 KiB.
+	// maxStatusBytes limits the JSON of a status; maxLongStatusBytes limits it for a run with more than longRun
+	// steps. The facts of a sweep of 256 cells alone need over 64 KiB.
 	maxStatusBytes     = 64 << 10
 	maxLongStatusBytes = 384 << 10
 	longRun            = 64
 )
 
-// bound cuts what clients report about themselves to the limits of the API.
+// bound truncates what clients report about themselves to the limits of the API.
 func bound(e *v1alpha1.Environment) {
 	e.Target = v1alpha1.Truncate(e.Target, 40)
 	e.AgentVersion = v1alpha1.Truncate(e.AgentVersion, 128)
@@ -47,8 +47,9 @@ func bound(e *v1alpha1.Environment) {
 	}
 }
 
-// fit shrinks a status that is too large: it shortens texts first, then drops details. Main figures and the types of
-// disqualifying warnings always stay, so a run with very many targets and phases can still be too large.
+// fit shrinks a status that is too large. It shortens texts first, then drops details. Main figures and the types of
+// disqualifying warnings always remain, so the status of a run with very many targets and phases can still be too
+// large.
 func fit(run *v1alpha1.BenchmarkRun) {
 	status := &run.Status
 	most := maxStatusBytes
@@ -78,7 +79,7 @@ func size(status *v1alpha1.BenchmarkRunStatus) int {
 	return len(encoded)
 }
 
-// dropRepeated drops up to count of the oldest attempts that were repeated.
+// dropRepeated drops up to count of the oldest attempts that have been repeated.
 func dropRepeated(status *v1alpha1.BenchmarkRunStatus, count int) {
 	newest := map[string]int32{}
 	for _, fact := range status.Steps {
@@ -147,7 +148,7 @@ func dropInfo(status *v1alpha1.BenchmarkRunStatus) {
 	})
 }
 
-// omitRepetitions keeps at most most repetitions of each IOR operation, and the figures over all of them.
+// omitRepetitions keeps at most most repetitions of each IOR operation, and the figures that summarize all of them.
 func omitRepetitions(most int) func(*v1alpha1.BenchmarkRunStatus) {
 	return func(status *v1alpha1.BenchmarkRunStatus) {
 		eachTarget(status, func(target *v1alpha1.TargetResult) { engines.OmitRepetitions(target, most) })

@@ -10,8 +10,9 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// sharedNodes returns, by target, remarks on the clients that shared a machine with clients of another target while
-// both were loaded: neither result is of its storage alone. A client that does not report its machine counts as alone.
+// sharedNodes returns, by target, remarks on clients that shared a machine with clients of another target while both
+// were loaded: neither result measures only its own storage. A client that does not report its machine is assumed to
+// be alone.
 func sharedNodes(planned plan.Step, clients []result.Client) map[string][]result.Remark {
 	if planned.Purpose == plan.Idle || len(planned.Targets) < 2 {
 		return nil
@@ -56,8 +57,7 @@ func compareTargets(run *v1alpha1.BenchmarkRun, planned plan.Step) {
 	phase.Comparisons = compare.Targets(&run.Spec.Run, phase)
 }
 
-// dropComparisons keeps two figures of each comparison and drops its notes; both can be computed again from the
-// results.
+// dropComparisons keeps two figures of each comparison and drops its notes. Both can be recomputed from the results.
 func dropComparisons(status *v1alpha1.BenchmarkRunStatus) {
 	for i := range status.Phases {
 		for j := range status.Phases[i].Comparisons {

@@ -16,7 +16,7 @@ func condition(run *v1alpha1.BenchmarkRun, kind string) *metav1.Condition {
 	return meta.FindStatusCondition(run.Status.Conditions, kind)
 }
 
-// failed returns the condition Failed if it is True, else nil.
+// failed returns the condition Failed if it is True, otherwise nil.
 func failed(run *v1alpha1.BenchmarkRun) *metav1.Condition {
 	if found := condition(run, v1alpha1.ConditionFailed); found != nil && found.Status == metav1.ConditionTrue {
 		return found
@@ -36,7 +36,7 @@ func set(run *v1alpha1.BenchmarkRun, kind string, status metav1.ConditionStatus,
 }
 
 // reasons maps the reasons of decisions, agents and tools to the API's. A reason that is neither here nor in
-// documentedReasons becomes StepFailed. The message contains the original reason.
+// documentedReasons becomes StepFailed. The message then contains the original reason.
 var reasons = map[string]string{
 	"NoSpace":            v1alpha1.ReasonNotEnoughSpace,
 	"QuotaExceeded":      v1alpha1.ReasonNotEnoughSpace,
@@ -79,7 +79,7 @@ var documentedReasons = map[string]bool{
 	v1alpha1.ReasonReplaced: true, v1alpha1.ReasonStopped: true, v1alpha1.ReasonInternalError: true,
 }
 
-// word matches a reason that is worth reporting; any other came from a faulty agent.
+// word matches reasons that are worth reporting; any other reason comes from a faulty agent.
 var word = regexp.MustCompile(`^[A-Za-z]{1,40}$`)
 
 // documented returns a failure as a reason of the API and its message.

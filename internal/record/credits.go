@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// account returns the estimated credits of a target after all I/O of the run except the given attempt's, and the end of
-// that I/O. ok is false if neither the limits nor a redrain describe a bucket.
+// account returns the estimated credits of a target after all I/O of the run except that of the given attempt, and
+// the end of that I/O. ok is false if neither the limits nor a redrain describe a bucket.
 func account(
 	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, target string, attempt decide.Attempt,
 ) (a *limits.Buckets, end time.Time, ok bool) {
@@ -31,7 +31,8 @@ func account(
 
 func idle(a *limits.Buckets, from, to time.Time) { a.Idle(to.Sub(from).Seconds()) }
 
-// load updates the credits with the I/O of an attempt, and empties them if it was a drain that exhausted them.
+// load updates the credits with the I/O of an attempt. It empties them if the attempt was a drain that exhausted
+// them.
 func load(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, a *limits.Buckets, one attemptIO, target string) {
 	if spend(run, demands, a, one, target) && one.step.Purpose == v1alpha1.StepDrain {
 		noteEmptied(run, a, one.step.Phase, target)
@@ -55,7 +56,7 @@ func spend(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, a *limits.Buck
 	return true
 }
 
-// noteEmptied empties the buckets that a drain was seen to empty.
+// noteEmptied empties the buckets that a drain was observed to empty.
 func noteEmptied(run *v1alpha1.BenchmarkRun, a *limits.Buckets, phase, target string) {
 	found := run.Status.Result(phase, target)
 	if found == nil || found.Burst == nil || !found.Burst.Exhausted {
@@ -64,9 +65,9 @@ func noteEmptied(run *v1alpha1.BenchmarkRun, a *limits.Buckets, phase, target st
 	a.Emptied(result.EmptiedBy(limitsOf(run, target), found.Burst)...)
 }
 
-// open opens the accounts of a target's buckets before a phase. It uses the documented limits, with the refill that a
-// redrain has measured, or else the one bucket that a drain and a redrain have measured. It returns nil if no bucket is
-// known.
+// open opens the accounts of a target's buckets before a phase. It uses the documented limits, with the refill
+// measured by a redrain if there is one. Without limits it uses the single bucket that a drain and a redrain have
+// measured. It returns nil if no bucket is known.
 func open(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, target string) *limits.Buckets {
 	bytes, operations := measuredRefill(run, phase, target)
 	if made := limitsOf(run, target).Open(demands.Loads(target)...); made != nil {
@@ -98,7 +99,8 @@ func open(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, target s
 	return nil
 }
 
-// spentBucket returns the bucket that a drain has spent; the real one may be larger.
+// spentBucket returns a bucket with the credits that a drain has spent, a lower bound on the size of the real
+// bucket.
 func spentBucket(series *v1alpha1.BurstSeries, refill float64) (credits.Bucket, bool) {
 	if series.Burst == nil || series.Baseline == nil || len(series.Drops) == 0 {
 		return credits.Bucket{}, false
@@ -125,8 +127,8 @@ func noteCredits(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned 
 	}
 }
 
-// credit returns the estimated fill of a target's emptiest bucket at the start and the end of an attempt, in percent,
-// and the fill of each bucket at the start, by the name of its limit; nil if it is not known.
+// credit returns the estimated fill of a target's emptiest bucket at the start and the end of an attempt, in
+// percent, and the fill of each bucket at the start by the name of its limit. It returns nil for what is unknown.
 func credit(
 	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, target string,
 ) (start, end *int32, fills map[string]limits.Fill) {
@@ -155,8 +157,8 @@ func percentOf(a *limits.Buckets) *int32 {
 	return new(int32(math.Round(a.Percent())))
 }
 
-// idleUntil returns when an Idle step that waits for credits ends: when every target's bucket is certain to hold them.
-// It is zero if the step waits for its maximum.
+// idleUntil returns when an Idle step that waits for credits ends: as soon as every target's bucket is certain to
+// hold them. It is zero if the step waits for its maximum.
 func idleUntil(run *v1alpha1.BenchmarkRun, planned plan.Step) (until time.Time) {
 	demands := plan.NewDemandModel(&run.Spec.Run)
 	for _, target := range planned.Targets {

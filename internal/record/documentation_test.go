@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestTroubleshootingWords: each word that the message of a failed step may end with, and that becomes a reason of its own, is a row of
-// docs/troubleshooting.md with that very reason; and no row has another word.
+// TestTroubleshootingWords checks that docs/troubleshooting.md has a row, with the right reason, for each word in
+// parentheses at the end of a failed step's message that becomes a reason of its own, and for no other words.
 func TestTroubleshootingWords(t *testing.T) {
 	page, err := os.ReadFile("../../docs/troubleshooting.md")
 	if err != nil {

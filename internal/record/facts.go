@@ -36,7 +36,7 @@ func Intent(run *v1alpha1.BenchmarkRun, planned plan.Step, action decide.Action)
 	run.Status.Stage = v1alpha1.StageRunning
 }
 
-// plannedEnd returns the planned end of a step; zero if it is not known in advance.
+// plannedEnd returns the planned end of a step, or zero if it is not known in advance.
 func plannedEnd(planned plan.Step, action decide.Action) time.Time {
 	switch {
 	case planned.WorkBound(), planned.Adaptive():
@@ -47,7 +47,7 @@ func plannedEnd(planned plan.Step, action decide.Action) time.Time {
 	return action.Start.Add(planned.WarmUp + planned.Duration)
 }
 
-// Conclude records that enough was measured, before any client is told to stop.
+// Conclude records that a step has measured enough, before any client is told to stop.
 func Conclude(run *v1alpha1.BenchmarkRun, action decide.Action, now time.Time) {
 	fact := step(run, action.Attempt)
 	if fact.ConcludedTime == nil {
@@ -68,8 +68,8 @@ func Retry(run *v1alpha1.BenchmarkRun, action decide.Action, now time.Time) {
 	fit(run)
 }
 
-// Relayout repeats each step that has laid out data on a target, because the data may be gone with a lost client. It
-// repeats complete layouts too: whether the data is gone is not known before a replacement runs.
+// Relayout repeats each step that has laid out data on a target, because the data may be lost with a client. It
+// repeats complete layouts too, because only a running replacement can tell whether the data still exists.
 func Relayout(run *v1alpha1.BenchmarkRun, target string) {
 	for _, planned := range run.Spec.Steps {
 		if !phasekind.Of(planned.Kind).LaysOut || !slices.Contains(planned.Targets, target) {
@@ -84,7 +84,7 @@ func Relayout(run *v1alpha1.BenchmarkRun, target string) {
 	fit(run)
 }
 
-// newestAttempt returns the facts of the last attempt of a step; nil if there is none.
+// newestAttempt returns the facts of the last attempt of a step, or nil if there is none.
 func newestAttempt(run *v1alpha1.BenchmarkRun, id string) *v1alpha1.StepStatus {
 	var newest *v1alpha1.StepStatus
 	for i := range run.Status.Steps {
@@ -95,7 +95,7 @@ func newestAttempt(run *v1alpha1.BenchmarkRun, id string) *v1alpha1.StepStatus {
 	return newest
 }
 
-// Fail records the first reason why the run cannot complete.
+// Fail records why the run cannot complete. Only the first failure is recorded.
 func Fail(run *v1alpha1.BenchmarkRun, failure decide.Failure, now time.Time) {
 	if failed(run) != nil {
 		return
@@ -111,8 +111,8 @@ func Finishing(run *v1alpha1.BenchmarkRun, now time.Time) {
 	set(run, v1alpha1.ConditionDataRemoved, metav1.ConditionUnknown, v1alpha1.ReasonInProgress, "", now)
 }
 
-// Environments records the environments of the clients, up to the API's limit. The clients of further environments are
-// counted in the first entry of the same target.
+// Environments records the environments of the clients, up to the API's limit. It counts the clients of further
+// environments in the first entry of the same target.
 func Environments(run *v1alpha1.BenchmarkRun, found []v1alpha1.Environment) {
 	run.Status.Environments = nil
 	for _, one := range found {
@@ -131,7 +131,7 @@ func Environments(run *v1alpha1.BenchmarkRun, found []v1alpha1.Environment) {
 	fit(run)
 }
 
-// step returns the facts of an attempt, and adds them if needed. The pointer is valid until the next call.
+// step returns the facts of an attempt, and adds them if necessary. The pointer is valid until the next call.
 func step(run *v1alpha1.BenchmarkRun, attempt decide.Attempt) *v1alpha1.StepStatus {
 	for i := range run.Status.Steps {
 		if fact := &run.Status.Steps[i]; fact.ID == attempt.Step && int(fact.Attempt) == attempt.Number {

@@ -21,7 +21,7 @@ import (
 	"github.com/storagebench/storagebench/test/invariants"
 )
 
-// begun is a run that has begun, and its plan.
+// begun returns a run that has begun, and its plan.
 func begun(t *testing.T, benchmark *builders.BenchmarkBuilder) (*v1alpha1.BenchmarkRun, plan.Plan) {
 	t.Helper()
 	spec := benchmark.Run()
@@ -80,7 +80,7 @@ func TestSnapshotRefusesWhatAdmissionWould(t *testing.T) {
 	}
 }
 
-// TestSnapshotDefaults are used where a specification has not been through the API server.
+// TestSnapshotDefaults checks the defaults for a specification that has not been through the API server.
 func TestSnapshotDefaults(t *testing.T) {
 	run, planned := begun(t, usual())
 	run.Spec.Run.Clients.OnLoss, run.Spec.Run.Clients.MaxRestarts = "", nil
@@ -96,7 +96,7 @@ func TestSnapshotDefaults(t *testing.T) {
 	}
 }
 
-// TestIntentStays is an intent that is recorded again by somebody who does not know that it was.
+// TestIntentStays checks that an intent that is recorded again does not change.
 func TestIntentStays(t *testing.T) {
 	run, planned := begun(t, usual())
 	action := decide.Action{Attempt: first(planned.Steps[0]), Start: builders.Start.Add(time.Second + 1500*time.Nanosecond), Deadline: builders.Start.Add(time.Minute)}
@@ -114,7 +114,7 @@ func TestIntentStays(t *testing.T) {
 	check(t, run)
 }
 
-// TestSnapshotTakesTheNewestAttempt in whatever order the attempts are listed.
+// TestSnapshotTakesTheNewestAttempt checks that the order in which attempts are listed does not matter.
 func TestSnapshotTakesTheNewestAttempt(t *testing.T) {
 	run, planned := begun(t, usual())
 	attempt := first(planned.Steps[0])
@@ -150,7 +150,8 @@ func TestFirstFailureStays(t *testing.T) {
 	}
 }
 
-// An agent that breaks the protocol is no failure of the user's step.
+// TestFailuresOfAgents checks that an agent that breaks the protocol is not reported as a failure of the user's
+// step.
 func TestFailuresOfAgents(t *testing.T) {
 	for _, reason := range []string{"BadRecord", "BadResult", "ProtocolMismatch", "WrongAgent", "BadAddress"} {
 		run, _ := begun(t, usual())
@@ -162,7 +163,7 @@ func TestFailuresOfAgents(t *testing.T) {
 	}
 }
 
-// TestHostileFailures come from an agent that makes no sense.
+// TestHostileFailures checks failures with nonsensical reasons and messages.
 func TestHostileFailures(t *testing.T) {
 	for _, reason := range []string{"", "no space", "X\n", strings.Repeat("x", 5000), "99", "Unheard"} {
 		run, _ := begun(t, usual())
@@ -188,7 +189,7 @@ func TestLossesAreNotedOnce(t *testing.T) {
 	record.Losses(run, clients, builders.Start)
 	record.Losses(run, clients, builders.Start.Add(time.Second))
 	record.Lost(run, clients[0], true, builders.Start.Add(time.Second))
-	// Whoever replaces it dies in between and sees the old client once more.
+	// The process that replaces it dies in between, and its successor sees the old client once more.
 	record.Losses(run, clients, builders.Start.Add(2*time.Second))
 	if got := run.Status.LostClients; len(got) != 1 || !got[0].Replaced || got[0].Step != "00-layout" || got[0].Reason != "killed" || !got[0].Time.Time.Equal(builders.Start) {
 		t.Fatalf("after one loss: %+v", got)
@@ -205,8 +206,8 @@ func TestLossesAreNotedOnce(t *testing.T) {
 	check(t, run)
 }
 
-// TestResultTwice records one result again, as somebody does who was killed before the first was
-// written down for certain.
+// TestResultTwice records a result again, as a process does whose predecessor was killed before the result was
+// stored.
 func TestResultTwice(t *testing.T) {
 	run, planned := begun(t, usual())
 	step := planned.Steps[0]
@@ -227,7 +228,7 @@ func TestResultTwice(t *testing.T) {
 	check(t, run)
 }
 
-// TestPhaseTimes of a phase whose targets take turns are from the first step's to the last one's.
+// TestPhaseTimes checks that a phase whose targets take turns lasts from its first step to its last one.
 func TestPhaseTimes(t *testing.T) {
 	run, planned := begun(t, builders.Benchmark("b").Target("a").Target("b").Steady("write", "10s").Sequential())
 	for i, step := range planned.Steps {
@@ -241,7 +242,7 @@ func TestPhaseTimes(t *testing.T) {
 	check(t, run)
 }
 
-// TestEndWithoutAllSteps is no completion.
+// TestEndWithoutAllSteps checks that a run that ends before all steps have results is not complete.
 func TestEndWithoutAllSteps(t *testing.T) {
 	run, planned := begun(t, usual())
 	record.Result(run, planned.Steps[0], first(planned.Steps[0]), []result.Client{writer(0).Obj(), writer(1).Obj()}, builders.Start)
@@ -253,7 +254,7 @@ func TestEndWithoutAllSteps(t *testing.T) {
 	check(t, run)
 }
 
-// TestMissingClientDisqualifies: a client that should be there is not even heard of.
+// TestMissingClientDisqualifies checks a step in which an expected client never appears.
 func TestMissingClientDisqualifies(t *testing.T) {
 	run, planned := begun(t, usual())
 	for _, step := range planned.Steps {
@@ -301,8 +302,8 @@ func TestDataRemoved(t *testing.T) {
 	}
 }
 
-// TestEnvironments of a thousand clients that are all different keep to the API's bounds, and the
-// number of clients stays right.
+// TestEnvironments checks that the environments of a thousand different clients stay within the API's limits, and
+// that their number of clients remains correct.
 func TestEnvironments(t *testing.T) {
 	run, _ := begun(t, usual())
 	var found []v1alpha1.Environment
@@ -324,8 +325,8 @@ func TestEnvironments(t *testing.T) {
 	check(t, run)
 }
 
-// TestThousandClients have all that can go wrong, in every phase of a long run with as many losses:
-// the status stays within 64 KiB and within the API's bounds, and what disqualifies stays in it.
+// TestThousandClients combines everything that can go wrong in every phase of a long run with as many losses. The
+// status stays within 64 KiB and within the API's limits, and keeps disqualifying warnings.
 func TestThousandClients(t *testing.T) {
 	benchmark := builders.Benchmark("b").Target("a").Clients(1000).OnLoss(v1alpha1.OnLossContinueDegraded, 0)
 	for i := range 12 {
@@ -368,7 +369,7 @@ func TestThousandClients(t *testing.T) {
 	}
 }
 
-// TestManyAttempts forgets the oldest ones that were tried again, and never where a step stands.
+// TestManyAttempts checks that the oldest repeated attempts are dropped, and that the state of a step is never lost.
 func TestManyAttempts(t *testing.T) {
 	run, planned := begun(t, usual())
 	attempt := first(planned.Steps[0])

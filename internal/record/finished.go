@@ -34,7 +34,7 @@ func Finished(run *v1alpha1.BenchmarkRun, left []v1alpha1.DataLeft, now time.Tim
 	fit(run)
 }
 
-// unfinished returns the first step without a result; empty if all have one.
+// unfinished returns the first step without a result, or "" if all steps have one.
 func unfinished(run *v1alpha1.BenchmarkRun) string {
 	for _, planned := range run.Spec.Steps {
 		if !slices.ContainsFunc(run.Status.Steps, func(fact v1alpha1.StepStatus) bool {
@@ -46,7 +46,7 @@ func unfinished(run *v1alpha1.BenchmarkRun) string {
 	return ""
 }
 
-// removed records the state of the data.
+// removed records whether the data was removed, and what remains.
 func removed(run *v1alpha1.BenchmarkRun, left []v1alpha1.DataLeft, now time.Time) {
 	run.Status.DataLeft = nil
 	for _, one := range left[:min(len(left), maxDataLeft)] {
@@ -81,7 +81,7 @@ func directories(count int) string {
 	return fmt.Sprintf("%d directories", count)
 }
 
-// judge sets the conditions Valid, by the first disqualifying warning, and ObjectivesMet.
+// judge sets the conditions Valid, from the first disqualifying warning, and ObjectivesMet.
 func judge(run *v1alpha1.BenchmarkRun, now time.Time) {
 	judgeObjectives(run, now)
 	run.Status.Comparable = trend.Compare(run)

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// keepsEmpty is the share of the baseline from which a load keeps an empty bucket from filling.
+	// keepsEmpty is the share of the baseline at which a load keeps an empty bucket from filling.
 	keepsEmpty = 0.9
-	// longGap is the length of a pause in which an empty bucket fills noticeably.
+	// longGap is a pause that is long enough for an empty bucket to fill noticeably.
 	longGap = 30 * time.Second
 )
 
-// historyOf returns the facts about a target from before an attempt.
+// historyOf returns the facts about a target that precede an attempt.
 func historyOf(
 	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, target string,
 ) result.History {
@@ -52,8 +52,8 @@ type attemptIO struct {
 	span result.Span
 }
 
-// earlierIO returns all I/O of the run on a target except that of one attempt, in order of time. It includes repeated
-// attempts, because they have spent credits too.
+// earlierIO returns all I/O of the run on a target except that of one attempt, in order of time. It includes
+// attempts that were repeated, because they have spent credits too.
 func earlierIO(run *v1alpha1.BenchmarkRun, attempt decide.Attempt, target string) []attemptIO {
 	var all []attemptIO
 	for i := range run.Status.Steps {
@@ -79,8 +79,8 @@ func resolved(run *v1alpha1.BenchmarkRun, id string) v1alpha1.ResolvedStep {
 	return v1alpha1.ResolvedStep{}
 }
 
-// measuredRefill returns the refill of the last redrain before a phase, in bytes and in operations per second; nil if
-// none was measured.
+// measuredRefill returns the refill that the last redrain before a phase measured, in bytes and in operations per
+// second, or nil if none was measured.
 func measuredRefill(run *v1alpha1.BenchmarkRun, phase, target string) (bytes, operations *float64) {
 	for _, one := range run.Status.Phases {
 		if one.Name == phase {
@@ -96,7 +96,7 @@ func measuredRefill(run *v1alpha1.BenchmarkRun, phase, target string) (bytes, op
 	return bytes, operations
 }
 
-// refillOf returns the measured refill of a series divided by scale, else before.
+// refillOf returns the measured refill of a series divided by scale, or before if the series has none.
 func refillOf(series *v1alpha1.BurstSeries, scale float64, before *float64) *float64 {
 	if series == nil || series.Refill == nil || series.RefillSource != "Measured" {
 		return before
@@ -105,8 +105,8 @@ func refillOf(series *v1alpha1.BurstSeries, scale float64, before *float64) *flo
 	return &value
 }
 
-// bucketEmpty reports whether the target was certainly without credits when the step began, or for a redrain, when the
-// pause before it began. It is true for storage that is known not to burst.
+// bucketEmpty reports whether the target was certainly without credits when the step began or, for a redrain, when
+// the preceding pause began. It is true for storage that is known not to burst.
 func bucketEmpty(run *v1alpha1.BenchmarkRun, planned plan.Step, target string, earlier []attemptIO) bool {
 	if known := limitsOf(run, target); known.KnowsStorage() && !known.Bursts() && !burstOnly(run, target) {
 		return true
@@ -171,7 +171,7 @@ func idlePrecedes(run *v1alpha1.BenchmarkRun, planned plan.Step, target string) 
 	return idle
 }
 
-// drainSpent returns what the first burst drain before a phase has spent, in bytes and in operations.
+// drainSpent returns the credits that the first burst drain before a phase spent, in bytes and in operations.
 func drainSpent(run *v1alpha1.BenchmarkRun, phase, target string) (bytes, operations *result.Spent) {
 	for _, one := range run.Status.Phases {
 		if one.Name == phase {
@@ -184,8 +184,8 @@ func drainSpent(run *v1alpha1.BenchmarkRun, phase, target string) (bytes, operat
 	return nil, nil
 }
 
-// spentOf returns the credits that a series has spent at its last drop. scale applies to the rates only: amounts are in
-// whole units.
+// spentOf returns the credits that a series has spent up to its last drop. scale applies to the rates only; amounts
+// are in whole units.
 func spentOf(series *v1alpha1.BurstSeries, scale float64) *result.Spent {
 	if series == nil || len(series.Drops) == 0 || series.Refill == nil {
 		return nil
@@ -202,8 +202,8 @@ func spentOf(series *v1alpha1.BurstSeries, scale float64) *result.Spent {
 	}
 }
 
-// Baselines returns, by target, the baseline of the run's last drain in bytes per second. Targets without a drain that
-// has spent the credits are absent.
+// Baselines returns, by target, the baseline that the run's last drain measured, in bytes per second. It omits
+// targets without a drain that spent all credits.
 func Baselines(run *v1alpha1.BenchmarkRun) map[string]float64 {
 	levels := map[string]float64{}
 	for _, phase := range run.Status.Phases {

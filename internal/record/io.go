@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// noteIO records the times and the amount of a step's I/O from its clients' reports. The warm-up is included, because
-// it spends credits too.
+// noteIO records the times and the amount of a step's I/O from its clients' reports. It includes the warm-up, which
+// spends credits too.
 func noteIO(fact *v1alpha1.StepStatus, targets []string, clients []result.Client) {
 	var first, measured, last time.Time
 	fact.IO = nil

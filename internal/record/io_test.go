@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// Syncs spend no credits of operations, so they are not among the operations of a step. A step of syncs alone still
-// shows that it loaded the target.
+// TestNoteIOLeavesOutSyncs checks that syncs are not counted among the operations of a step, because they spend no
+// operation credits. A step with only syncs still shows that it loaded the target.
 func TestNoteIOLeavesOutSyncs(t *testing.T) {
 	syncs := measure.Counter{Operations: 300}
 	for name, test := range map[string]struct {

@@ -15,7 +15,7 @@ import (
 // maxPoints is the API's limit for status.live.points.
 const maxPoints = 48
 
-// Live records the current activity of the running step.
+// Live records the live figures of the running step.
 func Live(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt, doing []result.Doing, now time.Time) {
 	live := &v1alpha1.LiveFigures{Step: planned.ID, Time: *micro(now)}
 	var done result.Doing
@@ -62,9 +62,9 @@ func Live(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt,
 	run.Status.Live = live
 }
 
-// withPoint appends the totals so far. The first point is the start of the I/O, with totals of 0. If there are too many
-// points, every second one is dropped, so that they cover the whole step, however long it is. Points never go back in
-// time, although the estimate of an agent's clock may.
+// withPoint appends the totals so far. The first point is the start of the I/O, with totals of 0. If there are too
+// many points, it drops every second one, so that the points cover the whole step however long it is. Points never
+// go back in time, although the estimate of an agent's clock may.
 func withPoint(points []v1alpha1.LivePoint, fact *v1alpha1.StepStatus, done *result.Doing) []v1alpha1.LivePoint {
 	if done.UntilNanoseconds == 0 || fact.StartTime == nil {
 		return points
@@ -92,14 +92,14 @@ func withPoint(points []v1alpha1.LivePoint, fact *v1alpha1.StepStatus, done *res
 			kept = append(kept, points[i])
 		}
 	} else if n := len(kept); n >= 3 && 4*(last.Milliseconds-kept[n-2].Milliseconds) < 3*(kept[n-2].Milliseconds-kept[0].Milliseconds)/int64(n-2) {
-		// The last point is closer to its predecessor than the earlier points are to each other: the new point replaces
-		// it.
+		// The last point is closer to its predecessor than the earlier points are to one another, so the new point
+		// replaces it.
 		kept = kept[:n-1]
 	}
 	return append(kept, point)
 }
 
-// currentFillPercent returns the current estimated fill of a target's bucket, in percent; nil if it is not known.
+// currentFillPercent returns the current estimated fill of a target's bucket, in percent, or nil if it is unknown.
 func currentFillPercent(
 	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, one *result.Doing,
 	now time.Time,

@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// TestLivePoints follows a step for two days at several intervals: the points stay few, cover it from its beginning, never
-// go back, and are spaced within a factor of four.
+// TestLivePoints follows a step for two days at several intervals. The points remain few, cover the step from its
+// start, never go back in time, and are spaced within a factor of four.
 func TestLivePoints(t *testing.T) {
 	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	fact := &v1alpha1.StepStatus{StartTime: &metav1.MicroTime{Time: start}}
@@ -41,7 +41,7 @@ func TestLivePoints(t *testing.T) {
 			}
 		}
 	}
-	// Another attempt begins anew; a clock that goes back changes nothing.
+	// Another attempt starts from the beginning; a clock that goes back changes nothing.
 	done := result.Doing{Done: measure.Counter{Bytes: 5}, SinceNanoseconds: start.UnixNano(), UntilNanoseconds: start.Add(time.Second).UnixNano()}
 	known := []v1alpha1.LivePoint{{}, {Milliseconds: 5000, Bytes: 5}}
 	if got := withPoint(known, fact, &done); len(got) != 2 || got[1] != known[1] {

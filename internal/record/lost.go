@@ -7,8 +7,8 @@ import (
 	"github.com/storagebench/storagebench/internal/decide"
 )
 
-// Losses records every lost client that is not recorded yet. It ignores clients that are lost while the run removes its
-// data, because their work is done.
+// Losses records the loss of every lost client that is not recorded yet. It ignores clients that are lost while the
+// run removes its data, because their work is done.
 func Losses(run *v1alpha1.BenchmarkRun, clients []decide.Client, now time.Time) {
 	if condition(run, v1alpha1.ConditionDataRemoved) != nil {
 		return
@@ -20,7 +20,7 @@ func Losses(run *v1alpha1.BenchmarkRun, clients []decide.Client, now time.Time) 
 	}
 }
 
-// Lost records the loss of a client once, and whether a replacement takes its place.
+// Lost records the loss of a client once. replaced is true if a replacement takes its place.
 func Lost(run *v1alpha1.BenchmarkRun, client decide.Client, replaced bool, now time.Time) {
 	known := 0
 	for i := range run.Status.LostClients {
@@ -28,7 +28,7 @@ func Lost(run *v1alpha1.BenchmarkRun, client decide.Client, replaced bool, now t
 		if lost.Target != client.Key.Target || int(lost.Client) != client.Key.Index {
 			continue
 		}
-		// The first loss is that of the first client with that index, the second that of its replacement.
+		// The first entry is for the first client with that index, the second for its replacement, and so on.
 		if known++; known > client.Replacements {
 			lost.Replaced = lost.Replaced || replaced
 			return
@@ -52,7 +52,7 @@ func Lost(run *v1alpha1.BenchmarkRun, client decide.Client, replaced bool, now t
 	run.Status.LostClients = append(run.Status.LostClients, lost)
 }
 
-// lossOf returns the last loss of a client that was not replaced; nil if there is none.
+// lossOf returns the last loss of a client that was not replaced, or nil if there is none.
 func lossOf(run *v1alpha1.BenchmarkRun, key decide.ClientKey) *v1alpha1.LostClient {
 	var newest *v1alpha1.LostClient
 	for i := range run.Status.LostClients {

@@ -13,8 +13,8 @@ import (
 	"github.com/storagebench/storagebench/test/builders"
 )
 
-// TestManyRepetitions: a thousand repetitions of IOR in every phase of two targets keep the status within its bound. What
-// they say over all of them stays.
+// TestManyRepetitions checks that a thousand repetitions of IOR in every phase of two targets keep the status within
+// its limit. The figures over all repetitions remain.
 func TestManyRepetitions(t *testing.T) {
 	benchmark := builders.Benchmark("b").Target("a").Target("b").Clients(2).Processes(4).Load(builders.IOR().Overwrites().Engine())
 	for i := range 12 {
@@ -43,7 +43,8 @@ func TestManyRepetitions(t *testing.T) {
 	}
 }
 
-// TestStepsOfRanks: the ranks of a ramp are frozen in the run, and a decision knows what a job is.
+// TestStepsOfRanks checks that the ranks of a ramp are frozen in the run, and that decisions know which steps are
+// jobs.
 func TestStepsOfRanks(t *testing.T) {
 	run, planned := begun(t, builders.Benchmark("b").Target("a").Clients(2).Load(builders.IOR().Engine()).
 		Ramp("ramp", v1alpha1.RampProcesses, "10s", 1, 2).BurstDrain("burst", "1m", "10m").Steady("fio", "10s").With(builders.Fio()))

@@ -7,7 +7,7 @@ import (
 	"github.com/storagebench/storagebench/internal/objective"
 )
 
-// judgeObjectives records the verdict on each objective of the run, and on all of them.
+// judgeObjectives records the verdict on each objective of the run and on all of them together.
 func judgeObjectives(run *v1alpha1.BenchmarkRun, now time.Time) {
 	run.Status.Objectives = nil
 	if len(run.Spec.Objectives) > 0 {
@@ -17,7 +17,7 @@ func judgeObjectives(run *v1alpha1.BenchmarkRun, now time.Time) {
 	set(run, v1alpha1.ConditionObjectivesMet, status, reason, message, now)
 }
 
-// shortenObjectives shortens the messages of objectives; their figures stay.
+// shortenObjectives shortens the messages of objectives and keeps their figures.
 func shortenObjectives(length int) func(*v1alpha1.BenchmarkRunStatus) {
 	return func(status *v1alpha1.BenchmarkRunStatus) {
 		for i := range status.Objectives {
@@ -26,7 +26,7 @@ func shortenObjectives(length int) func(*v1alpha1.BenchmarkRunStatus) {
 	}
 }
 
-// dropHistograms drops the latency histograms; the percentiles stay.
+// dropHistograms drops the latency histograms and keeps the percentiles.
 func dropHistograms(status *v1alpha1.BenchmarkRunStatus) {
 	eachTarget(status, func(target *v1alpha1.TargetResult) {
 		for i := range target.Operations {

@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// Result records the outcome of a step: figures and warnings of each of its targets. In a failed run, a step in which
-// no client did I/O has no result: the failure explains that.
+// Result records the outcome of a step: the figures and warnings of each of its targets. In a failed run, a step in
+// which no client did I/O has no result: the failure explains the absence.
 func Result(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt, clients []result.Client, now time.Time) {
 	contributions := make([]contribution, len(planned.Targets))
 	concluded := step(run, attempt).ConcludedTime != nil
@@ -28,12 +28,12 @@ func Result(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attemp
 			}
 		}
 	}
-	// If one client fails, the others are stopped: the failure is the cause, so it comes first.
+	// If one client fails, the others are stopped. The failure is the cause, so it comes first.
 	end(step(run, attempt), append(problems, stopped...), now)
 	noteIO(step(run, attempt), planned.Targets, clients)
 	run.Status.Stage = v1alpha1.StageCollecting
 	if failed(run) == nil {
-		// The message described the progress of the step, which is over.
+		// The message described the progress of the step, which has ended.
 		run.Status.Message = ""
 	}
 	if step(run, attempt).FirstIOTime == nil && failed(run) != nil {
@@ -81,8 +81,8 @@ func extend(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attemp
 	phase.EndTime = micro(latest(timeOf(phase.EndTime), end))
 }
 
-// fold adds the measurements of a step on a target to the result of its phase. Recording the same result again, such as
-// after a restart, changes nothing.
+// fold adds the measurements of a step on a target to the result of its phase. Recording the same result again, for
+// example after a restart, changes nothing.
 func fold(
 	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, target string, p contribution,
 ) {
@@ -90,7 +90,7 @@ func fold(
 	var made v1alpha1.TargetResult
 	if planned.Purpose == plan.Idle {
 		if planned.Kind != v1alpha1.PhaseCooldown {
-			return // a pause between the cells of a sweep, whose own figures show the fill of the bucket
+			return // a pause between the cells of a sweep; the cells' own figures show the fill of the bucket
 		}
 		fact := step(run, attempt)
 		made = result.Cooldown(planned, target, history, timeOf(fact.StartTime), timeOf(fact.EndTime))
@@ -106,11 +106,11 @@ func fold(
 	result.Fold(&run.Spec.Run.Phases[planned.PhaseIndex], &phase.Targets[at], planned, history, made)
 }
 
-// contribution is the contribution of one target's clients to a step.
+// contribution describes what the clients of one target contribute to a step.
 type contribution struct {
 	clients []result.Client
 	remarks []result.Remark
-	// problems and stopped describe the clients that failed, and those that were stopped early.
+	// problems describes the clients that failed; stopped describes the clients that were stopped early.
 	problems, stopped []string
 }
 

@@ -18,16 +18,16 @@ type Identity struct {
 	Namespace string
 	UID       types.UID
 	Benchmark v1alpha1.BenchmarkReference
-	// Hash of spec.run, and Seed of all random numbers.
+	// Hash is the hash of spec.run. Seed is the seed of all random numbers.
 	Hash string
 	Seed int64
-	// Objectives by which the run is evaluated when it ends.
+	// Objectives are the objectives against which the run is evaluated when it ends.
 	Objectives []v1alpha1.Objective
-	// Headline is the phase whose figure represents the run in lists; empty to choose one.
+	// Headline is the phase whose figure represents the run in lists. If it is empty, one is chosen.
 	Headline string
 }
 
-// New returns the BenchmarkRun that freezes a resolved and planned run.
+// New returns a BenchmarkRun that freezes a resolved and planned run.
 func New(identity Identity, run *v1alpha1.RunSpec, planned plan.Plan) *v1alpha1.BenchmarkRun {
 	return &v1alpha1.BenchmarkRun{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "BenchmarkRun"},
@@ -56,7 +56,7 @@ func objectives(given []v1alpha1.Objective) []v1alpha1.Objective {
 }
 
 // Snapshot returns the input of a decision: the facts of the run, its plan, and the current state of its clients. It
-// fails only on a specification that admission would have refused.
+// fails only on a specification that admission would refuse.
 func Snapshot(run *v1alpha1.BenchmarkRun, planned plan.Plan, clients []decide.Client) (decide.Snapshot, error) {
 	snapshot := decide.Snapshot{
 		Clients: clients,
@@ -113,7 +113,7 @@ func Attempts(run *v1alpha1.BenchmarkRun, planned plan.Plan) map[string]decide.R
 	return records
 }
 
-// stepOf returns the parts of a step that decisions need.
+// stepOf returns what decisions need to know about a step.
 func stepOf(run *v1alpha1.BenchmarkRun, step plan.Step) decide.Step {
 	made := decide.Step{
 		ID:               step.ID,
@@ -125,7 +125,7 @@ func stepOf(run *v1alpha1.BenchmarkRun, step plan.Step) decide.Step {
 		Coupled:          step.SpansAnyClients(),
 	}
 	if made.Coupled && step.Purpose == plan.Drain {
-		// IOR ends only between two repetitions, which can take long.
+		// IOR ends only between two repetitions, which can take a long time.
 		made.Latest = step.Duration
 	}
 	if step.Adaptive() {
@@ -137,8 +137,8 @@ func stepOf(run *v1alpha1.BenchmarkRun, step plan.Step) decide.Step {
 	return made
 }
 
-// StartLead returns how far ahead the common start instant is set: long enough to notify all clients. An agent that is
-// notified too late reports that, and the step starts again with a longer lead.
+// StartLead returns how far ahead the common start instant is set, which must be long enough to notify all clients.
+// An agent that is notified too late reports that, and the step starts again with a longer lead.
 func StartLead(clients int) time.Duration {
 	return min(leastLead+time.Duration(clients)*leadOfClient, mostLead)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/search"
 )
 
-// Offering returns a step of a search with the rate that it offers: the recorded one, else the one that follows from
-// the results of the steps before it. It returns other steps unchanged.
+// Offering returns a step of a search with the rate that it offers: the recorded rate, or else the rate that follows
+// from the results of earlier steps. It returns other steps unchanged.
 func Offering(run *v1alpha1.BenchmarkRun, planned plan.Step) plan.Step {
 	if planned.Kind != v1alpha1.PhaseSearch || planned.Cell < 0 || len(planned.Targets) == 0 {
 		return planned
@@ -33,8 +33,8 @@ func trialsOf(run *v1alpha1.BenchmarkRun, planned plan.Step) []search.Trial {
 	return result.Trials(run.Status.Result(planned.Phase, planned.Targets[0]), planned.Duration)
 }
 
-// question returns what a search is to find out on a target; nil for other phases. The number of its steps is that of
-// the run, whatever this version would plan.
+// question returns what a search must find out on a target, or nil for other phases. It counts the trials that are
+// stored in the run, which may differ from what this version would plan.
 func question(run *v1alpha1.BenchmarkRun, planned plan.Step, target string) *search.Question {
 	phase := run.Spec.Run.Phase(planned.Phase)
 	if phase == nil || phase.Search == nil {
@@ -58,13 +58,13 @@ func question(run *v1alpha1.BenchmarkRun, planned plan.Step, target string) *sea
 	return &asked
 }
 
-// sameSearch reports whether a step is one of the search that another step belongs to.
+// sameSearch reports whether a step belongs to the same search as another step.
 func sameSearch(step *v1alpha1.ResolvedStep, planned plan.Step) bool {
 	return step.Phase == planned.Phase && step.Cell != nil && len(step.Targets) == 1 && step.Targets[0] == planned.Targets[0]
 }
 
-// operationsBaseline returns the operations per second that the last drain up to a phase has measured without credits;
-// 0 if it did not exhaust them, or there was none.
+// operationsBaseline returns the operations per second without credits that the last drain up to a phase measured.
+// It returns 0 if there was no drain, or if the drain did not exhaust the credits.
 func operationsBaseline(run *v1alpha1.BenchmarkRun, phase, target string) (baseline float64) {
 	for _, one := range run.Status.Phases {
 		if found := run.Status.Result(one.Name, target); found != nil && found.Burst != nil {
@@ -80,7 +80,7 @@ func operationsBaseline(run *v1alpha1.BenchmarkRun, phase, target string) (basel
 	return baseline
 }
 
-// skipSearched records the steps that a search no longer needs after a step.
+// skipSearched records as skipped the steps that a search no longer needs after a step.
 func skipSearched(run *v1alpha1.BenchmarkRun, planned plan.Step, now time.Time) {
 	if planned.Kind != v1alpha1.PhaseSearch || planned.Cell < 0 || failed(run) != nil {
 		return

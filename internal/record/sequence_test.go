@@ -102,20 +102,20 @@ var sequences = map[string]sequence{
 	}},
 }
 
-// drains are a burst drain, a pause and a second drain, and what follows.
+// drains returns a benchmark with a burst drain, a pause, a second drain and a steady phase.
 func drains() *builders.BenchmarkBuilder {
 	return builders.Benchmark("b").Target("a").Clients(2).Throughput("20M", "300M", "30G", "10M").Prepare("layout").
 		BurstDrain("burst", "20s", "10m").Redrain("refill", "2m").AtMost("12m").Steady("after", "10s")
 }
 
-// sayEnough says of the first attempt of a step that enough is measured, from a time on.
+// sayEnough reports, from a time on, that the first attempt of a step has measured enough.
 func (w *world) sayEnough(id string, after time.Duration) {
 	w.after(after, "enough is measured in "+id, func() {
 		w.enough = map[decide.Attempt]string{{Step: id, Number: 1}: "it fell for good"}
 	})
 }
 
-// cancel is a signal to the command.
+// cancel simulates a signal to the command.
 func (w *world) cancel() {
 	w.t.Helper()
 	w.facts.Failure = &decide.Failure{Reason: v1alpha1.ReasonStopped, Message: "the command received the signal: interrupt"}
@@ -137,7 +137,7 @@ func TestSequences(t *testing.T) {
 	}
 }
 
-// summary is a status for people to compare: figures are the business of package result.
+// summary formats a status for people to compare. Package result tests the figures.
 func summary(run *v1alpha1.BenchmarkRun) string {
 	var b strings.Builder
 	status := &run.Status

@@ -8,8 +8,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// Storage records the description and the documented limits of each target. It is called once, when all clients are
-// ready and before the first step: all later comparisons use this record. It does not change an existing record.
+// Storage records the description and the documented limits of each target. Call it once, when all clients are ready
+// and before the first step, because all later comparisons use this record. It does not change an existing record.
 func Storage(run *v1alpha1.BenchmarkRun, found []v1alpha1.StorageDescription) {
 	if len(run.Status.Storage) > 0 {
 		return
@@ -29,8 +29,8 @@ func Storage(run *v1alpha1.BenchmarkRun, found []v1alpha1.StorageDescription) {
 // StorageNoted reports whether Storage has recorded any target.
 func StorageNoted(run *v1alpha1.BenchmarkRun) bool { return len(run.Status.Storage) > 0 }
 
-// boundStorage cuts what clusters and agents report about volumes to the limits of the API. Package limits bounds the
-// rest.
+// boundStorage truncates what clusters and agents report about volumes to the limits of the API. Package limits
+// bounds the rest.
 func boundStorage(d *v1alpha1.StorageDescription) {
 	d.Volumes = d.Volumes[:min(len(d.Volumes), 16)]
 	for i := range d.Volumes {
@@ -49,7 +49,7 @@ func boundStorage(d *v1alpha1.StorageDescription) {
 	}
 }
 
-// Documented returns the documented limits of each target, by name: as the run recorded them, or before that, from its
+// Documented returns the documented limits of each target, by name: as recorded in the run or, until then, from its
 // specification and the catalog.
 func Documented(run *v1alpha1.BenchmarkRun) map[string]limits.Computed {
 	made := map[string]limits.Computed{}
@@ -78,7 +78,7 @@ func limitsOf(run *v1alpha1.BenchmarkRun, target string) limits.Computed {
 	return limits.Declared(declared)
 }
 
-// describedOf returns the recorded description of a target; nil if there is none.
+// describedOf returns the recorded description of a target, or nil if there is none.
 func describedOf(run *v1alpha1.BenchmarkRun, target string) *v1alpha1.StorageDescription {
 	for i := range run.Status.Storage {
 		if run.Status.Storage[i].Target == target {
@@ -88,7 +88,7 @@ func describedOf(run *v1alpha1.BenchmarkRun, target string) *v1alpha1.StorageDes
 	return nil
 }
 
-// ownVolumes reports whether each client of a target has volumes of its own.
+// ownVolumes reports whether each client of a target has its own volumes.
 func ownVolumes(run *v1alpha1.BenchmarkRun, target string) bool {
 	at := slices.IndexFunc(run.Spec.Run.Targets, func(t v1alpha1.Target) bool { return t.Name == target })
 	return at >= 0 && !plan.Shared(&run.Spec.Run.Targets[at])
@@ -100,7 +100,7 @@ func shareOf(run *v1alpha1.BenchmarkRun, of limits.Computed, target string, clie
 	return of.Part(float64(clients)/float64(all), ownVolumes(run, target))
 }
 
-// shortenEvidence keeps at most most sentences of each suspect's evidence, cut to length.
+// shortenEvidence keeps at most most sentences of each suspect's evidence, truncated to length.
 func shortenEvidence(most, length int) func(*v1alpha1.BenchmarkRunStatus) {
 	return eachSuspect(func(s *v1alpha1.Suspect) {
 		s.Evidence = s.Evidence[:min(len(s.Evidence), most)]
@@ -125,7 +125,7 @@ func eachSuspect(do func(*v1alpha1.Suspect)) func(*v1alpha1.BenchmarkRunStatus) 
 	}
 }
 
-// dropSuspects keeps the most likely suspects.
+// dropSuspects keeps at most most suspects, the most likely ones.
 func dropSuspects(most int) func(*v1alpha1.BenchmarkRunStatus) {
 	return func(status *v1alpha1.BenchmarkRunStatus) {
 		eachTarget(status, func(target *v1alpha1.TargetResult) {
@@ -137,7 +137,7 @@ func dropSuspects(most int) func(*v1alpha1.BenchmarkRunStatus) {
 	}
 }
 
-// shortenStorage shortens texts about the storage; figures stay, because results are compared with them.
+// shortenStorage shortens texts about the storage. It keeps the figures, because results are compared with them.
 func shortenStorage(length int) func(*v1alpha1.BenchmarkRunStatus) {
 	return func(status *v1alpha1.BenchmarkRunStatus) {
 		for i := range status.Storage {

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/limits"
 )
 
-// largest is a description with everything as long as it may be, and more.
+// largest returns a description in which everything exceeds its maximum length.
 func largest(target string) v1alpha1.StorageDescription {
 	long := strings.Repeat("long ", 400)
 	d := limits.Description{Clients: []limits.Machines{{Type: long, Nodes: 3}}}
@@ -31,8 +31,9 @@ func largest(target string) v1alpha1.StorageDescription {
 	return limits.Record(target, d, c)
 }
 
-// What is recorded of storage is within the API's bounds, names no Secret and nobody's name, is recorded once, and never
-// pushes a run's status out of its own bounds: texts give way, figures do not.
+// TestStorageIsBounded checks that recorded descriptions of storage stay within the API's limits, name no Secret and
+// no person, are recorded only once, and never push a run's status beyond its own limit: texts are shortened,
+// figures are not.
 func TestStorageIsBounded(t *testing.T) {
 	run := &v1alpha1.BenchmarkRun{}
 	var found []v1alpha1.StorageDescription
@@ -72,7 +73,8 @@ func TestStorageIsBounded(t *testing.T) {
 	}
 }
 
-// Suspects of many phases give way from the least likely on; what was reached stays.
+// TestSuspectsGiveWay checks that suspects of many phases are dropped, the least likely first, and that reached
+// rates remain.
 func TestSuspectsGiveWay(t *testing.T) {
 	run := &v1alpha1.BenchmarkRun{}
 	for range 24 {

@@ -6,7 +6,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// A status that is too large loses what its files take by type before it loses figures.
+// TestUsageTypesGiveWay checks that a status that is too large loses the disk usage by file type before it loses
+// figures.
 func TestUsageTypesGiveWay(t *testing.T) {
 	run := &v1alpha1.BenchmarkRun{}
 	ratio := int64(2000)

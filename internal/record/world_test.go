@@ -20,14 +20,14 @@ import (
 	"github.com/storagebench/storagebench/test/invariants"
 )
 
-// world simulates a whole run. Its facts are kept three times: in a BenchmarkRun that stays in
-// memory, in one that is written down and read back between every two decisions, and by hand in the
-// snapshot that a decision is made on. All three must always lead to the same decision.
+// world simulates a whole run. It keeps the facts three times: in a BenchmarkRun that remains in memory, in one that
+// is written and read back between every two decisions, and by hand in the snapshot on which a decision is based.
+// All three must always lead to the same decision.
 type world struct {
 	t    *testing.T
 	now  time.Time
 	plan plan.Plan
-	// memory stays; stored is JSON of its like.
+	// memory is kept as it is; stored is the JSON of the same run.
 	memory *v1alpha1.BenchmarkRun
 	stored []byte
 	facts  decide.Snapshot
@@ -37,15 +37,15 @@ type world struct {
 	log     []string
 	checker invariants.Checker
 
-	// refuse and fail are clients that refuse to load, or whose tool fails; deaf ones never end a
-	// step, silent ones never get ready, idle ones do nothing.
+	// refuse and fail are clients that refuse to load, or whose tool fails. deaf clients never end a step, silent
+	// clients never become ready, and idle clients do nothing.
 	refuse, fail, deaf, silent, idle map[string]bool
-	// early are the parts in an attempt that ended before their time.
+	// early holds the clients' attempts that ended too early.
 	early map[string]bool
 	left  []v1alpha1.DataLeft
-	// takesData says that a lost client's data is gone with it.
+	// takesData is true if a lost client's data is lost with it.
 	takesData bool
-	// enough is what has measured enough.
+	// enough holds the attempts that have measured enough.
 	enough map[decide.Attempt]string
 }
 
@@ -98,7 +98,7 @@ func newWorld(t *testing.T, benchmark *builders.BenchmarkBuilder) *world {
 	return w
 }
 
-// both does the same to the run in memory and to the stored one.
+// both applies the same change to the run in memory and to the stored one.
 func (w *world) both(do func(*v1alpha1.BenchmarkRun)) {
 	w.t.Helper()
 	do(w.memory)
@@ -124,7 +124,7 @@ func (w *world) read() *v1alpha1.BenchmarkRun {
 	return &run
 }
 
-// fresh is a client that becomes ready after a while.
+// fresh returns a client that becomes ready after a while.
 func (w *world) fresh(key decide.ClientKey, replacements int) *decide.Client {
 	client := &decide.Client{Key: key, Connection: decide.Connecting, Message: "starting", Since: w.now,
 		Replacements: replacements, Attempts: map[decide.Attempt]decide.ClientStep{}}
@@ -177,7 +177,7 @@ func (w *world) run() {
 	w.t.Fatalf("no end after 500 decisions:\n%s", strings.Join(w.log, "\n"))
 }
 
-// decide asks on all three records of the facts.
+// decide makes the decision from all three records of the facts.
 func (w *world) decide(seen []decide.Client) decide.Action {
 	w.t.Helper()
 	w.facts.Clients, w.facts.Enough = seen, w.enough
@@ -195,7 +195,7 @@ func (w *world) decide(seen []decide.Client) decide.Action {
 	return action
 }
 
-// pass moves the time on to the next event, or to the time that the action named.
+// pass advances the time to the next event, or to the time that the action named.
 func (w *world) pass(until time.Time) {
 	w.t.Helper()
 	next := -1
@@ -222,10 +222,10 @@ func (w *world) pass(until time.Time) {
 	e.do()
 }
 
-// second is what becomes of an instant in a condition.
+// second returns an instant as a condition stores it.
 func second(at time.Time) time.Time { return at.Truncate(time.Second) }
 
-// apply does what a runner does; true when facts changed at once.
+// apply does what a runner does. It returns true if facts changed at once.
 func (w *world) apply(action decide.Action) bool {
 	w.t.Helper()
 	switch action.Kind {
@@ -339,7 +339,7 @@ func partName(attempt decide.Attempt, key decide.ClientKey) string {
 	return attempt.String() + " " + key.String()
 }
 
-// lose is a client whose process dies.
+// lose returns an event in which a client's process dies.
 func (w *world) lose(target string, index int) func() {
 	return func() {
 		client := w.client(decide.ClientKey{Target: target, Index: index})
@@ -347,7 +347,7 @@ func (w *world) lose(target string, index int) func() {
 	}
 }
 
-// reported is what the clients that know of an attempt would have told of it.
+// reported returns what the clients that know an attempt would have reported about it.
 func (w *world) reported(step plan.Step, attempt decide.Attempt) []result.Client {
 	var all []result.Client
 	for _, client := range w.clients {

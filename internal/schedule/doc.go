@@ -1,6 +1,6 @@
 // Package schedule computes when a run of a cron schedule is due. It is pure: the time is an argument.
 //
-// Missed times are handled as by Kubernetes' CronJob:
+// Missed times are handled as in Kubernetes' CronJob:
 //
 //	last ----x-----x-----x----- now          three times were missed
 //	               |     '-- the newest of them is due, once
@@ -9,7 +9,7 @@
 //	with a starting deadline, times before (now - deadline) are ignored, so an older time is not due
 //	at all
 //
-// When daylight saving time begins, one hour does not exist: a time in it is not due on that day. When it ends, one
-// hour occurs twice: a time in it is due twice, an hour apart. CronJob does the same. To avoid both, choose a time
-// outside these hours, or UTC.
+// When daylight saving time begins, one hour does not exist, and a time in it is not due on that day. When it ends,
+// one hour occurs twice, and a time in it is due twice, an hour apart. CronJob does the same. To avoid both, choose
+// UTC or a time outside these hours.
 package schedule

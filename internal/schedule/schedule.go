@@ -10,7 +10,7 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// ManyMissed is the maximum number of missed times that are counted. More than that indicate a wrong clock or a missing
+// ManyMissed is the maximum number of missed times that are counted. More misses indicate a wrong clock or a missing
 // deadline.
 const ManyMissed = 100
 
@@ -20,8 +20,8 @@ type Schedule struct {
 	location *time.Location
 }
 
-// Parse parses a cron schedule of five fields (minute, hour, day of month, month, day of week) and the name of a time
-// zone; "" is UTC. Errors name the field and the remedy.
+// Parse parses a cron schedule of five fields (minute, hour, day of month, month, day of week) and the name of a
+// time zone; "" means UTC. Errors name the field and the remedy.
 func Parse(line, zone string) (Schedule, error) {
 	if strings.Contains(strings.ToUpper(line), "TZ=") {
 		return Schedule{}, fmt.Errorf("schedule %q: a time zone is not allowed here: set timeZone", line)
@@ -47,29 +47,29 @@ func Parse(line, zone string) (Schedule, error) {
 	return s, nil
 }
 
-// Next returns the first time after the given one, in the schedule's time zone; the zero time if there is none within
-// five years.
+// Next returns the first time after the given one, in the schedule's time zone, or the zero time if there is none
+// within five years.
 func (s Schedule) Next(after time.Time) time.Time {
 	return s.line.Next(after.In(s.location))
 }
 
-// Due holds what a schedule requires at a moment.
+// Due describes what a schedule requires at a moment.
 type Due struct {
-	// At is the newest time that has come, was not handled, and may still start; zero if there is none.
+	// At is the newest time that has passed, was not handled, and may still start. It is zero if there is none.
 	At time.Time
 	// Missed is the number of such times, including At. TooMany is true if there are more than ManyMissed, so that
-	// Missed does not count all of them.
+	// Missed does not count them all.
 	Missed  int
 	TooMany bool
-	// Expired is the newest time that has come, was not handled, and may no longer start. It is zero if there is none,
-	// or if a time is due.
+	// Expired is the newest time that has passed, was not handled, and may no longer start. It is zero if there is
+	// none or if a time is due.
 	Expired time.Time
 	// Next is the first time in the future.
 	Next time.Time
 }
 
-// Due returns what the schedule requires at the moment now. handled is the newest time that was handled before, or the
-// time at which the schedule was created. deadline is the longest delay with which a run may start; 0 means any delay.
+// Due returns what the schedule requires at the moment now. handled is the newest time that was already handled, or
+// the time at which the schedule was created. deadline is how late a run may start; 0 means any delay.
 func (s Schedule) Due(handled, now time.Time, deadline time.Duration) Due {
 	due := Due{Next: s.Next(now)}
 	first, last := handled, now

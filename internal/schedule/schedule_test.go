@@ -50,7 +50,7 @@ func TestDue(t *testing.T) {
 		"years of minutes":  {line: "* * * * *", handled: "2020-01-01T00:00:00Z", now: "2026-03-01T00:00:30Z", at: "2026-03-01T00:00:00Z", next: "2026-03-01T00:01:00Z", missed: 101, tooMany: true},
 		"centuries of days": {line: "0 3 1 1 *", handled: "1700-01-01T00:00:00Z", now: "2026-03-01T00:00:00Z", at: "2026-01-01T03:00:00Z", next: "2027-01-01T03:00:00Z", missed: 101, tooMany: true},
 		"a clock set back":  {line: "0 3 * * *", handled: "2026-03-05T03:00:00Z", now: "2026-03-02T09:00:00Z", next: "2026-03-03T03:00:00Z"},
-		// Germany goes to summer time on 2026-03-29 at 2:00 and back on 2026-10-25 at 3:00.
+		// Germany switches to summer time on 2026-03-29 at 2:00 and back on 2026-10-25 at 3:00.
 		"the hour that is not": {line: "30 2 * * *", zone: "Europe/Berlin", handled: "2026-03-28T02:30:00+01:00", now: "2026-03-29T12:00:00+02:00", next: "2026-03-30T02:30:00+02:00"},
 		"before that hour":     {line: "30 1 * * *", zone: "Europe/Berlin", handled: "2026-03-28T01:30:00+01:00", now: "2026-03-29T03:10:00+02:00", at: "2026-03-29T01:30:00+01:00", next: "2026-03-30T01:30:00+02:00", missed: 1},
 		"each hour, one short": {line: "0 * * * *", zone: "Europe/Berlin", handled: "2026-03-29T00:00:00+01:00", now: "2026-03-29T04:00:00+02:00", at: "2026-03-29T04:00:00+02:00", next: "2026-03-29T05:00:00+02:00", missed: 3},
@@ -88,8 +88,8 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// TestEachTimeIsDueOnce: an operator that looks at random moments, and records what it handled, starts each
-// time at most once and in order, and skips only what a newer one has overtaken.
+// TestEachTimeIsDueOnce checks an operator that looks at random moments and records what it handled. It starts each
+// time at most once and in order, and skips a time only if a newer one has superseded it.
 func TestEachTimeIsDueOnce(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, zone := range []string{"", "Europe/Berlin", "America/St_Johns", "Pacific/Apia", "Africa/Casablanca"} {

@@ -3,11 +3,11 @@ package version
 
 import "runtime/debug"
 
-// stamped is set by the linker (make build: -ldflags -X), which cannot set a variable whose value is computed.
+// stamped is set by the linker (make build: -ldflags -X), which cannot set a variable with a computed value.
 var stamped string
 
-// Version is the version that the build was stamped with. Without a stamp it is the module's version, else "devel-" and
-// the VCS revision, else "devel"; "unknown" if the program has no build information.
+// Version is the version that the build was stamped with. Without a stamp it is the module's version, else "devel-"
+// and the VCS revision, else "devel". It is "unknown" if the program has no build information.
 var Version = choose(stamped)
 
 func choose(stamp string) string {

@@ -28,12 +28,12 @@ func encode(definition map[string]any) ([]byte, error) {
 	return finished.Bytes(), nil
 }
 
-// maxFlowLength is the maximum line length of a map or list that goes on one line although it contains other maps or
-// lists.
+// maxFlowLength is the maximum length of a line for a map or list that contains other maps or lists and still goes
+// on one line.
 const maxFlowLength = 3000
 
-// flatten puts every map and list that contains only scalars on one line, and their parents too while the line stays
-// short. It returns the length of the line, or -1 if the node does not fit on one.
+// flatten puts every map and list that contains only scalars on one line, and also their parents while the line is
+// short enough. It returns the length of the line, or -1 if the node does not fit on one.
 func flatten(node *yaml.Node) int {
 	if node.Kind == yaml.ScalarNode {
 		if node.Style == yaml.LiteralStyle {

@@ -122,7 +122,7 @@ func TestFinish(t *testing.T) {
 	}
 }
 
-// What is not meant to change stays as it is.
+// TestFinishKeepsTheRest checks that everything else remains unchanged.
 func TestFinishKeepsTheRest(t *testing.T) {
 	const kept = `---
 apiVersion: apiextensions.k8s.io/v1

@@ -1,18 +1,18 @@
 // Command finish completes the output of controller-gen, in place:
 //
 //   - It limits the length of every quantity. Without that limit the API server assumes that a quantity can be as long
-//     as a whole request, and rejects the rules that read one as too costly. controller-gen has no marker for it.
-//   - It shortens descriptions to their first sentence and to what is so without the field, and removes those of
-//     Kubernetes' own types and of the second and third copy of a type in a file. The whole text of ours is in
-//     docs/reference/api.md. A file should stay below 120 kB: kubectl apply puts the whole object into an annotation,
-//     and Helm all of them into one Secret.
-//   - It removes what is a default or said twice: the list type atomic, the anyOf of quantities, and the pattern of
-//     those whose rule checks them.
+//     as a whole request, and rejects rules that read one as too costly. controller-gen has no marker for it.
+//   - It shortens descriptions to their first sentence and to what applies if the field is absent. It removes the
+//     descriptions of Kubernetes' own types, and of the second and third copy of a type in a file. The whole text of
+//     our types is in docs/reference/api.md. A file should stay below 120 kB: kubectl apply puts the whole object into
+//     an annotation, and Helm puts all of them into one Secret.
+//   - It removes what is a default or redundant: the list type atomic, the anyOf of quantities, and the pattern of
+//     quantities whose rule checks them.
 //   - It removes the only default inside a list that comes from a type of Kubernetes. Such a default would be a
 //     difference between a file and the live object (api/v1alpha1/defaults.go).
 //   - It removes the rules within the frozen copies of a benchmark's spec.run and spec.objectives in a BenchmarkRun,
-//     and most of those of the workloads of phases. The former were checked when the benchmark was admitted; the
-//     operator and the command line check both again when they plan.
+//     and most rules of the workloads of phases. The former were checked when the benchmark was admitted; the operator
+//     and the command line check both again when they plan.
 //
 // Usage: go run ./config/crd/finish DIRECTORY
 package main

@@ -9,15 +9,15 @@ import (
 // maxQuantityLength is enough for every quantity that users write.
 const maxQuantityLength = 32
 
-// quantityPattern is controller-gen's pattern of quantities. shortPattern accepts the same texts; it is shorter,
+// quantityPattern is controller-gen's pattern for quantities. shortPattern accepts the same strings. It is shorter,
 // because it occurs some fifty times in a CRD.
 const (
 	quantityPattern = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$`
 	shortPattern    = `^[+-]?(\d+\.?\d*|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?(\d+\.?\d*|\.\d+))?$`
 )
 
-// toldElsewhere lists the fields below which descriptions are removed; the fields keep their own. An entry matches the
-// end of a path, and paths do not contain lists.
+// toldElsewhere lists the fields below which descriptions are removed; the fields keep their own. An entry matches
+// the end of a path; paths do not contain list indexes.
 var toldElsewhere = []string{
 	// Kubernetes' own types.
 	"template.affinity",
@@ -36,17 +36,17 @@ var toldElsewhere = []string{
 	"targetWorkloads.workload",
 }
 
-// checkedByPlan lists the copies of run.workload and of parts of it, which keep only the rules of quantities: a quantity
-// does not keep its spelling, so nothing after the API server can tell 64k from 64000. The engines check the rest; a
-// test in internal/plan proves that they refuse whatever the removed rules refuse.
+// checkedByPlan lists the copies of run.workload and of parts of it. They keep only the rules of quantities: a
+// quantity does not keep its spelling, so nothing after the API server can tell 64k from 64000. The engines check
+// the rest; a test in internal/plan proves that they refuse whatever the removed rules refuse.
 var checkedByPlan = []string{"phases.workload.", "targetWorkloads.workload.", "phases.override."}
 
 type finisher struct {
 	// brief is true if descriptions are cut to their first sentence everywhere, not only in a status.
 	brief bool
-	// told holds the ends of the paths below which descriptions are removed.
+	// told holds the path suffixes below which descriptions are removed.
 	told []string
-	// frozen holds the beginnings of the paths of copies that were admitted elsewhere. Their rules are removed.
+	// frozen holds the path prefixes of copies that were admitted elsewhere. Their rules are removed.
 	frozen []string
 }
 
@@ -61,7 +61,7 @@ func newFinisher(kind string) finisher {
 	return finisher{told: toldElsewhere}
 }
 
-// walk finishes a schema and everything below it. If bare is true, it removes their descriptions.
+// walk finishes a schema and everything below it. If bare is true, it removes the descriptions.
 func (f finisher) walk(schema map[string]any, path []string, bare bool) {
 	dotted := strings.Join(path, ".")
 	f.describe(schema, dotted, bare)
@@ -93,11 +93,12 @@ func (f finisher) walk(schema map[string]any, path []string, bare bool) {
 	}
 }
 
-// end matches the end of a sentence that another one follows.
+// end matches the end of a sentence that is followed by another sentence.
 var end = regexp.MustCompile(`[.]\s+[A-Z]`)
 
 // describe shortens a description to its first sentence, without the name of the field. In a spec it also keeps what
-// holds without the field ("Absent:") and where the field applies ("Only"). The whole text is in docs/reference/api.md.
+// applies if the field is absent ("Absent:") and where the field applies ("Only"). The whole text is in
+// docs/reference/api.md.
 func (f finisher) describe(schema map[string]any, path string, bare bool) {
 	text, is := schema["description"].(string)
 	if !is {
@@ -123,7 +124,7 @@ func (f finisher) describe(schema map[string]any, path string, bare bool) {
 	}
 }
 
-// withoutName removes the name with which a comment of Go begins: kubectl explain prints it before the text.
+// withoutName removes the name with which a Go comment begins, because kubectl explain prints it before the text.
 func withoutName(text, name string) string {
 	rest, begins := strings.CutPrefix(text, name+" ")
 	if !begins || name == "" {
@@ -144,7 +145,8 @@ func (f finisher) dropRules(schema map[string]any, path string) {
 	}
 }
 
-// finishQuantity bounds the length of a quantity, and removes what its rule or x-kubernetes-int-or-string says already.
+// finishQuantity limits the length of a quantity, and removes what its rule or x-kubernetes-int-or-string already
+// says.
 func finishQuantity(schema map[string]any) {
 	schema["maxLength"] = maxQuantityLength
 	delete(schema, "anyOf")

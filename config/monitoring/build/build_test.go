@@ -18,7 +18,7 @@ import (
 	"github.com/storagebench/storagebench/test/prometheus"
 )
 
-// The files of config/monitoring are what this package makes.
+// TestFilesAreCurrent checks that the files of config/monitoring match the output of this package.
 func TestFilesAreCurrent(t *testing.T) {
 	files, err := build.Files()
 	if err != nil {
@@ -33,7 +33,7 @@ func TestFilesAreCurrent(t *testing.T) {
 	}
 }
 
-// queries are all that is asked anywhere, with where that is.
+// queries returns all queries of alerts and dashboards by their location.
 func queries() map[string]string {
 	all := map[string]string{}
 	for _, alert := range build.Alerts() {
@@ -54,7 +54,7 @@ func queries() map[string]string {
 	return all
 }
 
-// Each query asks for metrics that there are, by labels that they have.
+// TestQueriesAskForWhatThereIs checks that each query uses existing metrics, and labels that these metrics have.
 func TestQueriesAskForWhatThereIs(t *testing.T) {
 	labels := map[string][]string{"storagebench_limits_catalog_valid": nil}
 	for _, family := range metrics.Families() {
@@ -80,14 +80,14 @@ func TestQueriesAskForWhatThereIs(t *testing.T) {
 			}
 		}
 	}
-	// The test can fail.
+	// Make sure that the test can fail.
 	if selector.FindStringSubmatch("rate(storagebench_run_bytes_total{run=\"a\"}[5m])")[1] != "storagebench_run_bytes_total" {
 		t.Error("the names of metrics are not found")
 	}
 }
 
-// What Grafana needs of a dashboard: its panels have numbers of their own and do not lie on each other, its variables are
-// those that queries use.
+// TestDashboards checks what Grafana requires of a dashboard: its panels have unique IDs and do not overlap, and its
+// variables are the ones that queries use.
 func TestDashboards(t *testing.T) {
 	uids := map[string]bool{}
 	for _, board := range build.Dashboards() {
@@ -127,7 +127,7 @@ func TestDashboards(t *testing.T) {
 	}
 }
 
-// Prometheus's own tool checks the rules, and plays the cases of testdata/rules_test.yaml.
+// TestRules checks the rules with promtool, and runs the cases of testdata/rules_test.yaml.
 func TestRules(t *testing.T) {
 	promtool := prometheus.Program(t, "promtool")
 	folder := t.TempDir()

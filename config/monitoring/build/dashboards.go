@@ -10,8 +10,8 @@ func dashboard(uid, title, description, refresh, from string, choices Templating
 		Refresh: refresh, Time: TimeRange{From: from, To: "now"}, Templating: choices, Panels: panels}
 }
 
-// of replaces each @name in an expression by the metric storagebench_name, with the selector added to its label
-// matchers.
+// of replaces each @name in an expression with the metric storagebench_name, and adds the selector to the metric's
+// label matchers.
 func of(selector, expression string) string {
 	var text strings.Builder
 	for i, part := range strings.Split(expression, "@") {
@@ -33,7 +33,7 @@ func of(selector, expression string) string {
 	return text.String()
 }
 
-// live returns the dashboard of one run in progress.
+// live returns the dashboard of a run in progress.
 func live() Dashboard {
 	q := func(expression, legend string) query {
 		return query{of(`namespace="$namespace", benchmark="$benchmark", run="$run"`, expression), legend}
@@ -66,7 +66,7 @@ func live() Dashboard {
 		variables("storagebench_run_stage", "namespace", "benchmark", "run"), l.panels)
 }
 
-// history returns the dashboard of a benchmark's results from run to run.
+// history returns the dashboard that compares a benchmark's results between runs.
 func history() Dashboard {
 	q := func(expression, legend string) query {
 		return query{of(`namespace="$namespace", benchmark="$benchmark"`, expression), legend}

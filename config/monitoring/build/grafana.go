@@ -1,6 +1,6 @@
 package build
 
-// Dashboard is a Grafana dashboard, with the part of its JSON that is used here.
+// Dashboard is a Grafana dashboard, limited to the part of its JSON that is used here.
 type Dashboard struct {
 	UID           string     `json:"uid"`
 	Title         string     `json:"title"`
@@ -15,7 +15,7 @@ type Dashboard struct {
 	Panels        []Panel    `json:"panels"`
 }
 
-// TimeRange is the time range that a dashboard shows at first.
+// TimeRange is the initial time range of a dashboard.
 type TimeRange struct {
 	From string `json:"from"`
 	To   string `json:"to"`
@@ -32,7 +32,7 @@ type Variable struct {
 	Label      string      `json:"label"`
 	Type       string      `json:"type"`
 	Datasource *Datasource `json:"datasource,omitempty"`
-	// Query of a query variable, or the type of data source of a datasource variable.
+	// Query is the query of a query variable, or the type of data source of a datasource variable.
 	Query      string `json:"query"`
 	Refresh    int    `json:"refresh,omitempty"`
 	Sort       int    `json:"sort,omitempty"`
@@ -91,7 +91,7 @@ type Defaults struct {
 	Custom map[string]any `json:"custom,omitempty"`
 }
 
-// Grafana's units, all with decimal prefixes as in the reports of storagebench.
+// Grafana's units, all with decimal prefixes, as in the reports of storagebench.
 const (
 	unitBytesPerSecond      = "Bps"
 	unitOperationsPerSecond = "iops"
@@ -128,7 +128,7 @@ func (l *layout) add(panel Panel, width, height int) {
 	l.row = max(l.row, height)
 }
 
-// query is a query of a panel, with the legend of its series.
+// query is a query of a panel, with a legend for its series.
 type query struct{ expression, legend string }
 
 func targets(instant bool, queries []query) []Target {
@@ -140,7 +140,7 @@ func targets(instant bool, queries []query) []Target {
 	return all
 }
 
-// graph adds a panel of series over time.
+// graph adds a panel that shows series over time.
 func (l *layout) graph(title, unit, description string, queries ...query) {
 	zero := 0.0
 	l.add(Panel{Type: "timeseries", Title: title, Description: description, Targets: targets(false, queries),
@@ -151,7 +151,7 @@ func (l *layout) graph(title, unit, description string, queries ...query) {
 			"tooltip": map[string]any{"mode": "multi", "sort": "desc"}}}, columns/2, 9)
 }
 
-// number adds a panel of a current value.
+// number adds a panel that shows current values.
 func (l *layout) number(title, unit, description string, queries ...query) {
 	l.add(Panel{Type: "stat", Title: title, Description: description, Targets: targets(true, queries),
 		FieldConfig: FieldConfig{Defaults: Defaults{Unit: unit}},
@@ -167,7 +167,7 @@ func (l *layout) word(title, description string, queries ...query) {
 			"colorMode": "none", "graphMode": "none"}}, columns/6, 4)
 }
 
-// bars adds a panel of current values as horizontal bars.
+// bars adds a panel that shows current values as horizontal bars.
 func (l *layout) bars(title, unit, description string, queries ...query) {
 	zero := 0.0
 	l.add(Panel{Type: "bargauge", Title: title, Description: description, Targets: targets(true, queries),
@@ -176,15 +176,15 @@ func (l *layout) bars(title, unit, description string, queries ...query) {
 			"reduceOptions": map[string]any{"calcs": []string{"lastNotNull"}}}}, columns/2, 8)
 }
 
-// states adds a panel that shows over time which of some states holds.
+// states adds a panel that shows which of several states applies over time.
 func (l *layout) states(title, description string, queries ...query) {
 	l.add(Panel{Type: "state-timeline", Title: title, Description: description, Targets: targets(false, queries),
 		FieldConfig: FieldConfig{Defaults: Defaults{Custom: map[string]any{"fillOpacity": 70, "lineWidth": 0}}},
 		Options:     map[string]any{"mergeValues": true, "showValue": "auto", "rowHeight": 0.8}}, columns/2, 7)
 }
 
-// variables returns the selections of a dashboard: the data source, and then labels. Each label offers the values that
-// remain after the selections before it.
+// variables returns the selections of a dashboard: the data source, followed by labels. Each label offers the values
+// that remain after the preceding selections.
 func variables(metric string, names ...string) Templating {
 	list := []Variable{{Name: "datasource", Label: "Data source", Type: "datasource", Query: "prometheus"}}
 	matchers := ""

@@ -9,7 +9,7 @@ import (
 // Alert is one alerting rule.
 type Alert struct {
 	Name, Expression string
-	// For is the time for which the expression must hold before the alert fires; empty to fire at once.
+	// For is the time that the expression must hold before the alert fires. If it is empty, the alert fires at once.
 	For         monitoringv1.Duration
 	Severity    string
 	Summary     string

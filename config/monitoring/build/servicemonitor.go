@@ -8,7 +8,7 @@ import (
 const (
 	operatorNamespace = "storagebench-system"
 	operatorName      = "storagebench-operator"
-	// tokenFile is where every pod finds the token of its service account.
+	// tokenFile is the file in which every pod finds the token of its service account.
 	tokenFile = "/var/run/secrets/kubernetes.io/serviceaccount/token" //nolint:gosec // A path.
 )
 
@@ -16,8 +16,8 @@ func labels() map[string]string {
 	return map[string]string{"app.kubernetes.io/name": "storagebench", "app.kubernetes.io/component": "operator"}
 }
 
-// ServiceMonitor makes Prometheus scrape the operator with the token of Prometheus itself. The labels of the metrics
-// are kept: their namespace is that of the benchmark, not the operator's.
+// ServiceMonitor makes Prometheus scrape the operator with Prometheus' own token. It keeps the labels of the
+// metrics, whose namespace is the benchmark's, not the operator's.
 func ServiceMonitor() *monitoringv1.ServiceMonitor {
 	insecure := true
 	scheme := monitoringv1.Scheme("https")
@@ -31,7 +31,8 @@ func ServiceMonitor() *monitoringv1.ServiceMonitor {
 				Interval: "15s", ScrapeTimeout: "10s", BearerTokenFile: tokenFile,
 				HTTPConfigWithProxyAndTLSFiles: monitoringv1.HTTPConfigWithProxyAndTLSFiles{
 					HTTPConfigWithTLSFiles: monitoringv1.HTTPConfigWithTLSFiles{
-						// The operator generates its own certificate. docs/prometheus.md shows how to use another one.
+						// The operator generates its own certificate. docs/prometheus.md shows how to use another
+						// one.
 						TLSConfig: &monitoringv1.TLSConfig{SafeTLSConfig: monitoringv1.SafeTLSConfig{InsecureSkipVerify: &insecure}},
 					},
 				},

@@ -1,6 +1,6 @@
-// Command build derives the roles of an operator that watches selected namespaces from the one role that controller-gen
-// generates from the markers in the code, so that the operator's permissions are listed only once. Run it in the root
-// of the repository.
+// Command build derives the roles of an operator that watches selected namespaces from the single role that
+// controller-gen generates from the markers in the code. Thus the operator's permissions are listed only once. Run
+// it in the root of the repository.
 package main
 
 import (
@@ -62,8 +62,8 @@ func Files(role []byte) (map[string][]byte, error) {
 	for _, rule := range whole.Rules {
 		if inside := restrict(rule, func(resource string) bool { return !isOfCluster(resource) }, nil); inside != nil {
 			runs.Rules = append(runs.Rules, *inside)
-			// The operator emits events on the ConfigMap of limits, which is in its own namespace. It emits one event
-			// for each fault and never updates its count, so create is enough.
+			// The operator emits events on the ConfigMap of limits, which is in its own namespace. It emits one
+			// event for each fault and never updates its count, so create suffices.
 			if slices.Contains(rule.Resources, "events") && slices.Contains(rule.Verbs, "create") {
 				events = append(events, map[string]any{"op": "add", "path": "/rules/-",
 					"value": restrict(rule, func(resource string) bool { return resource == "events" }, []string{"create"})})

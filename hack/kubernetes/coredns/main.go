@@ -1,4 +1,4 @@
-// Command coredns is CoreDNS with the few plugins that a test cluster needs. The standard build includes the clients of
+// Command coredns is CoreDNS with the few plugins that a test cluster needs. The standard build includes clients for
 // several clouds, which take minutes to compile.
 package main
 

@@ -1,8 +1,8 @@
-// Command local-provisioner creates a folder on the only node of a test cluster for every claim, and removes it with
-// the volume. It needs no helper pods and so no image.
+// Command local-provisioner creates a folder for every claim on the only node of a test cluster, and removes it with
+// the volume. It needs no helper pods and therefore no image.
 //
-// The volumes are of type `local`, so that Kubernetes treats them as storage of a node: file system groups are applied
-// and pods follow the volume. Their size is not enforced.
+// The volumes are of type `local`, so that Kubernetes treats them as storage of a node: it applies file system
+// groups, and pods follow the volume. Their size is not enforced.
 package main
 
 import (
@@ -58,7 +58,7 @@ type provisioner struct{ root string }
 
 var _ controller.Provisioner = provisioner{}
 
-// Provision creates the folder. Everyone may write to it, because pods of any user use the claims.
+// Provision creates the folder. All users may write to it, because pods of any user use the claims.
 func (p provisioner) Provision(_ context.Context, options controller.ProvisionOptions) (*v1.PersistentVolume, controller.ProvisioningState, error) {
 	claim := options.PVC
 	if mode := claim.Spec.VolumeMode; mode != nil && *mode != v1.PersistentVolumeFilesystem {
@@ -74,7 +74,7 @@ func (p provisioner) Provision(_ context.Context, options controller.ProvisionOp
 	if err := os.MkdirAll(path, 0o777); err != nil {
 		return nil, controller.ProvisioningNoChange, fmt.Errorf("making the folder of %s: %w", options.PVName, err)
 	}
-	if err := os.Chmod(path, 0o777); err != nil { // whatever the umask says
+	if err := os.Chmod(path, 0o777); err != nil { // regardless of the umask
 		return nil, controller.ProvisioningNoChange, fmt.Errorf("opening the folder of %s to all: %w", options.PVName, err)
 	}
 	return &v1.PersistentVolume{
@@ -94,7 +94,7 @@ func (p provisioner) Provision(_ context.Context, options controller.ProvisionOp
 	}, controller.ProvisioningFinished, nil
 }
 
-// Delete removes the folder of a volume, and nothing outside the root.
+// Delete removes the folder of a volume. It never removes anything outside the root.
 func (p provisioner) Delete(_ context.Context, volume *v1.PersistentVolume) error {
 	if volume.Spec.Local == nil {
 		return fmt.Errorf("volume %s is not a local one", volume.Name)

@@ -1,4 +1,4 @@
-// Command pause keeps the namespaces of a pod open, as the pause image of Kubernetes does: it waits for a signal to
+// Command pause keeps the namespaces of a pod open, as the pause image of Kubernetes does. It waits for a signal to
 // exit, and as process 1 of a shared process namespace it reaps orphaned processes.
 package main
 

@@ -11,14 +11,14 @@ import (
 
 // Break is an incompatible change.
 type Break struct {
-	// Path is the changed field after the name of its definition, such as v1alpha1 .spec.run.clients.count. What
-	// describes the change, with the old and the new value.
+	// Path is the changed field, preceded by the name and version of its definition, such as v1alpha1
+	// .spec.run.clients.count. What describes the change, with the old and the new value.
 	Path, What string
 }
 
 func (b Break) String() string { return b.Path + ": " + b.What }
 
-// breaks collects the breaks while the schemas are walked.
+// breaks collects the breaks while it walks the schemas.
 type breaks []Break
 
 func (b *breaks) add(path, format string, values ...any) {
@@ -112,7 +112,7 @@ func preserves(schema *apiextensionsv1.JSONSchemaProps) bool {
 	return schema.XPreserveUnknownFields != nil && *schema.XPreserveUnknownFields
 }
 
-// kind compares type, format, default, nullability and merging.
+// kind compares the type, format, default, nullability and merge strategy.
 func (b *breaks) kind(path string, old, next *apiextensionsv1.JSONSchemaProps) {
 	if old.Type != next.Type || old.XIntOrString != next.XIntOrString {
 		b.add(path, "the type was %q and is %q", typeOf(old), typeOf(next))

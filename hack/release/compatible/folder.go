@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// VersionFile, beside the released CRDs, holds their version. SumsFile holds their checksums, because they must stay as
-// they were released.
+// VersionFile, beside the released CRDs, holds their version. SumsFile holds their checksums, because they must not
+// change after the release.
 const (
 	VersionFile = "VERSION"
 	SumsFile    = "SHA256SUMS"
@@ -21,7 +21,7 @@ const (
 
 // Report is the result of comparing two folders.
 type Report struct {
-	// Released is the version compared with; empty if nothing is released yet.
+	// Released is the version that was compared with, or "" if nothing has been released yet.
 	Released string
 	Breaks   []Break
 	// Rules lists the new CEL rules.
@@ -58,7 +58,7 @@ func Folders(released, now string) (Report, error) {
 	return report, nil
 }
 
-// Read returns the CRDs of a folder by name. It is an error if there are none.
+// Read returns the CRDs in a folder by name. It fails if there are none.
 func Read(folder string) (map[string]*apiextensionsv1.CustomResourceDefinition, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	if err != nil || len(files) == 0 {

@@ -7,8 +7,9 @@ import (
 // Schema is a JSON schema as read from a file.
 type Schema = map[string]any
 
-// keywords lists the keywords that restrict what is valid. Descriptions, defaults and extensions are left out: they are
-// most of the text and forbid nothing. Formats are left out too, because each validator supports only some of them.
+// keywords lists the keywords that restrict what is valid. Descriptions, defaults and extensions are omitted: they
+// are most of the text and forbid nothing. Formats are also omitted, because each validator supports only some of
+// them.
 var keywords = map[string]bool{
 	"type": true, "enum": true, "required": true, "pattern": true, "minimum": true, "maximum": true, "exclusiveMinimum": true,
 	"exclusiveMaximum": true, "minLength": true, "maxLength": true, "minItems": true, "maxItems": true, "minProperties": true,
@@ -23,7 +24,7 @@ const (
 // Of returns the strict form of a schema of Kubernetes or of a CustomResourceDefinition. References to other schemas
 // begin with definitions, such as "_definitions.json#/definitions/".
 func Of(from Schema, definitions string) Schema {
-	// A reference with a default or a description beside it is published as the only element of allOf.
+	// A reference that has a default or a description is published as the only element of allOf.
 	if all, ok := from["allOf"].([]any); ok && len(all) == 1 && from["properties"] == nil {
 		return Of(all[0].(Schema), definitions)
 	}

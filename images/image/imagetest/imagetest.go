@@ -1,4 +1,4 @@
-// Package imagetest handles images as a container runtime does: it unpacks them and runs their programs as the image's
+// Package imagetest handles images like a container runtime: it unpacks them and runs their programs as the image's
 // user.
 package imagetest
 
@@ -20,7 +20,7 @@ import (
 	"github.com/storagebench/storagebench/images/image"
 )
 
-// Opened is an image that was written to a file and read back, as a runtime gets it.
+// Opened is an image that was written to a file and read back, as a runtime would read it.
 type Opened struct {
 	// ID is the image ID that Write returned.
 	ID     string
@@ -81,8 +81,8 @@ func Open(t *testing.T, made image.Image) Opened {
 }
 
 // CheckFiles checks the rules for every image: everything belongs to root, and only root may write to it, except for
-// /tmp; nothing is setuid, setgid or a device; all times are equal; and no file contains the path of the repository on
-// this machine.
+// /tmp; nothing is setuid, setgid or a device; all times are equal; and no file contains the path of the repository
+// on this machine.
 func (o Opened) CheckFiles(t *testing.T) {
 	t.Helper()
 	here, err := filepath.Abs("../..")
@@ -162,8 +162,8 @@ func unpack(root *os.Root, file Entry) error {
 	return root.WriteFile(name, file.Data, mode.Perm())
 }
 
-// Run runs a program in an unpacked image as the image's user, and returns its output. A user other than root needs
-// permission to create a user namespace.
+// Run runs a program in an unpacked image as the image's user, and returns its output. Unless root runs the test,
+// permission to create a user namespace is needed.
 func Run(t *testing.T, folder string, arguments ...string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), arguments[0], arguments[1:]...)

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// readOnly is a shell script that makes a folder a read-only root file system with /proc, /dev, /sys and a writable
-// /tmp, as in a pod, and runs a program in it.
+// readOnly is a shell script that turns a folder into a read-only root file system with /proc, /dev, /sys and a
+// writable /tmp, as in a pod, and runs a program in it.
 const readOnly = `set -e
 root=$1; user=$2; mount=$3; chroot=$4; copy=$5; allow=$6; shift 6
 "$mount" --bind "$root" "$root"
@@ -31,9 +31,9 @@ type Result struct {
 	Stdout, Stderr string
 }
 
-// RunReadOnly runs a program in an unpacked image as in a pod: the root file system is read-only, and only /tmp is
-// writable, which holds a copy of the files in seed (paths of this machine) under their base names. If root runs the
-// test, the program runs as the image's user; any other user needs permission to create a user namespace.
+// RunReadOnly runs a program in an unpacked image as in a pod: the root file system is read-only except for /tmp,
+// which holds a copy of the files in seed (paths of this machine) under their base names. If root runs the test, the
+// program runs as the image's user; any other user needs permission to create a user namespace.
 func RunReadOnly(t *testing.T, folder string, environment, seed []string, arguments ...string) Result {
 	t.Helper()
 	seeds := folder + "-seed"
@@ -54,7 +54,7 @@ func RunReadOnly(t *testing.T, folder string, environment, seed []string, argume
 	if os.Getuid() != 0 {
 		flags, user = []string{"--user", "--map-root-user", "--mount"}, ""
 	}
-	var tools []string // by their paths, because the image sets PATH
+	var tools []string // with full paths, because the image sets PATH
 	for _, tool := range []string{"mount", "chroot", "cp", "chmod"} {
 		found, err := exec.LookPath(tool)
 		if err != nil {

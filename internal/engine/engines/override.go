@@ -35,7 +35,7 @@ func overrideFio(profile *v1alpha1.FioProfile, change *v1alpha1.FioOverride) {
 	replace(&profile.Direct, change.Direct)
 	replace(&profile.RateLimit, change.RateLimit)
 	replace(&profile.Fsync, change.Fsync)
-	// A file could not remove it: the API server drops fields that are null.
+	// A file cannot remove the field itself: the API server drops fields that are null.
 	if change.Pattern == v1alpha1.FioSequential && change.RandomDistribution == "" {
 		profile.RandomDistribution = ""
 	}
