@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -368,7 +369,7 @@ func (r *rules) placeOf(name, written string) string {
 	search("spec", &spec)
 	written = indexes.ReplaceAllString(written, "[]")
 	steps := strings.Split(written, ".")
-	best, nearest := "", 0
+	best, nearest := "", math.MinInt
 	for _, place := range places {
 		own, n := strings.Split(place, "."), 0
 		for n < min(len(steps), len(own)) && steps[n] == own[n] {
@@ -378,10 +379,10 @@ func (r *rules) placeOf(name, written string) string {
 			continue // too deep below another field to be what was meant
 		}
 		switch near := 2*n - len(own); { // prefers long common prefixes and few steps beyond them
-		case best == "" || near > nearest:
+		case near > nearest:
 			best, nearest = place, near
 		case near == nearest:
-			return ""
+			best = "" // none is nearest, unless a nearer one follows
 		}
 	}
 	return best

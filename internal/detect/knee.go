@@ -88,7 +88,7 @@ func FindKnee(points []Point) (KneeResult, error) {
 		r.Warnings = append(r.Warnings, Warning{WarnNoKnee, says})
 	}
 	if enough == steps[len(steps)-1].Load {
-		r.Warnings = append(r.Warnings, Warning{WarnPlateauNotSeen, "only the last step reaches 95 % of the highest rate: the plateau may be beyond it"})
+		r.Warnings = append(r.Warnings, Warning{WarnPlateauNotSeen, "only the last step reaches 95 % of the plateau, which may therefore be higher still"})
 	}
 	fit, ok := scale(steps)
 	if len(steps) < LeastScalePoints || !ok {

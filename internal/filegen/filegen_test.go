@@ -110,6 +110,16 @@ func TestFilesAreTheSameAndKept(t *testing.T) {
 	if other, files, _ := sumOf(t); other == first || files != 50 {
 		t.Errorf("%d files of other arguments", files)
 	}
+	// What a user has put there since stays, even in a folder of this command's.
+	if err := os.WriteFile("photos/000/mine.jpg", []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, said := inFolder(t, usual("--seed", "3")...); code == 0 || !strings.Contains(said, "photos holds files that this command did not create") {
+		t.Errorf("%d, %s", code, said)
+	}
+	if mine, err := os.ReadFile("photos/000/mine.jpg"); err != nil || string(mine) != "mine" {
+		t.Errorf("the user's file is %q, %v", mine, err)
+	}
 }
 
 // TestFilesCompress compares the requested percentage with the results of real compressors.

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+
+	"golang.org/x/sys/unix"
 )
 
 // Options configures Make.
@@ -95,8 +97,8 @@ func Make(ctx context.Context, o Options) (kept bool, err error) {
 		return true, nil
 	case !known.equals(o):
 		// This command created the files, with other arguments.
-		if err := root.RemoveAll(o.Directory); err != nil {
-			return false, fmt.Errorf("remove the files of earlier arguments: %w", err)
+		if err := m.remove(known); err != nil {
+			return false, err
 		}
 	}
 	if err := m.checkRoom(); err != nil {
@@ -176,6 +178,32 @@ func (m *maker) isNew() error {
 	defer func() { _ = directory.Close() }()
 	if names, _ := directory.Readdirnames(1); len(names) > 0 {
 		return fmt.Errorf("%s is not empty, and was not created by this command: use another --directory", m.options.Directory)
+	}
+	return nil
+}
+
+// remove removes the files that an earlier call created, and their folders. It refuses a directory in which anything
+// else is left.
+func (m *maker) remove(earlier *note) error {
+	const what = "remove the files of earlier arguments: %w"
+	for index := range min(earlier.Count, maxCount) {
+		if len(earlier.Extensions) == 0 {
+			break
+		}
+		name := filepath.Join(m.options.Directory, nameOf(index, earlier.Extensions))
+		if err := m.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf(what, err)
+		}
+		if (index+1)%perFolder == 0 || index+1 == earlier.Count {
+			_ = m.root.Remove(filepath.Dir(name)) // If it holds anything else, the directory cannot be removed either.
+		}
+	}
+	err := m.root.Remove(m.options.Directory)
+	switch {
+	case errors.Is(err, unix.ENOTEMPTY):
+		return fmt.Errorf("%s holds files that this command did not create: use another --directory, or move them", m.options.Directory)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf(what, err)
 	}
 	return nil
 }

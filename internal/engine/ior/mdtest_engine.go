@@ -15,7 +15,7 @@ import (
 // MdtestTraits describe mdtest.
 var MdtestTraits = engine.Traits{
 	Kind: v1alpha1.EngineMdtest, Tools: []string{string(v1alpha1.EngineMdtest), engine.ToolMPI}, Versions: Traits.Versions,
-	SpansClients: true, WorkBound: true, SizeField: "blockSize",
+	SpansClients: true, WorkBound: true, SizeField: "filesPerProcess",
 }
 
 // Mdtest is mdtest with a profile.
