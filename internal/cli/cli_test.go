@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -147,6 +148,27 @@ func TestNoCluster(t *testing.T) {
 		if got.code != 1 || !strings.Contains(got.stderr, "cannot reach the cluster at https://127.0.0.1:1: ") ||
 			!strings.Contains(got.stderr, "--kubeconfig") || strings.Contains(got.stderr, "/api") {
 			t.Errorf("%v: %+v", arguments, got)
+		}
+	}
+}
+
+// TestSaveIsCheckedFirst: a file that cannot be written is refused before the run, not after it.
+func TestSaveIsCheckedFirst(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(folder, "x.json"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"missing/x.json": "missing does not exist: create it",
+		"file/x.json":    "file is not a directory",
+		"x.json":         "is a directory: give the name of a file",
+	} {
+		got := call("", "run", "--local", "-f", "../../config/samples/quickstart.yaml", "--target", "data="+folder, "--save", filepath.Join(folder, name))
+		if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, "--save "+filepath.Join(folder, name)+": ") || !strings.Contains(got.stderr, want) {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }

@@ -104,8 +104,11 @@ func explained(err error) error {
 	}
 	var status apierrors.APIStatus
 	if apierrors.IsNotFound(err) && errors.As(err, &status) {
-		if details := status.Status().Details; details == nil || details.Name == "" {
+		switch details := status.Status().Details; {
+		case details == nil || details.Name == "":
 			return errNotInstalled
+		case details.Kind == "namespaces":
+			return fmt.Errorf("namespace %q does not exist: create it, or choose another with --namespace", details.Name)
 		}
 	}
 	return err

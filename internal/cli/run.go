@@ -6,11 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"github.com/storagebench/storagebench/internal/report"
 )
@@ -78,7 +80,7 @@ func newRun(streams Streams, arguments []string) *cobra.Command {
 		}
 		return run(command.Context(), streams, arguments, options, flags)
 	}
-	filesFlag(command, &options.files, "file or directory with one StorageBenchmark and the profiles that it uses (repeatable); - for standard input")
+	filesFlag(command, &options.files, "file or directory with one StorageBenchmark and the profiles that it uses (repeatable); - for standard input, except with --local")
 	command.Flags().BoolVar(&options.local, "local", false, "run on this machine, without a cluster")
 	command.Flags().StringArrayVar(&options.targets, "target", nil, "NAME=DIR: directory for a target (repeatable); NAME=DIR,DIR for a target with several volumes")
 	command.Flags().StringVar(&options.fio, "fio", "", "path of fio (default: from PATH)")
@@ -129,6 +131,9 @@ func (o *runOptions) checkOutputs() error {
 		if _, err := formOf(name); err != nil {
 			return err
 		}
+		if err := checkWritable(name); err != nil {
+			return fmt.Errorf("--save %s: %w", name, err)
+		}
 	}
 	if err := checkPrice(o.price); err != nil {
 		return err
@@ -164,6 +169,36 @@ func formOf(name string) (string, error) {
 	return form, nil
 }
 
+// checkWritable returns an error if a file cannot be written later: before a run of hours is the time to say so.
+func checkWritable(name string) error {
+	folder := filepath.Dir(name)
+	info, err := os.Stat(folder)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("directory %s does not exist: create it", folder)
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s is not a directory", folder)
+	}
+	if isDirectory(name) {
+		return errors.New("is a directory: give the name of a file")
+	}
+	checked := folder
+	if _, err := os.Stat(name); err == nil {
+		checked = name
+	}
+	if err := unix.Access(checked, unix.W_OK); err != nil {
+		return fmt.Errorf("cannot write to %s: %w", checked, err)
+	}
+	return nil
+}
+
+// notSaved is the error of a result that was shown but could not be written to a file.
+type notSaved struct{ error }
+
+func (e notSaved) Unwrap() error { return e.error }
+
 // present shows a result and then writes it to files, so that the user sees the
 // result even if a file cannot be written.
 func present(streams Streams, options runOptions, document report.Document) error {
@@ -185,7 +220,7 @@ func save(streams Streams, options runOptions, document report.Document) error {
 			return err
 		}
 		if err := os.WriteFile(name, text.Bytes(), 0o644); err != nil {
-			return fmt.Errorf("save the result: %w", err)
+			return notSaved{fmt.Errorf("save the result: %w", err)}
 		}
 		_, _ = fmt.Fprintf(streams.Err, "%s is written\n", name)
 	}

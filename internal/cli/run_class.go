@@ -74,7 +74,7 @@ func runOnClass(ctx context.Context, streams Streams, options runOptions, flags 
 		return err
 	}
 	if options.profile != "" {
-		if err := cluster.chooseProfile(ctx, &trial, options.profile); err != nil {
+		if err := cluster.chooseProfile(ctx, streams, &trial, options.profile); err != nil {
 			return err
 		}
 	}
@@ -160,7 +160,7 @@ func (c *cluster) checkClass(ctx context.Context, name string) (retains bool, er
 
 // chooseProfile finds a profile in the namespace, in the cluster or in the library of this program, in that order,
 // and reduces its dataset to half of the volume.
-func (c *cluster) chooseProfile(ctx context.Context, trial *first, name string) error {
+func (c *cluster) chooseProfile(ctx context.Context, streams Streams, trial *first, name string) error {
 	spec, found := c.profile(ctx, v1alpha1.ProfileRef{Kind: v1alpha1.WorkloadProfileKind, Name: name})
 	if !found {
 		spec, found = c.profile(ctx, v1alpha1.ProfileRef{Kind: v1alpha1.ClusterWorkloadProfileKind, Name: name})
@@ -174,18 +174,30 @@ func (c *cluster) chooseProfile(ctx context.Context, trial *first, name string) 
 		return fmt.Errorf("--profile %q: neither namespace %s nor the cluster nor the library has such a profile%s", name, c.namespace, nearestProfile(name))
 	}
 	trial.profile = fitted(&spec, quantity(trial.datasetSize()))
+	if whole, reduced := layoutBytes(&spec), layoutBytes(trial.profile); reduced < whole {
+		_, _ = fmt.Fprintf(streams.Err, "the data of profile %s is reduced from %s to %s per client, half of --size: caches may hold that much; a larger --size avoids it\n",
+			name, measure.FormatBinaryBytes(whole), measure.FormatBinaryBytes(reduced))
+	}
 	return nil
+}
+
+// layoutBytes returns the size of the files of one client; 0 if it is not known before a run.
+func layoutBytes(spec *v1alpha1.Engine) uint64 {
+	load := engines.Of(spec)
+	if load.Kind == "" {
+		return 0
+	}
+	made, err := load.Describe(&engine.Step{Purpose: v1alpha1.StepPrepare, Clients: 1, Processes: 1})
+	if err != nil {
+		return 0
+	}
+	return made.ClientBytes
 }
 
 // fitted returns the workload with a dataset of at most the given number of bytes. It returns the workload unchanged
 // if it cannot be resized.
 func fitted(spec *v1alpha1.Engine, bytes int64) *v1alpha1.Engine {
-	load := engines.Of(spec)
-	if load.Kind == "" {
-		return spec
-	}
-	made, err := load.Describe(&engine.Step{Purpose: v1alpha1.StepPrepare, Clients: 1, Processes: 1})
-	if err != nil || made.ClientBytes <= uint64(bytes) { //nolint:gosec // It is a size.
+	if layoutBytes(spec) <= uint64(bytes) { //nolint:gosec // It is a size.
 		return spec
 	}
 	resized := spec.DeepCopy()
@@ -246,6 +258,8 @@ func (c *cluster) createTrial(ctx context.Context, streams Streams, read loaded,
 	switch {
 	case ctx.Err() != nil:
 		return err
+	case apierrors.IsNotFound(err):
+		return explained(err)
 	case err != nil:
 		_, _ = fmt.Fprintf(streams.Err, "cannot create the Job that removes the benchmark if this program dies (%v); then use: kubectl delete storagebenchmark %s -n %s\n",
 			err, name, c.namespace)

@@ -29,7 +29,7 @@ func runHere(ctx context.Context, streams Streams, arguments []string, options r
 		return runLocal(runner, streams, options, journal)
 	}
 	if slices.Contains(options.files, "-") {
-		return errors.New("-f - is not supported here: give a file")
+		return errors.New("-f - is not supported with --local: give a file")
 	}
 	code, err := local.Guard(arguments, func(dead *v1alpha1.BenchmarkRun, over *series.Log, left error) int {
 		if dead == nil {
@@ -86,15 +86,21 @@ func runLocal(ctx context.Context, streams Streams, options runOptions, journal 
 		}
 		more, err := runs.add(streams, options, document, report.ExitCode(document))
 		if err != nil {
-			return err
+			_, _ = fmt.Fprintf(streams.Err, "error: %v\n", err)
+			runs.code = report.ExitFailed
+			return runs.presentAll(streams, options, journal)
 		}
 		if !more {
-			break
+			return runs.presentAll(streams, options, journal)
 		}
 	}
-	err := runs.present(streams, options)
-	var code exitError
-	if err == nil || errors.As(err, &code) {
+}
+
+// presentAll shows the results, and records that the user has seen them, so that the guard does not show them again.
+func (r *repetitions) presentAll(streams Streams, options runOptions, journal *local.Journal) error {
+	err := r.present(streams, options)
+	_, unsaved := errors.AsType[notSaved](err)
+	if _, code := errors.AsType[exitError](err); err == nil || code || unsaved {
 		journal.Write(local.Entry{Printed: true})
 	}
 	return err
