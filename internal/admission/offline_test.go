@@ -1,0 +1,37 @@
+package admission_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/storagebench/storagebench/internal/admission"
+)
+
+// TestDecodeSaysMoreThanTheServer checks faults of which the API server says nothing, or neither entry nor remedy. Each
+// must be the only one.
+func TestDecodeSaysMoreThanTheServer(t *testing.T) {
+	trigger := func(text string) string {
+		return strings.Replace(goodFile, "spec:\n  run:", "spec:\n  trigger: {"+text+"}\n  run:", 1)
+	}
+	for name, test := range map[string]struct{ file, want string }{
+		"hour 99":         {trigger(`schedule: "0 99 * * *"`), `line 7: StorageBenchmark/quick: spec.trigger.schedule: "0 99 * * *": "99" is no hour: write 0 to 23, or * for each`},
+		"letters":         {trigger(`schedule: "a b c d e"`), `line 7: StorageBenchmark/quick: spec.trigger.schedule: "a b c d e": "a" is no minute: write 0 to 59, or * for each`},
+		"words":           {trigger(`schedule: "every night at 2 am"`), `line 7: StorageBenchmark/quick: spec.trigger.schedule: "every night at 2 am": "every" is no minute: write 0 to 59, or * for each`},
+		"never":           {trigger(`schedule: "0 0 30 2 *"`), `line 7: StorageBenchmark/quick: spec.trigger.schedule: "0 0 30 2 *": it never occurs: correct the day or month`},
+		"daily":           {trigger(`schedule: "@daily"`), `line 7: StorageBenchmark/quick: spec.trigger.schedule: "@daily": write 0 0 * * *`},
+		"yearly":          {trigger(`schedule: "@yearly"`), `line 7: StorageBenchmark/quick: spec.trigger.schedule: "@yearly": write 0 0 1 1 *`},
+		"zone":            {trigger(`schedule: "0 2 * * *", timeZone: Mars/Phobos`), `line 7: StorageBenchmark/quick: spec.trigger.timeZone: "Mars/Phobos": no such time zone: write a name of the IANA time zone database, such as Europe/Berlin, or UTC`},
+		"zone of nowhere": {trigger(`schedule: "0 2 * * *", timeZone: Local`), `line 7: StorageBenchmark/quick: spec.trigger.timeZone: "Local": would be the operator's time zone: write a name such as Europe/Berlin, or UTC`},
+		"two spaces":      {trigger(`schedule: "0  2 * * *"`), `line 7: StorageBenchmark/quick: spec.trigger.schedule: "0  2 * * *": a cron line of five fields with single spaces between them, such as '0 3 * * 1'`},
+	} {
+		_, err := admission.Decode([]byte(test.file))
+		var all admission.Errors
+		if !errors.As(err, &all) || all.Error() != test.want {
+			t.Errorf("%s: got\n%v\nwant\n%s", name, err, test.want)
+		}
+	}
+	if _, err := admission.Decode([]byte(trigger(`schedule: "*/15 2 * JAN MON-FRI", timeZone: Europe/Berlin`))); err != nil {
+		t.Error(err)
+	}
+}
