@@ -35,3 +35,24 @@ func TestDecodeSaysMoreThanTheServer(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestSizesOfOtherTools checks that a size with a unit that Kubernetes does not know gets the size that was meant.
+func TestSizesOfOtherTools(t *testing.T) {
+	for written, meant := range map[string]string{
+		"8K": "8Ki", "8KB": "8Ki", "8KiB": "8Ki", "8kb": "8Ki", "8kB": "8Ki", "8ki": "8Ki", "8 KiB": "8Ki", "8m": "8Mi", "64MB": "64Mi", "64MiB": "64Mi",
+		"1GB": "1Gi", "1g": "1Gi", "0.5GiB": "0.5Gi", "lots": "", "8KX": "", "4 k i": "",
+	} {
+		_, err := admission.Decode([]byte(strings.Replace(goodFile, "blockSize: 4Ki", "blockSize: "+written, 1)))
+		want := "line 21: WorkloadProfile/mine: spec.fio.blockSize: \"" + written + "\": a whole number of bytes from 512 to 1Gi, such as 4Ki"
+		if meant != "" {
+			want += "; did you mean " + meant + "?"
+		}
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: got\n%v\nwant\n%s", written, err, want)
+		}
+	}
+	_, err := admission.Decode([]byte(strings.Replace(goodFile, "datasetSize: 64Mi", "datasetSize: 64MB", 1)))
+	if err == nil || !strings.HasSuffix(err.Error(), `spec.fio.datasetSize: "64MB": a whole number of bytes from 512 to 1Pi, such as 8Gi; did you mean 64Mi?`) {
+		t.Error(err)
+	}
+}
