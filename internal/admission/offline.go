@@ -2,7 +2,9 @@ package admission
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/storagebench/storagebench/internal/schedule"
 )
@@ -13,8 +15,69 @@ func refine(object map[string]any, problems []Problem) []Problem {
 	if kind, _ := object["kind"].(string); kind != "StorageBenchmark" {
 		return problems
 	}
-	return refineTrigger(object, problems)
+	return refineObjectives(object, refineTrigger(object, problems))
 }
+
+// refineObjectives names each objective whose phase or target does not exist, in place of the rules about all of them.
+func refineObjectives(object map[string]any, problems []Problem) []Problem {
+	for _, reference := range []struct{ field, list, otherwise string }{
+		{"phase", "spec.run.phases", ""}, {"target", "spec.run.targets", " Without target, each target is judged"},
+	} {
+		var wrong []Problem
+		names := namesIn(object, reference.list)
+		list, _ := lookUp(object, "spec.objectives")
+		objectives, _ := list.([]any)
+		if len(names) == 0 || slices.Contains(names, "") || len(names) > mostEntries || len(objectives) > mostEntries {
+			continue // other faults, which are reported, may explain this one
+		}
+		for i := range objectives {
+			path := fmt.Sprintf("spec.objectives[%d].%s", i, reference.field)
+			value, _ := lookUp(object, path)
+			if name, is := value.(string); is && name != "" && !slices.Contains(names, name) {
+				wrong = append(wrong, Problem{Path: path, Message: show(name) + ": no " + reference.field + " has this name; " + nearest(name, names) + reference.otherwise})
+			}
+		}
+		problems = slices.DeleteFunc(problems, func(p Problem) bool {
+			return len(wrong) > 0 && p.Path == "spec" && strings.HasPrefix(p.Message, "objectives: "+reference.field+" must be")
+		})
+		problems = append(problems, wrong...)
+	}
+	return problems
+}
+
+// namesIn returns the names of the entries of a list.
+func namesIn(object map[string]any, path string) []string {
+	list, _ := lookUp(object, path)
+	entries, _ := list.([]any)
+	var names []string
+	for i := range entries {
+		name, _ := lookUp(object, fmt.Sprintf("%s[%d].name", path, i))
+		text, _ := name.(string)
+		names = append(names, text)
+	}
+	return names
+}
+
+// nearest suggests the name that is most similar to a mistyped one, or lists all of a few.
+func nearest(name string, names []string) string {
+	const few = 8
+	best, distance := "", 4
+	for _, known := range names {
+		if d := editDistance(name, known); d < min(distance, len(name)) {
+			best, distance = known, d
+		}
+	}
+	switch {
+	case best != "":
+		return "did you mean " + best + "?"
+	case len(names) <= few:
+		return "write one of " + strings.Join(names, ", ")
+	}
+	return "correct it"
+}
+
+// mostEntries is more than any list may have.
+const mostEntries = 1000
 
 const (
 	schedulePath = "spec.trigger.schedule"

@@ -14,7 +14,22 @@ func TestDecodeSaysMoreThanTheServer(t *testing.T) {
 	trigger := func(text string) string {
 		return strings.Replace(goodFile, "spec:\n  run:", "spec:\n  trigger: {"+text+"}\n  run:", 1)
 	}
+	objectives := func(entries ...string) string {
+		return strings.Replace(goodFile, "spec:\n  run:", "spec:\n  objectives:\n  - "+strings.Join(entries, "\n  - ")+"\n  run:", 1)
+	}
 	for name, test := range map[string]struct{ file, want string }{
+		"phase": {objectives("{name: a, phase: measure, iops: {min: 1}}", "name: b\n    phase: mesure\n    iops: {min: 1}"),
+			`line 10: StorageBenchmark/quick: spec.objectives[1].phase: "mesure": no phase has this name; did you mean measure?`},
+		"phases": {objectives("{name: a, phase: yesterday, iops: {min: 1}}", "{name: b, phase: layuot, iops: {min: 1}}"),
+			"line 8: StorageBenchmark/quick: spec.objectives[0].phase: \"yesterday\": no phase has this name; write one of layout, measure\n" +
+				"line 9: StorageBenchmark/quick: spec.objectives[1].phase: \"layuot\": no phase has this name; did you mean layout?"},
+		"target": {objectives("{name: a, phase: measure, target: dsk, iops: {min: 1}}"),
+			`line 8: StorageBenchmark/quick: spec.objectives[0].target: "dsk": no target has this name; did you mean disk? Without target, each target is judged`},
+		"phase beside a missing field": {strings.Replace(objectives("{name: a, phase: yesterday, iops: {min: 1}}"), "steady: {duration: 1m}", "steady: {}", 1),
+			"line 8: StorageBenchmark/quick: spec.objectives[0].phase: \"yesterday\": no phase has this name; write one of layout, measure\n" +
+				"line 17: StorageBenchmark/quick: spec.run.phases[1].steady.duration: required; add it"},
+		"phase without any phases": {strings.Replace(objectives("{name: a, phase: yesterday, iops: {min: 1}}"), "name: measure", "nmae: measure", 1),
+			"line 16: StorageBenchmark/quick: spec.run.phases[1].nmae: unknown field; did you mean name?"},
 		"hour 99":         {trigger(`schedule: "0 99 * * *"`), `line 7: StorageBenchmark/quick: spec.trigger.schedule: "0 99 * * *": "99" is no hour: write 0 to 23, or * for each`},
 		"letters":         {trigger(`schedule: "a b c d e"`), `line 7: StorageBenchmark/quick: spec.trigger.schedule: "a b c d e": "a" is no minute: write 0 to 59, or * for each`},
 		"words":           {trigger(`schedule: "every night at 2 am"`), `line 7: StorageBenchmark/quick: spec.trigger.schedule: "every night at 2 am": "every" is no minute: write 0 to 59, or * for each`},
