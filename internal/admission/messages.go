@@ -126,6 +126,9 @@ func describe(object map[string]any, fault *field.Error) string {
 		return describeType(object, fault, detail)
 	}
 	if strings.HasPrefix(detail, "should have at least 1 ") {
+		if volumesOfTarget.MatchString(fault.Field) {
+			return "is empty; write a claim in its place, as claimName: NAME"
+		}
 		return "is empty; add to it, or remove it where it is optional"
 	}
 	value, found := lookUp(object, fault.Field)
@@ -134,6 +137,9 @@ func describe(object map[string]any, fault *field.Error) string {
 	}
 	return detail
 }
+
+// volumesOfTarget matches the field that a target must have unless it names a claim.
+var volumesOfTarget = regexp.MustCompile(`\.targets\[\d+\]\.volumes$`)
 
 // wantedTypes maps the types of the API to words for messages.
 var wantedTypes = map[string]string{

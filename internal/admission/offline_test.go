@@ -30,6 +30,8 @@ func TestDecodeSaysMoreThanTheServer(t *testing.T) {
 				"line 17: StorageBenchmark/quick: spec.run.phases[1].steady.duration: required; add it"},
 		"phase without any phases": {strings.Replace(objectives("{name: a, phase: yesterday, iops: {min: 1}}"), "name: measure", "nmae: measure", 1),
 			"line 16: StorageBenchmark/quick: spec.run.phases[1].nmae: unknown field; did you mean name?"},
+		"no volumes": {strings.Replace(goodFile, "[{name: data, claimName: scratch}]", "[]", 1),
+			"line 10: StorageBenchmark/quick: spec.run.targets[0].volumes: is empty; write a claim in its place, as claimName: NAME"},
 		"hour 99":         {trigger(`schedule: "0 99 * * *"`), `line 7: StorageBenchmark/quick: spec.trigger.schedule: "0 99 * * *": "99" is no hour: write 0 to 23, or * for each`},
 		"letters":         {trigger(`schedule: "a b c d e"`), `line 7: StorageBenchmark/quick: spec.trigger.schedule: "a b c d e": "a" is no minute: write 0 to 59, or * for each`},
 		"words":           {trigger(`schedule: "every night at 2 am"`), `line 7: StorageBenchmark/quick: spec.trigger.schedule: "every night at 2 am": "every" is no minute: write 0 to 59, or * for each`},
