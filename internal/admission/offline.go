@@ -6,16 +6,50 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/schedule"
 )
 
 // refine adds the faults of a StorageBenchmark that no rule of the API server can find, and replaces messages of rules
 // that cannot name the faulty entry.
 func refine(object map[string]any, problems []Problem) []Problem {
-	if kind, _ := object["kind"].(string); kind != "StorageBenchmark" {
+	if kind, _ := object["kind"].(string); kind != v1alpha1.StorageBenchmarkKind {
 		return problems
 	}
-	return refineObjectives(object, refineTrigger(object, problems))
+	return refineObjectives(object, refineTrigger(object, refineNames(object, problems)))
+}
+
+// refineNames names each entry of a list that has the name of an earlier one, in place of the rule about the list.
+func refineNames(object map[string]any, problems []Problem) []Problem {
+	var refined []Problem
+	for _, problem := range problems {
+		var twice []Problem
+		if strings.HasPrefix(problem.Message, "names must differ") {
+			twice = namedTwice(object, problem.Path)
+		}
+		if len(twice) == 0 {
+			twice = []Problem{problem}
+		}
+		refined = append(refined, twice...)
+	}
+	return refined
+}
+
+// namedTwice returns a fault for each entry of a list that has the name of an earlier one.
+func namedTwice(object map[string]any, path string) []Problem {
+	names := namesIn(object, path)
+	if len(names) > mostEntries {
+		return nil
+	}
+	var twice []Problem
+	list := path[strings.LastIndexByte(path, '.')+1:]
+	for i, name := range names {
+		if first := slices.Index(names, name); first < i {
+			twice = append(twice, Problem{Path: fmt.Sprintf("%s[%d].name", path, i),
+				Message: fmt.Sprintf("%s is also the name of %s[%d]; rename one", show(name), list, first)})
+		}
+	}
+	return twice
 }
 
 // refineObjectives names each objective whose phase or target does not exist, in place of the rules about all of them.
@@ -76,7 +110,7 @@ func nearest(name string, names []string) string {
 	return "correct it"
 }
 
-// mostEntries is more than any list may have.
+// mostEntries bounds the lists whose entries are compared. The rules allow none so long.
 const mostEntries = 1000
 
 const (
