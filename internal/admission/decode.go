@@ -234,6 +234,7 @@ func (d document) object(ctx context.Context, node *yaml.Node, content any) (Fil
 	if err != nil {
 		return File{}, nil, err
 	}
+	problems = refine(fields, problems)
 	if name, _ := lookUp(fields, "metadata.name"); len(problems) == 0 && (name == nil || name == "") {
 		problems = append(problems, Problem{Path: "metadata.name", Message: "required in a file; generateName makes no name here"})
 	}

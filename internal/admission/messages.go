@@ -69,6 +69,29 @@ func describeDecimal(path string, value any, fault *field.Error) string {
 	return fmt.Sprintf("%s is decimal, %s; did you mean %si?", text, why, strings.Replace(text, "k", "K", 1))
 }
 
+// binarySize matches a message about a field that is written with a binary suffix.
+var binarySize = regexp.MustCompile(`such as .*[0-9][KMGT]i$`)
+
+// namedSize matches a number with a unit of bytes that is no quantity of Kubernetes, such as 8K, 64MB or 1 GiB.
+var namedSize = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?([kKmMgGtTpP])(?:[iI]?[bB]|[iI])?$`)
+
+// meantSize returns the binary size that a text which is no quantity probably stands for, or "".
+func meantSize(value any) string {
+	text, is := value.(string)
+	if !is {
+		return ""
+	}
+	match := namedSize.FindStringSubmatch(text)
+	if match == nil {
+		return ""
+	}
+	// 8m is a quantity, of thousandths.
+	if _, err := resource.ParseQuantity(text); err == nil && !strings.HasSuffix(text, "m") {
+		return ""
+	}
+	return match[1] + strings.ToUpper(match[2]) + "i"
+}
+
 // isQuantityPattern reports whether the fault is that a value does not look like a quantity.
 func isQuantityPattern(fault *field.Error) bool {
 	return fault.Type == field.ErrorTypeInvalid && strings.Contains(fault.Detail, "[KMGTPE]i")
@@ -103,6 +126,9 @@ func describe(object map[string]any, fault *field.Error) string {
 		return describeType(object, fault, detail)
 	}
 	if strings.HasPrefix(detail, "should have at least 1 ") {
+		if volumesOfTarget.MatchString(fault.Field) {
+			return "is empty; write a claim in its place, as claimName: NAME"
+		}
 		return "is empty; add to it, or remove it where it is optional"
 	}
 	value, found := lookUp(object, fault.Field)
@@ -111,6 +137,9 @@ func describe(object map[string]any, fault *field.Error) string {
 	}
 	return detail
 }
+
+// volumesOfTarget matches the field that a target must have unless it names a claim.
+var volumesOfTarget = regexp.MustCompile(`\.targets\[\d+\]\.volumes$`)
 
 // wantedTypes maps the types of the API to words for messages.
 var wantedTypes = map[string]string{
@@ -195,6 +224,8 @@ func (r *rules) place(object map[string]any, fault *field.Error) Problem {
 	if meant := describeDecimal(path, value, fault); meant != "" {
 		problem.Message = meant
 		problem.Meant[0] = strings.TrimSuffix(path, "blockSize") + "datasetSize" // which must be a multiple of blockSize
+	} else if size := meantSize(value); size != "" && binarySize.MatchString(problem.Message) {
+		problem.Message += "; did you mean " + size + "?"
 	} else if r.isDuration(path) {
 		if number := fmt.Sprint(value); digits.MatchString(number) {
 			problem.Message = show(value) + ": the unit is missing; write " + number + "s for seconds"

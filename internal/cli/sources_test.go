@@ -151,3 +151,12 @@ func TestMistakesOfEveryone(t *testing.T) {
 		})
 	}
 }
+
+// TestPlanSaysOnceThatANameIsTwice checks that planning does not repeat what the check of the file found.
+func TestPlanSaysOnceThatANameIsTwice(t *testing.T) {
+	got := call(oneBenchmark+"    - name: writes\n      steady: {duration: 10s}\n", "plan", "-f", "-")
+	const want = "has 1 mistake:\n  line 15: StorageBenchmark/first: spec.run.phases[1].name: \"writes\" is also the name of phases[0]; rename one\n"
+	if got.code != 1 || !strings.HasSuffix(got.stderr, want) {
+		t.Error(got)
+	}
+}

@@ -1,7 +1,6 @@
 package schedule
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -20,31 +19,84 @@ type Schedule struct {
 	location *time.Location
 }
 
+// Error is a fault of a cron line or of a time zone.
+type Error struct {
+	// Field is the faulty one: schedule or timeZone.
+	Field string
+	Value string
+	// Message says what is wrong with the value and what to write.
+	Message string
+}
+
+// Error formats the fault as `schedule "@daily": write 0 0 * * *`.
+func (e *Error) Error() string { return fmt.Sprintf("%s %q: %s", e.Field, e.Value, e.Message) }
+
 // Parse parses a cron schedule of five fields (minute, hour, day of month, month, day of week) and the name of a
-// time zone; "" means UTC. Errors name the field and the remedy.
+// time zone; "" means UTC. Errors are of type *Error.
 func Parse(line, zone string) (Schedule, error) {
+	wrong := func(message string) (Schedule, error) {
+		return Schedule{}, &Error{Field: "schedule", Value: line, Message: message}
+	}
 	if strings.Contains(strings.ToUpper(line), "TZ=") {
-		return Schedule{}, fmt.Errorf("schedule %q: a time zone is not allowed here: set timeZone", line)
+		return wrong("a time zone is not allowed here: set timeZone")
+	}
+	if fields := macros[strings.ToLower(strings.TrimSpace(line))]; fields != "" {
+		return wrong("write " + fields)
 	}
 	if strings.HasPrefix(strings.TrimSpace(line), "@") || len(strings.Fields(line)) != 5 {
-		return Schedule{}, fmt.Errorf("schedule %q: write five fields, such as \"0 3 * * 1\" for Mondays at three", line)
+		return wrong("write five fields, such as \"0 3 * * 1\" for Mondays at three")
 	}
-	parsed, err := cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow).Parse(line)
+	parsed, err := parser.Parse(line)
 	if err != nil {
-		return Schedule{}, fmt.Errorf("schedule %q: %w", line, err)
+		return wrong(explain(line, err))
 	}
-	if zone == "Local" {
-		return Schedule{}, errors.New("timeZone \"Local\": would be the operator's time zone: write a name such as Europe/Berlin, or UTC")
-	}
-	location, err := time.LoadLocation(zone)
+	location, err := Zone(zone)
 	if err != nil {
-		return Schedule{}, fmt.Errorf("timeZone %q: write a name of the IANA time zone database, such as Europe/Berlin: %w", zone, err)
+		return Schedule{}, err
 	}
 	s := Schedule{line: parsed, location: location}
 	if s.Next(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
-		return Schedule{}, fmt.Errorf("schedule %q: it never occurs: correct the day or month", line)
+		return wrong("it never occurs: correct the day or month")
 	}
 	return s, nil
+}
+
+// Zone returns the time zone of a name; "" means UTC. Errors are of type *Error.
+func Zone(name string) (*time.Location, error) {
+	if name == "Local" {
+		return nil, &Error{Field: "timeZone", Value: name, Message: "would be the operator's time zone: write a name such as Europe/Berlin, or UTC"}
+	}
+	location, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, &Error{Field: "timeZone", Value: name, Message: "no such time zone: write a name of the IANA time zone database, such as Europe/Berlin, or UTC"}
+	}
+	return location, nil
+}
+
+var parser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
+
+// macros maps the words of cron to lines of five fields.
+var macros = map[string]string{
+	"@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0", "@monthly": "0 0 1 * *",
+	"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
+}
+
+// fields describes the fields of a cron line, in order.
+var fields = [5]struct{ name, values string }{
+	{"minute", "0 to 59"}, {"hour", "0 to 23"}, {"day of the month", "1 to 31"}, {"month", "1 to 12 or JAN to DEC"},
+	{"day of the week", "0 (Sunday) to 6 or SUN to SAT"},
+}
+
+// explain says which field of a refused line is wrong and what it may hold.
+func explain(line string, err error) string {
+	for i, text := range strings.Fields(line) {
+		alone := [5]string{"*", "*", "*", "*", "*"}
+		alone[i] = text
+		if _, wrong := parser.Parse(strings.Join(alone[:], " ")); wrong != nil {
+			return fmt.Sprintf("%q is no %s: write %s, or * for each", text, fields[i].name, fields[i].values)
+		}
+	}
+	return err.Error()
 }
 
 // Next returns the first time after the given one, in the schedule's time zone, or the zero time if there is none

@@ -1,0 +1,146 @@
+package admission
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/schedule"
+)
+
+// refine adds the faults of a StorageBenchmark that no rule of the API server can find, and replaces messages of rules
+// that cannot name the faulty entry.
+func refine(object map[string]any, problems []Problem) []Problem {
+	if kind, _ := object["kind"].(string); kind != v1alpha1.StorageBenchmarkKind {
+		return problems
+	}
+	return refineObjectives(object, refineTrigger(object, refineNames(object, problems)))
+}
+
+// refineNames names each entry of a list that has the name of an earlier one, in place of the rule about the list.
+func refineNames(object map[string]any, problems []Problem) []Problem {
+	var refined []Problem
+	for _, problem := range problems {
+		var twice []Problem
+		if strings.HasPrefix(problem.Message, "names must differ") {
+			twice = namedTwice(object, problem.Path)
+		}
+		if len(twice) == 0 {
+			twice = []Problem{problem}
+		}
+		refined = append(refined, twice...)
+	}
+	return refined
+}
+
+// namedTwice returns a fault for each entry of a list that has the name of an earlier one.
+func namedTwice(object map[string]any, path string) []Problem {
+	names := namesIn(object, path)
+	if len(names) > mostEntries {
+		return nil
+	}
+	var twice []Problem
+	list := path[strings.LastIndexByte(path, '.')+1:]
+	for i, name := range names {
+		if first := slices.Index(names, name); first < i {
+			twice = append(twice, Problem{Path: fmt.Sprintf("%s[%d].name", path, i),
+				Message: fmt.Sprintf("%s is also the name of %s[%d]; rename one", show(name), list, first)})
+		}
+	}
+	return twice
+}
+
+// refineObjectives names each objective whose phase or target does not exist, in place of the rules about all of them.
+func refineObjectives(object map[string]any, problems []Problem) []Problem {
+	for _, reference := range []struct{ field, list, otherwise string }{
+		{"phase", "spec.run.phases", ""}, {"target", "spec.run.targets", " Without target, each target is judged"},
+	} {
+		var wrong []Problem
+		names := namesIn(object, reference.list)
+		list, _ := lookUp(object, "spec.objectives")
+		objectives, _ := list.([]any)
+		if len(names) == 0 || slices.Contains(names, "") || len(names) > mostEntries || len(objectives) > mostEntries {
+			continue // other faults, which are reported, may explain this one
+		}
+		for i := range objectives {
+			path := fmt.Sprintf("spec.objectives[%d].%s", i, reference.field)
+			value, _ := lookUp(object, path)
+			if name, is := value.(string); is && name != "" && !slices.Contains(names, name) {
+				wrong = append(wrong, Problem{Path: path, Message: show(name) + ": no " + reference.field + " has this name; " + nearest(name, names) + reference.otherwise})
+			}
+		}
+		problems = slices.DeleteFunc(problems, func(p Problem) bool {
+			return len(wrong) > 0 && p.Path == "spec" && strings.HasPrefix(p.Message, "objectives: "+reference.field+" must be")
+		})
+		problems = append(problems, wrong...)
+	}
+	return problems
+}
+
+// namesIn returns the names of the entries of a list.
+func namesIn(object map[string]any, path string) []string {
+	list, _ := lookUp(object, path)
+	entries, _ := list.([]any)
+	var names []string
+	for i := range entries {
+		name, _ := lookUp(object, fmt.Sprintf("%s[%d].name", path, i))
+		text, _ := name.(string)
+		names = append(names, text)
+	}
+	return names
+}
+
+// nearest suggests the name that is most similar to a mistyped one, or lists all of a few.
+func nearest(name string, names []string) string {
+	const few = 8
+	best, distance := "", 4
+	for _, known := range names {
+		if d := editDistance(name, known); d < min(distance, len(name)) {
+			best, distance = known, d
+		}
+	}
+	switch {
+	case best != "":
+		return "did you mean " + best + "?"
+	case len(names) <= few:
+		return "write one of " + strings.Join(names, ", ")
+	}
+	return "correct it"
+}
+
+// mostEntries bounds the lists whose entries are compared. The rules allow none so long.
+const mostEntries = 1000
+
+const (
+	schedulePath = "spec.trigger.schedule"
+	timeZonePath = "spec.trigger.timeZone"
+	// A longer cron line or time zone is refused for its length.
+	longestSchedule, longestTimeZone = 100, 64
+)
+
+// refineTrigger parses the cron line and the time zone as the operator does.
+func refineTrigger(object map[string]any, problems []Problem) []Problem {
+	value, _ := lookUp(object, timeZonePath)
+	if zone, is := value.(string); is && zone != "" && len(zone) <= longestTimeZone {
+		_, err := schedule.Zone(zone)
+		problems = replaced(problems, timeZonePath, zone, err)
+	}
+	value, _ = lookUp(object, schedulePath)
+	if line, is := value.(string); is && len(line) <= longestSchedule {
+		_, err := schedule.Parse(line, "")
+		problems = replaced(problems, schedulePath, line, err)
+	}
+	return problems
+}
+
+// replaced returns the problems with a fault of the schedule in place of all others of its field.
+func replaced(problems []Problem, path, value string, err error) []Problem {
+	var fault *schedule.Error
+	if !errors.As(err, &fault) {
+		return problems
+	}
+	problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.Path == path })
+	return append(problems, Problem{Path: path, Message: show(value) + ": " + fault.Message})
+}

@@ -1,0 +1,79 @@
+package admission_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/storagebench/storagebench/internal/admission"
+)
+
+// TestDecodeSaysMoreThanTheServer checks faults of which the API server says nothing, or neither entry nor remedy. Each
+// must be the only one.
+func TestDecodeSaysMoreThanTheServer(t *testing.T) {
+	trigger := func(text string) string {
+		return strings.Replace(goodFile, "spec:\n  run:", "spec:\n  trigger: {"+text+"}\n  run:", 1)
+	}
+	objectives := func(entries ...string) string {
+		return strings.Replace(goodFile, "spec:\n  run:", "spec:\n  objectives:\n  - "+strings.Join(entries, "\n  - ")+"\n  run:", 1)
+	}
+	for name, test := range map[string]struct{ file, want string }{
+		"phase": {objectives("{name: a, phase: measure, iops: {min: 1}}", "name: b\n    phase: mesure\n    iops: {min: 1}"),
+			`line 10: StorageBenchmark/quick: spec.objectives[1].phase: "mesure": no phase has this name; did you mean measure?`},
+		"phases": {objectives("{name: a, phase: yesterday, iops: {min: 1}}", "{name: b, phase: layuot, iops: {min: 1}}"),
+			"line 8: StorageBenchmark/quick: spec.objectives[0].phase: \"yesterday\": no phase has this name; write one of layout, measure\n" +
+				"line 9: StorageBenchmark/quick: spec.objectives[1].phase: \"layuot\": no phase has this name; did you mean layout?"},
+		"target": {objectives("{name: a, phase: measure, target: dsk, iops: {min: 1}}"),
+			`line 8: StorageBenchmark/quick: spec.objectives[0].target: "dsk": no target has this name; did you mean disk? Without target, each target is judged`},
+		"phase beside a missing field": {strings.Replace(objectives("{name: a, phase: yesterday, iops: {min: 1}}"), "steady: {duration: 1m}", "steady: {}", 1),
+			"line 8: StorageBenchmark/quick: spec.objectives[0].phase: \"yesterday\": no phase has this name; write one of layout, measure\n" +
+				"line 17: StorageBenchmark/quick: spec.run.phases[1].steady.duration: required; add it"},
+		"phase without any phases": {strings.Replace(objectives("{name: a, phase: yesterday, iops: {min: 1}}"), "name: measure", "nmae: measure", 1),
+			"line 16: StorageBenchmark/quick: spec.run.phases[1].nmae: unknown field; did you mean name?"},
+		"phases of one name": {strings.Replace(goodFile, "name: measure", "name: layout", 1),
+			`line 14: StorageBenchmark/quick: spec.run.phases[1].name: "layout" is also the name of phases[0]; rename one`},
+		"volumes of one name": {strings.Replace(goodFile, "[{name: data, claimName: scratch}]", "[{name: data, claimName: a}, {name: data, claimName: b}]", 1),
+			`line 10: StorageBenchmark/quick: spec.run.targets[0].volumes[1].name: "data" is also the name of volumes[0]; rename one`},
+		"no volumes": {strings.Replace(goodFile, "[{name: data, claimName: scratch}]", "[]", 1),
+			"line 10: StorageBenchmark/quick: spec.run.targets[0].volumes: is empty; write a claim in its place, as claimName: NAME"},
+		"hour 99":         {trigger(`schedule: "0 99 * * *"`), `line 7: StorageBenchmark/quick: spec.trigger.schedule: "0 99 * * *": "99" is no hour: write 0 to 23, or * for each`},
+		"letters":         {trigger(`schedule: "a b c d e"`), `line 7: StorageBenchmark/quick: spec.trigger.schedule: "a b c d e": "a" is no minute: write 0 to 59, or * for each`},
+		"words":           {trigger(`schedule: "every night at 2 am"`), `line 7: StorageBenchmark/quick: spec.trigger.schedule: "every night at 2 am": "every" is no minute: write 0 to 59, or * for each`},
+		"never":           {trigger(`schedule: "0 0 30 2 *"`), `line 7: StorageBenchmark/quick: spec.trigger.schedule: "0 0 30 2 *": it never occurs: correct the day or month`},
+		"daily":           {trigger(`schedule: "@daily"`), `line 7: StorageBenchmark/quick: spec.trigger.schedule: "@daily": write 0 0 * * *`},
+		"yearly":          {trigger(`schedule: "@yearly"`), `line 7: StorageBenchmark/quick: spec.trigger.schedule: "@yearly": write 0 0 1 1 *`},
+		"zone":            {trigger(`schedule: "0 2 * * *", timeZone: Mars/Phobos`), `line 7: StorageBenchmark/quick: spec.trigger.timeZone: "Mars/Phobos": no such time zone: write a name of the IANA time zone database, such as Europe/Berlin, or UTC`},
+		"zone of nowhere": {trigger(`schedule: "0 2 * * *", timeZone: Local`), `line 7: StorageBenchmark/quick: spec.trigger.timeZone: "Local": would be the operator's time zone: write a name such as Europe/Berlin, or UTC`},
+		"two spaces":      {trigger(`schedule: "0  2 * * *"`), `line 7: StorageBenchmark/quick: spec.trigger.schedule: "0  2 * * *": a cron line of five fields with single spaces between them, such as '0 3 * * 1'`},
+	} {
+		_, err := admission.Decode([]byte(test.file))
+		var all admission.Errors
+		if !errors.As(err, &all) || all.Error() != test.want {
+			t.Errorf("%s: got\n%v\nwant\n%s", name, err, test.want)
+		}
+	}
+	if _, err := admission.Decode([]byte(trigger(`schedule: "*/15 2 * JAN MON-FRI", timeZone: Europe/Berlin`))); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSizesOfOtherTools checks that a size with a unit that Kubernetes does not know gets the size that was meant.
+func TestSizesOfOtherTools(t *testing.T) {
+	for written, meant := range map[string]string{
+		"8K": "8Ki", "8KB": "8Ki", "8KiB": "8Ki", "8kb": "8Ki", "8kB": "8Ki", "8ki": "8Ki", "8 KiB": "8Ki", "8m": "8Mi", "64MB": "64Mi", "64MiB": "64Mi",
+		"1GB": "1Gi", "1g": "1Gi", "0.5GiB": "0.5Gi", "lots": "", "8KX": "", "4 k i": "",
+	} {
+		_, err := admission.Decode([]byte(strings.Replace(goodFile, "blockSize: 4Ki", "blockSize: "+written, 1)))
+		want := "line 21: WorkloadProfile/mine: spec.fio.blockSize: \"" + written + "\": a whole number of bytes from 512 to 1Gi, such as 4Ki"
+		if meant != "" {
+			want += "; did you mean " + meant + "?"
+		}
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: got\n%v\nwant\n%s", written, err, want)
+		}
+	}
+	_, err := admission.Decode([]byte(strings.Replace(goodFile, "datasetSize: 64Mi", "datasetSize: 64MB", 1)))
+	if err == nil || !strings.HasSuffix(err.Error(), `spec.fio.datasetSize: "64MB": a whole number of bytes from 512 to 1Pi, such as 8Gi; did you mean 64Mi?`) {
+		t.Error(err)
+	}
+}
