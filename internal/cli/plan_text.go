@@ -27,7 +27,7 @@ func (d planDocument) text(w io.Writer, options textOptions) error {
 	var b strings.Builder
 	b.WriteString(d.headline() + "\n\n")
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "  STEP\tDOES\tTARGETS\tSTARTS\tTAKES\tCREDITS\tLAYS DOWN")
+	_, _ = fmt.Fprintln(table, "  STEP\tDOES\tTARGETS\tSTARTS\tTAKES\tCREDITS\tNEW SPACE")
 	sure := true
 	for steps := range d.phases() {
 		rows := len(steps)
@@ -99,7 +99,16 @@ func (d planDocument) summary() []string {
 			unknown = append(unknown, step.Phase)
 		}
 	}
-	return []string{head + "at least " + about(d.DurationSeconds), "the length of " + strings.Join(unknown, ", ") + " is unknown"}
+	return []string{head + "at least " + about(d.DurationSeconds), unknownLengths(unknown)}
+}
+
+// unknownLengths states that the lengths of phases are unknown.
+func unknownLengths(phases []string) string {
+	last := len(phases) - 1
+	if last < 1 {
+		return "the length of " + strings.Join(phases, "") + " is unknown"
+	}
+	return "the lengths of " + strings.Join(phases[:last], ", ") + " and " + phases[last] + " are unknown"
 }
 
 // phases yields the steps of each phase.

@@ -345,6 +345,9 @@ func (p *page) comparedFigures(c *Comparison, one *RunsComparison) {
 		}
 		for i := range phase.Figures {
 			row := comparisonRow(phase.Phase, names, &phase.Figures[i].FigureComparison)
+			if row[6] == notShown && phase.Figures[i].Equivalence == compare.Equivalent {
+				row[6] = noDifference
+			}
 			lines = append(lines, []string{row[0], target, row[1], row[2], row[3], row[4], row[5], equivalenceText(phase.Figures[i].Equivalence), row[6]})
 		}
 		if phase.Refused != "" {

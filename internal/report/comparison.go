@@ -95,6 +95,13 @@ func (r *remarks) add(phase, text string) {
 	}{text, []string{phase}})
 }
 
+// The words for figures of which neither is shown to be better. Only a test of equivalence shows that they are equal:
+// an interval that contains 0 can be wide.
+const (
+	notShown     = "not shown"
+	noDifference = "no difference"
+)
+
 func comparisonRow(phase string, of *v1alpha1.TargetComparison, one *v1alpha1.FigureComparison) []string {
 	interval := ""
 	if one.LowerPermille != nil && one.UpperPermille != nil && *one.LowerPermille < *one.UpperPermille {
@@ -107,7 +114,7 @@ func comparisonRow(phase string, of *v1alpha1.TargetComparison, one *v1alpha1.Fi
 	case v1alpha1.FigureBaselineBetter:
 		better = printable(of.Baseline)
 	case v1alpha1.FigureNoDifference:
-		better = "no difference"
+		better = notShown
 	case v1alpha1.FigureNotJudged:
 	}
 	return []string{printable(phase), figureText(one), figureValue(one.Figure, one.Operation, one.Baseline), figureValue(one.Figure, one.Operation, one.Target),
