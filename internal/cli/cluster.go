@@ -138,6 +138,10 @@ func (c *cluster) findRun(ctx context.Context, name string) (*v1alpha1.Benchmark
 	default:
 		return nil, fmt.Errorf("StorageBenchmark %s has no run yet: %s", name, waitingFor(benchmark))
 	}
+	if apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("the last run of StorageBenchmark %s was deleted, as a cancelled one is: choose an earlier one, see kubectl storagebench list %s -n %s",
+			name, name, c.namespace)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the run of StorageBenchmark %s: %w", name, err)
 	}

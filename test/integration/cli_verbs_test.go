@@ -132,6 +132,10 @@ func TestVerbs(t *testing.T) {
 		t.Errorf("the run is still there: %v", err)
 	}
 
+	// If the last run was deleted, earlier ones can be chosen.
+	must(t, cluster.Delete(ctx, &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "followed-4"}}))
+	run("report", "followed").says(t, 1, "the last run of StorageBenchmark followed was deleted", "kubectl storagebench list followed -n cli-verbs")
+
 	// A run of an earlier specification is none that the benchmark could repeat.
 	benchmark := &v1alpha1.StorageBenchmark{}
 	must(t, cluster.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "followed"}, benchmark))
