@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/storagebench/storagebench/config/crd"
+	"github.com/storagebench/storagebench/internal/spelling"
 )
 
 // kind is one kind of the API with everything needed to check its objects.
@@ -111,14 +112,8 @@ func findKind(apiVersion, name string) (*kind, *Problem, error) {
 	if name == "" {
 		return nil, &Problem{Path: "kind", Message: "missing; write one of " + strings.Join(names, ", ")}, nil
 	}
-	best, distance := "", 4
-	for _, candidate := range names {
-		if d := editDistance(strings.ToLower(name), strings.ToLower(candidate)); d < distance {
-			best, distance = candidate, d
-		}
-	}
-	if best != "" {
-		return nil, &Problem{Path: "kind", Message: fmt.Sprintf("%q: did you mean %s?", name, best)}, nil
+	if i := spelling.Nearest(strings.ToLower(name), lower(names), 4); i >= 0 {
+		return nil, &Problem{Path: "kind", Message: fmt.Sprintf("%q: did you mean %s?", name, names[i])}, nil
 	}
 	return nil, &Problem{Path: "kind", Message: fmt.Sprintf("%q is not one of storagebench's kinds (%s); correct it, or keep the object in another file",
 		name, strings.Join(names, ", "))}, nil

@@ -353,19 +353,13 @@ func (r *rules) unknownField(path string, value any) (message string, meant []st
 			return "unknown field; fio's " + last + " " + elsewhere[strings.ToLower(last)], nil
 		}
 	}
-	best, distance := "", 3
-	for _, candidate := range known {
-		if d := editDistance(strings.ToLower(last), strings.ToLower(candidate)); d < min(distance, len(last)) {
-			best, distance = candidate, d
-		}
+	if i := spelling.Nearest(strings.ToLower(last), lower(known), min(3, len(last))); i >= 0 {
+		return fmt.Sprintf("unknown field; did you mean %s?", known[i]), known[i : i+1]
 	}
-	place := r.placeOf(last, path)
-	switch {
-	case best != "":
-		return fmt.Sprintf("unknown field; did you mean %s?", best), []string{best}
-	case place != "":
+	if place := r.placeOf(last, path); place != "" {
 		return "unknown field here; move it to " + place, nil
-	case len(known) > 0 && len(known) <= 20:
+	}
+	if len(known) > 0 && len(known) <= 20 {
 		return fmt.Sprintf("unknown field; remove it. Known here: %s", strings.Join(known, ", ")), nil
 	}
 	return "unknown field; remove it", nil
@@ -449,12 +443,11 @@ func schemaAt(schema *structuralschema.Structural, steps []pathStep) *structural
 	return schema
 }
 
-// editDistance returns the number of letters to add, remove or change (Levenshtein). It does not compare names that
-// are longer than any field of the API, and returns a large distance for them.
-func editDistance(a, b string) int {
-	const longest = 64
-	if len(a) > longest || len(b) > longest {
-		return longest
+// lower returns names in lower case.
+func lower(names []string) []string {
+	folded := make([]string, len(names))
+	for i, name := range names {
+		folded[i] = strings.ToLower(name)
 	}
-	return spelling.Distance(a, b)
+	return folded
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/schedule"
+	"github.com/storagebench/storagebench/internal/spelling"
 )
 
 // refine adds the faults of a StorageBenchmark that no rule of the API server can find, and replaces messages of rules
@@ -95,16 +96,10 @@ func namesIn(object map[string]any, path string) []string {
 // nearest suggests the name that is most similar to a mistyped one, or lists all of a few.
 func nearest(name string, names []string) string {
 	const few = 8
-	best, distance := "", 4
-	for _, known := range names {
-		if d := editDistance(name, known); d < min(distance, len(name)) {
-			best, distance = known, d
-		}
+	if i := spelling.Nearest(name, names, min(4, len(name))); i >= 0 {
+		return "did you mean " + names[i] + "?"
 	}
-	switch {
-	case best != "":
-		return "did you mean " + best + "?"
-	case len(names) <= few:
+	if len(names) <= few {
 		return "write one of " + strings.Join(names, ", ")
 	}
 	return "correct it"

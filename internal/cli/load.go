@@ -186,26 +186,23 @@ func suggestProfiles(unresolved field.ErrorList, objects []admission.Object) {
 	for i := range fromLibrary {
 		known = append(known, v1alpha1.ProfileRef{Kind: v1alpha1.ClusterWorkloadProfileKind, Name: fromLibrary[i].Name})
 	}
+	names := make([]string, len(known))
+	for i := range known {
+		names[i] = known[i].Name
+	}
 	for _, problem := range unresolved {
 		given, _ := problem.BadValue.(string)
 		kind, name, found := strings.Cut(given, " ")
 		if problem.Type != field.ErrorTypeNotFound || !found || len(name) > 64 {
 			continue
 		}
-		var best *v1alpha1.ProfileRef
-		distance := 4
-		for j := range known {
-			if d := spelling.Distance(name, known[j].Name); d < distance {
-				best, distance = &known[j], d
-			}
-		}
-		switch {
-		case best == nil:
+		switch best := spelling.Nearest(name, names, 4); {
+		case best < 0:
 			problem.Detail += "; `kubectl storagebench profiles` lists those of the library"
-		case best.Kind != kind && kind != plan.AnyProfile:
-			problem.Detail = fmt.Sprintf("did you mean {kind: %s, name: %s}?", best.Kind, best.Name)
+		case known[best].Kind != kind && kind != plan.AnyProfile:
+			problem.Detail = fmt.Sprintf("did you mean {kind: %s, name: %s}?", known[best].Kind, names[best])
 		default:
-			problem.Detail = fmt.Sprintf("did you mean %s?", best.Name)
+			problem.Detail = fmt.Sprintf("did you mean %s?", names[best])
 		}
 	}
 }

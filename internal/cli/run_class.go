@@ -210,14 +210,9 @@ func fitted(spec *v1alpha1.Engine, bytes int64) *v1alpha1.Engine {
 // nearestProfile suggests the library profile with the most similar name, or
 // else the command that lists the library.
 func nearestProfile(name string) string {
-	best, distance := "", 4
-	for _, known := range libraryNames() {
-		if d := spelling.Distance(name[:min(len(name), 64)], known); d < distance {
-			best, distance = known, d
-		}
-	}
-	if best != "" {
-		return "; did you mean " + best + "?"
+	names := libraryNames()
+	if i := spelling.Nearest(name, names, 4); i >= 0 {
+		return "; did you mean " + names[i] + "?"
 	}
 	return "; list those of the library with `kubectl storagebench profiles`"
 }

@@ -24,3 +24,18 @@ func Distance(a, b string) int {
 	}
 	return row[len(b)]
 }
+
+// Nearest returns the index of the known name with the least distance to name, the first of several; -1 if none is
+// nearer than below. Names that differ that much in length alone are not compared, so name may be of any length.
+func Nearest(name string, known []string, below int) int {
+	best := -1
+	for i, candidate := range known {
+		if longer := len(name) - len(candidate); longer >= below || -longer >= below {
+			continue
+		}
+		if d := Distance(name, candidate); d < below {
+			best, below = i, d
+		}
+	}
+	return best
+}
