@@ -461,7 +461,7 @@ type SearchPhase struct {
 	WarmUp Duration `json:"warmUp,omitempty"`
 }
 
-// SearchObjective is what a searched rate has to meet.
+// SearchObjective is the condition that a rate has to meet.
 type SearchObjective struct {
 	// latency bounds a percentile of the latency of each operation.
 	// +required
