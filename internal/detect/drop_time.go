@@ -92,8 +92,15 @@ func (a *analysis) sideOf(samples []Sample, skipFirst, skipLast int) noisySide {
 	cleaned := clean(logarithms(samples), typicalSeconds(samples), a.pace.of(cleanSeconds))
 	cleaned = cleaned[skipFirst : len(cleaned)-skipLast]
 	level := midmean(slices.Clone(cleaned))
-	n := fitNoiseAbout(withoutStrays(cleaned, level), 1)
 	s := noisySide{side: side{level: math.Exp(level)}}
+	if len(cleaned) < leastForNoise {
+		n, freedom := fewNoise(cleaned)
+		s.noise, s.deviation = n, math.Sqrt(n.variance())
+		// The level is as uncertain as the noise: this is the prediction interval of one more sample.
+		s.rough = student(freedom) / student(math.Inf(1)) * math.Sqrt(1+1/float64(len(cleaned)))
+		return s
+	}
+	n := fitNoiseAbout(withoutStrays(cleaned, level), 1)
 	s.set(n, len(cleaned))
 	return s
 }

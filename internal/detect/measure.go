@@ -195,9 +195,10 @@ func meanOfIn(samples []Sample, buffer []float64) (estimate Estimate, variance, 
 	amount, seconds := total(samples, 0, len(samples))
 	value := amount / seconds
 	if len(samples) < 4 {
-		half := 0.0
-		if len(samples) == leastForMean {
-			half = fewError(samples)
+		half := fewError(samples)
+		if len(samples) < leastForMean {
+			few, freedom := fewNoise(logarithms(samples))
+			half = unseenNoise * student(freedom) * math.Sqrt(few.variance()/float64(len(samples))) * value
 		}
 		return Estimate{Value: value, Low: max(value-half, 0), High: value + half}, 0, 2, noise{}
 	}

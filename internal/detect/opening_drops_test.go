@@ -237,7 +237,7 @@ func TestFastStart(t *testing.T) {
 		{"a spike of one sample", [][]float64{part(1, 300), part(300, 100)}, doubt},
 		{"a spike of two samples", [][]float64{part(2, 300), part(300, 100)}, doubt},
 		{"three samples", [][]float64{part(3, 300), part(300, 100)}, drop},
-		{"three samples after a warm-up", [][]float64{{50, 180}, part(3, 300), part(300, 100)}, doubt},
+		{"three samples after a warm-up", [][]float64{{50, 180}, part(3, 300), part(300, 100)}, drop},
 		{"twelve samples after a warm-up", [][]float64{{50, 180}, part(12, 300), part(300, 100)}, drop},
 		{"three samples that come back", [][]float64{part(3, 300), part(150, 100), part(3, 300), part(150, 100)}, neither},
 		{"three samples, and a spike later", [][]float64{part(3, 300), part(150, 100), part(2, 300), part(150, 100)}, drop},

@@ -53,14 +53,15 @@ func (a *analysis) drop(i int, at Estimate) Drop {
 	}
 	l := levels{before: before.segment.Mean.Value, after: after.segment.Mean.Value}
 	amount, seconds := spent(a.filled, at.Value, d.Refill, l)
-	// The amount is counted, not estimated: only the time of the drop and the refill are uncertain.
-	refill := refillHalf * seconds
+	// The amount is counted, not estimated: only the time of the drop, the refill and the share of the sample with the
+	// drop that came after it are uncertain.
+	certain := math.Hypot(refillHalf*seconds, student(after.freedom)*after.segment.Deviation*a.typical)
 	below, above := 0.0, 0.0
 	for _, time := range a.within(at) {
 		other, _ := spent(a.filled, time, a.refillAt(i, time, d), l)
 		below, above = max(below, amount-other), max(above, other-amount)
 	}
-	d.Spent = Estimate{Value: amount, Low: max(amount-math.Hypot(refill, below), 0), High: amount + math.Hypot(refill, above)}
+	d.Spent = Estimate{Value: amount, Low: max(amount-math.Hypot(certain, below), 0), High: amount + math.Hypot(certain, above)}
 	return d
 }
 
