@@ -49,8 +49,8 @@ type LiveState struct {
 	// Drops is the number of drops that became certain. Returns is the number of these that were withdrawn because
 	// the rate returned, which a live detector cannot foresee. Analyze makes the final decision.
 	Drops, Returns int
-	// Seconds is the approximate time of the last drop, DecidedSeconds the time at which it became certain.
-	Seconds, DecidedSeconds float64
+	// Seconds is the approximate time of the last drop.
+	Seconds float64
 	// Before and After are the levels; After is the mean so far.
 	Before float64
 	After  Estimate

@@ -203,7 +203,7 @@ func (l *Live) recordDrop(at int, before, after float64) {
 	}
 	l.state.Certain, l.state.Enough = true, false
 	l.state.Drops++
-	l.state.Seconds, l.state.DecidedSeconds = l.blocks[at].StartSeconds, l.last.EndSeconds
+	l.state.Seconds = l.blocks[at].StartSeconds
 	l.state.Before = math.Exp(before)
 	l.blocks, l.within = l.blocks[:copy(l.blocks, l.blocks[at:])], l.within[:copy(l.within, l.within[at:])]
 	l.liveWindow.reset()

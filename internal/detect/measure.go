@@ -96,7 +96,7 @@ func (a *analysis) measureStretch(start, end float64) measuredStretch {
 	level, variance, freedom, n := meanOf(samples)
 	m := measuredStretch{variance: variance, freedom: freedom}
 	m.segment = Segment{StartSeconds: start, EndSeconds: end, Mean: level, Shape: ShapeLevel,
-		Correlation: n.correlation, Deviation: math.Sqrt(n.variance())}
+		Deviation: math.Sqrt(n.variance())}
 	two, turns := alternating(samples)
 	if turns {
 		low, _, _, _ := meanOf(two.low)

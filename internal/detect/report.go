@@ -13,7 +13,7 @@ func (a *analysis) fillResult() {
 		start := a.samples[0].StartSeconds
 		ramp, _, _, n := meanOf(a.samples[:a.begin])
 		r.Segments = append(r.Segments, Segment{StartSeconds: start, EndSeconds: a.samples[a.begin].StartSeconds,
-			Mean: ramp, Shape: ShapeRampUp, Deviation: math.Sqrt(n.variance()), Correlation: n.correlation})
+			Mean: ramp, Shape: ShapeRampUp, Deviation: math.Sqrt(n.variance())})
 	}
 	for _, m := range a.measured {
 		r.Segments = append(r.Segments, m.segment)

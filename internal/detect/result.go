@@ -48,9 +48,7 @@ type Segment struct {
 	Mean                     Estimate
 	// Deviation is the standard deviation of its samples.
 	Deviation float64
-	// Correlation is the correlation of each sample with the next.
-	Correlation float64
-	Shape       Shape
+	Shape     Shape
 	// Low and High are the two levels of an alternating segment, HighShare is the share of time on the upper one. For
 	// other shapes they are nil and 0.
 	Low, High *Estimate

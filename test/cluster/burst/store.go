@@ -128,9 +128,6 @@ func (s *Store) inside(file string) string  { return filepath.Join(home, s.name,
 func (s *Store) outside(file string) string { return outside(s.node, s.inside(file)) }
 func (s *Store) socket() string             { return s.outside("control") }
 
-// Name of the store.
-func (s *Store) Name() string { return s.name }
-
 // Path of the mount, in the node.
 func (s *Store) Path() string { return s.inside("mount") }
 
