@@ -38,7 +38,7 @@ var severityTable = map[WarningType]severities{
 	WarningNoOperations:         {disqualifying, disqualifying, disqualifying, info},
 	WarningResultIncomplete:     {disqualifying, disqualifying, disqualifying, disqualifying},
 	WarningNotSteady:            {info, warning, info, info},
-	WarningNotAssessed:          {info, info, info, info},
+	WarningNotAssessed:          {info, warning, info, info},
 	WarningSteadyInBurst:        {info, warning, info, info},
 	WarningClientsShareNode:     {info, warning, warning, info},
 	WarningSharedClientNode:     {info, warning, warning, info},

@@ -64,7 +64,7 @@ type Warning struct {
 //	NoOperations              D        D         D        I     no operation completed
 //	ResultIncomplete          D        D         D        D     the tool's final result is cut off or missing
 //	NotSteady                 I        W         I        I     the rate was not steady
-//	NotAssessed               I        I         I        I     too short to evaluate whether the rate was steady
+//	NotAssessed               I        W         I        I     too short to evaluate whether the rate was steady
 //	SteadyInBurst             I        W         I        I     steady, but perhaps only while credits last
 //	ClientsShareNode          I        W         W        I     clients ran on one node
 //	SharedClientNode          I        W         W        I     clients of two targets loaded together ran on one node

@@ -35,7 +35,7 @@ func TestMeanErrorHoldsTheMean(t *testing.T) {
 		correlation float64
 		least, most float64 // least: share of intervals with the true mean; most: width relative to known noise
 	}{
-		{3, 0, 0.95, 5}, {3, 0.5, 0.95, 4}, {5, 0.5, 0.95, 3}, {7, 0.5, 0.95, 3}, {20, 0, 0.95, 1.7}, {20, 0.5, 0.93, 2.2}, {60, 0.5, 0.95, 1.5}, {300, 0.5, 0.95, 1.4}, {300, 0.9, 0.95, 1.8}, {3600, 0.9, 0.95, 1.4},
+		{3, 0, 0.95, 5}, {3, 0.5, 0.95, 4}, {5, 0.5, 0.95, 3}, {7, 0.5, 0.95, 3}, {10, 0.5, 0.95, 3}, {10, 0.7, 0.91, 3}, {20, 0, 0.95, 1.7}, {20, 0.5, 0.93, 2.2}, {60, 0.5, 0.95, 1.5}, {300, 0.5, 0.95, 1.4}, {300, 0.9, 0.95, 1.8}, {3600, 0.9, 0.95, 1.4},
 	} {
 		random := rand.New(rand.NewPCG(uint64(c.count), uint64(100*c.correlation)))
 		held, width := 0, 0.0

@@ -12,7 +12,8 @@ const (
 	RoundSeconds  = 60
 	WindowRounds  = 5
 	mostExcursion = 0.20
-	mostSlope     = 0.10
+	// MostSlope is the greatest change along the line.
+	MostSlope = 0.10
 	// leastCovered is the minimum share of a round that samples must cover.
 	leastCovered = 0.95
 	// mostRounds limits the length of a series to ten weeks.
@@ -44,12 +45,14 @@ type Round struct {
 	Whole bool
 }
 
-// SteadyWindow is the evaluation of five rounds. Excursion and Slope are shares of the mean.
+// SteadyWindow is the evaluation of five rounds. Excursion and Slope are shares of the mean, and not negative.
 type SteadyWindow struct {
 	StartSeconds, EndSeconds float64
 	Mean                     Estimate
 	Excursion, Slope         float64
-	Steady                   bool
+	// Falls is true if the best straight line through the rounds falls.
+	Falls  bool
+	Steady bool
 }
 
 // SteadyResult reports whether and when a series was steady.
@@ -162,7 +165,7 @@ func judgeWindow(samples []Sample, rounds []Round) (SteadyWindow, bool) {
 		return w, true
 	}
 	w.Excursion = (highest - lowest) / mean
-	w.Slope = math.Abs(slope/spread) * float64(len(rounds)-1) / mean
-	w.Steady = w.Excursion <= mostExcursion && w.Slope <= mostSlope
+	w.Slope, w.Falls = math.Abs(slope/spread)*float64(len(rounds)-1)/mean, slope < 0
+	w.Steady = w.Excursion <= mostExcursion && w.Slope <= MostSlope
 	return w, true
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -194,11 +195,43 @@ func TestLikeWarningsAreFolded(t *testing.T) {
 		d.Warnings = append(d.Warnings, v1alpha1.Warning{Type: v1alpha1.WarningClockUncertain, Severity: v1alpha1.SeverityWarning, Message: "node " + name + " is late"})
 	}
 	short, full := text(t, d, report.TextOptions{}), text(t, d, verbose)
-	if !strings.Contains(short, "  - ClockUncertain: run: node one is late; run: node two is late; 2 more like this\n") || !strings.Contains(short, "valid, 1 warning\n") {
+	if !strings.Contains(short, "  - ClockUncertain: run: node one is late; run: node two is late; 2 more like this\n") || !strings.Contains(short, "valid, 2 warnings\n") {
 		t.Errorf("short:\n%s", short)
 	}
 	if !strings.Contains(full, "  - ClockUncertain: run: node one is late; run: node two is late; run: node three is late; run: node\n    four is late\n") {
 		t.Errorf("in full:\n%s", full)
+	}
+}
+
+// TestStateOfARate checks that the short text and the page show beside each rate how precise and how steady it was.
+func TestStateOfARate(t *testing.T) {
+	d := documents["good"].document(t)
+	write, read := &d.Phases[1].Targets[0], &d.Phases[2].Targets[0]
+	write.SteadyState = &v1alpha1.SteadyStateResult{Assessed: true, Steady: new(false)}
+	write.Operations[0].RateErrorPPM = new(int64(31_400))
+	read.SteadyState = &v1alpha1.SteadyStateResult{Assessed: true, Steady: new(true)}
+	read.Operations[0].RateErrorPPM = nil
+	short := text(t, d, report.TextOptions{})
+	for _, row := range []string{
+		`layout  Write +\S+ MB/s +6,055 .* 7\.00 ms\n`,
+		`write   Write +\S+ MB/s   3\.1 %  6,060 .*  not steady\n`,
+		`read    Read +\S+ MB/s       -  6,060 .*      steady\n`,
+	} {
+		if !regexp.MustCompile(row).MatchString(short) {
+			t.Errorf("no row matches %s:\n%s", row, short)
+		}
+	}
+	if count := strings.Count(short, "of this run alone"); count != 1 {
+		t.Errorf("%d footnotes:\n%s", count, short)
+	}
+	var page strings.Builder
+	if err := report.HTML(&page, d); err != nil {
+		t.Fatal(err)
+	}
+	for _, cell := range []string{"95 % ±", "3.1 %", "not steady", "of this run alone"} {
+		if !strings.Contains(page.String(), cell) {
+			t.Errorf("the page has no %q", cell)
+		}
 	}
 }
 

@@ -117,7 +117,18 @@ func (p *page) definitions(d Document) {
 	}
 	p.line("MB is 10^6 bytes. Throughput and IOPS count what was completed while every client ran, over that time; " +
 		"for prepare, everything from the first start to the last end. Latency is from submission to completion, " +
-		"over all operations of all clients." + absence(d))
+		"over all operations of all clients." + ofSteady(d) + absence(d))
+}
+
+// ofSteady explains the columns of steady phases, if there is one.
+func ofSteady(d Document) string {
+	for _, phase := range d.Phases {
+		if slices.ContainsFunc(phase.Targets, func(t v1alpha1.TargetResult) bool { return t.SteadyState != nil }) {
+			return " 95 % ± is half of the 95 % interval of the mean throughput and IOPS, from their samples of a second. " +
+				"A rate is steady if five minutes in a row differ by at most 20 % of their mean and their trend by 10 %."
+		}
+	}
+	return ""
 }
 
 // where names the phase, and the target if the run has several.

@@ -14,9 +14,18 @@ import (
 // absent is shown for a missing figure.
 const absent = "-"
 
+// The columns of steady phases.
+const (
+	// intervalColumn is half of the 95 % interval of throughput and IOPS, as a share of them.
+	intervalColumn = "95 % ±"
+	// stateColumn states whether the rate was steady.
+	stateColumn = "STATE"
+)
+
 // figureColumns are the columns of an operation's figures; the short form leaves detailColumns out.
 var (
-	figureColumns = []string{"OPERATION", "THROUGHPUT", "IOPS", "MEAN", "P50", "P95", "P99", "P99.9", "MAX"}
+	figureColumns = []string{"OPERATION", "THROUGHPUT", intervalColumn, "IOPS",
+		"MEAN", "P50", "P95", "P99", "P99.9", "MAX", stateColumn}
 	detailColumns = []string{"MEAN", "P95", "P99.9"}
 )
 
@@ -39,8 +48,7 @@ func (p *page) operations(d Document, told documentedRates) {
 				continue
 			}
 			if len(target.Operations) == 0 {
-				none := append(slices.Repeat([]string{absent}, len(figureColumns)), "", "")
-				add(printable(phase.Name), printable(target.Target), none...)
+				add(printable(phase.Name), printable(target.Target), append(noFigures(), "", "")...)
 			}
 			for _, operation := range target.Operations {
 				detail := target.Burst != nil // its block has the rates
@@ -48,7 +56,7 @@ func (p *page) operations(d Document, told documentedRates) {
 					table.detailRows = append(table.detailRows, len(table.lines))
 				}
 				documented := operationPromise(d, target, operation)
-				figures := append(operationFigures(d, phase, operation), told.once(documented, detail), documented.percent)
+				figures := append(operationFigures(d, phase, target, operation), told.once(documented, detail), documented.percent)
 				add(printable(phase.Name), printable(target.Target), figures...)
 			}
 		}
@@ -63,6 +71,9 @@ func (p *page) operations(d Document, told documentedRates) {
 				p.line(where(d, phase, target) + ": " + withoutClients(target))
 			}
 		}
+	}
+	if about := aboutIntervals(d); about != "" {
+		p.line(about)
 	}
 }
 
@@ -97,8 +108,17 @@ func operationPromise(d Document, target *v1alpha1.TargetResult, o v1alpha1.Oper
 	return promise{}
 }
 
-func operationFigures(d Document, phase v1alpha1.PhaseResult, o v1alpha1.OperationResult) []string {
+// noFigures returns the cells of figureColumns without figures. What only steady phases have is empty.
+func noFigures() []string {
 	cells := slices.Repeat([]string{absent}, len(figureColumns))
+	cells[slices.Index(figureColumns, intervalColumn)], cells[slices.Index(figureColumns, stateColumn)] = "", ""
+	return cells
+}
+
+func operationFigures(
+	d Document, phase v1alpha1.PhaseResult, target *v1alpha1.TargetResult, o v1alpha1.OperationResult,
+) []string {
+	cells := noFigures()
 	cells[0] = printable(string(o.Operation))
 	spec := d.Spec.Run.Phase(phase.Name)
 	if o.Operation == v1alpha1.OperationRead && spec != nil && spec.Expect == v1alpha1.ExpectServerCache {
@@ -108,16 +128,58 @@ func operationFigures(d Document, phase v1alpha1.PhaseResult, o v1alpha1.Operati
 		cells[1] = measure.FormatBytesPerSecond(float64(*o.BytesPerSecond))
 	}
 	if o.IOPSMilli != nil {
-		cells[2] = strings.TrimSuffix(measure.FormatOperationsPerSecond(float64(*o.IOPSMilli)/1000), " IOPS")
+		cells[3] = strings.TrimSuffix(measure.FormatOperationsPerSecond(float64(*o.IOPSMilli)/1000), " IOPS")
 	}
 	if l := o.Latency; l != nil {
 		for i, nanoseconds := range []*int64{&l.MeanNanoseconds, l.P50Nanoseconds, l.P95Nanoseconds, l.P99Nanoseconds, l.P999Nanoseconds, &l.MaxNanoseconds} {
 			if nanoseconds != nil {
-				cells[3+i] = measure.FormatLatency(uint64(max(*nanoseconds, 0)))
+				cells[4+i] = measure.FormatLatency(uint64(max(*nanoseconds, 0)))
 			}
 		}
 	}
+	if o.RateErrorPPM != nil {
+		cells[2] = errorText(*o.RateErrorPPM)
+	} else if target.SteadyState != nil {
+		cells[2] = absent
+	}
+	cells[len(cells)-1] = stateText(target.SteadyState)
 	return cells
+}
+
+// errorText formats half of an interval as a share of its rate.
+func errorText(ppm int64) string {
+	const leastShown = 500 // in millionths: what FormatShare does not round to zero
+	if ppm < leastShown {
+		return "<0.1 %"
+	}
+	return measure.FormatShare(float64(ppm) / 1e6)
+}
+
+// stateText returns the verdict on the steady state, or "" if the kind of phase has none.
+func stateText(s *v1alpha1.SteadyStateResult) string {
+	switch {
+	case s == nil:
+		return ""
+	case !s.Assessed || s.Steady == nil:
+		return "not assessed"
+	case *s.Steady:
+		return "steady"
+	}
+	return "not steady"
+}
+
+// aboutIntervals states what the 95 % intervals of a run leave out. It returns "" if the run has none.
+func aboutIntervals(d Document) string {
+	for i := range d.Phases {
+		for j := range d.Phases[i].Targets {
+			for _, f := range phasekind.Of(d.Phases[i].Kind).Figures(&d.Phases[i].Targets[j]) {
+				if f.Lower != nil && f.Upper != nil && *f.Lower < *f.Upper {
+					return "95 % intervals are of this run alone: another run may differ by far more (`--repeat 5` shows it)."
+				}
+			}
+		}
+	}
+	return ""
 }
 
 // absence explains the dashes in the table of operations. It returns "" if there are none.
@@ -126,7 +188,7 @@ func absence(d Document) string {
 		for _, table := range one.tables {
 			if slices.ContainsFunc(table.lines, func(line []string) bool { return slices.Contains(line, absent) }) {
 				return ` "-" means no figure: IOR does not time single operations, a percentile needs ten samples ` +
-					`above it, and a sync moves no bytes.`
+					`above it and an interval three, and a sync moves no bytes.`
 			}
 		}
 	}
@@ -175,25 +237,10 @@ func measuredText(target *v1alpha1.TargetResult) string {
 		parts = append(parts, fmt.Sprintf("best client %s, worst %s", measure.FormatBytesPerSecond(float64(spread.Best.BytesPerSecond)),
 			measure.FormatBytesPerSecond(float64(spread.Worst.BytesPerSecond))))
 	}
-	if verdict := steadyText(target.SteadyState); verdict != "" {
-		parts = append(parts, verdict)
+	// A warning reports how far a rate was from steady.
+	if s := target.SteadyState; stateText(s) == "steady" && s.ExcursionPermille != nil && s.SlopePermille != nil {
+		parts = append(parts, fmt.Sprintf("the last five minutes within %s, trend %s",
+			measure.FormatShare(float64(*s.ExcursionPermille)/1000), measure.FormatShare(float64(*s.SlopePermille)/1000)))
 	}
 	return strings.Join(parts, "; ")
-}
-
-// steadyText returns the verdict on the steady state, or "" if it was not assessed.
-func steadyText(s *v1alpha1.SteadyStateResult) string {
-	switch {
-	case s == nil, !s.Assessed || s.Steady == nil:
-		return "" // a warning reports it
-	}
-	text := "not steady"
-	if *s.Steady {
-		text = "steady"
-	}
-	if s.ExcursionPermille != nil && s.SlopePermille != nil {
-		text += fmt.Sprintf(" (the last five minutes within %s, trend %s)", measure.FormatShare(float64(*s.ExcursionPermille)/1000),
-			measure.FormatShare(float64(*s.SlopePermille)/1000))
-	}
-	return text
 }

@@ -19,7 +19,7 @@ type targetCase struct {
 }
 
 // short are the warnings of every one-client write phase that is this short.
-var short = []v1alpha1.WarningType{v1alpha1.WarningTooFewSamples, v1alpha1.WarningNotAssessed}
+var short = []v1alpha1.WarningType{v1alpha1.WarningNotAssessed, v1alpha1.WarningTooFewSamples}
 
 var targetCases = map[string]func() targetCase{
 	"time-bound": func() targetCase {
@@ -57,7 +57,7 @@ var targetCases = map[string]func() targetCase{
 	"replaced": func() targetCase {
 		return targetCase{benchmark: writing(), clients: objects(writer(0), writer(1)),
 			remarks:  []result.Remark{{Warning: v1alpha1.WarningClientReplaced, Client: 1, Message: "it was lost and replaced"}},
-			warnings: []v1alpha1.WarningType{v1alpha1.WarningClientReplaced}}
+			warnings: []v1alpha1.WarningType{v1alpha1.WarningNotAssessed, v1alpha1.WarningClientReplaced}}
 	},
 	"stopped": func() targetCase {
 		return targetCase{benchmark: writing(), clients: objects(
@@ -138,7 +138,7 @@ var targetCases = map[string]func() targetCase{
 		for i := range 4 {
 			clients = append(clients, writer(i).On("one").CPU(4700*ms, 10*time.Second, 1000).Mutate(func(c *result.Client) { c.MachineCPUMilli = 16000 }).Obj())
 		}
-		return targetCase{benchmark: writing(), clients: clients, warnings: []v1alpha1.WarningType{v1alpha1.WarningClientsShareNode, v1alpha1.WarningTooFewSamples}}
+		return targetCase{benchmark: writing(), clients: clients, warnings: []v1alpha1.WarningType{v1alpha1.WarningClientsShareNode, v1alpha1.WarningNotAssessed}}
 	},
 	"unknown-machines": func() targetCase {
 		return targetCase{benchmark: writing(), clients: objects(writer(0).On(""), writer(1).On("")), warnings: short}

@@ -1,7 +1,9 @@
 package result
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -32,8 +34,8 @@ func (b *builder) judgeSteady(s summed) {
 	b.result.SteadyState.Rounds = int32(min(len(judged.Rounds), math.MaxInt32))
 	last := judged.Last
 	if last == nil {
-		b.warnings.add(v1alpha1.WarningNotAssessed, nil, "needs %d consecutive %d s windows without gaps; has %d (%s measured)",
-			detect.WindowRounds, detect.RoundSeconds, len(judged.Rounds), duration(length(samples)))
+		b.warnings.add(v1alpha1.WarningNotAssessed, nil, "%s measured; steady state takes five minutes without gaps%s",
+			duration(length(samples)), b.withoutInterval())
 		return
 	}
 	excursion, slope := permille(last.Excursion), permille(last.Slope)
@@ -46,24 +48,46 @@ func (b *builder) judgeSteady(s summed) {
 	switch {
 	case !last.Steady && judged.First != nil:
 		b.warnings.add(v1alpha1.WarningNotSteady, nil, "steady until %s, but not at the end: %s",
-			duration(judged.First.EndSeconds), excess(last))
+			duration(judged.First.EndSeconds), unsteady(last))
 	case !last.Steady:
-		b.warnings.add(v1alpha1.WarningNotSteady, nil, "%s", excess(last))
+		b.warnings.add(v1alpha1.WarningNotSteady, nil, "%s", unsteady(last))
 	case far:
 		b.warnings.add(v1alpha1.WarningNotSteady, nil,
 			"the last five minutes were steady at %s, but all that was measured has a mean of %s: it holds another state too; a longer warmUp leaves that out",
 			format(last.Mean.Value), format(overall))
 	case !b.history.BucketEmpty:
 		b.warnings.add(v1alpha1.WarningSteadyInBurst, nil,
-			"%s was steady (%s), but the burst credits are not known to be spent: it may be slower later",
-			format(last.Mean.Value), excess(last))
+			"steady, but the burst credits are not known to be spent: the rate may fall later")
 	}
 }
 
-// excess describes by how much a window fails to be steady.
-func excess(w *detect.SteadyWindow) string {
-	return "the last five minutes differ by " + measure.FormatShare(w.Excursion) + " of their mean (20 % is steady), with a trend of " +
-		measure.FormatShare(w.Slope) + " (10 % is steady)"
+// unsteady describes why a window is not steady.
+func unsteady(w *detect.SteadyWindow) string {
+	words := "still rising"
+	switch {
+	case w.Mean.Value <= 0:
+		return "nothing completed in the last five minutes"
+	case w.Slope <= detect.MostSlope:
+		return fmt.Sprintf("it varies: the last five minutes differ by %s of their mean (up to 20 %% is steady)",
+			measure.FormatShare(w.Excursion))
+	case w.Falls:
+		words = "still falling"
+	}
+	return fmt.Sprintf("%s: by %s of the mean in the last five minutes (up to 10 %% is steady)", words,
+		measure.FormatShare(w.Slope))
+}
+
+// withoutInterval states why no rate has an interval, or returns "" if one has.
+func (b *builder) withoutInterval() string {
+	has := func(o v1alpha1.OperationResult) bool { return o.RateErrorPPM != nil }
+	if len(b.result.Operations) == 0 || slices.ContainsFunc(b.result.Operations, has) {
+		return ""
+	}
+	if b.job != nil && len(b.job.Repetitions) > 0 {
+		return "; no 95 % interval: " + measure.FormatCount(len(b.job.Repetitions), "repetition")
+	}
+	samples, _ := b.inWindow(measure.Read) // every operation has as many
+	return "; no 95 % interval: " + measure.FormatCount(len(samples), "sample")
 }
 
 // rate returns the mean over all samples.
