@@ -431,16 +431,18 @@ type Headline struct {
 	// +required
 	Operation Operation `json:"operation"`
 
-	// bytesPerSecond is the throughput of all clients in the common window.
+	// bytesPerSecond is the throughput of all clients in the common window. Of a drain whose credits
+	// ran out, it is the baseline.
 	// +optional
 	BytesPerSecond int64 `json:"bytesPerSecond"`
 
-	// iopsMilli is the rate in thousandths of an operation per second.
+	// iopsMilli is the rate in thousandths of an operation per second. Of a drain whose credits ran
+	// out, it is that of the baseline.
 	// +optional
 	IOPSMilli int64 `json:"iopsMilli"`
 
-	// p99Nanoseconds is the 99th percentile of the latency. Absent if fewer than ten samples lie
-	// above it.
+	// p99Nanoseconds is the 99th percentile of the latency. Absent for a drain whose credits ran out,
+	// and if fewer than ten samples lie above it.
 	// +optional
 	P99Nanoseconds *int64 `json:"p99Nanoseconds,omitempty"`
 }

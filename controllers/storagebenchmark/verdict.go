@@ -94,17 +94,18 @@ func referenceTo(run *v1alpha1.BenchmarkRun) v1alpha1.RunReference {
 	return v1alpha1.RunReference{Name: run.Name, UID: string(run.UID), Hash: run.Spec.Hash}
 }
 
-// headlinesOf returns the main figures of a run, in the order of its phases. It leaves out layouts, whose figures
-// were not requested. If there are too many figures, it drops the first ones, because the last phases are the purpose
-// of a run.
+// headlinesOf returns the main figures of a run, in the order of its phases; of a drain, those of its baseline. It
+// leaves out layouts, whose figures were not requested. If there are too many figures, it drops the first ones,
+// because the last phases are the purpose of a run.
 func headlinesOf(run *v1alpha1.BenchmarkRun) []v1alpha1.Headline {
 	var headlines []v1alpha1.Headline
 	for _, phase := range run.Status.Phases {
 		if phasekind.Of(phase.Kind).LaysOut {
 			continue
 		}
-		for _, target := range phase.Targets {
-			for _, operation := range target.Operations {
+		for i := range phase.Targets {
+			target := &phase.Targets[i]
+			for _, operation := range phasekind.Rates(target) {
 				if operation.BytesPerSecond == nil || operation.IOPSMilli == nil {
 					// An absent figure is not 0.
 					continue

@@ -110,9 +110,9 @@ var (
 // Results of the newest run, only if it is complete and valid.
 var (
 	resultThroughput = gauge(GroupResults, ofOperation, "benchmark_throughput_bytes_per_second",
-		"Throughput of all clients while all of them were running.")
+		"Throughput of all clients while all of them were running. Of a drain whose credits ran out, the baseline.")
 	resultIOPS = gauge(GroupResults, ofOperation, "benchmark_operations_per_second",
-		"Operations per second of all clients while all of them were running.")
+		"Operations per second of all clients while all of them were running. Of a drain whose credits ran out, the baseline.")
 	resultLatency = gauge(GroupResults, ofOperation, "benchmark_latency_seconds",
 		"Percentile of the latency from submission to completion, from the merged histograms of all clients.", "percentile")
 	resultMean = gauge(GroupResults, ofOperation, "benchmark_latency_mean_seconds",

@@ -42,8 +42,9 @@ func Results(run *v1alpha1.BenchmarkRun) []Point {
 
 // result adds the figures of one target in one phase.
 func (p *points) result(target *v1alpha1.TargetResult) {
-	for i := range target.Operations {
-		p.operation(&target.Operations[i])
+	rates := phasekind.Rates(target)
+	for i := range rates {
+		p.operation(&rates[i])
 	}
 	p.addCount(resultUtilization, target.ClientCPUPermille, milli)
 	if steady := target.SteadyState; steady != nil && steady.Assessed && steady.Steady != nil {

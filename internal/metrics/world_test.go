@@ -61,7 +61,7 @@ func endedRun() *v1alpha1.BenchmarkRun {
 		}}},
 		{Name: "steady", Kind: v1alpha1.PhaseSteady, StartTime: micro(131), EndTime: micro(300), Targets: []v1alpha1.TargetResult{{
 			Target: "share", Warnings: []v1alpha1.Warning{
-				{Type: v1alpha1.WarningNotAssessed, Severity: v1alpha1.SeverityInfo}, {Type: v1alpha1.WarningVolumeInUse, Severity: v1alpha1.SeverityWarning}},
+				{Type: v1alpha1.WarningTooFewSamples, Severity: v1alpha1.SeverityInfo}, {Type: v1alpha1.WarningVolumeInUse, Severity: v1alpha1.SeverityWarning}},
 			Operations: []v1alpha1.OperationResult{{Operation: v1alpha1.OperationWrite, BytesPerSecond: new(int64(32_000_000)), IOPSMilli: new(int64(30_518)),
 				Latency: &v1alpha1.LatencyResult{Samples: 5000, MeanNanoseconds: 1_000_000_000, P50Nanoseconds: new(int64(900_000_000)),
 					P95Nanoseconds: new(int64(1_100_000_000)), P99Nanoseconds: new(int64(1_200_000_000)), MaxNanoseconds: 3_000_000_000}}},

@@ -73,6 +73,32 @@ func TestMainFigures(t *testing.T) {
 	}
 }
 
+// TestRates checks that no rate is a mean of burst and baseline.
+func TestRates(t *testing.T) {
+	write := v1alpha1.OperationResult{Operation: v1alpha1.OperationWrite, Bytes: 4096, BytesPerSecond: new(int64(20)), IOPSMilli: new(int64(19))}
+	read := write
+	read.Operation = v1alpha1.OperationRead
+	idle := v1alpha1.OperationResult{Operation: v1alpha1.OperationSync, IOPSMilli: new(int64(5))}
+	for name, test := range map[string]struct {
+		result v1alpha1.TargetResult
+		want   string
+	}{
+		"a steady phase":             {v1alpha1.TargetResult{Operations: []v1alpha1.OperationResult{write, read}}, "Write 20 19; Read 20 19"},
+		"a burst that did not end":   {v1alpha1.TargetResult{Operations: []v1alpha1.OperationResult{write}, Burst: drain("Bytes", false, 40)}, "Write 20 19"},
+		"a drain":                    {v1alpha1.TargetResult{Operations: []v1alpha1.OperationResult{write, idle}, Burst: drain("Bytes", true, 40)}, "Write 3 3000"},
+		"a drain of two operations":  {v1alpha1.TargetResult{Operations: []v1alpha1.OperationResult{write, read}, Burst: drain("Bytes", true, 40)}, ""},
+		"a drain without operations": {v1alpha1.TargetResult{Burst: drain("Bytes", true, 40)}, ""},
+	} {
+		var all []string
+		for _, o := range phasekind.Rates(&test.result) {
+			all = append(all, fmt.Sprintf("%s %d %d", o.Operation, *o.BytesPerSecond, *o.IOPSMilli))
+		}
+		if got := strings.Join(all, "; "); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
 // The interval of a cell is as precise as its least precise part.
 func TestTotal(t *testing.T) {
 	cell := []v1alpha1.StepOperation{{Operation: v1alpha1.OperationSync, IOPSMilli: 7}, {BytesPerSecond: 1000, IOPSMilli: 10, RateErrorPPM: new(int64(10_000))},

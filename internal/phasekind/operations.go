@@ -42,6 +42,31 @@ func Operations(result *v1alpha1.TargetResult) []Figure {
 	return all
 }
 
+// Rates returns the rates and latencies of each operation of a result. Means over a drain whose credits ran out mix
+// burst and baseline, so of such a drain it returns the baseline instead, without latencies. If several operations
+// share the baseline, the drain has no rate.
+func Rates(result *v1alpha1.TargetResult) []v1alpha1.OperationResult {
+	if result.Burst == nil || !result.Burst.Exhausted {
+		return result.Operations
+	}
+	var loads []v1alpha1.OperationResult
+	for i := range result.Operations {
+		if o := &result.Operations[i]; o.BytesPerSecond != nil && o.Bytes > 0 {
+			loads = append(loads, v1alpha1.OperationResult{Operation: o.Operation})
+		}
+	}
+	if len(loads) != 1 {
+		return nil
+	}
+	if bytes := result.Burst.Bytes; bytes != nil && bytes.Baseline != nil {
+		loads[0].BytesPerSecond = &bytes.Baseline.Value
+	}
+	if operations := result.Burst.Operations; operations != nil && operations.Baseline != nil {
+		loads[0].IOPSMilli = &operations.Baseline.Value
+	}
+	return loads
+}
+
 // rate returns a rate. It has an interval if its error is known: half of the interval in millionths of the rate.
 func rate(value int64, errorPPM *int64) v1alpha1.Estimate {
 	made := v1alpha1.Estimate{Value: value}

@@ -29,6 +29,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/config/monitoring/build"
 	"github.com/storagebench/storagebench/internal/leader"
+	"github.com/storagebench/storagebench/internal/phasekind"
 	"github.com/storagebench/storagebench/test/prometheus"
 )
 
@@ -162,12 +163,16 @@ func (s *space) sameResults(t *testing.T, server *prometheus.Server, run *v1alph
 	same("runs", `, state="Complete"`, 1)
 	same("objective_met", `, objective="enough"`, 1)
 	for _, phase := range run.Status.Phases {
-		for _, target := range phase.Targets {
+		for i := range phase.Targets {
+			target := &phase.Targets[i]
 			place := fmt.Sprintf(", phase=%q, target=%q", phase.Name, target.Target)
-			for _, figures := range target.Operations {
+			for _, figures := range phasekind.Rates(target) {
 				operation := fmt.Sprintf("%s, operation=%q", place, figures.Operation)
 				same("throughput_bytes_per_second", operation, float64(*figures.BytesPerSecond))
 				same("operations_per_second", operation, float64(*figures.IOPSMilli)/1e3)
+				if figures.Latency == nil { // a drain has only its baseline
+					continue
+				}
 				for percentile, value := range map[string]*int64{"50": figures.Latency.P50Nanoseconds, "99": figures.Latency.P99Nanoseconds} {
 					if value != nil { // too few operations have no p99
 						same("latency_seconds", operation+`, percentile="`+percentile+`"`, float64(*value)/1e9)
