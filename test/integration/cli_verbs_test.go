@@ -216,6 +216,7 @@ func TestRunOnClass(t *testing.T) {
 	run("run", "--storage-class", "fast", "--profile", "oltp-9k").says(t, 1, `--profile "oltp-9k"`, "did you mean oltp-8k?")
 	run("run", "--storage-class", "fast", "--profile", "io500-ior-easy").says(t, 1, "--size 10Gi: each volume needs")
 	nothingLeft(t, namespace)
+	command(kubeconfigOf(t, administrator), "run", "--storage-class", "fast", "-n", "nowhere").says(t, 1, `namespace "nowhere" does not exist: create it`)
 
 	operated := make(chan error, 1)
 	go func() {
