@@ -166,8 +166,13 @@ func figureValue(figure v1alpha1.FigureName, operation string, value int64) stri
 	return rateText(value)
 }
 
-// permilleText formats a difference in thousandths as a signed percentage, with one decimal below 100 %.
+// permilleText formats a difference in thousandths as a signed percentage, with one decimal below 100 %. The upper end of
+// an interval from a few noisy samples may be millions of times the figure, of which the digits say nothing.
 func permilleText(permille int64) string {
+	const most = 100_000
+	if permille > most {
+		return fmt.Sprintf(">%+d %%", most/10)
+	}
 	if permille > -1000 && permille < 1000 {
 		return fmt.Sprintf("%+.1f %%", float64(permille)/10)
 	}
