@@ -43,7 +43,13 @@ func (r *rig) says(warning string) {
 func (r *rig) begun(jobs int) []process.Worker {
 	r.t.Helper()
 	workers := r.jobs(jobs)
-	eventually(r.t, "there are no samples", func() bool { return r.agent.log.Last() > 2 })
+	eventually(r.t, "there are no samples of all jobs", func() bool {
+		bytes, _ := sampled(rest(r.t, r.agent.log.After(0)))
+		return bytes > 0 && !slices.ContainsFunc(workers, func(job process.Worker) bool {
+			done, err := process.ReadIO(job.PID)
+			return err != nil || done.WriteBytes < 64<<10
+		})
+	})
 	return workers
 }
 

@@ -32,8 +32,11 @@ func Ask(ctx context.Context, command *exec.Cmd, start func(*exec.Cmd) (Program,
 	exit := program.Wait()
 	// A wrapper script may have left processes running.
 	_ = program.Kill()
-	if code, _ := exit.Result(); code != 0 {
+	switch code, _ := exit.Result(); {
+	case code != 0:
 		err = errors.New(exit.String())
+	case exit.Cut:
+		err = errors.New("its output did not end")
 	}
 	if ctx.Err() != nil {
 		err = ctx.Err()

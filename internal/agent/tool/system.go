@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -38,6 +39,8 @@ type Exit struct {
 	Status syscall.WaitStatus
 	// Busy is the CPU time of the process and of all children that it waited for.
 	Busy time.Duration
+	// Cut is true if the process exited with 0 but its output was not read to its end.
+	Cut bool
 }
 
 // ExitOf returns nil for a process that was not waited for.
@@ -122,6 +125,10 @@ func (p localProcess) Terminate(group bool) error {
 
 // Wait implements Program. The exit status is read from the command's state.
 func (p localProcess) Wait() *Exit {
-	_ = p.Handle.Wait()
-	return ExitOf(p.command.ProcessState)
+	err := p.Handle.Wait()
+	exit := ExitOf(p.command.ProcessState)
+	if exit != nil {
+		exit.Cut = errors.Is(err, exec.ErrWaitDelay)
+	}
+	return exit
 }
