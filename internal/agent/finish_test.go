@@ -292,10 +292,10 @@ func TestNoDescriptorLeaks(t *testing.T) {
 // step is repeated instead of counting as short. Steps that it refuses meanwhile are not at fault.
 func TestLeavingIsToldFromStopping(t *testing.T) {
 	t.Parallel()
-	r := serve(t, nil)
+	r := serve(t, func(a *Agent) { a.env.Timeouts.Finish = time.Hour }) // fio may take its time to stop
 	r.load(request("a", endlessWrite))
 	r.start("a", noLimit)
-	r.jobs(1)
+	r.begun(1)
 	r.agent.Abandon("it was told to end (terminated)")
 	ended, _ := r.finished("a")
 	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_STOPPED || ended.GetReason() != agentapi.ReasonLeaving ||

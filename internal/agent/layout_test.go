@@ -144,7 +144,7 @@ func (r *rig) stopped(id string) {
 func TestHalfALayoutIsNone(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*rig){
-		"stopped": func(r *rig) { r.jobs(1); r.stopped("a") },
+		"stopped": func(r *rig) { r.begun(1); r.stopped("a") },
 		"failed": func(r *rig) {
 			jobs := r.begun(1)
 			must(r.t, syscall.Kill(jobs[0].PID, syscall.SIGKILL))

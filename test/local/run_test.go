@@ -29,7 +29,9 @@ func TestGoodRun(t *testing.T) {
 		t.Fatalf("the document is not that of the run: %s", got.Stdout)
 	}
 	layout, mixed := document.Phases[0].Targets[0], document.Phases[1].Targets[0]
-	if bytes := layout.Operations[0].Bytes; bytes != 2*8<<20 || !layout.WorkBound {
+	// If the machine let a client begin late, all repeated the step, and none wrote again what it had written.
+	repeated := slices.ContainsFunc(document.Steps, func(step v1alpha1.StepStatus) bool { return step.Attempt > 1 })
+	if bytes := layout.Operations[0].Bytes; bytes != 2*8<<20 && !repeated || !layout.WorkBound {
 		t.Errorf("the layout wrote %d bytes, want 2 clients x 8 MiB", bytes)
 	}
 	if len(mixed.Operations) != 2 || mixed.Clients != 2 {
