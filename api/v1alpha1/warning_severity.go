@@ -78,14 +78,13 @@ func (t WarningType) Severity(kind PhaseKind) Severity {
 	switch kind {
 	case PhasePrepare:
 		return row.prepare
-	case PhaseSteady, PhaseRamp, PhaseSweep, PhaseSmallFiles, PhaseSearch:
-		return row.measuring
 	case PhaseBurstDrain:
 		return row.burstDrain
 	case PhaseCooldown:
 		return row.others
+	default:
+		return row.measuring
 	}
-	return row.measuring
 }
 
 // Disqualified reports whether the figures of a cell do not measure what was asked for.
