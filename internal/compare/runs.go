@@ -143,25 +143,7 @@ func incomparable(a, b *v1alpha1.PhaseResult, specs [2]*v1alpha1.Phase) string {
 	if specs[0] == nil || specs[1] == nil {
 		return ""
 	}
-	switch {
-	case specs[0].Search != nil && specs[1].Search != nil &&
-		(specs[0].Search.Objective != specs[1].Search.Objective || specs[0].Search.Regime != specs[1].Search.Regime):
-		return "their searches have different objectives or regimes"
-	case specs[0].Ramp != nil && specs[1].Ramp != nil &&
-		(specs[0].Ramp.Dimension != specs[1].Ramp.Dimension || !slices.Equal(specs[0].Ramp.Steps, specs[1].Ramp.Steps)):
-		return fmt.Sprintf("their ramps have different steps: %s %v and %s %v", specs[0].Ramp.Dimension, specs[0].Ramp.Steps, specs[1].Ramp.Dimension, specs[1].Ramp.Steps)
-	case specs[0].Sweep != nil && specs[1].Sweep != nil && axesText(&specs[0].Sweep.Axes) != axesText(&specs[1].Sweep.Axes):
-		return fmt.Sprintf("their sweeps have different axes: %s and %s", axesText(&specs[0].Sweep.Axes), axesText(&specs[1].Sweep.Axes))
-	}
-	return ""
-}
-
-func axesText(a *v1alpha1.SweepAxes) string {
-	sizes := make([]string, len(a.BlockSize))
-	for i := range a.BlockSize {
-		sizes[i] = a.BlockSize[i].String()
-	}
-	return fmt.Sprintf("clients %v, jobs %v, queue depth %v, block size %v, %% reads %v", a.Clients, a.Jobs, a.QueueDepth, sizes, a.ReadPercent)
+	return phasekind.Differs(specs[0], specs[1])
 }
 
 // runNotes returns notes about differences between two runs that their figures do not show.

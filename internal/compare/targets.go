@@ -43,10 +43,11 @@ func Targets(run *v1alpha1.RunSpec, phase *v1alpha1.PhaseResult) []v1alpha1.Targ
 
 // Closed reports whether a target's load is a closed loop, in which each operation starts when a previous one
 // completes. By Little's law, the mean latency is then known as precisely as the operations per second. A load with
-// a rate limit or pauses is not a closed loop, nor is the load of a search. A job file is assumed not to be one.
+// a rate limit or pauses is not a closed loop, nor is the load of a phase that picks rates. A job file is assumed not
+// to be one.
 func Closed(run *v1alpha1.RunSpec, phase *v1alpha1.Phase, target string) bool {
 	workload := run.WorkloadOf(phase, target)
-	if workload == nil || phase != nil && phase.Search != nil {
+	if workload == nil || phase != nil && phasekind.Of(phase.Kind()).PicksRates {
 		return false
 	}
 	load := engines.Of(&workload.Engine)

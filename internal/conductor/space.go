@@ -7,14 +7,14 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/agentapi"
+	"github.com/storagebench/storagebench/internal/phasekind"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// usagePatience limits the wait after a step for a file system that updates its disk usage late. Steps of a ramp or
-// a search and cells of a sweep do not wait: there can be hundreds of them, and they use the same files.
+// usagePatience limits the wait after a step for a file system that updates its disk usage late. Phases with many
+// steps on the same files do not wait.
 const usagePatience = 8 * time.Second
 
 // askForSpace requests the disk usage of the files after a step that writes, and sets the step's Lustre striping.
@@ -22,7 +22,7 @@ func askForSpace(request *agentapi.LoadRequest, step plan.Step, target string) {
 	dataset := request.GetDataset()
 	if dataset.GetContent() != "" || dataset.GetMeasureUsage() {
 		dataset.MeasureUsage = true
-		if step.Kind != v1alpha1.PhaseRamp && step.Kind != v1alpha1.PhaseSweep && step.Kind != v1alpha1.PhaseSearch {
+		if !phasekind.Of(step.Kind).ManySteps() {
 			dataset.UsagePatienceNanoseconds = int64(usagePatience)
 		}
 	}

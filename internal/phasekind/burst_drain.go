@@ -7,8 +7,9 @@ const burstCredits = "Burst credits"
 
 // burstDrain loads a target until its credits are spent.
 var burstDrain = Kind{
-	Label: "drain",
-	Block: burstCredits,
+	Label:   "drain",
+	Limited: true,
+	Block:   burstCredits,
 	figures: func(result *v1alpha1.TargetResult) []Figure {
 		all := Levels(result.Burst)
 		markDrain(all)

@@ -12,14 +12,21 @@ type Kind struct {
 	Label string
 	// LaysOut is true if the phase creates data for other phases: it is not run for its rates.
 	LaysOut bool
+	// Limited is true if the documented limits of a target apply to the load of each phase of the kind.
+	Limited bool
+	// PicksRates is true if the phase picks the rate of each of its steps when the step begins. Its load is an open loop,
+	// its rates are not limits of the store, and it may not need all of its steps.
+	PicksRates bool
 	// Block is the title under which a report shows the figures of the kind; "" if the lines of its operations are
-	// enough. Kinds with the same title share it.
-	Block string
+	// enough. Kinds with the same title share it. OwnTables is true if other tables show all figures of the block.
+	Block     string
+	OwnTables bool
 	// Cell is the word for a part of the phase with its own figures; "" if the phase has one result.
 	Cell string
 
 	figures func(*v1alpha1.TargetResult) []Figure
 	overall func(*v1alpha1.TargetResult) Overall
+	differs func(a, b *v1alpha1.Phase) string
 }
 
 var kinds = map[v1alpha1.PhaseKind]Kind{
@@ -38,6 +45,18 @@ func Of(kind v1alpha1.PhaseKind) Kind { return kinds[kind] }
 
 // InCells reports whether the phase has a figure per cell: per step of a ramp or per cell of a sweep.
 func (k Kind) InCells() bool { return k.Cell != "" }
+
+// ManySteps reports whether the phase can have hundreds of steps that load the same files.
+func (k Kind) ManySteps() bool { return k.InCells() || k.PicksRates }
+
+// Differs returns how two phases of one kind differ so that their results cannot be compared, or "".
+func Differs(a, b *v1alpha1.Phase) string {
+	differs := Of(a.Kind()).differs
+	if differs == nil || a.Kind() != b.Kind() {
+		return ""
+	}
+	return differs(a, b)
+}
 
 // Name returns a kind as it is spelled in a file.
 func Name(kind v1alpha1.PhaseKind) string {

@@ -1,13 +1,21 @@
 package phasekind
 
-import "github.com/storagebench/storagebench/api/v1alpha1"
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
 
 // ramp raises one dimension in steps.
 var ramp = Kind{
-	Label:   "ramp",
-	Block:   "Ramps",
-	Cell:    "step",
-	figures: best,
+	Label:     "ramp",
+	Limited:   true,
+	Block:     "Ramps",
+	OwnTables: true,
+	Cell:      "step",
+	figures:   best,
 	overall: func(result *v1alpha1.TargetResult) Overall {
 		made := Overall{What: "best rate", Unit: v1alpha1.UnitBytesPerSecond}
 		for i := range result.Steps {
@@ -17,4 +25,19 @@ var ramp = Kind{
 		}
 		return made
 	},
+	differs: func(a, b *v1alpha1.Phase) string {
+		one, other := a.Ramp, b.Ramp
+		if one.Dimension == other.Dimension && slices.Equal(one.Steps, other.Steps) {
+			return ""
+		}
+		return fmt.Sprintf("their ramps have different steps: %s %v and %s %v", one.Dimension, one.Steps, other.Dimension, other.Steps)
+	},
+}
+
+// DimensionName returns the name of the setting that a ramp raises.
+func DimensionName(dimension v1alpha1.RampDimension) string {
+	if dimension == v1alpha1.RampQueueDepth {
+		return "queue depth"
+	}
+	return strings.ToLower(string(dimension))
 }

@@ -4,8 +4,11 @@ import "github.com/storagebench/storagebench/api/v1alpha1"
 
 // search finds the highest rate that meets an objective. Its figures are those measured at that rate.
 var search = Kind{
-	Label: "search",
-	Block: "Searches",
+	Label:      "search",
+	Limited:    true,
+	PicksRates: true,
+	Block:      "Searches",
+	OwnTables:  true,
 	figures: func(result *v1alpha1.TargetResult) []Figure {
 		if result.Search == nil || !result.Search.Found {
 			return nil
@@ -22,6 +25,12 @@ var search = Kind{
 			return Overall{}
 		}
 		return Overall{What: "highest rate", Value: float64(result.Search.AchievedIOPSMilli.Value), Unit: v1alpha1.UnitIOPSMilli}
+	},
+	differs: func(a, b *v1alpha1.Phase) string {
+		if a.Search.Objective == b.Search.Objective && a.Search.Regime == b.Search.Regime {
+			return ""
+		}
+		return "their searches have different objectives or regimes"
 	},
 }
 

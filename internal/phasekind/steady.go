@@ -9,6 +9,7 @@ import (
 // steady measures one load for a fixed time, or until a program ends.
 var steady = Kind{
 	Label:   "steady",
+	Limited: true,
 	figures: steadyFigures,
 	overall: steadyOverall,
 }

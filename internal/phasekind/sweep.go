@@ -1,6 +1,7 @@
 package phasekind
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -9,6 +10,7 @@ import (
 // sweep runs every combination of its axes.
 var sweep = Kind{
 	Label:   "sweep",
+	Limited: true,
 	Block:   "Sweeps",
 	Cell:    "cell",
 	figures: best,
@@ -27,4 +29,19 @@ var sweep = Kind{
 		made.Value = math.Exp(sum / float64(len(result.Steps)))
 		return made
 	},
+	differs: func(a, b *v1alpha1.Phase) string {
+		one, other := axesText(&a.Sweep.Axes), axesText(&b.Sweep.Axes)
+		if one == other {
+			return ""
+		}
+		return fmt.Sprintf("their sweeps have different axes: %s and %s", one, other)
+	},
+}
+
+func axesText(a *v1alpha1.SweepAxes) string {
+	sizes := make([]string, len(a.BlockSize))
+	for i := range a.BlockSize {
+		sizes[i] = a.BlockSize[i].String()
+	}
+	return fmt.Sprintf("clients %v, jobs %v, queue depth %v, block size %v, %% reads %v", a.Clients, a.Jobs, a.QueueDepth, sizes, a.ReadPercent)
 }

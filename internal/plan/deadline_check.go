@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
 // Least returns the minimum length of the step, from what is known before the run.
@@ -14,8 +14,8 @@ func (s Step) Least() time.Duration {
 	switch {
 	case s.Adaptive():
 		return s.WarmUp + min(s.MinDuration, s.Duration)
-	case s.Kind == v1alpha1.PhaseSearch && s.Cell > 0:
-		return 0 // a search skips the steps that it does not need
+	case phasekind.Of(s.Kind).PicksRates && s.Cell > 0:
+		return 0 // it may not be needed
 	}
 	return s.WarmUp + s.Duration
 }

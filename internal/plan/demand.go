@@ -9,6 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 	"github.com/storagebench/storagebench/internal/engine/engines"
 	"github.com/storagebench/storagebench/internal/limits"
+	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
 // Demand is the load that a step puts on a target, over all its clients. Values that are not known are zero.
@@ -157,7 +158,7 @@ func (a *DemandModel) Loads(target string) []limits.Load {
 // ofPhase returns the demands of a phase that measures, one for each kind of load. Other phases have none.
 func (a *DemandModel) ofPhase(phase *v1alpha1.Phase, target string) []Demand {
 	redrain := phase.Cooldown != nil && phase.Cooldown.Redrain != nil
-	if phase.BurstDrain == nil && phase.Steady == nil && phase.Ramp == nil && phase.Sweep == nil && phase.Search == nil && !redrain {
+	if !phasekind.Of(phase.Kind()).Limited && !redrain {
 		return nil
 	}
 	chosen := a.run.WorkloadOf(phase, target)

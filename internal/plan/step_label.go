@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
 // Label names the step for display: its phase, and its part of the phase if the phase has several.
@@ -25,7 +26,7 @@ func (s Step) Label() string {
 		words = append(words, "drain")
 	}
 	words = append(words, s.CellWords()...)
-	if s.Kind == v1alpha1.PhaseSmallFiles {
+	if s.Overrides.Operation != "" {
 		words = append(words, s.Overrides.Words()...)
 	}
 	if s.Repeat {
@@ -37,14 +38,14 @@ func (s Step) Label() string {
 	return s.Phase + " (" + strings.Join(words, ", ") + ")"
 }
 
-// CellWords returns the values of the ramp's step or the sweep's cell, such as "jobs 4", or the number of the
-// search's step. Other steps have none.
+// CellWords returns the values of the ramp's step or the sweep's cell, such as "jobs 4", or the number of a step in a
+// phase that picks rates. Other steps have none.
 func (s Step) CellWords() []string {
 	if s.Cell < 0 {
 		return nil
 	}
 	words := s.Overrides.Words()
-	if s.Kind == v1alpha1.PhaseSearch {
+	if phasekind.Of(s.Kind).PicksRates {
 		name := "step"
 		if s.Confirms {
 			name = "confirming step"

@@ -7,6 +7,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/limits"
+	"github.com/storagebench/storagebench/internal/phasekind"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/result"
 )
@@ -127,9 +128,10 @@ func (a *attributor) collect(phase *v1alpha1.PhaseResult, found *v1alpha1.Target
 		if step.Phase != phase.Name || step.Repeat != nil && *step.Repeat {
 			continue
 		}
+		kind := phasekind.Of(step.Kind)
 		demand, known := a.demands.Of(step, a.target)
-		if !known || demand.Metadata || step.Kind == v1alpha1.PhaseSearch {
-			continue // a search chooses the rates that it offers; they are not limits of the store
+		if !known || demand.Metadata || kind.PicksRates {
+			continue
 		}
 		switch {
 		case step.Cell != nil:
@@ -139,10 +141,8 @@ func (a *attributor) collect(phase *v1alpha1.PhaseResult, found *v1alpha1.Target
 				point := a.add(result.PointOfStep(phase.Name, phase.Kind, demand, cell), step)
 				a.set = append(a.set, func() { cell.Attribution = point.Short() })
 			}
-		case phase.Kind == v1alpha1.PhaseSteady, phase.Kind == v1alpha1.PhaseBurstDrain, phase.Kind == v1alpha1.PhaseCooldown:
-			if len(found.Operations) == 0 || step.Purpose != v1alpha1.StepMeasure && step.Purpose != v1alpha1.StepDrain {
-				continue
-			}
+		case kind.InCells(): // a drain before the cells
+		case len(found.Operations) > 0 && (step.Purpose == v1alpha1.StepMeasure || step.Purpose == v1alpha1.StepDrain):
 			whole := a.prepare(result.PointOfTarget(phase.Name, phase.Kind, demand, found), step)
 			a.levels(found, whole)
 		}

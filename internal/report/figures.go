@@ -17,12 +17,11 @@ type figureRow struct {
 	main                                        bool
 }
 
-// figures writes a table of the figures of phases. All but the main figures of a phase are details. It leaves out
-// ramps and searches, because the table of a ramp's steps and the table of phases show all of their figures.
+// figures writes a table of the figures of phases. All but the main figures of a phase are details.
 func (p *page) figures(d Document, phases []v1alpha1.PhaseResult, told documentedRates) {
 	var rows []figureRow
 	for i := range phases {
-		if spec := d.Spec.Run.Phase(phases[i].Name); spec == nil || spec.Ramp == nil && spec.Search == nil {
+		if !phasekind.Of(phases[i].Kind).OwnTables {
 			rows = append(rows, figureRows(d, &phases[i], inBlock)...)
 		}
 	}
