@@ -7,6 +7,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
 // ramps writes the tables of the steps of ramps, with the knee marked.
@@ -47,10 +48,7 @@ func (p *page) ramp(where string, ramp *v1alpha1.RampPhase, target *v1alpha1.Tar
 
 // rampName names the dimension that a ramp raises.
 func rampName(dimension v1alpha1.RampDimension) string {
-	if dimension == v1alpha1.RampQueueDepth {
-		return "queue depth"
-	}
-	return printable(strings.ToLower(string(dimension)))
+	return printable(phasekind.DimensionName(dimension))
 }
 
 // leftLast pads the cells of the last column to one width. They are text and should appear left-aligned, but

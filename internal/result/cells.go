@@ -8,6 +8,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
 // maxCellsNamed is the maximum number of cells named in one message.
@@ -32,21 +33,13 @@ func cellNames(phase *v1alpha1.Phase, cells []int32) string {
 	}
 	text := "cells "
 	if phase.Ramp != nil {
-		text = "at " + dimensionName(phase.Ramp.Dimension) + " "
+		text = "at " + phasekind.DimensionName(phase.Ramp.Dimension) + " "
 	}
 	text += strings.Join(names, ", ")
 	if more := len(cells) - len(names); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
-}
-
-// dimensionName returns the name of the setting that a ramp raises.
-func dimensionName(dimension v1alpha1.RampDimension) string {
-	if dimension == v1alpha1.RampQueueDepth {
-		return "queue depth"
-	}
-	return strings.ToLower(string(dimension))
 }
 
 // describeCell returns the values of a cell's axes in words. The axes are in the order clients, jobs, queueDepth,

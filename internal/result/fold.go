@@ -27,12 +27,12 @@ func Fold(phase *v1alpha1.Phase, into *v1alpha1.TargetResult, step plan.Step, hi
 	switch kind := phasekind.Of(step.Kind); {
 	case kind.InCells():
 		foldCell(into, step, history, made)
-	case step.Kind == v1alpha1.PhaseSearch:
+	case kind.PicksRates:
 		foldSearch(into, step, history, made)
 		return
 	case step.Kind == v1alpha1.PhaseCooldown:
 		foldCooldown(into, step, made)
-	case step.Kind == v1alpha1.PhaseSmallFiles:
+	case step.Overrides.Operation != "":
 		foldFiles(into, step, made)
 		return
 	case kind.LaysOut:
@@ -72,11 +72,7 @@ func foldSteady(into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.Targe
 		if slices.ContainsFunc(into.Warnings, func(w v1alpha1.Warning) bool { return w.Type == warning.Type }) {
 			continue // The list has one warning of each type.
 		}
-		if len(into.Warnings) >= maxWarnings {
-			dropLeast(into, warning, step.Kind)
-		} else {
-			into.Warnings = append(into.Warnings, warning)
-		}
+		addWarning(into, warning, step.Kind)
 		sortWarnings(into.Warnings, step.Kind)
 	}
 }
@@ -124,10 +120,8 @@ func foldFiles(into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.Target
 		warning.Message = v1alpha1.Truncate(step.Overrides.String()+": "+warning.Message, maxMessageLength)
 		at := slices.IndexFunc(into.Warnings, func(w v1alpha1.Warning) bool { return w.Type == warning.Type })
 		switch {
-		case at < 0 && len(into.Warnings) >= maxWarnings:
-			dropLeast(into, warning, step.Kind)
 		case at < 0:
-			into.Warnings = append(into.Warnings, warning)
+			addWarning(into, warning, step.Kind)
 		case !strings.Contains(into.Warnings[at].Message, warning.Message):
 			merged := &into.Warnings[at]
 			merged.Message = v1alpha1.Truncate(merged.Message+"; "+warning.Message, maxMessageLength)

@@ -71,7 +71,7 @@ func foldWarnings(phase *v1alpha1.Phase, before, into *v1alpha1.TargetResult, st
 		was, message := sources{}, warning.Message
 		if at < 0 {
 			if len(into.Warnings) >= maxWarnings {
-				dropLeast(into, warning, step.Kind)
+				addWarning(into, warning, step.Kind)
 				continue
 			}
 			at = len(into.Warnings)
@@ -109,8 +109,12 @@ func split(phase *v1alpha1.Phase, before *v1alpha1.TargetResult, merged v1alpha1
 	return sources{cells: cells}, merged.Message
 }
 
-// dropLeast replaces the least severe warning of a full list if the new one is more severe.
-func dropLeast(into *v1alpha1.TargetResult, warning v1alpha1.Warning, kind v1alpha1.PhaseKind) {
+// addWarning adds a warning. In a full list, it replaces the least severe warning if the new one is more severe.
+func addWarning(into *v1alpha1.TargetResult, warning v1alpha1.Warning, kind v1alpha1.PhaseKind) {
+	if len(into.Warnings) < maxWarnings {
+		into.Warnings = append(into.Warnings, warning)
+		return
+	}
 	worst := slices.MaxFunc(into.Warnings, func(a, b v1alpha1.Warning) int { return rank(a.Type, kind) - rank(b.Type, kind) })
 	if rank(worst.Type, kind) <= rank(warning.Type, kind) {
 		return

@@ -33,14 +33,9 @@ func judgeDrift(phase *v1alpha1.Phase, into *v1alpha1.TargetResult) {
 	if most == nil {
 		return
 	}
-	made := v1alpha1.NewWarning(v1alpha1.WarningSweepDrift, v1alpha1.PhaseSweep,
+	addWarning(into, v1alpha1.NewWarning(v1alpha1.WarningSweepDrift, v1alpha1.PhaseSweep,
 		fmt.Sprintf("%s differs by up to %s from the first time when it is measured again: the storage changed during the sweep, so that cells cannot be compared",
-			cellNames(phase, []int32{most.Cell}), measure.FormatShare(float64(*most.DriftPermille)/1000)))
-	if len(into.Warnings) >= maxWarnings {
-		dropLeast(into, made, v1alpha1.PhaseSweep)
-		return
-	}
-	into.Warnings = append(into.Warnings, made)
+			cellNames(phase, []int32{most.Cell}), measure.FormatShare(float64(*most.DriftPermille)/1000))), v1alpha1.PhaseSweep)
 }
 
 // kneeOf finds the knee of a ramp in the bytes of all operations together, or in the operations if no bytes are
@@ -63,7 +58,7 @@ func kneeOf(ramp *v1alpha1.RampPhase, steps []v1alpha1.StepResult) *v1alpha1.Kne
 	if !moved {
 		points, format = operations, measure.FormatOperationsPerSecond
 	}
-	return kneeIn(points, left, dimensionName(ramp.Dimension), format)
+	return kneeIn(points, left, phasekind.DimensionName(ramp.Dimension), format)
 }
 
 // kneeIn finds the knee of points whose loads are in the named dimension; left is the number of steps without a valid
