@@ -26,7 +26,7 @@ func historyOf(
 		made.SeesEnd = made.SeesEnd || run.Spec.Run.Phases[i].BurstDrain != nil
 	}
 	made.Loads = demands.Loads(target)
-	made.Search = question(run, planned, target)
+	made.Search = question(run, planned)
 	if phase := run.Spec.Run.Phase(planned.Phase); phase != nil {
 		made.Expect = phase.Expect
 	}

@@ -44,7 +44,7 @@ func Result(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attemp
 	for i, target := range planned.Targets {
 		fold(run, demands, planned, attempt, target, contributions[i])
 	}
-	skipSearched(run, planned, now)
+	skipUnneeded(run, planned, now)
 	compareTargets(run, planned)
 	noteCredits(run, demands, planned, attempt)
 	for _, target := range planned.Targets {

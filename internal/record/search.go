@@ -13,10 +13,7 @@ import (
 // Offering returns a step of a search with the rate that it offers: the recorded rate, or else the rate that follows
 // from the results of earlier steps. It returns other steps unchanged.
 func Offering(run *v1alpha1.BenchmarkRun, planned plan.Step) plan.Step {
-	if planned.Kind != v1alpha1.PhaseSearch || planned.Cell < 0 || len(planned.Targets) == 0 {
-		return planned
-	}
-	asked := question(run, planned, planned.Targets[0])
+	asked := question(run, planned)
 	if asked == nil {
 		return planned
 	}
@@ -33,11 +30,11 @@ func trialsOf(run *v1alpha1.BenchmarkRun, planned plan.Step) []search.Trial {
 	return result.Trials(run.Status.Result(planned.Phase, planned.Targets[0]), planned.Duration)
 }
 
-// question returns what a search must find out on a target, or nil for other phases. It counts the trials that are
+// question returns what the search of a step must find out, or nil for other steps. It counts the trials that are
 // stored in the run, which may differ from what this version would plan.
-func question(run *v1alpha1.BenchmarkRun, planned plan.Step, target string) *search.Question {
+func question(run *v1alpha1.BenchmarkRun, planned plan.Step) *search.Question {
 	phase := run.Spec.Run.Phase(planned.Phase)
-	if phase == nil || phase.Search == nil {
+	if phase == nil || phase.Search == nil || planned.Cell < 0 || len(planned.Targets) == 0 {
 		return nil
 	}
 	asked, problems := search.Of(nil, phase.Search, planned.Clients)
@@ -51,7 +48,7 @@ func question(run *v1alpha1.BenchmarkRun, planned plan.Step, target string) *sea
 		}
 	}
 	if phase.Search.Regime == v1alpha1.RegimeBaseline {
-		if baseline := operationsBaseline(run, planned.Phase, target); baseline > 0 {
+		if baseline := operationsBaseline(run, planned.Phase, planned.Targets[0]); baseline > 0 {
 			asked = asked.Below(baseline)
 		}
 	}
@@ -80,13 +77,10 @@ func operationsBaseline(run *v1alpha1.BenchmarkRun, phase, target string) (basel
 	return baseline
 }
 
-// skipSearched records as skipped the steps that a search no longer needs after a step.
-func skipSearched(run *v1alpha1.BenchmarkRun, planned plan.Step, now time.Time) {
-	if planned.Kind != v1alpha1.PhaseSearch || planned.Cell < 0 || failed(run) != nil {
-		return
-	}
-	asked := question(run, planned, planned.Targets[0])
-	if asked == nil {
+// skipUnneeded records as skipped the steps that a search no longer needs after a step.
+func skipUnneeded(run *v1alpha1.BenchmarkRun, planned plan.Step, now time.Time) {
+	asked := question(run, planned)
+	if asked == nil || failed(run) != nil {
 		return
 	}
 	decision := asked.Next(trialsOf(run, planned))

@@ -89,7 +89,7 @@ type CPU struct {
 
 // History holds the facts about a target from before a step, in the conductor's time.
 type History struct {
-	// Search is the question that the step's search answers; nil in other phases.
+	// Search is the question that the step's search answers; nil for other steps.
 	Search *search.Question
 	// Earlier is the run's I/O on the target before the step, in order, with one entry per step that did any.
 	Earlier []Span

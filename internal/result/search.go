@@ -20,19 +20,13 @@ func Trials(result *v1alpha1.TargetResult, each time.Duration) []search.Trial {
 		return nil
 	}
 	var all []search.Trial
-	for i := range result.Steps {
-		step := &result.Steps[i]
-		if step.OfferedIOPS == nil {
-			continue
+	for _, trial := range phasekind.Trials(result) {
+		made := search.Trial{Offered: trial.Offered, Confirms: trial.Confirms, Seconds: each.Seconds(), Achieved: float64(trial.Achieved.Value) / 1000}
+		if trial.SlowerPPM != nil {
+			_, _, moved := phasekind.Total(trial.Operations)
+			made.Slower, made.Known = float64(*trial.SlowerPPM)/1e6, moved && !trial.Disqualified
 		}
-		trial := search.Trial{Offered: *step.OfferedIOPS, Confirms: step.Confirms != nil && *step.Confirms, Seconds: each.Seconds()}
-		_, achieved, moved := phasekind.Total(step.Operations)
-		trial.Achieved = float64(achieved.Value) / 1000
-		if step.SlowerPPM != nil {
-			trial.Slower = float64(*step.SlowerPPM) / 1e6
-		}
-		trial.Known = moved && step.SlowerPPM != nil && !step.Disqualified()
-		all = append(all, trial)
+		all = append(all, made)
 	}
 	return all
 }
@@ -43,7 +37,7 @@ func Trials(result *v1alpha1.TargetResult, each time.Duration) []search.Trial {
 func foldSearch(into *v1alpha1.TargetResult, step plan.Step, history History, made v1alpha1.TargetResult) {
 	known := slices.ContainsFunc(into.Steps, func(s v1alpha1.StepResult) bool { return int(s.Cell) == step.Cell && s.OfferedIOPS != nil })
 	foldCell(into, step, history, made)
-	if step.Cell < 0 || history.Search == nil {
+	if history.Search == nil {
 		into.Warnings = slices.Clone(made.Warnings)
 		return
 	}
@@ -75,7 +69,7 @@ func foldSearch(into *v1alpha1.TargetResult, step plan.Step, history History, ma
 		into.Warnings = withWarnings(into.Warnings, made.Warnings, step.Kind)
 	}
 	conclude(into, step, history, trials)
-	into.Knee = searchKnee(into.Steps)
+	into.Knee = searchKnee(into)
 }
 
 // withWarnings adds the warnings whose types the list does not yet contain.
@@ -243,18 +237,16 @@ func achieved(operations []v1alpha1.OperationResult) *v1alpha1.Estimate {
 }
 
 // searchKnee finds the knee in the completed rates as a function of the offered rates.
-func searchKnee(steps []v1alpha1.StepResult) *v1alpha1.KneeResult {
+func searchKnee(result *v1alpha1.TargetResult) *v1alpha1.KneeResult {
 	var points []detect.Point
 	left := 0
-	for i := range steps {
-		step := &steps[i]
+	for _, trial := range phasekind.Trials(result) {
 		switch {
-		case step.OfferedIOPS == nil || step.Confirms != nil:
-		case len(step.Operations) == 0 || step.Disqualified():
+		case trial.Confirms:
+		case len(trial.Operations) == 0 || trial.Disqualified:
 			left++
 		default:
-			_, total, _ := phasekind.Total(step.Operations)
-			points = append(points, detect.Point{Load: float64(*step.OfferedIOPS), Rate: float64(total.Value) / 1000})
+			points = append(points, detect.Point{Load: float64(trial.Offered), Rate: float64(trial.Achieved.Value) / 1000})
 		}
 	}
 	return kneeIn(points, left, "offered operations per second", measure.FormatOperationsPerSecond)
