@@ -4,16 +4,7 @@
 //	spec.run -> Resolve (profiles by name become inline workloads)
 //	         -> Make    (phases become steps; problems are reported with their fields)
 //
-// A phase becomes one or more steps:
-//
-//	prepare     Prepare, or Prepare Precondition
-//	steady      Measure
-//	burstDrain  Drain
-//	cooldown    Idle, or Idle Drain
-//	ramp        Measure for each value
-//	sweep       [Drain] Measure for each cell, in an order set by the seed; [Idle] before each of them
-//	smallFiles  Measure for each operation
-//	search      [Drain] as many Measure steps as it may need; rates are chosen as they begin, unneeded steps skipped
+// A phase becomes one or more steps: maker.phase lists which, for each kind.
 //
 // The planner tracks three states from step to step: the content of the files of each target, so that no step reads
 // data that was never written; the space that the files need; and the credits that each bucket is expected to hold.

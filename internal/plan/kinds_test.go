@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -14,7 +15,9 @@ import (
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	phase := reflect.TypeFor[v1alpha1.Phase]()
-	kinds := 0
+	kinds, without := 0, builders.Benchmark("b").Target("a").Phase(v1alpha1.Phase{Name: "x"}).Run()
+	_, problems := plan.Make(without, 1)
+	listed := problems.ToAggregate().Error()
 	for i := range phase.NumField() {
 		made := v1alpha1.Phase{Name: "x"}
 		if f := phase.Field(i); f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.Struct {
@@ -31,6 +34,9 @@ func TestKinds(t *testing.T) {
 		planned, problems := plan.Make(run, 1)
 		if phasekind.Of(made.Kind()).Label == "" {
 			t.Errorf("%s is missing in phasekind", made.Kind())
+		}
+		if name := phasekind.Name(made.Kind()); !strings.Contains(listed, name) {
+			t.Errorf("a phase without kind is told of no %s: %s", name, listed)
 		}
 		if len(planned.Steps) == 0 && len(problems) == 0 {
 			t.Errorf("%s becomes nothing", made.Kind())

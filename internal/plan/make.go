@@ -20,6 +20,8 @@ const (
 	defaultDeadline = 48 * time.Hour
 	// maxSteps is the API's limit for the steps of a run.
 	maxSteps = 1024
+	// kinds lists the kinds of phases as users write them.
+	kinds = "prepare, steady, ramp, sweep, burstDrain, cooldown, refill, smallFiles, search"
 )
 
 // Make plans a resolved run. It returns all problems together, each with its field; use the plan only if there are
@@ -99,21 +101,21 @@ func (m *maker) phase(index int, phase *v1alpha1.Phase) {
 	}
 	before := len(m.problems)
 	switch phase.Kind() {
-	case v1alpha1.PhasePrepare:
+	case v1alpha1.PhasePrepare: // Prepare, or Prepare Precondition
 		p.prepare(phase.Prepare)
-	case v1alpha1.PhaseSteady:
+	case v1alpha1.PhaseSteady: // Measure
 		p.steady(phase.Steady)
-	case v1alpha1.PhaseBurstDrain:
+	case v1alpha1.PhaseBurstDrain: // Drain
 		p.burstDrain(phase.BurstDrain)
-	case v1alpha1.PhaseCooldown:
+	case v1alpha1.PhaseCooldown: // Idle, or Idle Drain
 		p.cooldown(phase.Cooldown)
-	case v1alpha1.PhaseRamp:
+	case v1alpha1.PhaseRamp: // Measure for each value
 		p.ramp(phase.Ramp)
-	case v1alpha1.PhaseSweep:
+	case v1alpha1.PhaseSweep: // [Drain] Measure for each cell, in an order set by the seed; [Idle] before each of them
 		p.sweep(phase.Sweep)
-	case v1alpha1.PhaseSmallFiles:
+	case v1alpha1.PhaseSmallFiles: // Measure for each operation
 		p.smallFiles(phase.SmallFiles)
-	case v1alpha1.PhaseSearch:
+	case v1alpha1.PhaseSearch: // [Drain] Measure, as often as it may need; rates are picked as steps begin
 		p.search(phase.Search)
 	default: // already reported
 	}

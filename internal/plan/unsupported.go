@@ -2,9 +2,6 @@ package plan
 
 import "k8s.io/apimachinery/pkg/util/validation/field"
 
-// kinds lists the phase kinds.
-const kinds = "prepare, steady, ramp, sweep, burstDrain, cooldown, refill, smallFiles, search"
-
 // refuseAmbiguous reports duplicate names, phases of several kinds, workloads of unknown targets, and missing targets
 // or phases. Admission reports them first.
 func (m *maker) refuseAmbiguous() {

@@ -7,16 +7,9 @@
 //	Judge       turns a history and a run into a verdict, changes of level, and the history with the run in it
 //
 // The choice of figures depends on what was run and not on the results, so that runs with the same spec.run have the
-// same figures:
-//
-//	steady        throughput; for a load with a rate limit, which determines the throughput, the mean
-//	              latency; for a program its duration; for mdtest the mean of its rates
-//	ramp          the best step
-//	sweep         the geometric mean of all cells
-//	search        the highest rate
-//	smallFiles    the geometric mean of the rates of its operations
-//	burstDrain    the burst and, if fewer than four figures are chosen, credits and time to baseline
-//	cooldown      a measured refill
+// same figures: for each phase [phasekind.Kind.Overall]. A steady phase whose load has a rate limit, which determines
+// the throughput, has the mean latency instead. A burst drain also has credits and time to baseline if fewer than
+// four figures are chosen.
 //
 // The first target contributes one figure per phase, then the next target does, up to four figures.
 package trend
