@@ -172,11 +172,7 @@ func (p *phaseMaker) redrain(at *field.Path, phase *v1alpha1.CooldownPhase) {
 // the pause.
 func (p *phaseMaker) redrainTimes(at *field.Path, phase *v1alpha1.CooldownPhase, pause time.Duration) (drainTimes, bool) {
 	before := len(p.problems)
-	least, err := v1alpha1.DefaultMinDuration.Parse()
-	if err != nil {
-		panic(err) // a constant
-	}
-	times := drainTimes{least: least}
+	times := drainTimes{least: p.duration(at, v1alpha1.DefaultMinDuration)}
 	drained := p.earlierDrain()
 	if drained != nil {
 		var sound bool

@@ -136,11 +136,7 @@ func (p *phaseMaker) drainFirst(at *field.Path, targets []string, c cell) bool {
 			most = max(most, 2*wholeSeconds(bucket.DrainSeconds(known.ceiling)))
 		}
 	}
-	least, err := v1alpha1.DefaultMinDuration.Parse()
-	if err != nil {
-		panic(err) // a constant
-	}
-	step := p.drain(targets, drainTimes{least: least, most: min(most, p.deadline)})
+	step := p.drain(targets, drainTimes{least: p.duration(at, v1alpha1.DefaultMinDuration), most: min(most, p.deadline)})
 	c.put(&step)
 	return p.add(step, "drain")
 }
