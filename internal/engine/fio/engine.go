@@ -153,10 +153,8 @@ func overwritten(made *engine.Description) uint64 {
 
 // parametersOf returns the parameters that a step adds to the profile of one client.
 func parametersOf(step *engine.Step, client *engine.Client) Parameters {
-	o := &step.Overrides
 	parameters := Parameters{
-		Purpose: Measure, Duration: step.Duration, WarmUp: step.WarmUp,
-		Jobs: o.Jobs, QueueDepth: o.QueueDepth, BlockSizeBytes: o.BlockSizeBytes, ReadPercent: o.ReadPercent, LayoutJobs: o.LayoutJobs, Offer: o.Offer,
+		Purpose: Measure, Duration: step.Duration, WarmUp: step.WarmUp, Overrides: step.Overrides,
 		Volumes: step.Volumes, Devices: step.Devices, Seed: client.StepSeed, ClientIndex: client.Index,
 	}
 	switch {

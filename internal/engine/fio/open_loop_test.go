@@ -35,7 +35,7 @@ func TestOpenLoopJobs(t *testing.T) {
 			t.Errorf("%+v: %d jobs of %s, %v", test, *made.Jobs, made.IOEngine, made.Options)
 		}
 		if _, err := Render(profileWith(shared, withReadPercent(test.reads)), Parameters{Purpose: Measure, Duration: time.Minute,
-			Offer: engine.Offer{IOPS: test.iops, Latency: test.latency}}); err != nil {
+			Overrides: engine.Overrides{Offer: engine.Offer{IOPS: test.iops, Latency: test.latency}}}); err != nil {
 			t.Errorf("%+v: %v", test, err)
 		}
 	}

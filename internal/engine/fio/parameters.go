@@ -28,17 +28,8 @@ type Parameters struct {
 	// Duration is the measured time, after WarmUp. Only for Measure.
 	Duration time.Duration
 	WarmUp   time.Duration
-	// Jobs, QueueDepth, BlockSizeBytes and ReadPercent replace the profile's values in a step of a ramp or a cell of
-	// a sweep; 0 or nil keeps the profile's value. They cannot be combined with a job file.
-	Jobs           int32
-	QueueDepth     int32
-	BlockSizeBytes int64
-	ReadPercent    *int32
-	// LayoutJobs is the number of jobs that the files are laid out for, if it differs from the profile's number: the
-	// largest number in a ramp. If each job has its own files, steps with fewer jobs use only some of the files.
-	LayoutJobs int32
-	// Offer makes the load an open loop; see open_loop.go.
-	Offer engine.Offer
+	// Overrides cannot be combined with a job file.
+	engine.Overrides
 	// Volumes is the number of the target's volumes; 0 counts as 1. Devices is true if they are raw block devices. See
 	// spread.
 	Volumes int
