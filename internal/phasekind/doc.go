@@ -1,12 +1,13 @@
 // Package phasekind describes the differences between the kinds of phases: their traits, and the figures that each
-// is run for. It is pure. Each kind has a file; [Of] finds it.
+// is run for. It is pure. Each kind has a file; [Of] finds it. Other packages ask for a trait, not for a kind.
 //
 //	[Kind.Figures]   all figures of a result that can be shown or compared, the main ones marked
 //	[Kind.Overall]   the one figure by which runs are compared over time
 //	[Kind.Block]     the part of a report that shows the figures
+//	[Differs]        why results of two phases of a kind cannot be compared
 //	[Operations] [Levels] [Total]   the figures of operations, drains, and cells of ramps and sweeps
 //
 // Callers that show a figure choose its format.
 //
-// To add a kind, write its file and list it in kinds.
+// To add a kind, follow the recipe in AGENTS.md.
 package phasekind
