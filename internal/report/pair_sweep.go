@@ -121,10 +121,7 @@ func (p *page) pairLine(pair *compare.Pair, only axis, title string) {
 
 // rampPair writes the steps of a ramp of two targets side by side, and their knees.
 func (p *page) rampPair(phase string, ramp *v1alpha1.RampPhase, pair *compare.Pair) {
-	only := axis{name: rampName(ramp.Dimension), stride: 1}
-	for _, value := range ramp.Steps {
-		only.values = append(only.values, strconv.FormatInt(value, 10))
-	}
+	only := axisOf(ramp)
 	p.gap()
 	p.line(phase + ": a ramp of " + only.name + " of " + pair.Baseline.Target + " beside " + pair.Target.Target)
 	p.pairLine(pair, only, "")

@@ -28,22 +28,32 @@ func (p *page) ramps(d Document, phases []v1alpha1.PhaseResult) {
 }
 
 func (p *page) ramp(where string, ramp *v1alpha1.RampPhase, target *v1alpha1.TargetResult) {
-	name := rampName(ramp.Dimension)
+	only := axisOf(ramp)
 	p.gap()
-	p.line(where + ": a ramp of " + name + creditRange(target.Steps))
-	lines := [][]string{{strings.ToUpper(name), "OPERATION", "THROUGHPUT", "IOPS", "MEAN", "P99", ""}}
-	for index, value := range ramp.Steps {
-		at := slices.IndexFunc(target.Steps, func(s v1alpha1.StepResult) bool { return int(s.Cell) == index })
-		step := v1alpha1.StepResult{}
-		if at >= 0 {
-			step = target.Steps[at]
-		}
-		lines = append(lines, cellRows(strconv.FormatInt(value, 10), step, marks(target.Knee, value, step))...)
-	}
-	p.nestedColumns(leftLast(lines), 2)
+	p.line(where + ": a ramp of " + only.name + creditRange(target.Steps))
+	p.cellTable(only, target.Steps, target.Knee)
 	if target.Knee != nil && target.Knee.Message != "" {
 		p.nested(target.Knee.Message)
 	}
+}
+
+// axisOf returns the axis of a ramp.
+func axisOf(ramp *v1alpha1.RampPhase) axis {
+	only := axis{name: rampName(ramp.Dimension), stride: 1}
+	for _, value := range ramp.Steps {
+		only.values = append(only.values, strconv.FormatInt(value, 10))
+	}
+	return only
+}
+
+// cellTable writes the table of the cells of one axis, with the knee marked.
+func (p *page) cellTable(only axis, steps []v1alpha1.StepResult, knee *v1alpha1.KneeResult) {
+	lines := [][]string{{strings.ToUpper(only.name), "OPERATION", "THROUGHPUT", "IOPS", "MEAN", "P99", ""}}
+	for i, value := range only.values {
+		step := stepOf(steps, i*only.stride)
+		lines = append(lines, cellRows([]string{value}, step.Operations, cellFigures, marks(knee, value, step))...)
+	}
+	p.nestedColumns(leftLast(lines), 2)
 }
 
 // rampName names the dimension that a ramp raises.
@@ -65,13 +75,13 @@ func leftLast(lines [][]string) [][]string {
 	return lines
 }
 
-// marks returns the remarks on a step of a ramp: knee, 95 % of the plateau, not valid.
-func marks(knee *v1alpha1.KneeResult, value int64, step v1alpha1.StepResult) string {
+// marks returns the remarks on a cell: knee, 95 % of the plateau, not valid.
+func marks(knee *v1alpha1.KneeResult, value string, step v1alpha1.StepResult) string {
 	var all []string
-	if knee != nil && knee.Found && knee.Value != nil && *knee.Value == value {
+	if knee != nil && knee.Found && knee.Value != nil && strconv.FormatInt(*knee.Value, 10) == value {
 		all = append(all, "knee")
 	}
-	if knee != nil && knee.ValueAt95Percent != nil && *knee.ValueAt95Percent == value {
+	if knee != nil && knee.ValueAt95Percent != nil && strconv.FormatInt(*knee.ValueAt95Percent, 10) == value {
 		all = append(all, "95 % of the plateau")
 	}
 	if step.Disqualified() {
@@ -83,20 +93,16 @@ func marks(knee *v1alpha1.KneeResult, value int64, step v1alpha1.StepResult) str
 	return "<- " + strings.Join(all, ", ")
 }
 
-// cellRows returns the rows of a step, one per operation, or a row of dashes if it has no figures.
-func cellRows(name string, step v1alpha1.StepResult, mark string) [][]string {
-	if len(step.Operations) == 0 {
-		return [][]string{{name, absent, absent, absent, absent, absent, mark}}
+// cellRows returns the rows of a cell, one per operation with its four figures, or a row of dashes if it has none. The
+// first row begins with the names of the cell and ends with its mark.
+func cellRows(names []string, operations []v1alpha1.StepOperation, figures func(v1alpha1.StepOperation) []string, mark string) [][]string {
+	if len(operations) == 0 {
+		return [][]string{append(names, absent, absent, absent, absent, absent, mark)}
 	}
 	var rows [][]string
-	for i, operation := range step.Operations {
-		row := append([]string{name, printable(string(operation.Operation))}, cellFigures(operation)...)
-		if i > 0 {
-			row[0] = ""
-		}
-		row = append(row, mark)
-		mark = ""
-		rows = append(rows, row)
+	for _, o := range operations {
+		rows = append(rows, slices.Concat(names, []string{printable(string(o.Operation))}, figures(o), []string{mark}))
+		names, mark = make([]string, len(names)), ""
 	}
 	return rows
 }

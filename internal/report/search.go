@@ -48,18 +48,12 @@ func trialRows(trial *phasekind.Trial) [][]string {
 	case trial.Confirms:
 		mark = "<- not confirmed"
 	}
-	first := []string{iopsOf(float64(trial.Offered)), iopsOf(float64(trial.Achieved.Value) / 1000), slower}
-	if len(trial.Operations) == 0 {
-		return [][]string{append(first, absent, absent, absent, absent, absent, mark)}
-	}
-	var rows [][]string
-	for _, o := range trial.Operations {
+	names := []string{iopsOf(float64(trial.Offered)), iopsOf(float64(trial.Achieved.Value) / 1000), slower}
+	return cellRows(names, trial.Operations, func(o v1alpha1.StepOperation) []string {
 		figures, median := cellFigures(o), absent
 		if o.P50Nanoseconds != nil {
 			median = measure.FormatLatency(uint64(max(*o.P50Nanoseconds, 0)))
 		}
-		rows = append(rows, append(first, printable(string(o.Operation)), figures[1], figures[2], median, figures[3], mark))
-		first, mark = []string{"", "", ""}, ""
-	}
-	return rows
+		return []string{figures[1], figures[2], median, figures[3]}
+	}, mark)
 }

@@ -170,16 +170,7 @@ func (p *page) sweepLine(only axis, fixed []axis, steps []v1alpha1.StepResult) {
 	if names := fixedText(fixed); names != "" {
 		p.nested(names)
 	}
-	lines := [][]string{{strings.ToUpper(only.name), "OPERATION", "THROUGHPUT", "IOPS", "MEAN", "P99", ""}}
-	for i, value := range only.values {
-		step := stepOf(steps, i*only.stride)
-		mark := ""
-		if step.Disqualified() {
-			mark = "<- NOT VALID"
-		}
-		lines = append(lines, cellRows(value, step, mark)...)
-	}
-	p.nestedColumns(leftLast(lines), 2)
+	p.cellTable(only, steps, nil)
 }
 
 // fixedText lists axes that have one value, with that value.
