@@ -34,32 +34,13 @@ var search = Kind{
 	},
 }
 
-// Trial is one rate that a search tried.
-type Trial struct {
-	Offered int64
-	// Achieved is the rate of completed operations in thousandths.
-	Achieved v1alpha1.Estimate
-	// SlowerPPM is the share of operations above the latency of the objective, in millionths; nil if unknown.
-	SlowerPPM *int64
-	// Confirms is true for a step that confirms the highest rate. Chosen is true if the step's rate is the result.
-	Confirms, Chosen bool
-	Operations       []v1alpha1.StepOperation
-	Disqualified     bool
-}
-
-// Trials returns the rates that a search tried, in order, or nil for other results.
-func Trials(result *v1alpha1.TargetResult) []Trial {
-	var all []Trial
+// Trials returns the steps of a search with the rates that it tried, in order, or nil for other results.
+func Trials(result *v1alpha1.TargetResult) []*v1alpha1.StepResult {
+	var all []*v1alpha1.StepResult
 	for i := range result.Steps {
-		step := &result.Steps[i]
-		if step.OfferedIOPS == nil {
-			continue
+		if step := &result.Steps[i]; step.OfferedIOPS != nil {
+			all = append(all, step)
 		}
-		made := Trial{Offered: *step.OfferedIOPS, SlowerPPM: step.SlowerPPM, Confirms: step.Confirms != nil && *step.Confirms,
-			Operations: step.Operations, Disqualified: step.Disqualified()}
-		_, made.Achieved, _ = Total(step.Operations)
-		made.Chosen = result.Search != nil && result.Search.Found && result.Search.OfferedIOPS != nil && *result.Search.OfferedIOPS == made.Offered
-		all = append(all, made)
 	}
 	return all
 }

@@ -22,7 +22,7 @@ func (p *page) search(where string, target *v1alpha1.TargetResult) {
 	p.line(where + ": a search" + creditRange(target.Steps))
 	lines := [][]string{{"OFFERED", "ACHIEVED", "SLOWER", "OPERATION", "IOPS", "MEAN", "P50", "P99", ""}}
 	for _, trial := range phasekind.Trials(target) {
-		lines = append(lines, trialRows(&trial)...)
+		lines = append(lines, trialRows(trial, target.Search)...)
 	}
 	p.nested(target.Search.Message)
 	if target.Knee != nil && target.Knee.Message != "" {
@@ -35,20 +35,22 @@ func (p *page) search(where string, target *v1alpha1.TargetResult) {
 }
 
 // trialRows returns the rows of one tried rate, one per operation.
-func trialRows(trial *phasekind.Trial) [][]string {
+func trialRows(trial *v1alpha1.StepResult, found *v1alpha1.SearchResult) [][]string {
 	slower, mark := absent, ""
 	if trial.SlowerPPM != nil {
 		slower = measure.FormatTail(float64(*trial.SlowerPPM) / 1e6)
 	}
 	switch {
-	case trial.Disqualified:
+	case trial.Disqualified():
 		mark = "<- NOT VALID"
-	case trial.Confirms && trial.Chosen:
+	case trial.Confirms == nil:
+	case found.Found && found.OfferedIOPS != nil && *found.OfferedIOPS == *trial.OfferedIOPS:
 		mark = "<- confirms"
-	case trial.Confirms:
+	default:
 		mark = "<- not confirmed"
 	}
-	names := []string{iopsOf(float64(trial.Offered)), iopsOf(float64(trial.Achieved.Value) / 1000), slower}
+	_, achieved, _ := phasekind.Total(trial.Operations)
+	names := []string{iopsOf(float64(*trial.OfferedIOPS)), iopsOf(float64(achieved.Value) / 1000), slower}
 	return cellRows(names, trial.Operations, func(o v1alpha1.StepOperation) []string {
 		figures, median := cellFigures(o), absent
 		if o.P50Nanoseconds != nil {

@@ -21,10 +21,10 @@ func Trials(result *v1alpha1.TargetResult, each time.Duration) []search.Trial {
 	}
 	var all []search.Trial
 	for _, trial := range phasekind.Trials(result) {
-		made := search.Trial{Offered: trial.Offered, Confirms: trial.Confirms, Seconds: each.Seconds(), Achieved: float64(trial.Achieved.Value) / 1000}
+		_, achieved, moved := phasekind.Total(trial.Operations)
+		made := search.Trial{Offered: *trial.OfferedIOPS, Confirms: trial.Confirms != nil, Seconds: each.Seconds(), Achieved: float64(achieved.Value) / 1000}
 		if trial.SlowerPPM != nil {
-			_, _, moved := phasekind.Total(trial.Operations)
-			made.Slower, made.Known = float64(*trial.SlowerPPM)/1e6, moved && !trial.Disqualified
+			made.Slower, made.Known = float64(*trial.SlowerPPM)/1e6, moved && !trial.Disqualified()
 		}
 		all = append(all, made)
 	}
@@ -242,11 +242,12 @@ func searchKnee(result *v1alpha1.TargetResult) *v1alpha1.KneeResult {
 	left := 0
 	for _, trial := range phasekind.Trials(result) {
 		switch {
-		case trial.Confirms:
-		case len(trial.Operations) == 0 || trial.Disqualified:
+		case trial.Confirms != nil:
+		case len(trial.Operations) == 0 || trial.Disqualified():
 			left++
 		default:
-			points = append(points, detect.Point{Load: float64(trial.Offered), Rate: float64(trial.Achieved.Value) / 1000})
+			_, achieved, _ := phasekind.Total(trial.Operations)
+			points = append(points, detect.Point{Load: float64(*trial.OfferedIOPS), Rate: float64(achieved.Value) / 1000})
 		}
 	}
 	return kneeIn(points, left, "offered operations per second", measure.FormatOperationsPerSecond)
