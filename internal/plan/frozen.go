@@ -159,9 +159,6 @@ func thaw(run *v1alpha1.RunSpec, frozen *v1alpha1.ResolvedStep) (Step, error) {
 	step.RunLimit = cmp.Or(step.RunLimit, defaultDeadline)
 	if frozen.Cell != nil {
 		step.Cell = int(*frozen.Cell)
-		if phase.Ramp != nil && step.Cell < len(phase.Ramp.Steps) {
-			step.Value = phase.Ramp.Steps[step.Cell]
-		}
 	}
 	for _, bytes := range frozen.NewBytes {
 		step.NewBytes[bytes.Target] = uint64(max(bytes.Bytes, 0))

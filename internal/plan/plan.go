@@ -68,10 +68,9 @@ type Step struct {
 	// Overrides replace values of the workloads in a ramp or a sweep.
 	Overrides Overrides
 	// Cell is the index of the ramp's value, of the sweep's cell or of the search's step that is measured, otherwise
-	// -1. Value is the ramp's value. Repeat is true for a cell that was measured before; Confirms is true for a step
-	// that confirms the rate of a search.
+	// -1. Repeat is true for a cell that was measured before; Confirms is true for a step that confirms the rate of a
+	// search.
 	Cell     int
-	Value    int64
 	Repeat   bool
 	Confirms bool
 	// Passes is the number of times that a Precondition overwrites the data.

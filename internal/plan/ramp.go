@@ -34,7 +34,7 @@ func (p *phaseMaker) ramp(phase *v1alpha1.RampPhase) {
 		}
 		for i, value := range phase.Steps {
 			step := p.measured(group, warmUp, duration)
-			step.Cell, step.Value = i, value
+			step.Cell = i
 			switch phase.Dimension {
 			case v1alpha1.RampClients:
 				step.Clients = int(value)

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -33,7 +34,7 @@ func line(step *plan.Step) string {
 	}
 	add(step.Processes != 0, "of %d ranks", step.Processes)
 	add(step.Cell >= 0, "cell=%d", step.Cell)
-	add(step.Value != 0, "value=%d", step.Value)
+	add(step.Kind == v1alpha1.PhaseRamp, "value=%d", cmp.Or(int(step.Overrides.Jobs), int(step.Overrides.QueueDepth), int(step.Overrides.Processes), step.Clients))
 	add(step.Repeat, "repeat")
 	add(step.Confirms, "confirms")
 	add(step.Overrides.String() != "", "with %s", step.Overrides)

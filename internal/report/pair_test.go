@@ -87,7 +87,7 @@ func pairRamp() paper {
 	return play(benchmark, func(step plan.Step) []result.Client {
 		var made []result.Client
 		for _, target := range step.Targets {
-			rate, latency := all[target].of(max(float64(step.Value), 1), 65536)
+			rate, latency := all[target].of(max(float64(step.Overrides.Jobs), 1), 65536)
 			made = append(made, noisy(random, target, 20, measure.Write, rate, 65536, 0.03, latency).Obj())
 		}
 		return made

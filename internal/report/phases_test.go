@@ -128,12 +128,12 @@ func rampPaper() paper {
 	benchmark := builders.Benchmark("usual").Target("share").Clients(4).Prepare("layout").
 		Phase(v1alpha1.Phase{Name: "depth", Ramp: &v1alpha1.RampPhase{Dimension: v1alpha1.RampQueueDepth, Steps: []int64{1, 2, 4, 8, 16, 32, 64}, StepDuration: "20s"}})
 	return play(benchmark, func(step plan.Step) []result.Client {
-		depth := max(float64(step.Value), 1)
+		depth := max(float64(step.Overrides.QueueDepth), 1)
 		rate := 250 * depth / (1 + 0.9*depth/8 + depth*depth/9000)
 		var all []result.Client
 		for i := range 4 {
 			one := builders.Client("share", i).Does(20, measure.Write, builders.Counter(uint64(rate), 65536), time.Duration(depth/rate*1e9))
-			if step.Value == 64 && i == 3 {
+			if step.Overrides.QueueDepth == 64 && i == 3 {
 				one.Lost("its process exited: signal: killed")
 			}
 			all = append(all, one.Obj())

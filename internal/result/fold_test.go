@@ -79,9 +79,9 @@ func TestFoldAgain(t *testing.T) {
 		steps []foldedStep
 	}{
 		"ramp": {rampPhase(1, 2, 4), []foldedStep{
-			{plan.Step{Kind: v1alpha1.PhaseRamp, Purpose: plan.Measure, Cell: 0, Value: 1}, figures(100e6, few(v1alpha1.PhaseRamp))},
-			{plan.Step{Kind: v1alpha1.PhaseRamp, Purpose: plan.Measure, Cell: 1, Value: 2}, figures(180e6)},
-			{plan.Step{Kind: v1alpha1.PhaseRamp, Purpose: plan.Measure, Cell: 2, Value: 4}, figures(200e6, few(v1alpha1.PhaseRamp), warned(v1alpha1.WarningStartSkew, v1alpha1.PhaseRamp, "apart"))},
+			{plan.Step{Kind: v1alpha1.PhaseRamp, Purpose: plan.Measure, Cell: 0}, figures(100e6, few(v1alpha1.PhaseRamp))},
+			{plan.Step{Kind: v1alpha1.PhaseRamp, Purpose: plan.Measure, Cell: 1}, figures(180e6)},
+			{plan.Step{Kind: v1alpha1.PhaseRamp, Purpose: plan.Measure, Cell: 2}, figures(200e6, few(v1alpha1.PhaseRamp), warned(v1alpha1.WarningStartSkew, v1alpha1.PhaseRamp, "apart"))},
 		}},
 		"sweep": {sweepPhase(), []foldedStep{
 			{plan.Step{Kind: v1alpha1.PhaseSweep, Purpose: plan.Drain, Cell: -1}, figures(1e6, few(v1alpha1.PhaseSweep), warned(v1alpha1.WarningNoDropSeen, v1alpha1.PhaseSweep, "no drop"))},
@@ -160,7 +160,7 @@ func TestFoldKnee(t *testing.T) {
 	var all []foldedStep
 	for i, depth := range phase.Ramp.Steps {
 		rate := min(25e6*float64(depth), 250e6+float64(i)*1e5)
-		all = append(all, foldedStep{plan.Step{Kind: v1alpha1.PhaseRamp, Purpose: plan.Measure, Cell: i, Value: depth}, figures(int64(rate))})
+		all = append(all, foldedStep{plan.Step{Kind: v1alpha1.PhaseRamp, Purpose: plan.Measure, Cell: i}, figures(int64(rate))})
 		got := foldAll(phase, all)
 		if i < 4 {
 			if got.Knee == nil || got.Knee.Found || got.Knee.Value != nil || !strings.Contains(got.Knee.Message, "takes 5 steps") {
