@@ -43,5 +43,6 @@ func axesText(a *v1alpha1.SweepAxes) string {
 	for i := range a.BlockSize {
 		sizes[i] = a.BlockSize[i].String()
 	}
-	return fmt.Sprintf("clients %v, jobs %v, queue depth %v, block size %v, %% reads %v", a.Clients, a.Jobs, a.QueueDepth, sizes, a.ReadPercent)
+	return fmt.Sprintf("clients %v, jobs %v, queue depth %v, block size %v, %% reads %v",
+		a.Clients, a.Jobs, a.QueueDepth, sizes, a.ReadPercent)
 }

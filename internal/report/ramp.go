@@ -95,7 +95,9 @@ func marks(knee *v1alpha1.KneeResult, value string, step v1alpha1.StepResult) st
 
 // cellRows returns the rows of a cell, one per operation with its four figures, or a row of dashes if it has none. The
 // first row begins with the names of the cell and ends with its mark.
-func cellRows(names []string, operations []v1alpha1.StepOperation, figures func(v1alpha1.StepOperation) []string, mark string) [][]string {
+func cellRows(
+	names []string, operations []v1alpha1.StepOperation, figures func(v1alpha1.StepOperation) []string, mark string,
+) [][]string {
 	if len(operations) == 0 {
 		return [][]string{append(names, absent, absent, absent, absent, absent, mark)}
 	}

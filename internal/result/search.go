@@ -22,7 +22,8 @@ func Trials(result *v1alpha1.TargetResult, each time.Duration) []search.Trial {
 	var all []search.Trial
 	for _, trial := range phasekind.Trials(result) {
 		_, achieved, moved := phasekind.Total(trial.Operations)
-		made := search.Trial{Offered: *trial.OfferedIOPS, Confirms: trial.Confirms != nil, Seconds: each.Seconds(), Achieved: float64(achieved.Value) / 1000}
+		made := search.Trial{Offered: *trial.OfferedIOPS, Achieved: float64(achieved.Value) / 1000,
+			Confirms: trial.Confirms != nil, Seconds: each.Seconds()}
 		if trial.SlowerPPM != nil {
 			made.Slower, made.Known = float64(*trial.SlowerPPM)/1e6, moved && !trial.Disqualified()
 		}
