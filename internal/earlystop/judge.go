@@ -6,9 +6,9 @@ import (
 	"sort"
 	"time"
 
-	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/detect"
 	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/phasekind"
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
@@ -21,12 +21,13 @@ type judge interface {
 // judgeOf returns the judge of a step on a target. documented is the target's documented rate without credits, and
 // baseline the rate at which the target was seen to settle, both in bytes per second; 0 if unknown.
 func judgeOf(step plan.Step, documented, baseline float64) judge {
-	if baseline == 0 && step.Kind == v1alpha1.PhaseSweep {
-		// The drain before a sweep may find the bucket empty already.
+	// The drain before the steps of a phase may find the bucket empty already.
+	before := phasekind.Of(step.Kind).ManySteps()
+	if baseline == 0 && before {
 		baseline = documented
 	}
 	switch {
-	case (step.Redrain || step.Kind == v1alpha1.PhaseSweep) && step.Purpose == plan.Drain && baseline > 0:
+	case (step.Redrain || before) && step.Purpose == plan.Drain && baseline > 0:
 		return &redrain{baseline: baseline, seconds: step.LeastBaseline().Seconds()}
 	case step.Purpose == plan.Drain:
 		return newDrain(step, documented)

@@ -229,10 +229,17 @@ func TestShortRedrainEndsOnTheKnownBaseline(t *testing.T) {
 	}
 }
 
-// TestDrainBeforeASweepEndsOnAnEmptyBucket: there is no drop to see.
-func TestDrainBeforeASweepEndsOnAnEmptyBucket(t *testing.T) {
+// TestDrainBeforeStepsEndsOnAnEmptyBucket: there is no drop to see.
+func TestDrainBeforeStepsEndsOnAnEmptyBucket(t *testing.T) {
+	for _, kind := range []v1alpha1.PhaseKind{v1alpha1.PhaseSweep, v1alpha1.PhaseSearch} {
+		t.Run(string(kind), func(t *testing.T) { drainsBefore(t, kind) })
+	}
+}
+
+func drainsBefore(t *testing.T, kind v1alpha1.PhaseKind) {
+	t.Helper()
 	step := drainStep(2 * time.Minute)
-	step.Kind = v1alpha1.PhaseSweep
+	step.Kind = kind
 	declared := &v1alpha1.Limits{Throughput: &v1alpha1.RateLimits{
 		Baseline: ptr.To(resource.MustParse("16M")), Burst: ptr.To(resource.MustParse("100M"))}}
 	if at, why := endOf(newWorld(step, 2, declared), 0, 1000, 50e6, 8e6); at < 84 || at > 90 {
