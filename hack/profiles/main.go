@@ -28,50 +28,49 @@ func main() {
 
 const head = `# The library of profiles
 
-Workloads that come with storagebench, as ClusterWorkloadProfiles: the operator makes them in its cluster at its start, and
-` + "`kubectl storagebench`" + ` knows them without one (` + "`plan`, `run --local`, `profiles`" + `). Each says where its numbers come from; what nobody
-can look up is said to be ours. Generated from [internal/library/profiles](../internal/library/profiles) by ` + "`make generate`" + `.
+Built-in workloads. The operator creates them as ClusterWorkloadProfiles when it starts; ` + "`" + `plan` + "`" + `, ` + "`" + `run --local` + "`" + ` and ` + "`" + `profiles` + "`" + ` of
+` + "`" + `kubectl storagebench` + "`" + ` also know them without a cluster. Each profile names the source of its numbers. "Our choice" marks a number
+that has no public source. This page is generated from [internal/library/profiles](../internal/library/profiles).
 
-` + "```yaml at=spec.run" + `
+` + "```" + `yaml at=spec.run
 workload: {profileRef: {name: oltp-8k, datasetSize: 64Gi}}
 phases:
 - {name: layout, prepare: {}}
 - {name: mixed, steady: {duration: 10m, warmUp: 30s}}
 ` + "```" + `
 
-` + "`datasetSize`" + ` beside the name takes the place of the profile's: the sizes here are above what a small cache holds, and yours may be
-larger. Twice the memory of the server is what a read needs to come from its disks. A profile with a job file, and those of IOR and mdtest,
-have sizes of their own: copy and change them (` + "`kubectl storagebench profiles file-server -o yaml`" + `). A sample is
+` + "`" + `datasetSize` + "`" + ` replaces the profile's own. The defaults exceed only small caches: for reads that must come from the disks, use at
+least twice the memory of the storage server. A profile with a fio job file, or for IOR or mdtest, has fixed sizes: print it
+(` + "`" + `kubectl storagebench profiles file-server -o yaml` + "`" + `), change it, and apply it under a name of your own. For a complete benchmark, see
 [config/samples/library.yaml](../config/samples/library.yaml).
 
-A reference without a ` + "`kind`" + ` takes the WorkloadProfile of that name in the benchmark's namespace, or else the ClusterWorkloadProfile. So a
-namespace can have its own version of a profile. With ` + "`kind`" + `, only that one is looked up.
+A ` + "`" + `profileRef` + "`" + ` without ` + "`" + `kind` + "`" + ` refers to the WorkloadProfile of that name in the benchmark's namespace or, if there is none, to the
+ClusterWorkloadProfile. A namespace can therefore override a profile. With ` + "`" + `kind` + "`" + `, only that kind is looked up.
 
-## Whose they are
+## Ownership and updates
 
-The operator never writes over what is not its own, and deletes nothing:
+The operator changes only profiles that it created, and deletes none:
 
-| there is | the operator |
+| existing ClusterWorkloadProfile | action of the operator |
 | --- | --- |
-| no object of the name | makes it, with the label ` + "`storagebench.dev/library`" + ` |
-| one with the label, as it was made | brings it to its own version (annotation ` + "`storagebench.dev/library-version`" + `) |
-| one with the label, whose spec somebody has changed | leaves it, and says so in its log and by the event ` + "`ProfileKept`" + ` |
-| one without the label | leaves it, and says so in the same way |
-| one with the label that this version does not have | leaves it, since benchmarks may refer to it: event ` + "`ProfileLeft`" + ` |
+| none with that name | creates it, with the label ` + "`" + `storagebench.dev/library` + "`" + ` |
+| has the label, spec unmodified | updates it to the operator's version (annotation ` + "`" + `storagebench.dev/library-version` + "`" + `) |
+| has the label, spec modified | leaves it unchanged; event ` + "`" + `ProfileKept` + "`" + ` and a log line |
+| lacks the label | leaves it unchanged; event ` + "`" + `ProfileKept` + "`" + ` and a log line |
+| has the label, but this version has no such profile | leaves it, because benchmarks may refer to it; event ` + "`" + `ProfileLeft` + "`" + ` |
 
-To have the library's again, delete yours and start the operator anew (` + "`kubectl -n storagebench-system rollout restart deployment`" + `).
-` + "`--profile-library=false`, or `profileLibrary.enabled=false`" + ` in the chart, leaves the library out; what is there stays. An operator that
-watches some namespaces only makes no profiles, which are of the whole cluster: apply them yourself.
+To restore a profile, delete yours and restart the operator (` + "`" + `kubectl -n storagebench-system rollout restart deployment` + "`" + `). To
+install no library, set ` + "`" + `--profile-library=false` + "`" + `, or ` + "`" + `profileLibrary.enabled=false` + "`" + ` in the chart; existing profiles stay. An operator
+that watches only some namespaces does not create the profiles, because they are cluster-scoped. Apply them yourself:
 
-` + "```sh" + `
+` + "```" + `sh
 kubectl storagebench profiles -o yaml | kubectl apply -f -
 ` + "```" + `
 
-## What is not in it
+## What is missing
 
-Start of virtual desktops and video streams have often been described, but no source with numbers that anybody can look up was found;
-nor was one of the 70/30 of reads and writes that is often seen. Checkpoints of training are in DLIO (its llama workloads), and no profile was made
-of them.
+A profile needs a public source with numbers. We found none for VDI boot storms, for video streaming, or for the common mix of 70 %
+reads and 30 % writes. There is no profile of training checkpoints yet, although DLIO describes them (its llama workloads).
 
 ## The profiles
 
@@ -84,7 +83,7 @@ func render() (string, error) {
 	}
 	var b strings.Builder
 	b.WriteString(head)
-	b.WriteString("| profile | engine | what for |\n| --- | --- | --- |\n")
+	b.WriteString("| profile | engine | purpose |\n| --- | --- | --- |\n")
 	for i := range all {
 		one := &all[i]
 		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s |\n", one.Name, one.Name, one.Spec.EngineKind(), one.About())
