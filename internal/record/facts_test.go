@@ -262,10 +262,10 @@ func TestMissingClientDisqualifies(t *testing.T) {
 	}
 	record.Finished(run, nil, builders.Start)
 	valid := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionValid)
-	if valid.Status != metav1.ConditionFalse || valid.Reason != string(v1alpha1.WarningResultIncomplete) || !strings.Contains(valid.Message, "client 1: took no part") {
+	if valid.Status != metav1.ConditionFalse || valid.Reason != string(v1alpha1.WarningResultIncomplete) || !strings.Contains(valid.Message, "client 1: did not take part") {
 		t.Errorf("Valid is %+v", valid)
 	}
-	if state := run.Status.Steps[0]; state.State != v1alpha1.StepFailed || state.Message != "client a/1 took no part" {
+	if state := run.Status.Steps[0]; state.State != v1alpha1.StepFailed || state.Message != "client a/1 did not take part" {
 		t.Errorf("step %+v", state)
 	}
 	check(t, run)

@@ -148,8 +148,8 @@ func contributionOf(run *v1alpha1.BenchmarkRun, planned plan.Step, target string
 			p.missing(index, loss.Reason)
 			continue
 		}
-		p.problems = append(p.problems, fmt.Sprintf("client %s/%d took no part", target, index))
-		p.remarks = append(p.remarks, result.Remark{Warning: v1alpha1.WarningResultIncomplete, Client: index, Message: "took no part"})
+		p.problems = append(p.problems, fmt.Sprintf("client %s/%d did not take part", target, index))
+		p.remarks = append(p.remarks, result.Remark{Warning: v1alpha1.WarningResultIncomplete, Client: index, Message: "did not take part"})
 	}
 	for _, lost := range run.Status.LostClients {
 		if lost.Target == target && lost.Step == planned.ID && lost.Replaced {

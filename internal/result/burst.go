@@ -57,7 +57,7 @@ func (b *builder) judgeDrain(s summed) {
 	}
 	if !d.ok[inBytes] && !d.ok[inOperations] {
 		b.result.Burst = &d.result
-		b.warnings.add(v1alpha1.WarningNoDropSeen, nil, "there is no series of the rate over time")
+		b.warnings.add(v1alpha1.WarningNoDropSeen, nil, "the rate over time was not recorded")
 		return
 	}
 	d.findDimension()
@@ -77,7 +77,7 @@ func (d *drain) analyze(one dimension) {
 		return
 	}
 	if slices.ContainsFunc(samples, func(s detect.Sample) bool { return !(s.Rate <= maxRate) }) {
-		d.say("the series over time has rates that cannot be")
+		d.say("the time series has invalid rates")
 		return
 	}
 	d.refill[one] = d.knownRefill(one)
@@ -101,7 +101,7 @@ func (d *drain) analyzeWith(one dimension, earlier []detect.Sample) {
 		}
 		var known bool
 		if found, known = onKnownLevels(d.s.of(one), levels, options, found); known {
-			d.sayOnce("the burst was too short to be found as a level: its end is by the levels that the drain before has shown")
+			d.sayOnce("the burst was too short to be detected as a level: its end follows from the levels of the previous drain")
 		}
 	}
 	d.found[one], d.ok[one] = found, true
@@ -215,14 +215,14 @@ func (d *drain) findDimension() {
 	switch d.result.Dimension {
 	case dimensionBytes:
 		if d.ok[inOperations] {
-			d.says = append(d.says, "the bytes ran out: what was spent of operations is a lower bound only")
+			d.says = append(d.says, "the credits of bytes ran out: the operations spent are only a lower bound")
 		}
 	case dimensionOperations:
 		if d.ok[inBytes] {
-			d.says = append(d.says, "the operations ran out: what was spent of bytes is a lower bound only")
+			d.says = append(d.says, "the credits of operations ran out: the bytes spent are only a lower bound")
 		}
 	default:
-		d.says = append(d.says, "no documented baseline agrees with the level after the drop, so that it is not known whether bytes or operations ran out")
+		d.says = append(d.says, "no documented baseline agrees with the level after the drop, so it is unknown whether credits of bytes or of operations ran out")
 	}
 }
 
@@ -244,13 +244,13 @@ func (d *drain) judge() {
 		return
 	}
 	if !d.b.history.Concluded.IsZero() && !d.b.lasted() {
-		d.says = append(d.says, "the step was ended since a drop was seen, which the whole series does not confirm")
+		d.says = append(d.says, "the step was ended because a drop was detected, which the analysis of the whole series does not confirm")
 	}
 	switch {
 	case found.BucketAtLeast != nil:
-		d.says = append(d.says, "the credits lasted for all of the step: the bucket holds more than "+amountText(one, *found.BucketAtLeast))
+		d.says = append(d.says, "the credits lasted for the whole step: the bucket holds more than "+amountText(one, *found.BucketAtLeast))
 	case d.b.history.BucketEmpty:
-		d.b.warnings.add(v1alpha1.WarningNoDropSeen, nil, "the rate stayed at %s for %s: the burst credits were spent already when it began",
+		d.b.warnings.add(v1alpha1.WarningNoDropSeen, nil, "the rate stayed at %s for %s: the burst credits were already spent at its start",
 			format(found.Burst.Value), duration(seconds))
 	default:
 		d.b.warnings.add(v1alpha1.WarningNoDropSeen, nil, "the rate stayed at %s for %s without a lasting drop: no conclusion about credits",
@@ -261,7 +261,7 @@ func (d *drain) judge() {
 	switch {
 	case limits.bucket == 0 || limits.refill == 0 || d.b.history.BucketEmpty:
 	case above <= 0:
-		d.b.warnings.add(v1alpha1.WarningRunTooShort, nil, "the load of %s is not above the documented refill of %s: it spends no credits however long it runs",
+		d.b.warnings.add(v1alpha1.WarningRunTooShort, nil, "the load of %s does not exceed the documented refill of %s, so it never spends credits",
 			format(found.Burst.Value), format(limits.refill))
 	case limits.bucket/above > seconds:
 		d.b.warnings.add(v1alpha1.WarningRunTooShort, nil, "the documented bucket of %s lasts %s at %s, and the step took %s: raise maxDuration",
@@ -277,10 +277,10 @@ func (d *drain) judgeFill() {
 	case d.b.step.Redrain || d.b.history.BucketEmpty:
 	case percent == nil:
 		d.b.warnings.add(v1alpha1.WarningCreditsUnknown, nil,
-			"initial credit balance unknown: what was spent is a lower bound on the bucket's size")
+			"initial credit balance unknown: the credits spent are a lower bound on the bucket's size")
 	case *percent < partEmpty:
 		d.b.warnings.add(v1alpha1.WarningCreditsUnknown, nil,
-			"the bucket was only about %d %% full at the start, by its documented limits and what was done before: the burst was shorter than that of a full one", *percent)
+			"the bucket was only about %d %% full at the start, by its documented limits and the previous load: the burst was shorter than with a full bucket", *percent)
 	}
 }
 

@@ -23,9 +23,9 @@ func Cooldown(step plan.Step, target string, history History, start, end time.Ti
 	}
 	idle := max(end.Sub(since), 0)
 	made.IdleNanoseconds = idle.Nanoseconds()
-	says := []string{"nothing was loaded for " + duration(idle.Seconds())}
+	says := []string{"no load for " + duration(idle.Seconds())}
 	if !known {
-		says = append(says, "nothing was done on the target before")
+		says = append(says, "the target was not loaded before")
 	}
 	if step.UntilCreditsPercent > 0 {
 		percent := int32(min(step.UntilCreditsPercent, 100))
@@ -33,7 +33,7 @@ func Cooldown(step plan.Step, target string, history History, start, end time.Ti
 		says = append(says, untilCredits(step, history))
 	}
 	if made.CreditPercentAtEnd == nil && step.UntilCreditsPercent == 0 {
-		says = append(says, "how full the bucket is then is not known")
+		says = append(says, "the fill of the bucket at the end is unknown")
 	}
 	made.Message = v1alpha1.Truncate(strings.Join(says, "; "), maxBurstMessage)
 	return v1alpha1.TargetResult{Target: target, Cooldown: &made}
@@ -52,15 +52,15 @@ func untilCredits(step plan.Step, history History) string {
 	}
 	switch {
 	case refill <= 0:
-		return fmt.Sprintf("it was for %d %% of the bucket, but its fill is unknown, since no refill is documented or measured: the longest time was waited", step.UntilCreditsPercent)
+		return fmt.Sprintf("the phase was to wait for %d %% of the bucket, but its fill is unknown, because no refill is documented or measured: the phase waited for maxDuration", step.UntilCreditsPercent)
 	case size <= 0:
-		return fmt.Sprintf("it was for %d %% of the bucket, but its fill is unknown, since its size is not documented and no drain measured it: the longest time was waited", step.UntilCreditsPercent)
+		return fmt.Sprintf("the phase was to wait for %d %% of the bucket, but its fill is unknown, because its size is neither documented nor measured by a drain: the phase waited for maxDuration", step.UntilCreditsPercent)
 	}
 	format := measure.FormatBytesPerSecond
 	if dimension == inOperations {
 		format = measure.FormatOperationsPerSecond
 	}
-	return fmt.Sprintf("it was for %d %% of the %s bucket of %s, by the %s refill of %s", step.UntilCreditsPercent, sizeFrom,
+	return fmt.Sprintf("waited for %d %% of the %s bucket of %s, at the %s refill of %s", step.UntilCreditsPercent, sizeFrom,
 		amountText(dimension, size), from, format(refill))
 }
 

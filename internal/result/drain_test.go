@@ -151,7 +151,7 @@ func wanted(t *testing.T, got []v1alpha1.Warning, want []v1alpha1.WarningType) {
 func TestDrainThatCountsOperations(t *testing.T) {
 	declared := &v1alpha1.Limits{IOPS: &v1alpha1.RateLimits{Baseline: resource.NewQuantity(32_000, resource.DecimalSI)}}
 	got := result.Target(drainStep(600), "data", scaled.drain(2, scaled.size, 600), result.History{Documented: limits.Declared(declared), CreditPercentAtStart: full()})
-	if got.Burst.Dimension != "Operations" || !strings.Contains(got.Burst.Message, "bytes is a lower bound") {
+	if got.Burst.Dimension != "Operations" || !strings.Contains(got.Burst.Message, "the bytes spent are only a lower bound") {
 		t.Errorf("dimension %s: %s", got.Burst.Dimension, got.Burst.Message)
 	}
 	near(t, "spent operations", got.Burst.Operations.Drops[0].Spent, scaled.size*1e3, 0.01)
@@ -224,9 +224,9 @@ func TestRedrain(t *testing.T) {
 		"refill below it":        {store: bucket{260, 32, 12, 24800}, clients: 4, history: result.History{BucketEmpty: true}, refill: 12},
 		"refill above it":        {store: bucket{260, 32, 50, 21000}, clients: 2, history: result.History{BucketEmpty: true}, refill: 50},
 		"documented otherwise":   {store: bucket{260, 32, 24, 24800}, clients: 1, history: result.History{BucketEmpty: true, Documented: documentedOf(scaled)}, refill: 24},
-		"not known to be empty":  {store: scaled, clients: 1, says: "not known to have been empty"},
+		"not known to be empty":  {store: scaled, clients: 1, says: "may not have been empty"},
 		"full again, documented": {store: bucket{260, 32, 32, 5000}, clients: 1, filled: 5000,
-			history: result.History{BucketEmpty: true, Documented: documentedOf(bucket{260, 32, 32, 5000})}, refill: 5000 * (1 + 32/228.0) / (idle + 5000/228.0), says: "all of the documented bucket"},
+			history: result.History{BucketEmpty: true, Documented: documentedOf(bucket{260, 32, 32, 5000})}, refill: 5000 * (1 + 32/228.0) / (idle + 5000/228.0), says: "the documented bucket was full again"},
 		"full again, as in the first drain": {store: bucket{260, 32, 32, 5000}, clients: 1, filled: 5000,
 			history: result.History{BucketEmpty: true, DrainSpent: &result.Spent{Amount: 5000e6, Refill: 32e6}}, refill: 5000 * (1 + 32/228.0) / (idle + 5000/228.0), says: "this drain spent as much as the first"},
 	} {

@@ -29,15 +29,15 @@ func (b *builder) judgeLatency(operation measure.Operation, lat *measure.Latency
 			measure.FormatCount(int(min(summary.Count, 1<<31)), "sample"), percentiles(summary.TooFewSamples))
 	}
 	if summary.Count > 0 && lat.Histogram.Count() == 0 {
-		b.warnings.add(v1alpha1.WarningTooFewSamples, nil, "%s: the tool gave no histogram, so there are no percentiles", operation)
+		b.warnings.add(v1alpha1.WarningTooFewSamples, nil, "%s: the tool reported no histogram, so there are no percentiles", operation)
 	}
 	if summary.CountInLastBucket > 0 {
-		b.warnings.add(v1alpha1.WarningLatencyClipped, nil, "%s: %s took 17 s or longer; only the maximum says how long",
+		b.warnings.add(v1alpha1.WarningLatencyClipped, nil, "%s: %s took 17 s or longer; only the maximum shows how long",
 			operation, measure.FormatCount(int(min(summary.CountInLastBucket, 1<<31)), "operation"))
 	}
 	if mean := float64(summary.MeanNanoseconds); mean > 0 && submissionNanoseconds > maxSubmissionShare*mean {
 		b.warnings.add(v1alpha1.WarningSubmissionBlocks, nil,
-			"%s: submitting takes %s of the latency: the queue is not as deep as asked for",
+			"%s: submission takes %s of the latency, so the queue is not as deep as requested",
 			operation, measure.FormatShare(min(submissionNanoseconds/mean, 1)))
 	}
 	if p50 := summary.P50Nanoseconds; operation == measure.Stat && p50 != nil && *p50 < cachedStatNanoseconds {
@@ -85,7 +85,7 @@ func (b *builder) judgeTool() {
 	}
 	if len(unwritten.clients) > 0 {
 		b.warnings.add(v1alpha1.WarningUnwrittenDataRead, unwritten.clients,
-			"%s in the reach of client %d's reads were never written, and are read without touching the storage%s",
+			"%s in the range that client %d reads were never written; such reads need no access to the storage%s",
 			measure.FormatBytes(mostUnwritten), unwritten.client, unwritten.others())
 	}
 	if len(versions) > 1 {

@@ -104,7 +104,7 @@ func (b *builder) judgeThrottling() {
 	}
 	if len(throttled.clients) > 0 {
 		b.warnings.add(v1alpha1.WarningClientCPUThrottled, throttled.clients,
-			"client %d was held back by its CPU limit in %s of the periods, for %s in all: raise the limit%s",
+			"client %d was throttled by its CPU limit in %s of the periods, for %s in total: raise the limit%s",
 			throttled.client, measure.FormatShare(throttled.figure), longest.Round(time.Millisecond), throttled.others())
 	}
 }
@@ -152,7 +152,7 @@ func (b *builder) judgeSaturation(machines []*machine) {
 	}
 	if len(own.clients) > 0 {
 		b.warnings.add(v1alpha1.WarningClientCPUSaturated, own.clients,
-			"the tool of client %d used %s of the CPU that its jobs can use: it, and not the storage, may be the limit%s",
+			"the tool of client %d used %s of the CPU that its jobs can use: the tool may be the limit, not the storage%s",
 			own.client, measure.FormatShare(own.figure), own.others())
 		return
 	}
@@ -167,7 +167,7 @@ func (b *builder) judgeSaturation(machines []*machine) {
 	if len(clients) > 0 {
 		busiest := machines[together.client].clients
 		b.warnings.add(v1alpha1.WarningClientCPUSaturated, clients,
-			"the tools of %s together used %s of their machine's CPU: they, and not the storage, may be the limit",
+			"the tools of %s together used %s of their machine's CPU: the tools may be the limit, not the storage",
 			clientNames(busiest), measure.FormatShare(together.figure))
 	}
 }

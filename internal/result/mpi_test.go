@@ -249,7 +249,7 @@ func TestDrainThatLasted(t *testing.T) {
 		}
 		made := result.Target(step, "data", objects(client(0).IORJob(4, 2, measure.Write, 1, 10*time.Second, 2000*mebibyte), client(1)),
 			result.History{Concluded: builders.Start.Add(time.Duration(seconds) * time.Second)})
-		if got := strings.Contains(made.Burst.Message, "a drop was seen"); got != want {
+		if got := strings.Contains(made.Burst.Message, "a drop was detected"); got != want {
 			t.Errorf("after %d s: %s", seconds, made.Burst.Message)
 		}
 	}
@@ -294,7 +294,7 @@ func TestDrainBesideAJob(t *testing.T) {
 	step := stepOf(t, builders.Benchmark("b").Target("data").Target("other").BurstDrain("burst", "2m", "3m").ForLoad("other", builders.IOR().Direct().Engine()))
 	fio := builders.Client("data", 0).Does(180, measure.Write, hundred, ms).Stopped("told").Obj()
 	made := result.Target(step, "data", []result.Client{fio}, result.History{Concluded: builders.Start.Add(3 * time.Minute)})
-	if strings.Contains(made.Burst.Message, "a drop was seen") {
+	if strings.Contains(made.Burst.Message, "a drop was detected") {
 		t.Error(made.Burst.Message)
 	}
 }

@@ -48,11 +48,11 @@ func (b *builder) judgeVolumes() {
 		}
 	}
 	if len(cached) > 0 {
-		b.warnings.add(v1alpha1.WarningHostCacheOn, nil, "the machine's host caches %s, so that reads, and with ReadWrite writes, need not reach the disk: "+
-			"set cachingMode None in the StorageClass to measure it", strings.Join(cached, ", "))
+		b.warnings.add(v1alpha1.WarningHostCacheOn, nil, "the machine's host caches %s, so reads, and with ReadWrite also writes, may not reach the disk: "+
+			"set cachingMode None in the StorageClass to measure the disk", strings.Join(cached, ", "))
 	}
 	if len(fresh) > 0 && b.storageBursts() {
-		b.warnings.add(v1alpha1.WarningFreshVolume, nil, "volume %s was made for this run: a new disk has all its credits, and one in use need not", strings.Join(fresh, ", "))
+		b.warnings.add(v1alpha1.WarningFreshVolume, nil, "volume %s was created for this run: a new disk has full credits, unlike a disk in use", strings.Join(fresh, ", "))
 	}
 }
 
@@ -74,7 +74,7 @@ func (b *builder) judgeServerCache(p *Point) {
 		return
 	}
 	b.warnings.add(v1alpha1.WarningServerCacheSuspected, nil, "the data of all clients (%s) is less than twice the memory of the storage server (%s), which may answer "+
-		"its reads: raise %s, or say expect: ServerCache", measure.FormatBytes(uint64(p.Demand.DatasetBytes)), measure.FormatBytes(uint64(memory)), b.load.SizeField)
+		"its reads: raise %s, or set expect: ServerCache", measure.FormatBytes(uint64(p.Demand.DatasetBytes)), measure.FormatBytes(uint64(memory)), b.load.SizeField)
 }
 
 func (b *builder) cacheExpected() bool { return b.history.Expect == v1alpha1.ExpectServerCache }
@@ -101,7 +101,7 @@ func (b *builder) judgeFast(p *Point) {
 	if reached <= tooFast {
 		return
 	}
-	b.warnings.add(v1alpha1.WarningFasterThanDocumented, nil, "%s is %s of the most that is documented for this load, %s of %s (%s): a cache, a compression or a wrong limit",
+	b.warnings.add(v1alpha1.WarningFasterThanDocumented, nil, "%s is %s of the highest documented rate for this load, %s of %s (%s): a cache, compression or a wrong limit",
 		measure.FormatBytesPerSecond(p.BytesPerSecond), measure.FormatShare(reached), measure.FormatBytesPerSecond(most.BytesPerSecond), most.Limit.Name, most.Arithmetic)
 }
 
@@ -114,7 +114,7 @@ func (b *builder) judgeBilled(p *Point) {
 			rate = p.OperationsPerSecond
 		}
 		if limit.Billed && rate > limit.Baseline*(1+sameLevel) {
-			b.warnings.add(v1alpha1.WarningBurstBilled, nil, "the rate is above the baseline of %s (%s), and bursts on demand: the burst is paid for, and does not end with credits", limit.Name, limit.Arithmetic)
+			b.warnings.add(v1alpha1.WarningBurstBilled, nil, "the rate exceeds the baseline of %s (%s) and bursts on demand: this burst is billed, and does not end", limit.Name, limit.Arithmetic)
 			return
 		}
 	}
@@ -144,7 +144,7 @@ func (b *builder) judgeBurstOnly(p *Point) {
 	}
 	seconds := float64(b.result.WindowNanoseconds) / 1e9
 	if lasts := at.DrainSeconds(fill); at.Drains() && rate > main.Baseline*(1+sameLevel) && lasts > seconds {
-		b.warnings.add(v1alpha1.WarningRunTooShort, nil, "the documented bucket of %s lasts %s at this rate, and the phase took %s: it measured the burst, and no burstDrain phase of "+
-			"the run measures what comes after", amountText(dimension, main.Size), duration(lasts), duration(seconds))
+		b.warnings.add(v1alpha1.WarningRunTooShort, nil, "the documented bucket of %s lasts %s at this rate, and the phase took %s: it measured the burst only, and no burstDrain phase of "+
+			"the run measures the rate after it", amountText(dimension, main.Size), duration(lasts), duration(seconds))
 	}
 }

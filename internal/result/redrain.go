@@ -21,19 +21,19 @@ const sameSpent = 0.05
 // the size of the bucket nor the burst, and the refill need not equal the level after the drop.
 func (d *drain) redrain() {
 	if len(d.b.history.Earlier) == 0 {
-		d.say("the refill is not measured: nothing was done before the idle time")
+		d.say("the refill is not measured: there was no load before the idle time")
 		return
 	}
 	idle := d.firstIO().Sub(d.b.history.LastEnd())
 	if idle <= 0 {
-		d.say("the refill is not measured: the earlier load ended only when this one had begun")
+		d.say("the refill is not measured: the earlier load ended after this step had started")
 		return
 	}
 	nanoseconds := idle.Nanoseconds()
 	d.result.IdleNanoseconds = &nanoseconds
 	switch {
 	case !d.b.history.BucketEmpty:
-		d.say("the refill is not measured: the bucket is not known to have been empty when the idle time began")
+		d.say("the refill is not measured: the bucket may not have been empty at the start of the idle time")
 		return
 	case !d.result.Exhausted:
 		d.say("the refill is not measured: the credits did not run out again")
@@ -76,7 +76,7 @@ func (d *drain) sayFull(one dimension, at float64) {
 	spentWith := func(refill float64) float64 { return d.letThrough(one, at) - refill*at }
 	known := d.documented(one)
 	if known.bucket > 0 && spentWith(known.refill) >= (1-sameSpent)*known.bucket {
-		d.say("%s: all of the documented bucket had come back, so that the refill is a lower bound: a shorter idle time measures it", name)
+		d.say("%s: the documented bucket was full again, so the refill is a lower bound: a shorter idle time measures it", name)
 		return
 	}
 	first := d.b.history.DrainSpent
@@ -90,7 +90,7 @@ func (d *drain) sayFull(one dimension, at float64) {
 	case within(spent, first.Amount, sameSpent):
 		d.say("%s: this drain spent as much as the first, so the bucket was full again and the refill is a lower bound; a shorter idle time measures it", name)
 	case spent > first.Amount:
-		d.say("%s: this drain spent more than the first, which began with a part of the bucket; if the bucket was full again, the refill is a lower bound", name)
+		d.say("%s: this drain spent more than the first, which began with a partly full bucket; if the bucket was full again, the refill is a lower bound", name)
 	}
 }
 

@@ -29,10 +29,10 @@ func (b *builder) judgeSizes() {
 		}
 		timed := rate.OperationsPerSecond * demand.Load.BlockBytes
 		if off := timed/rate.BytesPerSecond - 1; math.Abs(off) > maxSizeOff {
-			apart = append(apart, fmt.Sprintf("%v: the operations that were timed are %+.0f %% off those that the bytes come to", operation, 100*off))
+			apart = append(apart, fmt.Sprintf("%v: the number of timed operations differs by %+.0f %% from that computed from the bytes", operation, 100*off))
 		}
 	}
 	if len(apart) > 0 {
-		b.warnings.add(v1alpha1.WarningBytesUncertain, nil, "%s: measure for longer, or with less outstanding", strings.Join(apart, "; "))
+		b.warnings.add(v1alpha1.WarningBytesUncertain, nil, "%s: measure for longer, or with fewer outstanding operations", strings.Join(apart, "; "))
 	}
 }

@@ -23,7 +23,7 @@ func (b *builder) judgeSteady(s summed) {
 		samples, format = s.operations, measure.FormatOperationsPerSecond
 	}
 	if len(samples) == 0 {
-		b.warnings.add(v1alpha1.WarningNotAssessed, nil, "there is no series of the rate over time")
+		b.warnings.add(v1alpha1.WarningNotAssessed, nil, "the rate over time was not recorded")
 		return
 	}
 	judged, err := detect.AssessSteady(samples, detect.SteadyOptions{BucketEmpty: b.history.BucketEmpty})

@@ -121,7 +121,7 @@ func newBuilder(step plan.Step, target string, clients []Client, history History
 	use := b.step.For(b.result.Target)
 	var err error
 	if b.described, err = b.load.Describe(&use); err != nil {
-		b.warnings.add(v1alpha1.WarningToolMessages, nil, "whether a cache took part was not judged: %s", err)
+		b.warnings.add(v1alpha1.WarningToolMessages, nil, "the effect of caches was not assessed: %s", err)
 		b.measured = false
 	}
 	return b
@@ -141,7 +141,7 @@ func (b *builder) judgeClients() {
 		}
 		series, refused, err := seriesOf(client.Samples)
 		if err != nil {
-			b.warnings.addClient(v1alpha1.WarningResultIncomplete, client.Index, "its samples cannot be: %s", err)
+			b.warnings.addClient(v1alpha1.WarningResultIncomplete, client.Index, "its samples are invalid: %s", err)
 			continue
 		}
 		if refused > 0 {
@@ -233,15 +233,15 @@ func (b *builder) judgeEnd(client *Client) bool {
 	case client.Failure == v1alpha1.ReasonClientLost:
 		b.warnings.addClient(v1alpha1.WarningClientLost, client.Index, "%s", client.FailureMessage)
 	case !client.Ended && client.Failure != "":
-		b.warnings.addClient(v1alpha1.WarningResultIncomplete, client.Index, "took no part: %s: %s", client.Failure, client.FailureMessage)
+		b.warnings.addClient(v1alpha1.WarningResultIncomplete, client.Index, "did not take part: %s: %s", client.Failure, client.FailureMessage)
 	case !client.Ended:
-		b.warnings.addClient(v1alpha1.WarningResultIncomplete, client.Index, "reported no end")
+		b.warnings.addClient(v1alpha1.WarningResultIncomplete, client.Index, "did not report its end")
 	case client.Failure != "":
 		b.warnings.addClient(v1alpha1.WarningToolError, client.Index, "%s: %s", client.Failure, client.FailureMessage)
 	default:
 		// A client that was stopped because the step had measured enough is complete.
 		if client.Stopped && b.history.Concluded.IsZero() {
-			b.warnings.addClient(v1alpha1.WarningResultIncomplete, client.Index, "stopped before its time: %s", client.StopMessage)
+			b.warnings.addClient(v1alpha1.WarningResultIncomplete, client.Index, "stopped early: %s", client.StopMessage)
 		}
 		return true
 	}
@@ -257,7 +257,7 @@ func (b *builder) judgeNoSamples(client *Client) {
 	for _, operation := range client.Operations {
 		if operation.Operations > 0 {
 			b.warnings.addClient(v1alpha1.WarningResultIncomplete, client.Index,
-				"there are no samples of its measured time, so its figures are left out")
+				"it has no samples of the measured time, so its figures are left out")
 			return
 		}
 	}

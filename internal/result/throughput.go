@@ -37,7 +37,7 @@ func (b *builder) throughput() {
 	}
 	switch {
 	case errors.Is(err, measure.ErrNoCommonWindow):
-		b.warnings.add(v1alpha1.WarningCommonWindowTooShort, nil, "there was no time at which all %s were running",
+		b.warnings.add(v1alpha1.WarningCommonWindowTooShort, nil, "%s never ran at the same time",
 			measure.FormatCount(len(b.usable), "client"))
 	case err != nil:
 		b.warnings.add(v1alpha1.WarningResultIncomplete, nil, "%s", err)
@@ -64,7 +64,7 @@ func (b *builder) timeBound() error {
 	}
 	if measured.Coverage < minCoverage {
 		b.warnings.add(v1alpha1.WarningSamplesLost, nil,
-			"samples of one client cover only %s of the common time: the throughput is too low by what is missing",
+			"samples of one client cover only %s of the common window: the throughput is too low",
 			measure.FormatShare(measured.Coverage))
 	}
 	b.syncRate()

@@ -215,11 +215,11 @@ func (b *builder) judgeUsage(made *v1alpha1.UsageResult) {
 	case pattern.Asked:
 	case measured != nil && *measured > plainlyCompressed && (pattern.RatioMilli > plainlyCompressed || pattern.Repeats != ""):
 		b.warnings.add(v1alpha1.WarningPatternCompresses, nil, "%s of data take %s on the storage, a compression of %s, and %s: "+
-			"the figures are of such data, and hold for no other; %s",
+			"the figures apply only to such data; %s",
 			measure.FormatBytes(unsigned(made.DataBytes)), measure.FormatBytes(unsigned(made.AllocatedBytes)), measure.FormatRatio(*measured), b.whyCompressed(), pattern.Remedy)
 	case measured == nil && made.Compression != compressionNone && pattern.RatioMilli > plainlyCompressed:
-		b.warnings.add(v1alpha1.WarningCompressionNotShown, nil, "%s; whether %s compresses it cannot be seen (%s): if it does, the figures are of such "+
-			"data, and hold for no other; %s", b.whyCompressed(), cmp.Or(made.FileSystem, "the storage"), whyNotSeen(made), pattern.Remedy)
+		b.warnings.add(v1alpha1.WarningCompressionNotShown, nil, "%s; whether %s compresses it is not visible (%s): if it does, the figures apply "+
+			"only to such data; %s", b.whyCompressed(), cmp.Or(made.FileSystem, "the storage"), whyNotSeen(made), pattern.Remedy)
 	}
 }
 
@@ -237,13 +237,13 @@ func (b *builder) whyCompressed() string {
 func whyNotSeen(made *v1alpha1.UsageResult) string {
 	switch {
 	case !made.Settled:
-		return "what the files take may have been changing still"
+		return "the disk usage was possibly still changing"
 	case made.Compression == compressionHidden:
-		return "it does not count what it saves"
+		return "it does not report what compression saves"
 	case made.Compression == compressionUnknown && !savesSomething(Space{DataBytes: unsigned(made.DataBytes), AllocatedBytes: unsigned(made.AllocatedBytes)}):
-		return "the files take as much as is in them, which such a file system may say of compressed ones too"
+		return "the disk usage equals the size of the data, which such a file system may also report for compressed files"
 	}
-	return "holes cannot be told from what is saved"
+	return "holes cannot be distinguished from compression"
 }
 
 // ratioMilli returns the ratio of data to allocated bytes in thousandths; nil if either is 0.
