@@ -320,7 +320,7 @@ func (d document) parse() (*yaml.Node, *Error) {
 	}
 	second := &yaml.Node{}
 	if err := decoder.Decode(second); !errors.Is(err, io.EOF) {
-		return nil, d.fault(second.Line, "a second document begins without a line of ---; add it")
+		return nil, d.fault(second.Line, "a second document starts without a --- line; add one")
 	}
 	return first, nil
 }
@@ -358,7 +358,7 @@ var positioned = regexp.MustCompile(`line ([0-9]+): (.*)`)
 func (d document) unreadable(err error) *Error {
 	match := positioned.FindStringSubmatch(err.Error())
 	if match == nil {
-		return d.fault(1, "no YAML can be read from here: "+firstLine(err.Error()))
+		return d.fault(1, "invalid YAML from here on: "+firstLine(err.Error()))
 	}
 	line, convErr := strconv.Atoi(match[1])
 	if convErr != nil {
@@ -367,7 +367,7 @@ func (d document) unreadable(err error) *Error {
 	if tab := d.tab(line); tab > 0 {
 		return d.fault(tab, "a tab indents this line; YAML takes spaces only: replace the tab with spaces")
 	}
-	return d.fault(line, "no YAML can be read from here: "+strings.ToValidUTF8(match[2], "\uFFFD"))
+	return d.fault(line, "invalid YAML from here on: "+strings.ToValidUTF8(match[2], "\uFFFD"))
 }
 
 // tab returns the line, near the one where the parser gave up, that is indented with a tab, or 0 if there is none.

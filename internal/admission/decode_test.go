@@ -96,10 +96,10 @@ func TestDecodeRefuses(t *testing.T) {
 		"a run":                {"apiVersion: storagebench.dev/v1alpha1\nkind: BenchmarkRun\nmetadata: {name: x}\n", "spec: required"},
 		"a list":               {"- a\n- b\n", "line 1: an object was expected"},
 		"a text":               {"hello\n", "line 1: an object was expected"},
-		"no YAML":              {"a: [b\n", "no YAML can be read from here"},
+		"no YAML":              {"a: [b\n", "invalid YAML from here on"},
 		"a tab":                {"a:\n\tb: c\n", "line 2: a tab indents this line"},
-		"a key twice":          {"apiVersion: x\nkind: y\nkind: z\n", `line 3: no YAML can be read from here: key "kind" already set`},
-		"documents joined":     {"a: b\n...\nc: d\n", "a second document begins without a line of ---"},
+		"a key twice":          {"apiVersion: x\nkind: y\nkind: z\n", `line 3: invalid YAML from here on: key "kind" already set`},
+		"documents joined":     {"a: b\n...\nc: d\n", "a second document starts without a --- line"},
 		"metadata of a text":   {"apiVersion: storagebench.dev/v1alpha1\nkind: WorkloadProfile\nmetadata: x\n", "metadata: write fields here"},
 		"name of a number":     {"apiVersion: storagebench.dev/v1alpha1\nkind: WorkloadProfile\nmetadata: {name: 7}\n", "line 3: metadata.name: 7: YAML reads this as no text"},
 		"label of a number":    {"apiVersion: storagebench.dev/v1alpha1\nkind: WorkloadProfile\nmetadata: {name: x, labels: {a: 1}}\n", "metadata.labels[a]: 1: YAML reads this as no text"},
@@ -107,7 +107,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"one name twice":       {goodFile + "---\n" + goodFile, "the object of line 3 has the same kind and name"},
 		"too large":            {strings.Repeat("#\n", 3<<20), "at most 4194304 are read"},
 		"too many documents":   {strings.Repeat("---\n", 1001), "at most 1000 are read"},
-		"aliases that explode": {billionLaughs, "no YAML can be read from here"},
+		"aliases that explode": {billionLaughs, "invalid YAML from here on"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects, err := admission.Decode([]byte(test.file))

@@ -112,13 +112,13 @@ func describe(object map[string]any, fault *field.Error) string {
 		return cmp.Or(detail, "required; add it")
 	case field.ErrorTypeNotSupported:
 		if ours := fioPatterns[fmt.Sprint(fault.BadValue)]; ours != "" && strings.HasSuffix(fault.Field, ".pattern") {
-			return fmt.Sprintf("%s is fio's word; write %s", show(fault.BadValue), ours)
+			return fmt.Sprintf("%s is a fio option; write %s", show(fault.BadValue), ours)
 		}
-		return fmt.Sprintf("%s is not known here; %s", show(fault.BadValue), strings.Replace(detail, "supported values:", "use one of", 1))
+		return fmt.Sprintf("%s is not a known value; %s", show(fault.BadValue), strings.Replace(detail, "supported values:", "use one of", 1))
 	case field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTooShort, field.ErrorTypeTooFew:
 		return detail + "; shorten it"
 	case field.ErrorTypeDuplicate:
-		return "is there twice; change or remove one"
+		return "duplicate value; change or remove one"
 	case field.ErrorTypeTypeInvalid:
 		return describeType(object, fault, detail)
 	}
@@ -294,26 +294,26 @@ type fioTerm struct {
 
 // fioTerms maps options of fio to their counterparts, for users who know fio better than the API.
 var fioTerms = map[string]fioTerm{
-	"bs":        {[]string{"blockSize"}, "is blockSize here, such as 4Ki"},
-	"iodepth":   {[]string{"queueDepth"}, "is queueDepth here"},
-	"numjobs":   {[]string{"jobs"}, "is jobs here"},
-	"size":      {[]string{"datasetSize"}, "is datasetSize here: all files of one client, such as 8Gi"},
-	"filesize":  {[]string{"datasetSize"}, "is datasetSize here: all files of one client, such as 8Gi"},
-	"nrfiles":   {[]string{"filesPerJob"}, "is filesPerJob here"},
-	"rw":        {[]string{"pattern", "readPercent"}, "is pattern (Sequential or Random) with readPercent (100 reads, 0 writes) here"},
-	"readwrite": {[]string{"pattern", "readPercent"}, "is pattern (Sequential or Random) with readPercent (100 reads, 0 writes) here"},
-	"rwmixread": {[]string{"readPercent"}, "is readPercent here"},
-	"rate":      {[]string{"rateLimit"}, "is rateLimit.bytesPerSecond here"},
-	"rate_iops": {[]string{"rateLimit"}, "is rateLimit.iops here"},
-	"runtime":   {[]string{"duration"}, "is duration here, such as 60s"},
-	"ramp_time": {[]string{"warmUp"}, "is warmUp here, such as 10s"},
-	"filename":  {nil, "is the target here: name a claim in targets[].claimName, and remove this"},
-	"directory": {nil, "is the target here: name a claim in targets[].claimName, and remove this"},
+	"bs":        {[]string{"blockSize"}, "corresponds to blockSize, such as 4Ki"},
+	"iodepth":   {[]string{"queueDepth"}, "corresponds to queueDepth"},
+	"numjobs":   {[]string{"jobs"}, "corresponds to jobs"},
+	"size":      {[]string{"datasetSize"}, "corresponds to datasetSize: the total of one client's files, such as 8Gi"},
+	"filesize":  {[]string{"datasetSize"}, "corresponds to datasetSize: the total of one client's files, such as 8Gi"},
+	"nrfiles":   {[]string{"filesPerJob"}, "corresponds to filesPerJob"},
+	"rw":        {[]string{"pattern", "readPercent"}, "corresponds to pattern (Sequential or Random) with readPercent (100 reads, 0 writes)"},
+	"readwrite": {[]string{"pattern", "readPercent"}, "corresponds to pattern (Sequential or Random) with readPercent (100 reads, 0 writes)"},
+	"rwmixread": {[]string{"readPercent"}, "corresponds to readPercent"},
+	"rate":      {[]string{"rateLimit"}, "corresponds to rateLimit.bytesPerSecond"},
+	"rate_iops": {[]string{"rateLimit"}, "corresponds to rateLimit.iops"},
+	"runtime":   {[]string{"duration"}, "corresponds to duration, such as 60s"},
+	"ramp_time": {[]string{"warmUp"}, "corresponds to warmUp, such as 10s"},
+	"filename":  {nil, "is set by the target: name a claim in targets[].claimName, and remove this field"},
+	"directory": {nil, "is set by the target: name a claim in targets[].claimName, and remove this field"},
 
-	"end_fsync":                  {[]string{"fsync"}, "is fsync: {atEnd: true} here"},
-	"fdatasync":                  {[]string{"fsync"}, "is fsync: {everyWrites: N, data: true} here"},
-	"buffer_compress_percentage": {[]string{"compressibility"}, "is compressibility.percent here"},
-	"buffer_compress_chunk":      {[]string{"compressibility"}, "is compressibility.chunkSize here"},
+	"end_fsync":                  {[]string{"fsync"}, "corresponds to fsync: {atEnd: true}"},
+	"fdatasync":                  {[]string{"fsync"}, "corresponds to fsync: {everyWrites: N, data: true}"},
+	"buffer_compress_percentage": {[]string{"compressibility"}, "corresponds to compressibility.percent"},
+	"buffer_compress_chunk":      {[]string{"compressibility"}, "corresponds to compressibility.chunkSize"},
 }
 
 // fioPatterns maps the values of fio's option rw to the equivalent fields of the API.
@@ -327,8 +327,8 @@ var fioPatterns = map[string]string{
 
 // elsewhere maps options of fio to advice about the field of a phase that replaces them.
 var elsewhere = map[string]string{
-	"runtime":   "is the duration of a phase here, such as steady: {duration: 60s}; move it there",
-	"ramp_time": "is the warmUp of a phase here, such as steady: {warmUp: 10s}; move it there",
+	"runtime":   "corresponds to the duration of a phase, such as steady: {duration: 60s}; move it there",
+	"ramp_time": "corresponds to the warmUp of a phase, such as steady: {warmUp: 10s}; move it there",
 }
 
 // unknownField describes an unknown field with its value, and suggests a similar known one. meant lists the fields
@@ -344,7 +344,7 @@ func (r *rules) unknownField(path string, value any) (message string, meant []st
 	if term, is := fioTerms[strings.ToLower(last)]; is {
 		here := len(term.fields) > 0 && slices.Contains(known, term.fields[0])
 		if ours := fioPatterns[fmt.Sprint(value)]; ours != "" && slices.Contains(term.fields, "pattern") {
-			term.remedy = "is " + ours + " here"
+			term.remedy = "corresponds to " + ours
 		}
 		switch {
 		case here, inFio && term.fields == nil:
@@ -360,7 +360,7 @@ func (r *rules) unknownField(path string, value any) (message string, meant []st
 		return "unknown field here; move it to " + place, nil
 	}
 	if len(known) > 0 && len(known) <= 20 {
-		return fmt.Sprintf("unknown field; remove it. Known here: %s", strings.Join(known, ", ")), nil
+		return fmt.Sprintf("unknown field; remove it. Known fields: %s", strings.Join(known, ", ")), nil
 	}
 	return "unknown field; remove it", nil
 }

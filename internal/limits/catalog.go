@@ -86,7 +86,7 @@ func load(files map[string]string) (*Catalog, error) {
 			made.version = read.version
 		}
 		if read.version != made.version {
-			return nil, fmt.Errorf("%s: catalog: %q differs from %q of the files before; the files of one catalog have one version", name, read.version, made.version)
+			return nil, fmt.Errorf("%s: catalog: %q differs from %q in the preceding files; all files of a catalog must have the same version", name, read.version, made.version)
 		}
 		for key, row := range read.rows {
 			if _, twice := made.rows[key]; twice {
@@ -111,7 +111,7 @@ func load(files map[string]string) (*Catalog, error) {
 
 func (c *Catalog) checkPreset(name string, rows []string) error {
 	if _, taken := c.rows[name]; taken {
-		return fmt.Errorf("preset %q: there is a row of that key; rename one", name)
+		return fmt.Errorf("preset %q: a row has the same key; rename one", name)
 	}
 	for _, key := range rows {
 		if _, known := c.rows[key]; !known {
@@ -167,7 +167,7 @@ func parseFile(name, text string) (parsed, error) {
 		_, twice := made.presets[preset.Name]
 		switch {
 		case !keyForm.MatchString(preset.Name):
-			return fail(fmt.Errorf("preset %.100q: the name is not of the form store/kind; rename it", preset.Name))
+			return fail(fmt.Errorf("preset %.100q: the name must have the form store/kind; rename it", preset.Name))
 		case twice:
 			return fail(fmt.Errorf("preset %q: duplicate name; rename or remove one", preset.Name))
 		case len(preset.Rows) == 0:

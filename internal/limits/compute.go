@@ -125,7 +125,7 @@ func (c *Catalog) find(v Volume, declared *v1alpha1.Limits) (resolved, error) {
 func (made *Computed) dropPartial(parts int) {
 	made.Limits = slices.DeleteFunc(made.Limits, func(l Limit) bool {
 		if l.parts < parts {
-			made.note(l.Name + " is left out: it is not known for all volumes")
+			made.note(l.Name + " is omitted, because it is not known for all volumes")
 		}
 		return l.parts < parts
 	})
@@ -183,7 +183,7 @@ func (made *Computed) adapt(computed *Limit, limit limitRow, found resolved) {
 	}
 	computed.StoredBytes = true
 	made.addMissing(Missing{"the compression ratio", "the store compresses, and " + computed.Name +
-		" counts stored bytes: more can pass, by the ratio of apparent to stored size"})
+		" limits stored bytes: the rate of the data can be higher, by its compression ratio"})
 }
 
 // oneServer holds the drivers whose volumes are directories of an existing server.

@@ -31,7 +31,7 @@ func strictBytes(text []byte, into any) error {
 		return withoutGoTypes(err)
 	}
 	if err := decoder.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
-		return errors.New("it has more than one document; write one")
+		return errors.New("it has more than one document; keep one")
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ func parseQuantity(text string, kinds ...kind) (quantity, error) {
 			text, name, strings.Join(slices.Sorted(maps.Keys(baseUnits)), ", "))
 	}
 	if !slices.Contains(kinds, known.kind) {
-		return quantity{}, fmt.Errorf("%.60q counts %s, which does not fit here; write for example %s", text, known.kind, example(kinds))
+		return quantity{}, fmt.Errorf("%.60q has the wrong unit (%s); write a value such as %s", text, known.kind, example(kinds))
 	}
 	return quantity{number: parsed, name: name, unit: known}, nil
 }

@@ -93,7 +93,7 @@ func explain(line string, err error) string {
 		alone := [5]string{"*", "*", "*", "*", "*"}
 		alone[i] = text
 		if _, wrong := parser.Parse(strings.Join(alone[:], " ")); wrong != nil {
-			return fmt.Sprintf("%q is no %s: write %s, or * for each", text, fields[i].name, fields[i].values)
+			return fmt.Sprintf("%q is not a valid %s: write %s, or * for each", text, fields[i].name, fields[i].values)
 		}
 	}
 	return err.Error()
