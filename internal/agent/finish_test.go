@@ -143,7 +143,7 @@ func TestFinishKillsWhatDoesNotStop(t *testing.T) {
 	if answer := r.finish(true); !answer.GetDataRemoved() {
 		t.Errorf("got %v", answer)
 	}
-	if ended, _ := r.finished("a"); ended.GetReason() != "Hung" || !strings.Contains(ended.GetMessage(), "the agent had to exit") {
+	if ended, _ := r.finished("a"); ended.GetReason() != "Hung" || !strings.Contains(ended.GetMessage(), "the agent is exiting") {
 		t.Errorf("got %v", ended)
 	}
 	if _, err := os.Stat("/proc/" + itoa(pid)); err == nil {

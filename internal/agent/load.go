@@ -46,7 +46,7 @@ func (a *Agent) claim(request *agentapi.LoadRequest) (*step, error) {
 	name := tool.StepName(request.GetStep())
 	if known := a.steps[name]; known != nil {
 		if !known.same(request) {
-			return nil, status.Errorf(codes.InvalidArgument, "step %s was loaded with another content", name)
+			return nil, status.Errorf(codes.InvalidArgument, "step %s was loaded with different content", name)
 		}
 		return known, nil
 	}

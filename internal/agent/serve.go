@@ -84,7 +84,7 @@ func announce(ready io.WriteCloser, address net.Addr) error {
 	}
 	_, err := fmt.Fprintln(ready, address)
 	if err = errors.Join(err, ready.Close()); err != nil {
-		return fmt.Errorf("say where the agent listens: %w", err)
+		return fmt.Errorf("write the agent's address: %w", err)
 	}
 	return nil
 }

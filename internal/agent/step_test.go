@@ -90,7 +90,7 @@ func TestLoadIsIdempotent(t *testing.T) {
 		t.Errorf("fio %d was spawned beside %d", again, pid)
 	}
 	other := request("a", endlessWrite)
-	if _, err := r.Load(t.Context(), other); status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "another content") {
+	if _, err := r.Load(t.Context(), other); status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "different content") {
 		t.Errorf("another content: %v", err)
 	}
 	if _, err := r.Load(t.Context(), request("b", endlessWrite)); status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), "step a#1 is still live") {

@@ -82,11 +82,11 @@ func (ThisMachine) DeviceIO(device uint64) (process.DeviceIO, error) {
 func (ThisMachine) Sync(path string) error {
 	directory, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("write out what is in memory: %w", err)
+		return fmt.Errorf("flush dirty pages: %w", err)
 	}
 	defer func() { _ = directory.Close() }()
 	if err := unix.Syncfs(int(directory.Fd())); err != nil {
-		return fmt.Errorf("write out what is in memory: %w", err)
+		return fmt.Errorf("flush dirty pages: %w", err)
 	}
 	return nil
 }

@@ -200,7 +200,7 @@ func (r *run) isIn(verified os.FileInfo) error {
 	if err != nil || os.SameFile(found, verified) {
 		return nil //nolint:nilerr // It is gone already, and did nothing; its end says why.
 	}
-	return r.files.Changed("it was another directory when the command was started in it")
+	return r.files.Changed("the command was started in another directory")
 }
 
 const (

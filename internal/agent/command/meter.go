@@ -28,7 +28,7 @@ type treeMeter struct {
 func (m *treeMeter) begin() error {
 	base, err := m.system.ReadIO(m.root)
 	if err != nil {
-		return fmt.Errorf("read what the program does: %w", err)
+		return fmt.Errorf("read the program's I/O counters: %w", err)
 	}
 	m.base, m.total = base, base
 	return nil

@@ -185,7 +185,7 @@ func (r *run) watch(deadlineAt int64, end *runEnd, samples *samples) {
 			gone = time.After(timeouts.Stop)
 		case <-abandoned:
 			abandoned = nil
-			kill("the agent had to exit")
+			kill("the agent is exiting")
 		case <-gone:
 			end.remains = true
 			return
@@ -235,7 +235,7 @@ func (r *run) flush() error {
 			abandoned = nil
 			limit.Reset(timeouts.Gone)
 		case <-limit.C:
-			return fmt.Errorf("the file system did not write out what the program had left in memory within %s",
+			return fmt.Errorf("the file system did not write the program's dirty pages within %s",
 				timeouts.Hung)
 		}
 	}

@@ -144,7 +144,7 @@ func endLeft() string {
 	}
 	below, err := process.Descendants(os.Getpid())
 	if err != nil {
-		return "it could not be seen what it left: " + err.Error()
+		return "its remaining processes are unknown: " + err.Error()
 	}
 	var names []string
 	for _, one := range below {

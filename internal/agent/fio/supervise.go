@@ -86,7 +86,7 @@ func (r *run) supervise(deadlineAt int64) *supervision {
 			watch.end("the step's deadline passed")
 		case <-abandoned:
 			abandoned = nil
-			watch.kill("the agent had to exit")
+			watch.kill("the agent is exiting")
 		case <-watch.gone:
 			watch.giveUp()
 			return watch

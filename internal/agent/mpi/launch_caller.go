@@ -42,7 +42,7 @@ func (m *member) checkLaunch(ctx context.Context, command []string) error {
 		return err
 	}
 	if version, err := parseVersion("mpirun (Open MPI) " + m.known.version("mpirun")); err == nil && command[0] != version.daemon() {
-		return status.Errorf(codes.PermissionDenied, "client 0 asks for %s, but the daemon of Open MPI %s is %s; use "+
+		return status.Errorf(codes.PermissionDenied, "client 0 requests %s, but the daemon of Open MPI %s is %s; use "+
 			"the same image for all clients",
 			command[0], version.text, version.daemon())
 	}

@@ -92,7 +92,7 @@ func newLaunch(path string, arguments []string) (*launch, error) {
 	}
 	l.host = l.order.Hosts[at]
 	if first(l.command) != l.order.Daemon {
-		return nil, fmt.Errorf("%s is not in the command for %s: %q", l.order.Daemon, l.host.Name, arguments[1:])
+		return nil, fmt.Errorf("%s is missing in the command for %s: %q", l.order.Daemon, l.host.Name, arguments[1:])
 	}
 	return l, nil
 }

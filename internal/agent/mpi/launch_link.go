@@ -100,7 +100,7 @@ func newLaunchLink(step *tool.Step, hosts []host, daemon string) (*launchLink, e
 	}
 	if err != nil {
 		link.close()
-		return nil, fmt.Errorf("write what launchers need: %w", err)
+		return nil, fmt.Errorf("write the launchers' data: %w", err)
 	}
 	return link, nil
 }

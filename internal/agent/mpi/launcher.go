@@ -178,7 +178,7 @@ func (l *launcher) wait(deadlineAt int64) launcherEnd {
 		case end.hung = <-l.running.hung:
 			return end
 		case <-l.step.Abandoned:
-			end.hung = "the agent had to exit"
+			end.hung = "the agent is exiting"
 			return end
 		case <-look.C:
 			if end.lost == "" && end.stopped == "" {

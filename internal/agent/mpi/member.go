@@ -154,7 +154,7 @@ func (m *member) wait(deadlineAt int64) memberEnd {
 		case end.hung = <-hung:
 			return end
 		case <-m.step.Abandoned:
-			end.hung = "the agent had to exit"
+			end.hung = "the agent is exiting"
 			return end
 		case <-giveUp.C:
 			return end

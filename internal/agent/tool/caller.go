@@ -18,7 +18,7 @@ func CallerOf(ctx context.Context) (identity.Peer, error) {
 	}
 	info, ok := connection.AuthInfo.(credentials.TLSInfo)
 	if !ok {
-		return identity.Peer{}, fmt.Errorf("the caller came without TLS: %w", identity.ErrWrongPeer)
+		return identity.Peer{}, fmt.Errorf("the caller did not use TLS: %w", identity.ErrWrongPeer)
 	}
 	return identity.PeerRole(info.State)
 }

@@ -23,10 +23,10 @@ func (v VolumeConfig) Advise(err error) error {
 	advised := *problem
 	switch {
 	case errors.Is(err, dataset.ErrPermission):
-		advised.Remedy = "let the clients be a user or a group that may read, write and enter it: set " +
+		advised.Remedy = "run the clients as a user or group with rwx permission on it: set " +
 			"clients.template.securityContext.runAsUser, or fsGroup where the volume's driver supports it"
 	case errors.Is(err, dataset.ErrReadOnly):
-		advised.Remedy = "give a claim whose volume is mounted read-write; look at accessModes, and at readOnly and " +
+		advised.Remedy = "use a claim whose volume is mounted read-write; check accessModes, and readOnly and " +
 			"mountOptions of its PersistentVolume"
 	case errors.Is(err, dataset.ErrNotMountPoint), errors.Is(err, dataset.ErrRootFilesystem):
 		advised.Remedy = "check the events of the pod and of its claim: the volume is not mounted"

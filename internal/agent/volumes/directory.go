@@ -58,7 +58,7 @@ func (s *Set) Open(step *tool.Step, use Use) (*Files, error) {
 		return nil, err
 	}
 	if files.volume.Device || len(step.Request.GetMoreVolumes()) > 0 {
-		return nil, tool.Refuse(tool.ReasonVolume, errors.New("this tool works in a folder of one volume: give target "+
+		return nil, tool.Refuse(tool.ReasonVolume, errors.New("this tool works in a directory of a single volume: give target "+
 			s.env.Config.Target+" one volume with a file system, or use fio"))
 	}
 	if err := files.prepare(); err != nil {

@@ -172,7 +172,7 @@ func (f *Files) notLaidOut(known dataset.LaidOut) (string, error) {
 	}
 	why, err := f.Differs(f.step.Stopped, files, wanted.GetMayHoldZeros())
 	if err != nil {
-		return "", tool.Refuse(tool.ReasonVolume, fmt.Errorf("look into what is laid out: %w", err))
+		return "", tool.Refuse(tool.ReasonVolume, fmt.Errorf("inspect the laid-out files: %w", err))
 	}
 	return why, nil
 }
@@ -249,7 +249,7 @@ func (f *Files) strike() error {
 		return f.strikeDevice()
 	}
 	if f.ReadOnly() {
-		return f.notKept("another volume of the target lacks a part of the data")
+		return f.notKept("another volume of the target lacks part of the data")
 	}
 	known, err := f.set.laidOut.read(f.Dataset)
 	if err != nil {

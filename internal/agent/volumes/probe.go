@@ -40,7 +40,7 @@ func (s *Set) describe(ctx context.Context, configured tool.VolumeConfig) *agent
 		return good
 	}
 	return &agentapi.Volume{Name: configured.Name, Path: configured.Place().String(),
-		Problem: "its file system does not answer; check that its server is up"}
+		Problem: "its file system does not respond; check that its server is up"}
 }
 
 // probe begins a probe of a volume, or joins the pending one.

@@ -41,18 +41,18 @@ func (f *Files) stripe() error {
 	}
 	target := f.step.Config.Target
 	if found := f.Mount(); found.FilesystemType != "lustre" {
-		return tool.Refuse(tool.ReasonVolume, fmt.Errorf("target %s: lustre asks for striping, but the volume at %s "+
+		return tool.Refuse(tool.ReasonVolume, fmt.Errorf("target %s: lustre requests striping, but the volume at %s "+
 			"is %s (%s), not Lustre; remove lustre from the target, or give it a claim of a Lustre volume",
 			target, found.Path, found.FilesystemType, found.Source))
 	}
 	lfs, err := exec.LookPath("lfs")
 	if err != nil {
-		return tool.Refuse(tool.ReasonTool, fmt.Errorf("target %s: lustre asks for striping, but this image has no "+
+		return tool.Refuse(tool.ReasonTool, fmt.Errorf("target %s: lustre requests striping, but this image has no "+
 			"lfs; use an image with the Lustre client tools, or remove lustre from the target to keep the file "+
 			"system's own striping", target))
 	}
 	if err := setStriping(lfs, f.Dataset, wanted); err != nil {
-		return tool.Refuse(tool.ReasonVolume, fmt.Errorf("target %s: lustre asks for striping: %w", target, err))
+		return tool.Refuse(tool.ReasonVolume, fmt.Errorf("target %s: lustre requests striping: %w", target, err))
 	}
 	known.proven = name
 	return nil
@@ -75,11 +75,11 @@ func setStriping(lfs string, directory *dataset.Dataset, wanted striping) error 
 	case found == wanted:
 		return nil
 	case empty:
-		return fmt.Errorf("%s has another striping after lfs setstripe: %s, want %s; ask for what the file system allows",
+		return fmt.Errorf("%s has a different striping after lfs setstripe: %s, want %s; request a striping that the file system allows",
 			directory.Path(), found, wanted)
 	}
-	return fmt.Errorf("%s holds files of an earlier run with another striping: %s, want %s. Files keep their "+
-		"striping; remove the directory, or ask for the striping that it has", directory.Path(), found, wanted)
+	return fmt.Errorf("%s contains files of an earlier run with a different striping: %s, want %s. Files keep their "+
+		"striping; remove the directory, or request its current striping", directory.Path(), found, wanted)
 }
 
 // striping is the stripe count and stripe size of a directory, in lfs notation; empty fields are not requested.

@@ -89,17 +89,17 @@ func TestStripeIsRefused(t *testing.T) {
 		words              []string
 	}{
 		"not Lustre": {filesystem: "nfs4", script: standInLfs, reason: tool.ReasonVolume,
-			words: []string{"target target: lustre asks", ", not Lustre", "remove lustre from the target"}},
+			words: []string{"target target: lustre requests", ", not Lustre", "remove lustre from the target"}},
 		"no lfs": {filesystem: "lustre", reason: tool.ReasonTool,
 			words: []string{"this image has no lfs", "use an image with the Lustre client tools", "keep the file system's own striping"}},
 		"lfs fails": {filesystem: "lustre", script: "echo 'lfs setstripe: cannot\tset' >&2; printf '\\377' >&2; exit 3\n", reason: tool.ReasonVolume,
 			words: []string{"setstripe -c 4 -S 1048576", "exit status 3", "lfs setstripe: cannot set ?"}},
 		"set and not kept": {filesystem: "lustre", script: `test "$1" = setstripe || echo 2` + "\n", reason: tool.ReasonVolume,
-			words: []string{"has another striping after lfs setstripe: stripe count 2, stripe size 2, want stripe count 4, stripe size 1048576"}},
+			words: []string{"has a different striping after lfs setstripe: stripe count 2, stripe size 2, want stripe count 4, stripe size 1048576"}},
 		"says something else": {filesystem: "lustre", script: `test "$1" = setstripe || echo "stripe_count: 4 (Default)"` + "\n", reason: tool.ReasonVolume,
-			words: []string{"has another striping after lfs setstripe"}},
+			words: []string{"has a different striping after lfs setstripe"}},
 		"files of another striping": {filesystem: "lustre", script: "test $1 = getstripe || exit 9; echo 1\n", file: true, reason: tool.ReasonVolume,
-			words: []string{"holds files of an earlier run", "stripe count 1, stripe size 1, want stripe count 4", "remove the directory"}},
+			words: []string{"contains files of an earlier run", "stripe count 1, stripe size 1, want stripe count 4", "remove the directory"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
