@@ -91,7 +91,7 @@ func (d *demo) interrupted() {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	if d.asked != "" {
-		d.say("Taking the benchmark out of the cluster, which ends its clients")
+		d.say("Deleting the benchmark, which ends its clients")
 		if err := d.remove(ctx, d.asked, time.Minute); err != nil {
 			d.say("error: %v", err)
 		}
@@ -102,7 +102,7 @@ func (d *demo) interrupted() {
 		}
 	}
 	if d.kubeconfig != "" {
-		d.say("The cluster stays up; `bin/cluster down` ends it, `make demo` goes on from here.")
+		d.say("The cluster keeps running: stop it with `bin/cluster down`, or continue with `make demo`.")
 	}
 }
 

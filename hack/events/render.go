@@ -57,7 +57,7 @@ func render(root string) ([]byte, error) {
 		}
 		where := slices.Sorted(maps.Keys(at[one.constant]))
 		if len(where) == 0 {
-			return nil, fmt.Errorf("nobody tells of %s: tell it, or remove it", one.constant)
+			return nil, fmt.Errorf("event %s is never recorded: record it, or remove the constant", one.constant)
 		}
 		fmt.Fprintf(text, "| `%s` | %s | %s |\n", one.value, strings.Join(where, ", "), one.meaning)
 	}

@@ -53,7 +53,7 @@ func TestReasons(t *testing.T) {
 func TestReasonsThatAreWrong(t *testing.T) {
 	for name, test := range map[string]struct{ constants, code, want string }{
 		"no comment": {"const (\n\tEventLost = \"Lost\"\n)", "v1alpha1.EventLost", "EventLost has no comment"},
-		"not told":   {"const (\n\t// EventLost: it is lost.\n\tEventLost = \"Lost\"\n)", "0", "nobody tells of EventLost"},
+		"not told":   {"const (\n\t// EventLost: it is lost.\n\tEventLost = \"Lost\"\n)", "0", "event EventLost is never recorded"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()

@@ -13,7 +13,7 @@ import (
 )
 
 func main() {
-	version := flag.String("version", "", "version of the images; empty for the tags in the files")
+	version := flag.String("version", "", "image tag; if empty, the tags in the files are kept")
 	output := flag.String("output", "bin/install.yaml", "file to write")
 	config := flag.String("config", "config", "the folder of manifests")
 	folder := flag.String("folder", render.Default, "which of them: default, metrics, monitoring or namespaced")

@@ -47,7 +47,7 @@ func run(ctx context.Context, arguments []string, output, progress io.Writer) er
 	flags.StringVar(&o.ior, "ior", "", "`folder` with ARCH/ior and ARCH/mdtest, built with Debian's mpicc, for the image of IOR")
 	flags.StringVar(&o.values, "values", "bin/images/values.yaml", "`file` to write the values for Helm to")
 	flags.StringVar(&o.build.Version, "version", version.Version, "version of storagebench, the tag of the images")
-	flags.StringVar(&o.build.Programs, "programs", "bin", "`folder` with the programs that make build made")
+	flags.StringVar(&o.build.Programs, "programs", "bin", "`folder` with the programs built by make build")
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}

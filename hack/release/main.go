@@ -58,8 +58,8 @@ func run(ctx context.Context) error {
 	r := release{}
 	only := flag.String("only", "", "archives: those of the command line alone")
 	platforms := flag.String("platforms", everyPlatform, "systems of the command line; images are made for those of linux")
-	renew := flag.Bool("renew", false, "afterwards take the kinds of this version as what later ones have to be compatible with")
-	flag.BoolVar(&r.locked, "locked", true, "make the images of the packages of images/lock; =false takes what Debian has today, to try a release out")
+	renew := flag.Bool("renew", false, "afterwards store the CRDs of this version as the compatibility baseline of later ones")
+	flag.BoolVar(&r.locked, "locked", true, "build the images from the packages in images/lock; =false uses Debian's current packages, for a trial release")
 	flag.StringVar(&r.version, "version", "", "what is released, such as v1.2.3")
 	flag.StringVar(&r.output, "output", "bin/release", "folder to write, which is emptied first")
 	flag.StringVar(&r.url, "url", "", "where the files will be (default the project's releases on GitHub)")
@@ -68,7 +68,7 @@ func run(ctx context.Context) error {
 	flag.StringVar(&r.ior, "ior", os.Getenv("IOR_PROGRAMS"), "folder with ARCH/ior and ARCH/mdtest, for the image of IOR")
 	flag.Parse()
 	if flag.NArg() > 0 {
-		return fmt.Errorf("%q is not known; all is said by flags", flag.Args())
+		return fmt.Errorf("unexpected argument %q: use flags", flag.Args())
 	}
 	if err := r.check(*only); err != nil {
 		return err

@@ -32,7 +32,7 @@ func (r release) program(ctx context.Context, p platform, name string) (string, 
 func goVersion(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOVERSION").Output()
 	if err != nil {
-		return "", fmt.Errorf("ask for the version of Go: %w", err)
+		return "", fmt.Errorf("query the version of Go: %w", err)
 	}
 	return strings.TrimSpace(string(out)), nil
 }

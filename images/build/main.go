@@ -46,7 +46,7 @@ func run(ctx context.Context, arguments []string) error {
 	flags.StringVar(&o.Version, "version", version.Version, "version of storagebench, the tag of the image")
 	flags.StringVar(&o.Programs, "programs", "bin", "folder with the programs that make build made")
 	flags.StringVar(&o.Architecture, "arch", "", "amd64 or arm64 (default that of this machine)")
-	flags.BoolVar(&o.Locked, "locked", false, "take the packages of images/lock, not those that Debian has today")
+	flags.BoolVar(&o.Locked, "locked", false, "use the packages in images/lock, not Debian's current ones")
 	if arguments[0] == "ior" {
 		flags.StringVar(&o.IOR, "ior", "", "ior, built with Debian's mpicc")
 		flags.StringVar(&o.Mdtest, "mdtest", "", "mdtest, built likewise")

@@ -58,7 +58,7 @@ func Image(ctx context.Context, name string, o Options) (image.Image, error) {
 		return ofIOR(ctx, o, ior.Options{Version: o.Version, Architecture: o.Architecture, Locked: o.Locked, Cache: cache,
 			Progress: o.Progress, Created: created})
 	}
-	return image.Image{}, fmt.Errorf("there is no image %q; there are: operator, fio, ior", name)
+	return image.Image{}, fmt.Errorf("unknown image %q; use operator, fio or ior", name)
 }
 
 func ofIOR(ctx context.Context, o Options, options ior.Options) (image.Image, error) {

@@ -125,7 +125,7 @@ func (a *Apt) fix() error {
 	}
 	a.sources = filepath.Join(a.folder, "sources.list")
 	if err := os.WriteFile(a.sources, text, 0o644); err != nil {
-		return fmt.Errorf("write down the repositories of Debian: %w", err)
+		return fmt.Errorf("record the repositories of Debian: %w", err)
 	}
 	return nil
 }

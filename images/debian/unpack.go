@@ -78,7 +78,7 @@ func (r Root) read(name string, archive *tar.Reader, keep func(string) bool) err
 		case tar.TypeLink:
 			first, found := r[place(header.Linkname)]
 			if !found {
-				return fmt.Errorf("unpack %s: %s is a second name of %s, which is not there", name, header.Name, header.Linkname)
+				return fmt.Errorf("unpack %s: %s is a link to %s, which does not exist", name, header.Name, header.Linkname)
 			}
 			file.Data = first.Data
 		default:

@@ -45,7 +45,7 @@ func Cached(cache, name, inputs string, produce func() ([]byte, error)) (string,
 		return err
 	})
 	if err != nil {
-		return "", fmt.Errorf("keep %s in the cache: %w", name, err)
+		return "", fmt.Errorf("store %s in the cache: %w", name, err)
 	}
 	return file, forget(cache, name)
 }

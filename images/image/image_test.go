@@ -83,12 +83,12 @@ func TestTreeRefuses(t *testing.T) {
 		mode fs.FileMode
 		want string
 	}{
-		"a leading slash":       {"/etc/passwd", 0o644, "no path for an image"},
-		"a way out":             {"../etc/passwd", 0o644, "no path for an image"},
+		"a leading slash":       {"/etc/passwd", 0o644, "not a valid path in an image"},
+		"a way out":             {"../etc/passwd", 0o644, "not a valid path in an image"},
 		"setuid":                {"bin/su", 0o755 | fs.ModeSetuid, "setuid"},
 		"setgid":                {"bin/write", 0o755 | fs.ModeSetgid, "setgid"},
 		"two files at one path": {"there", 0o644, "in the image already"},
-		"a file below a file":   {"there/below", 0o644, "there is no directory"},
+		"a file below a file":   {"there/below", 0o644, "there is not a directory"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tree := &image.Tree{}

@@ -47,7 +47,7 @@ func (t *Tree) Has(name string) bool {
 
 func (t *Tree) add(name string, e entry) error {
 	if name == "." || !fs.ValidPath(name) {
-		return fmt.Errorf("%q is no path for an image: write it without a leading slash and without dots", name)
+		return fmt.Errorf("%q is not a valid path in an image: write it without a leading slash and without dots", name)
 	}
 	if e.mode&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
 		return fmt.Errorf("%s is setuid or setgid (%v): an image holds no such file", name, e.mode)
@@ -57,7 +57,7 @@ func (t *Tree) add(name string, e entry) error {
 	}
 	for above := path.Dir(name); above != "."; above = path.Dir(above) {
 		if found, ok := t.entries[above]; ok && !found.mode.IsDir() {
-			return fmt.Errorf("%s cannot be added: %s is no directory", name, above)
+			return fmt.Errorf("%s cannot be added: %s is not a directory", name, above)
 		}
 	}
 	if t.entries == nil {

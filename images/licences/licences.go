@@ -110,7 +110,7 @@ func addFolder(all map[string][]byte, module, folder string) error {
 		found = true
 	}
 	if !found {
-		return fmt.Errorf("there is no licence file in %s", folder)
+		return fmt.Errorf("no licence file in %s", folder)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func File(image, architecture string) string { return image + "_" + architecture
 func Of(image, architecture string) ([]debian.Package, error) {
 	text, err := files.ReadFile(File(image, architecture))
 	if err != nil {
-		return nil, fmt.Errorf("no packages are fixed for the image %s of %s in images/lock: %w", image, architecture, err)
+		return nil, fmt.Errorf("images/lock pins no packages for image %s on %s: %w", image, architecture, err)
 	}
 	packages, err := debian.Parse(string(text))
 	if err != nil {

@@ -37,7 +37,7 @@ func TestLists(t *testing.T) {
 }
 
 func TestNoList(t *testing.T) {
-	if _, err := Of("fio", "riscv64"); err == nil || !strings.Contains(err.Error(), "image fio of riscv64") {
+	if _, err := Of("fio", "riscv64"); err == nil || !strings.Contains(err.Error(), "image fio on riscv64") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -107,7 +107,7 @@ func static(file, architecture string) ([]byte, error) {
 	}
 	program, err := elf.NewFile(bytes.NewReader(data))
 	if err != nil {
-		return nil, fmt.Errorf("%s is no program for Linux; build it with GOOS=linux make build: %w", file, err)
+		return nil, fmt.Errorf("%s is not a program for Linux; build it with GOOS=linux make build: %w", file, err)
 	}
 	if want, known := machines[architecture]; !known || program.Machine != want {
 		return nil, fmt.Errorf("%s is built for %v, but the image is for %s; build it with GOARCH=%s", file, program.Machine, architecture, architecture)

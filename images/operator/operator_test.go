@@ -149,7 +149,7 @@ func TestRefusesWhatWouldNotRun(t *testing.T) {
 		want    string
 	}{
 		"a program that needs libraries": {shell, "needs shared libraries"},
-		"a script":                       {[]byte("#!/bin/sh\n"), "is no program for Linux"},
+		"a script":                       {[]byte("#!/bin/sh\n"), "is not a program for Linux"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()

@@ -89,16 +89,16 @@ func TestBreaksAreFound(t *testing.T) {
 		change func(*schema)
 		want   string // empty: nobody is broken
 	}{
-		"a field is removed": {"spec run clients", func(s *schema) { delete(s.Properties, "count") }, ".spec.run.clients.count: the field is gone"},
+		"a field is removed": {"spec run clients", func(s *schema) { delete(s.Properties, "count") }, ".spec.run.clients.count: the field was removed"},
 		"a field is renamed": {"status", func(s *schema) {
 			s.Properties["verdicts"] = s.Properties["objectives"]
 			delete(s.Properties, "objectives")
-		}, ".status.objectives: the field is gone"},
+		}, ".status.objectives: the field was removed"},
 		"a value is removed":      {"spec run clients spread", func(s *schema) { s.Enum = s.Enum[1:] }, ".spec.run.clients.spread: the value"},
 		"values are named":        {"spec run targets * name", func(s *schema) { s.Enum = []apiextensionsv1.JSON{{Raw: []byte(`"a"`)}} }, ".spec.run.targets[].name: only some values"},
 		"a value is added":        {"spec run clients spread", func(s *schema) { s.Enum = append(s.Enum, apiextensionsv1.JSON{Raw: []byte(`"New"`)}) }, ""},
-		"a field has to be given": {"spec run clients", func(s *schema) { s.Required = append(s.Required, "template") }, ".spec.run.clients.template: the field has to be given"},
-		"a new field has to be":   {"spec run", func(s *schema) { s.Properties["new"] = schema{Type: "string"}; s.Required = append(s.Required, "new") }, ".spec.run.new: the field has to be given"},
+		"a field has to be given": {"spec run clients", func(s *schema) { s.Required = append(s.Required, "template") }, ".spec.run.clients.template: the field is now required"},
+		"a new field has to be":   {"spec run", func(s *schema) { s.Properties["new"] = schema{Type: "string"}; s.Required = append(s.Required, "new") }, ".spec.run.new: the field is now required"},
 		"a new field":             {"spec run", func(s *schema) { s.Properties["new"] = schema{Type: "string"} }, ""},
 		"a new field with a default": {"spec run", func(s *schema) {
 			s.Properties["new"] = schema{Type: "string", Default: &apiextensionsv1.JSON{Raw: []byte(`"x"`)}}
@@ -140,7 +140,7 @@ func TestBreaksOfVersions(t *testing.T) {
 		change func(*apiextensionsv1.CustomResourceDefinition)
 		want   string
 	}{
-		"a version is removed":    {func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Versions[0].Name = "v1beta1" }, "version v1alpha1 is gone"},
+		"a version is removed":    {func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Versions[0].Name = "v1beta1" }, "version v1alpha1 was removed"},
 		"a version is not served": {func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Versions[0].Served = false }, "no longer served"},
 		"another scope":           {func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Scope = "Cluster" }, "the scope was"},
 		"a short name is removed": {func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Names.ShortNames = nil }, "the short name"},

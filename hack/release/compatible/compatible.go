@@ -39,14 +39,14 @@ func CRD(released, next *apiextensionsv1.CustomResourceDefinition) []Break {
 	}
 	for _, old := range released.Spec.Names.ShortNames {
 		if !slices.Contains(next.Spec.Names.ShortNames, old) {
-			found.add(path, "the short name %q is gone", old)
+			found.add(path, "the short name %q was removed", old)
 		}
 	}
 	for _, old := range released.Spec.Versions {
 		i := slices.IndexFunc(next.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == old.Name })
 		switch {
 		case i < 0:
-			found.add(path, "version %s is gone", old.Name)
+			found.add(path, "version %s was removed", old.Name)
 			continue
 		case old.Served && !next.Spec.Versions[i].Served:
 			found.add(path, "version %s is no longer served", old.Name)
@@ -78,7 +78,7 @@ func (b *breaks) schema(path string, old, next *apiextensionsv1.JSONSchemaProps)
 		is, there := next.Properties[name]
 		if !there {
 			if !preserves(next) {
-				b.add(path+"."+name, "the field is gone")
+				b.add(path+"."+name, "the field was removed")
 			}
 			continue
 		}
@@ -86,7 +86,7 @@ func (b *breaks) schema(path string, old, next *apiextensionsv1.JSONSchemaProps)
 	}
 	for _, name := range next.Required {
 		if is, known := next.Properties[name]; !slices.Contains(old.Required, name) && (!known || is.Default == nil) {
-			b.add(path+"."+name, "the field has to be given now")
+			b.add(path+"."+name, "the field is now required")
 		}
 	}
 	if old.Items != nil {
@@ -169,7 +169,7 @@ func (b *breaks) values(path string, old, next *apiextensionsv1.JSONSchemaProps)
 		b.add(path, "the pattern was %q and is %q", old.Pattern, next.Pattern)
 	}
 	if old.UniqueItems != next.UniqueItems && next.UniqueItems {
-		b.add(path, "items have to differ now")
+		b.add(path, "items must now be unique")
 	}
 }
 

@@ -49,7 +49,7 @@ func Folders(released, now string) (Report, error) {
 	for name, was := range old {
 		is := next[name]
 		if is == nil {
-			report.Breaks = append(report.Breaks, Break{Path: name, What: "the kind is gone"})
+			report.Breaks = append(report.Breaks, Break{Path: name, What: "the kind was removed"})
 			continue
 		}
 		report.Breaks = append(report.Breaks, CRD(was, is)...)
