@@ -176,7 +176,7 @@ func (r *Reconciler) liveRuns(ctx context.Context, namespace string) ([]v1alpha1
 			return r.liveRunsIn(ctx, namespace)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("list the runs that are not over: %w", err)
+			return nil, fmt.Errorf("list the runs that have not ended: %w", err)
 		}
 		all = append(all, live...)
 	}

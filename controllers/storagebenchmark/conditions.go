@@ -115,13 +115,13 @@ func liveMessage(status *v1alpha1.StorageBenchmarkStatus, obs observation) strin
 	case obs.times.set && !obs.times.due.At.IsZero():
 		return message + "; the run scheduled for " + clockText(obs.times.due.At) + " starts next"
 	case changed && obs.startsOnChange():
-		return message + "; spec.run has changed: the new one starts next"
+		return message + "; spec.run has changed: the next run uses the new spec.run"
 	case requestOf(obs.benchmark).any():
 		return message + "; the requested run starts next"
 	case changed && obs.times.set:
-		return message + "; spec.run has changed: the new one starts at the next scheduled time"
+		return message + "; spec.run has changed: the next scheduled run uses the new spec.run"
 	case changed:
-		return message + "; spec.run has changed: the new one starts when requested"
+		return message + "; spec.run has changed: the next requested run uses the new spec.run"
 	}
 	return message
 }

@@ -69,7 +69,7 @@ func eventsOf(obs observation, act action, out outcome, status *v1alpha1.Storage
 }
 
 // passedEvent returns the event about a run that ended without a verdict. A run that was stopped for another one has
-// none: its event was sent when it was told to stop.
+// none: its event was sent when it was requested to stop.
 func passedEvent(run *v1alpha1.BenchmarkRun) []benchmarkEvent {
 	if !endedBy(run, v1alpha1.ReasonPreempted) {
 		return nil

@@ -201,7 +201,7 @@ func (t *diskspdTarget) distribution(text string) error {
 		kind, list = text[:3], text[3:]
 	}
 	if kind != "pct" && kind != "abs" {
-		return errors.New("write -rdpctIO/TARGET or -rdabsIO/SIZE, with more of them after colons")
+		return errors.New("write -rdpctIO/TARGET or -rdabsIO/SIZE; separate several by colons")
 	}
 	t.absolute = kind == "abs"
 	for part := range strings.SplitSeq(list, ":") {

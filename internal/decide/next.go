@@ -173,7 +173,7 @@ func (s Snapshot) overdue(step Step, record Record, now time.Time) (Action, bool
 	}
 	end := "the step's deadline"
 	if !record.Concluded.IsZero() {
-		end = "it was told to stop"
+		end = "it was requested to stop"
 	}
 	return Action{Kind: Fail, Failure: &Failure{Reason: ReasonUnresponsive,
 		Message: fmt.Sprintf("step %s: client %s is still running %s after %s",
