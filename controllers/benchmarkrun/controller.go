@@ -36,7 +36,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	case run.Status.StartTime != nil:
 		return r.conduct(ctx, run)
 	case !run.DeletionTimestamp.IsZero():
-		// Nothing was created yet, so nothing has to be cleaned up.
+		// Nothing was created yet, so there is nothing to clean up.
 		return r.finalize(ctx, run)
 	}
 	return r.begin(ctx, run)
@@ -52,7 +52,7 @@ func (r *Reconciler) read(ctx context.Context, key client.ObjectKey) (*v1alpha1.
 }
 
 // begin records that the run creates objects from now on, once there is capacity for its clients and it is first in
-// its queue. It adds the finalizer first, because created objects have to be cleaned up. Each write uses the resource
+// its queue. It adds the finalizer first, because created objects must be cleaned up. Each write uses the resource
 // version of the preceding one, so nothing can change between the check of the other runs and the start.
 func (r *Reconciler) begin(ctx context.Context, run *v1alpha1.BenchmarkRun) (ctrl.Result, error) {
 	if why := replacedBy(run); why != nil {
@@ -142,7 +142,7 @@ func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (c
 	return ctrl.Result{RequeueAfter: longestWait(session, action, out)}, nil
 }
 
-// retryConflict retries after a conflict: the run was changed, for example its labels, and the decision has to be
+// retryConflict retries after a conflict: the run was changed, for example its labels, and the decision must be
 // made again on its current state. It ignores a run that no longer exists.
 func retryConflict(err error, intent string) (ctrl.Result, error) {
 	if apierrors.IsConflict(err) {

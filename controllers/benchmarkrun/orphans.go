@@ -74,7 +74,7 @@ func (r *Reconciler) benchmarksThere(ctx context.Context) (map[string]bool, erro
 	return there, nil
 }
 
-// orphansOf returns a function that returns the data of deleted benchmarks and earlier runs that a client has to
+// orphansOf returns a function that returns the data of deleted benchmarks and earlier runs that a client must
 // remove. If the clients of a target share the volumes, only one of them removes any.
 func (s *session) orphansOf(target v1alpha1.Target) func(decide.ClientKey) conductor.OrphanedData {
 	return func(key decide.ClientKey) conductor.OrphanedData {

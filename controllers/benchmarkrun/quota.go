@@ -92,7 +92,7 @@ func stepBefore(run *v1alpha1.BenchmarkRun, at time.Time) bool {
 	return false
 }
 
-// replacedBy returns the reason why a run has to stop for another one, or nil.
+// replacedBy returns the reason why a run must stop for another one, or nil.
 func replacedBy(run *v1alpha1.BenchmarkRun) *decide.Failure {
 	if why := run.Annotations[v1alpha1.AnnotationReplaced]; why != "" {
 		return &decide.Failure{Reason: v1alpha1.ReasonReplaced, Message: v1alpha1.Truncate(why, 512)}

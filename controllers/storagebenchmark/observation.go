@@ -26,7 +26,7 @@ type observation struct {
 	times timetable
 	// candidate is the input of a new run. It is determined only if a run may be created.
 	candidate candidate
-	// review is the newest judged run, if it has to be judged again.
+	// review is the newest judged run, if it must be judged again.
 	review review
 	now    time.Time
 }

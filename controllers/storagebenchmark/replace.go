@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// replaces reports whether the live run has to stop for another one: another run is requested, and the policy is not
+// replaces reports whether the live run must stop for another one: another run is requested, and the policy is not
 // to wait. The request that started the live run does not count.
 func replaces(obs observation) bool {
 	return obs.benchmark.Spec.Trigger.Replaces() && !suspended(obs.benchmark) && moreRequested(obs)

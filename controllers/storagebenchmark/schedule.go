@@ -87,7 +87,7 @@ func (t timetable) note(status *v1alpha1.StorageBenchmarkStatus, obs observation
 	case t.due.At.IsZero() && t.due.Expired.IsZero():
 		status.NextScheduleTime = timeOrNil(t.due.Next)
 	case status.NextScheduleTime == nil:
-		// The run is due and has to wait.
+		// The run is due and must wait.
 		status.NextScheduleTime = timeOrNil(later(t.due.At, t.due.Expired))
 	}
 }
@@ -106,7 +106,7 @@ func timeOrNil(at time.Time) *metav1.Time {
 	return new(wholeSeconds(at))
 }
 
-// wake returns how long to wait until the schedule has to be evaluated again, or 0 if it requests no more runs.
+// wake returns how long to wait until the schedule must be evaluated again, or 0 if it requests no more runs.
 func (t timetable) wake(now time.Time) time.Duration {
 	if !t.set || t.problem != nil {
 		return 0

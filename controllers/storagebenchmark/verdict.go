@@ -15,7 +15,7 @@ import (
 
 const (
 	// maxMessage is the maximum length of messages of conditions and verdicts, in characters: users read them on a
-	// terminal, and the whole status has to fit its limit.
+	// terminal, and the whole status must fit its limit.
 	maxMessage = 512
 	// maxReason is the API's limit on the reason of a verdict.
 	maxReason = 128

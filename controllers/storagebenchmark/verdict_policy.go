@@ -81,7 +81,7 @@ func outdated(benchmark *v1alpha1.StorageBenchmark, hash string) bool {
 	return judged(&benchmark.Status, hash) && benchmark.Status.LastRun.PolicyHash != policyOf(benchmark).hash()
 }
 
-// review reads the run that has to be judged again, because the cache does not hold its results.
+// review reads the run that must be judged again, because the cache does not hold its results.
 func (r *reconciler) review(ctx context.Context, benchmark *v1alpha1.StorageBenchmark, hash string) (review, error) {
 	if !outdated(benchmark, hash) {
 		return review{}, nil

@@ -72,10 +72,10 @@ func describeDecimal(path string, value any, fault *field.Error) string {
 // binarySize matches a message about a field that is written with a binary suffix.
 var binarySize = regexp.MustCompile(`such as .*[0-9][KMGT]i$`)
 
-// namedSize matches a number with a unit of bytes that is no quantity of Kubernetes, such as 8K, 64MB or 1 GiB.
+// namedSize matches a number with a unit of bytes that is not a Kubernetes quantity, such as 8K, 64MB or 1 GiB.
 var namedSize = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?([kKmMgGtTpP])(?:[iI]?[bB]|[iI])?$`)
 
-// meantSize returns the binary size that a text which is no quantity probably stands for, or "".
+// meantSize returns the binary size that an invalid quantity probably stands for, or "".
 func meantSize(value any) string {
 	text, is := value.(string)
 	if !is {

@@ -17,7 +17,7 @@ const (
 	// maxOwners bounds the benchmarks that Owners returns; maxLooked bounds the directories that it reads.
 	maxOwners = 64
 	maxLooked = 256
-	// orphanLockTimeout is how long to retry a held directory before skipping it.
+	// orphanLockTimeout limits how long to retry a held directory before skipping it.
 	orphanLockTimeout = 300 * time.Millisecond
 )
 

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// restFor is how long the allocated space must stay unchanged to count as settled. ZFS updates it when it commits
+	// restFor is the time that the allocated space must stay unchanged to count as settled. ZFS updates it when it commits
 	// a transaction group, at least every five seconds.
 	restFor = 5500 * time.Millisecond
 	// lookAgain is the interval between two counts.

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// killPatience is how long to wait for killed processes, and killRounds is the minimum number of checks: on a
+	// killPatience limits how long to wait for killed processes, and killRounds is the minimum number of checks: on a
 	// busy machine with many processes, one check takes a large part of a second.
 	killPatience = time.Second
 	killRounds   = 10

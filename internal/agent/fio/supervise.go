@@ -14,7 +14,7 @@ import (
 
 const (
 	// earlyStop is the time after its release within which a stopped fio has no results worth waiting for.
-	// earlyPatience is how long to wait for such a fio to stop. A fio that receives SIGINT while it starts may
+	// earlyPatience limits how long to wait for such a fio to stop. A fio that receives SIGINT while it starts may
 	// deadlock in its signal handler (seen with 3.33).
 	earlyStop     = 2 * time.Second
 	earlyPatience = 3 * time.Second

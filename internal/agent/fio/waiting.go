@@ -18,7 +18,7 @@ type spawning struct {
 	path      string
 	arguments []string
 	directory string
-	// timeout is how long to wait for leftover descendants of a killed fio.
+	// timeout limits how long to wait for leftover descendants of a killed fio.
 	timeout time.Duration
 	// locks are inherited by fio, so that the volumes stay locked until fio has exited.
 	locks []*os.File

@@ -29,7 +29,7 @@ const (
 	memberTimeout  = 10 * time.Second
 	membersTimeout = 1500 * time.Millisecond
 	// launchAlive is the time without messages after which a launcher checks that its member is alive;
-	// launchTimeout is how long it waits for the answer.
+	// launchTimeout limits how long it waits for the answer.
 	launchAlive, launchTimeout = 10 * time.Second, 3 * time.Second
 )
 

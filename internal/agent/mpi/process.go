@@ -79,7 +79,7 @@ func (m *mpiProcess) stallTimeout() time.Duration {
 }
 
 // clear kills leftover processes. Its error names the processes that did not exit in time. A rank that is killed
-// during an I/O exits only when the storage has answered, so clear waits as long as for any stop. If the agent has to
+// during an I/O exits only when the storage has answered, so clear waits as long as for any stop. If the agent must
 // exit, clear waits for a shorter time.
 func (m *mpiProcess) clear(timeout time.Duration) error {
 	deadline := time.Now().Add(timeout)

@@ -14,7 +14,7 @@ const (
 	rankLook = 50 * time.Millisecond
 	// rankLookEach is the minimum interval per rank. It bounds the cost: reading one rank takes 15 microseconds.
 	rankLookEach = 3 * time.Millisecond
-	// rankSearch is how long each reading also searches for missing ranks. After that, or once all are found, the
+	// rankSearch limits how long each reading also searches for missing ranks. After that, or once all are found, the
 	// search runs once per second, because it reads the whole process table. There may be more ranks than expected:
 	// ranks of other clients with the same address.
 	rankSearch = 15 * time.Second

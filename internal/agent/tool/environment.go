@@ -49,7 +49,7 @@ type Config struct {
 
 	// FioPath is the program to run; empty means fio from PATH.
 	FioPath string `json:"fioPath,omitempty"`
-	// OrphanTimeout is how long the agent waits for its conductor after the last command or the live step's deadline,
+	// OrphanTimeout limits how long the agent waits for its conductor after the last command or the live step's deadline,
 	// whichever is later.
 	OrphanTimeout time.Duration `json:"orphanTimeoutNanoseconds"`
 }

@@ -11,33 +11,33 @@ type Timeouts struct {
 	// Hung is the age of an outstanding I/O at which the tool counts as hung, unless the step sets another age.
 	// Network file systems can recover after minutes.
 	Hung time.Duration
-	// Stop is how long a tool that was asked to stop may go without completing any I/O. Its I/O in flight queues
+	// Stop limits how long a tool that was asked to stop may go without completing any I/O. Its I/O in flight queues
 	// behind the I/O of all other clients: eight clients with 32 outstanding writes of 1 MiB each take 32 s at the 8
 	// MB/s of storage without credits, and a client may have to wait that long for its next completion. The conductor
 	// allows more time than this; see decide.Policy.
 	Stop time.Duration
-	// Terminate is how long a tool that got SIGTERM may take to exit. mpirun sends its ranks SIGTERM and, a second
+	// Terminate limits how long a tool that got SIGTERM may take to exit. mpirun sends its ranks SIGTERM and, a second
 	// later, SIGKILL; a rank that is inside an I/O exits when that I/O completes.
 	Terminate time.Duration
-	// Release is how long a member waits for Release (the job has ended) after its own daemon has exited. HangUp is
-	// how long it waits after its launcher has disconnected, which usually means that client 0 is gone.
+	// Release limits how long a member waits for Release (the job has ended) after its own daemon has exited. HangUp
+	// limits how long it waits after its launcher has disconnected, which usually means that client 0 is gone.
 	Release, HangUp time.Duration
-	// Finish is how long a tool may take to stop when the agent has to exit: a pod has 120 seconds for everything.
+	// Finish limits how long a tool may take to stop when the agent must exit: a pod has 120 seconds for everything.
 	Finish time.Duration
-	// Gone is how long a killed tool may take to exit. A tool inside an I/O that never completes never exits.
+	// Gone limits how long a killed tool may take to exit. A tool inside an I/O that never completes never exits.
 	Gone time.Duration
 	// Files bounds the examination of a step's files after its tool has exited.
 	Files time.Duration
-	// Held is how long to wait for a client's previous agent to exit. It exceeds a pod's grace period, and the time
-	// after which a file server drops the locks of a machine that is gone. HeldAtEnd is how long to wait if the data
-	// only has to be removed.
+	// Held limits how long to wait for a client's previous agent to exit. It exceeds a pod's grace period, and the time
+	// after which a file server drops the locks of a machine that is gone. HeldAtEnd is the limit if the data
+	// only needs to be removed.
 	Held, HeldAtEnd time.Duration
 	// Remove bounds the removal of clients' files on one volume.
 	Remove time.Duration
 	// Setup bounds a setup command that is repeated while its step is loaded, when the step has no deadline yet,
 	// unless the step sets another limit. No run lasts longer than the default.
 	Setup time.Duration
-	// Late is how long after its start instant a step may still be started. Later, the other clients have been
+	// Late limits how long after its start instant a step may still be started. Later, the other clients have been
 	// running too long without this one, and all clients should repeat the step together.
 	Late time.Duration
 }

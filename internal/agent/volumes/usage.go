@@ -36,7 +36,7 @@ func (f *Files) spaceTaken(outcome agentapi.Outcome) spaceTaken {
 	ctx, cancel := context.WithTimeout(context.Background(), usageTime+timeout)
 	defer cancel()
 	go func() {
-		// An agent that has to exit does not wait for a figure.
+		// An agent that must exit does not wait for a figure.
 		select {
 		case <-f.step.Abandoned:
 			cancel()

@@ -14,7 +14,7 @@
 // Stream finds the JSON objects in fio's standard output, whatever surrounds them, and decodes each (Decode). Final
 // computes a Result from the last one, the exit status and standard error. Only what can be proven is a result:
 //
-//	every figure is present, an integer where it has to be, not negative, and given once
+//	every figure is present, an integer where it must be, not negative, and given once
 //	io_kbytes, bw_bytes and iops agree with the totals from which fio computed them
 //	the bins of a latency add up to its N and yield the printed percentiles
 //	nothing unreadable follows the last document, and the exit status is consistent with it

@@ -40,7 +40,7 @@ type Delta struct {
 	Sample measure.Sample
 	// Histograms count the latencies of the completed operations; empty in the ramp, in which fio records none.
 	Histograms [measure.NumOperations]measure.Histogram
-	// LateMilliseconds is how long the dump at the sample's end waited for a job that was inside an I/O. The
+	// LateMilliseconds is the time that the dump at the sample's end waited for a job that was inside an I/O. The
 	// operations of a late dump are divided between this sample and the next in proportion to time; bytes are exact.
 	LateMilliseconds int64
 }
