@@ -31,11 +31,11 @@ const head = `# Events
 
 Generated from api/v1alpha1/events.go by ` + "`make generate`" + `. Do not edit.
 
-Each is told once, after what it speaks of is stored. ` + "`kubectl get events --field-selector involvedObject.name=NAME`" + ` or
-` + "`kubectl describe`" + ` shows them. The cluster forgets events, after an hour as a rule: what happened stays in the status of the
-run (` + "`kubectl get benchmarkrun NAME -o yaml`" + `). [Troubleshooting](../troubleshooting.md#events) says what to do about each.
+Each event is recorded once, after the fact that it reports has been stored. To see them, use ` + "`kubectl describe`" + ` or
+` + "`kubectl get events --field-selector involvedObject.name=NAME`" + `. The cluster deletes events, usually after an hour. The status of a
+run keeps its history (` + "`kubectl get benchmarkrun NAME -o yaml`" + `). [Troubleshooting](../troubleshooting.md#events) has a remedy for each.
 
-| reason | at | meaning |
+| reason | object | meaning |
 | --- | --- | --- |
 `
 
