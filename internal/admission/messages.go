@@ -191,7 +191,7 @@ func notText(value any) string {
 	if shown == "" {
 		return "write a text here"
 	}
-	return shown + ": YAML reads this as no text; put it in quotes"
+	return shown + ": YAML does not read this as text; put it in quotes"
 }
 
 // goType matches the terms of Go's decoders, which mean nothing to users who write YAML.

@@ -131,8 +131,8 @@ func TestMistakesOfEveryone(t *testing.T) {
 		"a fraction":           {"queueDepth: 4", "queueDepth: 4.5", "fio.queueDepth: 4.5: write a whole number"},
 		"a number for fields":  {"{count: 2}", "2", "clients: 2: write fields, each as name: value"},
 		"a text for a switch":  {"queueDepth: 4", `direct: "no"`, `fio.direct: "no": write true or false`},
-		"a name of a number":   {"name: first", "name: 7", "metadata.name: 7: YAML reads this as no text; put it in quotes"},
-		"a label of a number":  {"name: first", "name: first, labels: {team: 7}", "metadata.labels[team]: 7: YAML reads this as no text; put it in quotes"},
+		"a name of a number":   {"name: first", "name: 7", "metadata.name: 7: YAML does not read this as text; put it in quotes"},
+		"a label of a number":  {"name: first", "name: first, labels: {team: 7}", "metadata.labels[team]: 7: YAML does not read this as text; put it in quotes"},
 		"metadata of no field": {"{name: first}", "[first]", "metadata: write fields here, such as name"},
 		"another group":        {"storagebench.dev/v1alpha1", "storagebench.io/v1", `apiVersion: "storagebench.io/v1": write storagebench.dev/v1alpha1`},
 	} {

@@ -90,13 +90,13 @@ func load(files map[string]string) (*Catalog, error) {
 		}
 		for key, row := range read.rows {
 			if _, twice := made.rows[key]; twice {
-				return nil, fmt.Errorf("%s: row %q is in another file too; rename or remove one", name, key)
+				return nil, fmt.Errorf("%s: row %q is also in another file; rename or remove one", name, key)
 			}
 			made.rows[key] = row
 		}
 		for key, rows := range read.presets {
 			if _, twice := made.presets[key]; twice {
-				return nil, fmt.Errorf("%s: preset %q is in another file too; rename or remove one", name, key)
+				return nil, fmt.Errorf("%s: preset %q is also in another file; rename or remove one", name, key)
 			}
 			made.presets[key] = rows
 		}

@@ -87,7 +87,7 @@ func TestFilesOfOneCatalog(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, test := range []struct{ text, want string }{
-		{good, `b.yaml: row "my-nas/fast" is in another file too`},
+		{good, `b.yaml: row "my-nas/fast" is also in another file`},
 		{strings.Replace(other, `catalog: "1"`, `catalog: "2"`, 1), `b.yaml: catalog: "2" differs from "1"`},
 		{"", `b.yaml: it is empty`},
 		{"rows: [", `b.yaml: `},
@@ -126,7 +126,7 @@ func TestOverride(t *testing.T) {
 		data map[string]string
 		want string
 	}{
-		{map[string]string{"a": good, "b": good}, `override the catalog of limits: b: "my-nas/fast" is in a too; rename or remove one`},
+		{map[string]string{"a": good, "b": good}, `override the catalog of limits: b: "my-nas/fast" is also in a; rename or remove one`},
 		{map[string]string{"a": strings.Replace(good, "100 MB/s", "100", 1)}, `override the catalog of limits: a: row "my-nas/fast", line 5: limit 1 "disk throughput": baseline: "100" has no unit`},
 		{map[string]string{"a": strings.Replace(good, "[my-nas/fast]", "[my-nas/slow]", 1)}, `override the catalog of limits: a: preset "my-nas/both": there is no row "my-nas/slow"`},
 	} {

@@ -29,7 +29,7 @@ func (c *Catalog) Override(data map[string]string) (*Catalog, []Overridden, erro
 		}
 		note := func(key string, replaced bool) error {
 			if other, twice := from[key]; twice {
-				return fmt.Errorf("override the catalog of limits: %s: %q is in %s too; rename or remove one", name, key, other)
+				return fmt.Errorf("override the catalog of limits: %s: %q is also in %s; rename or remove one", name, key, other)
 			}
 			from[key] = name
 			changes = append(changes, Overridden{File: name, Key: key, Replaced: replaced})
