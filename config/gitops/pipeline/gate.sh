@@ -1,23 +1,23 @@
 #!/bin/sh
-# Runs a StorageBenchmark once more and says what came out of it, for a pipeline:
+# Runs a StorageBenchmark again and reports its verdict, for a pipeline:
 #
 #   gate.sh NAME [NAMESPACE [TIMEOUT]]     such as: gate.sh fsx-windows storage-tests 6h
 #
-# Exit codes are those of `kubectl storagebench run`: 0 good; 1 it could not be run; 2 an objective was missed or
+# Exit codes are those of `kubectl storagebench run`: 0 passed; 1 it could not be run; 2 an objective was missed or
 # there is a regression; 3 the result is not valid. Needs get, list, watch and patch on storagebenchmarks.
 set -eu
 name=$1 namespace=${2:-default} timeout=${3:-1h}
 benchmark=storagebenchmarks.storagebench.dev/$name
 get() { kubectl --namespace "$namespace" get "$benchmark" --output "jsonpath=$1"; }
 
-# A value that nobody has used before asks for one more run.
+# A new value requests another run.
 request=$(date -u +%Y-%m-%dT%H:%M:%SZ)-$$
 kubectl --namespace "$namespace" annotate "$benchmark" "storagebench.dev/requested-at=$request" --overwrite >&2 || exit 1
 kubectl --namespace "$namespace" wait "$benchmark" "--for=jsonpath={.status.lastHandledRequest}=$request" "--timeout=$timeout" >&2 || {
   get '{.status.conditions[?(@.type=="Ready")].message}{"\n"}' >&2
   exit 1
 }
-# The run is named in the write that echoes the request; a short one may be judged by now.
+# The write that echoes the request also names the run. A short run may have been evaluated already.
 run=$(get '{.status.activeRun.name}')
 [ -n "$run" ] || run=$(get '{.status.lastRun.name}')
 kubectl --namespace "$namespace" wait "$benchmark" "--for=jsonpath={.status.lastRun.name}=$run" "--timeout=$timeout" >&2 || exit 1
