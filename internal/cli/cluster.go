@@ -115,20 +115,20 @@ func explained(err error) error {
 }
 
 // findRun returns the BenchmarkRun with the given name. If there is none, it returns the live run of the
-// StorageBenchmark with that name, or else its last run.
-func (c *cluster) findRun(ctx context.Context, name string) (*v1alpha1.BenchmarkRun, error) {
+// StorageBenchmark with that name, or else its last run, and the benchmark.
+func (c *cluster) findRun(ctx context.Context, name string) (*v1alpha1.BenchmarkRun, *v1alpha1.StorageBenchmark, error) {
 	run := &v1alpha1.BenchmarkRun{}
 	err := c.get(ctx, runResource, name, run)
 	if err == nil || !apierrors.IsNotFound(err) {
-		return run, err
+		return run, nil, err
 	}
 	benchmark := &v1alpha1.StorageBenchmark{}
 	err = c.get(ctx, benchmarkResource, name, benchmark)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, c.noSuchRun(name)
+		return nil, nil, c.noSuchRun(name)
 	case err != nil:
-		return nil, err
+		return nil, nil, err
 	}
 	switch status := &benchmark.Status; {
 	case status.ActiveRun != nil && status.ActiveRun.UID != "":
@@ -136,16 +136,16 @@ func (c *cluster) findRun(ctx context.Context, name string) (*v1alpha1.Benchmark
 	case status.LastRun != nil:
 		err = c.get(ctx, runResource, status.LastRun.Name, run)
 	default:
-		return nil, fmt.Errorf("StorageBenchmark %s has no run yet: %s", name, waitingFor(benchmark))
+		return nil, nil, fmt.Errorf("StorageBenchmark %s has no run yet: %s", name, waitingFor(benchmark))
 	}
 	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("the last run of StorageBenchmark %s was deleted, as a cancelled one is: choose an earlier one, see kubectl storagebench list %s -n %s",
+		return nil, nil, fmt.Errorf("the last run of StorageBenchmark %s was deleted, as a cancelled one is: choose an earlier one, see kubectl storagebench list %s -n %s",
 			name, name, c.namespace)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the run of StorageBenchmark %s: %w", name, err)
+		return nil, nil, fmt.Errorf("read the run of StorageBenchmark %s: %w", name, err)
 	}
-	return run, nil
+	return run, benchmark, nil
 }
 
 // noSuchRun returns the error for a name that belongs to neither a run nor a benchmark.

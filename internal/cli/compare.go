@@ -83,7 +83,7 @@ func newCompare(streams Streams) *cobra.Command {
 func compareRepeats(ctx context.Context, streams Streams, flags *clusterFlags, names []string, output, file string) error {
 	var all []report.Document
 	for _, name := range names {
-		document, err := documentOf(ctx, streams, flags, name)
+		document, _, err := documentOf(ctx, streams, flags, name)
 		if err != nil {
 			return err
 		}
@@ -140,7 +140,7 @@ func comparedOf(ctx context.Context, streams Streams, flags *clusterFlags, name 
 	if at := strings.LastIndex(name, ":"); at > 0 && !exists(name) {
 		of, target = name[:at], name[at+1:]
 	}
-	document, err := documentOf(ctx, streams, flags, of)
+	document, _, err := documentOf(ctx, streams, flags, of)
 	if err != nil {
 		return report.Compared{}, err
 	}

@@ -15,12 +15,14 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/objects"
+	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/report"
 	"github.com/storagebench/storagebench/internal/series"
 )
@@ -28,31 +30,32 @@ import (
 // runPrefix marks a name as the name of a run in the cluster, even if a file with that name exists.
 const runPrefix = "run/"
 
-// documentOf reads a run from the file with that name, or from the cluster if there is no such file.
-func documentOf(ctx context.Context, streams Streams, flags *clusterFlags, name string) (report.Document, error) {
+// documentOf reads a run from the file with that name, or from the cluster if there is no such file. If the name is that
+// of a StorageBenchmark, it also returns the benchmark.
+func documentOf(ctx context.Context, streams Streams, flags *clusterFlags, name string) (report.Document, *v1alpha1.StorageBenchmark, error) {
 	if of, inCluster := strings.CutPrefix(name, runPrefix); inCluster {
 		return clusterDocument(ctx, flags, of)
 	}
 	if name != "-" {
 		_, err := os.Stat(name)
 		if errors.Is(err, fs.ErrNotExist) && !looksLikeFile(name) {
-			document, err := clusterDocument(ctx, flags, name)
+			document, benchmark, err := clusterDocument(ctx, flags, name)
 			if err != nil {
-				return report.Document{}, fmt.Errorf("file %s does not exist, and the cluster has no such run: %w", name, err)
+				return report.Document{}, nil, fmt.Errorf("file %s does not exist, and the cluster has no such run: %w", name, err)
 			}
-			return document, nil
+			return document, benchmark, nil
 		}
 	}
 	file, err := openInput(streams, name)
 	if err != nil {
-		return report.Document{}, err
+		return report.Document{}, nil, err
 	}
 	defer func() { _ = file.Close() }()
 	document, err := report.Read(file)
 	if err != nil {
-		return report.Document{}, fmt.Errorf("%s: %w", name, err)
+		return report.Document{}, nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return document, nil
+	return document, nil, nil
 }
 
 func exists(name string) bool {
@@ -65,16 +68,36 @@ func looksLikeFile(name string) bool {
 	return strings.ContainsAny(name, `/\`) || slices.Contains([]string{".json", ".yaml", ".yml", ".txt"}, filepath.Ext(name))
 }
 
-func clusterDocument(ctx context.Context, flags *clusterFlags, name string) (report.Document, error) {
+func clusterDocument(ctx context.Context, flags *clusterFlags, name string) (report.Document, *v1alpha1.StorageBenchmark, error) {
 	connected, err := flags.connect()
 	if err != nil {
-		return report.Document{}, err
+		return report.Document{}, nil, err
 	}
-	run, err := connected.findRun(ctx, name)
+	run, benchmark, err := connected.findRun(ctx, name)
 	if err != nil {
-		return report.Document{}, err
+		return report.Document{}, nil, err
 	}
-	return connected.document(ctx, run)
+	document, err := connected.document(ctx, run)
+	return document, benchmark, err
+}
+
+// judged returns the document of a run, and its exit code, as its benchmark judges the run now: by its current
+// objectives, and against earlier runs. It changes nothing if benchmark is nil or its verdict is about another run or
+// another specification. It writes a regression to standard error, because the report of a single run cannot show one.
+func judged(streams Streams, document report.Document, benchmark *v1alpha1.StorageBenchmark) (report.Document, int) {
+	if benchmark == nil || benchmark.Status.LastRun == nil || benchmark.Status.LastRun.UID != document.RunUID {
+		return document, report.ExitCode(document)
+	}
+	current := benchmark.Spec.Objectives
+	if document.Spec.Hash == plan.RunHash(&benchmark.Spec.Run) && !equality.Semantic.DeepEqual(current, document.Spec.Objectives) {
+		document = document.JudgedBy(current)
+	}
+	code := report.ExitCode(document)
+	if last := benchmark.Status.LastRun; code == report.ExitMet && last.Reason == v1alpha1.ReasonRegressed {
+		_, _ = fmt.Fprintf(streams.Err, "%s: %s\n", last.Reason, last.Message)
+		return document, report.ExitMissed
+	}
+	return document, code
 }
 
 // document returns the document of a run, including its series if the cluster still has it.

@@ -26,7 +26,9 @@ func newReport(streams Streams) *cobra.Command {
 			"The text fits a screen; -v adds notes, evidence, timeline and all other details.\n" +
 			"-o html is one file that opens offline, with charts over time. -o markdown is for a pull request.\n" +
 			"-o csv has the measurements over time; --table selects rates (series), percentiles per minute\n" +
-			"(latency), the latency distribution, or the rates per client. The exit codes are those of `run`.",
+			"(latency), the latency distribution, or the rates per client. The exit codes are those of `run`.\n" +
+			"For a StorageBenchmark, they and the verdicts follow its current objectives and its comparison with\n" +
+			"earlier runs, as its Ready condition does.",
 		Example: "  kubectl storagebench report quickstart\n" +
 			"  kubectl storagebench report quickstart-1a2b3c4d -o html > report.html\n" +
 			"  kubectl storagebench run --local -f bench.yaml --target data=/mnt/data -o json > result.json\n" +
@@ -40,10 +42,11 @@ func newReport(streams Streams) *cobra.Command {
 			if table != string(report.CSVSeries) && output != "csv" {
 				return fmt.Errorf("--table %s is for -o csv", table)
 			}
-			document, err := documentOf(command.Context(), streams, flags, arguments[0])
+			document, benchmark, err := documentOf(command.Context(), streams, flags, arguments[0])
 			if err != nil {
 				return err
 			}
+			document, code := judged(streams, document, benchmark)
 			text := reportOptions(streams, verbose)
 			if file != "" {
 				text.Columns = 0
@@ -56,7 +59,7 @@ func newReport(streams Streams) *cobra.Command {
 			}); err != nil {
 				return err
 			}
-			return exit(report.ExitCode(document))
+			return exit(code)
 		},
 	}
 	outputFlag(command, &output, &verbose)

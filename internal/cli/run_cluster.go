@@ -18,7 +18,6 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/admission"
 	"github.com/storagebench/storagebench/internal/plan"
-	"github.com/storagebench/storagebench/internal/report"
 )
 
 // fieldManager owns the fields that `run` applies.
@@ -198,16 +197,4 @@ func (c *cluster) request(ctx context.Context, name string) error {
 		return fmt.Errorf("request a run: %w", err)
 	}
 	return nil
-}
-
-// codeOf returns the exit code of a run, or the code for a regression if its benchmark found one, because a single run
-// cannot show a regression.
-func codeOf(code int, run *v1alpha1.BenchmarkRun, judged *v1alpha1.StorageBenchmark) int {
-	if judged == nil || judged.Status.LastRun == nil || judged.Status.LastRun.UID != string(run.UID) {
-		return code
-	}
-	if code == report.ExitMet && judged.Status.LastRun.Reason == v1alpha1.ReasonRegressed {
-		return report.ExitMissed
-	}
-	return code
 }

@@ -115,7 +115,7 @@ func (c *cluster) followRuns(ctx context.Context, streams Streams, benchmark, ru
 		if err := c.followToEnd(ctx, streams, run, hint); err != nil {
 			return run, err
 		}
-		document, code, err := c.result(ctx, run)
+		document, code, err := c.result(ctx, streams, run)
 		if err != nil {
 			return run, err
 		}

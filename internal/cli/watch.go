@@ -187,12 +187,12 @@ const judgeTimeout = 20 * time.Second
 
 // result returns the document of a run that has ended, and its exit code. It waits for the operator to evaluate the
 // run, because a regression is known only then.
-func (c *cluster) result(ctx context.Context, name string) (report.Document, int, error) {
+func (c *cluster) result(ctx context.Context, streams Streams, name string) (report.Document, int, error) {
 	run := &v1alpha1.BenchmarkRun{}
 	if err := c.get(ctx, runResource, name, run); err != nil {
 		return report.Document{}, 0, err
 	}
-	judged, err := c.judgedWithin(ctx, run, judgeTimeout)
+	benchmark, err := c.judgedWithin(ctx, run, judgeTimeout)
 	if err != nil {
 		return report.Document{}, 0, err
 	}
@@ -201,7 +201,11 @@ func (c *cluster) result(ctx context.Context, name string) (report.Document, int
 		return report.Document{}, 0, err
 	}
 	document, err := c.document(ctx, run)
-	return document, codeOf(report.ExitCode(document), run, judged), err
+	if err != nil {
+		return report.Document{}, 0, err
+	}
+	document, code := judged(streams, document, benchmark)
+	return document, code, nil
 }
 
 // judgedWithin waits until the benchmark has evaluated the run or no longer has it as its active

@@ -29,6 +29,9 @@ type Document struct {
 	Version string `json:"storagebenchVersion"`
 	v1alpha1.BenchmarkRunStatus
 	Spec v1alpha1.BenchmarkRunSpec `json:"spec"`
+	// ObjectivesChanged is true if the benchmark's objectives have changed since the run. The objectives of the
+	// specification, their verdicts and the condition ObjectivesMet are then the current ones.
+	ObjectivesChanged bool `json:"objectivesChanged,omitempty"`
 	// Series is the run's data over time, compressed and base64-encoded;
 	// `report -o csv` decodes it. It is absent if unknown.
 	Series *series.Log `json:"series,omitempty"`

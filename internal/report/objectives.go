@@ -1,14 +1,39 @@
 package report
 
 import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/objective"
 )
 
 var verdictWords = map[v1alpha1.Verdict]string{v1alpha1.VerdictMet: "met", v1alpha1.VerdictMissed: "MISSED", v1alpha1.VerdictUnknown: "NOT KNOWN"}
 
+// JudgedBy returns the document of an ended run judged by objectives that replaced its own ones.
+func (d Document) JudgedBy(objectives []v1alpha1.Objective) Document {
+	d.ObjectivesChanged = true
+	d.Spec.Objectives = objectives
+	d.Objectives = nil
+	if len(objectives) > 0 {
+		d.Objectives = objective.Evaluate(objectives, &d.Spec, &d.BenchmarkRunStatus)
+	}
+	status, reason, message := objective.Condition(d.Objectives)
+	d.Conditions = slices.Clone(d.Conditions)
+	meta.SetStatusCondition(&d.Conditions, metav1.Condition{Type: v1alpha1.ConditionObjectivesMet, Status: status, Reason: reason, Message: message})
+	return d
+}
+
 // objectives writes the figure, bound and verdict of each objective, and the messages of those that were not met.
 func (p *page) objectives(d Document) {
+	switch {
+	case d.ObjectivesChanged && len(d.Objectives) == 0:
+		p.line("The benchmark's objectives were removed after this run.")
+	case d.ObjectivesChanged:
+		p.line("The benchmark's objectives have changed since this run. These are the verdicts by the current ones.")
+	}
 	if len(d.Objectives) == 0 {
 		return
 	}

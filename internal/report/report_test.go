@@ -235,6 +235,26 @@ func TestStateOfARate(t *testing.T) {
 	}
 }
 
+// TestJudgedByOtherObjectives judges a run by objectives that replaced those with which it was made.
+func TestJudgedByOtherObjectives(t *testing.T) {
+	made := documents["objective-missed"].document(t)
+	before := text(t, made, report.TextOptions{})
+	tenth := resource.MustParse("100k")
+	met := made.JudgedBy([]v1alpha1.Objective{{Name: "lower", Phase: "write", Throughput: &v1alpha1.QuantityBounds{Min: &tenth}}})
+	got := text(t, met, report.TextOptions{})
+	if strings.Contains(got, "MISSED") || !strings.Contains(got, "The benchmark's objectives have changed since this run.") ||
+		!strings.Contains(got, "at least 100.0 kB/s") || report.ExitCode(met) != report.ExitMet {
+		t.Errorf("exit code %d:\n%s", report.ExitCode(met), got)
+	}
+	none := made.JudgedBy(nil)
+	if got := text(t, none, report.TextOptions{}); !strings.Contains(got, "objectives were removed after this run") || report.ExitCode(none) != report.ExitMet {
+		t.Errorf("exit code %d:\n%s", report.ExitCode(none), got)
+	}
+	if after := text(t, made, report.TextOptions{}); after != before || report.ExitCode(made) != report.ExitMissed {
+		t.Errorf("the document of the run itself changed:\n%s", cmp.Diff(before, after))
+	}
+}
+
 // TestDisqualifiedFirst checks that the report says that figures are not valid before it shows them.
 func TestDisqualifiedFirst(t *testing.T) {
 	for name, warning := range map[string]string{"not-valid": "UnwrittenDataRead", "interrupted": "ResultIncomplete", "failed-in-a-step": "ToolError"} {

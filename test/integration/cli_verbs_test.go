@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -123,6 +124,25 @@ func TestVerbs(t *testing.T) {
 	run("cancel", "followed").says(t, 1, "StorageBenchmark followed has no live run")
 	run("cancel", "followed-1").says(t, 1, "run followed-1 has already ended")
 
+	// Objectives that were added after the run decide the report of the benchmark, but not that of the run.
+	benchmark := &v1alpha1.StorageBenchmark{}
+	judgedBy := func(least string) {
+		t.Helper()
+		must(t, cluster.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "followed"}, benchmark))
+		quantity := resource.MustParse(least)
+		benchmark.Spec.Objectives = []v1alpha1.Objective{{Name: "floor", Phase: "write", Throughput: &v1alpha1.QuantityBounds{Min: &quantity}}}
+		must(t, cluster.Update(ctx, benchmark))
+	}
+	judgedBy("1P")
+	run("report", "followed").says(t, 2, "OBJECTIVES MISSED", "objectives have changed since this run", "floor")
+	run("report", "followed-4").says(t, 0, "complete, valid")
+	judgedBy("1M")
+	run("report", "followed").says(t, 0, "complete, valid", "objectives have changed since this run", "floor")
+	run("watch", "followed").says(t, 0, "objectives have changed since this run")
+	benchmark.Status.LastRun.Reason, benchmark.Status.LastRun.Message = v1alpha1.ReasonRegressed, "run followed-4: slower than before"
+	must(t, cluster.Status().Update(ctx, benchmark))
+	run("report", "followed").says(t, 2, "Regressed: run followed-4: slower than before")
+
 	// A live run is stopped, and what it has measured is shown.
 	go func() { operated <- operate(ctx, namespace, "followed", "followed-5", nil) }()
 	run("rerun", "followed", "--watch=false").says(t, 0, "followed-5")
@@ -137,7 +157,6 @@ func TestVerbs(t *testing.T) {
 	run("report", "followed").says(t, 1, "the last run of StorageBenchmark followed was deleted", "kubectl storagebench list followed -n cli-verbs")
 
 	// A run of an earlier specification is none that the benchmark could repeat.
-	benchmark := &v1alpha1.StorageBenchmark{}
 	must(t, cluster.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "followed"}, benchmark))
 	benchmark.Spec.Run.Clients.Count = 3
 	benchmark.Spec.Suspend = new(true)
