@@ -143,6 +143,11 @@ const (
 	ReasonInternalError = "InternalError"
 )
 
+// IsCancellation reports whether the reason of Failed says that the run was ended on purpose, and not by a fault.
+func IsCancellation(reason string) bool {
+	return reason == ReasonStopped || reason == ReasonReplaced
+}
+
 // Reasons of Valid of a BenchmarkRun. If Valid is False, the reason is the type of the warning that
 // disqualifies the results.
 const (

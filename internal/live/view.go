@@ -27,7 +27,7 @@ const (
 // View is the state of a run at one instant.
 type View struct {
 	Benchmark, Run string
-	// Stage and Message are copied from the run's status.
+	// Stage and Message are those of the run's status; the stage of a run that was cancelled says so.
 	Stage, Message string
 	// Ended is true once the run has ended. Verdict is the reason if the run failed or is not valid, else empty.
 	Ended, Failed bool
@@ -103,6 +103,9 @@ func Of(run *v1alpha1.BenchmarkRun, planned *plan.Plan, now time.Time) View {
 		case condition.Type == v1alpha1.ConditionFailed && condition.Status == metav1.ConditionTrue:
 			view.Failed = true
 			view.Verdict = condition.Reason + ": " + condition.Message
+			if view.Ended && v1alpha1.IsCancellation(condition.Reason) {
+				view.Stage = "Cancelled"
+			}
 		case condition.Type == v1alpha1.ConditionValid && condition.Status == metav1.ConditionFalse && view.Ended && view.Verdict == "":
 			view.Verdict = "not valid: " + condition.Reason + ": " + condition.Message
 		}

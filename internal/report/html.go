@@ -120,8 +120,10 @@ func hashOf(text string) string {
 // badges returns verdicts on the run: whether it is complete, valid and met its objectives, and its warnings.
 func badges(d Document) []badge {
 	var all []badge
-	switch {
-	case meta.IsStatusConditionTrue(d.Conditions, v1alpha1.ConditionFailed):
+	switch failed := failure(d); {
+	case failed != nil && v1alpha1.IsCancellation(failed.Reason):
+		all = append(all, badge{"Cancelled", "bad"})
+	case failed != nil:
 		all = append(all, badge{"Failed", "bad"})
 	case meta.IsStatusConditionTrue(d.Conditions, v1alpha1.ConditionComplete):
 		all = append(all, badge{"Complete", "good"})

@@ -89,7 +89,7 @@ func hiddenText(d Document) string {
 // lead returns the reason for a failure, and when the run took place.
 func lead(d Document) []string {
 	var texts []string
-	if failed := meta.FindStatusCondition(d.Conditions, v1alpha1.ConditionFailed); failed != nil && failed.Status == metav1.ConditionTrue {
+	if failed := failure(d); failed != nil {
 		texts = append(texts, failed.Reason+": "+failed.Message)
 	}
 	text := "run " + d.Run
@@ -114,11 +114,21 @@ func checks(d Document) []string {
 	return words
 }
 
-// Verdict states whether the run is complete and valid, and whether it missed objectives.
+// failure returns the condition Failed of a run that did not complete, or nil.
+func failure(d Document) *metav1.Condition {
+	if failed := meta.FindStatusCondition(d.Conditions, v1alpha1.ConditionFailed); failed != nil && failed.Status == metav1.ConditionTrue {
+		return failed
+	}
+	return nil
+}
+
+// Verdict states whether the run is complete or cancelled, and valid, and whether it missed objectives.
 func Verdict(d Document) string {
 	var words []string
-	switch {
-	case meta.IsStatusConditionTrue(d.Conditions, v1alpha1.ConditionFailed):
+	switch failed := failure(d); {
+	case failed != nil && v1alpha1.IsCancellation(failed.Reason):
+		words = append(words, "Cancelled")
+	case failed != nil:
 		words = append(words, "FAILED")
 	case meta.IsStatusConditionTrue(d.Conditions, v1alpha1.ConditionComplete):
 		words = append(words, "complete")

@@ -69,7 +69,7 @@ func TestStorageClassInOneCommand(t *testing.T) {
 	trial, said := editor.startTrial()
 	must(t, trial.Process.Signal(syscall.SIGINT))
 	_ = trial.Wait()
-	if code := trial.ProcessState.ExitCode(); code != 130 || !strings.Contains(said.String(), "are removed") || !strings.Contains(said.String(), "FAILED") {
+	if code := trial.ProcessState.ExitCode(); code != 130 || !strings.Contains(said.String(), "are removed") || !strings.Contains(said.String(), "Cancelled") {
 		t.Errorf("interrupted: exit code %d\n%s", code, said.String())
 	}
 	s.nothingOfATrial(10 * time.Second)

@@ -36,7 +36,7 @@ func TestLiveView(t *testing.T) {
 	on.Tmux("send-keys", "C-c")
 	on.Ended(hang.Guard, report.ExitFailed)
 	after := on.All()
-	for _, words := range []string{"FAILED", "Stopped", "layout", "Write"} {
+	for _, words := range []string{"Cancelled", "Stopped", "layout", "Write"} {
 		if !strings.Contains(after, words) {
 			t.Errorf("the results so far do not have %q:\n%s", words, after)
 		}
