@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/engine"
 	"github.com/storagebench/storagebench/internal/engine/engines"
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
@@ -22,6 +24,9 @@ func Check(objectives []v1alpha1.Objective, run *v1alpha1.RunSpec) field.ErrorLi
 			if run.Phases[j].Name == objectives[i].Phase {
 				if why := unsuitable(&objectives[i], run, &run.Phases[j]); why != "" {
 					problems = append(problems, field.Invalid(path.Child("phase"), objectives[i].Phase, why))
+				} else if does := ambiguous(&objectives[i], run, &run.Phases[j]); does != nil {
+					problems = append(problems, field.Required(path.Child("operation"), fmt.Sprintf(
+						"phase %s does several operations, each with its own figures; write one of %s", objectives[i].Phase, strings.Join(does, ", "))))
 				}
 			}
 		}
@@ -54,6 +59,68 @@ func unsuitable(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Ph
 		return "only fio measures latency, but its workload is another engine: use throughput or iops"
 	}
 	return ""
+}
+
+// ambiguous returns the operations of a phase if there are several and the objective has to name one. It returns nil
+// if the operations are not known before the run.
+func ambiguous(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) []string {
+	if o.Operation != "" || o.Throughput == nil && o.IOPS == nil && o.Latency == nil || phasekind.Of(phase.Kind()).OwnOperations {
+		return nil
+	}
+	step := engine.Step{Purpose: v1alpha1.StepMeasure, Clients: 1, Processes: 1, Duration: time.Minute}
+	if phasekind.Of(phase.Kind()).LaysOut {
+		step.Purpose, step.Duration = v1alpha1.StepPrepare, 0
+	}
+	for i := range run.Targets {
+		workload := run.WorkloadOf(phase, run.Targets[i].Name)
+		if workload == nil || o.Target != "" && o.Target != run.Targets[i].Name {
+			continue
+		}
+		for _, percent := range readPercents(o, phase) {
+			step.Overrides.ReadPercent = percent
+			if does := operations(engines.Of(&workload.Engine), step); len(does) > 1 {
+				return does
+			}
+		}
+	}
+	return nil
+}
+
+// readPercents returns the shares of reads that the cells of an objective have; nil stands for the workload's own.
+func readPercents(o *v1alpha1.Objective, phase *v1alpha1.Phase) []*int32 {
+	if o.Cell != nil && o.Cell.ReadPercent != nil {
+		return []*int32{o.Cell.ReadPercent}
+	}
+	if phase.Sweep == nil || len(phase.Sweep.Axes.ReadPercent) == 0 {
+		return []*int32{nil}
+	}
+	var all []*int32
+	for i := range phase.Sweep.Axes.ReadPercent {
+		all = append(all, &phase.Sweep.Axes.ReadPercent[i])
+	}
+	return all
+}
+
+// operations returns the kinds of operations whose figures a step has; none if they are not known before the run or
+// the workload is invalid, which is reported elsewhere. A flush belongs to the writes.
+func operations(load engine.Load, step engine.Step) []string {
+	if load.Kind == "" || load.Opaque {
+		return nil
+	}
+	made, err := load.Describe(&step)
+	if err != nil || made.Metadata {
+		return nil
+	}
+	var does []string
+	for _, one := range []struct {
+		occurs bool
+		name   v1alpha1.Operation
+	}{{made.Reads, v1alpha1.OperationRead}, {made.Writes, v1alpha1.OperationWrite}, {made.Trims, v1alpha1.OperationTrim}} {
+		if one.occurs {
+			does = append(does, string(one.name))
+		}
+	}
+	return does
 }
 
 // timesOperations reports whether, on a target of the objective, the phase's workload uses a tool that times single

@@ -6,6 +6,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/objective"
+	"github.com/storagebench/storagebench/test/builders"
 )
 
 func TestCheck(t *testing.T) {
@@ -21,6 +22,16 @@ func TestCheck(t *testing.T) {
 		{Name: "mixed", Steady: &v1alpha1.SteadyPhase{}, TargetWorkloads: []v1alpha1.TargetWorkload{{Target: "b", Workload: program}}},
 		{Name: "own", Steady: &v1alpha1.SteadyPhase{}, TargetWorkloads: []v1alpha1.TargetWorkload{{Target: "a", Workload: program}, {Target: "b", Workload: program}}},
 	}}
+	random := func(readPercent int32) *v1alpha1.Workload { return builders.Fio().ReadPercent(readPercent).Workload() }
+	mixes := &v1alpha1.SweepPhase{Axes: v1alpha1.SweepAxes{ReadPercent: []int32{0, 50, 100}}}
+	run.Phases = append(run.Phases,
+		v1alpha1.Phase{Name: "layout", Prepare: &v1alpha1.PreparePhase{}, Workload: random(70)},
+		v1alpha1.Phase{Name: "reads", Steady: &v1alpha1.SteadyPhase{}, Workload: random(100)},
+		v1alpha1.Phase{Name: "files", SmallFiles: &v1alpha1.SmallFilesPhase{}, Workload: random(70)},
+		v1alpha1.Phase{Name: "both", Steady: &v1alpha1.SteadyPhase{}, Workload: random(70)},
+		v1alpha1.Phase{Name: "mixes", Sweep: mixes, Workload: random(100)},
+		v1alpha1.Phase{Name: "extremes", Sweep: &v1alpha1.SweepPhase{Axes: v1alpha1.SweepAxes{ReadPercent: []int32{0, 100}}}, Workload: random(50)})
+	half := &v1alpha1.CellSelector{ReadPercent: pointer[int32](50)}
 	jobs := &v1alpha1.CellSelector{Jobs: pointer[int32](8)}
 	for name, test := range map[string]struct {
 		objective v1alpha1.Objective
@@ -45,12 +56,24 @@ func TestCheck(t *testing.T) {
 		"latency of its program":     {v1alpha1.Objective{Phase: "mixed", Target: "b", Latency: latency("99", "1ms")}, "only fio measures latency"},
 		"latency of two programs":    {v1alpha1.Objective{Phase: "own", Latency: latency("99", "1ms")}, "only fio measures latency"},
 		"documented of a whole ramp": {v1alpha1.Objective{Phase: "ramp", Ratio: &v1alpha1.RatioObjective{Of: "Documented"}}, "add cell"},
+		"layout of a mix":            {v1alpha1.Objective{Phase: "layout", Throughput: atLeast("1M")}, ""},
+		"reads only":                 {v1alpha1.Objective{Phase: "reads", Latency: latency("99", "1ms")}, ""},
+		"rate of small files":        {v1alpha1.Objective{Phase: "files", IOPS: atLeast("1")}, ""},
+		"reads of a mix":             {v1alpha1.Objective{Phase: "both", Operation: v1alpha1.OperationRead, Latency: latency("99", "1ms")}, ""},
+		"latency of a mix":           {v1alpha1.Objective{Phase: "both", Latency: latency("99", "1ms")}, "write one of Read, Write"},
+		"ratio of a mix":             {v1alpha1.Objective{Phase: "both", Ratio: &v1alpha1.RatioObjective{Of: "Documented"}}, ""},
+		"cell of a mix":              {v1alpha1.Objective{Phase: "mixes", Cell: half, IOPS: atLeast("1")}, "write one of Read, Write"},
+		"cells with a mix":           {v1alpha1.Objective{Phase: "mixes", Cell: jobs, IOPS: atLeast("1")}, "write one of Read, Write"},
+		"cells without a mix":        {v1alpha1.Objective{Phase: "extremes", Cell: jobs, IOPS: atLeast("1")}, ""},
 	} {
 		problems := objective.Check([]v1alpha1.Objective{test.objective}, run)
 		switch {
 		case test.want == "" && len(problems) > 0:
 			t.Errorf("%s: %v", name, problems)
-		case test.want != "" && (len(problems) != 1 || !strings.Contains(problems[0].Error(), test.want) || problems[0].Field != "spec.objectives[0].phase"):
+		case strings.Contains(test.want, "write one of") && len(problems) == 1 && problems[0].Field != "spec.objectives[0].operation":
+			t.Errorf("%s: %v", name, problems)
+		case test.want != "" && (len(problems) != 1 || !strings.Contains(problems[0].Error(), test.want) ||
+			!strings.Contains(test.want, "write one of") && problems[0].Field != "spec.objectives[0].phase"):
 			t.Errorf("%s: %v, want %q", name, problems, test.want)
 		}
 	}

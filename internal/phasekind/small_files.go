@@ -8,7 +8,8 @@ import (
 
 // smallFiles does one operation after another with each of many files. Its figures are files per second, not bytes.
 var smallFiles = Kind{
-	Label: "small files",
+	Label:         "small files",
+	OwnOperations: true,
 	figures: func(result *v1alpha1.TargetResult) []Figure {
 		all := Operations(result)
 		for i := range all {
