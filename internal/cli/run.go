@@ -51,10 +51,11 @@ func newRun(streams Streams, arguments []string) *cobra.Command {
 			"followed. If the same specification was run before, another run is requested. Ctrl-C stops watching; the run\n" +
 			"continues. --watch=false only prints the name of the run.\n\n" +
 			"With --storage-class, it measures new volumes of that StorageClass, without a file: it creates claims and a\n" +
-			"benchmark, runs it, shows the result and removes everything, also after Ctrl-C. If this program dies, the\n" +
-			"cluster removes the volumes at the end of the run and the rest some hours later. --profile selects a\n" +
-			"workload: a WorkloadProfile of the namespace, a ClusterWorkloadProfile, or one of the library (see\n" +
-			"`kubectl storagebench profiles`). Without it, random writes and reads of 64 KiB are measured.\n\n" +
+			"benchmark, runs it, shows the result and removes everything, also after Ctrl-C; -v shows all of the result,\n" +
+			"--save keeps it. If this program dies, the cluster removes the volumes at the end of the run and the rest some\n" +
+			"hours later. --profile selects a workload: a WorkloadProfile of the namespace, a ClusterWorkloadProfile, or\n" +
+			"one of the library (see `kubectl storagebench profiles`). Without it, random writes and reads of 64 KiB are\n" +
+			"measured.\n\n" +
 			"With --repeat N, the run is done N times, and the result is the variance between the runs: mean, 95 %\n" +
 			"interval, standard deviation and coefficient of variation of each figure. A run does not wait for the burst\n" +
 			"credits that the one before has spent: for that, end the phases with a cooldown. --save then numbers its files.\n\n" +

@@ -84,6 +84,9 @@ func runOnClass(ctx context.Context, streams Streams, options runOptions, flags 
 		return err
 	}
 	announce(streams, read, options.price, options.repeat)
+	if options.output == "text" && !options.verbose && len(options.save) == 0 {
+		_, _ = fmt.Fprintln(streams.Err, "the result is not kept in the cluster: -v shows all of it at the end, --save result.json keeps it for `report -v`")
+	}
 	if retains {
 		_, _ = fmt.Fprintf(streams.Err, "StorageClass %s has reclaimPolicy Retain: its volumes stay after the run, and you have to delete them\n", trial.class)
 	}
