@@ -38,8 +38,11 @@ type listedBenchmark struct {
 	// Ready is the status of the Ready condition; Reason is its reason.
 	Ready  string `json:"ready"`
 	Reason string `json:"reason,omitempty"`
-	// Run is the live run, or else the last one.
-	Run     string                    `json:"run,omitempty"`
+	// Run is the live run, or else the last one. Phase is the phase that a live run is in.
+	Run   string `json:"run,omitempty"`
+	Phase string `json:"phase,omitempty"`
+	// LastRun is the last run that has ended; Display is its main figure.
+	LastRun string                    `json:"lastRun,omitempty"`
 	Display *v1alpha1.HeadlineDisplay `json:"display,omitempty"`
 	Next    *metav1.Time              `json:"nextScheduleTime,omitempty"`
 }
@@ -51,6 +54,7 @@ type listedRun struct {
 	Benchmark string                    `json:"benchmark"`
 	Hash      string                    `json:"hash"`
 	Stage     string                    `json:"stage"`
+	Phase     string                    `json:"phase,omitempty"`
 	Verdict   string                    `json:"verdict"`
 	Created   metav1.Time               `json:"creationTime"`
 	StartTime *metav1.MicroTime         `json:"startTime,omitempty"`
@@ -66,7 +70,8 @@ func newList(streams Streams) *cobra.Command {
 		Aliases: []string{"ls"},
 		Short:   "List benchmarks, or the runs of a benchmark",
 		Long: "List the StorageBenchmarks of a namespace with their verdict, their live or last run and its main\n" +
-			"figure. With the name of a benchmark, list its runs, newest first. `report RUN` shows a whole result.",
+			"figure. A live run has no figure yet, but the phase that it is in; -o json also has the figure of\n" +
+			"the last run that ended. With the name of a benchmark, list its runs, newest first. `report RUN` shows a whole result.",
 		Example: "  kubectl storagebench list\n" +
 			"  kubectl storagebench list --all-namespaces\n" +
 			"  kubectl storagebench list nightly -n storage-tests\n" +
@@ -146,11 +151,12 @@ func (c *cluster) benchmarks(ctx context.Context) ([]listedBenchmark, error) {
 		if ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady); ready != nil {
 			one.Ready, one.Reason = string(ready.Status), ready.Reason
 		}
-		switch {
-		case activeRunOf(status) != "":
-			one.Run = status.ActiveRun.Name
-		case status.LastRun != nil:
-			one.Run = status.LastRun.Name
+		if status.LastRun != nil {
+			one.Run, one.LastRun = status.LastRun.Name, status.LastRun.Name
+		}
+		if active := activeRunOf(status); active != "" {
+			one.Run = active
+			one.Phase = c.livePhase(ctx, one.Namespace, active)
 		}
 		all = append(all, one)
 	}
@@ -158,6 +164,33 @@ func (c *cluster) benchmarks(ctx context.Context) ([]listedBenchmark, error) {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
 	return all, err
+}
+
+// livePhase returns the phase that a run is in. It returns "" if no step has begun, or if the run cannot be read: it may
+// be gone by now, or the user may not read runs.
+func (c *cluster) livePhase(ctx context.Context, namespace, name string) string {
+	there := *c
+	there.namespace = namespace
+	run := &v1alpha1.BenchmarkRun{}
+	if err := there.get(ctx, runResource, name, run); err != nil {
+		return ""
+	}
+	return phaseOf(run)
+}
+
+// phaseOf returns the phase of the newest step of a run that has begun and not ended, or "".
+func phaseOf(run *v1alpha1.BenchmarkRun) string {
+	for _, fact := range slices.Backward(run.Status.Steps) {
+		if fact.EndTime != nil || run.Status.EndTime != nil {
+			continue
+		}
+		for i := range run.Spec.Steps {
+			if run.Spec.Steps[i].ID == fact.ID {
+				return run.Spec.Steps[i].Phase
+			}
+		}
+	}
+	return ""
 }
 
 // runsOf returns the runs of a benchmark, newest first. Runs can outlive their benchmark.
@@ -180,7 +213,7 @@ func (c *cluster) runsOf(ctx context.Context, name string) ([]listedRun, error) 
 	for i := range found {
 		run := &found[i]
 		all = append(all, listedRun{Namespace: run.Namespace, Name: run.Name, Benchmark: run.Spec.BenchmarkRef.Name, Hash: run.Spec.Hash,
-			Stage: cmp.Or(run.Status.Stage, v1alpha1.StagePending), Verdict: report.Verdict(report.NewDocument(run, "")), Created: run.CreationTimestamp,
+			Stage: cmp.Or(run.Status.Stage, v1alpha1.StagePending), Phase: phaseOf(run), Verdict: report.Verdict(report.NewDocument(run, "")), Created: run.CreationTimestamp,
 			StartTime: run.Status.StartTime, EndTime: run.Status.EndTime, Display: run.Status.Display})
 	}
 	return all, nil
@@ -198,7 +231,7 @@ func (d listDocument) text(w io.Writer) error {
 		row("RUN", "STARTED", "TOOK", "VERDICT", "RESULT", "P99", "FIGURE")
 		for i := range d.Runs {
 			one := &d.Runs[i]
-			row(append([]string{one.Name, startedText(one), tookText(one), one.Verdict}, displayTexts(one.Display)...)...)
+			row(append([]string{one.Name, startedText(one), tookText(one), inPhase(one.Verdict, one.Phase)}, displayTexts(one.Display)...)...)
 		}
 		return table.Flush()
 	}
@@ -215,9 +248,21 @@ func (d listDocument) text(w io.Writer) error {
 		if one.Next != nil {
 			next = clockText(one.Next.Time)
 		}
-		named(one.Namespace, append([]string{one.Name, one.Stage, one.Ready, one.Reason, one.Run, next}, displayTexts(one.Display)...)...)
+		display := one.Display
+		if one.Run != one.LastRun {
+			display = nil // it is not of the run in this line
+		}
+		named(one.Namespace, append([]string{one.Name, inPhase(one.Stage, one.Phase), one.Ready, one.Reason, one.Run, next}, displayTexts(display)...)...)
 	}
 	return table.Flush()
+}
+
+// inPhase adds the phase of a live run to its stage.
+func inPhase(stage, phase string) string {
+	if phase == "" {
+		return stage
+	}
+	return stage + ": " + phase
 }
 
 func displayTexts(display *v1alpha1.HeadlineDisplay) []string {

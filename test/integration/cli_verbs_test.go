@@ -140,13 +140,23 @@ func TestVerbs(t *testing.T) {
 	run("report", "followed").says(t, 0, "complete, valid", "objectives have changed since this run", "floor")
 	run("watch", "followed").says(t, 0, "objectives have changed since this run")
 	benchmark.Status.LastRun.Reason, benchmark.Status.LastRun.Message = v1alpha1.ReasonRegressed, "run followed-4: slower than before"
+	benchmark.Status.Display = &v1alpha1.HeadlineDisplay{Result: "3.5 MB/s", Figure: "write of followed-4"}
 	must(t, cluster.Status().Update(ctx, benchmark))
+	run("list").says(t, 0, "followed-4", "3.5 MB/s")
 	run("report", "followed").says(t, 2, "Regressed: run followed-4: slower than before")
 
 	// A live run is stopped, and what it has measured is shown.
 	go func() { operated <- operate(ctx, namespace, "followed", "followed-5", nil) }()
 	run("rerun", "followed", "--watch=false").says(t, 0, "followed-5")
 	must(t, <-operated)
+	// Its line has the phase that it is in, and not the figure of another run.
+	got = run("list")
+	got.says(t, 0, "followed-5", ": write")
+	if strings.Contains(got.stdout, "3.5 MB/s") {
+		t.Errorf("a live run has the figure of the last one:\n%s", got)
+	}
+	run("list", "-o", "json").says(t, 0, `"lastRun": "followed-4"`, "3.5 MB/s", `"phase": "write"`)
+	run("list", "followed").says(t, 0, "not finished: ", ": write")
 	run("cancel", "followed").says(t, 0, "stopping run followed-5", "run followed-5 is stopped and deleted")
 	if err := cluster.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "followed-5"}, &v1alpha1.BenchmarkRun{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the run is still there: %v", err)
@@ -231,7 +241,7 @@ func TestRunOnClass(t *testing.T) {
 	namespace, run := inNamespace(t, "cli-class")
 	ctx := t.Context()
 	storageClass(t, "fast", corev1.PersistentVolumeReclaimRetain)
-	run("run", "--storage-class", "fats").says(t, 1, `--storage-class "fats": the cluster has no such StorageClass; it has`, "fast")
+	run("run", "--storage-class", "fats").says(t, 1, `--storage-class "fats": the cluster has no such StorageClass; did you mean fast? It has `)
 	run("run", "--storage-class", "fast", "--profile", "oltp-9k").says(t, 1, `--profile "oltp-9k"`, "did you mean oltp-8k?")
 	run("run", "--storage-class", "fast", "--profile", "io500-ior-easy").says(t, 1, "--size 10Gi: each volume needs")
 	nothingLeft(t, namespace)
