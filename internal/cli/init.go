@@ -114,7 +114,7 @@ func (o *initOptions) check() error {
 		return fmt.Errorf("--clients %d: give 1 to 1000", o.clients)
 	}
 	if size, err := resource.ParseQuantity(o.size); err != nil || size.Value() < 1<<30 {
-		return fmt.Errorf("--size %q: write a size of at least 1Gi, such as 100Gi", o.size)
+		return fmt.Errorf("--size %q: %s", o.size, sizeRemedy(o.size))
 	}
 	switch corev1.PersistentVolumeAccessMode(o.accessMode) {
 	case corev1.ReadWriteOnce, corev1.ReadWriteMany, corev1.ReadWriteOncePod:
@@ -123,10 +123,39 @@ func (o *initOptions) check() error {
 	}
 	for flag, value := range map[string]string{"--claim": o.claim, "--storage-class": o.class} {
 		if problems := validation.IsDNS1123Subdomain(value); value != "" && len(problems) > 0 {
-			return fmt.Errorf("%s %q: %s", flag, value, problems[0])
+			return fmt.Errorf("%s %q: %s", flag, value, nameRemedy(value))
 		}
 	}
 	return knownForm(o.output, "yaml", "json")
+}
+
+// unitOfBytes matches a size with a unit of bytes, as other tools write it. Kubernetes writes G and Gi without B.
+var unitOfBytes = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?([kKmMgGtTpP])([iI]?)[bB]?$`)
+
+// sizeRemedy says how to write the size of a volume.
+func sizeRemedy(text string) string {
+	match := unitOfBytes.FindStringSubmatch(text)
+	if match == nil {
+		return "write a size of at least 1Gi, such as 100Gi"
+	}
+	decimal, binary := match[1]+strings.ToUpper(match[2]), match[1]+strings.ToUpper(match[2])+"i"
+	size, err := resource.ParseQuantity(binary)
+	switch {
+	case err != nil || size.Value() < 1<<30:
+		return "write a size of at least 1Gi, such as 100Gi"
+	case match[3] != "":
+		return "Kubernetes writes sizes without B: write " + binary
+	}
+	return fmt.Sprintf("Kubernetes writes sizes without B: write %s (powers of 1000) or %s (powers of 1024)", decimal, binary)
+}
+
+// nameRemedy says how to write the name of an object of Kubernetes.
+func nameRemedy(name string) string {
+	const rule = "names in Kubernetes have only lower-case letters, digits, dashes and dots"
+	if lower := strings.ToLower(name); len(validation.IsDNS1123Subdomain(lower)) == 0 {
+		return rule + "; did you mean " + lower + "?"
+	}
+	return rule + ", and begin and end with a letter or a digit"
 }
 
 var notInName = regexp.MustCompile(`[^a-z0-9-]+`)

@@ -85,7 +85,7 @@ func chosenProfiles(names []string) ([]library.Profile, error) {
 	}
 	for _, name := range names {
 		if _, found := library.Find(name); !found {
-			return nil, fmt.Errorf("the library has no profile %q: list them with `kubectl storagebench profiles`", name)
+			return nil, fmt.Errorf("the library has no profile %q%s", name, nearestProfile(name))
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(one library.Profile) bool { return !slices.Contains(names, one.Name) }), nil

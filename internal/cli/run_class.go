@@ -150,6 +150,9 @@ func (c *cluster) checkClass(ctx context.Context, name string) (retains bool, er
 			names = append(names, all.Items[i].GetName())
 		}
 		slices.Sort(names)
+		if i := spelling.Nearest(name, names, 4); i >= 0 {
+			return false, fmt.Errorf("%w; did you mean %s? It has %s", missing, names[i], measure.FormatList(names, 10))
+		}
 		return false, fmt.Errorf("%w; it has %s", missing, measure.FormatList(names, 10))
 	case err != nil:
 		return false, fmt.Errorf("read StorageClass %s: %w", name, explained(err))

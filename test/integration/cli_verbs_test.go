@@ -261,7 +261,7 @@ func TestRunOnClass(t *testing.T) {
 	}()
 	got := run("run", "--storage-class", "fast")
 	must(t, <-operated)
-	got.says(t, 0, "try-fast-", "to lay out data", "complete, valid", "are removed", "reclaimPolicy Retain")
+	got.says(t, 0, "try-fast-", "--save result.json keeps it", "to lay out data", "complete, valid", "are removed", "reclaimPolicy Retain")
 	nothingLeft(t, namespace)
 }
 
