@@ -31,6 +31,11 @@ type Problem struct {
 	// Meant lists fields whose faults are only consequences of this one: the fields that the user probably meant by an
 	// unknown field, or the datasetSize that is not a multiple of a wrong blockSize.
 	Meant [2]string
+
+	// move is the path to which an unknown field probably has to be moved, with its value as it is; "" if none is known.
+	move string
+	// written is the path in the file, if Path is that of a field which is moved.
+	written string
 }
 
 // Check processes a new object as the API server does when kubectl creates it: it refuses unknown fields, removes
@@ -113,8 +118,8 @@ func (r *rules) coerce(object map[string]any) ([]Problem, *Problem) {
 	var problems []Problem
 	for _, path := range unknown {
 		value, _ := lookUp(written, path)
-		message, fields := r.unknownField(path, value)
-		problem := Problem{Path: path, Message: message}
+		message, fields, move := r.unknownField(path, value)
+		problem := Problem{Path: path, Message: message, move: move}
 		for i, name := range fields[:min(len(fields), len(problem.Meant))] {
 			problem.Meant[i] = path[:strings.LastIndexByte(path, '.')+1] + name
 		}

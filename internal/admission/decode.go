@@ -41,11 +41,12 @@ type Object struct {
 
 	document document
 	node     *yaml.Node
+	moves    []move
 }
 
 // At returns the problem as an error with the line of its field, or of the nearest enclosing field in the file.
 func (o *Object) At(problem Problem) *Error {
-	return o.document.place(o.node, o.Written, []Problem{problem})[0]
+	return o.document.place(o.node, o.Written, asWritten([]Problem{problem}, o.moves))[0]
 }
 
 // Decode reads the StorageBenchmarks, WorkloadProfiles and ClusterWorkloadProfiles of a YAML or JSON file with any
@@ -73,7 +74,13 @@ type File struct {
 // Read is like Decode, for callers that check more than admission does: if there are faults, it also returns the
 // objects that can be decoded, but their values are unreliable. A file without objects is not a fault. The error
 // means that the rules cannot be read or that the file exceeds a limit.
-func Read(data []byte) (File, Errors, error) {
+func Read(data []byte) (File, Errors, error) { return read(data, false) }
+
+// ReadLocal is like Read, for a run on directories of one machine: a target needs no claim there, and gets one with its
+// own name.
+func ReadLocal(data []byte) (File, Errors, error) { return read(data, true) }
+
+func read(data []byte, local bool) (File, Errors, error) {
 	if len(data) > maxFileBytes {
 		return File{}, nil, Errors{{Problem: Problem{Message: fmt.Sprintf("the file has %d bytes; at most %d are read: split it", len(data), maxFileBytes)}}}
 	}
@@ -85,26 +92,39 @@ func Read(data []byte) (File, Errors, error) {
 	ctx := context.Background()
 	var file File
 	var faults Errors
-	seen := make(map[string]int)
 	for _, document := range documents {
+		document.local = local
 		read, wrong, err := document.decode(ctx)
 		if err != nil {
 			return File{}, nil, err
 		}
 		faults = append(faults, wrong...)
 		file.Foreign = append(file.Foreign, read.Foreign...)
-		for i := range read.Objects {
-			object := &read.Objects[i]
-			if first, twice := seen[object.Title()]; twice {
-				faults = append(faults, &Error{Line: object.Line, Object: object.Title(), Problem: Problem{
-					Path: "metadata.name", Message: fmt.Sprintf("the object of line %d has the same kind and name; rename one", first)}})
-			}
-			seen[object.Title()] = object.Line
-			file.Objects = append(file.Objects, *object)
-		}
+		file.Objects = append(file.Objects, read.Objects...)
 	}
+	faults = append(faults, duplicates(file.Objects)...)
 	faults.Sort()
 	return file, faults, nil
+}
+
+// duplicates returns one fault for each kind and name that several objects have, at the second of them.
+func duplicates(objects []Object) Errors {
+	named := map[string][]*Object{}
+	for i := range objects {
+		named[objects[i].Title()] = append(named[objects[i].Title()], &objects[i])
+	}
+	var faults Errors
+	for title, same := range named {
+		if len(same) < 2 {
+			continue
+		}
+		message := fmt.Sprintf("the object of line %d has the same kind and name; rename one", same[0].Line)
+		if len(same) > 2 {
+			message = fmt.Sprintf("%d objects of the file have this kind and name, the first on line %d; rename all but one", len(same), same[0].Line)
+		}
+		faults = append(faults, &Error{Line: same[1].Line, Object: title, Problem: Problem{Path: "metadata.name", Message: message}})
+	}
+	return faults
 }
 
 // Title returns the kind, namespace and name of the object.
@@ -132,6 +152,8 @@ type document struct {
 	text []byte
 	// before is the number of lines in the file before the document.
 	before int
+	// local is true if the document is read for a run on directories.
+	local bool
 }
 
 // split cuts a file at the lines that begin a document.
@@ -209,6 +231,18 @@ func (d document) decode(ctx context.Context) (File, Errors, error) {
 	return file, faults, nil
 }
 
+// nameClaims gives each target without a volume a claim with the name of the target.
+func nameClaims(fields map[string]any) {
+	value, _ := lookUp(fields, "spec.run.targets")
+	targets, _ := value.([]any)
+	for _, one := range targets {
+		target, is := one.(map[string]any)
+		if is && target["claimName"] == nil && target["volumes"] == nil {
+			target["claimName"] = target["name"]
+		}
+	}
+}
+
 // itemsOf returns the objects of a List, as kubectl get writes it.
 func itemsOf(content any) ([]any, bool) {
 	fields, _ := content.(map[string]any)
@@ -230,11 +264,14 @@ func (d document) object(ctx context.Context, node *yaml.Node, content any) (Fil
 		return File{Foreign: asNames(foreign)}, nil, err
 	}
 	written := runtime.DeepCopyJSON(fields)
-	problems, err := check(ctx, fields, true)
+	if d.local {
+		nameClaims(fields)
+	}
+	meant, err := checkAsMeant(ctx, fields)
 	if err != nil {
 		return File{}, nil, err
 	}
-	problems = refine(fields, problems)
+	fields, problems := meant.fields, meant.problems
 	if name, _ := lookUp(fields, "metadata.name"); len(problems) == 0 && (name == nil || name == "") {
 		problems = append(problems, Problem{Path: "metadata.name", Message: "required in a file; generateName makes no name here"})
 	}
@@ -243,6 +280,7 @@ func (d document) object(ctx context.Context, node *yaml.Node, content any) (Fil
 		problems = append(problems, *typed)
 	}
 	object.Line, object.Written, object.document, object.node = d.before+lineOf(node, ""), written, d, node
+	object.moves = meant.moves
 	if len(problems) == 0 {
 		return File{Objects: []Object{*object}}, nil, nil
 	}
@@ -299,7 +337,7 @@ func (d document) place(node *yaml.Node, fields map[string]any, problems []Probl
 	kind, _ := fields["kind"].(string)
 	faults := make(Errors, len(problems))
 	for i, problem := range problems {
-		faults[i] = &Error{Line: d.before + lineOf(node, problem.Path), Problem: problem}
+		faults[i] = &Error{Line: d.before + lineOf(node, cmp.Or(problem.written, problem.Path)), Problem: problem}
 		if text != "" && kind != "" {
 			faults[i].Object = title(kind, "", text)
 		}
@@ -354,6 +392,10 @@ func newObject(fields map[string]any) (*Object, *Problem) {
 // positioned extracts the line in the document and the message from a YAML error.
 var positioned = regexp.MustCompile(`line ([0-9]+): (.*)`)
 
+// misplaced matches the errors of YAML's grammar, in contrast to those of its words. The parser reports them on the
+// line on which the enclosing list or object begins.
+var misplaced = regexp.MustCompile(`^did not find expected (node content|'-' indicator|key|',' or '[\]}]')$`)
+
 // unreadable returns the fault of a document that is not valid YAML.
 func (d document) unreadable(err error) *Error {
 	match := positioned.FindStringSubmatch(err.Error())
@@ -364,10 +406,38 @@ func (d document) unreadable(err error) *Error {
 	if convErr != nil {
 		line = 1
 	}
-	if tab := d.tab(line); tab > 0 {
-		return d.fault(tab, "a tab indents this line; YAML takes spaces only: replace the tab with spaces")
+	message := "invalid YAML from here on: " + strings.ToValidUTF8(match[2], "\uFFFD")
+	begun := line
+	if misplaced.MatchString(match[2]) {
+		line, begun = d.misplacedLine(line), line+1
 	}
-	return d.fault(line, "invalid YAML from here on: "+strings.ToValidUTF8(match[2], "\uFFFD"))
+	for _, near := range []int{line, begun} {
+		if tab := d.tab(near); tab > 0 {
+			return d.fault(tab, "a tab indents this line; YAML takes spaces only: replace the tab with spaces")
+		}
+	}
+	if line != begun && misplaced.MatchString(match[2]) {
+		message += fmt.Sprintf("; indent this line like its neighbours in what begins on line %d, and check the quotes before it", d.before+begun)
+	}
+	return d.fault(line, message)
+}
+
+// misplacedLine returns the line at which the parser gave up, by the older parser that kubectl uses: it reports that line,
+// counted from 0, where the newer one reports the line on which the enclosing list or object begins.
+func (d document) misplacedLine(otherwise int) int {
+	_, err := kubeyaml.YAMLToJSON(d.text)
+	if err == nil {
+		return otherwise
+	}
+	match := positioned.FindStringSubmatch(err.Error())
+	if match == nil || !misplaced.MatchString(match[2]) {
+		return otherwise
+	}
+	line, convErr := strconv.Atoi(match[1])
+	if convErr != nil {
+		return otherwise
+	}
+	return line + 1
 }
 
 // tab returns the line, near the one where the parser gave up, that is indented with a tab, or 0 if there is none.

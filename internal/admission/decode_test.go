@@ -2,6 +2,7 @@ package admission_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -96,6 +97,10 @@ func TestDecodeRefuses(t *testing.T) {
 		"a run":                {"apiVersion: storagebench.dev/v1alpha1\nkind: BenchmarkRun\nmetadata: {name: x}\n", "spec: required"},
 		"a list":               {"- a\n- b\n", "line 1: an object was expected"},
 		"a text":               {"hello\n", "line 1: an object was expected"},
+		"an entry misplaced":   {"spec:\n  targets:\n    - name: data\n      claimName: data\n    clients:\n      count: 2\n", "line 5: invalid YAML from here on: did not find expected '-' indicator; indent this line like its neighbours in what begins on line 3"},
+		"a key misplaced":      {"a: 1\nspec:\n    run: 2\n  suspend: true\n", "line 4: invalid YAML from here on: did not find expected key"},
+		"a key without colon":  {"a: 1\nspec\nb: 2\n", "line 2: invalid YAML from here on: could not find expected ':'"},
+		"one name thrice":      {goodFile + "---\n" + goodFile + "---\n" + goodFile, "3 objects of the file have this kind and name, the first on line 3; rename all but one"},
 		"no YAML":              {"a: [b\n", "invalid YAML from here on"},
 		"a tab":                {"a:\n\tb: c\n", "line 2: a tab indents this line"},
 		"a key twice":          {"apiVersion: x\nkind: y\nkind: z\n", `line 3: invalid YAML from here on: key "kind" already set`},
@@ -121,6 +126,21 @@ func TestDecodeRefuses(t *testing.T) {
 				t.Errorf("a type of Go is shown:\n%v", err)
 			}
 		})
+	}
+}
+
+// TestReadLocalNeedsNoClaim checks that a target without a claim is refused, except for a run on directories.
+func TestReadLocalNeedsNoClaim(t *testing.T) {
+	text := []byte(strings.Replace(goodFile, "      volumes: [{name: data, claimName: scratch}]\n", "", 1))
+	if _, faults, err := admission.Read(text); err != nil || len(faults) != 1 || faults[0].Path != "spec.run.targets[0]" {
+		t.Errorf("in a cluster: %v, %v", faults, err)
+	}
+	file, faults, err := admission.ReadLocal(text)
+	if err != nil || len(faults) > 0 || len(file.Objects) != 3 {
+		t.Fatalf("on one machine: %v, %v", faults, err)
+	}
+	if written, _ := file.Objects[0].Written["spec"].(map[string]any); strings.Contains(fmt.Sprint(written), "claimName") {
+		t.Errorf("the file has a claim that was not written: %v", written)
 	}
 }
 

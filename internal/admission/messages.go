@@ -69,6 +69,24 @@ func describeDecimal(path string, value any, fault *field.Error) string {
 	return fmt.Sprintf("%s is decimal, %s; did you mean %si?", text, why, strings.Replace(text, "k", "K", 1))
 }
 
+// exceeded returns the largest size of a field that has a decimal one of whole pages, whose only fault then is that it is
+// larger. It returns "" for other faults.
+func exceeded(path string, value any, fault *field.Error) string {
+	text, is := value.(string)
+	if !is || !isDecimalSize(fault) || !decimal.MatchString(text) {
+		return ""
+	}
+	most := "1Pi"
+	if strings.HasSuffix(path, "fileSize") {
+		most = "1Ti"
+	}
+	size, err := resource.ParseQuantity(text)
+	if limit := resource.MustParse(most); err != nil || size.Cmp(limit) <= 0 {
+		return ""
+	}
+	return most
+}
+
 // binarySize matches a message about a field that is written with a binary suffix.
 var binarySize = regexp.MustCompile(`such as .*[0-9][KMGT]i$`)
 
@@ -132,10 +150,36 @@ func describe(object map[string]any, fault *field.Error) string {
 		return "is empty; add to it, or remove it where it is optional"
 	}
 	value, found := lookUp(object, fault.Field)
+	if needed := leastDataset(object, fault.Field); needed != "" && strings.HasPrefix(detail, "too small, each file of each job") {
+		detail = strings.Replace(detail, "; raise it", "; raise it to "+needed, 1)
+	}
 	if shown := show(value); found && shown != "" {
 		return shown + ": " + detail
 	}
 	return detail
+}
+
+// leastDataset returns the least datasetSize of a workload of fio, one block for each file of each job, or "" if a value
+// cannot be read.
+func leastDataset(object map[string]any, path string) string {
+	workload := strings.TrimSuffix(path, "datasetSize")
+	number := func(field string) int64 {
+		if value, found := lookUp(object, workload+field); found {
+			count, _ := value.(int64)
+			return count
+		}
+		return 1
+	}
+	block, _ := lookUp(object, workload+"blockSize")
+	size, err := resource.ParseQuantity(fmt.Sprint(block))
+	files := number("filesPerJob")
+	if sharing, _ := lookUp(object, workload+"fileSharing"); sharing != "Shared" {
+		files *= number("jobs")
+	}
+	if err != nil || files < 1 || size.Value() < 1 || size.Value() > math.MaxInt64/files {
+		return ""
+	}
+	return resource.NewQuantity(size.Value()*files, resource.BinarySI).String()
 }
 
 // volumesOfTarget matches the field that a target must have unless it names a claim.
@@ -224,6 +268,8 @@ func (r *rules) place(object map[string]any, fault *field.Error) Problem {
 	if meant := describeDecimal(path, value, fault); meant != "" {
 		problem.Message = meant
 		problem.Meant[0] = strings.TrimSuffix(path, "blockSize") + "datasetSize" // which must be a multiple of blockSize
+	} else if most := exceeded(path, value, fault); most != "" {
+		problem.Message = show(value) + ": too large; write at most " + most
 	} else if size := meantSize(value); size != "" && binarySize.MatchString(problem.Message) {
 		problem.Message += "; did you mean " + size + "?"
 	} else if r.isDuration(path) {
@@ -316,13 +362,17 @@ var fioTerms = map[string]fioTerm{
 	"buffer_compress_chunk":      {[]string{"compressibility"}, "corresponds to compressibility.chunkSize"},
 }
 
+// sameValue lists the options of fio whose value is also that of the API's field.
+var sameValue = map[string]bool{"bs": true, "iodepth": true, "numjobs": true, "size": true, "nrfiles": true, "rwmixread": true,
+	"runtime": true, "ramp_time": true}
+
 // fioPatterns maps the values of fio's option rw to the equivalent fields of the API.
 var fioPatterns = map[string]string{
 	"read": "pattern: Sequential and readPercent: 100", "write": "pattern: Sequential and readPercent: 0",
 	"randread": "pattern: Random and readPercent: 100", "randwrite": "pattern: Random and readPercent: 0",
-	"rw":        "pattern: Sequential and readPercent: 50, or fio's rwmixread",
-	"readwrite": "pattern: Sequential and readPercent: 50, or fio's rwmixread",
-	"randrw":    "pattern: Random and readPercent: 50, or fio's rwmixread",
+	"rw":        "pattern: Sequential with readPercent, the share of reads (fio's rwmixread, by default 50)",
+	"readwrite": "pattern: Sequential with readPercent, the share of reads (fio's rwmixread, by default 50)",
+	"randrw":    "pattern: Random with readPercent, the share of reads (fio's rwmixread, by default 50)",
 }
 
 // elsewhere maps options of fio to advice about the field of a phase that replaces them.
@@ -332,12 +382,13 @@ var elsewhere = map[string]string{
 }
 
 // unknownField describes an unknown field with its value, and suggests a similar known one. meant lists the fields
-// that the user probably meant.
-func (r *rules) unknownField(path string, value any) (message string, meant []string) {
+// that the user probably meant, and move is the path to which the value can be moved as it is.
+func (r *rules) unknownField(path string, value any) (message string, meant []string, move string) {
 	steps := parsePath(path)
 	if len(steps) == 0 {
-		return "unknown field; remove it", nil
+		return "unknown field; remove it", nil, ""
 	}
+	parent := path[:strings.LastIndexByte(path, '.')+1]
 	last := steps[len(steps)-1].name
 	known := knownFields(r.structural, steps[:len(steps)-1])
 	inFio := slices.Contains(known, "ioEngine")
@@ -348,21 +399,27 @@ func (r *rules) unknownField(path string, value any) (message string, meant []st
 		}
 		switch {
 		case here, inFio && term.fields == nil:
-			return "unknown field; fio's " + last + " " + term.remedy, term.fields
+			if sameValue[strings.ToLower(last)] {
+				move = parent + term.fields[0]
+			}
+			return "unknown field; fio's " + last + " " + term.remedy, term.fields, move
 		case inFio && elsewhere[strings.ToLower(last)] != "":
-			return "unknown field; fio's " + last + " " + elsewhere[strings.ToLower(last)], nil
+			return "unknown field; fio's " + last + " " + elsewhere[strings.ToLower(last)], nil, ""
 		}
 	}
 	if i := spelling.Nearest(strings.ToLower(last), lower(known), min(3, len(last))); i >= 0 {
-		return fmt.Sprintf("unknown field; did you mean %s?", known[i]), known[i : i+1]
+		return fmt.Sprintf("unknown field; did you mean %s?", known[i]), known[i : i+1], parent + known[i]
 	}
 	if place := r.placeOf(last, path); place != "" {
-		return "unknown field here; move it to " + place, nil
+		if !strings.Contains(place, "[]") {
+			move = place
+		}
+		return "unknown field here; move it to " + place, nil, move
 	}
 	if len(known) > 0 && len(known) <= 20 {
-		return fmt.Sprintf("unknown field; remove it. Known fields: %s", strings.Join(known, ", ")), nil
+		return fmt.Sprintf("unknown field; remove it. Known fields: %s", strings.Join(known, ", ")), nil, ""
 	}
-	return "unknown field; remove it", nil
+	return "unknown field; remove it", nil, ""
 }
 
 // placeOf returns the path of a field of the spec with the given name, such as spec.run.phases[].expect. If there are

@@ -29,7 +29,8 @@ func TestDecodeSaysMoreThanTheServer(t *testing.T) {
 			"line 8: StorageBenchmark/quick: spec.objectives[0].phase: \"yesterday\": no phase has this name; write one of layout, measure\n" +
 				"line 17: StorageBenchmark/quick: spec.run.phases[1].steady.duration: required; add it"},
 		"phase without any phases": {strings.Replace(objectives("{name: a, phase: yesterday, iops: {min: 1}}"), "name: measure", "nmae: measure", 1),
-			"line 16: StorageBenchmark/quick: spec.run.phases[1].nmae: unknown field; did you mean name?"},
+			"line 8: StorageBenchmark/quick: spec.objectives[0].phase: \"yesterday\": no phase has this name; write one of layout, measure\n" +
+				"line 16: StorageBenchmark/quick: spec.run.phases[1].nmae: unknown field; did you mean name?"},
 		"phases of one name": {strings.Replace(goodFile, "name: measure", "name: layout", 1),
 			`line 14: StorageBenchmark/quick: spec.run.phases[1].name: "layout" is also the name of phases[0]; rename one`},
 		"volumes of one name": {strings.Replace(goodFile, "[{name: data, claimName: scratch}]", "[{name: data, claimName: a}, {name: data, claimName: b}]", 1),

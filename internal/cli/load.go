@@ -34,6 +34,8 @@ type loadOptions struct {
 	// profilesElsewhere is true if profiles that are missing from the files may exist in the cluster. Workloads that
 	// depend on them are not planned.
 	profilesElsewhere bool
+	// local is true for a run on directories, whose targets need no claims.
+	local bool
 }
 
 // load reads files with one StorageBenchmark and the profiles that it refers to. It reports all mistakes at once.
@@ -83,7 +85,7 @@ func loadAll(streams Streams, names []string, options loadOptions) ([]loaded, er
 func understand(sources []*source, options loadOptions) ([]loaded, error) {
 	var objects []admission.Object
 	for _, one := range sources {
-		if err := one.read(); err != nil {
+		if err := one.read(options.local); err != nil {
 			return nil, err
 		}
 		objects = append(objects, one.file.Objects...)

@@ -55,7 +55,7 @@ func runHere(ctx context.Context, streams Streams, arguments []string, options r
 // stillborn returns a record, based on the run's files, of a run that failed before it began. It returns nil if the
 // files cannot be read.
 func stillborn(streams Streams, files []string) *v1alpha1.BenchmarkRun {
-	read, err := load(Streams{In: streams.In, Out: streams.Out, Err: io.Discard}, files, loadOptions{})
+	read, err := load(Streams{In: streams.In, Out: streams.Out, Err: io.Discard}, files, loadOptions{local: true})
 	if err != nil {
 		return nil
 	}
@@ -66,7 +66,7 @@ func stillborn(streams Streams, files []string) *v1alpha1.BenchmarkRun {
 func runLocal(ctx context.Context, streams Streams, options runOptions, journal *local.Journal) error {
 	var runs repetitions
 	for {
-		loaded, err := load(streams, options.files, loadOptions{seed: rand.Int64()}) //nolint:gosec // It orders cells and fills files; it need not be unpredictable.
+		loaded, err := load(streams, options.files, loadOptions{seed: rand.Int64(), local: true}) //nolint:gosec // It orders cells and fills files; it need not be unpredictable.
 		if err != nil {
 			return err
 		}

@@ -98,9 +98,13 @@ func isDirectory(name string) bool {
 	return name != "-" && err == nil && info.IsDir()
 }
 
-// read decodes the text.
-func (s *source) read() error {
-	file, faults, err := admission.Read(s.text)
+// read decodes the text, for a run in a cluster or on this machine.
+func (s *source) read(local bool) error {
+	decode := admission.Read
+	if local {
+		decode = admission.ReadLocal
+	}
+	file, faults, err := decode(s.text)
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.name, err)
 	}
@@ -108,18 +112,32 @@ func (s *source) read() error {
 	return nil
 }
 
-// duplicates adds a fault for each object that an earlier source also contains.
+// duplicates adds one fault for each kind and name that several sources contain, to the second of them.
 func duplicates(sources []*source) {
-	first := map[string]string{}
+	type place struct {
+		in     *source
+		object *admission.Object
+	}
+	named := map[string][]place{}
 	for _, one := range sources {
 		for i := range one.file.Objects {
 			object := &one.file.Objects[i]
-			if in, twice := first[object.Title()]; twice && in != one.name {
-				one.faults = append(one.faults, object.At(admission.Problem{Path: "metadata.name",
-					Message: fmt.Sprintf("%s has an object of the same kind and name; rename or remove one", in)}))
-				continue
+			places := named[object.Title()]
+			if slices.ContainsFunc(places, func(p place) bool { return p.in.name == one.name }) {
+				continue // reported within the source, or the same file was given twice
 			}
-			first[object.Title()] = one.name
+			named[object.Title()] = append(places, place{one, object})
 		}
+	}
+	for _, places := range named {
+		if len(places) < 2 {
+			continue
+		}
+		message := fmt.Sprintf("%s has an object of the same kind and name; rename or remove one", places[0].in.name)
+		if len(places) > 2 {
+			message = fmt.Sprintf("%d files have an object of this kind and name, first %s; rename or remove all but one", len(places), places[0].in.name)
+		}
+		second := places[1]
+		second.in.faults = append(second.in.faults, second.object.At(admission.Problem{Path: "metadata.name", Message: message}))
 	}
 }

@@ -89,11 +89,48 @@ func TestPlanReadsAll(t *testing.T) {
 		"an empty folder":  {[]string{"plan", t.TempDir()}, "has no .yaml, .yml or .json file"},
 		"one name twice":   {[]string{"plan", in("a.yaml"), writeFiles(t, map[string]string{"again.yaml": oneBenchmark})}, "has an object of the same kind and name"},
 		"a fault in each":  {[]string{"plan", writeFiles(t, map[string]string{"x.yaml": strings.Replace(oneBenchmark, "10s", "10", 1), "y.yaml": strings.Replace(second, "4Ki", "4x", 1)})}, "y.yaml has 1 mistake"},
+		"one name thrice":  {[]string{"plan", in("a.yaml"), writeFiles(t, map[string]string{"b.yaml": oneBenchmark, "c.yaml": oneBenchmark})}, "3 files have an object of this kind and name, first " + in("a.yaml") + "; rename or remove all but one"},
 		"a run of several": {[]string{"run", "-f", directory, "--kubeconfig", "testdata/nothing"}, "there are 2 StorageBenchmarks, first and second"},
 	} {
-		if got := call("", test.arguments...); got.code != 1 || !strings.Contains(got.stderr, test.want) {
+		if got := call("", test.arguments...); got.code != 1 || !strings.Contains(got.stderr, test.want) || strings.Count(got.stderr, "metadata.name") > 1 {
 			t.Errorf("%s: %s", name, got)
 		}
+	}
+}
+
+// TestMovedValuesAreJudged checks that the value of a field with a wrong name or in a wrong place is judged together with
+// its name, on the line where it is.
+func TestMovedValuesAreJudged(t *testing.T) {
+	for name, test := range map[string]struct {
+		from, to string
+		want     []string
+	}{
+		"a block size": {"blockSize: 4Ki", "bs: 4k", []string{"line 11: StorageBenchmark/first: spec.run.workload.fio.bs: unknown field",
+			"line 11: StorageBenchmark/first: spec.run.workload.fio.blockSize: 4k is decimal"}},
+		"a typo":    {"{count: 2}", "{cuont: 0}", []string{"clients.cuont: unknown field; did you mean count?", "clients.count: 0: should be greater than or equal to 1"}},
+		"a runtime": {"duration: 10s", "runtime: 10", []string{"steady.runtime: unknown field", "steady.duration: 10: the unit is missing; write 10s for seconds"}},
+		"a schedule": {"spec:\n", "spec:\n  schedule: every night\n", []string{"line 5: StorageBenchmark/first: spec.schedule: unknown field here; move it to spec.trigger.schedule",
+			`line 5: StorageBenchmark/first: spec.trigger.schedule: "every night": write five fields`}},
+		"objectives": {"    phases:", "    objectives:\n    - {name: p99, phase: wirtes, latency: {percentile: \"99\", max: 5ms}}\n    phases:", []string{
+			"line 12: StorageBenchmark/first: spec.run.objectives: unknown field here; move it to spec.objectives",
+			`line 13: StorageBenchmark/first: spec.objectives[0].phase: "wirtes": no phase has this name; did you mean writes?`}},
+		"a typo in what is moved": {"    phases:", "    objectives:\n    - {name: p99, phase: writes, latnecy: {percentile: \"99\", max: 5ms}}\n    phases:", []string{
+			"move it to spec.objectives", "line 13: StorageBenchmark/first: spec.objectives[0].latnecy: unknown field; did you mean latency?"}},
+		"a dataset that is planned": {"datasetSize: 1Gi", "size: 100001", []string{"fio.size: unknown field", "line 11: StorageBenchmark/first: spec.run.workload.fio.datasetSize: "}},
+		"both":                      {"blockSize: 4Ki", "blockSize: 4Ki, bs: 4k", []string{"fio.bs: unknown field"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := strings.Replace(oneBenchmark, test.from, test.to, 1)
+			got := call(text, "plan", "-f", "-")
+			for _, want := range test.want {
+				if !strings.Contains(got.stderr, want) {
+					t.Errorf("it does not say %q", want)
+				}
+			}
+			if got.code != 1 || strings.Count(got.stderr, "\n") != len(test.want)+1 {
+				t.Errorf("want %d mistakes:\n%s", len(test.want), got)
+			}
+		})
 	}
 }
 
@@ -110,7 +147,12 @@ func TestMistakesOfEveryone(t *testing.T) {
 		"a pattern of fio":     {"pattern: Random", "pattern: randread", `fio.pattern: "randread" is a fio option; write pattern: Random and readPercent: 100`},
 		"end_fsync":            {"queueDepth: 4", "end_fsync: 1", "fio.end_fsync: unknown field; fio's end_fsync corresponds to fsync: {atEnd: true}"},
 		"runtime in fio":       {"queueDepth: 4", "runtime: 60", "fio.runtime: unknown field; fio's runtime corresponds to the duration of a phase, such as steady: {duration: 60s}; move it there"},
-		"runtime":              {"duration: 10s", "runtime: 10", "steady.runtime: unknown field; fio's runtime corresponds to duration, such as 60s"},
+		"runtime":              {"duration: 10s", "runtime: 10s", "steady.runtime: unknown field; fio's runtime corresponds to duration, such as 60s"},
+		"a mix":                {"pattern: Random, readPercent: 0", "rw: randrw, readPercent: 70", "fio.rw: unknown field; fio's rw corresponds to pattern: Random with readPercent, the share of reads (fio's rwmixread, by default 50)"},
+		"a pattern of a mix":   {"pattern: Random", "pattern: randrw", `fio.pattern: "randrw" is a fio option; write pattern: Random with readPercent, the share of reads (fio's rwmixread, by default 50)`},
+		"a large dataset":      {"datasetSize: 1Gi", "datasetSize: 2P", `fio.datasetSize: "2P": too large; write at most 1Pi`},
+		"a small dataset":      {"datasetSize: 1Gi", "jobs: 3, filesPerJob: 2, datasetSize: 20Ki", `fio.datasetSize: "20Ki": too small, each file of each job must hold at least one block; raise it to 24Ki, or lower jobs, filesPerJob or blockSize`},
+		"shared files":         {"blockSize: 4Ki", "blockSize: 1Gi, jobs: 3, filesPerJob: 2, fileSharing: Shared", "raise it to 2Gi, or lower"},
 		"filename":             {"queueDepth: 4", "filename: /x", "fio.filename: unknown field; fio's filename is set by the target: name a claim in targets[].claimName, and remove this"},
 		"a typo":               {"queueDepth", "queuDepth", "fio.queuDepth: unknown field; did you mean queueDepth?"},
 		"capitals":             {"blockSize", "blocksize", "fio.blocksize: unknown field; did you mean blockSize?"},

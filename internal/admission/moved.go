@@ -1,0 +1,118 @@
+package admission
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// move is a field that was written under a name or in a place that the API does not know.
+type move struct{ from, to string }
+
+// mostMoves bounds how often moved fields are moved again: a field can be misnamed in an object that is misplaced.
+const mostMoves = 3
+
+// meaning is an object with its fields in the places that the API knows, and its defaults.
+type meaning struct {
+	fields map[string]any
+	moves  []move
+	// problems are the faults of the object as it is written, and of the values of moved fields.
+	problems []Problem
+}
+
+// checkAsMeant checks an object, and then moves each unknown field to the place that its fault names and checks again,
+// so that one answer has the faults of its value too.
+func checkAsMeant(ctx context.Context, fields map[string]any) (meaning, error) {
+	made := meaning{fields: fields}
+	var moved []Problem
+	for round := 0; ; round++ {
+		next := runtime.DeepCopyJSON(made.fields)
+		found, err := check(ctx, made.fields, true)
+		if err != nil {
+			return meaning{}, err
+		}
+		var moves []move
+		var rest []Problem
+		for _, problem := range found {
+			if problem.move == "" || round == mostMoves || !moveField(next, problem.Path, problem.move) {
+				rest = append(rest, problem)
+				continue
+			}
+			problem.Meant = [2]string{} // its value is checked
+			moves = append(moves, move{from: problem.Path, to: problem.move})
+			moved = append(moved, asWritten([]Problem{problem}, made.moves)...)
+		}
+		if len(moves) == 0 {
+			made.problems = append(moved, asWritten(refine(made.fields, rest), made.moves)...)
+			return made, nil
+		}
+		made.fields, made.moves = next, append(made.moves, moves...)
+	}
+}
+
+// asWritten sets the path in the file of the problems of moved fields.
+func asWritten(problems []Problem, moves []move) []Problem {
+	for i := range problems {
+		problem := &problems[i]
+		path := problem.Path
+		for _, moved := range slices.Backward(moves) {
+			if rest, inside := strings.CutPrefix(path, moved.to); inside && (rest == "" || strings.ContainsAny(rest[:1], ".[")) {
+				path = moved.from + rest
+			}
+		}
+		if path != problem.Path {
+			problem.written = path
+		}
+	}
+	return problems
+}
+
+// moveField moves a field of an object. It changes nothing and returns false if there is a field in that place already, or
+// something else than fields above it.
+func moveField(object map[string]any, from, to string) bool {
+	value, found := lookUp(object, from)
+	if !found || strings.HasPrefix(to, from+".") {
+		return false
+	}
+	old, is := holder(object, from, false)
+	if !is {
+		return false
+	}
+	target, is := holder(object, to, true)
+	name := lastName(to)
+	if !is || target[name] != nil {
+		return false
+	}
+	target[name] = value
+	delete(old, lastName(from))
+	return true
+}
+
+func lastName(path string) string {
+	steps := parsePath(path)
+	return steps[len(steps)-1].name
+}
+
+// holder returns the fields that contain the field at a path. With create, it adds absent ones.
+func holder(object map[string]any, path string, create bool) (map[string]any, bool) {
+	var at any = object
+	steps := parsePath(path)
+	for _, step := range steps[:len(steps)-1] {
+		switch inner := at.(type) {
+		case map[string]any:
+			if inner[step.name] == nil && create && !step.isIndex {
+				inner[step.name] = map[string]any{}
+			}
+			at = inner[step.name]
+		case []any:
+			if !step.isIndex || step.index >= len(inner) {
+				return nil, false
+			}
+			at = inner[step.index]
+		}
+	}
+	fields, is := at.(map[string]any)
+	return fields, is && !steps[len(steps)-1].isIndex
+}
