@@ -43,6 +43,7 @@ func TestTexts(t *testing.T) {
 		"plan-jobs":         {"plan", "-f", "../../config/samples/jobfile.yaml", "--jobs"},
 		"plan-json":         {"plan", "-f", "../../config/samples/quickstart.yaml", "-o", "json"},
 		"plan-phases":       {"plan", "-f", "testdata/plan-phases.yaml"},
+		"plan-about":        {"plan", "-f", "testdata/plan-about.yaml"},
 		"plan-all":          {"plan", "-f", "testdata/plan-phases.yaml", "--all", "--seed", "7"},
 		"plan-ior":          {"plan", "-f", "../../config/samples/ior.yaml", "--jobs"},
 		"plan-two":          {"plan", "-f", "testdata/plan-two.yaml"},

@@ -40,6 +40,10 @@ type planDocument struct {
 	// expect from them.
 	Documented []v1alpha1.StorageDescription `json:"documented,omitempty"`
 	Promises   []plan.Promise                `json:"promises,omitempty"`
+	// Starts says when the operator starts runs; absent if only a new or changed spec.run starts one.
+	Starts string `json:"starts,omitempty"`
+	// Objectives describes the objectives, one text each.
+	Objectives []string `json:"objectives,omitempty"`
 	// Run is spec.run as a run stores it, with profiles and defaults filled in.
 	Run *v1alpha1.RunSpec `json:"run"`
 }
@@ -126,6 +130,8 @@ func describePlan(read loaded) (planDocument, error) {
 		Warnings:         read.plan.Warnings,
 		Documented:       read.plan.Documented,
 		Promises:         read.plan.Promises,
+		Starts:           startsText(read.benchmark),
+		Objectives:       objectiveTexts(read.benchmark.Spec.Objectives),
 		Run:              read.resolved,
 	}
 	space := map[string]uint64{}

@@ -49,12 +49,21 @@ func (d planDocument) text(w io.Writer, options textOptions) error {
 			fmt.Fprintf(&b, "  %s: %s, in random order, here by seed %d; each run has its own\n", steps[0].Phase, text, d.Seed)
 		}
 	}
+	for _, line := range loadTexts(&d) {
+		fmt.Fprintf(&b, "  %s\n", line)
+	}
 	for _, target := range d.Targets {
 		fmt.Fprintf(&b, "  target %s needs %s of free space\n", target.Name, measure.FormatBytes(target.NewBytes))
 	}
 	fmt.Fprintf(&b, "  %s\n", writtenText(d.Written))
 	if d.Cost != nil {
 		fmt.Fprintf(&b, "  %s\n", d.Cost.text())
+	}
+	if d.Starts != "" {
+		fmt.Fprintf(&b, "  %s\n", d.Starts)
+	}
+	for _, one := range d.Objectives {
+		fmt.Fprintf(&b, "  objective %s\n", one)
 	}
 	for _, line := range promiseTexts(&d) {
 		fmt.Fprintf(&b, "  %s\n", line)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -248,6 +249,22 @@ func Direction(o *v1alpha1.Objective, required int64) string {
 		return "at most"
 	}
 	return "at least"
+}
+
+// Wanted describes the bounds of an objective, such as "at least 260.0 MB/s".
+func Wanted(o *v1alpha1.Objective) string {
+	limits, err := boundsOf(o)
+	if err != nil {
+		return ""
+	}
+	var words []string
+	if limits.min != nil {
+		words = append(words, "at least "+written(limits.unit, *limits.min))
+	}
+	if limits.max != nil {
+		words = append(words, "at most "+written(limits.unit, *limits.max))
+	}
+	return strings.Join(words, ", ")
 }
 
 // Written formats a figure of a result for people.
