@@ -23,6 +23,9 @@ import (
 const (
 	// eventReadInterval is the interval at which the events of pods that do not start are read.
 	eventReadInterval = 5 * time.Second
+	// startGrace is the time after the creation of a pod in which errors that every start can have are not shown: the
+	// scheduler fails and tries again while a volume is being bound.
+	startGrace = 10 * time.Second
 	// maxEventReads is the number of pods whose events are read at a time, so that a run with many clients leaves
 	// request quota for other runs.
 	maxEventReads = 8
@@ -47,7 +50,7 @@ func (r *Reconciler) explain(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 			// The pod is running, so the conductor's message about its agent is newer.
 			m.why = ""
 		default:
-			why, enough := waiting(pod, run)
+			why, enough := waiting(pod, run, time.Now())
 			if !enough && asks > 0 {
 				asks--
 				s.eventsReadAt = time.Now()
@@ -65,9 +68,16 @@ func (r *Reconciler) explain(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 
 // waiting returns the reason why a pod is not running, from its status. enough is true if the status alone explains
 // it; otherwise the reason only describes the progress of the pod's start.
-func waiting(pod *corev1.Pod, run *v1alpha1.BenchmarkRun) (why string, enough bool) {
+func waiting(pod *corev1.Pod, run *v1alpha1.BenchmarkRun, now time.Time) (why string, enough bool) {
+	starts := now.Sub(pod.CreationTimestamp.Time) < startGrace
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
+			switch {
+			case starts && aboutClaims(condition.Message):
+				return "its volumes are being created and bound", true
+			case starts && condition.Reason == corev1.PodReasonSchedulerError:
+				return "it is being scheduled", true
+			}
 			return fmt.Sprintf("%s: %s%s", condition.Reason, condition.Message, spreadHint(run, condition.Message)), !aboutClaims(condition.Message)
 		}
 	}

@@ -3,8 +3,10 @@ package benchmarkrun
 import (
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/decide"
@@ -24,6 +26,13 @@ func held(reason, message string) *corev1.Pod {
 
 // TestWaitingNamesTheCause checks that the message is enough, so that users do not need kubectl describe.
 func TestWaitingNamesTheCause(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	young := func(pod *corev1.Pod, reason string) *corev1.Pod {
+		pod.CreationTimestamp = metav1.NewTime(now.Add(-startGrace / 2))
+		pod.Status.Conditions[0].Reason = reason
+		return pod
+	}
+	const conflict = `running PreBind plugin "VolumeBinding": Operation cannot be fulfilled on persistentvolumeclaims "data"`
 	run := &v1alpha1.BenchmarkRun{}
 	run.Spec.Run.Clients = v1alpha1.Clients{Count: 4, Spread: v1alpha1.SpreadOnePerNode}
 	run.Spec.Run.Targets = make([]v1alpha1.Target, 2)
@@ -35,9 +44,17 @@ func TestWaitingNamesTheCause(t *testing.T) {
 		"too few nodes": {unscheduled("0/1 nodes are available: 1 node(s) didn't match pod anti-affinity rules."),
 			"Unschedulable: 0/1 nodes are available: 1 node(s) didn't match pod anti-affinity rules. " +
 				"(spec.run.clients.spread is OnePerNode, which needs 8 free nodes; Any lets clients share nodes)", true},
-		"no CPU":        {unscheduled("0/1 nodes are available: 1 Insufficient cpu."), "Unschedulable: 0/1 nodes are available: 1 Insufficient cpu.", true},
-		"unbound claim": {unscheduled("pod has unbound immediate PersistentVolumeClaims"), "Unschedulable: pod has unbound immediate PersistentVolumeClaims", false},
-		"no image":      {held("ImagePullBackOff", `Back-off pulling image "x"`), `ImagePullBackOff: Back-off pulling image "x"`, true},
+		"no CPU":                {unscheduled("0/1 nodes are available: 1 Insufficient cpu."), "Unschedulable: 0/1 nodes are available: 1 Insufficient cpu.", true},
+		"unbound claim":         {unscheduled("pod has unbound immediate PersistentVolumeClaims"), "Unschedulable: pod has unbound immediate PersistentVolumeClaims", false},
+		"a young unbound claim": {young(unscheduled("pod has unbound immediate PersistentVolumeClaims"), "Unschedulable"), "its volumes are being created and bound", true},
+		"a young pod":           {young(unscheduled(conflict), "SchedulerError"), "it is being scheduled", true},
+		"a young pod, no CPU":   {young(unscheduled("0/1 nodes are available: 1 Insufficient cpu."), "Unschedulable"), "Unschedulable: 0/1 nodes are available: 1 Insufficient cpu.", true},
+		"an old pod": {func() *corev1.Pod {
+			pod := unscheduled(conflict)
+			pod.Status.Conditions[0].Reason = "SchedulerError"
+			return pod
+		}(), "SchedulerError: " + conflict, true},
+		"no image": {held("ImagePullBackOff", `Back-off pulling image "x"`), `ImagePullBackOff: Back-off pulling image "x"`, true},
 		"no registry": {held("ErrImagePull", `failed to pull "storagebench.invalid/fio:v1"`), `ErrImagePull: failed to pull "storagebench.invalid/fio:v1" ` +
 			"(images of storagebench.invalid are not in a registry: load them onto every node, or push them with `make push REGISTRY=...` " +
 			"and install with the printed values)", true},
@@ -46,13 +63,13 @@ func TestWaitingNamesTheCause(t *testing.T) {
 		"nothing known":    {&corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending}}, "pod is Pending on node (none yet)", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if why, enough := waiting(c.pod, run); why != c.want || enough != c.enough {
+			if why, enough := waiting(c.pod, run, now); why != c.want || enough != c.enough {
 				t.Errorf("%q, enough %t; want %q, %t", why, enough, c.want, c.enough)
 			}
 		})
 	}
 	run.Spec.Run.Clients.Spread = v1alpha1.SpreadAny
-	if why, _ := waiting(unscheduled("didn't match pod anti-affinity rules"), run); strings.Contains(why, "spread") {
+	if why, _ := waiting(unscheduled("didn't match pod anti-affinity rules"), run, now); strings.Contains(why, "spread") {
 		t.Errorf("spread is Any already: %s", why)
 	}
 }

@@ -153,17 +153,22 @@ func (c *cluster) noSuchRun(name string) error {
 	return fmt.Errorf("namespace %s has neither a BenchmarkRun nor a StorageBenchmark %q: see kubectl storagebench list -A", c.namespace, name)
 }
 
-// waitingFor returns why a benchmark has no run, according to its conditions.
+// waitingFor returns why a benchmark has no run, or no further one, according to its conditions. The verdict on its last
+// run is no reason.
 func waitingFor(benchmark *v1alpha1.StorageBenchmark) string {
-	for _, kind := range []string{v1alpha1.ConditionStalled, v1alpha1.ConditionReconciling, v1alpha1.ConditionReady} {
-		for _, condition := range benchmark.Status.Conditions {
-			if condition.Type == kind && condition.Message != "" && condition.Status != metav1.ConditionFalse {
+	for _, kind := range []string{v1alpha1.ConditionStalled, v1alpha1.ConditionReconciling, v1alpha1.ConditionRunning, v1alpha1.ConditionReady} {
+		for i := range benchmark.Status.Conditions {
+			condition := &benchmark.Status.Conditions[i]
+			if condition.Type == kind && condition.Message != "" && condition.Status != metav1.ConditionFalse && !verdictOf(benchmark.Status.LastRun, condition) {
 				return condition.Reason + ": " + condition.Message
 			}
 		}
 	}
 	if benchmark.Status.ObservedGeneration < 0 || len(benchmark.Status.Conditions) == 0 {
 		return "the operator has not processed it yet; check that it runs: kubectl get pods -n storagebench-system"
+	}
+	if benchmark.Status.LastRun != nil {
+		return "the operator starts it next"
 	}
 	return "no run was requested"
 }

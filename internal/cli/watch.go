@@ -142,8 +142,8 @@ func (c *cluster) awaitRun(ctx context.Context, streams Streams, name string, ch
 }
 
 // verdictOf reports whether a condition is the verdict on the last run, which does not prevent another run.
-func verdictOf(last *v1alpha1.JudgedRun, stalled *metav1.Condition) bool {
-	return last != nil && stalled.Reason == last.Reason && stalled.Message == last.Message
+func verdictOf(last *v1alpha1.JudgedRun, condition *metav1.Condition) bool {
+	return last != nil && condition.Reason == last.Reason && condition.Message == last.Message
 }
 
 // followToEnd shows a run until it has ended; hint is the last line of the view.

@@ -115,16 +115,20 @@ func (c *client) service() (agentapi.AgentClient, error) {
 // the session worked before it broke.
 func (c *client) sessionEnded(err error, good bool) bool {
 	c.mu.Lock()
-	if c.connection == decide.Connecting {
-		c.message = clean(plainly(err), maxMessageLength)
-		if status.Code(err) == codes.Unavailable {
-			c.message = clean("its agent does not answer: "+plainly(err), maxMessageLength)
-		}
-	}
 	if good || c.broken.IsZero() {
 		c.broken = time.Now()
 	}
 	connection, broken := c.connection, time.Since(c.broken)
+	if connection == decide.Connecting {
+		switch {
+		case status.Code(err) != codes.Unavailable:
+			c.message = clean(plainly(err), maxMessageLength)
+		case broken < startGrace:
+			c.message = "its agent is starting"
+		default:
+			c.message = clean("its agent does not answer: "+plainly(err), maxMessageLength)
+		}
+	}
 	c.mu.Unlock()
 	switch {
 	case connection == decide.Lost, connection == decide.Unfit, connection == decide.Finished:

@@ -11,6 +11,27 @@ import (
 	"github.com/storagebench/storagebench/internal/decide"
 )
 
+// TestAgentsStart checks that an agent that does not listen yet is not reported as an error in the first seconds.
+func TestAgentsStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		owner := New(Options{RunUID: "run-1", Epoch: 1, LossTimeout: time.Minute})
+		defer owner.Close()
+		c := newClient(owner, decide.ClientKey{Target: "target"}, 0)
+		gone := status.Error(codes.Unavailable, "connection refused")
+		time.Sleep(time.Hour) // until its pod runs
+		for _, want := range []string{"its agent is starting", "its agent does not answer: connection refused"} {
+			if over := c.sessionEnded(gone, false); over || c.facts().Message != want {
+				t.Errorf("%q, want %q; over: %t", c.facts().Message, want, over)
+			}
+			time.Sleep(startGrace)
+		}
+		c.sessionEnded(status.Error(codes.Unauthenticated, "wrong certificate"), false)
+		if got := c.facts().Message; got != "wrong certificate" {
+			t.Errorf("another error: %q", got)
+		}
+	})
+}
+
 // TestLossTimeout checks that a client is lost once it has been unreachable for longer than the loss timeout.
 // Silence on a working connection does not count, a good session restarts the timeout, and a lost client remains
 // lost.

@@ -29,6 +29,9 @@ const (
 	introduceTimeout = 30 * time.Second
 	// maxDialPause limits the backoff, so that a new or recovered agent is reached quickly.
 	maxDialPause = 250 * time.Millisecond
+	// startGrace is the time in which an agent that refuses connections counts as starting: a container runs before its
+	// program listens.
+	startGrace = 5 * time.Second
 	// goodSession is the minimum duration of a good session without records.
 	goodSession = 250 * time.Millisecond
 	// clockInterval is the interval between clock estimates during a session.

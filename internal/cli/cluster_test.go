@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// TestWaitingFor checks the reason why a benchmark has no further run: the verdict on its last run is none.
+func TestWaitingFor(t *testing.T) {
+	last := &v1alpha1.JudgedRun{Reason: v1alpha1.ReasonObjectiveMissed, Message: "run a-1: floor: too slow"}
+	missed := metav1.Condition{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: last.Reason, Message: last.Message}
+	ready := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: last.Reason, Message: last.Message}
+	passed := &v1alpha1.JudgedRun{Reason: v1alpha1.ReasonPassed, Message: "run a-1 is complete and valid"}
+	good := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: passed.Reason, Message: passed.Message}
+	live := metav1.Condition{Type: v1alpha1.ConditionRunning, Status: metav1.ConditionTrue, Reason: "RunLive", Message: "run a-2 is live; the requested run starts next"}
+	claim := metav1.Condition{Type: v1alpha1.ConditionReconciling, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonClaimNotFound, Message: "claim data does not exist"}
+	for name, test := range map[string]struct {
+		last       *v1alpha1.JudgedRun
+		conditions []metav1.Condition
+		want       string
+	}{
+		"a new benchmark":      {nil, nil, "the operator has not processed it yet; check that it runs: kubectl get pods -n storagebench-system"},
+		"a missing claim":      {nil, []metav1.Condition{claim}, "ClaimNotFound: claim data does not exist"},
+		"after a bad run":      {last, []metav1.Condition{ready, missed}, "the operator starts it next"},
+		"after a good run":     {passed, []metav1.Condition{good}, "the operator starts it next"},
+		"behind a live run":    {passed, []metav1.Condition{good, live}, "RunLive: run a-2 is live; the requested run starts next"},
+		"a claim that is gone": {last, []metav1.Condition{missed, ready, claim}, "ClaimNotFound: claim data does not exist"},
+	} {
+		benchmark := &v1alpha1.StorageBenchmark{}
+		benchmark.Status.LastRun, benchmark.Status.Conditions = test.last, test.conditions
+		if got := waitingFor(benchmark); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
