@@ -184,7 +184,7 @@ const (
 	StageSuspended  = "Suspended"
 	StageQueued     = "Queued"
 	StageDeploying  = "Deploying"
-	StageMeeting    = "Meeting"
+	StageConnecting = "Connecting"
 	StageRunning    = "Running"
 	StageCollecting = "Collecting"
 	StageFinishing  = "Finishing"

@@ -29,7 +29,7 @@ func updateProgress(run *v1alpha1.BenchmarkRun, s *session, seen observation) {
 	}
 	if absent := unconnectedClients(seen.snapshot.Clients); absent != "" {
 		if run.Status.Stage != v1alpha1.StageRunning && run.Status.Stage != v1alpha1.StageQueued {
-			run.Status.Stage = v1alpha1.StageMeeting
+			run.Status.Stage = v1alpha1.StageConnecting
 		}
 		run.Status.Message = v1alpha1.Truncate(absent, maxMessage)
 		return

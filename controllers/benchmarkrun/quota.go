@@ -64,7 +64,7 @@ func (r *Reconciler) quota(run *v1alpha1.BenchmarkRun, s *session, pods map[stri
 			held, len(clients), objects.KueueQueue(run)), s.now())
 	case was:
 		record.Waiting(run, false, v1alpha1.ReasonQuotaGranted, "Kueue has admitted its clients", s.now())
-		run.Status.Stage = v1alpha1.StageMeeting
+		run.Status.Stage = v1alpha1.StageConnecting
 	}
 }
 

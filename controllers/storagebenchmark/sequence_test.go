@@ -81,7 +81,7 @@ type sequence struct {
 var sequences = []sequence{
 	{"a benchmark is run once", []client.Object{bench(), claimNamed("data")}, func(w *world) {
 		w.settle()
-		w.goes(v1alpha1.StageMeeting)
+		w.goes(v1alpha1.StageConnecting)
 		w.goes(v1alpha1.StageRunning)
 		w.ends("good", good)
 		w.edit("an edit beside spec.run", func(b *v1alpha1.StorageBenchmark) { b.Spec.HistoryLimit = new(int32(3)) })

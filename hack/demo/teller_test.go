@@ -26,9 +26,9 @@ func TestTellsEachThingOnce(t *testing.T) {
 		told.run(run)
 	}
 	show("", "")
-	show("Meeting", "")
+	show("Connecting", "")
 	at = at.Add(3 * time.Second)
-	show("Meeting", "waiting for 1 of 4 clients")
+	show("Connecting", "waiting for 1 of 4 clients")
 	show("Running", "layout: 3s, 100.0 MB/s, 1600 IOPS")
 	now := metav1.NowMicro()
 	run.Status.Steps = []v1alpha1.StepStatus{{ID: "00-layout", Attempt: 1, State: v1alpha1.StepSucceeded, EndTime: &now}}
@@ -45,8 +45,8 @@ func TestTellsEachThingOnce(t *testing.T) {
 	show("Running", strings.Repeat("x", 200))
 	show("Failed", "write: 3s of 12s, 90.0 MB/s, 1400 IOPS")
 	want := []string{
-		"Meeting",
-		"Meeting: waiting for 1 of 4 clients",
+		"Connecting",
+		"Connecting: waiting for 1 of 4 clients",
 		"Running: layout: 3s, 100.0 MB/s, 1600 IOPS",
 		"step 1 of 2, layout, is done, Write 123.4 MB/s",
 		"Running: write: 3s of 12s, 90.0 MB/s, 1400 IOPS",

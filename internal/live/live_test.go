@@ -95,7 +95,7 @@ var worlds = map[string]struct {
 	change func(*v1alpha1.BenchmarkRun)
 }{
 	"waiting": {0, 20 * time.Second, func(run *v1alpha1.BenchmarkRun) {
-		run.Status.Steps, run.Status.Live, run.Status.Stage = nil, nil, v1alpha1.StageMeeting
+		run.Status.Steps, run.Status.Live, run.Status.Stage = nil, nil, v1alpha1.StageConnecting
 		run.Status.Message = "waiting for 2 of 4 clients: 0/3 nodes are available: 3 Insufficient cpu (share/2); pulling its image (share/3)"
 	}},
 	"layout": {0, 2 * time.Minute, func(*v1alpha1.BenchmarkRun) {}},

@@ -16,7 +16,7 @@ import (
 // Begin records that the clients are being created.
 func Begin(run *v1alpha1.BenchmarkRun, now time.Time) {
 	run.Status.StartTime = micro(now)
-	run.Status.Stage = v1alpha1.StageMeeting
+	run.Status.Stage = v1alpha1.StageConnecting
 	set(run, v1alpha1.ConditionComplete, metav1.ConditionFalse, v1alpha1.ReasonInProgress, "", now)
 	set(run, v1alpha1.ConditionFailed, metav1.ConditionFalse, v1alpha1.ReasonInProgress, "", now)
 }
