@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/admission"
 	"github.com/storagebench/storagebench/internal/admission/admissiontest"
 	"github.com/storagebench/storagebench/test/golden"
@@ -33,6 +36,54 @@ func TestAcceptedGetTheirDefaults(t *testing.T) {
 		fmt.Fprintf(&text, "== %s\n%s\n", c.Name, asJSON)
 	}
 	golden.Check(t, "accepted", text.String())
+}
+
+// TestGoClientsWriteBackWhatIsAccepted checks that an object that was accepted is accepted again after a client in Go has
+// read it and written it back, although Kubernetes' quantities then have another form. Clients write no BenchmarkRun.
+func TestGoClientsWriteBackWhatIsAccepted(t *testing.T) {
+	cases, err := admissiontest.Accepted()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]func() any{
+		v1alpha1.StorageBenchmarkKind:       func() any { return &v1alpha1.StorageBenchmark{} },
+		v1alpha1.WorkloadProfileKind:        func() any { return &v1alpha1.WorkloadProfile{} },
+		v1alpha1.ClusterWorkloadProfileKind: func() any { return &v1alpha1.ClusterWorkloadProfile{} },
+	}
+	for _, c := range cases {
+		kind, _ := c.Object["kind"].(string)
+		if kinds[kind] == nil {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			if problems, err := admission.Check(t.Context(), c.Object); err != nil || len(problems) > 0 {
+				t.Fatalf("%v %v", problems, err)
+			}
+			stored, err := json.Marshal(c.Object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			typed := kinds[kind]()
+			if err := json.Unmarshal(stored, typed); err != nil {
+				t.Fatal(err)
+			}
+			written, err := json.Marshal(typed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var object map[string]any
+			if err := utiljson.Unmarshal(written, &object); err != nil {
+				t.Fatal(err)
+			}
+			problems, err := admission.CheckUpdate(t.Context(), object, c.Object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, problem := range problems {
+				t.Errorf("%s: %s", problem.Path, problem.Message)
+			}
+		})
+	}
 }
 
 func TestRefusedSayWhy(t *testing.T) {

@@ -1,0 +1,103 @@
+package v1alpha1
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// A size in plain bytes, such as 64000, is accepted, but 64k is refused, because fio and IOR mean 64Ki by it. As Quantity
+// writes 64000 as 64k, a client in Go that reads an object and writes it again would be refused. The types with such
+// sizes therefore write them without a decimal suffix. Overrides and the axes of a sweep leave that to the types around
+// them, because controller-gen cannot apply MinProperties to a type that encodes itself.
+
+// page is 4 KiB: the size of a dataset or file that is a multiple of it may have a decimal suffix.
+const page = 4096
+
+// plainSize returns a size that is written without a decimal suffix. It returns the size itself if that has none anyway,
+// is not a whole number, or is a multiple of decimalUnit, which may have one; 0 allows none.
+func plainSize(size *resource.Quantity, decimalUnit int64) *resource.Quantity {
+	if size == nil || size.Format != resource.DecimalSI {
+		return size
+	}
+	whole, exact := size.AsInt64()
+	if !exact || whole%1000 != 0 || decimalUnit > 0 && whole%decimalUnit == 0 {
+		return size
+	}
+	if whole == 1000 {
+		return resource.NewQuantity(whole, resource.DecimalExponent) // below 1Ki a binary quantity is written as a decimal one
+	}
+	return resource.NewQuantity(whole, resource.BinarySI)
+}
+
+// marshal encodes a value like json.Marshal, but leaves the escaping of HTML to the encoder that calls it.
+func marshal(value any) ([]byte, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(value)
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), err
+}
+
+// MarshalJSON implements json.Marshaler.
+func (p FioProfile) MarshalJSON() ([]byte, error) {
+	type plain FioProfile
+	p.BlockSize, p.DatasetSize = plainSize(p.BlockSize, 0), *plainSize(&p.DatasetSize, page)
+	return marshal(plain(p))
+}
+
+// MarshalJSON implements json.Marshaler.
+func (c Compressibility) MarshalJSON() ([]byte, error) {
+	type plain Compressibility
+	c.ChunkSize = plainSize(c.ChunkSize, 0)
+	return marshal(plain(c))
+}
+
+// MarshalJSON implements json.Marshaler.
+func (o WorkloadOverride) MarshalJSON() ([]byte, error) {
+	type plain WorkloadOverride
+	if o.Fio != nil {
+		fio := *o.Fio
+		fio.BlockSize = plainSize(fio.BlockSize, 0)
+		o.Fio = &fio
+	}
+	if o.IOR != nil {
+		ior := *o.IOR
+		ior.TransferSize = plainSize(ior.TransferSize, 0)
+		o.IOR = &ior
+	}
+	return marshal(plain(o))
+}
+
+// MarshalJSON implements json.Marshaler.
+func (p IORProfile) MarshalJSON() ([]byte, error) {
+	type plain IORProfile
+	p.TransferSize, p.BlockSize = *plainSize(&p.TransferSize, 0), *plainSize(&p.BlockSize, page)
+	return marshal(plain(p))
+}
+
+// MarshalJSON implements json.Marshaler.
+func (p MdtestProfile) MarshalJSON() ([]byte, error) {
+	type plain MdtestProfile
+	p.FileSize = plainSize(p.FileSize, page)
+	return marshal(plain(p))
+}
+
+// MarshalJSON implements json.Marshaler.
+func (r ProfileRef) MarshalJSON() ([]byte, error) {
+	type plain ProfileRef
+	r.DatasetSize = plainSize(r.DatasetSize, page)
+	return marshal(plain(r))
+}
+
+// MarshalJSON implements json.Marshaler.
+func (p SweepPhase) MarshalJSON() ([]byte, error) {
+	type plain SweepPhase
+	sizes := p.Axes.BlockSize
+	p.Axes.BlockSize = nil
+	for i := range sizes {
+		p.Axes.BlockSize = append(p.Axes.BlockSize, *plainSize(&sizes[i], 0))
+	}
+	return marshal(plain(p))
+}
