@@ -253,6 +253,14 @@ func TestRedrain(t *testing.T) {
 				return
 			}
 			near(t, "refill", burst.Bytes.Refill, test.refill*1e6, 0.01)
+			// What is uncertain about the amount is uncertain about the rate at which it came back.
+			refill, spent := burst.Bytes.Refill, burst.Bytes.Drops[0].Spent
+			whole := idle + float64(burst.NanosecondsToBaseline.Value)/1e9
+			if refill.Lower != nil && spent.Lower != nil &&
+				(float64(refill.Value-*refill.Lower)*whole < 0.6*float64(spent.Value-*spent.Lower)-whole ||
+					float64(*refill.Upper-refill.Value)*whole < 0.6*float64(*spent.Upper-spent.Value)-whole) {
+				t.Errorf("the refill is %d (%d to %d), the amount %d (%d to %d) over %g s", refill.Value, *refill.Lower, *refill.Upper, spent.Value, *spent.Lower, *spent.Upper, whole)
+			}
 			if burst.Bytes.RefillSource != "Measured" || burst.Bytes.Refill.Lower == nil {
 				t.Errorf("refill is %s, %+v", burst.Bytes.RefillSource, burst.Bytes.Refill)
 			}

@@ -51,19 +51,20 @@ func (d *drain) redrain() {
 // measureRefill replaces the previously known refill with the measured one, and recomputes the spent credits.
 func (d *drain) measureRefill(one dimension, idle float64) {
 	earlier := d.earlier(one) // only the warm-up, because the bucket was empty
+	through, before := 0.0, 0.0
+	for _, s := range earlier {
+		through += s.Rate * (s.EndSeconds - s.StartSeconds)
+		before = max(before, -s.StartSeconds)
+	}
 	refillAt := func(seconds float64) float64 {
-		through := 0.0
-		before := 0.0
-		for _, s := range earlier {
-			through += s.Rate * (s.EndSeconds - s.StartSeconds)
-			before = max(before, -s.StartSeconds)
-		}
 		return (through + d.letThrough(one, seconds)) / (idle + before + seconds)
 	}
 	at := *d.found[one].SecondsToBaseline
 	measured := detect.Estimate{Value: refillAt(at.Value)}
-	first, last := refillAt(at.Low), refillAt(at.High)
-	measured.Low, measured.High = min(first, last, measured.Value), max(first, last, measured.Value)
+	// The amount up to the drop is as uncertain as the amount spent.
+	spent, seconds := d.lastDrop(one).Spent, idle+before+at.Value
+	measured.Low = min(refillAt(at.Low), refillAt(at.High), measured.Value-(spent.Value-spent.Low)/seconds)
+	measured.High = max(refillAt(at.Low), refillAt(at.High), measured.Value+(spent.High-spent.Value)/seconds)
 	d.sayFull(one, at.Value)
 	d.refill[one] = knownRefill{value: measured, source: detect.RefillMeasured}
 	d.analyzeWith(one, earlier)
@@ -105,9 +106,13 @@ func (d *drain) firstIO() time.Time {
 	return time.Unix(0, first).UTC()
 }
 
+func (d *drain) lastDrop(one dimension) detect.Drop {
+	drops := d.found[one].Drops
+	return drops[len(drops)-1]
+}
+
 // letThrough returns the I/O of the series up to a time near its last drop.
 func (d *drain) letThrough(one dimension, until float64) float64 {
-	drops := d.found[one].Drops
-	last := drops[len(drops)-1]
+	last := d.lastDrop(one)
 	return detect.DoneBefore(d.s.of(one), until, last.Before.Value, last.After.Value)
 }
