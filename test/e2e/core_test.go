@@ -295,7 +295,7 @@ func coreDrain(t *testing.T) {
 	benchmark := builders.Benchmark("watched").
 		Target("small").Throughput("8M", "32M", "240M", "").
 		Target("large").Throughput("8M", "32M", "240M", "").
-		BurstDrain("drain", "10s", "90s").Steady("steady", "5s").WarmUp("0s").Cooldown("rest", "2s").Obj()
+		BurstDrain("drain", "10s", "90s").Steady("steady", "12s").WarmUp("0s").Cooldown("rest", "2s").Obj()
 	benchmark.Spec.Objectives = []v1alpha1.Objective{{Name: "enough", Phase: "steady", Operation: v1alpha1.OperationWrite,
 		Throughput: &v1alpha1.QuantityBounds{Min: new(resource.MustParse("1k"))}}}
 	benchmark.Spec.Regression = &v1alpha1.RegressionPolicy{}
