@@ -29,8 +29,6 @@ type Handle struct {
 	// startTicks distinguishes the command from a later process with the same PID.
 	startTicks uint64
 	exited     chan struct{}
-	// survived is true if descendants survived being killed when the command had exited.
-	survived bool
 
 	wait    sync.Once
 	waitErr error
@@ -91,7 +89,7 @@ func (h *Handle) runOnThread(begun chan<- error) {
 	}
 	// Orphans hold our pipes open and write to files that others may consider free. A process that cannot be killed
 	// now is blocked in an I/O; it is reported when the user of the Handle calls Kill.
-	h.survived = h.Kill() != nil
+	_ = h.Kill()
 	close(h.exited)
 }
 
@@ -102,8 +100,7 @@ func (h *Handle) PID() int { return h.pid }
 // killed. Wait must still be called.
 func (h *Handle) Exited() <-chan struct{} { return h.exited }
 
-// Wait is like cmd.Wait: it reaps the process. Its WaitDelay is that of the command, or longer if no descendants are
-// left. Read pipes made by StdoutPipe to their end first. Wait may be called
+// Wait is like cmd.Wait: it reaps the process. Read pipes made by StdoutPipe to their end first. Wait may be called
 // several times and returns the same error each time.
 func (h *Handle) Wait() error {
 	h.wait.Do(func() {
@@ -114,14 +111,7 @@ func (h *Handle) Wait() error {
 	return h.waitErr
 }
 
-// readTimeout is the least time to read the output of a command of which no descendant is left. That output ends by
-// itself, so a shorter WaitDelay would only lose what a machine that stood still for a moment has not read yet.
-const readTimeout = time.Minute
-
 func (h *Handle) collect() error {
-	if h.command.WaitDelay > 0 && h.command.Cancel == nil && !h.survived {
-		h.command.WaitDelay = max(h.command.WaitDelay, readTimeout)
-	}
 	// cmd.Wait reaps the process and then waits for the output to be copied, which living children can delay. From
 	// here on the PID may be reused.
 	h.mu.Lock()

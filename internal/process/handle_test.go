@@ -1,7 +1,6 @@
 package process
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -127,31 +126,6 @@ func TestKillReachesOtherSessions(t *testing.T) {
 	}
 	if err := h.Wait(); signalled(err) != syscall.SIGKILL {
 		t.Errorf("got %v", err)
-	}
-}
-
-// slowReader is an output of which nothing is read until it is told to.
-type slowReader struct {
-	read  bytes.Buffer
-	begin chan struct{}
-}
-
-func (s *slowReader) Write(p []byte) (int, error) {
-	<-s.begin
-	return s.read.Write(p)
-}
-
-// TestOutputIsReadToItsEnd: a machine that stands still for longer than WaitDelay must not lose what a command printed.
-func TestOutputIsReadToItsEnd(t *testing.T) {
-	output := &slowReader{begin: make(chan struct{})}
-	command := exec.Command("echo", "all of it")
-	command.Stdout, command.WaitDelay = output, time.Millisecond
-	h, err := Start(command)
-	must(t, err)
-	<-h.Exited()
-	time.AfterFunc(100*command.WaitDelay, func() { close(output.begin) })
-	if err := h.Wait(); err != nil || output.read.String() != "all of it\n" {
-		t.Errorf("read %q, %v", output.read.String(), err)
 	}
 }
 

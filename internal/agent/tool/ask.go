@@ -22,7 +22,8 @@ func Ask(ctx context.Context, command *exec.Cmd, start func(*exec.Cmd) (Program,
 	defer cancel()
 	answer := &Tail{Limit: MaxAnswerBytes}
 	command.Stdout = answer
-	command.WaitDelay = askTimeout / 15
+	// A shorter time would lose the answer on a machine that stands still for a moment.
+	command.WaitDelay = askTimeout
 	program, err := start(command)
 	if err != nil {
 		return "", err

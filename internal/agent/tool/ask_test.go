@@ -1,0 +1,27 @@
+package tool
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// cut is a program that has exited with 0, and of whose output the end was not read.
+type cut struct{ Program }
+
+func (cut) Wait() *Exit { return &Exit{Cut: true} }
+func (cut) Kill() error { return nil }
+
+// TestAnswerThatWasCut: an answer whose end was not read is an error, not a shorter answer.
+func TestAnswerThatWasCut(t *testing.T) {
+	answer, err := Ask(t.Context(), exec.Command("echo"), func(*exec.Cmd) (Program, error) { return cut{}, nil })
+	if err == nil || !strings.Contains(err.Error(), "its output did not end") {
+		t.Errorf("answered %q, %v", answer, err)
+	}
+}
+
+func TestWholeAnswer(t *testing.T) {
+	if answer, err := Ask(t.Context(), exec.Command("echo", "all"), ThisMachine{}.Start); answer != "all\n" || err != nil {
+		t.Errorf("answered %q, %v", answer, err)
+	}
+}
