@@ -15,6 +15,6 @@
 //	          -> lastRun {..., reason}         ended, or deleted by a user, and judged
 //
 // So an operator may crash at any point. The name of a run follows from its request, so creating it again cannot
-// create a second run. A run that no longer exists after its UID was recorded was deleted, which is how users stop a
-// run, and is not created again.
+// create a second run. Users stop a run by deleting it: a run that no longer exists after its UID was recorded is not
+// created again.
 package storagebenchmark

@@ -2,7 +2,7 @@ package phasekind
 
 import "github.com/storagebench/storagebench/api/v1alpha1"
 
-// prepare lays out data. Its only figure is how much the store compresses the data.
+// prepare lays out data. Its only figure is the compression of the data by the store.
 var prepare = Kind{
 	Label:   "lay out",
 	LaysOut: true,

@@ -104,8 +104,8 @@ func (p *phaseMaker) untilCredits(at *field.Path, phase *v1alpha1.CooldownPhase)
 	p.add(step, "")
 }
 
-// wait returns how long all these targets must idle until their buckets are certain to hold percent. longest is how
-// long that takes if the buckets are empty, the worst case. unknown lists the targets without a known bucket.
+// wait returns the time that all these targets must idle until their buckets are certain to hold percent. longest is
+// that time if the buckets are empty, the worst case. unknown lists the targets without a known bucket.
 func (m *maker) wait(targets []string, percent float64) (wait, longest time.Duration, unknown []string) {
 	for _, target := range targets {
 		known := m.forecasts[target]

@@ -97,7 +97,7 @@ type shop struct {
 type clerk struct {
 	name    string
 	version int
-	// run is the run as read before the list; decided is what was decided from the list.
+	// run is the run as read before the list; decided is the decision made from the list.
 	run     queue.Run
 	decided *queue.Turn
 }

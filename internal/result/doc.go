@@ -1,7 +1,7 @@
 // Package result turns what the clients of a step reported into the figures and warnings of the API, and the results of
 // steps into those of their phase. It is pure.
 //
-// The throughput of a time-bound step is what was completed while every client was running, divided by that time.
+// The throughput of a time-bound step is the amount completed while every client was running, divided by that time.
 // The throughput of a work-bound step is everything, from the first start to the last end. Operations in flight when
 // a client's load ended count in no rate; the result reports how long they took. Latency covers each client's whole
 // measured time: histograms are added up, and percentiles are computed once, from the sum.

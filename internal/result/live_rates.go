@@ -12,7 +12,7 @@ type Doing struct {
 	Clients int
 	// Rates are the sums over those clients, from the newest sample of each.
 	Rates [measure.NumOperations]DoingRate
-	// Done is what all clients have completed since the step started, including the warm-up but not syncs (see
+	// Done counts the I/O of all clients since the step started, including the warm-up but not syncs (see
 	// measure.Charged). SinceNanoseconds and UntilNanoseconds are the bounds of that time: the means, over the
 	// clients, of the starts and of the ends of their samples, in the reference clock; 0 before the first sample.
 	Done                               measure.Counter

@@ -63,8 +63,9 @@ func (d *drain) measureRefill(one dimension, idle float64) {
 	measured := detect.Estimate{Value: refillAt(at.Value)}
 	// The amount up to the drop is as uncertain as the amount spent.
 	spent, seconds := d.lastDrop(one).Spent, idle+before+at.Value
-	measured.Low = min(refillAt(at.Low), refillAt(at.High), measured.Value-(spent.Value-spent.Low)/seconds)
-	measured.High = max(refillAt(at.Low), refillAt(at.High), measured.Value+(spent.High-spent.Value)/seconds)
+	first, last := refillAt(at.Low), refillAt(at.High)
+	measured.Low = min(first, last, measured.Value-(spent.Value-spent.Low)/seconds)
+	measured.High = max(first, last, measured.Value+(spent.High-spent.Value)/seconds)
 	d.sayFull(one, at.Value)
 	d.refill[one] = knownRefill{value: measured, source: detect.RefillMeasured}
 	d.analyzeWith(one, earlier)

@@ -121,7 +121,7 @@ type Due struct {
 }
 
 // Due returns what the schedule requires at the moment now. handled is the newest time that was already handled, or
-// the time at which the schedule was created. deadline is how late a run may start; 0 means any delay.
+// the time at which the schedule was created. deadline is the longest delay of a start; 0 means any.
 func (s Schedule) Due(handled, now time.Time, deadline time.Duration) Due {
 	due := Due{Next: s.Next(now)}
 	first, last := handled, now
