@@ -18,7 +18,7 @@ const anyDuration = time.Hour
 func judge(spec *v1alpha1.WorkloadProfileSpec) error {
 	path, load := field.NewPath("spec"), engines.Of(&spec.Engine)
 	if load.Kind == "" {
-		return field.Required(path, "no engine: set fio, ior, mdtest or command")
+		return field.Required(path, engines.Missing())
 	}
 	path = path.Child(string(load.Kind))
 	if problems := load.Validate(path); len(problems) > 0 {

@@ -60,6 +60,8 @@ type Traits struct {
 	Kind v1alpha1.EngineKind
 	// Tools are the names of the programs that each client needs, if known before the run.
 	Tools []string
+	// Sources says where to get those of the programs that are rarely preinstalled.
+	Sources map[string]string
 	// Versions lists the versions of the tool that accept different input, newest first; "" stands for the newest. The
 	// version on the clients is not known until they run.
 	Versions []string

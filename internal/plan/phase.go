@@ -211,7 +211,7 @@ func (m *maker) workload(path *field.Path, phase *v1alpha1.Phase, target string)
 	}
 	made := load{Load: engines.Of(&chosen.Engine), spec: &chosen.Engine, path: at}
 	if made.Kind == "" {
-		m.addOnce(field.Required(at, "no engine: set fio, ior, mdtest or command"))
+		m.addOnce(field.Required(at, engines.Missing()))
 		return load{}
 	}
 	if problems := made.Validate(made.profile()); len(problems) > 0 {

@@ -2,6 +2,8 @@
 package engines
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -31,6 +33,26 @@ func Known(kind v1alpha1.EngineKind) bool {
 		}
 	}
 	return false
+}
+
+// Missing is the message for a workload that sets no engine.
+func Missing() string {
+	var kinds []string
+	for _, one := range table {
+		kinds = append(kinds, string(one.traits.Kind))
+	}
+	last := len(kinds) - 1
+	return "no engine: set " + strings.Join(kinds[:last], ", ") + " or " + kinds[last]
+}
+
+// Source says where to get a program that is rarely preinstalled; "" for other programs.
+func Source(program string) string {
+	for _, one := range table {
+		if source := one.traits.Sources[program]; source != "" {
+			return source
+		}
+	}
+	return ""
 }
 
 // Of returns the load of a specification, or the zero value if it holds none.

@@ -14,8 +14,17 @@ import (
 // Traits describe IOR.
 var Traits = engine.Traits{
 	Kind: v1alpha1.EngineIOR, Tools: []string{string(v1alpha1.EngineIOR), engine.ToolMPI}, Versions: []string{"", "3.3.0"},
-	SpansClients: true, Layers: "Ranks", SizeField: "blockSize",
+	Sources: sources, SpansClients: true, Layers: "Ranks", SizeField: "blockSize",
 }
+
+// sources says where to get the programs of an MPI job.
+var sources = map[string]string{
+	string(v1alpha1.EngineIOR):    ofIOR,
+	string(v1alpha1.EngineMdtest): ofIOR,
+	engine.ToolMPI:                "it is part of Open MPI (package openmpi-bin of Debian, openmpi4 of openSUSE)",
+}
+
+const ofIOR = "it is part of IOR (github.com/hpc/ior, or package ior of openSUSE)"
 
 // Engine is IOR with a profile.
 type Engine struct{ Profile *v1alpha1.IORProfile }
