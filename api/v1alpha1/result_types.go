@@ -1,6 +1,8 @@
 package v1alpha1
 
 import (
+	"iter"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -188,6 +190,22 @@ type TargetResult struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	Attributions []Attribution `json:"attributions,omitempty"`
+}
+
+// OwnRates returns the mean rates that the tool itself reports, in thousandths of an operation per
+// second, by the tool's name for the operation. They are the figures of such a tool, in place of its
+// reads and writes. OwnRates returns nil for the results of other tools.
+func (t *TargetResult) OwnRates() iter.Seq2[string, int64] {
+	if t.Mdtest == nil {
+		return nil
+	}
+	return func(yield func(operation string, milli int64) bool) {
+		for i := range t.Mdtest.Rates {
+			if rate := &t.Mdtest.Rates[i]; !yield(rate.Operation, rate.MeanOPSMilli) {
+				return
+			}
+		}
+	}
 }
 
 // OperationResult holds the figures of one kind of operation over all clients.

@@ -36,8 +36,8 @@ func targetFigures(target *v1alpha1.TargetResult, kind v1alpha1.PhaseKind) []str
 	if phasekind.Of(kind).InCells() {
 		return nil
 	}
-	if target.Mdtest != nil {
-		return metadataRates(phasekind.Of(kind).Figures(target))
+	if target.OwnRates() != nil {
+		return ownRates(phasekind.Of(kind).Figures(target))
 	}
 	if drained := drainFigures(target.Burst); drained != nil {
 		return drained
@@ -68,8 +68,8 @@ func drainFigures(result *v1alpha1.BurstResult) []string {
 
 func rate(bytesPerSecond int64) string { return measure.FormatBytesPerSecond(float64(bytesPerSecond)) }
 
-// metadataRates returns the two most important rates of mdtest.
-func metadataRates(figures []phasekind.Figure) []string {
+// ownRates returns the two most important rates that a tool itself reports.
+func ownRates(figures []phasekind.Figure) []string {
 	var rates []string
 	for _, f := range figures[:min(len(figures), 2)] {
 		rates = append(rates, fmt.Sprintf("%s %s/s", f.Operation,

@@ -1,6 +1,7 @@
 package phasekind
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -77,18 +78,18 @@ func rate(value int64, errorPPM *int64) v1alpha1.Estimate {
 	return made
 }
 
-// mostRates is the number of main figures of mdtest.
+// mostRates is the number of a tool's own rates that are main figures.
 const mostRates = 4
 
 // fileRates are the rates of mdtest that matter most.
 var fileRates = []string{"File creation", "File stat"}
 
-// rates returns the rates of mdtest, with the rates of files first. They have no interval, because the number of
+// rates returns a tool's own rates, with mdtest's rates of files first. They have no interval, because the number of
 // iterations behind mdtest's deviation is not recorded.
-func rates(mdtest *v1alpha1.MdtestResult) []Figure {
+func rates(own iter.Seq2[string, int64]) []Figure {
 	var all []Figure
-	for _, one := range mdtest.Rates {
-		all = append(all, Figure{Name: v1alpha1.FigureRate, Operation: one.Operation, Estimate: v1alpha1.Estimate{Value: one.MeanOPSMilli}})
+	for operation, milli := range own {
+		all = append(all, Figure{Name: v1alpha1.FigureRate, Operation: operation, Estimate: v1alpha1.Estimate{Value: milli}})
 	}
 	place := func(f Figure) int {
 		if at := slices.Index(fileRates, f.Operation); at >= 0 {

@@ -1,6 +1,7 @@
 package phasekind
 
 import (
+	"iter"
 	"math"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -15,8 +16,8 @@ var steady = Kind{
 }
 
 func steadyFigures(result *v1alpha1.TargetResult) []Figure {
-	if result.Mdtest != nil {
-		return rates(result.Mdtest) // mdtest does not measure its reads and writes
+	if own := result.OwnRates(); own != nil {
+		return rates(own)
 	}
 	var all []Figure
 	if c := result.Command; c != nil && !c.CutShort {
@@ -25,14 +26,14 @@ func steadyFigures(result *v1alpha1.TargetResult) []Figure {
 	return append(all, Operations(result)...)
 }
 
-// steadyOverall returns the duration of a program, the mean of the rates of mdtest, or the total throughput. If no
+// steadyOverall returns the mean of the tool's own rates, the duration of a program, or the total throughput. If no
 // bytes are moved, it returns the operations per second instead.
 func steadyOverall(result *v1alpha1.TargetResult) Overall {
-	switch {
-	case result.Command != nil:
+	if own := result.OwnRates(); own != nil {
+		return meanOfRates(own)
+	}
+	if result.Command != nil {
 		return overallOf("duration", steadyFigures(result), v1alpha1.FigureDuration)
-	case result.Mdtest != nil:
-		return meanOfRates(result.Mdtest.Rates)
 	}
 	var cell []v1alpha1.StepOperation
 	for i := range result.Operations {
@@ -53,13 +54,14 @@ func steadyOverall(result *v1alpha1.TargetResult) Overall {
 }
 
 // meanOfRates returns the geometric mean, which gives each rate the same weight.
-func meanOfRates(rates []v1alpha1.MdtestRate) Overall {
-	if len(rates) == 0 {
+func meanOfRates(rates iter.Seq2[string, int64]) Overall {
+	var sum, count float64
+	for _, milli := range rates {
+		sum += math.Log(float64(milli))
+		count++
+	}
+	if count == 0 {
 		return Overall{}
 	}
-	var sum float64
-	for i := range rates {
-		sum += math.Log(float64(rates[i].MeanOPSMilli))
-	}
-	return Overall{What: "mean of the rates", Value: math.Exp(sum / float64(len(rates))), Unit: v1alpha1.UnitIOPSMilli}
+	return Overall{What: "mean of the rates", Value: math.Exp(sum / count), Unit: v1alpha1.UnitIOPSMilli}
 }

@@ -77,11 +77,11 @@ func (p *page) operations(d Document, told documentedRates) {
 	}
 }
 
-// inTable reports whether the table of operations includes a target. Ramps and sweeps have their own tables, a
-// cooldown without operations has no figures, mdtest does not measure its reads and writes, and a mean of burst and
-// baseline is not a meaningful figure.
+// inTable reports whether the table of operations includes a target. Ramps and sweeps have their own tables, as have
+// tools with rates of their own, a cooldown without operations has no figures, and a mean of burst and baseline is not
+// a meaningful figure.
 func inTable(phase v1alpha1.PhaseResult, target *v1alpha1.TargetResult) bool {
-	return !phasekind.Of(phase.Kind).InCells() && target.Mdtest == nil && !drained(target) &&
+	return !phasekind.Of(phase.Kind).InCells() && target.OwnRates() == nil && !drained(target) &&
 		(target.Cooldown == nil || len(target.Operations) > 0)
 }
 
