@@ -243,8 +243,8 @@ func TestHostileWords(t *testing.T) {
 	if got.Failure != "ToolFailed" || len(got.FailureMessage) > 1024 || strings.Contains(got.FailureMessage, "\x07") {
 		t.Errorf("failure %q, %d characters", got.Failure, len(got.FailureMessage))
 	}
-	if got.ToolMessages != "one\ntwo" || len(got.ToolVersion) > 64 {
-		t.Errorf("it says %q, version %q", got.ToolMessages, got.ToolVersion)
+	if got.Output != "one\ntwo" || len(got.ToolVersion) > 64 {
+		t.Errorf("it says %q, version %q", got.Output, got.ToolVersion)
 	}
 	if len(got.Notices) != 1 || got.Notices[0].Warning != string(v1alpha1.WarningToolError) || got.Notices[0].Message != `unknown warning "MadeUp": a[2Jb` {
 		t.Errorf("notices %+v", got.Notices)

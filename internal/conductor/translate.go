@@ -82,7 +82,7 @@ func (p *clientAttempt) end(to *result.Client, clock measure.RemoteClock) {
 	} else {
 		to.IOStart, to.IOEnd = instant(clock, from), instant(clock, until)
 	}
-	to.ToolVersion, to.ToolMessages = ended.GetToolVersion(), ended.GetToolMessages()
+	to.ToolVersion, to.Output = ended.GetToolVersion(), ended.GetToolMessages()
 	to.UnwrittenBytes = ended.GetUnwrittenBytes()
 	to.Usage = p.usage
 	to.Like = dataSampleOf(ended.GetLike())

@@ -34,6 +34,9 @@ type ClientReport struct {
 	Usable  bool
 	Program *Program
 	Like    *DataSample
+	// Output is what the tool printed, without what the agent has parsed; of a long text only the beginning and the end,
+	// 8 KiB each. An engine whose tool is run as a command finds the tool's own figures there.
+	Output string
 }
 
 // Job is the report of an ior or mdtest job, one for all clients of a target.

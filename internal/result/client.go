@@ -40,8 +40,8 @@ type Client struct {
 	Like *engine.DataSample
 	// ToolVersion is the version that the tool reported.
 	ToolVersion string
-	// ToolMessages is all output of the tool, for troubleshooting; the relevant parts are in Failure and Notices.
-	ToolMessages string
+	// Output is what the tool printed; see engine.ClientReport.
+	Output string
 	// Notices are the agent's warnings during the step.
 	Notices []Notice
 	CPU     CPU

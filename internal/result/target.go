@@ -177,6 +177,7 @@ func (b *builder) consult() {
 		client := &b.clients[i]
 		report.Clients = append(report.Clients, engine.ClientReport{
 			Index: client.Index, Machine: client.Machine, Usable: usable[client.Index], Program: client.Command, Like: client.Like,
+			Output: client.Output,
 		})
 		if !b.load.SpansClients {
 			report.Version = cmp.Or(report.Version, client.ToolVersion)
