@@ -3,20 +3,33 @@
 //
 // # How to add an engine
 //
-//  1. Add the profile to the API: a field of v1alpha1.Engine, its EngineKind and the CEL rules that name the fields.
-//     If the tool has figures that no other tool has, add a type for them, as a field of v1alpha1.TargetResult.
-//  2. Add a package here with a value of Traits and a type that implements Engine.
-//  3. Add a row to the table in package engines. Its test fails until the row is there.
-//  4. Let the agent run the tool: a message in agent.proto and its part of Render; a package below internal/agent with a
-//     type that implements tool.Tool, and its row in internal/agent/tools.go. See package internal/agent/tool.
+//  1. Add the profile to the API: in profile_types.go a field of v1alpha1.Engine, its EngineKind with the enum, its
+//     case in Engine.EngineKind, and its name in the CEL rules of WorkloadProfileSpec and Workload. Figures that no
+//     other tool has are a type, as a field of v1alpha1.TargetResult. If they are rates that take the place of reads
+//     and writes, TargetResult.OwnRates returns them: they are then the main figures everywhere. Run make generate.
+//  2. Add a package here with a value of Traits and a type that implements Engine, and its row in the map of AGENTS.md.
+//  3. Add a row to the table in package engines, and the name of the field to the pattern in .golangci.yml. The test
+//     of package engines fails until both are there.
+//  4. Let the agent run the tool. For most tools, Render a CommandTool, as package command does: the agent starts the
+//     program in each client at the same instant, counts its I/O every second, ends it, and returns what it printed.
+//     The engine's Result calls command's for the I/O, and parses ClientReport.Output for the tool's own figures.
+//     A tool with live latencies, or with one job that spans clients, needs parts of its own: a message in LoadRequest
+//     of agent.proto; a package below internal/agent with a type that implements tool.Tool (see package
+//     internal/agent/tool), and its rows in internal/agent/tools.go; its line in internal/cli/plan_document.go. If it
+//     reports more than samples and totals, that is a message in Ended, which package conductor bounds, checks and
+//     translates to a field of result.Client and of ClientReport.
 //  5. Convert command lines of the tool, if users have them: internal/convert.
-//  6. If the engine has its own kind of result, show it in internal/report and define the main figure of a phase.
+//  6. A report shows OwnRates without more. Show other figures in a file of internal/report, called in sectionsOf, and
+//     add the file to the exceptions of the rule in .golangci.yml.
+//
+// A sample in config/samples and a page in docs complete it. Optional are defaults (api/v1alpha1/defaults.go) and the
+// overrides of a phase (v1alpha1.WorkloadOverride, and override.go in package engines).
 //
 // An engine is pure: it starts no process, opens no file and reads no clock. The agent runs the tool; the plan, the
 // conductor, the result and the command line only call the engine:
 //
 //	Validate   plan and the controller of profiles: is the profile valid?
-//	Suits      plan: does a phase ask for something that the tool does not support?
+//	Suits      plan: does a phase ask for something that the tool does not support? Traits say what no profile supports
 //	Describe   plan: which files the load needs and leaves, how long it takes; result: what may distort the figures
 //	Render     conductor: the request for one client; plan renders it too, to find errors before the run
 //	Result     result: the tool's own figures, and what contradicts them
@@ -26,7 +39,7 @@
 // A linter rejects the engine-specific fields of v1alpha1.Engine and v1alpha1.TargetResult, and the names of the
 // engines, outside the engines.
 //
-// An engine usually has three more parts, which only the agent and the engine itself use:
+// An engine whose tool the agent understands has three more parts, which only the agent and the engine itself use:
 //
 //   - Arguments, or a job file: the profile and the parameters of one step as the tool's input. It names no path
 //     outside the client's own dataset directory, which is the tool's working directory.
@@ -45,8 +58,8 @@
 //     same text differently are a security hole.
 //   - Golden files come from real runs of the real tool; testdata/README.md lists the commands that created them. Every
 //     parser has a fuzz test with an independent oracle.
-//   - Imports: the API types, k8s.io/apimachinery, internal/agentapi, this package, internal/measure and the standard
-//     library.
+//   - Imports: the API types, k8s.io/apimachinery, internal/agentapi, this package and other engines, internal/measure
+//     and the standard library.
 //
 // Package fio is the example to follow, package command the smallest one.
 package engine
