@@ -68,10 +68,16 @@ func drainFigures(result *v1alpha1.BurstResult) []string {
 
 func rate(bytesPerSecond int64) string { return measure.FormatBytesPerSecond(float64(bytesPerSecond)) }
 
-// ownRates returns the two most important rates that a tool itself reports.
+// maxOwnRates is the number of a tool's own rates that fit into a line.
+const maxOwnRates = 2
+
+// ownRates returns the most important rates that a tool itself reports.
 func ownRates(figures []phasekind.Figure) []string {
 	var rates []string
-	for _, f := range figures[:min(len(figures), 2)] {
+	for _, f := range figures {
+		if f.Name != v1alpha1.FigureRate || len(rates) == maxOwnRates {
+			break // the rates come first
+		}
 		rates = append(rates, fmt.Sprintf("%s %s/s", f.Operation,
 			strings.TrimSuffix(measure.FormatOperationsPerSecond(float64(f.Value)/1000), " IOPS")))
 	}
