@@ -90,24 +90,17 @@ func exceeded(path string, value any, fault *field.Error) string {
 // binarySize matches a message about a field that is written with a binary suffix.
 var binarySize = regexp.MustCompile(`such as .*[0-9][KMGT]i$`)
 
-// namedSize matches a number with a unit of bytes that is not a Kubernetes quantity, such as 8K, 64MB or 1 GiB.
-var namedSize = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?([kKmMgGtTpP])(?:[iI]?[bB]|[iI])?$`)
-
 // meantSize returns the binary size that an invalid quantity probably stands for, or "".
 func meantSize(value any) string {
 	text, is := value.(string)
 	if !is {
 		return ""
 	}
-	match := namedSize.FindStringSubmatch(text)
-	if match == nil {
-		return ""
-	}
 	// 8m is a quantity, of thousandths.
 	if _, err := resource.ParseQuantity(text); err == nil && !strings.HasSuffix(text, "m") {
 		return ""
 	}
-	return match[1] + strings.ToUpper(match[2]) + "i"
+	return spelling.BinarySize(text)
 }
 
 // isQuantityPattern reports whether the fault is that a value does not look like a quantity.

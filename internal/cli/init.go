@@ -16,6 +16,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/report"
+	"github.com/storagebench/storagebench/internal/spelling"
 )
 
 // initOptions holds the flags of init.
@@ -129,24 +130,17 @@ func (o *initOptions) check() error {
 	return knownForm(o.output, "yaml", "json")
 }
 
-// unitOfBytes matches a size with a unit of bytes, as other tools write it. Kubernetes writes G and Gi without B.
-var unitOfBytes = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?([kKmMgGtTpP])([iI]?)[bB]?$`)
-
 // sizeRemedy says how to write the size of a volume.
 func sizeRemedy(text string) string {
-	match := unitOfBytes.FindStringSubmatch(text)
-	if match == nil {
-		return "write a size of at least 1Gi, such as 100Gi"
-	}
-	decimal, binary := match[1]+strings.ToUpper(match[2]), match[1]+strings.ToUpper(match[2])+"i"
+	binary := spelling.BinarySize(text)
 	size, err := resource.ParseQuantity(binary)
 	switch {
 	case err != nil || size.Value() < 1<<30:
 		return "write a size of at least 1Gi, such as 100Gi"
-	case match[3] != "":
+	case strings.ContainsAny(text, "iI"):
 		return "Kubernetes writes sizes without B: write " + binary
 	}
-	return fmt.Sprintf("Kubernetes writes sizes without B: write %s (powers of 1000) or %s (powers of 1024)", decimal, binary)
+	return fmt.Sprintf("Kubernetes writes sizes without B: write %s (powers of 1000) or %s (powers of 1024)", strings.TrimSuffix(binary, "i"), binary)
 }
 
 // nameRemedy says how to write the name of an object of Kubernetes.

@@ -1,5 +1,5 @@
-// Package spelling measures how similar two names are, so that a caller can suggest the known name that a user meant.
-// It is pure.
+// Package spelling finds what a user probably meant by a text: the known name that is most similar to another name, and
+// the quantity of a size in bytes. It is pure.
 package spelling
 
 // Distance returns the Levenshtein distance of a and b: the minimum number of bytes to insert, delete or replace to
