@@ -106,9 +106,9 @@ func (e *edges) parts() []measure.Window {
 	return all
 }
 
-// leastTransition is the length of the shortest transition with a meaningful rate: in a few milliseconds, one
-// operation more or less changes the rate a lot.
-const leastTransition = int64(gridStep / 4)
+// leastPoint is the length of the shortest point with a meaningful rate: in a few milliseconds, one operation more or
+// less changes the rate a lot.
+const leastPoint = int64(gridStep / 4)
 
 // together adds up the clients on a grid of seconds over a part of the time. It joins a short remainder to the
 // preceding second.
@@ -125,21 +125,27 @@ func (e *edges) together(part measure.Window, whole []*measure.Series) []series.
 		}
 		one := e.point(cell, grid.Cells[i])
 		if n := len(points) - 1; n >= 0 && cell.Nanoseconds() < int64(gridStep)/2 && points[n].EndNanoseconds == one.StartNanoseconds {
-			points[n].EndNanoseconds = one.EndNanoseconds
-			for operation, counter := range one.Counters {
-				points[n].Counters[operation].Bytes = measure.Sum(points[n].Counters[operation].Bytes, counter.Bytes)
-				points[n].Counters[operation].Operations = measure.Sum(points[n].Counters[operation].Operations, counter.Operations)
-			}
+			join(&points[n], &one)
 			continue
 		}
-		if one.State == series.Measured || cell.Nanoseconds() >= leastTransition {
+		if one.State == series.Measured || cell.Nanoseconds() >= leastPoint {
 			points = append(points, one)
 		}
 	}
 	return points
 }
 
-// alone returns the samples of a single client, split where the load ends. It omits transitions that are too short.
+// join adds what was completed in the interval that follows a point.
+func join(p, next *series.Point) {
+	p.EndNanoseconds = next.EndNanoseconds
+	for operation, counter := range next.Counters {
+		p.Counters[operation].Bytes = measure.Sum(p.Counters[operation].Bytes, counter.Bytes)
+		p.Counters[operation].Operations = measure.Sum(p.Counters[operation].Operations, counter.Operations)
+	}
+}
+
+// alone returns the samples of a single client, split where the load ends. It omits transitions that are too short, and
+// joins a measured remainder that is too short, such as fio's last sample of a few milliseconds, to the preceding point.
 func (e *edges) alone(one *measure.Series) []series.Point {
 	var points []series.Point
 	for i := range one.Len() {
@@ -153,7 +159,15 @@ func (e *edges) alone(one *measure.Series) []series.Point {
 			parts = []measure.Window{{StartNanoseconds: whole.StartNanoseconds, EndNanoseconds: e.ending}, {StartNanoseconds: e.ending, EndNanoseconds: whole.EndNanoseconds}}
 		}
 		for _, part := range parts {
-			if made := e.point(part, one.CountersIn(part)); made.State == series.Measured || part.Nanoseconds() >= leastTransition {
+			made := e.point(part, one.CountersIn(part))
+			switch n := len(points) - 1; {
+			case part.Nanoseconds() >= leastPoint:
+				points = append(points, made)
+			case made.State != series.Measured:
+			case n >= 0 && points[n].State == series.Measured && points[n].EndNanoseconds == made.StartNanoseconds &&
+				points[n].EndNanoseconds-points[n].StartNanoseconds >= leastPoint:
+				join(&points[n], &made)
+			default:
 				points = append(points, made)
 			}
 		}

@@ -81,3 +81,21 @@ func TestOverTimeInFlight(t *testing.T) {
 		t.Errorf("%+v", nothing)
 	}
 }
+
+// The last sample of a single client may last a few milliseconds, in which one operation makes a rate of thousands. It
+// belongs to the preceding point.
+func TestOverTimeJoinsAShortRemainder(t *testing.T) {
+	made := overTime(builders.Client("data", 0).Does(9, measure.Read, builders.Counter(100, 4096), time.Millisecond).
+		Sample(3*time.Millisecond, measure.Read, builders.Counter(32, 4096), time.Millisecond).Obj())
+	if len(made.Points) != 9 {
+		t.Fatalf("%d points: %+v", len(made.Points), made.Points)
+	}
+	if last := made.Points[8]; last.Seconds() != 1.003 || last.Counters[measure.Read] != builders.Counter(132, 4096) || last.State != series.Measured {
+		t.Errorf("the last point is %+v", last)
+	}
+	// If there is no point before it, it stays: what was measured is not dropped.
+	alone := overTime(builders.Client("data", 0).Sample(3*time.Millisecond, measure.Read, builders.Counter(32, 4096), time.Millisecond).Obj())
+	if len(alone.Points) != 1 || alone.Points[0].Counters[measure.Read].Operations != 32 {
+		t.Errorf("a step of 3 ms has %+v", alone.Points)
+	}
+}
