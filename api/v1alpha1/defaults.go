@@ -17,6 +17,17 @@ const (
 	DefaultSearchWarmUp     Duration = "5s"
 )
 
+// FileOperations lists the operations of a smallFiles phase that names none, in order. They are all that it can do.
+var FileOperations = []Operation{OperationCreate, OperationStat, OperationWrite, OperationRead, OperationDelete}
+
+// OperationsOrDefault returns the operations of the phase, in order.
+func (p *SmallFilesPhase) OperationsOrDefault() []Operation {
+	if len(p.Operations) == 0 {
+		return FileOperations
+	}
+	return p.Operations
+}
+
 // SetDefaults replaces shorthand fields by those that they stand for, and sets the absent fields of a run to their
 // defaults.
 func (r *RunSpec) SetDefaults() {

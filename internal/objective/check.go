@@ -24,9 +24,8 @@ func Check(objectives []v1alpha1.Objective, run *v1alpha1.RunSpec) field.ErrorLi
 			if run.Phases[j].Name == objectives[i].Phase {
 				if why := unsuitable(&objectives[i], run, &run.Phases[j]); why != "" {
 					problems = append(problems, field.Invalid(path.Child("phase"), objectives[i].Phase, why))
-				} else if does := ambiguous(&objectives[i], run, &run.Phases[j]); does != nil {
-					problems = append(problems, field.Required(path.Child("operation"), fmt.Sprintf(
-						"phase %s does several operations, each with its own figures; write one of %s", objectives[i].Phase, strings.Join(does, ", "))))
+				} else if problem := checkOperation(path.Child("operation"), &objectives[i], run, &run.Phases[j]); problem != nil {
+					problems = append(problems, problem)
 				}
 			}
 		}
@@ -61,16 +60,41 @@ func unsuitable(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Ph
 	return ""
 }
 
-// ambiguous returns the operations of a phase if there are several and the objective has to name one. It returns nil
-// if the operations are not known before the run.
-func ambiguous(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) []string {
-	if o.Operation != "" || o.Throughput == nil && o.IOPS == nil && o.Latency == nil || phasekind.Of(phase.Kind()).OwnOperations {
+// checkOperation returns a problem if the phase does several operations and the objective names none of them, or if it
+// names one that the phase never does.
+func checkOperation(path *field.Path, o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) *field.Error {
+	if o.Throughput == nil && o.IOPS == nil && o.Latency == nil {
 		return nil
+	}
+	known, all := true, []string{}
+	for _, does := range operationsOf(o, run, phase) {
+		if len(does) > 1 && o.Operation == "" {
+			return field.Required(path, fmt.Sprintf("phase %s does several operations, each with its own figures; write one of %s", o.Phase, strings.Join(does, ", ")))
+		}
+		known = known && len(does) > 0
+		all = append(all, does...)
+	}
+	if !known || o.Operation == "" || o.Operation == v1alpha1.OperationSync || slices.Contains(all, string(o.Operation)) {
+		return nil
+	}
+	return field.Invalid(path, o.Operation, fmt.Sprintf("phase %s does not do this operation; write one of %s", o.Phase, strings.Join(slices.Compact(slices.Sorted(slices.Values(all))), ", ")))
+}
+
+// operationsOf returns the operations of the phase, a list for each target and share of reads that the objective
+// covers. A list is empty if the operations are not known before the run.
+func operationsOf(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) [][]string {
+	if own := phasekind.Of(phase.Kind()).OwnOperations; own != nil {
+		var does []string
+		for _, operation := range own(phase) {
+			does = append(does, string(operation))
+		}
+		return [][]string{does}
 	}
 	step := engine.Step{Purpose: v1alpha1.StepMeasure, Clients: 1, Processes: 1, Duration: time.Minute}
 	if phasekind.Of(phase.Kind()).LaysOut {
 		step.Purpose, step.Duration = v1alpha1.StepPrepare, 0
 	}
+	var all [][]string
 	for i := range run.Targets {
 		workload := run.WorkloadOf(phase, run.Targets[i].Name)
 		if workload == nil || o.Target != "" && o.Target != run.Targets[i].Name {
@@ -78,12 +102,10 @@ func ambiguous(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Pha
 		}
 		for _, percent := range readPercents(o, phase) {
 			step.Overrides.ReadPercent = percent
-			if does := operations(engines.Of(&workload.Engine), step); len(does) > 1 {
-				return does
-			}
+			all = append(all, operations(engines.Of(&workload.Engine), step))
 		}
 	}
-	return nil
+	return all
 }
 
 // readPercents returns the shares of reads that the cells of an objective have; nil stands for the workload's own.

@@ -17,8 +17,9 @@ type Kind struct {
 	// PicksRates is true if the phase picks the rate of each of its steps when the step begins. Its load is an open
 	// loop, its rates are not limits of the store, and it may not need all of its steps.
 	PicksRates bool
-	// OwnOperations is true if the phase does operations of its own instead of the workload's reads and writes.
-	OwnOperations bool
+	// OwnOperations returns the operations that a phase does instead of the workload's reads and writes. It is nil if
+	// the kind does those of the workload.
+	OwnOperations func(*v1alpha1.Phase) []v1alpha1.Operation
 	// Block is the title under which a report shows the figures of the kind; "" if the lines of its operations are
 	// enough. Kinds with the same title share it. OwnTables is true if other tables show all figures of the block.
 	Block     string

@@ -9,7 +9,7 @@ import (
 // smallFiles does one operation after another with each of many files. Its figures are files per second, not bytes.
 var smallFiles = Kind{
 	Label:         "small files",
-	OwnOperations: true,
+	OwnOperations: func(phase *v1alpha1.Phase) []v1alpha1.Operation { return phase.SmallFiles.OperationsOrDefault() },
 	figures: func(result *v1alpha1.TargetResult) []Figure {
 		all := Operations(result)
 		for i := range all {

@@ -10,20 +10,12 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// fileOperations are the operations, in order, of a smallFiles phase that lists none.
-var fileOperations = []v1alpha1.Operation{
-	v1alpha1.OperationCreate, v1alpha1.OperationStat, v1alpha1.OperationWrite, v1alpha1.OperationRead, v1alpha1.OperationDelete,
-}
-
 // smallFiles plans one step per operation; each step applies its operation to all files. It neither reads data that
 // other phases lay out, nor lays out data for them.
 func (p *phaseMaker) smallFiles(phase *v1alpha1.SmallFilesPhase) {
 	before := len(p.problems)
 	at := p.path.Child("smallFiles")
-	operations := phase.Operations
-	if len(operations) == 0 {
-		operations = fileOperations
-	}
+	operations := phase.OperationsOrDefault()
 	p.refuseFileOperations(at.Child("operations"), operations)
 	limit := p.deadline
 	if phase.MaxDuration != nil {
@@ -85,7 +77,7 @@ func (p *phaseMaker) refuseFileOperations(at *field.Path, operations []v1alpha1.
 				files = filesMissing
 			}
 		default:
-			p.problems = append(p.problems, field.NotSupported(at.Index(i), operation, slices.Sorted(slices.Values(fileOperations))))
+			p.problems = append(p.problems, field.NotSupported(at.Index(i), operation, slices.Sorted(slices.Values(v1alpha1.FileOperations))))
 		}
 		if why != "" {
 			p.problems = append(p.problems, field.Invalid(at.Index(i), operation, why))
