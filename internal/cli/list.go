@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/live"
 	"github.com/storagebench/storagebench/internal/report"
 )
 
@@ -167,7 +168,8 @@ func (c *cluster) benchmarks(ctx context.Context) ([]listedBenchmark, error) {
 }
 
 // livePhase returns the phase that a run is in. It returns "" if no step has begun, or if the run cannot be read: it may
-// be gone by now, or the user may not read runs.
+// be gone by now, or the user may not read runs. It reads this run alone: few runs are live, and a list would transfer
+// the results of all that are kept.
 func (c *cluster) livePhase(ctx context.Context, namespace, name string) string {
 	there := *c
 	there.namespace = namespace
@@ -175,22 +177,7 @@ func (c *cluster) livePhase(ctx context.Context, namespace, name string) string 
 	if err := there.get(ctx, runResource, name, run); err != nil {
 		return ""
 	}
-	return phaseOf(run)
-}
-
-// phaseOf returns the phase of the newest step of a run that has begun and not ended, or "".
-func phaseOf(run *v1alpha1.BenchmarkRun) string {
-	for _, fact := range slices.Backward(run.Status.Steps) {
-		if fact.EndTime != nil || run.Status.EndTime != nil {
-			continue
-		}
-		for i := range run.Spec.Steps {
-			if run.Spec.Steps[i].ID == fact.ID {
-				return run.Spec.Steps[i].Phase
-			}
-		}
-	}
-	return ""
+	return live.CurrentPhase(run)
 }
 
 // runsOf returns the runs of a benchmark, newest first. Runs can outlive their benchmark.
@@ -213,7 +200,7 @@ func (c *cluster) runsOf(ctx context.Context, name string) ([]listedRun, error) 
 	for i := range found {
 		run := &found[i]
 		all = append(all, listedRun{Namespace: run.Namespace, Name: run.Name, Benchmark: run.Spec.BenchmarkRef.Name, Hash: run.Spec.Hash,
-			Stage: cmp.Or(run.Status.Stage, v1alpha1.StagePending), Phase: phaseOf(run), Verdict: report.Verdict(report.NewDocument(run, "")), Created: run.CreationTimestamp,
+			Stage: cmp.Or(run.Status.Stage, v1alpha1.StagePending), Phase: live.CurrentPhase(run), Verdict: report.Verdict(report.NewDocument(run, "")), Created: run.CreationTimestamp,
 			StartTime: run.Status.StartTime, EndTime: run.Status.EndTime, Display: run.Status.Display})
 	}
 	return all, nil

@@ -201,3 +201,27 @@ func TestRates(t *testing.T) {
 		t.Errorf("drawn as %q", got)
 	}
 }
+
+// TestCurrentPhase checks that the current phase, which needs no plan, is the phase that the view shows as running.
+func TestCurrentPhase(t *testing.T) {
+	found := 0
+	for name, one := range worlds {
+		run, planned := world(t, one.done, one.change)
+		for i := range planned.Steps {
+			run.Spec.Steps = append(run.Spec.Steps, v1alpha1.ResolvedStep{ID: planned.Steps[i].ID, Phase: planned.Steps[i].Phase})
+		}
+		want := ""
+		for _, phase := range Of(run, planned, start.Add(one.after)).Phases {
+			if phase.State == Running {
+				want = phase.Name
+				found++
+			}
+		}
+		if got := CurrentPhase(run); got != want {
+			t.Errorf("%s: the current phase is %q, want %q", name, got, want)
+		}
+	}
+	if found < 4 {
+		t.Errorf("only %d runs are in a phase", found)
+	}
+}

@@ -147,6 +147,25 @@ func (l *looker) newest(id string) *v1alpha1.StepStatus {
 	return nil
 }
 
+// CurrentPhase returns the phase of the newest step of a run that has begun and not ended, or "". It reads the run
+// alone, and needs no plan.
+func CurrentPhase(run *v1alpha1.BenchmarkRun) string {
+	if run.Status.EndTime != nil {
+		return ""
+	}
+	for _, fact := range slices.Backward(run.Status.Steps) {
+		if fact.EndTime != nil {
+			continue
+		}
+		for i := range run.Spec.Steps {
+			if run.Spec.Steps[i].ID == fact.ID {
+				return run.Spec.Steps[i].Phase
+			}
+		}
+	}
+	return ""
+}
+
 func (l *looker) phase(index int) Phase {
 	spec := &l.run.Spec.Run.Phases[index]
 	shown := Phase{Name: spec.Name, Does: phasekind.Of(spec.Kind()).Label}
