@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -148,19 +147,33 @@ func comparedOf(ctx context.Context, streams Streams, flags *clusterFlags, name 
 }
 
 // named gives each side of a comparison the name of its run, with the target if one was chosen. Sides with the same
-// name get the last path element of their argument instead.
+// name get the last elements of their path instead, as many as tell them apart.
 func named(all []report.Compared, arguments []string) []report.Compared {
-	seen := map[string]int{}
 	for i := range all {
 		if all[i].Target != "" {
 			all[i].Name += ":" + all[i].Target
 		}
-		seen[all[i].Name]++
 	}
-	for i := range all {
-		if seen[all[i].Name] > 1 {
-			all[i].Name = filepath.Base(arguments[i])
+	longest := 0
+	for _, argument := range arguments {
+		longest = max(longest, strings.Count(argument, "/")+1)
+	}
+	for elements := range longest {
+		count := map[string]int{}
+		for i := range all {
+			count[all[i].Name]++
+		}
+		for i := range all {
+			if count[all[i].Name] > 1 {
+				all[i].Name = endOf(arguments[i], elements+1)
+			}
 		}
 	}
 	return all
+}
+
+// endOf returns the last elements of a path.
+func endOf(path string, elements int) string {
+	all := strings.Split(path, "/")
+	return strings.Join(all[max(0, len(all)-elements):], "/")
 }

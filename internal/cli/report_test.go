@@ -110,3 +110,27 @@ func TestCompareExitCodes(t *testing.T) {
 		}
 	}
 }
+
+// TestComparedNames checks that each side of a comparison has a name of its own, also if runs and files have the same
+// names in different directories.
+func TestComparedNames(t *testing.T) {
+	text, err := os.ReadFile("testdata/result-a.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	sides := []string{"compare"}
+	for _, name := range []string{"one", "two"} {
+		file := filepath.Join(folder, name, "result.json")
+		another := strings.Replace(string(text), `"runUID": "c310871c`, `"runUID": "c310871c-`+name, 1)
+		for _, err := range []error{os.Mkdir(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(another), 0o644)} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		sides = append(sides, file)
+	}
+	if got := call("", sides...); got.code != 0 || !strings.Contains(got.stdout, "two/result.json beside one/result.json\n") {
+		t.Errorf("%s", got)
+	}
+}
