@@ -315,7 +315,7 @@ type BenchmarkRunStatus struct {
 	// +optional
 	Display *HeadlineDisplay `json:"display,omitempty"`
 
-	// live shows the current activity of the running step, updated every three seconds. It is not a
+	// live shows the current activity of the running step, updated every few seconds. It is not a
 	// result, and is absent after the run has ended.
 	// +optional
 	Live *LiveFigures `json:"live,omitempty"`

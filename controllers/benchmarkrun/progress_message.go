@@ -2,6 +2,7 @@ package benchmarkrun
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,9 +16,10 @@ import (
 )
 
 const (
-	// progressInterval is the interval at which the status reports the progress of a step. Each report is a write to
-	// the API server.
-	progressInterval = 3 * time.Second
+	// leastProgressInterval is the shortest interval at which the status reports the progress of a step.
+	leastProgressInterval = 3 * time.Second
+	// progressBytesPerSecond limits how much the reports of a run make the API server write, see progressInterval.
+	progressBytesPerSecond = 10_000
 	// maxMessage is the API's limit on the length of status.message.
 	maxMessage = 2048
 )
@@ -34,13 +36,24 @@ func updateProgress(run *v1alpha1.BenchmarkRun, s *session, seen observation) {
 		run.Status.Message = v1alpha1.Truncate(absent, maxMessage)
 		return
 	}
-	if time.Since(s.progressReportedAt) < progressInterval {
+	if time.Since(s.progressReportedAt) < s.progressInterval {
 		return
 	}
 	if message := progress(run, s); message != "" {
-		s.progressReportedAt = time.Now()
 		run.Status.Message = message
+		s.progressReportedAt, s.progressInterval = time.Now(), progressInterval(run)
 	}
+}
+
+// progressInterval returns the time between two progress reports of a run. A report changes two kilobytes, but etcd
+// stores the whole run again and keeps earlier versions for some minutes. The interval grows with the run, so that the
+// reports of one run take at most 3 MB in five minutes, whatever its size; see docs/design/0039-live-figures.md.
+func progressInterval(run *v1alpha1.BenchmarkRun) time.Duration {
+	encoded, err := json.Marshal(run)
+	if err != nil {
+		return leastProgressInterval // the write reports the error
+	}
+	return max(leastProgressInterval, time.Duration(len(encoded))*time.Second/progressBytesPerSecond)
 }
 
 // unconnectedClients counts the clients that are not connected, and names the first two for each reason.

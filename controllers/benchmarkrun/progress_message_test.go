@@ -1,10 +1,37 @@
 package benchmarkrun
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/decide"
 )
+
+// TestProgressInterval checks that the reports of a run write at most 10 kB per second, however large the run is, and
+// that a small run is reported every three seconds.
+func TestProgressInterval(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		steps    int
+		from, to time.Duration
+	}{{0, 3 * time.Second, 3 * time.Second}, {20, 3 * time.Second, 3 * time.Second}, {400, 5 * time.Second, 60 * time.Second}} {
+		run := &v1alpha1.BenchmarkRun{}
+		for range test.steps {
+			run.Status.Steps = append(run.Status.Steps, v1alpha1.StepStatus{ID: "00-layout", Attempt: 1, Message: strings.Repeat("a", 256)})
+		}
+		encoded, err := json.Marshal(run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		interval := progressInterval(run)
+		if interval < test.from || interval > test.to || float64(len(encoded))/interval.Seconds() > progressBytesPerSecond+1 {
+			t.Errorf("a run of %d bytes is reported every %s", len(encoded), interval)
+		}
+	}
+}
 
 func TestAbsentees(t *testing.T) {
 	t.Parallel()

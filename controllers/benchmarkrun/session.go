@@ -50,8 +50,10 @@ type session struct {
 	ownPods map[types.UID]bool
 	// claimed holds what was found out about the run's claims. It is nil until they are inspected.
 	claimed *claimed
-	// progressReportedAt is the time of the last progress report in the status.
+	// progressReportedAt is the time of the last progress report in the status, progressInterval the time until the
+	// next one.
 	progressReportedAt time.Time
+	progressInterval   time.Duration
 	// eventsReadAt is the last time that the operator looked up why clients are missing.
 	eventsReadAt time.Time
 
