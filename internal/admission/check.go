@@ -189,7 +189,11 @@ func (r *rules) broken(ctx context.Context, object map[string]any, known field.E
 			func(words string) bool { return strings.Contains(fault.Detail, words) }) {
 			return true
 		}
-		return slices.ContainsFunc(known, func(one *field.Error) bool { return related(one.Field, fault.Field) })
+		return slices.ContainsFunc(known, func(one *field.Error) bool {
+			// A field that one of two engines lacks does not explain that there are two.
+			explains := one.Type != field.ErrorTypeRequired || !strings.HasPrefix(fault.Detail, "give exactly one of")
+			return explains && related(one.Field, fault.Field)
+		})
 	})
 }
 

@@ -398,9 +398,14 @@ var misplaced = regexp.MustCompile(`^did not find expected (node content|'-' ind
 
 // unreadable returns the fault of a document that is not valid YAML.
 func (d document) unreadable(err error) *Error {
+	for i, line := range bytes.Split(d.text, []byte("\n")) {
+		if bytes.Contains(line, []byte("{{")) {
+			return d.fault(i+1, "{{ begins an action of a template; render the file before, as with helm template")
+		}
+	}
 	match := positioned.FindStringSubmatch(err.Error())
 	if match == nil {
-		return d.fault(1, "invalid YAML from here on: "+firstLine(err.Error()))
+		return d.fault(1, withoutGoTypes("invalid YAML from here on: "+firstLine(err.Error())))
 	}
 	line, convErr := strconv.Atoi(match[1])
 	if convErr != nil {
@@ -415,6 +420,9 @@ func (d document) unreadable(err error) *Error {
 		if tab := d.tab(near); tab > 0 {
 			return d.fault(tab, "a tab indents this line; YAML takes spaces only: replace the tab with spaces")
 		}
+	}
+	if lines := bytes.Split(d.text, []byte("\n")); line >= 1 && line <= len(lines) && bytes.Contains(lines[line-1], []byte("${")) {
+		return d.fault(line, message+"; put values in place of variables such as ${NAME}, as with envsubst, or put them in quotes")
 	}
 	if line != begun && misplaced.MatchString(match[2]) {
 		message += fmt.Sprintf("; indent this line like its neighbours in what begins on line %d, and check the quotes before it", d.before+begun)

@@ -3,7 +3,6 @@ package admission
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -39,7 +37,17 @@ func (r *rules) toProblems(object map[string]any, faults field.ErrorList) []Prob
 			problems = append(problems, problem)
 		}
 	}
-	return problems
+	return withoutNameTwice(problems)
+}
+
+// withoutNameTwice drops Kubernetes' own message about a name if ours about the same name is there too: ours is stricter
+// and shorter.
+func withoutNameTwice(problems []Problem) []Problem {
+	theirs := func(p Problem) bool { return p.Path == "metadata.name" && strings.Contains(p.Message, "RFC 1123") }
+	if !slices.ContainsFunc(problems, func(p Problem) bool { return p.Path == "metadata.name" && !theirs(p) }) {
+		return problems
+	}
+	return slices.DeleteFunc(problems, theirs)
 }
 
 // isDecimalSize reports whether the fault comes from a rule that refuses decimal sizes, such as 64k instead of 64Ki.
@@ -124,6 +132,9 @@ func describe(object map[string]any, fault *field.Error) string {
 	case field.ErrorTypeNotSupported:
 		if ours := fioPatterns[fmt.Sprint(fault.BadValue)]; ours != "" && strings.HasSuffix(fault.Field, ".pattern") {
 			return fmt.Sprintf("%s is a fio option; write %s", show(fault.BadValue), ours)
+		}
+		if meant := meantValue(fault); meant != "" {
+			return fmt.Sprintf("%s is not a known value; did you mean %s?", show(fault.BadValue), meant)
 		}
 		return fmt.Sprintf("%s is not a known value; %s", show(fault.BadValue), strings.Replace(detail, "supported values:", "use one of", 1))
 	case field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTooShort, field.ErrorTypeTooFew:
@@ -265,10 +276,12 @@ func (r *rules) place(object map[string]any, fault *field.Error) Problem {
 		problem.Message = show(value) + ": too large; write at most " + most
 	} else if size := meantSize(value); size != "" && binarySize.MatchString(problem.Message) {
 		problem.Message += "; did you mean " + size + "?"
-	} else if r.isDuration(path) {
-		if number := fmt.Sprint(value); digits.MatchString(number) {
-			problem.Message = show(value) + ": the unit is missing; write " + number + "s for seconds"
-		}
+	} else if number := fmt.Sprint(value); r.isDuration(path) && digits.MatchString(number) {
+		problem.Message = show(value) + ": the unit is missing; write " + number + "s for seconds"
+	} else if meant := meantDuration(value, problem.Message); meant != "" {
+		problem.Message += "; did you mean " + meant + "?"
+	} else if schema := schemaAt(r.structural, parsePath(path)); schema != nil {
+		problem.Message = withValues(schema, problem.Message)
 	}
 	return problem
 }
@@ -321,183 +334,4 @@ func lookUp(document any, path string) (any, bool) {
 		}
 	}
 	return document, true
-}
-
-// fioTerm is the API's counterpart of an option of fio.
-type fioTerm struct {
-	// fields are the API's fields that replace the option in the same place. It is empty if the setting has no
-	// counterpart there.
-	fields []string
-	remedy string
-}
-
-// fioTerms maps options of fio to their counterparts, for users who know fio better than the API.
-var fioTerms = map[string]fioTerm{
-	"bs":        {[]string{"blockSize"}, "corresponds to blockSize, such as 4Ki"},
-	"iodepth":   {[]string{"queueDepth"}, "corresponds to queueDepth"},
-	"numjobs":   {[]string{"jobs"}, "corresponds to jobs"},
-	"size":      {[]string{"datasetSize"}, "corresponds to datasetSize: the total of one client's files, such as 8Gi"},
-	"filesize":  {[]string{"datasetSize"}, "corresponds to datasetSize: the total of one client's files, such as 8Gi"},
-	"nrfiles":   {[]string{"filesPerJob"}, "corresponds to filesPerJob"},
-	"rw":        {[]string{"pattern", "readPercent"}, "corresponds to pattern (Sequential or Random) with readPercent (100 reads, 0 writes)"},
-	"readwrite": {[]string{"pattern", "readPercent"}, "corresponds to pattern (Sequential or Random) with readPercent (100 reads, 0 writes)"},
-	"rwmixread": {[]string{"readPercent"}, "corresponds to readPercent"},
-	"rate":      {[]string{"rateLimit"}, "corresponds to rateLimit.bytesPerSecond"},
-	"rate_iops": {[]string{"rateLimit"}, "corresponds to rateLimit.iops"},
-	"runtime":   {[]string{"duration"}, "corresponds to duration, such as 60s"},
-	"ramp_time": {[]string{"warmUp"}, "corresponds to warmUp, such as 10s"},
-	"filename":  {nil, "is set by the target: name a claim in targets[].claimName, and remove this field"},
-	"directory": {nil, "is set by the target: name a claim in targets[].claimName, and remove this field"},
-
-	"end_fsync":                  {[]string{"fsync"}, "corresponds to fsync: {atEnd: true}"},
-	"fdatasync":                  {[]string{"fsync"}, "corresponds to fsync: {everyWrites: N, data: true}"},
-	"buffer_compress_percentage": {[]string{"compressibility"}, "corresponds to compressibility.percent"},
-	"buffer_compress_chunk":      {[]string{"compressibility"}, "corresponds to compressibility.chunkSize"},
-}
-
-// sameValue lists the options of fio whose value is also that of the API's field.
-var sameValue = map[string]bool{"bs": true, "iodepth": true, "numjobs": true, "size": true, "nrfiles": true, "rwmixread": true,
-	"runtime": true, "ramp_time": true}
-
-// fioPatterns maps the values of fio's option rw to the equivalent fields of the API.
-var fioPatterns = map[string]string{
-	"read": "pattern: Sequential and readPercent: 100", "write": "pattern: Sequential and readPercent: 0",
-	"randread": "pattern: Random and readPercent: 100", "randwrite": "pattern: Random and readPercent: 0",
-	"rw":        "pattern: Sequential with readPercent, the share of reads (fio's rwmixread, by default 50)",
-	"readwrite": "pattern: Sequential with readPercent, the share of reads (fio's rwmixread, by default 50)",
-	"randrw":    "pattern: Random with readPercent, the share of reads (fio's rwmixread, by default 50)",
-}
-
-// elsewhere maps options of fio to advice about the field of a phase that replaces them.
-var elsewhere = map[string]string{
-	"runtime":   "corresponds to the duration of a phase, such as steady: {duration: 60s}; move it there",
-	"ramp_time": "corresponds to the warmUp of a phase, such as steady: {warmUp: 10s}; move it there",
-}
-
-// unknownField describes an unknown field with its value, and suggests a similar known one. meant lists the fields
-// that the user probably meant, and move is the path to which the value can be moved as it is.
-func (r *rules) unknownField(path string, value any) (message string, meant []string, move string) {
-	steps := parsePath(path)
-	if len(steps) == 0 {
-		return "unknown field; remove it", nil, ""
-	}
-	parent := path[:strings.LastIndexByte(path, '.')+1]
-	last := steps[len(steps)-1].name
-	known := knownFields(r.structural, steps[:len(steps)-1])
-	inFio := slices.Contains(known, "ioEngine")
-	if term, is := fioTerms[strings.ToLower(last)]; is {
-		here := len(term.fields) > 0 && slices.Contains(known, term.fields[0])
-		if ours := fioPatterns[fmt.Sprint(value)]; ours != "" && slices.Contains(term.fields, "pattern") {
-			term.remedy = "corresponds to " + ours
-		}
-		switch {
-		case here, inFio && term.fields == nil:
-			if sameValue[strings.ToLower(last)] {
-				move = parent + term.fields[0]
-			}
-			return "unknown field; fio's " + last + " " + term.remedy, term.fields, move
-		case inFio && elsewhere[strings.ToLower(last)] != "":
-			return "unknown field; fio's " + last + " " + elsewhere[strings.ToLower(last)], nil, ""
-		}
-	}
-	if i := spelling.Nearest(strings.ToLower(last), lower(known), min(3, len(last))); i >= 0 {
-		return fmt.Sprintf("unknown field; did you mean %s?", known[i]), known[i : i+1], parent + known[i]
-	}
-	if place := r.placeOf(last, path); place != "" {
-		if !strings.Contains(place, "[]") {
-			move = place
-		}
-		return "unknown field here; move it to " + place, nil, move
-	}
-	if len(known) > 0 && len(known) <= 20 {
-		return fmt.Sprintf("unknown field; remove it. Known fields: %s", strings.Join(known, ", ")), nil, ""
-	}
-	return "unknown field; remove it", nil, ""
-}
-
-// placeOf returns the path of a field of the spec with the given name, such as spec.run.phases[].expect. If there are
-// several, it returns the one nearest to the path at which the user wrote the field, that is, with the longest common
-// prefix and the fewest steps beyond it. It returns "" if no such field is near, if two are equally near, and for
-// fields of a pod template.
-func (r *rules) placeOf(name, written string) string {
-	var places []string
-	var search func(path string, schema *structuralschema.Structural)
-	search = func(path string, schema *structuralschema.Structural) {
-		if schema.Items != nil {
-			search(path+"[]", schema.Items)
-		}
-		for _, property := range slices.Sorted(maps.Keys(schema.Properties)) {
-			if property == "template" {
-				continue // a pod template has fields with many of the same names
-			}
-			if property == name {
-				places = append(places, path+"."+name)
-			}
-			below := schema.Properties[property]
-			search(path+"."+property, &below)
-		}
-	}
-	spec, known := r.structural.Properties["spec"]
-	if !known || strings.Contains(written, ".template.") {
-		return ""
-	}
-	search("spec", &spec)
-	written = indexes.ReplaceAllString(written, "[]")
-	steps := strings.Split(written, ".")
-	best, nearest := "", math.MinInt
-	for _, place := range places {
-		own, n := strings.Split(place, "."), 0
-		for n < min(len(steps), len(own)) && steps[n] == own[n] {
-			n++
-		}
-		if len(own)-n > 2 {
-			continue // too deep below another field to be what was meant
-		}
-		switch near := 2*n - len(own); { // prefers long common prefixes and few steps beyond them
-		case near > nearest:
-			best, nearest = place, near
-		case near == nearest:
-			best = "" // none is nearest, unless a nearer one follows
-		}
-	}
-	return best
-}
-
-// indexes matches the indexes of list items in a path.
-var indexes = regexp.MustCompile(`\[\d+\]`)
-
-// knownFields returns the names of the fields at a path, sorted.
-func knownFields(schema *structuralschema.Structural, steps []pathStep) []string {
-	if schema = schemaAt(schema, steps); schema == nil {
-		return nil
-	}
-	return slices.Sorted(maps.Keys(schema.Properties))
-}
-
-// schemaAt returns the schema of the field at a path, or nil if there is none.
-func schemaAt(schema *structuralschema.Structural, steps []pathStep) *structuralschema.Structural {
-	for _, step := range steps {
-		if schema == nil {
-			return nil
-		}
-		if step.isIndex {
-			schema = schema.Items
-			continue
-		}
-		property, ok := schema.Properties[step.name]
-		if !ok {
-			return nil
-		}
-		schema = &property
-	}
-	return schema
-}
-
-// lower returns names in lower case.
-func lower(names []string) []string {
-	folded := make([]string, len(names))
-	for i, name := range names {
-		folded[i] = strings.ToLower(name)
-	}
-	return folded
 }

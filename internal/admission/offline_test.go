@@ -78,3 +78,43 @@ func TestSizesOfOtherTools(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestMistakesOfStrangers checks the answers to mistakes that newcomers make. Each answer must be the only one, unless
+// the file has several mistakes.
+func TestMistakesOfStrangers(t *testing.T) {
+	for name, test := range map[string]struct{ old, new, want string }{
+		"a template":            {"claimName: scratch", "claimName: {{ .Values.claim }}", "{{ begins an action of a template; render the file before, as with helm template"},
+		"a variable":            {"claimName: scratch", "claimName: ${CLAIM}", "put values in place of variables such as ${NAME}, as with envsubst, or put them in quotes"},
+		"a unit in words":       {"duration: 1m", "duration: 10 min", "did you mean 10m?"},
+		"days":                  {"duration: 1m", "duration: 1.5d", "did you mean 36h?"},
+		"two weeks":             {"duration: 1m", "duration: 14 days", "such as 1h30m; at most 168h"},
+		"too fine":              {"duration: 1m", "duration: 0.5us", "such as 1h30m; at most 168h"},
+		"a value in lower case": {"pattern: Random", "pattern: random", `"random" is not a known value; did you mean Random?`},
+		"another value":         {"pattern: Random", "pattern: zigzag", `"zigzag" is not a known value; use one of "Sequential"`},
+		"a claim by its kind":   {"{name: data, claimName: scratch}", "{name: data, pvc: scratch}", "volumes[0].pvc: unknown field; did you mean claimName?"},
+		"fields of a text":      {"    workload:", "    clients: one\n    workload:", `spec.run.clients: "one": write fields, each as name: value; known fields: count, `},
+		"beside the template":   {"    workload:", "    clients: {nodeSelector: {disk: fast}}\n    workload:", "move it to spec.run.clients.template.nodeSelector"},
+		"axes of a sweep":       {"steady: {duration: 1m}", "sweep: {jobs: [1, 2], regime: Any, stepDuration: 60s}", "move it to spec.run.phases[1].sweep.axes.jobs"},
+		"no regime":             {"steady: {duration: 1m}", "sweep: {axes: {jobs: [1, 2]}, stepDuration: 60s}", "sweep.regime: required; add one of Burst, Baseline, Any"},
+		"a name in two messages": {"metadata: {name: quick}", "metadata: {name: My_Bench}",
+			`metadata.name: "My_Bench": use lower-case letters, digits and dashes only, no dots, because it becomes a label and part of the names of pods`},
+	} {
+		file := strings.Replace(goodFile, test.old, test.new, 1)
+		_, err := admission.Decode([]byte(file))
+		if file == goodFile {
+			t.Errorf("%s: %q is not in the file", name, test.old)
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: got\n%v\nwant\n%s", name, err, test.want)
+		}
+	}
+}
+
+// TestTwoEngines checks that a field that one of two engines lacks does not hide that there are two.
+func TestTwoEngines(t *testing.T) {
+	_, err := admission.Decode([]byte(strings.Replace(goodFile, "{profileRef: {name: mine}}", "{profileRef: {name: mine}, ior: {transferSize: 1Mi}}", 1)))
+	if err == nil || !strings.Contains(err.Error(), "give exactly one of") || !strings.Contains(err.Error(), "workload.ior.blockSize: required; add it") {
+		t.Errorf("got %v", err)
+	}
+}

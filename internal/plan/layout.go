@@ -77,9 +77,12 @@ func (p *phaseMaker) missingFile(target string, step *Step, made *engine.Descrip
 		}
 	}
 	if first != "" {
-		return fmt.Sprintf("the phase reads %d bytes of each client's file %s on target %s, but earlier phases lay out only %d: "+
-			"reading unwritten space measures nothing. Put a phase with `prepare: {}` and the same "+
-			"workload before it", bytes, first, target, data.laidOut[first])
+		laidOut := "no earlier phase lays it out"
+		if data.laidOut[first] > 0 {
+			laidOut = fmt.Sprintf("earlier phases lay out only %d", data.laidOut[first])
+		}
+		return fmt.Sprintf("the phase reads %d bytes of each client's file %s on target %s, but %s: reading unwritten space "+
+			"measures nothing. Put a phase with `prepare: {}` and the same workload before it", bytes, first, target, laidOut)
 	}
 	data.readableBy[key] = true
 	return ""

@@ -80,7 +80,7 @@ var phaseRefusals = map[string]refusal{
 	"ramp that the data does not divide by": {on().Ramp("x", v1alpha1.RampJobs, "30s", 1, 3),
 		"spec.run.phases[0]", "cannot be divided into 3 files of whole blocks of 65536 bytes: use 67043328 or 67239936"},
 	"ramp of reads without a layout": {on().Ramp("x", v1alpha1.RampJobs, "30s", 1, 4).With(builders.Fio().Reads()),
-		"spec.run.phases[0]", "reads 16777216 bytes of each client's file data.0.0 on target a, but earlier phases lay out only 0"},
+		"spec.run.phases[0]", "reads 16777216 bytes of each client's file data.0.0 on target a, but no earlier phase lays it out"},
 	"ramp of reads on another layout": {on().Prepare("layout").Ramp("x", v1alpha1.RampJobs, "30s", 1, 4).With(builders.Fio().Reads().Dataset("128Mi")),
 		"spec.run.phases[1]", "reads 33554432 bytes"},
 	"one step on two layouts": {on().Target("c").Prepare("layout").For("c", builders.Fio().Dataset("32Mi")).

@@ -46,7 +46,7 @@ var refusals = map[string]refusal{
 	"read without layout": {builders.Benchmark("b").Target("a").Steady("read", "1m").With(builders.Fio().Reads()),
 		"spec.run.phases[0]", "Put a phase with `prepare: {}`"},
 	"mix without layout": {builders.Benchmark("b").Target("a").Steady("mix", "1m").With(builders.Fio().ReadPercent(1)),
-		"spec.run.phases[0]", "but earlier phases lay out only 0"},
+		"spec.run.phases[0]", "but no earlier phase lays it out"},
 	"layout after the read": {builders.Benchmark("b").Target("a").Steady("read", "1m").With(builders.Fio().Reads()).Prepare("layout"),
 		"spec.run.phases[0]", "before it"},
 	"layout smaller than what is read": {builders.Benchmark("b").Target("a").Prepare("layout").
@@ -61,7 +61,7 @@ var refusals = map[string]refusal{
 		"spec.run.phases[1]", "on target b"},
 	"written for a time is not laid out": {builders.Benchmark("b").Target("a").Steady("write", "1h").
 		Steady("read", "1m").With(builders.Fio().Reads()),
-		"spec.run.phases[1]", "but earlier phases lay out only 0"},
+		"spec.run.phases[1]", "but no earlier phase lays it out"},
 	"nothing to lay out": {builders.Benchmark("b").Target("a").Workload(builders.Fio().Null()).Prepare("layout"),
 		"spec.run.phases[0]", "uses no files"},
 	"rate limit ends in the warm-up": {builders.Benchmark("b").Target("a").Workload(limited()).Steady("write", "10s").WarmUp("10s"),

@@ -1,0 +1,103 @@
+package admission
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/storagebench/storagebench/internal/spelling"
+)
+
+// quoted matches a value in the API server's list of supported values.
+var quoted = regexp.MustCompile(`"([^"]*)"`)
+
+// meantValue returns the supported value that a wrong one probably stands for, such as Any for any, or "".
+func meantValue(fault *field.Error) string {
+	wrong, is := fault.BadValue.(string)
+	if !is || wrong == "" {
+		return ""
+	}
+	var supported []string
+	for _, match := range quoted.FindAllStringSubmatch(fault.Detail, -1) {
+		supported = append(supported, match[1])
+	}
+	if i := spelling.Nearest(strings.ToLower(wrong), lower(supported), min(3, len(wrong))); i >= 0 {
+		return supported[i]
+	}
+	return ""
+}
+
+// spokenDuration matches a duration as people write it: 10 min, 1.5h, 2 days.
+var spokenDuration = regexp.MustCompile(`^([0-9]{1,8}(?:\.[0-9]{1,3})?) ?([a-z]{1,12})$`)
+
+// spokenUnits maps units of time to their length.
+var spokenUnits = map[string]time.Duration{
+	"us": time.Microsecond, "ms": time.Millisecond, "msec": time.Millisecond,
+	"s": time.Second, "sec": time.Second, "secs": time.Second, "second": time.Second, "seconds": time.Second,
+	"m": time.Minute, "min": time.Minute, "mins": time.Minute, "minute": time.Minute, "minutes": time.Minute,
+	"h": time.Hour, "hr": time.Hour, "hrs": time.Hour, "hour": time.Hour, "hours": time.Hour, "d": 24 * time.Hour, "day": 24 * time.Hour, "days": 24 * time.Hour,
+}
+
+// wrongDuration matches our messages about a duration, with the units that the field takes.
+var wrongDuration = regexp.MustCompile(`write whole numbers (?:above zero )?with the units ([a-z, ]+) in that order`)
+
+// meantDuration returns how to write a duration that a message is about, such as 1h30m for 1.5h. It returns "" if the
+// message is about something else, or if the field's units cannot express it.
+func meantDuration(value any, message string) string {
+	text, is := value.(string)
+	about, match := wrongDuration.FindStringSubmatch(message), spokenDuration.FindStringSubmatch(strings.ToLower(strings.TrimSpace(text)))
+	if !is || about == nil || match == nil || spokenUnits[match[2]] == 0 {
+		return ""
+	}
+	number, err := strconv.ParseFloat(match[1], 64)
+	if err != nil {
+		return ""
+	}
+	const longest = 7 * 24 * time.Hour
+	nanoseconds := number * float64(spokenUnits[match[2]])
+	if nanoseconds > float64(longest) {
+		return ""
+	}
+	rest := time.Duration(nanoseconds).Round(time.Microsecond)
+	var made strings.Builder
+	for _, unit := range strings.Split(about[1], ", ") {
+		if count := rest / spokenUnits[unit]; count > 0 {
+			fmt.Fprintf(&made, "%d%s", count, unit)
+			rest %= spokenUnits[unit]
+		}
+	}
+	if rest != 0 {
+		return ""
+	}
+	return made.String()
+}
+
+// mostListed is the maximum number of values or fields that a message lists.
+const mostListed = 8
+
+// withValues completes a message about an absent field, or about a value in place of fields, with the values or the
+// fields that the schema knows.
+func withValues(schema *structuralschema.Structural, message string) string {
+	switch {
+	case message == "required; add it" && schema.ValueValidation != nil:
+		var values []string
+		for _, value := range schema.ValueValidation.Enum {
+			values = append(values, fmt.Sprint(value.Object))
+		}
+		if len(values) > 0 && len(values) <= mostListed {
+			return "required; add one of " + strings.Join(values, ", ")
+		}
+	case strings.HasSuffix(message, wantedTypes["object"]):
+		if fields := slices.Sorted(maps.Keys(schema.Properties)); len(fields) > 0 && len(fields) <= mostListed {
+			return message + "; known fields: " + strings.Join(fields, ", ")
+		}
+	}
+	return message
+}
