@@ -99,7 +99,7 @@ func rulesOf(object map[string]any) (*kind, *rules, *Problem, error) {
 	}
 	rules, err := kind.rules()
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("compiling the rules of %s: %w", name, err)
+		return nil, nil, nil, fmt.Errorf("compile the rules of %s: %w", name, err)
 	}
 	return kind, rules, nil, nil
 }

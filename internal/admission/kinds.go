@@ -43,17 +43,17 @@ var kinds = sync.OnceValues(loadKinds)
 func loadKinds() (map[string]*kind, error) {
 	files, err := fs.Glob(crd.Bases, "bases/*.yaml")
 	if err != nil {
-		return nil, fmt.Errorf("listing the embedded CRDs: %w", err)
+		return nil, fmt.Errorf("list the embedded CRDs: %w", err)
 	}
 	loaded := make(map[string]*kind, len(files))
 	for _, file := range files {
 		data, err := crd.Bases.ReadFile(file)
 		if err != nil {
-			return nil, fmt.Errorf("reading the embedded CRD %s: %w", file, err)
+			return nil, fmt.Errorf("read the embedded CRD %s: %w", file, err)
 		}
 		definition := &apiextensionsv1.CustomResourceDefinition{}
 		if err := yaml.UnmarshalStrict(data, definition); err != nil {
-			return nil, fmt.Errorf("decoding the embedded CRD %s: %w", file, err)
+			return nil, fmt.Errorf("decode the embedded CRD %s: %w", file, err)
 		}
 		loaded[definition.Spec.Names.Kind] = newKind(definition)
 	}
@@ -77,15 +77,15 @@ func newKind(definition *apiextensionsv1.CustomResourceDefinition) *kind {
 func compile(external *apiextensionsv1.JSONSchemaProps) (*rules, error) {
 	props := &apiextensions.JSONSchemaProps{}
 	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(external, props, nil); err != nil {
-		return nil, fmt.Errorf("converting the schema: %w", err)
+		return nil, fmt.Errorf("convert the schema: %w", err)
 	}
 	structural, err := structuralschema.NewStructural(props)
 	if err != nil {
-		return nil, fmt.Errorf("reading the schema as a structural one: %w", err)
+		return nil, fmt.Errorf("read the schema as a structural one: %w", err)
 	}
 	openAPI, _, err := validation.NewSchemaValidator(props)
 	if err != nil {
-		return nil, fmt.Errorf("preparing the OpenAPI rules: %w", err)
+		return nil, fmt.Errorf("prepare the OpenAPI rules: %w", err)
 	}
 	return &rules{
 		structural: structural,

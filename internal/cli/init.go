@@ -42,7 +42,7 @@ func newInit(streams Streams) *cobra.Command {
 	}
 	command.Flags().StringVar(&options.claim, "claim", "", "measure this PersistentVolumeClaim")
 	command.Flags().StringVar(&options.class, "storage-class", "", "measure new volumes of this StorageClass")
-	volumeFlags(command, &options, "")
+	volumeFlags(command, &options, "", "the claim, or of each new volume")
 	command.Flags().StringVar(&options.file, "file", "", "write to this new file instead of standard output")
 	formFlag(command, &options.output, "yaml", "json")
 	command.RunE = func(_ *cobra.Command, arguments []string) error {
@@ -56,9 +56,9 @@ func newInit(streams Streams) *cobra.Command {
 }
 
 // volumeFlags adds the flags that describe the volumes and the clients of a benchmark. when is the start of their
-// help texts, which says when they apply.
-func volumeFlags(command *cobra.Command, options *initOptions, when string) {
-	command.Flags().StringVar(&options.size, "size", "10Gi", when+"size of the claim, or of each new volume")
+// help texts, which says when they apply; ofWhat is what the size is of.
+func volumeFlags(command *cobra.Command, options *initOptions, when, ofWhat string) {
+	command.Flags().StringVar(&options.size, "size", "10Gi", when+"size of "+ofWhat)
 	command.Flags().StringVar(&options.accessMode, "access-mode", string(corev1.ReadWriteOnce),
 		when+"ReadWriteOnce, ReadWriteMany or ReadWriteOncePod")
 	command.Flags().Int32Var(&options.clients, "clients", 1, when+"number of client pods")

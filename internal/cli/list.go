@@ -71,8 +71,9 @@ func newList(streams Streams) *cobra.Command {
 		Aliases: []string{"ls"},
 		Short:   "List benchmarks, or the runs of a benchmark",
 		Long: "List the StorageBenchmarks of a namespace with their verdict, their live or last run and its main\n" +
-			"figure. A live run has no figure yet, but the phase that it is in; -o json also has the figure of\n" +
-			"the last run that ended. With the name of a benchmark, list its runs, newest first. `report RUN` shows a whole result.",
+			"figure. A live run shows its current phase instead; -o json also has the figure of the last run\n" +
+			"that ended. With the name of a benchmark, list its runs, newest first. `report RUN` shows a whole\n" +
+			"result.",
 		Example: "  kubectl storagebench list\n" +
 			"  kubectl storagebench list --all-namespaces\n" +
 			"  kubectl storagebench list nightly -n storage-tests\n" +

@@ -93,7 +93,7 @@ func newRun(streams Streams, arguments []string) *cobra.Command {
 	command.Flags().StringVar(&options.class.class, "storage-class", "", "measure new volumes of this StorageClass, and remove everything at the end")
 	command.Flags().StringVar(&options.profile, "profile", "", "with --storage-class: the workload profile (default: random writes and reads of 64 KiB)")
 	fixedValues(command, "profile", libraryNames()...)
-	volumeFlags(command, &options.class, "with --storage-class: ")
+	volumeFlags(command, &options.class, "with --storage-class: ", "each new volume")
 	outputFlag(command, &options.output, &options.verbose)
 	return command
 }

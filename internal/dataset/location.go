@@ -25,13 +25,13 @@ var name = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`)
 // Validate rejects names that could lead elsewhere.
 func (l Location) Validate() error {
 	if !name.MatchString(l.BenchmarkUID) {
-		return fmt.Errorf("benchmark UID %q is not a valid directory name: want 1 to 63 letters, digits, '-' or '_', starting with a letter or digit", l.BenchmarkUID)
+		return fmt.Errorf("benchmark UID %q is not a valid directory name: use 1 to 63 letters, digits, '-' or '_', starting with a letter or digit", l.BenchmarkUID)
 	}
 	if !name.MatchString(l.DatasetHash) {
-		return fmt.Errorf("dataset hash %q is not a valid directory name: want 1 to 63 letters, digits, '-' or '_', starting with a letter or digit", l.DatasetHash)
+		return fmt.Errorf("dataset hash %q is not a valid directory name: use 1 to 63 letters, digits, '-' or '_', starting with a letter or digit", l.DatasetHash)
 	}
 	if l.Client < 0 {
-		return fmt.Errorf("client index %d is negative: want 0 or more", l.Client)
+		return fmt.Errorf("client index %d is negative: use 0 or more", l.Client)
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ var component = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9]
 
 func (p Peer) validate() error {
 	if !component.MatchString(p.RunUID) {
-		return fmt.Errorf("run UID %q is not allowed in a certificate: want 1 to 63 letters, digits, '-', '_' or '.'", p.RunUID)
+		return fmt.Errorf("run UID %q is not allowed in a certificate: use 1 to 63 letters, digits, '-', '_' or '.'", p.RunUID)
 	}
 	switch p.Role {
 	case RoleOperator:
@@ -67,7 +67,7 @@ func (p Peer) validate() error {
 		return nil
 	case RoleClient:
 		if !component.MatchString(p.Target) {
-			return fmt.Errorf("target %q is not allowed in a certificate: want 1 to 63 letters, digits, '-', '_' or '.'", p.Target)
+			return fmt.Errorf("target %q is not allowed in a certificate: use 1 to 63 letters, digits, '-', '_' or '.'", p.Target)
 		}
 		if p.Client < 0 {
 			return fmt.Errorf("client index %d is negative, want 0 or more", p.Client)

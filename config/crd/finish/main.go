@@ -39,25 +39,25 @@ func main() {
 func run(directory string) error {
 	root, err := os.OpenRoot(directory)
 	if err != nil {
-		return fmt.Errorf("opening the folder of CRDs: %w", err)
+		return fmt.Errorf("open the folder of CRDs: %w", err)
 	}
 	defer root.Close() //nolint:errcheck // only read from
 	files, err := filepath.Glob(filepath.Join(directory, "*.yaml"))
 	if err != nil {
-		return fmt.Errorf("listing CRDs: %w", err)
+		return fmt.Errorf("list CRDs: %w", err)
 	}
 	for _, file := range files {
 		name := filepath.Base(file)
 		before, err := root.ReadFile(name)
 		if err != nil {
-			return fmt.Errorf("reading a CRD: %w", err)
+			return fmt.Errorf("read a CRD: %w", err)
 		}
 		after, err := finish(before)
 		if err != nil {
-			return fmt.Errorf("finishing %s: %w", name, err)
+			return fmt.Errorf("finish %s: %w", name, err)
 		}
 		if err := root.WriteFile(name, after, 0o644); err != nil {
-			return fmt.Errorf("writing a CRD: %w", err)
+			return fmt.Errorf("write a CRD: %w", err)
 		}
 	}
 	return nil

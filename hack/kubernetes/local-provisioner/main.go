@@ -37,15 +37,15 @@ func main() {
 func run(kubeconfig, name, root string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
-		return fmt.Errorf("reading %s: %w", kubeconfig, err)
+		return fmt.Errorf("read %s: %w", kubeconfig, err)
 	}
 	config.QPS, config.Burst = 100, 200
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return fmt.Errorf("making a client: %w", err)
+		return fmt.Errorf("create a client: %w", err)
 	}
 	if err := os.MkdirAll(root, 0o755); err != nil {
-		return fmt.Errorf("making the folder of volumes: %w", err)
+		return fmt.Errorf("create the folder of volumes: %w", err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
@@ -72,10 +72,10 @@ func (p provisioner) Provision(_ context.Context, options controller.ProvisionOp
 	}
 	path := filepath.Join(p.root, options.PVName)
 	if err := os.MkdirAll(path, 0o777); err != nil {
-		return nil, controller.ProvisioningNoChange, fmt.Errorf("making the folder of %s: %w", options.PVName, err)
+		return nil, controller.ProvisioningNoChange, fmt.Errorf("create the folder of %s: %w", options.PVName, err)
 	}
 	if err := os.Chmod(path, 0o777); err != nil { // regardless of the umask
-		return nil, controller.ProvisioningNoChange, fmt.Errorf("opening the folder of %s to all: %w", options.PVName, err)
+		return nil, controller.ProvisioningNoChange, fmt.Errorf("open the folder of %s to all users: %w", options.PVName, err)
 	}
 	return &v1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: options.PVName},
@@ -104,7 +104,7 @@ func (p provisioner) Delete(_ context.Context, volume *v1.PersistentVolume) erro
 		return fmt.Errorf("volume %s is at %s, which is not a folder of %s", volume.Name, path, p.root)
 	}
 	if err := os.RemoveAll(path); err != nil {
-		return fmt.Errorf("removing the folder of %s: %w", volume.Name, err)
+		return fmt.Errorf("remove the folder of %s: %w", volume.Name, err)
 	}
 	return nil
 }

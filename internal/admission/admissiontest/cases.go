@@ -59,11 +59,11 @@ type lists struct{ accepted, refused []Case }
 func load() (lists, error) {
 	asJSON, err := yaml.YAMLToJSONStrict(source)
 	if err != nil {
-		return lists{}, fmt.Errorf("reading cases.yaml: %w", err)
+		return lists{}, fmt.Errorf("read cases.yaml: %w", err)
 	}
 	var content file
 	if err := utiljson.Unmarshal(asJSON, &content); err != nil {
-		return lists{}, fmt.Errorf("decoding cases.yaml: %w", err)
+		return lists{}, fmt.Errorf("decode cases.yaml: %w", err)
 	}
 	accepted, err := content.build(content.Accepted)
 	if err != nil {

@@ -55,7 +55,7 @@ func Tend(arguments []string) int {
 	syscall.CloseOnExec(tendReport)
 	reports := os.NewFile(tendReport, "reports")
 	if len(arguments) < 2 || reports == nil {
-		fmt.Fprintln(os.Stderr, "error: only the agent starts tend; want a path and a command line")
+		fmt.Fprintln(os.Stderr, "error: only the agent starts tend; give a path and a command line")
 		return tendFailure
 	}
 	report := func(word, text string) {

@@ -71,7 +71,7 @@ func checkDaemon(command []string) error {
 		bytes += len(word)
 	}
 	if len(command) > maxDaemonWords || bytes > maxDaemonBytes {
-		return fmt.Errorf("a command of %d words and %d bytes is longer than any command of MPI", len(command), bytes)
+		return fmt.Errorf("a command of %d words and %d bytes is longer than any command of an MPI daemon", len(command), bytes)
 	}
 	seen := map[string]bool{}
 	for rest := command[1:]; len(rest) > 0; {
