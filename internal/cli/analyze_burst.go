@@ -84,7 +84,7 @@ func newAnalyzeBurst(streams Streams) *cobra.Command {
 			"of its sample; in a file that starts at 0 it is the start.",
 		Example: "  kubectl storagebench analyze burst drain.csv\n" +
 			"  kubectl storagebench analyze burst drain.csv -o json --refill 32000000",
-		Args: cobra.ExactArgs(1),
+		Args: numberOfArguments(1, 1),
 		RunE: func(command *cobra.Command, names []string) error {
 			if err := knownForm(output, "text", "json", "yaml"); err != nil {
 				return err

@@ -48,7 +48,7 @@ func newAnalyzeKnee(streams Streams) *cobra.Command {
 			"The file has the header " + kneeHeader + ". The load counts clients, jobs or outstanding\n" +
 			"requests; rows with the same load are repetitions. At least five loads are needed.",
 		Example: "  kubectl storagebench analyze knee ramp.csv -o json",
-		Args:    cobra.ExactArgs(1),
+		Args:    numberOfArguments(1, 1),
 		RunE: func(_ *cobra.Command, names []string) error {
 			if err := knownForm(output, "text", "json", "yaml"); err != nil {
 				return err

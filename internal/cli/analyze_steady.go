@@ -51,7 +51,7 @@ func newAnalyzeSteady(streams Streams) *cobra.Command {
 			"by at most 10 %. A steady rate can still be a burst: see analyze burst.\n\n" +
 			"The file has the format of analyze burst.",
 		Example: "  kubectl storagebench analyze steady run.csv -o json",
-		Args:    cobra.ExactArgs(1),
+		Args:    numberOfArguments(1, 1),
 		RunE: func(_ *cobra.Command, names []string) error {
 			if err := knownForm(output, "text", "json", "yaml"); err != nil {
 				return err

@@ -19,8 +19,9 @@ func newCancel(streams Streams) *cobra.Command {
 	options := runOptions{repeat: 1}
 	var wait bool
 	command := &cobra.Command{
-		Use:   "cancel NAME",
-		Short: "Stop a live run, and show its results so far",
+		Use:        "cancel NAME",
+		SuggestFor: []string{"stop", "delete", "abort"},
+		Short:      "Stop a live run, and show its results so far",
 		Long: "Stop a live run: its load ends, its data and its claims are removed, and its results so far are shown.\n" +
 			"NAME is a BenchmarkRun, or a StorageBenchmark, whose live run is meant. The run is deleted, so --save is\n" +
 			"the way to keep its results. The benchmark stays, and starts its next run as its trigger says; to prevent\n" +
@@ -29,7 +30,7 @@ func newCancel(streams Streams) *cobra.Command {
 		Example: "  kubectl storagebench cancel nightly\n" +
 			"  kubectl storagebench cancel nightly-1a2b3c4d -n storage-tests --save partial.json\n" +
 			"  kubectl storagebench cancel nightly --wait=false",
-		Args: cobra.ExactArgs(1),
+		Args: numberOfArguments(1, 1),
 	}
 	flags := newClusterFlags(command)
 	command.Flags().BoolVar(&wait, "wait", true, "wait until the run has ended and its data is removed")

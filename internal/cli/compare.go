@@ -42,7 +42,7 @@ func newCompare(streams Streams) *cobra.Command {
 			"  kubectl storagebench compare lustre.json:none lustre.json:lz4 -o html --file lustre.html\n" +
 			"  kubectl storagebench compare local.json cluster.json --equivalent-within 5\n" +
 			"  kubectl storagebench compare --repeats nightly-1a2b3c4d nightly-5e6f7a8b nightly-9c0d1e2f",
-		Args: cobra.MinimumNArgs(1),
+		Args: numberOfArguments(1, anyNumber),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			if !slices.Contains(compareOutputs, output) {
 				return fmt.Errorf("--output %q is unknown: use text, json, markdown or html", output)

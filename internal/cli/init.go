@@ -28,8 +28,9 @@ type initOptions struct {
 func newInit(streams Streams) *cobra.Command {
 	options := initOptions{}
 	command := &cobra.Command{
-		Use:   "init [NAME] --claim CLAIM | --storage-class CLASS",
-		Short: "Write a first benchmark for a claim or a storage class",
+		Use:        "init [NAME] --claim CLAIM | --storage-class CLASS",
+		SuggestFor: []string{"create", "new"},
+		Short:      "Write a first benchmark for a claim or a storage class",
 		Long: "Write a first StorageBenchmark, with comments that explain each line and what to change\n" +
 			"next. It measures a claim, or new volumes of a storage class, which each run creates and\n" +
 			"removes. It reads nothing from a cluster and creates nothing there: give the size and the access mode of\n" +
@@ -38,7 +39,7 @@ func newInit(streams Streams) *cobra.Command {
 			"  kubectl storagebench init --claim shared --size 1Ti --access-mode ReadWriteMany --clients 4 > bench.yaml\n" +
 			"  kubectl storagebench init nightly --storage-class gp3 --size 100Gi --clients 4 --file nightly.yaml\n" +
 			"  kubectl storagebench run -f bench.yaml",
-		Args: cobra.MaximumNArgs(1),
+		Args: numberOfArguments(0, 1),
 	}
 	command.Flags().StringVar(&options.claim, "claim", "", "measure this PersistentVolumeClaim")
 	command.Flags().StringVar(&options.class, "storage-class", "", "measure new volumes of this StorageClass")

@@ -67,9 +67,10 @@ func newList(streams Streams) *cobra.Command {
 	var output string
 	var allNamespaces bool
 	command := &cobra.Command{
-		Use:     "list [BENCHMARK]",
-		Aliases: []string{"ls"},
-		Short:   "List benchmarks, or the runs of a benchmark",
+		Use:        "list [BENCHMARK]",
+		Aliases:    []string{"ls"},
+		SuggestFor: []string{"get", "status"},
+		Short:      "List benchmarks, or the runs of a benchmark",
 		Long: "List the StorageBenchmarks of a namespace with their verdict, their live or last run and its main\n" +
 			"figure. A live run shows its current phase instead; -o json also has the figure of the last run\n" +
 			"that ended. With the name of a benchmark, list its runs, newest first. `report RUN` shows a whole\n" +
@@ -78,7 +79,7 @@ func newList(streams Streams) *cobra.Command {
 			"  kubectl storagebench list --all-namespaces\n" +
 			"  kubectl storagebench list nightly -n storage-tests\n" +
 			"  kubectl storagebench list nightly -o json",
-		Args: cobra.MaximumNArgs(1),
+		Args: numberOfArguments(0, 1),
 	}
 	flags := newClusterFlags(command)
 	command.Flags().BoolVarP(&allNamespaces, "all-namespaces", "A", false, "the benchmarks of all namespaces")

@@ -57,7 +57,7 @@ func newMerge(streams Streams) *cobra.Command {
 			"Percentiles of single clients cannot be averaged. A percentile with fewer than ten samples\n" +
 			"above it is null. fio's exit code is not in the files: check it too.",
 		Example: "  kubectl storagebench merge client-*.json -o json",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    numberOfArguments(1, anyNumber),
 		RunE: func(_ *cobra.Command, names []string) error {
 			if err := knownForm(output, "json", "yaml"); err != nil {
 				return err
@@ -66,7 +66,7 @@ func newMerge(streams Streams) *cobra.Command {
 			for _, name := range names {
 				result, err := readFio(streams, name)
 				if err != nil {
-					return fmt.Errorf("%s: %w", name, err)
+					return inFile(name, err)
 				}
 				results = append(results, result)
 			}

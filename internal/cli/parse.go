@@ -52,7 +52,7 @@ func newParse(streams Streams) *cobra.Command {
 		Example: "  fio --output-format=json+ job.fio | kubectl storagebench parse fio -\n" +
 			"  kubectl storagebench parse ior ior.out\n" +
 			"  kubectl storagebench parse mdtest mdtest.out",
-		Args:      cobra.ExactArgs(2),
+		Args:      numberOfArguments(2, 2),
 		ValidArgs: []string{"fio", "ior", "mdtest"},
 		RunE: func(_ *cobra.Command, arguments []string) error {
 			if err := knownForm(output, "json", "yaml"); err != nil {
@@ -64,7 +64,7 @@ func newParse(streams Streams) *cobra.Command {
 			}
 			document, err := parse(streams, arguments[1])
 			if err != nil {
-				return fmt.Errorf("%s: %w", arguments[1], err)
+				return inFile(arguments[1], err)
 			}
 			return printAs(streams.Out, output, document, nil)
 		},

@@ -13,8 +13,9 @@ func newPlan(streams Streams) *cobra.Command {
 	var seed int64
 	var perHour float64
 	command := &cobra.Command{
-		Use:   "plan -f FILE...",
-		Short: "Show what a benchmark would do, without running it",
+		Use:        "plan -f FILE...",
+		SuggestFor: []string{"validate", "check", "lint"},
+		Short:      "Show what a benchmark would do, without running it",
 		Long: "Check a file by the rules of the API server, and show its steps, what they write, how\n" +
 			"long they take and, if the limits of the storage are given, the burst credits that they are\n" +
 			"expected to spend; with --price-per-hour also the cost. JSON and YAML also have spec.run with\n" +

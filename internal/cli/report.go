@@ -18,8 +18,9 @@ func newReport(streams Streams) *cobra.Command {
 	var verbose bool
 	var flags *clusterFlags
 	command := &cobra.Command{
-		Use:   "report RUN|BENCHMARK|FILE",
-		Short: "Show the result of a run: text, JSON, CSV, Markdown or HTML",
+		Use:        "report RUN|BENCHMARK|FILE",
+		SuggestFor: []string{"show", "describe", "result"},
+		Short:      "Show the result of a run: text, JSON, CSV, Markdown or HTML",
 		Long: "Show the result of a run: of a BenchmarkRun in a cluster, of the latest run of a StorageBenchmark\n" +
 			"there, or of a file written by `run -o json` (- for standard input). A file takes precedence over\n" +
 			"a run of the same name; run/NAME always means the run in the cluster.\n\n" +
@@ -34,7 +35,7 @@ func newReport(streams Streams) *cobra.Command {
 			"  kubectl storagebench run --local -f bench.yaml --target data=/mnt/data -o json > result.json\n" +
 			"  kubectl storagebench report result.json -o html --file report.html\n" +
 			"  kubectl storagebench report result.json -o csv --table latency > latency.csv",
-		Args: cobra.ExactArgs(1),
+		Args: numberOfArguments(1, 1),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			if !slices.Contains(outputs, output) {
 				return badOutput(output)

@@ -26,7 +26,7 @@ func newRerun(streams Streams) *cobra.Command {
 		Example: "  kubectl storagebench rerun nightly\n" +
 			"  kubectl storagebench rerun nightly -n storage-tests --watch=false\n" +
 			"  kubectl storagebench rerun nightly --repeat 5 -o markdown",
-		Args: cobra.ExactArgs(1),
+		Args: numberOfArguments(1, 1),
 	}
 	flags := newClusterFlags(command)
 	command.Flags().BoolVar(&options.watch, "watch", true, "follow the run to its end and show its result")

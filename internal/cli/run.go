@@ -43,8 +43,9 @@ const saveUsage = "also write the result to this file (repeatable); format by su
 func newRun(streams Streams, arguments []string) *cobra.Command {
 	var options runOptions
 	command := &cobra.Command{
-		Use:   "run -f FILE [--local --target NAME=DIR] | --storage-class CLASS [--profile PROFILE]",
-		Short: "Run a benchmark, in a cluster or on this machine, and show its result",
+		Use:        "run -f FILE [--local --target NAME=DIR] | --storage-class CLASS [--profile PROFILE]",
+		SuggestFor: []string{"start", "apply"},
+		Short:      "Run a benchmark, in a cluster or on this machine, and show its result",
 		Long: "Run the StorageBenchmark of a file and follow it: a live view on a terminal, plain lines in a pipe; then\n" +
 			"the result.\n\n" +
 			"In a cluster, the file is applied (server-side, with the profiles in it) and the resulting run is\n" +
@@ -107,6 +108,9 @@ func (o *runOptions) check(command *cobra.Command) error {
 			}
 		}
 		return ""
+	}
+	if flag := changed("namespace", "context", "kubeconfig", "force-conflicts", "watch"); o.local && flag != "" {
+		return fmt.Errorf("%s is for a run in a cluster: remove it, or remove --local", flag)
 	}
 	if changed("storage-class") == "" {
 		if flag := changed("profile", "size", "access-mode", "clients"); flag != "" {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,6 +59,9 @@ func readSources(streams Streams, names []string) ([]*source, error) {
 
 func readSource(streams Streams, name string) ([]byte, error) {
 	file, err := openInput(streams, name)
+	if errors.Is(err, fs.ErrNotExist) && filepath.Base(name) == name && filepath.Ext(name) == "" {
+		return nil, fmt.Errorf("%w; for a benchmark that is in the cluster, use rerun %s or report %s", err, name, name)
+	}
 	if err != nil {
 		return nil, err
 	}

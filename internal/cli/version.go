@@ -56,7 +56,7 @@ func newVersion(streams Streams) *cobra.Command {
 		Example: "  kubectl storagebench version\n" +
 			"  kubectl storagebench version --client\n" +
 			"  kubectl storagebench version --context production -o json",
-		Args: cobra.NoArgs,
+		Args: numberOfArguments(0, 0),
 	}
 	flags := newClusterFlags(command)
 	command.Flags().BoolVar(&clientOnly, "client", false, "only this program; contact no cluster")

@@ -30,8 +30,9 @@ func newWatch(streams Streams) *cobra.Command {
 	var output string
 	var verbose bool
 	command := &cobra.Command{
-		Use:   "watch NAME",
-		Short: "Watch a run in a cluster",
+		Use:        "watch NAME",
+		SuggestFor: []string{"follow", "logs"},
+		Short:      "Watch a run in a cluster",
 		Long: "Show the progress of a run in a cluster, and its result at the end: completed and remaining phases\n" +
 			"with their expected end, throughput and IOPS of the running step, latency, clients, estimated credit\n" +
 			"balance, warnings. NAME is a BenchmarkRun, or a StorageBenchmark, whose live run is shown, or its\n" +
@@ -40,7 +41,7 @@ func newWatch(streams Streams) *cobra.Command {
 		Example: "  kubectl storagebench watch quickstart\n" +
 			"  kubectl storagebench watch quickstart-1a2b3c4d -n storage-tests --context production\n" +
 			"  kubectl storagebench watch nightly -o json > result.json",
-		Args: cobra.ExactArgs(1),
+		Args: numberOfArguments(1, 1),
 	}
 	flags := newClusterFlags(command)
 	outputFlag(command, &output, &verbose)

@@ -125,7 +125,9 @@ func readObject(text []byte, kind metav1.TypeMeta) (Document, error) {
 // decode decodes text, which must be exactly one JSON value.
 func decode(text []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
-	if err := decoder.Decode(into); err != nil {
+	if err := decoder.Decode(into); errors.Is(err, io.EOF) {
+		return noResult("it is empty")
+	} else if err != nil {
 		return noResult("%w", err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
