@@ -64,8 +64,9 @@ push: bin/operator bin/agent ## Push the images of VERSION to REGISTRY=registry.
 	go run ./hack/push -registry '$(REGISTRY)' -version '$(VERSION)' $(if $(IOR_PROGRAMS),-ior '$(IOR_PROGRAMS)')
 
 .PHONY: push-release
-push-release: ## Push the images of bin/release to REGISTRY, as they are
+push-release: ## Push the images and the chart of bin/release to REGISTRY, as they are
 	go run ./hack/push -registry '$(REGISTRY)' -release bin/release
+	"$$(hack/tool helm)" push bin/release/storagebench-*.tgz 'oci://$(REGISTRY)/charts' 2>&1
 
 .PHONY: image-lock
 image-lock: ## Update images/lock: the Debian packages of released images, with their digests

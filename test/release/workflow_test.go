@@ -53,7 +53,7 @@ func TestWorkflow(t *testing.T) {
 			all.WriteString(step.Uses + " " + step.Run + "\n")
 		}
 	}
-	for _, want := range []string{"make vulnerabilities", "make release", "make push-release", "cosign sign --yes", "cosign sign-blob", "actions/attest@"} {
+	for _, want := range []string{"make vulnerabilities", "make release", "make push-release", "cosign sign --yes", "charts/storagebench@", "cosign sign-blob", "actions/attest@"} {
 		if !strings.Contains(all.String(), want) {
 			t.Errorf("no step has %q", want)
 		}
