@@ -60,8 +60,8 @@ func unsuitable(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Ph
 	return ""
 }
 
-// checkOperation returns a problem if the phase does several operations and the objective names none of them, or if it
-// names one that the phase never does.
+// checkOperation returns a problem if the phase does several operations and the objective names none of them, if it names
+// one that the phase never does, or if it bounds the throughput of one that moves no bytes.
 func checkOperation(path *field.Path, o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) *field.Error {
 	if o.Throughput == nil && o.IOPS == nil && o.Latency == nil {
 		return nil
@@ -74,10 +74,22 @@ func checkOperation(path *field.Path, o *v1alpha1.Objective, run *v1alpha1.RunSp
 		known = known && len(does) > 0
 		all = append(all, does...)
 	}
+	asked := all
+	if o.Operation != "" {
+		asked = []string{string(o.Operation)}
+	}
+	if o.Throughput != nil && len(asked) > 0 && !slices.ContainsFunc(asked, movesBytes) {
+		return field.Invalid(path, strings.Join(asked, ", "), "it moves no bytes, so it has no throughput: use iops or latency")
+	}
 	if !known || o.Operation == "" || o.Operation == v1alpha1.OperationSync || slices.Contains(all, string(o.Operation)) {
 		return nil
 	}
 	return field.Invalid(path, o.Operation, fmt.Sprintf("phase %s does not do this operation; write one of %s", o.Phase, strings.Join(slices.Compact(slices.Sorted(slices.Values(all))), ", ")))
+}
+
+// movesBytes reports whether an operation transfers data.
+func movesBytes(operation string) bool {
+	return slices.Contains([]v1alpha1.Operation{v1alpha1.OperationRead, v1alpha1.OperationWrite, v1alpha1.OperationTrim}, v1alpha1.Operation(operation))
 }
 
 // operationsOf returns the operations of the phase, a list for each target and share of reads that the objective

@@ -62,6 +62,9 @@ func TestCheck(t *testing.T) {
 		"rate of small files":        {v1alpha1.Objective{Phase: "files", IOPS: atLeast("1")}, "write one of Create, Stat, Write, Read, Delete"},
 		"rate of deletions":          {v1alpha1.Objective{Phase: "files", Operation: v1alpha1.OperationDelete, IOPS: atLeast("1")}, ""},
 		"rate of one operation":      {v1alpha1.Objective{Phase: "creates", IOPS: atLeast("1")}, ""},
+		"throughput of creations":    {v1alpha1.Objective{Phase: "creates", Throughput: atLeast("1M")}, "it moves no bytes, so it has no throughput: use iops or latency"},
+		"throughput of deletions":    {v1alpha1.Objective{Phase: "files", Operation: v1alpha1.OperationDelete, Throughput: atLeast("1M")}, "it moves no bytes"},
+		"throughput of small writes": {v1alpha1.Objective{Phase: "files", Operation: v1alpha1.OperationWrite, Throughput: atLeast("1M")}, ""},
 		"rate of another operation":  {v1alpha1.Objective{Phase: "creates", Operation: v1alpha1.OperationRead, IOPS: atLeast("1")}, "does not do this operation; write one of Create"},
 		"writes of reads":            {v1alpha1.Objective{Phase: "reads", Operation: v1alpha1.OperationWrite, IOPS: atLeast("1")}, "does not do this operation; write one of Read"},
 		"trims of a mix":             {v1alpha1.Objective{Phase: "both", Operation: v1alpha1.OperationTrim, IOPS: atLeast("1")}, "write one of Read, Write"},
@@ -78,11 +81,16 @@ func TestCheck(t *testing.T) {
 		switch {
 		case test.want == "" && len(problems) > 0:
 			t.Errorf("%s: %v", name, problems)
-		case strings.Contains(test.want, "write one of") && len(problems) == 1 && problems[0].Field != "spec.objectives[0].operation":
+		case aboutOperation(test.want) && len(problems) == 1 && problems[0].Field != "spec.objectives[0].operation":
 			t.Errorf("%s: %v", name, problems)
 		case test.want != "" && (len(problems) != 1 || !strings.Contains(problems[0].Error(), test.want) ||
-			!strings.Contains(test.want, "write one of") && problems[0].Field != "spec.objectives[0].phase"):
+			!aboutOperation(test.want) && problems[0].Field != "spec.objectives[0].phase"):
 			t.Errorf("%s: %v, want %q", name, problems, test.want)
 		}
 	}
+}
+
+// aboutOperation reports whether a message is about the operation of an objective, and not about its phase.
+func aboutOperation(message string) bool {
+	return strings.Contains(message, "write one of") || strings.Contains(message, "moves no bytes")
 }
