@@ -205,9 +205,14 @@ func (s *space) dashboards(t *testing.T, server *prometheus.Server, run *v1alpha
 	t.Helper()
 	// A drain on a machine that is too busy to load the stores may find no drop, and then has no figures of one.
 	fell := slices.ContainsFunc(run.Status.Phases, func(phase v1alpha1.PhaseResult) bool {
-		return slices.ContainsFunc(phase.Targets, func(target v1alpha1.TargetResult) bool { return target.Burst != nil && target.Burst.Exhausted })
+		return slices.ContainsFunc(phase.Targets, func(target v1alpha1.TargetResult) bool {
+			burst := target.Burst
+			return burst != nil && burst.Exhausted && burst.Bytes != nil && burst.Bytes.Baseline != nil && len(burst.Bytes.Drops) > 0
+		})
 	})
 	ofDrop := regexp.MustCompile(`_baseline_|_credits_spent_`)
+	// A drain has no latencies, and its rates are of the dimensions in which a drop was found.
+	ofSteady := regexp.MustCompile(`_benchmark_(throughput|operations|latency)_`)
 	// Nor has it enough operations for a p99.
 	many := true
 	for _, target := range []string{"small", "large"} {
@@ -222,7 +227,7 @@ func (s *space) dashboards(t *testing.T, server *prometheus.Server, run *v1alpha
 	}
 	fill := func(expression string) string {
 		phase := "drain"
-		if strings.Contains(expression, "_benchmark_latency_") { // of a drain whose credits ran out there is none
+		if ofSteady.MatchString(expression) {
 			phase = "steady"
 		}
 		return strings.NewReplacer("$namespace", s.namespace, "$benchmark", "watched", "$run", run.Name, "$phase", phase, "$__rate_interval", "5s").Replace(expression)
