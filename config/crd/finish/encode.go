@@ -29,8 +29,8 @@ func encode(definition map[string]any) ([]byte, error) {
 }
 
 // maxFlowLength is the maximum length of a line for a map or list that contains other maps or lists and still goes
-// on one line.
-const maxFlowLength = 3000
+// on one line. Indentation costs as much as descriptions: each halving of this length costs a file some 2 kB.
+const maxFlowLength = 12000
 
 // flatten puts every map and list that contains only scalars on one line, and also their parents while the line is
 // short enough. It returns the length of the line, or -1 if the node does not fit on one.
