@@ -358,6 +358,10 @@ type BenchmarkRunStatus struct {
 	// +kubebuilder:validation:MaxItems=64
 	Objectives []ObjectiveResult `json:"objectives,omitempty"`
 
+	// observations are the answers to spec.run.observations.
+	// +optional
+	Observations *Observations `json:"observations,omitempty"`
+
 	// comparable holds the data by which other runs are compared with this one.
 	// +optional
 	Comparable *Comparable `json:"comparable,omitempty"`

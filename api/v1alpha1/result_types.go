@@ -382,6 +382,11 @@ type BurstResult struct {
 	// +optional
 	IdleNanoseconds *int64 `json:"idleNanoseconds,omitempty"`
 
+	// observedCreditPercentAtStart is the level of the store's credits when the drain began, by the
+	// observation whose creditsOf names the target.
+	// +optional
+	ObservedCreditPercentAtStart *int32 `json:"observedCreditPercentAtStart,omitempty"`
+
 	// message adds what the figures do not show, such as why a refill is only a lower bound.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512

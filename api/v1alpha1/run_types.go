@@ -12,6 +12,8 @@ package v1alpha1
 // +kubebuilder:validation:XValidation:rule="self.targets.size() * self.clients.count <= 1000",message="clients.count: a run has at most 1000 clients, those of all targets together; use fewer clients or fewer targets",fieldPath=".clients.count"
 // +kubebuilder:validation:XValidation:rule="self.targets.map(t, !has(t.volumes) ? 0 : t.volumes.map(v, !has(v.claimTemplate) ? 0 : has(v.claimTemplate.scope) && v.claimTemplate.scope == 'PerClient' ? self.clients.count : 1).sum()).sum() <= 1000",message="targets: a run makes at most 1000 claims, those of all clients together; use fewer clients, fewer volumes, or claimTemplate.scope Shared",fieldPath=".targets"
 // +kubebuilder:validation:XValidation:rule="self.clients.onLoss != 'ContinueDegraded' || ((!has(self.workload) || !(has(self.workload.ior) || has(self.workload.mdtest))) && self.phases.all(p, !has(p.workload) || !(has(p.workload.ior) || has(p.workload.mdtest))))",message="clients.onLoss: an MPI job cannot go on without a rank; use RestartStep or FailRun",fieldPath=".clients.onLoss"
+// +kubebuilder:validation:XValidation:rule="!has(self.observations) || self.observations.all(a, self.observations.exists_one(b, b.name == a.name))",message="observations: names must differ; rename one",fieldPath=".observations"
+// +kubebuilder:validation:XValidation:rule="!has(self.observations) || self.observations.all(o, (!has(o.creditsOf) || self.targets.exists(t, t.name == o.creditsOf)) && (!has(o.phases) || o.phases.all(n, self.phases.exists(p, p.name == n))))",message="observations: creditsOf must be the name of one of run.targets, and phases those of run.phases; correct the name",fieldPath=".observations"
 type RunSpec struct {
 	// targets are the storage to measure. With several targets, the mode of each phase determines
 	// whether they are measured together or one after the other.
@@ -36,6 +38,13 @@ type RunSpec struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
 	Phases []Phase `json:"phases"`
+
+	// observations are PromQL queries that are evaluated over the time of each step. They do not
+	// change what is run, so the hash of spec.run does not include them.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Observations []Observation `json:"observations,omitempty"`
 
 	// startTimeout is the longest time that the clients may take to become ready.
 	// +optional

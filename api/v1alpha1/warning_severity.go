@@ -65,6 +65,9 @@ var severityTable = map[WarningType]severities{
 	WarningToolMessages:         {info, info, info, info},
 	WarningVolumeInUse:          {info, warning, warning, info},
 	WarningDataLeftBehind:       {info, info, info, info},
+
+	WarningObservationFailed:     {warning, warning, warning, warning},
+	WarningObservationIncomplete: {info, info, info, info},
 }
 
 // Severity returns the severity of the warning in a phase of that kind, by the table in the comment

@@ -91,6 +91,8 @@ type Warning struct {
 //	ToolMessages              I        I         I        I     the tool printed messages that are not recognized
 //	VolumeInUse               I        W         W        I     something else uses a volume of the run
 //	DataLeftBehind            I        I         I        I     data of deleted benchmarks or earlier runs was found
+//	ObservationFailed         W        W         W        W     an observation has no answer
+//	ObservationIncomplete     I        I         I        I     an observation is late, has gaps, or was cut short
 //
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=40
@@ -147,4 +149,7 @@ const (
 	WarningToolMessages         WarningType = "ToolMessages"
 	WarningVolumeInUse          WarningType = "VolumeInUse"
 	WarningDataLeftBehind       WarningType = "DataLeftBehind"
+
+	WarningObservationFailed     WarningType = "ObservationFailed"
+	WarningObservationIncomplete WarningType = "ObservationIncomplete"
 )

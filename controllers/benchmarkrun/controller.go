@@ -14,6 +14,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/record"
+	"github.com/storagebench/storagebench/internal/series"
 )
 
 // beat is the interval at which a live run is reconciled if nothing triggers it.
@@ -120,7 +121,10 @@ func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (c
 		return ctrl.Result{}, err
 	}
 	if out.Series != nil {
-		r.keepSeries(ctx, run, *out.Series)
+		r.keepSeries(ctx, run, out.Series.ID, out.Series.Attempt, &series.Log{Steps: []series.Step{*out.Series}})
+	}
+	if len(out.Observed) > 0 {
+		r.keepSeries(ctx, run, observationsPart, 1, &series.Log{Observed: out.Observed})
 	}
 	if err := r.store(ctx, before, run); err != nil {
 		return retryConflict(err, "update the status")

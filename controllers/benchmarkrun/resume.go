@@ -18,6 +18,7 @@ import (
 	"github.com/storagebench/storagebench/internal/identity"
 	"github.com/storagebench/storagebench/internal/objects"
 	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/prometheus"
 	"github.com/storagebench/storagebench/internal/record"
 )
 
@@ -67,7 +68,7 @@ func (r *Reconciler) resume(ctx context.Context, run *v1alpha1.BenchmarkRun) (*s
 	}
 	made.driver = drive.NewDriver(drive.Driver{Plan: planned, Conductor: made.conductor, Shared: shared(run),
 		// The client's data is gone: its agent removed it when told to exit, or its claim was deleted.
-		DataGoes: true})
+		DataGoes: true, Observer: r.observer(run)})
 	for _, step := range planned.Steps {
 		made.phases[step.ID] = step.Phase
 	}
@@ -80,6 +81,14 @@ func (r *Reconciler) resume(ctx context.Context, run *v1alpha1.BenchmarkRun) (*s
 	}
 	r.sessions.add(run, made)
 	return made, nil
+}
+
+// observer returns what evaluates the observations of a run, or nil if there is nothing to evaluate or to ask.
+func (r *Reconciler) observer(run *v1alpha1.BenchmarkRun) drive.Observer {
+	if r.options.Prometheus == nil || len(run.Spec.Run.Observations) == 0 {
+		return nil
+	}
+	return prometheus.NewObserver(*r.options.Prometheus, run.Namespace)
 }
 
 // shared returns a function that reports whether all clients of a target of the run work in one directory.

@@ -18,24 +18,26 @@ import (
 // gets proportionally less.
 const wholeSteps = 16
 
-// keepSeries stores the time series of a step in a separate ConfigMap. It does so before the step's result is
-// recorded, so that a new operator process repeats it if this one dies in between. The figures do not depend on the
+// observationsPart is the name of the part of a run's series that holds its observations. No step has it: the IDs of
+// steps end with a number.
+const observationsPart = "observations"
+
+// keepSeries stores a part of the time series of a run, of a step or of all observations, in a ConfigMap of its own. It
+// does so before the result is recorded, so that a new operator process repeats it if this one dies in between. The figures do not depend on the
 // series. If the cluster rejects the ConfigMap, for example because of a quota, an event reports that and the run
 // continues.
-func (r *Reconciler) keepSeries(ctx context.Context, run *v1alpha1.BenchmarkRun, step series.Step) {
-	if err := r.addSeries(ctx, run, step); err != nil && ctx.Err() == nil {
-		r.sendEvent(run, corev1.EventTypeWarning, v1alpha1.EventSeriesNotKept, "KeepSeries", "step %s: %s", step.ID, err.Error())
+func (r *Reconciler) keepSeries(ctx context.Context, run *v1alpha1.BenchmarkRun, part string, attempt int, log *series.Log) {
+	if err := r.addSeries(ctx, run, part, attempt, log); err != nil && ctx.Err() == nil {
+		r.sendEvent(run, corev1.EventTypeWarning, v1alpha1.EventSeriesNotKept, "KeepSeries", "%s: %s", part, err.Error())
 	}
 }
 
-func (r *Reconciler) addSeries(ctx context.Context, run *v1alpha1.BenchmarkRun, step series.Step) error {
-	log := &series.Log{}
-	log.Add(step)
+func (r *Reconciler) addSeries(ctx context.Context, run *v1alpha1.BenchmarkRun, part string, attempt int, log *series.Log) error {
 	encoded, err := log.Encode(min(series.MaxBytes, wholeSteps*series.MaxBytes/max(1, len(run.Spec.Steps))))
 	if err != nil {
 		return err
 	}
-	made := objects.Series(run, step.ID, step.Attempt, encoded)
+	made := objects.Series(run, part, attempt, encoded)
 	// An existing ConfigMap was created by an earlier process for the same attempt. Readers verify its owner.
 	if err := r.client.Create(ctx, made); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create ConfigMap %s: %w", made.Name, err)

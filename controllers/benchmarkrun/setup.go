@@ -21,6 +21,7 @@ import (
 	"github.com/storagebench/storagebench/internal/identity"
 	"github.com/storagebench/storagebench/internal/limits"
 	"github.com/storagebench/storagebench/internal/objects"
+	"github.com/storagebench/storagebench/internal/prometheus"
 	"github.com/storagebench/storagebench/internal/queue"
 )
 
@@ -72,6 +73,8 @@ type Options struct {
 	ParallelRuns int
 	// Limits bounds the clients of live runs.
 	Limits queue.Limits
+	// Prometheus is asked for the observations of runs; nil for none.
+	Prometheus *prometheus.Config
 	// Live, if not nil, provides the state of the live runs once Setup has returned.
 	Live *Live
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/storagebench/storagebench/internal/identity"
 	"github.com/storagebench/storagebench/internal/objects"
 	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/prometheus"
 	"github.com/storagebench/storagebench/internal/queue"
 	"github.com/storagebench/storagebench/internal/record"
 	"github.com/storagebench/storagebench/test/builders"
@@ -98,6 +99,8 @@ type world struct {
 	newClient client.NewClientFunc
 	// limits bounds the clients that the operator conducts at a time; none by default.
 	limits queue.Limits
+	// prometheus is asked for observations; nil for none.
+	prometheus *prometheus.Config
 	// image is the image of the operator and of the agents that it starts.
 	image string
 	stop  func()
@@ -150,6 +153,7 @@ func (w *world) operate() {
 		Master:   master, Installation: testInstallation, LossTimeout: lossTimeout, Limits: w.limits,
 		Epoch:        func(context.Context) (uint64, error) { return epoch, nil },
 		SharedQueues: []string{"shared"},
+		Prometheus:   w.prometheus,
 	}))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})

@@ -127,3 +127,23 @@ func objectiveTexts(objectives []v1alpha1.Objective) []string {
 	}
 	return texts
 }
+
+// maxQuery is the length to which a query is shortened.
+const maxQuery = 100
+
+// observationTexts describes the observations of a run, with the beginning of each query on one line.
+func observationTexts(run *v1alpha1.RunSpec) []string {
+	var texts []string
+	for i := range run.Observations {
+		o := &run.Observations[i]
+		text := o.Name
+		if len(o.Phases) > 0 {
+			text += " in " + strings.Join(o.Phases, ", ")
+		}
+		if o.CreditsOf != "" {
+			text += ", the credits of " + o.CreditsOf
+		}
+		texts = append(texts, text+": "+v1alpha1.Truncate(strings.Join(strings.Fields(o.Query), " "), maxQuery))
+	}
+	return texts
+}

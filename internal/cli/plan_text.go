@@ -65,6 +65,9 @@ func (d planDocument) text(w io.Writer, options textOptions) error {
 	for _, one := range d.Objectives {
 		fmt.Fprintf(&b, "  objective %s\n", one)
 	}
+	for _, one := range observationTexts(d.Run) {
+		fmt.Fprintf(&b, "  observation %s\n", one)
+	}
 	for _, line := range promiseTexts(&d) {
 		fmt.Fprintf(&b, "  %s\n", line)
 	}

@@ -64,7 +64,7 @@ func newReport(streams Streams) *cobra.Command {
 		},
 	}
 	outputFlag(command, &output, &verbose)
-	command.Flags().StringVar(&table, "table", string(report.CSVSeries), "table for -o csv: series, latency, distribution or clients")
+	command.Flags().StringVar(&table, "table", string(report.CSVSeries), "table for -o csv: series, latency, distribution, clients or observations")
 	command.Flags().StringVar(&file, "file", "", "write to this file instead of standard output")
 	flags = newClusterFlags(command)
 	return command

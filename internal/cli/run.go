@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"github.com/storagebench/storagebench/internal/prometheus"
 	"github.com/storagebench/storagebench/internal/report"
 )
 
@@ -25,6 +26,8 @@ type runOptions struct {
 	// verbose adds details to the text.
 	verbose bool
 	fio     string
+	// prometheus is asked for the observations of a local run. Its URL is empty for none.
+	prometheus prometheus.Config
 	// save lists files that the result is also written to.
 	save []string
 	// watch follows a run in a cluster to its end; forceConflicts takes over fields that other managers own.
@@ -86,6 +89,7 @@ func newRun(streams Streams, arguments []string) *cobra.Command {
 	command.Flags().BoolVar(&options.local, "local", false, "run on this machine, without a cluster")
 	command.Flags().StringArrayVar(&options.targets, "target", nil, "NAME=DIR: directory for a target (repeatable); NAME=DIR,DIR for a target with several volumes")
 	command.Flags().StringVar(&options.fio, "fio", "", "path of fio (default: from PATH)")
+	prometheusFlags(command, &options.prometheus)
 	command.Flags().StringArrayVar(&options.save, "save", nil, saveUsage)
 	command.Flags().BoolVar(&options.watch, "watch", true, "follow a run in a cluster to its end and show its result")
 	command.Flags().BoolVar(&options.forceConflicts, "force-conflicts", false, "in a cluster: take over fields that another manager has set")
@@ -97,6 +101,13 @@ func newRun(streams Streams, arguments []string) *cobra.Command {
 	volumeFlags(command, &options.class, "with --storage-class: ", "each new volume")
 	outputFlag(command, &options.output, &options.verbose)
 	return command
+}
+
+func prometheusFlags(command *cobra.Command, config *prometheus.Config) {
+	command.Flags().StringVar(&config.URL, "prometheus", "", "with --local: URL of the Prometheus that evaluates the benchmark's observations")
+	command.Flags().StringVar(&config.TokenFile, "prometheus-token-file", "", "with --local: file with a bearer token for it")
+	command.Flags().StringVar(&config.CAFile, "prometheus-ca-file", "", "with --local: file with the CA certificates that verify its certificate")
+	command.Flags().DurationVar(&config.Interval, "prometheus-interval", prometheus.DefaultInterval, "with --local: its scrape interval; the run waits up to five of them for late data")
 }
 
 // check returns an error for flags that cannot be combined.
@@ -111,6 +122,14 @@ func (o *runOptions) check(command *cobra.Command) error {
 	}
 	if flag := changed("namespace", "context", "kubeconfig", "force-conflicts", "watch"); o.local && flag != "" {
 		return fmt.Errorf("%s is for a run in a cluster: remove it, or remove --local", flag)
+	}
+	if flag := changed("prometheus", "prometheus-token-file", "prometheus-ca-file", "prometheus-interval"); flag != "" {
+		if !o.local {
+			return fmt.Errorf("%s is for --local: in a cluster, the operator's --prometheus-url says which Prometheus is asked", flag)
+		}
+		if err := o.prometheus.Check(); err != nil {
+			return fmt.Errorf("--prometheus: %w", err)
+		}
 	}
 	if changed("storage-class") == "" {
 		if flag := changed("profile", "size", "access-mode", "clients"); flag != "" {

@@ -12,9 +12,13 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/drive"
 	"github.com/storagebench/storagebench/internal/local"
+	"github.com/storagebench/storagebench/internal/observation"
+	"github.com/storagebench/storagebench/internal/prometheus"
 	"github.com/storagebench/storagebench/internal/report"
 	"github.com/storagebench/storagebench/internal/series"
 	"github.com/storagebench/storagebench/internal/version"
@@ -76,6 +80,9 @@ func runLocal(ctx context.Context, streams Streams, options runOptions, journal 
 		}
 		if len(runs.documents) == 0 {
 			announce(streams, loaded, options.price, options.repeat)
+			if err := checkObservations(ctx, streams, options, loaded.resolved); err != nil {
+				return err
+			}
 			for _, name := range slices.Sorted(maps.Keys(directories)) {
 				_, _ = fmt.Fprintf(streams.Err, "  target %s = %s\n", name, strings.Join(directories[name], ", "))
 			}
@@ -124,6 +131,7 @@ func conductLocally(ctx context.Context, streams Streams, options runOptions, re
 		FioPath:      options.fio,
 		Journal:      journal,
 		Series:       over,
+		Observer:     observerOf(options, read),
 		Observe:      func(seen local.Progress) { shown.see(seen.Run.DeepCopy()) },
 	})
 	shown.end()
@@ -131,4 +139,39 @@ func conductLocally(ctx context.Context, streams Streams, options runOptions, re
 		return report.Document{}, err
 	}
 	return report.NewDocument(finished, version.Version).With(over), nil
+}
+
+// checkObservations returns an error if Prometheus refuses a query, which is better said before the run than after it.
+// It warns if the observations cannot be evaluated for another reason.
+func checkObservations(ctx context.Context, streams Streams, options runOptions, run *v1alpha1.RunSpec) error {
+	if len(run.Observations) == 0 {
+		return nil
+	}
+	if options.prometheus.URL == "" {
+		_, _ = fmt.Fprintln(streams.Err, "  warning: the observations are not evaluated: give --prometheus URL")
+		return nil
+	}
+	client, err := prometheus.New(options.prometheus, "")
+	if err != nil {
+		return err
+	}
+	for _, q := range observation.Checks(run, time.Now()) {
+		name := run.Observations[q.Observation].Name
+		switch answer := client.Ask(ctx, q); {
+		case answer.Refused:
+			return fmt.Errorf("spec.run.observations[%d] (%s): %s", q.Observation, name, answer.Problem)
+		case answer.Problem != "":
+			_, _ = fmt.Fprintf(streams.Err, "  warning: observation %s: %s\n", name, answer.Problem)
+			return nil
+		}
+	}
+	return nil
+}
+
+// observerOf returns what evaluates the observations of a run, or nil if there is nothing to evaluate or to ask.
+func observerOf(options runOptions, read loaded) drive.Observer {
+	if options.prometheus.URL == "" || len(read.resolved.Observations) == 0 {
+		return nil
+	}
+	return prometheus.NewObserver(options.prometheus, "")
 }

@@ -21,3 +21,8 @@ func TestPlansOfSystems(t *testing.T) {
 		})
 	}
 }
+
+// TestPlanOfObservations checks that a plan shows the queries that the run will ask.
+func TestPlanOfObservations(t *testing.T) {
+	golden.Check(t, "plan-observations", call("", "plan", "-f", "../../config/samples/observations.yaml").String())
+}

@@ -30,6 +30,10 @@ const (
 	Fail Kind = "Fail"
 	// Finish directs Clients to stop, clean up and leave.
 	Finish Kind = "Finish"
+	// Observe starts an evaluation of the observations.
+	Observe Kind = "Observe"
+	// RecordObservations records the newest evaluation of the observations.
+	RecordObservations Kind = "RecordObservations"
 	// Done means that nothing is left to do.
 	Done Kind = "Done"
 )

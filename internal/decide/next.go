@@ -229,7 +229,8 @@ func (s Snapshot) stopGrace() time.Duration {
 	return s.Policy.StopGrace
 }
 
-// finish directs every client to finish and waits until each has left, up to FinishTimeout.
+// finish directs every client to finish and waits until each has left, up to FinishTimeout. Then it evaluates the
+// observations.
 func (s Snapshot) finish(now time.Time) Action {
 	var here []ClientKey
 	for _, c := range s.Clients {
@@ -238,12 +239,13 @@ func (s Snapshot) finish(now time.Time) Action {
 		}
 	}
 	switch {
-	case len(here) == 0:
-		return Action{Kind: Done}
-	case s.FinishSent.IsZero():
+	case len(here) > 0 && s.FinishSent.IsZero():
 		return Action{Kind: Finish, Clients: here}
-	case now.Before(s.FinishSent.Add(s.Policy.FinishTimeout)):
+	case len(here) > 0 && now.Before(s.FinishSent.Add(s.Policy.FinishTimeout)):
 		return Action{Kind: Wait, Until: s.FinishSent.Add(s.Policy.FinishTimeout)}
+	}
+	if action, pending := s.observe(now); pending {
+		return action
 	}
 	return Action{Kind: Done}
 }

@@ -73,7 +73,7 @@ func forThese(w *world, a decide.Action) string {
 			can = seen.Connection == decide.Lost
 		case decide.Finish:
 			can = seen.Connection != decide.Lost && seen.Connection != decide.Finished
-		case decide.Wait, decide.RecordResult, decide.Fail, decide.Done:
+		case decide.Wait, decide.RecordResult, decide.Fail, decide.Observe, decide.RecordObservations, decide.Done:
 		}
 		if !can {
 			return fmt.Sprintf("%s, and %s is %s", a, key, seen.Connection)
@@ -96,7 +96,7 @@ func inTurn(w *world, a decide.Action) string {
 	step, record := w.next()
 	number := record.Attempt
 	switch a.Kind {
-	case decide.Wait, decide.Fail, decide.Finish, decide.Done, decide.Replace:
+	case decide.Wait, decide.Fail, decide.Finish, decide.Observe, decide.RecordObservations, decide.Done, decide.Replace:
 		return ""
 	case decide.Stop:
 		number = min(number, a.Attempt.Number)
@@ -275,7 +275,8 @@ func withinPolicy(w *world, a decide.Action) string {
 		if attempt, key, found := w.loaded(); found {
 			return fmt.Sprintf("%s while %s is at %s", a, key, attempt)
 		}
-	case decide.Wait, decide.Load, decide.Start, decide.Stop, decide.Conclude, decide.RecordResult, decide.Fail, decide.Finish, decide.Done:
+	case decide.Wait, decide.Load, decide.Start, decide.Stop, decide.Conclude, decide.RecordResult, decide.Fail, decide.Finish, decide.Observe,
+		decide.RecordObservations, decide.Done:
 	}
 	return ""
 }
@@ -315,7 +316,7 @@ func hasCause(w *world, a decide.Action) string {
 func endsOnly(w *world, a decide.Action) string {
 	finishing := !w.snapshot.FinishSent.IsZero()
 	switch a.Kind {
-	case decide.Wait, decide.Done:
+	case decide.Wait, decide.Observe, decide.RecordObservations, decide.Done:
 	case decide.Stop, decide.RecordResult, decide.Finish:
 		if finishing {
 			return fmt.Sprintf("%s after Finish", a)
@@ -329,7 +330,7 @@ func endsOnly(w *world, a decide.Action) string {
 }
 
 func complete(w *world, a decide.Action) string {
-	if a.Kind != decide.Finish && a.Kind != decide.Done {
+	if a.Kind != decide.Finish && a.Kind != decide.Observe && a.Kind != decide.RecordObservations && a.Kind != decide.Done {
 		return ""
 	}
 	if step, _ := w.next(); step.ID != "" && !w.ending() {
@@ -344,7 +345,8 @@ func complete(w *world, a decide.Action) string {
 func waitsAhead(w *world, a decide.Action) string {
 	switch a.Kind {
 	case decide.Wait, decide.Stop, decide.Conclude:
-	case decide.Load, decide.Start, decide.RecordResult, decide.Retry, decide.Replace, decide.Fail, decide.Finish, decide.Done:
+	case decide.Load, decide.Start, decide.RecordResult, decide.Retry, decide.Replace, decide.Fail, decide.Finish, decide.Observe,
+		decide.RecordObservations, decide.Done:
 		return ""
 	}
 	if !a.Until.IsZero() && !a.Until.After(w.now) {

@@ -17,6 +17,8 @@ type Snapshot struct {
 	// Records holds the records of the steps that have begun, by step ID.
 	Records map[string]Record
 	Policy  Policy
+	// Observing is the state of the evaluation of the run's observations.
+	Observing Observing
 	// Begun is the time at which the run was deployed; the start timeout counts from it.
 	Begun time.Time
 	// Cancel is the request to end the run early, or nil.

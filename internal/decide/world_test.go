@@ -290,6 +290,11 @@ func (w *world) apply(action decide.Action) bool {
 		for i, key := range keys {
 			w.finish(w.client(key), time.Duration(i+1)*100*time.Millisecond)
 		}
+	case decide.Observe:
+		w.snapshot.Observing.Begun, w.snapshot.Observing.Ended = w.now, true
+	case decide.RecordObservations:
+		w.snapshot.Observing = decide.Observing{}
+		return true
 	}
 	return false
 }
@@ -311,7 +316,7 @@ func (w *world) crash(action decide.Action) bool {
 			keys := slices.Clone(action.Clients)
 			w.jitter.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
 			action.Clients = keys[:w.jitter.IntN(len(keys)+1)]
-		case decide.Wait, decide.RecordResult, decide.Retry, decide.Replace, decide.Fail, decide.Done:
+		case decide.Wait, decide.RecordResult, decide.Retry, decide.Replace, decide.Fail, decide.Observe, decide.RecordObservations, decide.Done:
 		}
 		w.apply(action)
 		w.note("# the conductor dies at the commands to the others and comes back")

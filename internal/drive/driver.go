@@ -30,16 +30,21 @@ type Driver struct {
 	Shared func(target string) bool
 	// DataGoes is true if a lost client's data is lost with it, so that its successor must lay out the data again.
 	DataGoes bool
+	// Observer evaluates the run's observations. It is nil if there is no Prometheus to ask.
+	Observer Observer
 
 	watcher *earlystop.Watcher
 	// stopped is the most recent Stop that was sent.
-	stopped stopSent
+	stopped  stopSent
+	observer observing
 }
 
 // Outcome is the result of an action, in addition to the facts that it noted.
 type Outcome struct {
-	// Series is the series of a step that has just ended, otherwise nil. It is stored before the facts.
-	Series *series.Step
+	// Series is the series of a step that has just ended, otherwise nil. Observed holds the observations that were just
+	// evaluated. Both are stored before the facts.
+	Series   *series.Step
+	Observed []series.Observed
 	// Then is called after the facts are stored. It is nil if there is nothing to do.
 	Then func() error
 	// Settled is false if the changed facts require another decision before any external effect.
@@ -61,6 +66,7 @@ func (d *Driver) Snapshot(run *v1alpha1.BenchmarkRun, clients []decide.Client) (
 	if err != nil {
 		return decide.Snapshot{}, err
 	}
+	snapshot.Observing = d.observing(run, &snapshot)
 	snapshot.Enough = d.watcher.Look(d.Plan, snapshot, record.Baselines(run), record.Documented(run))
 	return snapshot, nil
 }
@@ -78,6 +84,7 @@ func (d *Driver) Note(run *v1alpha1.BenchmarkRun, clients Clients, snapshot deci
 	if snapshot.Cancel != nil {
 		record.Fail(run, *snapshot.Cancel, d.now())
 	}
+	d.noteChecks(run)
 	switch action.Kind {
 	case decide.Wait, decide.Done:
 		return Outcome{Settled: true}, nil
@@ -111,6 +118,10 @@ func (d *Driver) Note(run *v1alpha1.BenchmarkRun, clients Clients, snapshot deci
 	case decide.Replace:
 		d.replace(run, action, snapshot)
 		return Outcome{Then: func() error { return clients.Replace(action.Clients) }}, nil
+	case decide.Observe:
+		return d.observe(run, snapshot), nil
+	case decide.RecordObservations:
+		return d.recordObservations(run), nil
 	case decide.Fail:
 		record.Fail(run, *action.Failure, d.now())
 	case decide.Finish:

@@ -9,7 +9,6 @@ import (
 	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/record"
-	"github.com/storagebench/storagebench/internal/series"
 )
 
 const (
@@ -28,8 +27,8 @@ type Options struct {
 	// nil.
 	Storage func() error
 	// Store saves the facts of the run after an action has changed them and before the action has any other effect.
-	// The series of a step that has just ended (otherwise nil) is saved first. An error ends the loop.
-	Store func(decide.Action, *series.Step) error
+	// The series in the outcome is saved first. An error ends the loop.
+	Store func(decide.Action, Outcome) error
 	// Observe is called after each decision. It may be nil.
 	Observe func(Progress)
 }
@@ -86,7 +85,7 @@ func (l *Loop) Until(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := l.Store(action, out.Series); err != nil {
+		if err := l.Store(action, out); err != nil {
 			return err
 		}
 		if out.Then != nil {

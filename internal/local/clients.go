@@ -8,14 +8,18 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/conductor"
 	"github.com/storagebench/storagebench/internal/decide"
-	"github.com/storagebench/storagebench/internal/series"
+	"github.com/storagebench/storagebench/internal/drive"
 )
 
-// store sends the state of the run, and the series of a step that has ended, to the guard.
-func (r *runner) store(_ decide.Action, step *series.Step) error {
-	if step != nil {
-		r.options.Series.Add(*step)
-		r.options.Journal.Write(Entry{Series: step})
+// store sends the state of the run, the series of a step that has ended, and the observations to the guard.
+func (r *runner) store(_ decide.Action, out drive.Outcome) error {
+	if out.Series != nil {
+		r.options.Series.Add(*out.Series)
+		r.options.Journal.Write(Entry{Series: out.Series})
+	}
+	if len(out.Observed) > 0 {
+		r.options.Series.Observe(out.Observed)
+		r.options.Journal.Write(Entry{Observed: out.Observed})
 	}
 	r.options.Journal.Write(Entry{Run: r.run})
 	return nil

@@ -16,6 +16,8 @@ type Entry struct {
 	Run *v1alpha1.BenchmarkRun `json:"run,omitempty"`
 	// Series is the series of an ended step.
 	Series *series.Step `json:"series,omitempty"`
+	// Observed holds the values of the run's observations.
+	Observed []series.Observed `json:"observed,omitempty"`
 	// Data lists what must be removed at the end.
 	Data []Data `json:"data,omitempty"`
 	// Printed is true once the result has been printed for the user.
@@ -76,6 +78,9 @@ func readJournal(r io.Reader) (journalSummary, error) {
 		}
 		if entry.Series != nil {
 			sum.series.Add(*entry.Series)
+		}
+		if entry.Observed != nil {
+			sum.series.Observe(entry.Observed)
 		}
 		if entry.Data != nil {
 			sum.Data = entry.Data

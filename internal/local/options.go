@@ -32,6 +32,8 @@ type Options struct {
 	Seed int64
 	// Series collects the series of the steps. It may be nil.
 	Series *series.Log
+	// Observer evaluates the run's observations. It is nil if there is no Prometheus to ask.
+	Observer drive.Observer
 	// Journal reports to the guard. It is nil without a guard.
 	Journal *Journal
 	// Observe is called after each change of the run's state, and every second while it runs.

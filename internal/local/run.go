@@ -103,8 +103,9 @@ func (r *runner) createIdentities() error {
 func (r *runner) conduct(ctx context.Context) error {
 	return drive.New(drive.Options{
 		// Whatever the claims' specification, all clients of a target share one directory in a local run.
-		Driver: drive.NewDriver(drive.Driver{Plan: r.options.Plan, Conductor: r.conductor, Shared: func(string) bool { return true }}),
-		Run:    r.run, Clients: r,
+		Driver: drive.NewDriver(drive.Driver{Plan: r.options.Plan, Conductor: r.conductor, Shared: func(string) bool { return true },
+			Observer: r.options.Observer}),
+		Run: r.run, Clients: r,
 		Storage: r.noteStorage,
 		Store:   r.store,
 		Observe: r.options.Observe,

@@ -10,13 +10,14 @@ import (
 
 // RunHash identifies what a benchmark asks to run. It returns 16 hexadecimal digits that depend on spec.run with
 // defaults filled in (by a file or by the API server) and references not resolved. Runs of one benchmark with the
-// same hash have the same spec.run.
+// same hash have the same spec.run, but for its observations.
 //
 // Adding a field with a default to the API changes every hash, which makes every benchmark run again. Add fields
 // without a default, and treat an absent field as the default.
 func RunHash(run *v1alpha1.RunSpec) string {
 	run = run.DeepCopy()
 	run.SetDefaults()
+	run.Observations = nil // they change nothing that is run
 	nameKinds(run)
 	// json.Marshal sorts the keys of maps, and quantities have a canonical form, so equal specifications give equal
 	// bytes. The types hold nothing that JSON cannot encode.

@@ -60,8 +60,8 @@ func fit(run *v1alpha1.BenchmarkRun) {
 		dropRepeated(status, over)
 	}
 	for _, less := range []func(*v1alpha1.BenchmarkRunStatus){
-		shortenEvidence(2, 160), shortenMessages(160), shortenStorage(160), omitRepetitions(8), shortenVolumes, dropInfo, shortenObjectives(160), dropUsageTypes, dropHistograms, dropSuspects(3),
-		dropCompletionLatency, dropComparisons, omitRepetitions(2), shortenEvidence(0, 0), shortenStorage(0), shortenMessages(60), shortenObjectives(60), dropSuspects(1),
+		shortenEvidence(2, 160), omitObservations(64), shortenMessages(160), shortenStorage(160), omitRepetitions(8), shortenVolumes, dropInfo, shortenObjectives(160), dropUsageTypes, dropHistograms, dropSuspects(3),
+		dropCompletionLatency, omitObservations(16), dropComparisons, omitRepetitions(2), shortenEvidence(0, 0), shortenStorage(0), shortenMessages(60), shortenObjectives(60), dropSuspects(1),
 		dropRepeatedMessages,
 	} {
 		if size(status) <= most {

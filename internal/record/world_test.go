@@ -229,7 +229,7 @@ func second(at time.Time) time.Time { return at.Truncate(time.Second) }
 func (w *world) apply(action decide.Action) bool {
 	w.t.Helper()
 	switch action.Kind {
-	case decide.Wait, decide.Done:
+	case decide.Wait, decide.Observe, decide.RecordObservations, decide.Done:
 	case decide.Load:
 		for i, key := range action.Clients {
 			w.load(action.Attempt, key, time.Duration(i+1)*10*time.Millisecond)

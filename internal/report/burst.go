@@ -19,6 +19,9 @@ func (p *page) bursts(d Document, phases []v1alpha1.PhaseResult) {
 			if burst := target.Burst; burst != nil && !burst.Exhausted {
 				p.line(name + ": " + burstTitle(burst) + bucketText(burst))
 			}
+			if burst := target.Burst; burst != nil && burst.ObservedCreditPercentAtStart != nil {
+				p.line(fmt.Sprintf("%s: the store's own credits were at %d %% of a full bucket at the start", name, *burst.ObservedCreditPercentAtStart))
+			}
 			p.details(func() {
 				var texts []string
 				if target.Cooldown != nil {

@@ -30,6 +30,8 @@ const (
 	CSVDistribution CSVTable = "distribution"
 	// CSVClients has a row per client and step.
 	CSVClients CSVTable = "clients"
+	// CSVObservations has a row per value of an observation.
+	CSVObservations CSVTable = "observations"
 )
 
 // CSV writes a table of the run's series, with a heading, as in RFC 4180 but with LF line ends. Times are in seconds
@@ -38,7 +40,7 @@ const (
 func CSV(w io.Writer, d Document, table CSVTable) error {
 	write, known := csvTables[table]
 	if !known {
-		return fmt.Errorf("unknown table %q: use series, latency, distribution or clients", string(table))
+		return fmt.Errorf("unknown table %q: use series, latency, distribution, clients or observations", string(table))
 	}
 	if d.Series.Empty() || d.StartTime == nil {
 		return ErrNoSeries
@@ -55,7 +57,7 @@ func CSV(w io.Writer, d Document, table CSVTable) error {
 }
 
 var csvTables = map[CSVTable]func(*csv.Writer, Document) error{
-	CSVSeries: seriesCSV, CSVLatency: latencyCSV, CSVDistribution: distributionCSV, CSVClients: clientsCSV,
+	CSVSeries: seriesCSV, CSVLatency: latencyCSV, CSVDistribution: distributionCSV, CSVClients: clientsCSV, CSVObservations: observationsCSV,
 }
 
 // placed lists the first columns of every row.
@@ -141,6 +143,20 @@ func clientsCSV(out *csv.Writer, d Document) error {
 			add(strconv.Itoa(one.Client), strconv.FormatInt(one.BytesPerSecond, 10))
 		}
 	})
+}
+
+func observationsCSV(out *csv.Writer, d Document) error {
+	failed := out.Write([]string{"phase", "step", "observation", "labels", "time", "seconds", "value"})
+	for i := range d.Series.Observed {
+		o := &d.Series.Observed[i]
+		for _, p := range o.Points {
+			if failed == nil {
+				failed = out.Write([]string{harmless(phaseOf(d, o.Step)), harmless(o.Step), harmless(o.Name), harmless(o.Labels), rfc3339(p.Nanoseconds),
+					seconds(d, p.Nanoseconds), strconv.FormatFloat(p.Value, 'g', -1, 64)})
+			}
+		}
+	}
+	return failed
 }
 
 func rfc3339(nanoseconds int64) string {

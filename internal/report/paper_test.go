@@ -7,6 +7,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/observation"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/record"
 	"github.com/storagebench/storagebench/internal/report"
@@ -21,6 +22,8 @@ type paper struct {
 	benchmark *builders.BenchmarkBuilder
 	clients   func(plan.Step) []result.Client
 	more      []func(*v1alpha1.BenchmarkRun)
+	// prometheus answers the queries of observations.
+	prometheus func(*observation.Query) []observation.Series
 }
 
 func play(benchmark *builders.BenchmarkBuilder, clients func(plan.Step) []result.Client, more ...func(*v1alpha1.BenchmarkRun)) paper {
@@ -56,6 +59,16 @@ func (p paper) document(t *testing.T) report.Document {
 		}
 		at = recordStep(run, step, reported, at)
 		over.Add(record.Series(run, step, decide.Attempt{Step: step.ID, Number: 1}, reported, minutesOf(reported)))
+	}
+	if p.prometheus != nil {
+		const interval = 15 * time.Second
+		var answers []observation.Answer
+		for _, q := range observation.Queries(run, interval) {
+			answers = append(answers, observation.Answer{Query: q, Series: p.prometheus(&q)})
+		}
+		outcome := observation.Evaluate(run, answers, interval)
+		record.Observations(run, &outcome, at)
+		over.Observe(outcome.Over)
 	}
 	for _, change := range p.more {
 		change(run)

@@ -21,6 +21,7 @@ func all() map[string]paper {
 	maps.Copy(both, pairDocuments())
 	maps.Copy(both, map[string]paper{
 		"burst": burstPaper(true), "burst-undocumented": burstPaper(false), "no-drop": noDropPaper(),
+		"observed": observedPaper(),
 		"layout-reused": play(usual(), func(step plan.Step) []result.Client {
 			clients := four(step)
 			if step.Phase == "layout" {

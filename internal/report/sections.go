@@ -42,7 +42,7 @@ func sectionsOf(d Document) []section {
 			p.searches(d, b.phases)
 		})
 	}
-	detail(overTimeID, "Over time", slices.Concat(rates(d), latencies(d)), func(p *page) {
+	detail(overTimeID, "Over time", slices.Concat(rates(d), observedViews(d), latencies(d)), func(p *page) {
 		if d.Series.Empty() && len(d.Phases) > 0 {
 			p.line("The record of a run has no data over time. Create the report from a file written by " +
 				"`run -o json`, or from the run in its cluster while its series are kept.")
@@ -55,6 +55,7 @@ func sectionsOf(d Document) []section {
 		p.operations(d, told)
 	})
 	add("other", "Other figures", nil, func(p *page) { p.otherFigures(d, told) })
+	add("observations", "Observations", nil, func(p *page) { p.observations(d) })
 	for i, target := range comparedTargets(d) {
 		title := "How " + printable(target) + " compares with " + printable(targetNames(d)[0])
 		add(fmt.Sprintf("%s%d", comparisonID, i), title, nil, func(p *page) { p.comparison(d, target) })

@@ -284,6 +284,20 @@ func (d *drain) judgeFill() {
 	}
 }
 
+// ObserveCredits adds the observed level of the credits at the start of a drain to its result. A level that is known
+// replaces the warning that it is not; a redrain starts with a partial bucket on purpose.
+func ObserveCredits(target *v1alpha1.TargetResult, planned *v1alpha1.ResolvedStep, percent int32, observation string) {
+	if target.Burst == nil {
+		return
+	}
+	target.Burst.ObservedCreditPercentAtStart = &percent
+	target.Warnings = slices.DeleteFunc(target.Warnings, func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningCreditsUnknown })
+	if percent < partEmpty && (planned.Redrain == nil || !*planned.Redrain) {
+		target.Warnings = append(target.Warnings, v1alpha1.NewWarning(v1alpha1.WarningCreditsUnknown, planned.Kind, fmt.Sprintf(
+			"the bucket was %d %% full at the start, as observed by %s: the burst was shorter than with a full bucket", percent, observation)))
+	}
+}
+
 func amountText(one dimension, amount float64) string {
 	if one == inOperations {
 		return plainNumber(amount) + " operations"

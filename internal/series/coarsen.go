@@ -3,7 +3,7 @@ package series
 import "slices"
 
 // coarsen reduces the largest target: it drops the clients, drops every other minute, or joins pairs of points,
-// roughly whichever are most numerous. A target with at most one point left loses all its data. coarsen returns
+// roughly whichever are most numerous. Of an observation that is larger it drops every other point. A target with at most one point left loses all its data. coarsen returns
 // false if there is nothing left to reduce.
 func (l *Log) coarsen() bool {
 	var most *Target
@@ -13,6 +13,11 @@ func (l *Log) coarsen() bool {
 				most = one
 			}
 		}
+	}
+	if observed := l.mostObserved(); observed != nil && (most == nil || len(observed.Points)*3 > most.weight()) {
+		l.Coarsened = true
+		observed.Points = everyOther(observed.Points)
+		return true
 	}
 	if most == nil || most.weight() == 0 {
 		return false
@@ -29,6 +34,17 @@ func (l *Log) coarsen() bool {
 		most.Points, most.Minutes, most.Latency, most.Clients = nil, nil, nil, nil
 	}
 	return true
+}
+
+// mostObserved returns the series of an observation with the most points, or nil if none has any.
+func (l *Log) mostObserved() *Observed {
+	var most *Observed
+	for i := range l.Observed {
+		if one := &l.Observed[i]; len(one.Points) > 0 && (most == nil || len(one.Points) > len(most.Points)) {
+			most = one
+		}
+	}
+	return most
 }
 
 // weight estimates the encoded size of a target.

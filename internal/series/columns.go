@@ -32,6 +32,9 @@ func columnsOf(l *Log) columns {
 		}
 		made.Steps = append(made.Steps, column)
 	}
+	for i := range l.Observed {
+		made.Observed = append(made.Observed, observedColumnOf(&l.Observed[i]))
+	}
 	return made
 }
 
@@ -101,6 +104,13 @@ func (c *columns) log() (*Log, error) {
 			read.Targets = append(read.Targets, target)
 		}
 		made.Steps = append(made.Steps, read)
+	}
+	for i := range c.Observed {
+		read, err := c.Observed[i].observed()
+		if err != nil {
+			return nil, err
+		}
+		made.Observed = append(made.Observed, read)
 	}
 	return made, nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/storagebench/storagebench/internal/measure"
 )
@@ -33,7 +34,7 @@ func (l *Log) Encode(limit int) ([]byte, error) {
 			return nil, fmt.Errorf("the series of %d steps exceeds %d bytes", len(l.Steps), limit)
 		}
 		// Coarsen several times per round: compressing takes far longer than joining.
-		for i := 0; more && i < max(1, 2*len(smaller.Steps)/3); i++ {
+		for i := 0; more && i < max(1, 2*(len(smaller.Steps)+len(smaller.Observed))/3); i++ {
 			more = smaller.coarsen()
 		}
 		if text, err = smaller.compressed(); err != nil {
@@ -45,7 +46,7 @@ func (l *Log) Encode(limit int) ([]byte, error) {
 
 // clone copies everything that coarsen changes.
 func (l *Log) clone() *Log {
-	made := &Log{Coarsened: l.Coarsened}
+	made := &Log{Coarsened: l.Coarsened, Observed: slices.Clone(l.Observed)}
 	for _, step := range l.Steps {
 		step.Targets = append([]Target(nil), step.Targets...)
 		made.Steps = append(made.Steps, step)
@@ -118,9 +119,10 @@ func (l *Log) UnmarshalJSON(data []byte) error {
 
 // columns is the serialized form of a log. It keeps similar numbers next to each other.
 type columns struct {
-	Version   int          `json:"version"`
-	Coarsened bool         `json:"coarsened,omitempty"`
-	Steps     []stepColumn `json:"steps"`
+	Version   int              `json:"version"`
+	Coarsened bool             `json:"coarsened,omitempty"`
+	Steps     []stepColumn     `json:"steps"`
+	Observed  []observedColumn `json:"observed,omitempty"`
 }
 
 type stepColumn struct {

@@ -12,6 +12,7 @@ func Merge(parts []*Log, order []string) *Log {
 	whole := &Log{}
 	for _, part := range parts {
 		steps = append(steps, part.Steps...)
+		whole.Observed = append(whole.Observed, part.Observed...)
 		whole.Coarsened = whole.Coarsened || part.Coarsened
 	}
 	place := func(step Step) int {

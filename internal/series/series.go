@@ -10,6 +10,8 @@ import (
 // Log, ready to use. A nil Log is empty and ignores Add.
 type Log struct {
 	Steps []Step
+	// Observed holds the values of the run's observations, in the order of the steps.
+	Observed []Observed
 	// Coarsened is true if neighbouring points were joined, or data left out, to fit a size limit.
 	Coarsened bool
 }
@@ -132,6 +134,13 @@ func (l *Log) Add(step Step) {
 	l.Steps = append(l.Steps, step)
 }
 
+// Observe replaces the values of the run's observations.
+func (l *Log) Observe(all []Observed) {
+	if l != nil {
+		l.Observed = all
+	}
+}
+
 // Step returns the series of a step, or nil if there are none.
 func (l *Log) Step(id string) *Step {
 	if l == nil {
@@ -158,5 +167,5 @@ func (s *Step) Target(name string) *Target {
 	return nil
 }
 
-// Empty reports whether the log has no steps.
-func (l *Log) Empty() bool { return l == nil || len(l.Steps) == 0 }
+// Empty reports whether the log has neither steps nor observations.
+func (l *Log) Empty() bool { return l == nil || len(l.Steps)+len(l.Observed) == 0 }

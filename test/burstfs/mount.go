@@ -154,6 +154,12 @@ func (f *FS) Load() (asked uint64, inFlight int) {
 	return asked, inFlight
 }
 
+// Credits of a bucket, at most a second ago; false where there is no such bucket.
+func (f *FS) Credits(bucket string) (credits float64, ok bool) {
+	f.store.with(func(m *model.Model, _ time.Duration) { credits, ok = m.Credits(bucket) })
+	return credits, ok
+}
+
 // Truth is what the store did in each complete second since it was mounted.
 func (f *FS) Truth() []model.Second { return f.TruthFrom(0) }
 

@@ -47,8 +47,24 @@ type Server struct {
 // Start runs a Prometheus with a configuration until the test is over. Files are written beside it, by their names.
 func Start(t testing.TB, configuration string, files map[string][]byte) *Server {
 	t.Helper()
-	program := Program(t, "prometheus")
+	return start(t, t.TempDir(), configuration, files)
+}
+
+// Holding runs a Prometheus that scrapes nothing and holds the given samples, in the OpenMetrics format with timestamps.
+func Holding(t testing.TB, samples string) *Server {
+	t.Helper()
 	folder := t.TempDir()
+	file := filepath.Join(folder, "samples")
+	must(t, os.WriteFile(file, []byte(samples+"# EOF\n"), 0o600))
+	if out, err := exec.Command(Program(t, "promtool"), "tsdb", "create-blocks-from", "openmetrics", file, filepath.Join(folder, "data")).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return start(t, folder, "global: {}\n", nil)
+}
+
+func start(t testing.TB, folder, configuration string, files map[string][]byte) *Server {
+	t.Helper()
+	program := Program(t, "prometheus")
 	for name, text := range files {
 		must(t, os.WriteFile(filepath.Join(folder, name), text, 0o600))
 	}
@@ -95,6 +111,9 @@ func Start(t testing.TB, configuration string, files map[string][]byte) *Server 
 	}
 	return s
 }
+
+// URL is its address.
+func (s *Server) URL() string { return "http://" + s.address }
 
 func (s *Server) ready() bool {
 	answer, err := s.client.Get("http://" + s.address + "/-/ready")

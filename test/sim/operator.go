@@ -40,6 +40,9 @@ type World struct {
 	Actions []decide.Action
 	// Series are those of steps that have ended.
 	Series []series.Step
+	// Observed are the values of the observations. Observer evaluates them, if it is set.
+	Observed []series.Observed
+	Observer drive.Observer
 	// DataGoes says that a client's files are lost with it.
 	DataGoes bool
 	// Stored is asked after each storing of facts whether the operator dies now; nil for never. Before is asked
@@ -142,7 +145,8 @@ func (w *World) operate(ctx context.Context) error {
 		}
 	}
 	loop := drive.New(drive.Options{Run: run, Clients: o, Store: o.store, Driver: drive.NewDriver(drive.Driver{Plan: w.Plan, Conductor: o.conductor,
-		Shared: func(string) bool { return run.Spec.Run.UsesMPI() }, DataGoes: w.DataGoes})})
+		Shared: func(string) bool { return run.Spec.Run.UsesMPI() }, DataGoes: w.DataGoes,
+		Observer: w.Observer})})
 	if err := loop.Until(ctx); err != nil {
 		return err
 	}
@@ -151,16 +155,17 @@ func (w *World) operate(ctx context.Context) error {
 }
 
 // store keeps the facts, unless the operator dies before it could.
-func (o *operator) store(action decide.Action, step *series.Step) error {
+func (o *operator) store(action decide.Action, out drive.Outcome) error {
 	if action.Kind != decide.Wait {
 		o.Actions = append(o.Actions, action)
 	}
 	if o.Before != nil && o.Before(action) {
 		return errDied
 	}
-	if step != nil {
-		o.Series = append(o.Series, *step)
+	if out.Series != nil {
+		o.Series = append(o.Series, *out.Series)
 	}
+	o.Observed = append(o.Observed, out.Observed...)
 	if action.Kind != decide.Wait {
 		if err := o.keep(o.run); err != nil {
 			return err

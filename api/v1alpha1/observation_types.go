@@ -1,0 +1,117 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Observation is a PromQL query whose answers for the time of each step are kept with the result.
+// Who conducts the run decides which Prometheus is asked: the operator's --prometheus-url, or
+// --prometheus of a local run.
+type Observation struct {
+	// name is the name of the observation.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=40
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="use lower-case letters, digits and dashes only, beginning and ending with a letter or a digit"
+	Name string `json:"name"`
+
+	// query is the PromQL query, whose value is a vector or a number. At most eight of its series
+	// are kept per step: aggregate with sum or topk.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	Query string `json:"query"`
+
+	// unit is the unit of the values, as reports show it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=16
+	Unit string `json:"unit,omitempty"`
+
+	// phases are the phases that are observed. Absent: all.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=40
+	Phases []string `json:"phases,omitempty"`
+
+	// creditsOf is the target whose burst credits the query gives, in percent of a full bucket. The
+	// level at the start of a drain then replaces the warning that it is unknown.
+	// +optional
+	// +kubebuilder:validation:MaxLength=40
+	CreditsOf string `json:"creditsOf,omitempty"`
+}
+
+// Observations are the answers to spec.run.observations.
+type Observations struct {
+	// evaluatedTime is the time at which the answers were recorded.
+	// +optional
+	EvaluatedTime *metav1.MicroTime `json:"evaluatedTime,omitempty"`
+
+	// series are the answers, one entry per observation, step and series. The values over time are
+	// in the run's series.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=256
+	Series []ObservedSeries `json:"series,omitempty"`
+
+	// omitted is the number of entries that the status has no room for.
+	// +optional
+	Omitted int32 `json:"omitted,omitempty"`
+}
+
+// ObservedSeries is one series of an observation over the measured time of a step. Values are
+// decimal numbers as text, because PromQL has floating-point numbers.
+type ObservedSeries struct {
+	// observation is the name of the observation.
+	// +required
+	// +kubebuilder:validation:MaxLength=40
+	Observation string `json:"observation"`
+
+	// step is the ID of the step.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Step string `json:"step"`
+
+	// labels are the labels of the series, in PromQL's notation.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Labels string `json:"labels,omitempty"`
+
+	// points is the number of values.
+	// +required
+	Points int32 `json:"points"`
+
+	// first is the first value.
+	// +required
+	// +kubebuilder:validation:MaxLength=32
+	First string `json:"first"`
+
+	// last is the last value.
+	// +required
+	// +kubebuilder:validation:MaxLength=32
+	Last string `json:"last"`
+
+	// min is the lowest value.
+	// +required
+	// +kubebuilder:validation:MaxLength=32
+	Min string `json:"min"`
+
+	// mean is the mean over time.
+	// +required
+	// +kubebuilder:validation:MaxLength=32
+	Mean string `json:"mean"`
+
+	// max is the highest value.
+	// +required
+	// +kubebuilder:validation:MaxLength=32
+	Max string `json:"max"`
+
+	// missingSeconds is the part of the time without a value, rounded up.
+	// +optional
+	MissingSeconds int64 `json:"missingSeconds,omitempty"`
+
+	// resets is the number of times that a counter began again.
+	// +optional
+	Resets int32 `json:"resets,omitempty"`
+}
+
+// MaxObservedSeries is the maximum number of entries in status.observations.series.
+const MaxObservedSeries = 256

@@ -1,0 +1,52 @@
+package decide
+
+import "time"
+
+// Observing is the state of the evaluation of a run's observations.
+type Observing struct {
+	// Pending is true if observations are to be evaluated and no evaluation is recorded.
+	Pending bool
+	// From is the earliest time of an evaluation. By is the time from which an evaluation counts although data is
+	// missing. Every is the interval between two evaluations.
+	From, By time.Time
+	Every    time.Duration
+	// Begun is the time at which the newest evaluation began, zero if there is none. Ended is true once it has ended,
+	// and Complete if nothing was missing.
+	Begun           time.Time
+	Ended, Complete bool
+}
+
+const (
+	// evaluationPatience limits the wait for an evaluation, which limits itself to less. A run that is cancelled waits
+	// for cancelledPatience.
+	evaluationPatience = 90 * time.Second
+	cancelledPatience  = 10 * time.Second
+	// observeBeat is the interval at which a running evaluation is looked at.
+	observeBeat = 200 * time.Millisecond
+)
+
+// observe evaluates the observations of a run whose clients have left: again while data is late, but not beyond By. A
+// run that was ended early does not wait.
+func (s Snapshot) observe(now time.Time) (Action, bool) {
+	o := s.Observing
+	early, patience := s.Cancel != nil || s.Failure != nil, evaluationPatience
+	if s.Cancel != nil {
+		patience = cancelledPatience
+	}
+	switch {
+	case !o.Pending:
+		return Action{}, false
+	case o.Begun.IsZero() && !early && now.Before(o.From):
+		return Action{Kind: Wait, Until: o.From}, true
+	case o.Begun.IsZero():
+		return Action{Kind: Observe}, true
+	case !o.Ended && now.Before(o.Begun.Add(patience)):
+		return Action{Kind: Wait, Until: earlier(now.Add(observeBeat), o.Begun.Add(patience))}, true
+	case !o.Ended, o.Complete, early, !now.Before(o.By):
+		return Action{Kind: RecordObservations}, true
+	}
+	if next := earlier(o.Begun.Add(o.Every), o.By); now.Before(next) {
+		return Action{Kind: Wait, Until: next}, true
+	}
+	return Action{Kind: Observe}, true
+}

@@ -1,0 +1,91 @@
+package drive
+
+import (
+	"slices"
+	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/decide"
+	"github.com/storagebench/storagebench/internal/observation"
+	"github.com/storagebench/storagebench/internal/record"
+)
+
+// Observer evaluates the observations of a run.
+type Observer interface {
+	// Interval returns the scrape interval.
+	Interval() time.Duration
+	// Ask starts to evaluate queries in the background, and drops what was asked before.
+	Ask([]observation.Query)
+	// Answers returns the answers to what was asked last, once they are complete.
+	Answers() (answers []observation.Answer, ended bool)
+}
+
+// observing is the state of the evaluation that this process has started. A process that continues a run starts another.
+type observing struct {
+	// checked is true once the queries were tried before the first step, checking until the answers are noted.
+	checked, checking bool
+	begun             time.Time
+	outcome           *observation.Outcome
+}
+
+// observing returns the state of the evaluation of the run's observations. Before the first step, it lets the server
+// check the queries.
+func (d *Driver) observing(run *v1alpha1.BenchmarkRun, snapshot *decide.Snapshot) decide.Observing {
+	if d.Observer == nil || len(run.Spec.Run.Observations) == 0 {
+		return decide.Observing{}
+	}
+	if !d.observer.checked && len(run.Status.Steps) == 0 {
+		d.observer.checked, d.observer.checking = true, true
+		d.Observer.Ask(observation.Checks(&run.Spec.Run, d.now()))
+	}
+	if snapshot.FinishSent.IsZero() && slices.ContainsFunc(snapshot.Clients, func(c decide.Client) bool {
+		return c.Connection != decide.Lost && c.Connection != decide.Finished
+	}) {
+		return decide.Observing{} // nothing is decided about it yet
+	}
+	state := record.Observing(run, d.Observer.Interval())
+	if !state.Pending || d.observer.begun.IsZero() {
+		return state
+	}
+	state.Begun = d.observer.begun
+	if answers, ended := d.Observer.Answers(); ended && d.observer.outcome == nil {
+		outcome := observation.Evaluate(run, answers, d.Observer.Interval())
+		d.observer.outcome = &outcome
+	}
+	if d.observer.outcome != nil {
+		state.Ended, state.Complete = true, d.observer.outcome.Complete
+	}
+	return state
+}
+
+// noteChecks records which queries the server refuses, and that there is none to ask.
+func (d *Driver) noteChecks(run *v1alpha1.BenchmarkRun) {
+	switch {
+	case len(run.Spec.Run.Observations) == 0:
+	case d.Observer == nil:
+		record.Warn(run, observation.Unasked("no Prometheus is configured; see --prometheus-url of the operator, or --prometheus of a local run"))
+	case d.observer.checking:
+		if answers, ended := d.Observer.Answers(); ended {
+			record.Warn(run, observation.Refused(&run.Spec.Run, answers)...)
+			d.observer.checking = false
+		}
+	}
+}
+
+// observe starts an evaluation.
+func (d *Driver) observe(run *v1alpha1.BenchmarkRun, snapshot decide.Snapshot) Outcome {
+	record.Observe(run, snapshot.Observing.By)
+	d.observer = observing{checked: true, begun: d.now()}
+	queries := observation.Queries(run, d.Observer.Interval())
+	return act(func() { d.Observer.Ask(queries) })
+}
+
+// recordObservations records the newest evaluation.
+func (d *Driver) recordObservations(run *v1alpha1.BenchmarkRun) Outcome {
+	outcome := d.observer.outcome
+	if outcome == nil {
+		outcome = &observation.Outcome{Warnings: []v1alpha1.Warning{observation.Unasked("Prometheus did not answer in time")}}
+	}
+	record.Observations(run, outcome, d.now())
+	return Outcome{Observed: outcome.Over}
+}

@@ -1,0 +1,119 @@
+package observation
+
+import (
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// maxEvaluations is the maximum number of points of a query; Prometheus refuses more than 11,000.
+const maxEvaluations = 10_000
+
+// Query asks for one observation over the time of one step.
+type Query struct {
+	// Observation is the index in spec.run.observations.
+	Observation int
+	Expression  string
+	// Step is empty for a query that only checks that the expression can be evaluated.
+	Step string
+	// Start is the first I/O of the step, Measured the start of its measured time, End its last I/O.
+	Start, Measured, End time.Time
+	// Resolution is the interval between two evaluations. It divides the time from Start to End.
+	Resolution time.Duration
+}
+
+// Evaluations returns the number of evaluations.
+func (q *Query) Evaluations() int {
+	if q.Resolution <= 0 {
+		return 1
+	}
+	return int(q.End.Sub(q.Start)/q.Resolution) + 1
+}
+
+// Checks returns a query for each observation that shows, before there is any load, whether it can be evaluated.
+func Checks(run *v1alpha1.RunSpec, now time.Time) []Query {
+	var all []Query
+	for i := range run.Observations {
+		all = append(all, Query{Observation: i, Expression: run.Observations[i].Query, Start: now, Measured: now, End: now})
+	}
+	return all
+}
+
+// Queries returns the queries for all recorded steps of a run, in the order of the plan. interval is the scrape
+// interval.
+func Queries(run *v1alpha1.BenchmarkRun, interval time.Duration) []Query {
+	var all []Query
+	newest := newestAttempts(run)
+	for i := range run.Spec.Steps {
+		planned := &run.Spec.Steps[i]
+		w, ok := windowOf(newest[planned.ID], planned)
+		if !ok {
+			continue
+		}
+		for j := range run.Spec.Run.Observations {
+			o := &run.Spec.Run.Observations[j]
+			if len(o.Phases) > 0 && !slices.Contains(o.Phases, planned.Phase) {
+				continue
+			}
+			w.Observation, w.Expression, w.Resolution = j, o.Query, resolution(w.End.Sub(w.Start), interval)
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// End returns the end of the last recorded step that the run's observations cover, or zero if there is none.
+func End(run *v1alpha1.BenchmarkRun) time.Time {
+	var last time.Time
+	for _, q := range Queries(run, time.Second) {
+		if q.End.After(last) {
+			last = q.End
+		}
+	}
+	return last
+}
+
+// newestAttempts returns the facts of the newest attempt of each step, by the step's ID.
+func newestAttempts(run *v1alpha1.BenchmarkRun) map[string]*v1alpha1.StepStatus {
+	newest := map[string]*v1alpha1.StepStatus{}
+	for i := range run.Status.Steps {
+		if fact := &run.Status.Steps[i]; newest[fact.ID] == nil || fact.Attempt > newest[fact.ID].Attempt {
+			newest[fact.ID] = fact
+		}
+	}
+	return newest
+}
+
+// windowOf returns the time of an attempt of a step: of its I/O, or of its pause.
+func windowOf(newest *v1alpha1.StepStatus, planned *v1alpha1.ResolvedStep) (Query, bool) {
+	if newest == nil || newest.EndTime == nil {
+		return Query{}, false
+	}
+	start, measured, end := newest.FirstIOTime, newest.MeasuredTime, newest.LastIOTime
+	if planned.Purpose == v1alpha1.StepIdle {
+		start, measured, end = newest.StartTime, newest.StartTime, newest.EndTime
+	}
+	if start == nil || end == nil || !end.After(start.Time) {
+		return Query{}, false
+	}
+	// Prometheus counts in milliseconds.
+	w := Query{Step: planned.ID, Start: ceil(start), Measured: ceil(start), End: end.Truncate(time.Millisecond)}
+	if measured != nil && measured.After(start.Time) && measured.Before(end) {
+		w.Measured = ceil(measured)
+	}
+	return w, !w.End.Before(w.Start)
+}
+
+func ceil(t *metav1.MicroTime) time.Time {
+	return t.Add(time.Millisecond - 1).Truncate(time.Millisecond)
+}
+
+// resolution returns the longest interval of whole milliseconds that is at most the given one and divides a time with
+// a remainder of less than one evaluation in a thousand.
+func resolution(length, interval time.Duration) time.Duration {
+	count := min(max((length+interval-1)/interval, 1), maxEvaluations)
+	return max((length / count).Truncate(time.Millisecond), time.Millisecond)
+}

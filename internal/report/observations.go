@@ -1,0 +1,201 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/chart"
+	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/series"
+)
+
+// observedRow holds the values of an observation in a phase: of one series, or of several.
+type observedRow struct {
+	labels             string
+	first, last        float64
+	least, most, total float64
+	points             int64
+}
+
+// add adds the values of the same series in another step.
+func (r *observedRow) add(s *v1alpha1.ObservedSeries) {
+	value := func(text string) float64 {
+		number, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return math.NaN()
+		}
+		return number
+	}
+	if r.points == 0 {
+		r.first, r.least, r.most = value(s.First), value(s.Min), value(s.Max)
+	}
+	r.last = value(s.Last)
+	r.least, r.most = min(r.least, value(s.Min)), max(r.most, value(s.Max))
+	r.total += value(s.Mean) * float64(s.Points)
+	r.points += int64(s.Points)
+}
+
+// observations writes the values of each observation in each phase. Several series share a line in the short form.
+func (p *page) observations(d Document) {
+	if d.Observations == nil || len(d.Observations.Series) == 0 {
+		return
+	}
+	table := partTable{lines: [][]string{{"OBSERVATION", "PHASE", "SERIES", "FIRST", "MEAN", "MIN", "MAX", "LAST"}}, left: 3}
+	for i := range d.Spec.Run.Observations {
+		o := &d.Spec.Run.Observations[i]
+		name := printable(o.Name)
+		for _, phase := range d.Phases {
+			rows := observedRows(d, o.Name, phase.Name)
+			if len(rows) > 1 {
+				least, most := rows[0].least, rows[0].most
+				for _, row := range rows {
+					least, most = min(least, row.least), max(most, row.most)
+				}
+				table.lines = append(table.lines, []string{name, printable(phase.Name), fmt.Sprintf("%d series", len(rows)), absent, absent,
+					observedText(least, o.Unit), observedText(most, o.Unit), absent})
+			}
+			for _, row := range rows {
+				if len(rows) > 1 {
+					table.detailRows = append(table.detailRows, len(table.lines))
+				}
+				table.lines = append(table.lines, []string{name, printable(phase.Name), printable(row.labels), observedText(row.first, o.Unit),
+					observedText(row.total/float64(row.points), o.Unit), observedText(row.least, o.Unit), observedText(row.most, o.Unit),
+					observedText(row.last, o.Unit)})
+			}
+		}
+	}
+	if !slices.ContainsFunc(table.lines, func(line []string) bool { return strings.HasSuffix(line[2], " series") }) {
+		table.detailColumns = []string{"SERIES"}
+	}
+	if len(table.lines) > 1 {
+		p.take(part{tables: []partTable{table}})
+	}
+	if d.Observations.Omitted > 0 {
+		p.line(fmt.Sprintf("The status of the run has no room for %d further series of steps.", d.Observations.Omitted))
+	}
+	p.details(func() {
+		var queries []string
+		for _, o := range d.Spec.Run.Observations {
+			queries = append(queries, printable(o.Name)+": "+printable(strings.Join(strings.Fields(o.Query), " ")))
+		}
+		p.list("Queries, evaluated by Prometheus over the measured time of each step:", queries)
+	})
+}
+
+// observedRows returns the values of an observation in a phase by series, over all steps of the phase.
+func observedRows(d Document, observation, phase string) []*observedRow {
+	var rows []*observedRow
+	for i := range d.Observations.Series {
+		s := &d.Observations.Series[i]
+		if s.Observation != observation || s.Points < 1 || phaseOf(d, s.Step) != phase {
+			continue
+		}
+		at := slices.IndexFunc(rows, func(r *observedRow) bool { return r.labels == s.Labels })
+		if at < 0 {
+			at = len(rows)
+			rows = append(rows, &observedRow{labels: s.Labels})
+		}
+		rows[at].add(s)
+	}
+	return rows
+}
+
+// phaseOf returns the phase of a step, or "" if there is no such step.
+func phaseOf(d Document, step string) string {
+	at := slices.IndexFunc(d.Spec.Steps, func(s v1alpha1.ResolvedStep) bool { return s.ID == step })
+	if at < 0 {
+		return ""
+	}
+	return d.Spec.Steps[at].Phase
+}
+
+// observedText formats a value with its unit. Bytes have the prefixes that they have elsewhere.
+func observedText(value float64, unit string) string {
+	switch {
+	case math.IsNaN(value):
+		return absent
+	case unit == "B/s" && value >= 0:
+		return measure.FormatBytesPerSecond(value)
+	case unit == "B" && value >= 0 && value < math.MaxInt64:
+		return measure.FormatBytes(uint64(value))
+	case math.Abs(value) >= 1000 && math.Abs(value) < 1e15:
+		return strings.TrimSpace(strings.TrimSuffix(measure.FormatOperationsPerSecond(value), " IOPS") + " " + printable(unit))
+	}
+	return strings.TrimSpace(strconv.FormatFloat(value, 'g', 4, 64) + " " + printable(unit))
+}
+
+// observedViews returns a chart over time for each observation, with the time axis of the throughput.
+func observedViews(d Document) []view {
+	if d.StartTime == nil || d.Series.Empty() {
+		return nil
+	}
+	var views []view
+	bands := phaseBands(d)
+	axis := timeAxis(bands, overTime(d, (*series.Point).BytesPerSecond, moving))
+	for i := range d.Spec.Run.Observations {
+		o := &d.Spec.Run.Observations[i]
+		lines, negative := observedLines(d, o.Name)
+		if len(lines) == 0 {
+			continue
+		}
+		format := func(value float64) string { return observedText(value, o.Unit) }
+		made := view{Figure: chart.Figure{ID: fmt.Sprintf("observation-%d", i), Title: "Observation " + printable(o.Name) + " over time", Bands: bands,
+			Lines: lines, X: axis, Y: chart.Linear(most(lines), 5, round(format))}, Legend: legendOf(lines)}
+		made.Phases, made.FewPhases = phaseNames(bands), allNamed(bands, made.X)
+		made.Text = textOfRates(made.Title, d, lines, format)
+		made.Notes = append(made.Notes, "The store's or the machine's own figures, from Prometheus. Pale: warm-up, which no figure includes.")
+		if negative {
+			made.Notes = append(made.Notes, "Values below zero are drawn as zero.")
+		}
+		views = append(views, made)
+	}
+	return views
+}
+
+// observedLines returns a line for each series of an observation, and whether it has negative values. A value lasts
+// until the next one of its step.
+func observedLines(d Document, observation string) (lines []chart.Line, negative bool) {
+	for i := range d.Series.Observed {
+		o := &d.Series.Observed[i]
+		if o.Name != observation {
+			continue
+		}
+		name := printable(o.Labels)
+		if name == "" {
+			name = printable(observation)
+		}
+		at := slices.IndexFunc(lines, func(l chart.Line) bool { return l.Name == name })
+		if at < 0 {
+			at = len(lines)
+			lines = append(lines, chart.Line{Name: name, Colour: at + 1, Dash: at})
+		}
+		measured := measuredFrom(d, o.Step)
+		for j, p := range o.Points {
+			end := p.Nanoseconds
+			if j+1 < len(o.Points) {
+				end = o.Points[j+1].Nanoseconds
+			} else if j > 0 {
+				continue // the end of the one before
+			}
+			lines[at].Points = append(lines[at].Points, chart.Point{Start: secondsOf(d, p.Nanoseconds), End: secondsOf(d, end),
+				Y: max(p.Value, 0), Faint: p.Nanoseconds < measured})
+			negative = negative || p.Value < 0
+		}
+	}
+	return lines, negative
+}
+
+// measuredFrom returns the start of the measured time of a step in Unix nanoseconds, or 0 if it is unknown.
+func measuredFrom(d Document, step string) int64 {
+	from := int64(0)
+	for i := range d.Steps {
+		if d.Steps[i].ID == step && d.Steps[i].MeasuredTime != nil {
+			from = d.Steps[i].MeasuredTime.UnixNano()
+		}
+	}
+	return from
+}
