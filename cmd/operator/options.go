@@ -24,6 +24,7 @@ import (
 	"github.com/storagebench/storagebench/controllers/catalog"
 	"github.com/storagebench/storagebench/internal/objects"
 	"github.com/storagebench/storagebench/internal/plan"
+	"github.com/storagebench/storagebench/internal/prometheus"
 	"github.com/storagebench/storagebench/internal/version"
 )
 
@@ -55,8 +56,10 @@ type options struct {
 	parallelRuns  int
 	// maxClients and maxClientsPerNamespace limit the number of clients of live runs.
 	maxClients, maxClientsPerNamespace int
-	logLevel                           slog.Level
-	showVersion                        bool
+	// prometheus is asked for the observations of runs. Its URL is empty for none.
+	prometheus  prometheus.Config
+	logLevel    slog.Level
+	showVersion bool
 	// check is true if the program only checks an installed operator and exits.
 	check bool
 }
@@ -83,14 +86,8 @@ func (o *options) addBounds(flags *flag.FlagSet) {
 	flags.IntVar(&o.maxClientsPerNamespace, "max-clients-per-namespace", 1000, "`number` of clients of all live runs of a namespace; a run beyond it waits")
 }
 
-func parse(arguments []string, output io.Writer) (options, error) {
-	var o options
-	flags := flag.NewFlagSet("storagebench-operator", flag.ContinueOnError)
-	flags.SetOutput(output)
-	config.RegisterFlags(flags)
-	o.addImages(flags)
-	flags.StringVar(&o.namespace, "namespace", os.Getenv("POD_NAMESPACE"),
-		"the operator's own `namespace`, with its Lease and its master key (default $POD_NAMESPACE)")
+// addMetrics adds the flags for serving metrics.
+func (o *options) addMetrics(flags *flag.FlagSet) {
 	flags.StringVar(&o.metrics, "metrics-bind-address", "127.0.0.1:8080",
 		"`address` of the metrics; without --metrics-secure they are served to anyone who can reach it, so the default is for "+
 			"kubectl port-forward only; 0 disables them")
@@ -100,6 +97,28 @@ func parse(arguments []string, output io.Writer) (options, error) {
 	flags.StringVar(&o.metricsCertificate, "metrics-certificate-dir", "",
 		"`directory` with tls.crt and tls.key for --metrics-secure, reloaded when they change; by default the operator creates a "+
 			"self-signed certificate at each start")
+}
+
+// addPrometheus adds the flags for the observations of runs.
+func (o *options) addPrometheus(flags *flag.FlagSet) {
+	flags.StringVar(&o.prometheus.URL, "prometheus-url", "", "`URL` of the Prometheus that evaluates the observations of runs, up to but not including "+
+		"/api/v1; by default none does. Whoever may create a StorageBenchmark can read every series that it returns: see docs/security.md")
+	flags.StringVar(&o.prometheus.TokenFile, "prometheus-token-file", "", "`file` with a bearer token for it, read for each request")
+	flags.StringVar(&o.prometheus.CAFile, "prometheus-ca-file", "", "`file` with the CA certificates that verify its certificate (default: those of the system)")
+	flags.StringVar(&o.prometheus.NamespaceParameter, "prometheus-namespace-parameter", "", "URL `parameter` that carries the namespace of the run, for a "+
+		"proxy that enforces it, such as prom-label-proxy")
+	flags.DurationVar(&o.prometheus.Interval, "prometheus-interval", prometheus.DefaultInterval, "its scrape `interval`; a run waits up to five of them for late data")
+}
+
+func parse(arguments []string, output io.Writer) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("storagebench-operator", flag.ContinueOnError)
+	flags.SetOutput(output)
+	config.RegisterFlags(flags)
+	o.addImages(flags)
+	flags.StringVar(&o.namespace, "namespace", os.Getenv("POD_NAMESPACE"),
+		"the operator's own `namespace`, with its Lease and its master key (default $POD_NAMESPACE)")
+	o.addMetrics(flags)
 	flags.StringVar(&o.limits, "limits-config-map", catalog.DefaultName,
 		"`name` of a ConfigMap in the operator's namespace with documented limits that extend or replace those of this "+
 			"version; optional. The operator's Role allows only the default name")
@@ -117,6 +136,7 @@ func parse(arguments []string, output io.Writer) (options, error) {
 	flags.StringVar(&o.priorityClass, "priority-class", plan.OperatorPriorityClass,
 		"`name` of the operator's own PriorityClass, which clients of benchmarks may not use; empty for none")
 	o.addBounds(flags)
+	o.addPrometheus(flags)
 	flags.StringVar(&o.health, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 disables them")
 	flags.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "log `level`: debug, info, warn or error")
 	flags.BoolVar(&o.check, "check", false, "check that the operator installed in --namespace works, and exit (used by helm test)")
@@ -129,6 +149,11 @@ func parse(arguments []string, output io.Writer) (options, error) {
 	}
 	if o.showVersion {
 		return o, nil
+	}
+	if o.prometheus.URL != "" {
+		if _, err := prometheus.New(o.prometheus, ""); err != nil {
+			return options{}, fmt.Errorf("--prometheus-url: %w", err)
+		}
 	}
 	if o.metricsCertificate != "" && !o.metricsSecure {
 		return options{}, fmt.Errorf("--metrics-certificate-dir is %q without --metrics-secure: add --metrics-secure, or remove the directory", o.metricsCertificate)

@@ -18,6 +18,7 @@ import (
 	"github.com/storagebench/storagebench/internal/leader"
 	runmetrics "github.com/storagebench/storagebench/internal/metrics"
 	"github.com/storagebench/storagebench/internal/objects"
+	"github.com/storagebench/storagebench/internal/prometheus"
 	"github.com/storagebench/storagebench/internal/queue"
 	"github.com/storagebench/storagebench/internal/version"
 )
@@ -77,6 +78,10 @@ func setup(mgr ctrl.Manager, o *options, p dependencies) error {
 	if err := metrics.Registry.Register(collector); err != nil {
 		return fmt.Errorf("register the metrics of benchmarks: %w", err)
 	}
+	var observations *prometheus.Config
+	if o.prometheus.URL != "" {
+		observations = &o.prometheus
+	}
 	return benchmarkrun.Setup(mgr, benchmarkrun.Options{
 		Live: live,
 		Settings: objects.Settings{
@@ -97,6 +102,7 @@ func setup(mgr ctrl.Manager, o *options, p dependencies) error {
 		PriorityClass: o.priorityClass,
 		LossTimeout:   o.lossTimeout,
 		ParallelRuns:  o.parallelRuns,
+		Prometheus:    observations,
 		Limits:        queue.Limits{Clients: o.maxClients, PerNamespace: o.maxClientsPerNamespace},
 	})
 }

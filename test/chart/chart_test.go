@@ -231,6 +231,7 @@ var filled = []string{
 	`operator.podLabels={"team":"storage"}`, `operator.podAnnotations={"note":"here"}`, `operator.podSecurityContext={"fsGroup":1}`,
 	`operator.containerSecurityContext={"privileged":false}`, `commonLabels={"cost":"center-7"}`, `serviceAccount.annotations={"identity":"role-x"}`,
 	`networkPolicy.metricsFrom=[{"namespaceSelector":{"matchLabels":{"watch":"tower"}}}]`,
+	`observations={"prometheusURL":"http://prom","interval":"15s","namespaceParameter":"ns","tokenSecret":"t","caConfigMap":"c"}`,
 }
 
 // Each value that there is has a description, is in the schema, and is used.
@@ -298,6 +299,8 @@ func TestRefused(t *testing.T) {
 		`operator.logLevel="loud"`:                                    "logLevel",
 		`operator.sharedQueues=["No Name"]`:                           "sharedQueues",
 		`operator.extraArgs=["log-level"]`:                            "extraArgs",
+		`observations.prometheusURL="prom:9090"`:                      "prometheusURL",
+		`observations.prometheusURL="http://me:secret@prom"`:          "prometheusURL",
 		`metrics.port=80`:                                             "port",
 		`image.tag="v1+2"`:                                            "tag",
 		`image.fio.digest="sha256:1"`:                                 "digest",

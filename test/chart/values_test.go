@@ -30,6 +30,9 @@ const (
 
 var digest = "sha256:" + strings.Repeat("0123456789abcdef", 4)
 
+// prometheusAt is an address, without which nothing else about observations matters.
+var prometheusAt = []string{`observations.prometheusURL="http://prom"`}
+
 // changes has every value of values.yaml, by its path.
 var changes = map[string]change{
 	"image.registry": {`image.registry="registry.example/mirror/"`, nil, map[string]string{
@@ -95,6 +98,17 @@ var changes = map[string]change{
 		podSpec + "securityContext.seccompProfile.localhostProfile": "own"}},
 	"operator.containerSecurityContext":      {`operator.containerSecurityContext={"runAsUser":8}`, nil, map[string]string{container + "securityContext.runAsUser": "8"}},
 	"operator.terminationGracePeriodSeconds": {`operator.terminationGracePeriodSeconds=47`, nil, map[string]string{podSpec + "terminationGracePeriodSeconds": "47"}},
+	"observations.prometheusURL": {`observations.prometheusURL="https://prom.example/p"`, nil,
+		map[string]string{arguments: "--prometheus-url=https://prom.example/p --prometheus-interval=15s"}},
+	"observations.interval": {`observations.interval="1m"`, prometheusAt, map[string]string{arguments: "--prometheus-interval=1m"}},
+	"observations.namespaceParameter": {`observations.namespaceParameter="ns"`, prometheusAt,
+		map[string]string{arguments: "--prometheus-namespace-parameter=ns"}},
+	"observations.tokenSecret": {`observations.tokenSecret="own-token"`, prometheusAt, map[string]string{
+		arguments: "--prometheus-token-file=/etc/storagebench/prometheus-token/token", container + "volumeMounts": "/etc/storagebench/prometheus-token",
+		podSpec + "volumes": "secretName:own-token"}},
+	"observations.caConfigMap": {`observations.caConfigMap="own-ca"`, prometheusAt, map[string]string{
+		arguments: "--prometheus-ca-file=/etc/storagebench/prometheus-ca/ca.crt", container + "volumeMounts": "/etc/storagebench/prometheus-ca",
+		podSpec + "volumes": "name:own-ca"}},
 	"serviceAccount.annotations": {`serviceAccount.annotations={"identity":"role-x"}`, nil,
 		map[string]string{"ServiceAccount storagebench-operator metadata.annotations": "identity:role-x"}},
 	"rbac.aggregateToDefaultRoles": {`rbac.aggregateToDefaultRoles=false`, nil, map[string]string{
