@@ -63,7 +63,7 @@ func TestFinalOutcomes(t *testing.T) {
 	}
 	for _, run := range all {
 		result := judged(run)
-		got := result.Outcome.String()
+		got := string(result.Outcome)
 		if result.Outcome == Failed {
 			got = string(result.Failure)
 			if len(result.Message) < 20 {

@@ -1,32 +1,17 @@
 package fio
 
-import "fmt"
-
 // Outcome describes how a step ended.
-type Outcome int
+type Outcome string
 
 // The outcomes. The zero value is none of them, so an outcome that was never set is not a success.
 const (
 	// Complete: fio did everything that its job asked for.
-	Complete Outcome = iota + 1
+	Complete Outcome = "Complete"
 	// Stopped: fio was stopped early, and its output covers the work until then.
-	Stopped
+	Stopped Outcome = "Stopped"
 	// Failed: see Failure. Any figures are not a result.
-	Failed
+	Failed Outcome = "Failed"
 )
-
-// String returns the name: "Complete", "Stopped" or "Failed".
-func (o Outcome) String() string {
-	switch o {
-	case Complete:
-		return "Complete"
-	case Stopped:
-		return "Stopped"
-	case Failed:
-		return "Failed"
-	}
-	return fmt.Sprintf("Outcome(%d)", int(o))
-}
 
 // Failure is the reason why a step failed: a stable identifier.
 type Failure string

@@ -10,34 +10,19 @@ import (
 )
 
 // Outcome describes how a step ended.
-type Outcome int
+type Outcome string
 
 // The outcomes. The zero value is none of them, so an outcome that was never set is not a success.
 const (
 	// Complete: the tool did everything that was requested.
-	Complete Outcome = iota + 1
+	Complete Outcome = "Complete"
 	// Stopped: the tool was stopped. Repetitions that had finished by then count.
-	Stopped
+	Stopped Outcome = "Stopped"
 	// CutShort: the tool ended too early, see Failure. The repetitions that had finished are valid.
-	CutShort
+	CutShort Outcome = "CutShort"
 	// Failed: see Failure. There is no result.
-	Failed
+	Failed Outcome = "Failed"
 )
-
-// String returns the name: "Complete", "Stopped", "CutShort" or "Failed".
-func (o Outcome) String() string {
-	switch o {
-	case Complete:
-		return "Complete"
-	case Stopped:
-		return "Stopped"
-	case CutShort:
-		return "CutShort"
-	case Failed:
-		return "Failed"
-	}
-	return fmt.Sprintf("Outcome(%d)", int(o))
-}
 
 // Failure is the reason why a step failed: a stable identifier.
 type Failure string
