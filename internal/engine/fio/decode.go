@@ -181,7 +181,7 @@ func countFileOperations(job *Job, ioengine *value) (instant bool) {
 			did.RuntimeMilliseconds, instant = 1, true
 		}
 		did.Bytes, did.Total, did.Completion = 0, did.Completion, measure.Latency{}
-		job.Operations[direction], job.Operations[operation] = JobOperation{}, did
+		job.Operations[direction], job.Operations[operation] = OperationTotal{}, did
 	}
 	return instant
 }

@@ -11,7 +11,7 @@ import (
 
 // decodeDirection decodes "read", "write", "trim" or "sync". racy is a disagreement between figures that can occur in
 // dumps of a running fio.
-func decodeDirection(object *value, operation measure.Operation) (result JobOperation, racy, err error) {
+func decodeDirection(object *value, operation measure.Operation) (result OperationTotal, racy, err error) {
 	if object == nil || object.kind != '{' {
 		if operation == measure.Sync && object == nil {
 			return result, nil, nil // fio before 3.6 has none
@@ -56,7 +56,7 @@ func decodeDirection(object *value, operation measure.Operation) (result JobOper
 
 // checkTotals compares io_bytes with the figures that fio computed from it, which reveals a lost or changed digit. fio
 // copies all figures before it prints, so they agree even while it runs.
-func checkTotals(object *value, result *JobOperation) error {
+func checkTotals(object *value, result *OperationTotal) error {
 	d := &decoder{object: object}
 	kibibytes := d.unsigned("io_kbytes")
 	perSecond := d.signed("bw_bytes")
@@ -83,7 +83,7 @@ func checkTotals(object *value, result *JobOperation) error {
 }
 
 // checkWork returns an error for bytes moved in zero time, and for timed operations that moved no bytes.
-func checkWork(result *JobOperation) error {
+func checkWork(result *OperationTotal) error {
 	switch {
 	case result.Bytes > 0 && result.RuntimeMilliseconds == 0:
 		return fmt.Errorf("io_bytes is %d, but runtime is 0", result.Bytes)
@@ -94,7 +94,7 @@ func checkWork(result *JobOperation) error {
 }
 
 // checkRates compares total_ios with iops, which fio computed from it.
-func checkRates(object *value, result *JobOperation) error {
+func checkRates(object *value, result *OperationTotal) error {
 	rate, err := object.member("iops").float()
 	if err != nil {
 		return fmt.Errorf("iops %w", err)

@@ -37,15 +37,15 @@ type Job struct {
 	// ended.
 	JobRuntimeMilliseconds uint64
 	ElapsedSeconds         uint64
-	Operations             [measure.NumOperations]JobOperation
+	Operations             [measure.NumOperations]OperationTotal
 }
 
-// JobOperation holds the figures of a group in one direction.
-type JobOperation struct {
+// OperationTotal holds the figures of one operation, of a group or summed over all groups.
+type OperationTotal struct {
 	// Counter holds io_bytes and total_ios. fio counts total_ios when it issues an operation and bytes when an
 	// operation completes, so the two can differ by the operations in flight.
 	measure.Counter
-	// RuntimeMilliseconds is the longest runtime of the group's jobs.
+	// RuntimeMilliseconds is the longest runtime of any job; 0 for Sync.
 	RuntimeMilliseconds int64
 	ShortOperations     uint64
 	DroppedOperations   uint64

@@ -37,7 +37,7 @@ func (a apart) dump(now int64) *Document {
 	document := &Document{Version: "fio-3.33", TimestampMilliseconds: epoch + now, Jobs: make([]Job, 1)}
 	one := &document.Jobs[0]
 	one.JobRuntimeMilliseconds = uint64(sum)
-	one.Operations[measure.Read] = JobOperation{Counter: measure.Counter{Bytes: bytes, Operations: issued}, RuntimeMilliseconds: longest}
+	one.Operations[measure.Read] = OperationTotal{Counter: measure.Counter{Bytes: bytes, Operations: issued}, RuntimeMilliseconds: longest}
 	one.Operations[measure.Read].Total.AddNanoseconds(1000, timed)
 	return document
 }

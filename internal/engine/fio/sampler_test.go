@@ -167,7 +167,7 @@ func dump(version string, written, runtime int64, bytes, operations uint64) *Doc
 	document := &Document{Version: version, TimestampMilliseconds: written, Jobs: make([]Job, 1)}
 	job := &document.Jobs[0]
 	job.JobRuntimeMilliseconds = uint64(runtime)
-	job.Operations[measure.Write] = JobOperation{
+	job.Operations[measure.Write] = OperationTotal{
 		Counter: measure.Counter{Bytes: bytes, Operations: operations}, RuntimeMilliseconds: runtime,
 	}
 	job.Operations[measure.Write].Total.AddNanoseconds(1000, operations)

@@ -21,22 +21,6 @@ type Snapshot struct {
 	Errors []JobError
 }
 
-// OperationTotal holds the totals of one operation over all jobs.
-type OperationTotal struct {
-	// Counter holds the bytes that completed and the operations that fio issued.
-	measure.Counter
-	// RuntimeMilliseconds is the longest runtime of any job; 0 for Sync.
-	RuntimeMilliseconds int64
-	ShortOperations     uint64
-	DroppedOperations   uint64
-	// Total is the latency from submission to completion. Completion leaves the submission out; Sync has none.
-	Total      measure.Latency
-	Completion measure.Latency
-	// SubmissionMeanNanoseconds is the mean over SubmissionCount submissions.
-	SubmissionMeanNanoseconds float64
-	SubmissionCount           uint64
-}
-
 // HasBins reports whether the histogram from which percentiles are computed is present, or nothing was timed. fio
 // prints it only with --output-format=json+ and lat_percentiles=1.
 func (t *OperationTotal) HasBins() bool { return t.Total.Histogram.Count() > 0 || t.Total.Count == 0 }
@@ -90,7 +74,7 @@ func (d *Document) Snapshot() (Snapshot, error) {
 	return snapshot, nil
 }
 
-func (t *OperationTotal) add(job *JobOperation) error {
+func (t *OperationTotal) add(job *OperationTotal) error {
 	if job.Bytes > math.MaxUint64-t.Bytes || job.Operations > math.MaxUint64-t.Operations ||
 		job.Total.Count > math.MaxUint64-t.Total.Count {
 		return errInteger
