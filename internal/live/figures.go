@@ -39,7 +39,8 @@ func targetFigures(target *v1alpha1.TargetResult, kind v1alpha1.PhaseKind) []str
 	if target.OwnRates() != nil {
 		return ownRates(phasekind.Of(kind).Figures(target))
 	}
-	if drained := drainFigures(target.Burst); drained != nil {
+	// The drain before the steps of a phase is not what the phase measures.
+	if drained := drainFigures(target.Burst); drained != nil && !phasekind.Of(kind).ManySteps() {
 		return drained
 	}
 	var words []string
@@ -103,7 +104,9 @@ func stepFigures(run *v1alpha1.BenchmarkRun, step *plan.Step) []string {
 			case plan.Drain:
 				words = append(words, targetFigures(target, v1alpha1.PhaseBurstDrain)...)
 			case plan.Prepare, plan.Measure:
-				words = append(words, targetFigures(target, step.Kind)...)
+				if step.Cell < 0 {
+					words = append(words, targetFigures(target, step.Kind)...)
+				}
 			}
 		}
 	}

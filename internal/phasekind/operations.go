@@ -43,11 +43,17 @@ func Operations(result *v1alpha1.TargetResult) []Figure {
 	return all
 }
 
+// Drained reports whether a result's operations are those of a drain whose credits ran out: means over it mix burst
+// and baseline. In a phase with steps, the drain only precedes the steps that the operations are from.
+func Drained(result *v1alpha1.TargetResult) bool {
+	return result.Burst != nil && result.Burst.Exhausted && len(result.Steps) == 0
+}
+
 // Rates returns the rates and latencies of each operation of a result. Means over a drain whose credits ran out mix
 // burst and baseline, so of such a drain it returns the baseline instead, without latencies. If several operations
 // share the baseline, the drain has no rate.
 func Rates(result *v1alpha1.TargetResult) []v1alpha1.OperationResult {
-	if result.Burst == nil || !result.Burst.Exhausted {
+	if !Drained(result) {
 		return result.Operations
 	}
 	var loads []v1alpha1.OperationResult

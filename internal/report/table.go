@@ -81,13 +81,8 @@ func (p *page) operations(d Document, told documentedRates) {
 // tools with rates of their own, a cooldown without operations has no figures, and a mean of burst and baseline is not
 // a meaningful figure.
 func inTable(phase v1alpha1.PhaseResult, target *v1alpha1.TargetResult) bool {
-	return !phasekind.Of(phase.Kind).InCells() && target.OwnRates() == nil && !drained(target) &&
+	return !phasekind.Of(phase.Kind).InCells() && target.OwnRates() == nil && !phasekind.Drained(target) &&
 		(target.Cooldown == nil || len(target.Operations) > 0)
-}
-
-// drained reports whether the target's credits ran out, so that means over the whole phase mix two levels.
-func drained(target *v1alpha1.TargetResult) bool {
-	return target.Burst != nil && target.Burst.Exhausted
 }
 
 // operationPromise returns the documented throughput of an operation, or else its documented IOPS.
@@ -233,7 +228,7 @@ func measuredText(target *v1alpha1.TargetResult) string {
 	if target.StartSkewNanoseconds != nil && *target.StartSkewNanoseconds >= int64(time.Millisecond) {
 		parts = append(parts, "started within "+time.Duration(*target.StartSkewNanoseconds).Round(time.Millisecond).String())
 	}
-	if spread := target.ClientSpread; spread != nil && target.Clients > 1 && !drained(target) {
+	if spread := target.ClientSpread; spread != nil && target.Clients > 1 && !phasekind.Drained(target) {
 		parts = append(parts, fmt.Sprintf("best client %s, worst %s", measure.FormatBytesPerSecond(float64(spread.Best.BytesPerSecond)),
 			measure.FormatBytesPerSecond(float64(spread.Worst.BytesPerSecond))))
 	}
