@@ -28,6 +28,13 @@ func (p *SmallFilesPhase) OperationsOrDefault() []Operation {
 	return p.Operations
 }
 
+// DefaultRepetitions is how often an interference phase measures each block, DefaultBlockWarmUp the
+// warm-up of a block.
+const (
+	DefaultRepetitions int32    = 6
+	DefaultBlockWarmUp Duration = "5s"
+)
+
 // SetDefaults replaces shorthand fields by those that they stand for, and sets the absent fields of a run to their
 // defaults.
 func (r *RunSpec) SetDefaults() {
@@ -79,6 +86,10 @@ func (p *Phase) setDefaults() {
 	if p.Search != nil {
 		orDefault(&p.Search.WarmUp, DefaultSearchWarmUp)
 		orDefault(&p.Search.PrecisionPercent, new(DefaultPrecisionPercent))
+	}
+	if p.Interference != nil {
+		orDefault(&p.Interference.WarmUp, DefaultBlockWarmUp)
+		orDefault(&p.Interference.Repetitions, new(DefaultRepetitions))
 	}
 	if p.BurstDrain != nil {
 		orDefault(&p.BurstDrain.MinDuration, DefaultMinDuration)

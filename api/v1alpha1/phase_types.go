@@ -7,7 +7,7 @@ import (
 // Phase is one part of a run. Exactly one of the phase kinds is set.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.override) || !has(self.targetWorkloads)",message="override: changes the workload of all targets; remove it, or targetWorkloads",fieldPath=".override"
-// +kubebuilder:validation:XValidation:rule="[has(self.prepare), has(self.ramp), has(self.sweep), has(self.steady), has(self.burstDrain), has(self.cooldown), has(self.refill), has(self.smallFiles), has(self.search)].filter(x, x).size() == 1",message="give exactly one kind of phase: prepare, steady, ramp, sweep, burstDrain, cooldown, refill, smallFiles or search"
+// +kubebuilder:validation:XValidation:rule="[has(self.prepare), has(self.ramp), has(self.sweep), has(self.steady), has(self.burstDrain), has(self.cooldown), has(self.refill), has(self.smallFiles), has(self.search), has(self.interference)].filter(x, x).size() == 1",message="give exactly one kind of phase: prepare, steady, ramp, sweep, burstDrain, cooldown, refill, smallFiles, search or interference"
 type Phase struct {
 	// name is the name of the phase. Results and objectives refer to it.
 	// +required
@@ -77,6 +77,10 @@ type Phase struct {
 	// search finds the highest rate that meets an objective.
 	// +optional
 	Search *SearchPhase `json:"search,omitempty"`
+
+	// interference measures what load on other targets costs a target.
+	// +optional
+	Interference *InterferencePhase `json:"interference,omitempty"`
 }
 
 // PhaseMode determines whether a phase loads its targets together.
@@ -101,19 +105,20 @@ const ExpectServerCache Expectation = "ServerCache"
 // PhaseKind is the kind of a phase. It corresponds to the one field of Phase that is set; a refill is
 // a Cooldown.
 //
-// +kubebuilder:validation:Enum=Prepare;Ramp;Sweep;Steady;BurstDrain;Cooldown;SmallFiles;Search
+// +kubebuilder:validation:Enum=Prepare;Ramp;Sweep;Steady;BurstDrain;Cooldown;SmallFiles;Search;Interference
 type PhaseKind string
 
 // The kinds of phases.
 const (
-	PhasePrepare    PhaseKind = "Prepare"
-	PhaseRamp       PhaseKind = "Ramp"
-	PhaseSweep      PhaseKind = "Sweep"
-	PhaseSteady     PhaseKind = "Steady"
-	PhaseBurstDrain PhaseKind = "BurstDrain"
-	PhaseCooldown   PhaseKind = "Cooldown"
-	PhaseSmallFiles PhaseKind = "SmallFiles"
-	PhaseSearch     PhaseKind = "Search"
+	PhasePrepare      PhaseKind = "Prepare"
+	PhaseRamp         PhaseKind = "Ramp"
+	PhaseSweep        PhaseKind = "Sweep"
+	PhaseSteady       PhaseKind = "Steady"
+	PhaseBurstDrain   PhaseKind = "BurstDrain"
+	PhaseCooldown     PhaseKind = "Cooldown"
+	PhaseSmallFiles   PhaseKind = "SmallFiles"
+	PhaseSearch       PhaseKind = "Search"
+	PhaseInterference PhaseKind = "Interference"
 )
 
 // Kind returns the kind of the phase, or "" if none is set. Admission ensures that exactly one is
@@ -141,6 +146,7 @@ func (p *Phase) Kinds() []PhaseKind {
 		{p.Refill != nil, PhaseCooldown},
 		{p.SmallFiles != nil, PhaseSmallFiles},
 		{p.Search != nil, PhaseSearch},
+		{p.Interference != nil, PhaseInterference},
 	} {
 		if kind.set {
 			kinds = append(kinds, kind.kind)
@@ -498,4 +504,55 @@ type SearchRate struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000
 	Max int64 `json:"max"`
+}
+
+// InterferencePhase measures each victim alone and beside its neighbours, in turn: all other victims
+// and the aggressors. Each repetition has a block for each victim alone and a block for each number of
+// neighbours; every second repetition has them in reverse order, so that a drift cancels.
+type InterferencePhase struct {
+	// victims are the targets that are measured alone and beside the others. Without aggressors, at
+	// least two victims: equals, of which the result also has how evenly they share.
+	// +required
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=40
+	Victims []string `json:"victims"`
+
+	// aggressors are the targets that load only beside the victims.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=15
+	// +kubebuilder:validation:items:MaxLength=40
+	Aggressors []string `json:"aggressors,omitempty"`
+
+	// neighbours are the numbers of aggressors to measure beside, in rising order, such as [1, 2, 4].
+	// Each takes the first of the list of aggressors. Absent: all aggressors.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=15
+	// +kubebuilder:validation:items:Minimum=1
+	// +kubebuilder:validation:items:Maximum=15
+	Neighbours []int32 `json:"neighbours,omitempty"`
+
+	// repetitions is how often each block is measured, an even number. Absent: 6.
+	// +optional
+	// +kubebuilder:validation:Minimum=4
+	// +kubebuilder:validation:Maximum=64
+	// +kubebuilder:validation:MultipleOf=2
+	Repetitions *int32 `json:"repetitions,omitempty"`
+
+	// regime is the state of the burst credits. Baseline drains those of all targets first, together.
+	// Any measures with whatever credits there are.
+	// +required
+	// +kubebuilder:validation:XValidation:rule="self != 'Burst'",message="regime: interference measures Baseline or Any; use one of these"
+	Regime Regime `json:"regime"`
+
+	// blockDuration is the length of the measured time of each block.
+	// +required
+	BlockDuration Duration `json:"blockDuration"`
+
+	// warmUp is the time under load before each block is measured. Absent: 5s.
+	// +optional
+	WarmUp Duration `json:"warmUp,omitempty"`
 }

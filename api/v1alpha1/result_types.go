@@ -65,6 +65,10 @@ type PhaseResult struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=15
 	Comparisons []TargetComparison `json:"comparisons,omitempty"`
+
+	// fairness is how evenly the victims of an interference phase without aggressors share.
+	// +optional
+	Fairness *FairnessResult `json:"fairness,omitempty"`
 }
 
 // TargetResult is the result of one target in one phase, over all its clients.
@@ -139,7 +143,8 @@ type TargetResult struct {
 	// +optional
 	InFlightNanoseconds *int64 `json:"inFlightNanoseconds,omitempty"`
 
-	// steps are the figures of a ramp's steps, a sweep's cells or the rates of a search.
+	// steps are the figures of a ramp's steps, a sweep's cells, the rates of a search or the blocks of
+	// an interference phase.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
@@ -153,6 +158,11 @@ type TargetResult struct {
 	// of all rates that were tried are in steps.
 	// +optional
 	Search *SearchResult `json:"search,omitempty"`
+
+	// interference is what the neighbours of an interference phase cost. operations are the figures
+	// beside the most neighbours; those of each block are in steps.
+	// +optional
+	Interference *InterferenceResult `json:"interference,omitempty"`
 
 	// ior is IOR's own result. Its rates are means over repetitions, each from the first start to
 	// the last end of the repetition; bytesPerSecond in operations is sampled on the clients
@@ -548,6 +558,9 @@ type StepResult struct {
 	// millionths: that of the kind of operation with the largest share. Absent: not known.
 	// +optional
 	SlowerPPM *int64 `json:"slowerPPM,omitempty"`
+	// neighbours is the number of other targets under load in a block of an interference phase.
+	// +optional
+	Neighbours *int32 `json:"neighbours,omitempty"`
 	// operations are the figures, one entry per kind of operation.
 	// +optional
 	// +listType=atomic
@@ -594,7 +607,7 @@ type StepOperation struct {
 	// meanNanoseconds is the mean latency.
 	// +optional
 	MeanNanoseconds int64 `json:"meanNanoseconds,omitempty"`
-	// p50Nanoseconds is the median of the latency. Only for a search.
+	// p50Nanoseconds is the median of the latency. Only for a search and for interference.
 	// +optional
 	P50Nanoseconds *int64 `json:"p50Nanoseconds,omitempty"`
 	// p99Nanoseconds is the 99th percentile of the latency. Absent if fewer than ten samples lie
@@ -622,6 +635,87 @@ type SearchResult struct {
 	// higher.
 	// +optional
 	AtLeast bool `json:"atLeast,omitempty"`
+	// message states the result in a sentence.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Message string `json:"message,omitempty"`
+}
+
+// InterferenceResult is what neighbours cost a target.
+type InterferenceResult struct {
+	// levels are the figures by the number of neighbours, from alone upwards.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Levels []InterferenceLevel `json:"levels,omitempty"`
+	// blocksWithCredits is the number of blocks before which burst credits may not have been spent.
+	// +optional
+	BlocksWithCredits int32 `json:"blocksWithCredits,omitempty"`
+	// message states the result in a sentence.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Message string `json:"message,omitempty"`
+}
+
+// InterferenceLevel holds the figures of the blocks with one number of neighbours. Ratios are to the
+// blocks alone, each block beside neighbours to the block alone in the same repetition.
+type InterferenceLevel struct {
+	// neighbours is the number of other targets under load. 0: alone.
+	// +optional
+	Neighbours int32 `json:"neighbours"`
+	// blocks is the number of valid blocks.
+	// +optional
+	Blocks int32 `json:"blocks"`
+	// rateRatioPPM is the ratio of the throughput of all operations, or of the operations per second if no
+	// bytes are moved, in millionths.
+	// +optional
+	RateRatioPPM *Estimate `json:"rateRatioPPM,omitempty"`
+	// operations are the figures, one entry per kind of operation.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=4
+	Operations []InterferenceOperation `json:"operations,omitempty"`
+}
+
+// InterferenceOperation holds the figures of one kind of operation over all blocks of a level.
+type InterferenceOperation struct {
+	// operation is the kind of operation.
+	// +required
+	Operation Operation `json:"operation"`
+	// bytesPerSecond is the mean throughput.
+	// +optional
+	BytesPerSecond int64 `json:"bytesPerSecond"`
+	// iopsMilli is the mean rate in thousandths of an operation per second.
+	// +optional
+	IOPSMilli int64 `json:"iopsMilli"`
+	// p50Nanoseconds is the median of the latency, from the merged histograms of the blocks.
+	// +optional
+	P50Nanoseconds *int64 `json:"p50Nanoseconds,omitempty"`
+	// p99Nanoseconds is the 99th percentile of the latency.
+	// +optional
+	P99Nanoseconds *int64 `json:"p99Nanoseconds,omitempty"`
+	// p50RatioPPM is the ratio of the median, in millionths.
+	// +optional
+	P50RatioPPM *Estimate `json:"p50RatioPPM,omitempty"`
+	// p99RatioPPM is the ratio of the 99th percentile, in millionths.
+	// +optional
+	P99RatioPPM *Estimate `json:"p99RatioPPM,omitempty"`
+	// histogram holds the merged counts until the last block, as in the latency of operations.
+	// +optional
+	// +kubebuilder:validation:MaxLength=16384
+	Histogram []byte `json:"histogram,omitempty"`
+}
+
+// FairnessResult is how evenly targets under the same load share. Each figure is the mean over the
+// blocks in which all were loaded.
+type FairnessResult struct {
+	// jainPPM is Jain's index of the rates, in millionths: a million if all are equal, a million
+	// divided by their number if one has everything.
+	// +optional
+	JainPPM *Estimate `json:"jainPPM,omitempty"`
+	// leastOfMostPPM is the lowest rate as a share of the highest, in millionths.
+	// +optional
+	LeastOfMostPPM *Estimate `json:"leastOfMostPPM,omitempty"`
 	// message states the result in a sentence.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512

@@ -61,6 +61,7 @@ func TestKindsOfPhases(t *testing.T) {
 		"prepare": v1alpha1.PhasePrepare, "ramp": v1alpha1.PhaseRamp, "sweep": v1alpha1.PhaseSweep,
 		"steady": v1alpha1.PhaseSteady, "burstDrain": v1alpha1.PhaseBurstDrain, "cooldown": v1alpha1.PhaseCooldown,
 		"refill": v1alpha1.PhaseCooldown, "smallFiles": v1alpha1.PhaseSmallFiles, "search": v1alpha1.PhaseSearch,
+		"interference": v1alpha1.PhaseInterference,
 	} {
 		var phase v1alpha1.Phase
 		if err := json.Unmarshal([]byte(`{"`+field+`": {}}`), &phase); err != nil {

@@ -20,9 +20,10 @@ const (
 )
 
 // Targets compares each other target of a phase with the first one. The comparison depends on the results alone, so
-// it can be repeated at any time. For phases that only lay out files, it compares the space that the files occupy.
+// it can be repeated at any time. For phases that only lay out files, it compares the space that the files occupy. It
+// does not compare targets that are each other's neighbours.
 func Targets(run *v1alpha1.RunSpec, phase *v1alpha1.PhaseResult) []v1alpha1.TargetComparison {
-	if len(phase.Targets) < 2 {
+	if len(phase.Targets) < 2 || phasekind.Of(phase.Kind).Interleaved {
 		return nil
 	}
 	spec := run.Phase(phase.Name)

@@ -121,6 +121,12 @@ var (
 		"Maximum latency from submission to completion.")
 	resultHighest = gauge(GroupResults, ofTarget, "benchmark_search_operations_per_second",
 		"Highest offered rate of a search that met its objective.")
+	resultRateRatio = gauge(GroupResults, ofTarget, "benchmark_interference_rate_ratio",
+		"Throughput of a victim of an interference phase beside a number of neighbours, as a share of its throughput alone.", "neighbours")
+	resultP99Ratio = gauge(GroupResults, ofOperation, "benchmark_interference_p99_ratio",
+		"99th percentile of the latency of a victim beside a number of neighbours, as a multiple of that alone.", "neighbours")
+	resultFairness = gauge(GroupResults, ofPhase, "benchmark_fairness_ratio",
+		"Jain's index of the rates of equal targets that were loaded together: 1 if they share evenly.")
 	resultBurst = gauge(GroupResults, ofTarget, "benchmark_burst_bytes_per_second",
 		"Throughput at the start of a burst drain: Burst, and, if the rate alternates, its lower (Sustained) and upper level (Peak).", "level")
 	resultBaseline = gauge(GroupResults, ofTarget, "benchmark_baseline_bytes_per_second",

@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"strconv"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -29,6 +31,9 @@ func Results(run *v1alpha1.BenchmarkRun) []Point {
 		}
 		if !valid {
 			continue
+		}
+		if phase.Fairness != nil {
+			p.addEstimate(resultFairness, phase.Fairness.JainPPM, millionth, phase.Name)
 		}
 		for j := range phase.Targets {
 			target := points{common: append(p.common[:2:2], phase.Name, phase.Targets[j].Target)}
@@ -68,7 +73,26 @@ func (p *points) result(target *v1alpha1.TargetResult) {
 	if target.Search != nil {
 		p.addCount(resultHighest, target.Search.OfferedIOPS, 1)
 	}
+	p.interference(target.Interference)
 	p.burst(target.Burst)
+}
+
+// millionth is the unit of ratios in millionths, per base unit.
+const millionth = 1e6
+
+// interference adds what neighbours cost, by their number.
+func (p *points) interference(result *v1alpha1.InterferenceResult) {
+	if result == nil {
+		return
+	}
+	for i := range result.Levels {
+		level := &result.Levels[i]
+		neighbours := strconv.Itoa(int(level.Neighbours))
+		p.addEstimate(resultRateRatio, level.RateRatioPPM, millionth, neighbours)
+		for j := range level.Operations {
+			p.addEstimate(resultP99Ratio, level.Operations[j].P99RatioPPM, millionth, string(level.Operations[j].Operation), neighbours)
+		}
+	}
 }
 
 // operationOf returns the label value of an operation; reads and writes together are "All".

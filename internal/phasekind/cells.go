@@ -41,6 +41,13 @@ func moved(cell []v1alpha1.StepOperation) (float64, v1alpha1.FigureUnit) {
 	return float64(operations.Value), v1alpha1.UnitIOPSMilli
 }
 
+// CellRate returns the bytes per second that a cell moves, or thousandths of its operations per second if it moves no
+// bytes. It returns 0 for a cell without rates.
+func CellRate(cell []v1alpha1.StepOperation) float64 {
+	value, _ := moved(cell)
+	return value
+}
+
 // best returns, for each operation that moves data, the highest throughput of any valid cell, with the p99 latency
 // of that cell, and the highest IOPS.
 func best(result *v1alpha1.TargetResult) []Figure {

@@ -17,6 +17,9 @@ type Kind struct {
 	// PicksRates is true if the phase picks the rate of each of its steps when the step begins. Its load is an open
 	// loop, its rates are not limits of the store, and it may not need all of its steps.
 	PicksRates bool
+	// Interleaved is true if the phase loads some of its targets at a time, in blocks that take turns. Each block is a
+	// step with figures of its own; what the phase measures is the difference between them.
+	Interleaved bool
 	// OwnOperations returns the operations that a phase does instead of the workload's reads and writes. It is nil if
 	// the kind does those of the workload.
 	OwnOperations func(*v1alpha1.Phase) []v1alpha1.Operation
@@ -33,14 +36,15 @@ type Kind struct {
 }
 
 var kinds = map[v1alpha1.PhaseKind]Kind{
-	v1alpha1.PhasePrepare:    prepare,
-	v1alpha1.PhaseSteady:     steady,
-	v1alpha1.PhaseBurstDrain: burstDrain,
-	v1alpha1.PhaseCooldown:   cooldown,
-	v1alpha1.PhaseRamp:       ramp,
-	v1alpha1.PhaseSweep:      sweep,
-	v1alpha1.PhaseSmallFiles: smallFiles,
-	v1alpha1.PhaseSearch:     search,
+	v1alpha1.PhasePrepare:      prepare,
+	v1alpha1.PhaseSteady:       steady,
+	v1alpha1.PhaseBurstDrain:   burstDrain,
+	v1alpha1.PhaseCooldown:     cooldown,
+	v1alpha1.PhaseRamp:         ramp,
+	v1alpha1.PhaseSweep:        sweep,
+	v1alpha1.PhaseSmallFiles:   smallFiles,
+	v1alpha1.PhaseSearch:       search,
+	v1alpha1.PhaseInterference: interference,
 }
 
 // Of returns the description of a kind.
@@ -50,7 +54,7 @@ func Of(kind v1alpha1.PhaseKind) Kind { return kinds[kind] }
 func (k Kind) InCells() bool { return k.Cell != "" }
 
 // ManySteps reports whether the phase can have hundreds of steps that load the same files.
-func (k Kind) ManySteps() bool { return k.InCells() || k.PicksRates }
+func (k Kind) ManySteps() bool { return k.InCells() || k.PicksRates || k.Interleaved }
 
 // Differs returns how two phases of one kind differ so that their results cannot be compared, or "".
 func Differs(a, b *v1alpha1.Phase) string {

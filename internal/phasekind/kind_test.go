@@ -65,7 +65,9 @@ func TestMainFigures(t *testing.T) {
 		"a search": {v1alpha1.PhaseSearch, v1alpha1.TargetResult{Operations: operations, Search: &v1alpha1.SearchResult{Found: true}},
 			"Write IOPS=80 IOPSMilli; Write P99Latency=75 Nanoseconds"},
 		"an unfinished search": {v1alpha1.PhaseSearch, v1alpha1.TargetResult{Operations: operations, Search: &v1alpha1.SearchResult{}}, ""},
-		"no such kind":         {"Verify", v1alpha1.TargetResult{Operations: operations}, ""},
+		"neighbours": {v1alpha1.PhaseInterference, v1alpha1.TargetResult{Operations: operations, Steps: steps},
+			"Write Throughput=90 BytesPerSecond; Write IOPS=80 IOPSMilli; Write MeanLatency=70 Nanoseconds"},
+		"no such kind": {"Verify", v1alpha1.TargetResult{Operations: operations}, ""},
 	} {
 		if got := mainOf(test.kind, &test.result); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
@@ -83,10 +85,12 @@ func TestRates(t *testing.T) {
 		result v1alpha1.TargetResult
 		want   string
 	}{
-		"a steady phase":             {v1alpha1.TargetResult{Operations: []v1alpha1.OperationResult{write, read}}, "Write 20 19; Read 20 19"},
-		"a burst that did not end":   {v1alpha1.TargetResult{Operations: []v1alpha1.OperationResult{write}, Burst: drain("Bytes", false, 40)}, "Write 20 19"},
-		"a drain":                    {v1alpha1.TargetResult{Operations: []v1alpha1.OperationResult{write, idle}, Burst: drain("Bytes", true, 40)}, "Write 3 3000"},
-		"a drain of two operations":  {v1alpha1.TargetResult{Operations: []v1alpha1.OperationResult{write, read}, Burst: drain("Bytes", true, 40)}, ""},
+		"a steady phase":            {v1alpha1.TargetResult{Operations: []v1alpha1.OperationResult{write, read}}, "Write 20 19; Read 20 19"},
+		"a burst that did not end":  {v1alpha1.TargetResult{Operations: []v1alpha1.OperationResult{write}, Burst: drain("Bytes", false, 40)}, "Write 20 19"},
+		"a drain":                   {v1alpha1.TargetResult{Operations: []v1alpha1.OperationResult{write, idle}, Burst: drain("Bytes", true, 40)}, "Write 3 3000"},
+		"a drain of two operations": {v1alpha1.TargetResult{Operations: []v1alpha1.OperationResult{write, read}, Burst: drain("Bytes", true, 40)}, ""},
+		"a drain before steps": {v1alpha1.TargetResult{Operations: []v1alpha1.OperationResult{write}, Burst: drain("Bytes", true, 40),
+			Steps: []v1alpha1.StepResult{{}}}, "Write 20 19"},
 		"a drain without operations": {v1alpha1.TargetResult{Burst: drain("Bytes", true, 40)}, ""},
 	} {
 		var all []string
@@ -113,5 +117,31 @@ func TestTotal(t *testing.T) {
 	}
 	if _, _, ok = phasekind.Total(cell[:1]); ok {
 		t.Error("a sync moves data")
+	}
+}
+
+// TestBlocksOf: a repetition has each victim alone and each number of neighbours once, and turns around.
+func TestBlocksOf(t *testing.T) {
+	phase := &v1alpha1.Phase{Interference: &v1alpha1.InterferencePhase{Victims: []string{"a", "b"}, Aggressors: []string{"c", "d", "e"},
+		Neighbours: []int32{1, 3}, Repetitions: new(int32(4)), Regime: v1alpha1.RegimeBaseline}}
+	blocks := phasekind.BlocksOf(phase)
+	if blocks.PerRepetition != 4 || blocks.Repetitions != 4 || blocks.Most != 4 || blocks.Equal || !blocks.Drains ||
+		blocks.Repetition(3) != 0 || blocks.Repetition(4) != 1 || blocks.Reversed(0) || !blocks.Reversed(1) {
+		t.Errorf("%+v", blocks)
+	}
+	phase.Interference = &v1alpha1.InterferencePhase{Victims: []string{"a", "b", "c"}}
+	if blocks = phasekind.BlocksOf(phase); blocks.PerRepetition != 4 || blocks.Repetitions != int(v1alpha1.DefaultRepetitions) || blocks.Most != 2 || !blocks.Equal {
+		t.Errorf("%+v", blocks)
+	}
+	if blocks = phasekind.BlocksOf(&v1alpha1.Phase{}); blocks.PerRepetition != 0 || blocks.Repetition(5) != 5 {
+		t.Errorf("%+v", blocks)
+	}
+	other := phase.DeepCopy()
+	if differs := phasekind.Differs(phase, other); differs != "" {
+		t.Error(differs)
+	}
+	other.Interference.Victims = []string{"a", "b"}
+	if differs := phasekind.Differs(phase, other); differs == "" {
+		t.Error("other victims are the same neighbours")
 	}
 }

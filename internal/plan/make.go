@@ -21,7 +21,7 @@ const (
 	// maxSteps is the API's limit for the steps of a run.
 	maxSteps = 1024
 	// kinds lists the kinds of phases as users write them.
-	kinds = "prepare, steady, ramp, sweep, burstDrain, cooldown, refill, smallFiles, search"
+	kinds = "prepare, steady, ramp, sweep, burstDrain, cooldown, refill, smallFiles, search, interference"
 )
 
 // Make plans a resolved run. It returns all problems together, each with its field; use the plan only if there are
@@ -117,6 +117,8 @@ func (m *maker) phase(index int, phase *v1alpha1.Phase) {
 		p.smallFiles(phase.SmallFiles)
 	case v1alpha1.PhaseSearch: // [Drain] Measure, as often as it may need; rates are picked as steps begin
 		p.search(phase.Search)
+	case v1alpha1.PhaseInterference: // [Drain] Measure for each block
+		p.interference(phase.Interference)
 	default: // already reported
 	}
 	p.name()

@@ -67,8 +67,8 @@ type Step struct {
 	Processes int
 	// Overrides replace values of the workloads in a ramp or a sweep.
 	Overrides Overrides
-	// Cell is the index of the ramp's value, of the sweep's cell or of the search's step that is measured, otherwise
-	// -1. Repeat is true for a cell that was measured before; Confirms is true for a step that confirms the rate of a
+	// Cell is the index of the ramp's value, of the sweep's cell, of the search's step or of the block that is measured,
+	// otherwise -1. Repeat is true for a cell that was measured before; Confirms is true for a step that confirms the rate of a
 	// search.
 	Cell     int
 	Repeat   bool

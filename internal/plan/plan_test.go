@@ -64,6 +64,13 @@ var plans = map[string]*builders.BenchmarkBuilder{
 		BurstDrain("burst", "2m", "6h").Sweep("drained", v1alpha1.RegimeBaseline, "20s", v1alpha1.SweepAxes{QueueDepth: []int32{8, 1}}),
 	"search": builders.Benchmark("b").Target("a").Target("b").Clients(4).Workload(sharedReads()).Prepare("layout").
 		Search("rate", "99", "5ms", 4000, "1m").Sequential(),
+	"interference": builders.Benchmark("b").Target("victim").Target("x").Target("y").Target("idle").Prepare("layout").
+		Interference("cost", []string{"victim"}, []string{"x", "y"}, "1m", 1, 2).For("x", builders.Fio().Mutate(func(p *v1alpha1.FioProfile) { p.QueueDepth = new(int32(32)) })).Mutate(func(r *v1alpha1.RunSpec) {
+		r.Phases[1].Interference.Repetitions = new(int32(4))
+	}),
+	"interference-of-equals": fsx().Target("b").Interference("cost", []string{"b", "share"}, nil, "2m").Mutate(func(r *v1alpha1.RunSpec) {
+		r.Phases[0].Interference.Regime = v1alpha1.RegimeBaseline
+	}),
 	"search-baseline": fsx().Workload(sharedReads().Dataset("8Gi")).Prepare("layout").Search("rate", "99.9", "20ms", 4000, "2m").
 		Mutate(func(r *v1alpha1.RunSpec) { r.Phases[1].Search.Regime = v1alpha1.RegimeBaseline }),
 	"sweep-burst": fsx().Prepare("layout").

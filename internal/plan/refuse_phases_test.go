@@ -104,6 +104,39 @@ var phaseRefusals = map[string]refusal{
 	}), "spec.run.phases[1]", "would end during the warm-up"},
 	"search without a layout": {on().Workload(sharedReads()).Search("x", "99", "5ms", 1000, "1m"), "spec.run.phases[0]", "Put a phase with `prepare: {}`"},
 
+	// interference
+	"interference of a target that is none": {pair().Interference("x", []string{"a", "d"}, nil, "1m"),
+		"spec.run.phases[0].interference.victims[1]", `Invalid value: "d": is not a target of the run: use one of [a c]`},
+	"interference of one with itself": {pair().Interference("x", []string{"a"}, []string{"c", "a"}, "1m"),
+		"spec.run.phases[0].interference.aggressors[1]", "is also spec.run.phases[0].interference.victims[0]: give each target one role"},
+	"interference of one victim twice": {pair().Interference("x", []string{"a", "a"}, nil, "1m"),
+		"spec.run.phases[0].interference.victims[1]", "give each target one role"},
+	"interference of one": {pair().Interference("x", []string{"a"}, nil, "1m"),
+		"spec.run.phases[0].interference.aggressors", "one target has no neighbours: name another target here"},
+	"interference without victims": {pair().Interference("x", nil, []string{"a", "c"}, "1m"),
+		"spec.run.phases[0].interference.victims", "name the targets to measure alone and beside others, of [a c]"},
+	"interference beside more than there are": {pair().Interference("x", []string{"a"}, []string{"c"}, "1m", 1, 2),
+		"spec.run.phases[0].interference.neighbours[1]", "must be from 1 to the number of aggressors (1)"},
+	"interference beside numbers of none": {pair().Interference("x", []string{"a", "c"}, nil, "1m", 1),
+		"spec.run.phases[0].interference.neighbours[0]", "the number of aggressors (0): lower it, or name more aggressors"},
+	"interference beside fewer and fewer": {pair().Target("d").Interference("x", []string{"a"}, []string{"c", "d"}, "1m", 2, 1),
+		"spec.run.phases[0].interference.neighbours[1]", "sort the values and remove duplicates"},
+	"interference an odd number of times": {repeated(5), "spec.run.phases[0].interference.repetitions", "Invalid value: 5: must be an even number from 4 to 64"},
+	"interference twice":                  {repeated(2), "spec.run.phases[0].interference.repetitions", "must be an even number from 4 to 64"},
+	"interference in too many blocks": {repeated(64).Target("d").Target("e").Mutate(func(r *v1alpha1.RunSpec) {
+		r.Phases[0].Interference.Victims, r.Phases[0].Interference.Aggressors = []string{"a", "c", "d", "e"}, nil
+	}), "spec.run.phases[0].interference", "64 repetitions of 5 blocks are 320 blocks, the limit is 256: lower repetitions, or name fewer victims or neighbours"},
+	"interference in a burst": {pair().Interference("x", []string{"a"}, []string{"c"}, "1m").Mutate(func(r *v1alpha1.RunSpec) {
+		r.Phases[0].Interference.Regime = v1alpha1.RegimeBurst
+	}), "spec.run.phases[0].interference.regime", "supported values"},
+	"interference of an instant": {pair().Interference("x", []string{"a"}, []string{"c"}, "0s"), "spec.run.phases[0].interference.blockDuration", "at least 1s"},
+	"interference of one after the other": {pair().Interference("x", []string{"a"}, []string{"c"}, "1m").Sequential(),
+		"spec.run.phases[0].mode", "an interference phase sets itself which targets it loads together: remove mode"},
+	"interference without a layout": {pair().Interference("x", []string{"a"}, []string{"c"}, "1m").With(builders.Fio().Reads()),
+		"spec.run.phases[0]", "Put a phase with `prepare: {}`"},
+	"interference by work": {pair().Interference("x", []string{"a"}, []string{"c"}, "1m").ForLoad("c", v1alpha1.Engine{Command: &v1alpha1.CommandProfile{Command: []string{"unzip"}}}),
+		"spec.run.phases[0]", "so that neighbours would end at different times: give it a workload that runs for a time"},
+
 	// sweeps
 	"sweep of no axes":     {on().Sweep("x", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{}), "spec.run.phases[0].sweep.axes", "at least one axis"},
 	"sweep of one twice":   {on().Sweep("x", v1alpha1.RegimeAny, "20s", jobs(1, 2, 1)), "spec.run.phases[0].sweep.axes.jobs[2]", "Duplicate"},
@@ -140,6 +173,12 @@ var phaseRefusals = map[string]refusal{
 	"phase of two kinds": {on().Steady("x", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Phases[0].BurstDrain = &v1alpha1.BurstDrainPhase{MaxDuration: "1h"}
 	}), "spec.run.phases[0]", "use a phase for each"},
+}
+
+func pair() *builders.BenchmarkBuilder { return on().Target("c") }
+
+func repeated(count int32) *builders.BenchmarkBuilder {
+	return pair().Interference("x", []string{"a"}, []string{"c"}, "1m").Mutate(func(r *v1alpha1.RunSpec) { r.Phases[0].Interference.Repetitions = &count })
 }
 
 // wide returns axes with 256 cells.

@@ -39,13 +39,20 @@ func (s Step) Label() string {
 }
 
 // CellWords returns the values of the ramp's step or the sweep's cell, such as "jobs 4", or the number of a step in a
-// phase that picks rates. Other steps have none.
+// phase that picks rates, or the targets of a block. Other steps have none.
 func (s Step) CellWords() []string {
 	if s.Cell < 0 {
 		return nil
 	}
 	words := s.Overrides.Words()
-	if phasekind.Of(s.Kind).PicksRates {
+	kind := phasekind.Of(s.Kind)
+	if kind.Interleaved {
+		if len(s.Targets) == 1 {
+			return []string{fmt.Sprintf("block %d", s.Cell+1), s.Targets[0] + " alone"}
+		}
+		return []string{fmt.Sprintf("block %d", s.Cell+1), fmt.Sprintf("%d targets", len(s.Targets))}
+	}
+	if kind.PicksRates {
 		name := "step"
 		if s.Confirms {
 			name = "confirming step"

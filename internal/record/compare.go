@@ -48,13 +48,13 @@ func sharedNodes(planned plan.Step, clients []result.Client) map[string][]result
 	return remarks
 }
 
-// compareTargets records the comparison of the targets with results in a step's phase.
+// compareTargets records the comparison of the targets with results in a step's phase, and how evenly equals share.
 func compareTargets(run *v1alpha1.BenchmarkRun, planned plan.Step) {
 	if planned.Purpose == plan.Idle && planned.Kind != v1alpha1.PhaseCooldown {
 		return
 	}
 	phase := phaseResult(run, planned)
-	phase.Comparisons = compare.Targets(&run.Spec.Run, phase)
+	phase.Comparisons, phase.Fairness = compare.Targets(&run.Spec.Run, phase), compare.Fairness(&run.Spec.Run, phase)
 }
 
 // dropComparisons keeps two figures of each comparison and drops its notes. Both can be recomputed from the results.

@@ -40,6 +40,7 @@ func sectionsOf(d Document) []section {
 			p.ramps(d, b.phases)
 			p.sweeps(d, b.phases)
 			p.searches(d, b.phases)
+			p.neighbours(d, b.phases)
 		})
 	}
 	detail(overTimeID, "Over time", slices.Concat(rates(d), observedViews(d), latencies(d)), func(p *page) {

@@ -18,8 +18,8 @@ import (
 // The effect of a step depends on the phase. Steps of a ramp and cells of a sweep are added to Steps. Layout and
 // precondition share one result with the figures of the layout; so do a cooldown and its redrain, with the figures
 // of the redrain. The steps of a smallFiles phase add their operations. A search keeps the steps of all rates that
-// it tried, and the figures at the highest one. A steady phase and a burst drain are one step, whose result is the
-// result of the phase.
+// it tried, and the figures at the highest one. An interference phase keeps its blocks, and the figures beside the most
+// neighbours. A steady phase and a burst drain are one step, whose result is the result of the phase.
 func Fold(phase *v1alpha1.Phase, into *v1alpha1.TargetResult, step plan.Step, history History, made v1alpha1.TargetResult) {
 	into.Target = made.Target
 	before := *into
@@ -29,6 +29,9 @@ func Fold(phase *v1alpha1.Phase, into *v1alpha1.TargetResult, step plan.Step, hi
 		foldCell(into, step, history, made)
 	case kind.PicksRates:
 		foldSearch(into, step, history, made)
+		return
+	case kind.Interleaved:
+		foldBlock(phasekind.BlocksOf(phase), into, step, history, made)
 		return
 	case step.Kind == v1alpha1.PhaseCooldown:
 		foldCooldown(into, step, made)

@@ -51,11 +51,7 @@ func foldSearch(into *v1alpha1.TargetResult, step plan.Step, history History, ma
 	if step.Confirms {
 		cell.Confirms = new(true)
 	}
-	for i := range cell.Operations {
-		if at := slices.IndexFunc(made.Operations, func(o v1alpha1.OperationResult) bool { return o.Operation == cell.Operations[i].Operation }); at >= 0 && made.Operations[at].Latency != nil {
-			cell.Operations[i].P50Nanoseconds = made.Operations[at].Latency.P50Nanoseconds
-		}
-	}
+	addMedians(cell, made.Operations)
 	trials := Trials(into, step.Duration)
 	switch rounds := history.Search.Rounds(offered, trials); {
 	case known: // it was added before
@@ -63,8 +59,7 @@ func foldSearch(into *v1alpha1.TargetResult, step plan.Step, history History, ma
 		pool(into, &made)
 		into.Warnings = withWarnings(into.Warnings, made.Warnings, step.Kind)
 	case step.Confirms:
-		into.Operations, into.WindowNanoseconds, into.MeasuredNanoseconds = made.Operations, made.WindowNanoseconds, made.MeasuredNanoseconds
-		into.ClientSpread, into.ClientCPUPermille, into.ThrottledPermille = made.ClientSpread, made.ClientCPUPermille, made.ThrottledPermille
+		replaceFigures(into, &made)
 		into.Warnings = slices.Clone(made.Warnings)
 	default:
 		into.Warnings = withWarnings(into.Warnings, made.Warnings, step.Kind)
@@ -110,6 +105,22 @@ func slowerPPM(operations []v1alpha1.OperationResult, bound time.Duration) *int6
 		return nil
 	}
 	return &most
+}
+
+// addMedians adds the medians of a step's operations to its cell.
+func addMedians(cell *v1alpha1.StepResult, operations []v1alpha1.OperationResult) {
+	for i := range cell.Operations {
+		at := slices.IndexFunc(operations, func(o v1alpha1.OperationResult) bool { return o.Operation == cell.Operations[i].Operation })
+		if at >= 0 && operations[at].Latency != nil {
+			cell.Operations[i].P50Nanoseconds = operations[at].Latency.P50Nanoseconds
+		}
+	}
+}
+
+// replaceFigures gives the phase the figures of a step.
+func replaceFigures(into, made *v1alpha1.TargetResult) {
+	into.Operations, into.WindowNanoseconds, into.MeasuredNanoseconds = made.Operations, made.WindowNanoseconds, made.MeasuredNanoseconds
+	into.ClientSpread, into.ClientCPUPermille, into.ThrottledPermille = made.ClientSpread, made.ClientCPUPermille, made.ThrottledPermille
 }
 
 // pool adds the figures of a step to those of earlier steps at the same rate. Counts and distributions are added up;

@@ -1,0 +1,85 @@
+package compare
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Block is a figure under two conditions that were measured one after the other. Reversed is true if the condition of
+// Other was measured first.
+type Block struct {
+	Baseline, Other float64
+	Reversed        bool
+}
+
+// leastBlocks is the smallest number of blocks with an interval.
+const leastBlocks = 3
+
+// Paired returns the ratio of Other to Baseline over independent blocks: the geometric mean of the blocks' ratios, with
+// the 95 % interval by Student's t distribution.
+//
+// A drift adds the same amount to the logarithms of all ratios in one order, and takes it away from those in the
+// reverse order. With blocks in both orders, the ratio is therefore the mean of the two orders' means, and the
+// interval is from the deviations within each order: the drift cancels from both, and costs one degree of freedom.
+//
+// ok is false if no block has two positive figures.
+func Paired(blocks []Block) (ratio Value, ok bool) {
+	var orders [2][]float64
+	for _, block := range blocks {
+		if !positive(block.Baseline) || !positive(block.Other) {
+			continue
+		}
+		order := 0
+		if block.Reversed {
+			order = 1
+		}
+		orders[order] = append(orders[order], math.Log(block.Other/block.Baseline))
+	}
+	count, groups, mean, squares, inverse := 0, 0, 0.0, 0.0, 0.0
+	for _, logs := range orders {
+		if len(logs) == 0 {
+			continue
+		}
+		own := 0.0
+		for _, log := range logs {
+			own += log / float64(len(logs))
+		}
+		for _, log := range logs {
+			squares += (log - own) * (log - own)
+		}
+		count += len(logs)
+		groups++
+		mean += own
+		inverse += 1 / float64(len(logs))
+	}
+	if count == 0 {
+		return Value{}, false
+	}
+	mean /= float64(groups)
+	freedom := count - groups
+	if count < leastBlocks || freedom < 1 {
+		return WithoutInterval(math.Exp(mean)), true
+	}
+	student := distuv.StudentsT{Sigma: 1, Nu: float64(freedom)}
+	half := student.Quantile(0.975) * math.Sqrt(squares/float64(freedom)*inverse) / float64(groups)
+	return Between(math.Exp(mean), math.Exp(mean-half), math.Exp(mean+half)), true
+}
+
+// RatioVerdict says whether a ratio from Paired shows a difference. As in Of, a difference of at most the resolution
+// of the method of measurement does not count. percentile is true for the ratio of two percentiles.
+func RatioVerdict(ratio Value, better Direction, percentile bool) Verdict {
+	resolution := rateResolution
+	if percentile {
+		resolution = percentileResolution
+	}
+	switch {
+	case !ratio.Known:
+		return NotJudged
+	case ratio.Lower <= 1 && 1 <= ratio.Upper, math.Abs(math.Log(ratio.Value)) <= math.Log1p(resolution):
+		return NoDifference
+	case (ratio.Value > 1) == (better == HigherIsBetter):
+		return OtherBetter
+	}
+	return BaselineBetter
+}

@@ -1,0 +1,82 @@
+package phasekind
+
+import (
+	"fmt"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// interference measures targets alone and beside others, in turn. Its figures are those beside the most neighbours; a
+// block of the report compares them with those alone.
+var interference = Kind{
+	Label:       "interference",
+	Interleaved: true,
+	Block:       "Neighbours",
+	OwnTables:   true,
+	figures:     Operations,
+	overall: func(result *v1alpha1.TargetResult) Overall {
+		made := steadyOverall(result)
+		if made.What != "" {
+			made.What += " beside neighbours"
+		}
+		return made
+	},
+	differs: func(a, b *v1alpha1.Phase) string {
+		one, other := a.Interference, b.Interference
+		if rolesText(one) == rolesText(other) {
+			return ""
+		}
+		return fmt.Sprintf("they measure different neighbours: %s; and %s", rolesText(one), rolesText(other))
+	},
+}
+
+func rolesText(phase *v1alpha1.InterferencePhase) string {
+	return fmt.Sprintf("victims %v, aggressors %v, %v at a time, regime %s", phase.Victims, phase.Aggressors, Neighbours(phase), phase.Regime)
+}
+
+// Neighbours returns the numbers of aggressors that an interference phase loads beside its victims, in rising order:
+// just 0 if it has none.
+func Neighbours(phase *v1alpha1.InterferencePhase) []int32 {
+	if len(phase.Neighbours) > 0 {
+		return phase.Neighbours
+	}
+	return []int32{int32(len(phase.Aggressors))} //nolint:gosec // The API allows few.
+}
+
+// Blocks describes the blocks of an interleaved phase. The zero value is that of other phases.
+type Blocks struct {
+	// Victims are the targets that are measured alone too. Equal is true if there are only victims.
+	Victims []string
+	Equal   bool
+	// PerRepetition is the number of blocks of a repetition: each victim alone, then each number of neighbours. Every
+	// second repetition has them in reverse order.
+	PerRepetition, Repetitions int
+	// Most is the highest number of targets beside a target.
+	Most int32
+	// Drains is true if the burst credits are drained before the blocks.
+	Drains bool
+}
+
+// BlocksOf returns the blocks of a phase.
+func BlocksOf(phase *v1alpha1.Phase) Blocks {
+	if phase == nil || phase.Interference == nil {
+		return Blocks{}
+	}
+	spec := phase.Interference
+	levels := Neighbours(spec)
+	made := Blocks{
+		Victims: spec.Victims, Equal: len(spec.Aggressors) == 0, Drains: spec.Regime == v1alpha1.RegimeBaseline,
+		PerRepetition: len(spec.Victims) + len(levels), Repetitions: int(v1alpha1.DefaultRepetitions),
+		Most: int32(len(spec.Victims)-1) + levels[len(levels)-1], //nolint:gosec // The API allows few.
+	}
+	if spec.Repetitions != nil {
+		made.Repetitions = int(*spec.Repetitions)
+	}
+	return made
+}
+
+// Repetition returns the repetition that a block belongs to, from 0, by its index in the phase.
+func (b *Blocks) Repetition(block int) int { return block / max(1, b.PerRepetition) }
+
+// Reversed reports whether a repetition has its blocks in reverse order.
+func (b *Blocks) Reversed(repetition int) bool { return repetition%2 == 1 }
