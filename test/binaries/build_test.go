@@ -24,6 +24,7 @@ func TestVersionsAreThoseOfTheModules(t *testing.T) {
 		"github.com/coredns/coredns " + CoreDNSVersion:             "hack/kubernetes/coredns/go.mod",
 		"go.etcd.io/etcd/server/v3 " + EtcdVersion:                 "hack/kubernetes/etcd/go.mod",
 		"github.com/containerd/containerd/v2 " + ContainerdVersion: "hack/kubernetes/containerd/go.mod",
+		"sigs.k8s.io/kwok " + KwokVersion:                          "hack/kubernetes/kwok/go.mod",
 	} {
 		data, err := os.ReadFile(filepath.Join(root, file))
 		if err != nil {
@@ -33,8 +34,10 @@ func TestVersionsAreThoseOfTheModules(t *testing.T) {
 			t.Errorf("%s does not hold %q", file, want)
 		}
 	}
-	for _, module := range []*module{kubernetesModule, containerdModule} {
-		if !strings.HasSuffix(module.linkerFlags, "="+KubernetesVersion) && !strings.HasSuffix(module.linkerFlags, "="+ContainerdVersion) {
+	for _, module := range []*module{kubernetesModule, containerdModule, kwokModule} {
+		if !slices.ContainsFunc([]string{KubernetesVersion, ContainerdVersion, KwokVersion}, func(version string) bool {
+			return strings.HasSuffix(module.linkerFlags, "="+version)
+		}) {
 			t.Errorf("the linker of %s is told %q, which is no version", module.folder, module.linkerFlags)
 		}
 	}

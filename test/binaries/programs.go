@@ -7,6 +7,7 @@ const (
 	EtcdVersion       = "v3.6.16"
 	ContainerdVersion = "v2.4.2"
 	CoreDNSVersion    = "v1.15.0"
+	KwokVersion       = "v0.8.0"
 )
 
 // Names of the programs, as Build takes and gives them.
@@ -24,6 +25,8 @@ const (
 	Shim              = "containerd-shim-runc-v2"
 	Ctr               = "ctr"
 	Pause             = "pause"
+	// Kwok plays nodes and their pods; it is no part of a cluster.
+	Kwok = "kwok"
 )
 
 // module is a Go module of its own that pins programs.
@@ -68,6 +71,11 @@ var (
 		linkerFlags: "-s -w",
 		usual:       "2 minutes",
 	}
+	kwokModule = &module{
+		folder:      "kubernetes/kwok",
+		linkerFlags: "-s -w -X sigs.k8s.io/kwok/pkg/consts.Version=" + KwokVersion,
+		usual:       "2 minutes",
+	}
 )
 
 // programs is all that can be built.
@@ -85,6 +93,7 @@ var programs = []program{
 	{CoreDNS, CoreDNSVersion, corednsModule, "."},
 	{Provisioner, "v1", kubernetesModule, "./local-provisioner"},
 	{Pause, "v1", kubernetesModule, "./pause"},
+	{Kwok, KwokVersion, kwokModule, "sigs.k8s.io/kwok/cmd/kwok"},
 }
 
 // ControlPlane are the programs that judge objects: etcd and the API server.
@@ -94,7 +103,9 @@ func ControlPlane() []string { return []string{Etcd, APIServer} }
 func Cluster() []string {
 	names := make([]string, 0, len(programs))
 	for _, program := range programs {
-		names = append(names, program.name)
+		if program.module != kwokModule {
+			names = append(names, program.name)
+		}
 	}
 	return names
 }
