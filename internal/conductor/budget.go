@@ -14,11 +14,11 @@ import (
 // a budget and all budgets above it. A budget that is exceeded drops its largest client, so that clients with many
 // reports do not displace those with few.
 type Budget struct {
-	// scope names what the budget covers, for messages.
-	scope string
-	limit int64
-	above *Budget
-	locks *budgetLocks
+	// scope names what the budget covers, and sent what agents did that takes the bytes, for messages.
+	scope, sent string
+	limit       int64
+	above       *Budget
+	locks       *budgetLocks
 	// shed drops a client's reports and marks it as lost. It is nil unless the budget is that of a single client.
 	shed func(reason string)
 
@@ -47,7 +47,7 @@ const (
 
 // NewBudget returns the budget of all runs of a process, in bytes.
 func NewBudget(bytes int64) *Budget {
-	return &Budget{scope: "all runs", limit: bytes, locks: &budgetLocks{}, below: map[*Budget]bool{}}
+	return &Budget{scope: "all runs", sent: "sent", limit: bytes, locks: &budgetLocks{}, below: map[*Budget]bool{}}
 }
 
 // ProcessBudget returns the budget of all runs for this process: five eighths of Go's memory limit (GOMEMLIMIT).
@@ -59,6 +59,14 @@ func ProcessBudget() *Budget {
 	return NewBudget(limit / 8 * 5)
 }
 
+// forResults returns a budget for computing a result of a run, beside the budget of all runs: three fifths as much, which
+// is the rest of Go's memory limit. Only one result is computed at a time.
+func (b *Budget) forResults() *Budget {
+	made := NewBudget(b.limit / 5 * 3)
+	made.scope, made.sent = "the clients of a run", "sent samples whose result takes"
+	return made
+}
+
 // ofRun returns the budget of a run: three quarters of the process's, so that no run can take all of it.
 func (b *Budget) ofRun() *Budget { return b.split("the clients of a run", b.limit/4*3, nil) }
 
@@ -68,7 +76,7 @@ func (b *Budget) ofClient(shed func(reason string)) *Budget {
 }
 
 func (b *Budget) split(scope string, limit int64, shed func(string)) *Budget {
-	made := &Budget{scope: scope, limit: limit, above: b, locks: b.locks, shed: shed, below: map[*Budget]bool{}}
+	made := &Budget{scope: scope, sent: b.sent, limit: limit, above: b, locks: b.locks, shed: shed, below: map[*Budget]bool{}}
 	b.locks.counting.Lock()
 	defer b.locks.counting.Unlock()
 	b.below[made] = true
@@ -189,11 +197,11 @@ func (b *Budget) largestOpen() *Budget {
 // reason returns the message for clients that are dropped because this budget is exceeded.
 func (b *Budget) reason() string {
 	if b.shed != nil {
-		return fmt.Sprintf("its agent sent more than %s, the memory limit of %s", mebibytes(b.limit), b.scope)
+		return fmt.Sprintf("its agent %s more than %s, the memory limit of %s", b.sent, mebibytes(b.limit), b.scope)
 	}
-	return fmt.Sprintf("%s together sent more than %s, and this client's agent the most: "+
+	return fmt.Sprintf("%s together %s more than %s, and this client's agent the most: "+
 		"use fewer clients or shorter steps, or raise the operator's memory limit and GOMEMLIMIT",
-		b.scope, mebibytes(b.limit))
+		b.scope, b.sent, mebibytes(b.limit))
 }
 
 func mebibytes(bytes int64) string { return fmt.Sprintf("%.4g MiB", float64(bytes)/(1<<20)) }

@@ -48,6 +48,8 @@ type client struct {
 	// of the latencies over time. It ignores a few strings of limited length.
 	budget           *Budget
 	descriptionBytes int
+	// working counts the memory that the result of the client's samples takes.
+	working *Budget
 }
 
 func newClient(owner *Conductor, key decide.ClientKey, replacements int) *client {
@@ -64,6 +66,7 @@ func newClient(owner *Conductor, key decide.ClientKey, replacements int) *client
 		attempts:     map[decide.Attempt]*clientAttempt{},
 	}
 	c.budget = owner.budget.ofClient(c.shed)
+	c.working = owner.working.split("one client", owner.working.limit, c.shed)
 	return c
 }
 
@@ -99,6 +102,7 @@ func (c *client) replace() {
 	c.budget.add(-c.descriptionBytes)
 	c.description, c.descriptionBytes = nil, 0
 	c.budget.close()
+	c.working.close()
 }
 
 // service returns the gRPC client of the agent. It fails until the agent is located.

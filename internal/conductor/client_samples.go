@@ -25,11 +25,15 @@ func (c *Conductor) SamplesFrom(attempt decide.Attempt, key decide.ClientKey, in
 }
 
 // samplesFrom returns the attempt's samples from an index on, in the reference clock.
-func (p *clientAttempt) samplesFrom(index int, clock measure.RemoteClock) (samples []measure.Sample) {
-	for _, sample := range p.samples[min(index, len(p.samples)):] {
+func (p *clientAttempt) samplesFrom(index int, clock measure.RemoteClock) []measure.Sample {
+	if index >= p.samples.count {
+		return nil
+	}
+	all := make([]measure.Sample, 0, p.samples.count-index)
+	for sample := range p.samples.from(index) {
 		sample.StartNanoseconds = clock.ToLocal(sample.StartNanoseconds)
 		sample.EndNanoseconds = clock.ToLocal(sample.EndNanoseconds)
-		samples = append(samples, sample)
+		all = append(all, sample)
 	}
-	return samples
+	return all
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/storagebench/storagebench/internal/decide"
@@ -65,6 +66,8 @@ type Conductor struct {
 	cancel  context.CancelFunc
 	workers sync.WaitGroup
 	changed chan struct{}
+	// gathering is true while changed figures wait for those of other clients.
+	gathering atomic.Bool
 
 	mu      sync.Mutex
 	closed  bool
@@ -73,6 +76,8 @@ type Conductor struct {
 
 	requested *requested
 	budget    *Budget
+	// working limits the memory that the result of a step of this run takes.
+	working   *Budget
 	latencies latencies
 	totals    totals
 }
@@ -93,6 +98,7 @@ func New(options Options) *Conductor {
 		clients:   map[decide.ClientKey]*client{},
 		requested: newRequested(options.Steps, options.Records),
 		budget:    memory.ofRun(),
+		working:   memory.forResults(),
 	}
 }
 
@@ -115,13 +121,28 @@ func (c *Conductor) run(work func()) {
 	}
 }
 
-// Changed receives a value when the result of Clients may have changed.
+// Changed receives a value when the result of Clients may have changed. Figures of running steps are gathered for a
+// moment first.
 func (c *Conductor) Changed() <-chan struct{} { return c.changed }
 
 func (c *Conductor) notify() {
 	select {
 	case c.changed <- struct{}{}:
 	default:
+	}
+}
+
+// gather is how long figures wait for those of other clients before they count as a change. All clients of a step
+// started at the same instant, so their samples arrive together, once a second.
+const gather = 500 * time.Millisecond
+
+// notifySoon is notify for changed figures: one look at those of all clients is enough.
+func (c *Conductor) notifySoon() {
+	if c.gathering.CompareAndSwap(false, true) {
+		time.AfterFunc(gather, func() {
+			c.gathering.Store(false)
+			c.notify()
+		})
 	}
 }
 

@@ -171,6 +171,26 @@ func TestFlood(t *testing.T) {
 	}
 }
 
+// TestManySamples checks that a client is lost before the result of its samples would take more memory than there is,
+// although the samples themselves are packed.
+func TestManySamples(t *testing.T) {
+	t.Parallel()
+	base := time.Now().Add(-time.Hour).UnixNano()
+	memory := conductor.NewBudget(1 << 20)
+	c := conductor.New(conductor.Options{RunUID: runUID, Epoch: 1, LossTimeout: time.Hour, Steps: steps(), Memory: memory})
+	defer c.Close()
+	c.Connect(endpoint(t, 0, serve(t, 0, flood(base, func(i int64) *agentapi.Record {
+		return sample(base+i*1000, base+(i+1)*1000, &agentapi.OperationCount{Bytes: 1, Operations: 1})
+	}))))
+	facts := await(t, c, 0, "lost", is(decide.Lost))
+	if want := "its agent sent samples whose result takes more than 0.6 MiB, the memory limit of one client"; facts.Message != want {
+		t.Errorf("%q, want %q", facts.Message, want)
+	}
+	if used := memory.Used(); used > 4<<10 {
+		t.Errorf("%d bytes are kept of a client that is lost", used)
+	}
+}
+
 // honestAgent returns an agent that has written for five minutes.
 func honestAgent(t *testing.T) *fake {
 	t.Helper()

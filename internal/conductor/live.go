@@ -66,13 +66,13 @@ func (c *client) doing(attempt decide.Attempt, to *result.Doing, added int64) bo
 	if live {
 		to.Clients++
 	}
-	if len(p.samples) == 0 {
+	if p.samples.count == 0 {
 		return false
 	}
 	clock := measure.CombineClocks(p.clock, c.offset)
-	first, newest := &p.samples[0], &p.samples[len(p.samples)-1]
+	newest := &p.running.newest
 	// Use a running mean, because a sum could overflow.
-	to.SinceNanoseconds += (clock.ToLocal(first.StartNanoseconds) - to.SinceNanoseconds) / (added + 1)
+	to.SinceNanoseconds += (clock.ToLocal(p.samples.began) - to.SinceNanoseconds) / (added + 1)
 	to.UntilNanoseconds += (clock.ToLocal(newest.EndNanoseconds) - to.UntilNanoseconds) / (added + 1)
 	to.Done.Bytes += p.running.done.Bytes
 	to.Done.Operations += p.running.done.Operations

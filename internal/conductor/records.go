@@ -21,7 +21,7 @@ type clientAttempt struct {
 	released    int64
 	// clock is the estimate of the agent's clock when the client started the attempt.
 	clock   measure.ClockOffset
-	samples []measure.Sample
+	samples samples
 	running running
 	notices []*agentapi.Notice
 	// dropped counts the notices that exceed the limit.
@@ -30,13 +30,15 @@ type clientAttempt struct {
 	usage   *result.Usage
 	// implausible describes the first implausible value in the client's records.
 	implausible error
-	kept        int
+	// kept is the memory that is counted for the attempt, and working what a result of its samples takes.
+	kept, working int
 }
 
-// Approximate memory of a clientAttempt and of a sample.
+// Approximate memory of a clientAttempt, and of a sample while the result of its step is computed: in full, with its
+// time on this clock, and in its client's series.
 const (
-	partBytes   = 512
-	sampleBytes = 96
+	partBytes    = 640
+	workingBytes = 256
 )
 
 // rank orders progress, so that a late report never moves an attempt backwards.
@@ -63,6 +65,7 @@ func (c *client) keep(p *clientAttempt, bytes int) {
 func (c *client) remove(attempt decide.Attempt) {
 	if p := c.attempts[attempt]; p != nil {
 		c.budget.add(-p.kept)
+		c.working.add(-p.working)
 		delete(c.attempts, attempt)
 	}
 }
@@ -107,32 +110,39 @@ func (c *client) forget(attempt decide.Attempt) {
 
 // take adds a record of the agent's log. It returns an error if no correct agent can have written the log.
 func (c *client) take(record *agentapi.Record) error {
-	err := c.read(record)
+	news, err := c.read(record)
 	// Enforcing the budget may drop any client, so hold no client's lock here.
 	c.budget.enforce()
-	c.owner.notify()
+	c.working.enforce()
+	if news {
+		c.owner.notify()
+	} else {
+		c.owner.notifySoon()
+	}
 	return err
 }
 
-func (c *client) read(record *agentapi.Record) error {
+// read adds a record. It reports whether more than figures has changed.
+func (c *client) read(record *agentapi.Record) (news bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ctx.Err() != nil {
-		return nil // the client is lost, and its reports may have been dropped
+		return true, nil // the client is lost, and its reports may have been dropped
 	}
 	switch sequence := record.GetSequence(); {
 	case sequence <= c.seen:
-		return nil
+		return false, nil
 	case sequence != c.seen+1:
-		return fmt.Errorf("its log skips from record %d to %d", c.seen, sequence)
+		return true, fmt.Errorf("its log skips from record %d to %d", c.seen, sequence)
 	}
 	c.seen = record.GetSequence()
 	attempt := attemptOf(record.GetStep())
 	if kept := c.owner.requested.of(c.key, attempt); kept != unrequested {
 		c.readEntry(attempt, record, kept == current)
 	}
+	before := c.connection
 	c.readyWhenRead()
-	return nil
+	return c.connection != before || record.GetSample() == nil && record.GetLatencyMinute() == nil, nil
 }
 
 // readEntry adds a record of an attempt. Unless the attempt is current, only the progress and the totals are kept.
@@ -197,9 +207,9 @@ func (c *client) takeSample(attempt decide.Attempt, p *clientAttempt, from *agen
 	}
 	p.running.follow(&sample, from)
 	if keep {
-		room := cap(p.samples)
-		p.samples = append(p.samples, sample)
-		c.keep(p, (cap(p.samples)-room)*sampleBytes)
+		c.keep(p, p.samples.add(&sample))
+		p.working += workingBytes
+		c.working.add(workingBytes)
 	}
 	return nil
 }

@@ -34,6 +34,12 @@ const (
 	startGrace = 5 * time.Second
 	// goodSession is the minimum duration of a good session without records.
 	goodSession = 250 * time.Millisecond
+	// readBuffer is the size of the read buffer of a connection. An agent sends some hundred bytes a second, and gRPC's
+	// default of 32 KiB would be a third of the memory that an agent takes.
+	readBuffer = 4 << 10
+	// window is how many bytes an agent may send before they are read. By default gRPC lets it grow to 16 MiB for a fast
+	// sender, and small messages take ten times their size while they wait.
+	window = 64 << 10
 	// clockInterval is the interval between clock estimates during a session.
 	clockInterval = time.Minute
 )
@@ -51,6 +57,8 @@ func (c *client) follow(endpoint Endpoint) {
 		grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: keepAlive, Backoff: backoff.Config{
 			BaseDelay: retryInterval, Multiplier: 1.6, Jitter: 0.2, MaxDelay: maxDialPause}}),
 		grpc.WithMaxHeaderListSize(maxHeaderBytes),
+		grpc.WithReadBufferSize(readBuffer),
+		grpc.WithStaticStreamWindowSize(window), grpc.WithStaticConnWindowSize(window),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(c.maxMessage()),
 			grpc.ForceCodec(codec{maxBytes: c.maxMessage(), received: c.receive, unreadable: c.loseUnreadable})),
 	}

@@ -160,10 +160,10 @@ func (c *client) rate(attempt decide.Attempt) (bytesPerSecond, iops float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := c.attempts[attempt]
-	if p == nil || len(p.samples) == 0 || p.progress != decide.Running || c.connection != decide.Ready {
+	if p == nil || p.samples.count == 0 || p.progress != decide.Running || c.connection != decide.Ready {
 		return 0, 0
 	}
-	newest := p.samples[len(p.samples)-1]
+	newest := &p.running.newest
 	seconds := float64(newest.EndNanoseconds-newest.StartNanoseconds) / 1e9
 	if seconds <= 0 {
 		return 0, 0

@@ -251,7 +251,7 @@ func TestInterpolationNeverFallsAndAddsUp(t *testing.T) {
 func TestMergeLateConservesEverything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		series := genSeries().Draw(t, "series")
-		merged, err := NewSeries(MergeLate(series.samples, rapid.Int64Range(0, 2_000).Draw(t, "interval")))
+		merged, err := NewSeries(MergeLate(samplesIn(series), rapid.Int64Range(0, 2_000).Draw(t, "interval")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -264,7 +264,7 @@ func TestMergeLateConservesEverything(t *testing.T) {
 		}
 		// The counters are exact where a merged sample ends. (I/O at one instant can be placed before or after that
 		// instant.)
-		for _, sample := range merged.samples {
+		for _, sample := range samplesIn(merged) {
 			end := sample.EndNanoseconds
 			if merged.CountersAt(end) != series.CountersAt(end) && !stepAt(series, end) {
 				t.Fatalf("at %d: %v, want %v", end, merged.CountersAt(end), series.CountersAt(end))
@@ -274,7 +274,7 @@ func TestMergeLateConservesEverything(t *testing.T) {
 }
 
 func stepAt(series *Series, instant int64) bool {
-	for _, sample := range series.samples {
+	for _, sample := range samplesIn(series) {
 		if sample.StartNanoseconds == instant && instant == sample.EndNanoseconds {
 			return true
 		}
@@ -331,4 +331,11 @@ func TestClockBoundsHold(t *testing.T) {
 			t.Fatalf("off by %d ns, and the uncertainty is %d ns: %+v", off, clock.UncertaintyNanoseconds, clock)
 		}
 	})
+}
+
+func samplesIn(series *Series) (all []Sample) {
+	for i := range series.Len() {
+		all = append(all, series.At(i))
+	}
+	return all
 }

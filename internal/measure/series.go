@@ -17,17 +17,21 @@ const MaxInstant = int64(1)<<62 - 1
 //
 // The zero value is empty and ready to use. Do not append both to a copy and to its original.
 type Series struct {
-	samples []Sample
-	// before[i] holds what was completed before samples[i]. It has one more element than samples: the total.
-	before [][NumOperations]Counter
+	edges []edges
+	// before[operation][i] holds what was completed before sample i. It has one more element than edges, the total, or
+	// none for an operation that no sample has: most series have one or two operations.
+	before [NumOperations][]Counter
+}
+
+// edges are a sample without its counters.
+type edges struct {
+	StartNanoseconds, EndNanoseconds int64
+	WarmUp                           bool
 }
 
 // NewSeries creates a series from samples, which must be in order of time and must not overlap.
 func NewSeries(samples []Sample) (*Series, error) {
-	series := &Series{
-		samples: make([]Sample, 0, len(samples)),
-		before:  make([][NumOperations]Counter, 0, len(samples)+1),
-	}
+	series := &Series{edges: make([]edges, 0, len(samples))}
 	for _, sample := range samples {
 		if err := series.Append(sample); err != nil {
 			return nil, err
@@ -46,14 +50,11 @@ func (s *Series) Append(sample Sample) error {
 	if sample.StartNanoseconds < -MaxInstant || sample.EndNanoseconds > MaxInstant {
 		return fmt.Errorf("sample: %d to %d ns is out of the range of time", sample.StartNanoseconds, sample.EndNanoseconds)
 	}
-	if last := len(s.samples) - 1; last >= 0 && sample.StartNanoseconds < s.samples[last].EndNanoseconds {
+	if last := len(s.edges) - 1; last >= 0 && sample.StartNanoseconds < s.edges[last].EndNanoseconds {
 		return fmt.Errorf("sample: the start at %d ns is before the end of the previous sample at %d ns",
-			sample.StartNanoseconds, s.samples[last].EndNanoseconds)
+			sample.StartNanoseconds, s.edges[last].EndNanoseconds)
 	}
-	if len(s.before) == 0 {
-		s.before = append(s.before, [NumOperations]Counter{})
-	}
-	sum := s.before[len(s.before)-1]
+	sum := s.Total()
 	for i, c := range sample.Counters {
 		if c.Bytes > math.MaxUint64-sum[i].Bytes || c.Operations > math.MaxUint64-sum[i].Operations {
 			return fmt.Errorf("sample: the sum of %v overflows 64 bits", Operation(i))
@@ -61,44 +62,62 @@ func (s *Series) Append(sample Sample) error {
 		sum[i].Bytes += c.Bytes
 		sum[i].Operations += c.Operations
 	}
-	s.samples = append(s.samples, sample)
-	s.before = append(s.before, sum)
+	for i := range s.before {
+		switch {
+		case s.before[i] != nil:
+		case sum[i] == (Counter{}):
+			continue
+		default:
+			s.before[i] = make([]Counter, len(s.edges)+1, max(cap(s.edges), len(s.edges)+1)+1)
+		}
+		s.before[i] = append(s.before[i], sum[i])
+	}
+	s.edges = append(s.edges, edges{sample.StartNanoseconds, sample.EndNanoseconds, sample.WarmUp})
 	return nil
 }
 
 // Len returns the number of samples.
-func (s *Series) Len() int { return len(s.samples) }
+func (s *Series) Len() int { return len(s.edges) }
 
 // At returns the i-th sample.
-func (s *Series) At(i int) Sample { return s.samples[i] }
+func (s *Series) At(i int) Sample {
+	sample := Sample{StartNanoseconds: s.edges[i].StartNanoseconds, EndNanoseconds: s.edges[i].EndNanoseconds, WarmUp: s.edges[i].WarmUp}
+	for operation, before := range s.before {
+		if before != nil {
+			sample.Counters[operation] = Counter{before[i+1].Bytes - before[i].Bytes, before[i+1].Operations - before[i].Operations}
+		}
+	}
+	return sample
+}
 
 // Total returns what was completed in all samples, including the warm-up.
-func (s *Series) Total() [NumOperations]Counter {
-	if len(s.before) == 0 {
-		return [NumOperations]Counter{}
+func (s *Series) Total() (total [NumOperations]Counter) {
+	for operation, before := range s.before {
+		if before != nil {
+			total[operation] = before[len(before)-1]
+		}
 	}
-	return s.before[len(s.before)-1]
+	return total
 }
 
 // CountersAt returns what was completed up to an instant, including the warm-up. It never decreases with time. It is
 // exact at the edges of samples and rounded down to whole bytes and operations inside them, so that differences over
 // adjoining intervals add up exactly to the total.
-func (s *Series) CountersAt(nanoseconds int64) [NumOperations]Counter {
+func (s *Series) CountersAt(nanoseconds int64) (done [NumOperations]Counter) {
 	// The first sample that ends after the instant.
-	i := sort.Search(len(s.samples), func(i int) bool { return s.samples[i].EndNanoseconds > nanoseconds })
-	if len(s.before) == 0 {
-		return [NumOperations]Counter{}
-	}
-	done := s.before[i]
-	if i == len(s.samples) || nanoseconds <= s.samples[i].StartNanoseconds {
-		return done
-	}
-	current := &s.samples[i]
-	passed := uint64(nanoseconds - current.StartNanoseconds)            // #nosec G115 -- positive, see above
-	length := uint64(current.EndNanoseconds - current.StartNanoseconds) // #nosec G115 -- greater than passed
-	for operation, c := range current.Counters {
-		done[operation].Bytes += scaled(c.Bytes, passed, length)
-		done[operation].Operations += scaled(c.Operations, passed, length)
+	i := sort.Search(len(s.edges), func(i int) bool { return s.edges[i].EndNanoseconds > nanoseconds })
+	inside := i < len(s.edges) && nanoseconds > s.edges[i].StartNanoseconds
+	for operation, before := range s.before {
+		if before == nil {
+			continue
+		}
+		done[operation] = before[i]
+		if inside {
+			passed := uint64(nanoseconds - s.edges[i].StartNanoseconds)               // #nosec G115 -- positive, see above
+			length := uint64(s.edges[i].EndNanoseconds - s.edges[i].StartNanoseconds) // #nosec G115 -- greater than passed
+			done[operation].Bytes += scaled(before[i+1].Bytes-before[i].Bytes, passed, length)
+			done[operation].Operations += scaled(before[i+1].Operations-before[i].Operations, passed, length)
+		}
 	}
 	return done
 }
@@ -111,14 +130,14 @@ func (s *Series) CountersIn(window Window) [NumOperations]Counter {
 // Span returns the time from the start to the end of the client's measured I/O, without the warm-up. ok is false if
 // there is none.
 func (s *Series) Span() (span ClientSpan, ok bool) {
-	for i := range s.samples {
-		if s.samples[i].WarmUp {
+	for i := range s.edges {
+		if s.edges[i].WarmUp {
 			continue
 		}
 		if !ok {
-			span.StartNanoseconds, ok = s.samples[i].StartNanoseconds, true
+			span.StartNanoseconds, ok = s.edges[i].StartNanoseconds, true
 		}
-		span.EndNanoseconds = s.samples[i].EndNanoseconds
+		span.EndNanoseconds = s.edges[i].EndNanoseconds
 	}
 	return span, ok
 }
@@ -127,10 +146,10 @@ func (s *Series) Span() (span ClientSpan, ok bool) {
 // completed in the rest.
 func (s *Series) CoveredNanoseconds(window Window) int64 {
 	var covered int64
-	first := sort.Search(len(s.samples), func(i int) bool { return s.samples[i].EndNanoseconds > window.StartNanoseconds })
-	for i := first; i < len(s.samples) && s.samples[i].StartNanoseconds < window.EndNanoseconds; i++ {
-		covered += min(s.samples[i].EndNanoseconds, window.EndNanoseconds) -
-			max(s.samples[i].StartNanoseconds, window.StartNanoseconds)
+	first := sort.Search(len(s.edges), func(i int) bool { return s.edges[i].EndNanoseconds > window.StartNanoseconds })
+	for i := first; i < len(s.edges) && s.edges[i].StartNanoseconds < window.EndNanoseconds; i++ {
+		covered += min(s.edges[i].EndNanoseconds, window.EndNanoseconds) -
+			max(s.edges[i].StartNanoseconds, window.StartNanoseconds)
 	}
 	return covered
 }
