@@ -21,6 +21,10 @@ func (r *Reconciler) apply(run *v1alpha1.BenchmarkRun, s *session, seen observat
 	record.Warn(run, seen.warnings...)
 	record.Storage(run, seen.storage)
 	clients := clients{r, run, s, seen}
+	if action.Kind == decide.RecordResult {
+		r.sessions.computing.Lock()
+		defer r.sessions.computing.Unlock()
+	}
 	out, err := s.driver.Note(run, clients, seen.snapshot, action)
 	switch action.Kind {
 	case decide.Wait:

@@ -49,19 +49,17 @@ func (r *Reconciler) hasProof(object client.Object, owner types.UID) bool {
 	return err == nil && ownedBy(object, owner) && hmac.Equal([]byte(object.GetAnnotations()[v1alpha1.AnnotationProof]), []byte(proof))
 }
 
-// ownPods returns the pods that the operator has created. It checks each pod only once.
+// ownPods returns the pods that the operator has created, in place. It checks each pod only once.
 func (r *Reconciler) ownPods(run *v1alpha1.BenchmarkRun, s *session, pods []corev1.Pod) []corev1.Pod {
-	var own []corev1.Pod
-	seen := map[types.UID]bool{}
-	for i := range pods {
-		is, known := s.ownPods[pods[i].UID]
+	seen := make(map[types.UID]bool, len(pods))
+	own := filter(pods, func(pod *corev1.Pod) bool {
+		is, known := s.ownPods[pod.UID]
 		if !known {
-			is = r.hasProof(&pods[i], run.UID)
+			is = r.hasProof(pod, run.UID)
 		}
-		if seen[pods[i].UID] = is; is {
-			own = append(own, pods[i])
-		}
-	}
+		seen[pod.UID] = is
+		return is
+	})
 	s.ownPods = seen
 	return own
 }

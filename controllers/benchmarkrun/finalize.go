@@ -64,11 +64,11 @@ func (r *Reconciler) clearPods(ctx context.Context, run *v1alpha1.BenchmarkRun) 
 
 // endGroup tells Kueue that the group of a pod has ended, so that Kueue releases the pod and its quota.
 func (r *Reconciler) endGroup(ctx context.Context, pod *corev1.Pod) error {
-	before := pod.DeepCopy()
-	if !objects.EndKueueGroup(pod) {
+	changed := pod.DeepCopy()
+	if !objects.EndKueueGroup(changed) {
 		return nil
 	}
-	err := r.client.Patch(ctx, pod, client.MergeFrom(before))
+	err := r.client.Patch(ctx, changed, client.MergeFrom(pod))
 	if apierrors.IsForbidden(err) {
 		// The permission was revoked after the run had begun. The run's other objects must still be deleted.
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to end the pod group in Kueue, which may keep its quota; grant the permission with kueue.enabled of the chart "+

@@ -82,20 +82,27 @@ func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 }
 
 // podsOf returns the pods that name the run as their controller. They need not be the operator's own (see hasProof):
-// anyone who may create pods can set such an owner reference.
+// anyone who may create pods can set such an owner reference. They share their contents with the cache: do not change
+// them.
 func (r *Reconciler) podsOf(ctx context.Context, run *v1alpha1.BenchmarkRun) ([]corev1.Pod, error) {
 	var list corev1.PodList
-	err := r.client.List(ctx, &list, client.InNamespace(run.Namespace), client.MatchingLabels{v1alpha1.LabelRun: run.Name})
+	err := r.client.List(ctx, &list, client.InNamespace(run.Namespace), client.MatchingLabels{v1alpha1.LabelRun: run.Name},
+		client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return nil, fmt.Errorf("list the run's pods: %w", err)
 	}
-	var own []corev1.Pod
-	for _, pod := range list.Items {
-		if metav1.IsControlledBy(&pod, run) {
-			own = append(own, pod)
+	return filter(list.Items, func(pod *corev1.Pod) bool { return metav1.IsControlledBy(pod, run) }), nil
+}
+
+// filter removes, in place, the pods for which keep returns false. Unlike slices.DeleteFunc it copies no pod to ask.
+func filter(pods []corev1.Pod, keep func(*corev1.Pod) bool) []corev1.Pod {
+	kept := pods[:0]
+	for i := range pods {
+		if keep(&pods[i]) {
+			kept = append(kept, pods[i])
 		}
 	}
-	return own, nil
+	return kept
 }
 
 // look updates a member from its pod: it records the address of the agent, or that the pod is gone.

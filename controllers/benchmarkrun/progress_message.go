@@ -17,9 +17,13 @@ import (
 
 const (
 	// leastProgressInterval is the shortest interval at which the status reports the progress of a step.
-	leastProgressInterval = 3 * time.Second
+	// Each report is a write to the API server, so that 200 live runs make 28 writes a second.
+	leastProgressInterval = 7 * time.Second
 	// progressBytesPerSecond limits how much the reports of a run make the API server write, see progressInterval.
 	progressBytesPerSecond = 10_000
+	// connectInterval is the interval at which the status reports which clients are not connected: a run of a thousand
+	// clients would write each of them otherwise.
+	connectInterval = 2 * time.Second
 	// maxMessage is the API's limit on the length of status.message.
 	maxMessage = 2048
 )
@@ -30,6 +34,10 @@ func updateProgress(run *v1alpha1.BenchmarkRun, s *session, seen observation) {
 		return
 	}
 	if absent := unconnectedClients(seen.snapshot.Clients); absent != "" {
+		if time.Since(s.absentReportedAt) < connectInterval {
+			return
+		}
+		s.absentReportedAt = time.Now()
 		if run.Status.Stage != v1alpha1.StageRunning && run.Status.Stage != v1alpha1.StageQueued {
 			run.Status.Stage = v1alpha1.StageConnecting
 		}

@@ -208,15 +208,19 @@ func (r *Reconciler) liveRunsIn(ctx context.Context, namespace string) ([]v1alph
 // operator lost its connection to the agents.
 func (r *Reconciler) endedWithPods(ctx context.Context, live []v1alpha1.BenchmarkRun) ([]queue.Run, error) {
 	var pods corev1.PodList
-	if err := r.client.List(ctx, &pods, client.HasLabels{v1alpha1.LabelRun}); err != nil {
+	// The pods are only read, so they need not be copied.
+	if err := r.client.List(ctx, &pods, client.HasLabels{v1alpha1.LabelRun}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list the pods of all runs: %w", err)
+	}
+	lives := make(map[types.UID]bool, len(live))
+	for i := range live {
+		lives[live[i].UID] = true
 	}
 	found := map[types.UID]*queue.Run{}
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		owner := metav1.GetControllerOf(pod)
-		if owner == nil || owner.Kind != v1alpha1.BenchmarkRunKind || !mayRun(pod) ||
-			slices.ContainsFunc(live, func(run v1alpha1.BenchmarkRun) bool { return run.UID == owner.UID }) {
+		if owner == nil || owner.Kind != v1alpha1.BenchmarkRunKind || !mayRun(pod) || lives[owner.UID] {
 			continue
 		}
 		one := found[owner.UID]

@@ -54,6 +54,8 @@ type session struct {
 	// next one.
 	progressReportedAt time.Time
 	progressInterval   time.Duration
+	// absentReportedAt is the time of the last report of clients that are not connected.
+	absentReportedAt time.Time
 	// eventsReadAt is the last time that the operator looked up why clients are missing.
 	eventsReadAt time.Time
 
@@ -147,6 +149,8 @@ type sessions struct {
 	changed chan changed
 	// memory limits the memory that is used for the reports of the agents of all runs.
 	memory *conductor.Budget
+	// computing is held while a result is computed: it takes several times the memory of the reports.
+	computing sync.Mutex
 
 	mu      sync.Mutex
 	live    map[client.ObjectKey]*session
