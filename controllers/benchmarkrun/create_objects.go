@@ -66,7 +66,8 @@ func (r *Reconciler) populate(ctx context.Context, run *v1alpha1.BenchmarkRun, s
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			m := s.members[key]
-			if problems[i] = r.makeClient(ctx, run, s, m, seen.pods); problems[i] != nil {
+			problems[i] = r.makeClient(ctx, run, s, m, seen.pods)
+			if m.uncreated = problems[i] != nil; m.uncreated {
 				m.why = problems[i].Error()
 			}
 		})

@@ -83,8 +83,10 @@ type member struct {
 	agent     *conductor.Agent
 	connected bool
 	lost      bool
-	// why is the cluster's reason for the missing client.
-	why string
+	// why is the cluster's reason for the missing client. uncreated is true while it is that its pod or its Secret could
+	// not be created.
+	why       string
+	uncreated bool
 	// heldUntil is the last time that the pod was seen waiting for quota.
 	heldUntil time.Time
 	// worked is true if the previous operator process gave work to this pod's agent.

@@ -44,8 +44,8 @@ func (r *Reconciler) explain(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 		m := s.members[clients[i].Key]
 		pod := pods[objects.PodName(run, m.pod)]
 		switch {
-		case pod == nil:
-			// If the pod could not be created, m.why already holds the reason.
+		case pod == nil, m.uncreated:
+			// If the pod or its Secret could not be created, m.why already holds the reason.
 		case pod.Status.Phase == corev1.PodRunning:
 			// The pod is running, so the conductor's message about its agent is newer.
 			m.why = ""
