@@ -40,6 +40,8 @@ var parts = []part{
 		packages: []string{"./test/soak/chaos"}, timeout: time.Hour},
 	{name: "local", what: "local runs in real time on stores with a record: scenarios, plans, transitions, comparisons; how soon a report of twelve hours opens",
 		packages: []string{"./test/soak/local", "./test/browser"}, timeout: 3 * time.Hour},
+	{name: "scale", what: "the operator beside thousands of agents on an API server: what it costs, that it counts each sample once, crowds, history, hostile agents",
+		packages: []string{"./test/scale"}, timeout: 3 * time.Hour},
 	{name: "lab", what: "virtual machines with real kernels: SMB, and disks that QEMU throttles",
 		packages: []string{"./test/soak/lab"}, timeout: 4 * time.Hour},
 	{name: "release", what: "the chart against all Kubernetes releases, and a release of four platforms, made twice",

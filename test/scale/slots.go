@@ -1,0 +1,104 @@
+package scale
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/storagebench/storagebench/test/hang"
+)
+
+// slots keep runs live, one each: when a run has ended, the next begins.
+type slots struct {
+	*world
+
+	clients int32
+	// shortest and longest are the lengths of the runs' loads.
+	shortest, longest time.Duration
+
+	random  *rand.Rand
+	stopped chan struct{}
+	all     sync.WaitGroup
+
+	mu   sync.Mutex
+	live []*state
+	// begun and complete count runs.
+	begun, complete int
+}
+
+func (w *world) newSlots(seed uint64, clients int32, shortest, longest time.Duration) *slots {
+	s := &slots{world: w, clients: clients, shortest: shortest, longest: longest, stopped: make(chan struct{}),
+		random: rand.New(rand.NewPCG(seed, 0))} // #nosec G404 -- lengths of runs
+	w.Cleanup(func() {
+		s.stop()
+		s.all.Wait()
+	})
+	return s
+}
+
+// namespaces is how many namespaces the runs are spread over.
+const namespaces = 10
+
+// grow adds slots up to a number, and returns when each of them has a run that loads.
+func (s *slots) grow(runs int) {
+	s.Helper()
+	for slot := len(s.live); slot < runs; slot++ {
+		namespace := fmt.Sprintf("tenant-%d", slot%namespaces)
+		// The first ones end at any time, so that runs begin and end all the time from then on.
+		first := s.begin(namespace, slot, s.between(s.shortest/4, s.longest))
+		s.mu.Lock()
+		s.live = append(s.live, first)
+		s.mu.Unlock()
+		s.all.Go(func() { s.keepLive(namespace, slot, first) })
+	}
+	s.mu.Lock()
+	all := append([]*state(nil), s.live...)
+	s.mu.Unlock()
+	for _, one := range all {
+		hang.Until(s, "all runs load", func() bool { return isClosed(one.loading) })
+	}
+}
+
+func (s *slots) between(least, most time.Duration) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return (least + time.Duration(s.random.Int64N(int64(most-least)))).Round(time.Second)
+}
+
+func (s *slots) begin(namespace string, slot int, length time.Duration) *state {
+	s.mu.Lock()
+	s.begun++
+	name := fmt.Sprintf("b%d-%d", slot, s.begun)
+	s.mu.Unlock()
+	return s.benchmark(namespace, name, fmt.Sprintf("claim-%d", slot), s.clients, length)
+}
+
+// keepLive has a run follow the other, until the slots are stopped.
+func (s *slots) keepLive(namespace string, slot int, live *state) {
+	for {
+		select {
+		case <-live.ended:
+		case <-s.Context().Done():
+			return
+		}
+		if live.failure != "" {
+			s.Error(live.failure)
+			return
+		}
+		s.mu.Lock()
+		s.complete++
+		s.mu.Unlock()
+		if isClosed(s.stopped) {
+			return
+		}
+		live = s.begin(namespace, slot, s.between(s.shortest, s.longest))
+	}
+}
+
+// stop lets no further runs begin.
+func (s *slots) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	shut(s.stopped)
+}
