@@ -20,7 +20,6 @@ var (
 	shortest = flag.Duration("scale.shortest", 4*time.Minute, "`time` that the shortest run loads; the longest takes twice as long")
 	largest  = flag.Int("scale.largest", 5, "`number` of runs of TestLargestRuns, of 1000 clients each")
 	history  = flag.Int("scale.history", 10_000, "`number` of runs of TestHistory")
-	compared = flag.String("scale.operator", "", "`path` of another build of the operator, to compare")
 	profiles = flag.Bool("scale.profile", false, "keep profiles of the operator at each size in bin/scale")
 )
 

@@ -3,6 +3,7 @@ package scale
 import (
 	"context"
 	_ "embed"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -48,6 +49,8 @@ var (
 	server *rest.Config
 	// operatorPath and kwokPath are programs.
 	operatorPath, kwokPath string
+
+	compared = flag.String("scale.operator", "", "`path` of another build of the operator, to compare")
 )
 
 // prepare builds what the tests run.
