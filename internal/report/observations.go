@@ -130,7 +130,7 @@ func observedText(value float64, unit string) string {
 
 // observedViews returns a chart over time for each observation, with the time axis of the throughput.
 func observedViews(d Document) []view {
-	if d.StartTime == nil || d.Series.Empty() {
+	if len(d.Spec.Run.Observations) == 0 || d.StartTime == nil || d.Series.Empty() {
 		return nil
 	}
 	var views []view

@@ -1,0 +1,17 @@
+package chart
+
+import (
+	"math"
+	"testing"
+)
+
+// TestSecondsOfNothing checks that an axis without a time ends: the ticks of an infinite one would fill the memory.
+func TestSecondsOfNothing(t *testing.T) {
+	t.Parallel()
+	for _, bounds := range [][2]float64{{math.Inf(1), math.Inf(-1)}, {0, math.Inf(1)}, {math.Inf(-1), 5}, {math.NaN(), math.NaN()}, {3, 3}} {
+		axis := Seconds(bounds[0], bounds[1])
+		if math.IsInf(axis.Min, 0) || !(axis.Max > axis.Min) && !math.IsNaN(bounds[0]) || len(axis.Ticks) > 20 {
+			t.Errorf("from %g to %g: an axis from %g to %g with %d ticks", bounds[0], bounds[1], axis.Min, axis.Max, len(axis.Ticks))
+		}
+	}
+}
