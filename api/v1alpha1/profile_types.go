@@ -129,6 +129,10 @@ func (e *Engine) EngineKind() EngineKind {
 	return ""
 }
 
+// LimitsRate reports whether the profile limits the rate of the load, so that its throughput says nothing of the
+// storage unless it is missed.
+func (e *Engine) LimitsRate() bool { return e.Fio != nil && e.Fio.RateLimit != nil }
+
 // WorkloadProfileSpec is a workload. Exactly one of the engines is set.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.fio), has(self.ior), has(self.mdtest), has(self.command)].filter(x, x).size() == 1",message="give exactly one engine: fio, ior, mdtest or command"

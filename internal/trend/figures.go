@@ -73,7 +73,7 @@ func first(c *figureSource) []v1alpha1.RunFigure {
 // rateIsGiven reports whether the load has a rate limit.
 func (c *figureSource) rateIsGiven() bool {
 	workload := c.spec.Run.WorkloadOf(c.phase, c.target)
-	return workload != nil && workload.Fio != nil && workload.Fio.RateLimit != nil
+	return workload != nil && workload.LimitsRate()
 }
 
 // meanLatency returns the mean over all operations that move data.
