@@ -34,12 +34,12 @@ const simulation = "test/sim"
 
 var faults = []fault{
 	{"lost-sample", "internal/conductor/records.go",
-		"	p.samples = append(p.samples, sample)\n",
-		"	if seeded(`lost-sample`) && len(p.samples) == 5 {\n		sample.Counters = [measure.NumOperations]measure.Counter{}\n	}\n	p.samples = append(p.samples, sample)\n",
+		"		c.keep(p, p.samples.add(&sample))\n",
+		"		if seeded(`lost-sample`) && p.samples.count == 5 {\n			sample.Counters = [measure.NumOperations]measure.Counter{}\n		}\n		c.keep(p, p.samples.add(&sample))\n",
 		simulation, "^TestCutWire$"},
 	{"sample-twice", "internal/conductor/records.go",
 		"	p.running.follow(&sample, from)\n",
-		"	if seeded(`sample-twice`) && len(p.samples) == 5 {\n		for i := range p.samples[4].Counters {\n			p.samples[4].Counters[i].Bytes *= 2\n			p.samples[4].Counters[i].Operations *= 2\n		}\n	}\n	p.running.follow(&sample, from)\n",
+		"	p.running.follow(&sample, from)\n	if seeded(`sample-twice`) && p.samples.count == 4 {\n		for i := range sample.Counters {\n			sample.Counters[i].Bytes *= 2\n			sample.Counters[i].Operations *= 2\n		}\n	}\n",
 		simulation, "^TestCutWire$"},
 	{"wrong-window", "internal/measure/throughput.go",
 		"	counters := make([][NumOperations]Counter, len(series))\n	for client, one := range series {\n		counters[client] = one.CountersIn(window)\n",
