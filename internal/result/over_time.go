@@ -125,7 +125,7 @@ func (e *edges) together(part measure.Window, whole []*measure.Series) []series.
 		}
 		one := e.point(cell, grid.Cells[i])
 		if n := len(points) - 1; n >= 0 && cell.Nanoseconds() < int64(gridStep)/2 && points[n].EndNanoseconds == one.StartNanoseconds {
-			join(&points[n], &one)
+			points[n].Join(&one)
 			continue
 		}
 		if one.State == series.Measured || cell.Nanoseconds() >= leastPoint {
@@ -133,15 +133,6 @@ func (e *edges) together(part measure.Window, whole []*measure.Series) []series.
 		}
 	}
 	return points
-}
-
-// join adds what was completed in the interval that follows a point.
-func join(p, next *series.Point) {
-	p.EndNanoseconds = next.EndNanoseconds
-	for operation, counter := range next.Counters {
-		p.Counters[operation].Bytes = measure.Sum(p.Counters[operation].Bytes, counter.Bytes)
-		p.Counters[operation].Operations = measure.Sum(p.Counters[operation].Operations, counter.Operations)
-	}
 }
 
 // alone returns the samples of a single client, split where the load ends. It omits transitions that are too short, and
@@ -166,7 +157,7 @@ func (e *edges) alone(one *measure.Series) []series.Point {
 			case made.State != series.Measured:
 			case n >= 0 && points[n].State == series.Measured && points[n].EndNanoseconds == made.StartNanoseconds &&
 				points[n].EndNanoseconds-points[n].StartNanoseconds >= leastPoint:
-				join(&points[n], &made)
+				points[n].Join(&made)
 			default:
 				points = append(points, made)
 			}

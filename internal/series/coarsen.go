@@ -3,8 +3,8 @@ package series
 import "slices"
 
 // coarsen reduces the largest target: it drops the clients, drops every other minute, or joins pairs of points,
-// roughly whichever are most numerous. Of an observation that is larger it drops every other point. A target with at most one point left loses all its data. coarsen returns
-// false if there is nothing left to reduce.
+// roughly whichever are most numerous. Of an observation that is larger it drops every other point. A target with at
+// most one point left loses all its data. coarsen returns false if there is nothing left to reduce.
 func (l *Log) coarsen() bool {
 	var most *Target
 	for i := range l.Steps {
@@ -64,11 +64,7 @@ func joinPairs(points []Point) []Point {
 		one := points[i]
 		if i+1 < len(points) && points[i+1].StartNanoseconds == one.EndNanoseconds && points[i+1].State == one.State {
 			i++
-			one.EndNanoseconds = points[i].EndNanoseconds
-			for operation, counter := range points[i].Counters {
-				one.Counters[operation].Bytes += counter.Bytes
-				one.Counters[operation].Operations += counter.Operations
-			}
+			one.Join(&points[i])
 		}
 		joined = append(joined, one)
 	}

@@ -65,6 +65,15 @@ type Point struct {
 	Counters                         [measure.NumOperations]measure.Counter
 }
 
+// Join adds what was completed in the interval that follows.
+func (p *Point) Join(next *Point) {
+	p.EndNanoseconds = next.EndNanoseconds
+	for operation, counter := range next.Counters {
+		p.Counters[operation].Bytes = measure.Sum(p.Counters[operation].Bytes, counter.Bytes)
+		p.Counters[operation].Operations = measure.Sum(p.Counters[operation].Operations, counter.Operations)
+	}
+}
+
 // Seconds returns the length of the interval.
 func (p *Point) Seconds() float64 { return float64(p.EndNanoseconds-p.StartNanoseconds) / 1e9 }
 
