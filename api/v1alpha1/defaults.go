@@ -28,7 +28,7 @@ func (p *SmallFilesPhase) OperationsOrDefault() []Operation {
 	return p.Operations
 }
 
-// DefaultRepetitions is how often an interference phase measures each block, DefaultBlockWarmUp the
+// DefaultRepetitions is the number of times that an interference phase measures each block, DefaultBlockWarmUp the
 // warm-up of a block.
 const (
 	DefaultRepetitions int32    = 6

@@ -535,7 +535,7 @@ type InterferencePhase struct {
 	// +kubebuilder:validation:items:Maximum=15
 	Neighbours []int32 `json:"neighbours,omitempty"`
 
-	// repetitions is how often each block is measured, an even number. Absent: 6.
+	// repetitions is the number of times that each block is measured, an even number. Absent: 6.
 	// +optional
 	// +kubebuilder:validation:Minimum=4
 	// +kubebuilder:validation:Maximum=64

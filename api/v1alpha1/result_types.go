@@ -66,7 +66,7 @@ type PhaseResult struct {
 	// +kubebuilder:validation:MaxItems=15
 	Comparisons []TargetComparison `json:"comparisons,omitempty"`
 
-	// fairness is how evenly the victims of an interference phase without aggressors share.
+	// fairness describes how evenly the victims of an interference phase without aggressors share.
 	// +optional
 	Fairness *FairnessResult `json:"fairness,omitempty"`
 }
@@ -159,7 +159,7 @@ type TargetResult struct {
 	// +optional
 	Search *SearchResult `json:"search,omitempty"`
 
-	// interference is what the neighbours of an interference phase cost. operations are the figures
+	// interference holds the cost of the neighbours of an interference phase. operations are the figures
 	// beside the most neighbours; those of each block are in steps.
 	// +optional
 	Interference *InterferenceResult `json:"interference,omitempty"`
@@ -641,7 +641,7 @@ type SearchResult struct {
 	Message string `json:"message,omitempty"`
 }
 
-// InterferenceResult is what neighbours cost a target.
+// InterferenceResult holds the cost of neighbours for a target.
 type InterferenceResult struct {
 	// levels are the figures by the number of neighbours, from alone upwards.
 	// +optional
@@ -706,7 +706,7 @@ type InterferenceOperation struct {
 	Histogram []byte `json:"histogram,omitempty"`
 }
 
-// FairnessResult is how evenly targets under the same load share. Each figure is the mean over the
+// FairnessResult describes how evenly targets under the same load share. Each figure is the mean over the
 // blocks in which all were loaded.
 type FairnessResult struct {
 	// jainPPM is Jain's index of the rates, in millionths: a million if all are equal, a million

@@ -104,7 +104,7 @@ func (o *options) addMetrics(flags *flag.FlagSet) {
 // addPrometheus adds the flags for the observations of runs.
 func (o *options) addPrometheus(flags *flag.FlagSet) {
 	flags.StringVar(&o.prometheus.URL, "prometheus-url", "", "`URL` of the Prometheus that evaluates the observations of runs, up to but not including "+
-		"/api/v1; by default none does. Whoever may create a StorageBenchmark can read every series that it returns: see docs/security.md")
+		"/api/v1; without it, observations are not evaluated. Whoever may create a StorageBenchmark can read every series that it returns: see docs/security.md")
 	flags.StringVar(&o.prometheus.TokenFile, "prometheus-token-file", "", "`file` with a bearer token for it, read for each request")
 	flags.StringVar(&o.prometheus.CAFile, "prometheus-ca-file", "", "`file` with the CA certificates that verify its certificate (default: those of the system)")
 	flags.StringVar(&o.prometheus.NamespaceParameter, "prometheus-namespace-parameter", "", "URL `parameter` that carries the namespace of the run, for a "+

@@ -126,7 +126,7 @@ func (r *rules) inTemplate(path string, steps []pathStep) string {
 }
 
 // withIndexes returns a path such as spec.run.phases[].sweep.axes.jobs with the indexes of the path that the user wrote,
-// as far as both are in the same entries of lists.
+// for the lists that both paths go through.
 func withIndexes(place, written string) string {
 	steps, known := strings.Split(place, "."), strings.Split(written, ".")
 	for i := range min(len(steps), len(known)) {

@@ -132,7 +132,7 @@ func (c *Conductor) notify() {
 	}
 }
 
-// gather is how long figures wait for those of other clients before they count as a change. All clients of a step
+// gather is the time that figures wait for those of other clients before they count as a change. All clients of a step
 // started at the same instant, so their samples arrive together, once a second.
 const gather = 500 * time.Millisecond
 

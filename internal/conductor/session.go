@@ -37,8 +37,8 @@ const (
 	// readBuffer is the size of the read buffer of a connection. An agent sends some hundred bytes a second, and gRPC's
 	// default of 32 KiB would be a third of the memory that an agent takes.
 	readBuffer = 4 << 10
-	// window is how many bytes an agent may send before they are read. By default gRPC lets it grow to 16 MiB for a fast
-	// sender, and small messages take ten times their size while they wait.
+	// window is the number of bytes that an agent may send before they are read. By default gRPC lets it grow to 16 MiB
+	// for a fast sender, and small messages take ten times their size while they wait.
 	window = 64 << 10
 	// clockInterval is the interval between clock estimates during a session.
 	clockInterval = time.Minute

@@ -34,7 +34,7 @@ type ClientReport struct {
 	Usable  bool
 	Program *Program
 	Like    *DataSample
-	// Output is what the tool printed, without what the agent has parsed; of a long text only the beginning and the end,
+	// Output is the tool's output without the parts that the agent has parsed, shortened in the middle if it is long,
 	// 8 KiB each. An engine whose tool is run as a command finds the tool's own figures there.
 	Output string
 }

@@ -34,7 +34,7 @@ type Point struct {
 	Value float64
 }
 
-// figures are what is kept of the values of a series in the measured time.
+// figures summarize the values of a series in the measured time.
 type figures struct {
 	first, last, least, most, mean float64
 	points, resets                 int

@@ -20,7 +20,7 @@ const (
 	maxLabels     = 256
 )
 
-// Outcome is what a run keeps of its observations.
+// Outcome holds the observations that a run keeps.
 type Outcome struct {
 	Series  []v1alpha1.ObservedSeries
 	Omitted int

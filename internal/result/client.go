@@ -40,7 +40,7 @@ type Client struct {
 	Like *engine.DataSample
 	// ToolVersion is the version that the tool reported.
 	ToolVersion string
-	// Output is what the tool printed; see engine.ClientReport.
+	// Output is the tool's output; see engine.ClientReport.
 	Output string
 	// Notices are the agent's warnings during the step.
 	Notices []Notice

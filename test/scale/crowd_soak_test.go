@@ -133,7 +133,7 @@ func (w *world) copies(of types.NamespacedName, count int) {
 	workers.Wait()
 }
 
-// TestCrowdedNamespace: a tenant's runs of the most clients, in a namespace whose quota allows no pod, keep nobody else
+// TestCrowdedNamespace: a tenant's runs of the most clients, in a namespace whose quota allows no pod, keep no one else
 // from measuring.
 func TestCrowdedNamespace(t *testing.T) {
 	soak.Only(t)
@@ -175,7 +175,7 @@ func TestCrowdedNamespace(t *testing.T) {
 	w.nothingLeft()
 }
 
-// hostileAgents is how many agents of a run flood the operator.
+// hostileAgents is the number of agents of a run that flood the operator.
 const hostileAgents = 32
 
 // TestHostileAgents: agents that report without end take no more memory than the Deployment has, neither before nor after

@@ -83,7 +83,7 @@ var grid = func() (made [latencies]struct {
 	return made
 }()
 
-// counts is how many operations had each latency of the grid.
+// counts holds the number of operations for each latency of the grid.
 type counts [latencies]uint64
 
 // variants are seconds of different rates, of which the model takes one after the other.
@@ -166,7 +166,7 @@ func (l *load) read(job string) error {
 // Discard implements tool.Load.
 func (l *load) Discard() {}
 
-// layout is how long the model takes for a job that is bound by work.
+// layout is the time that the model takes for a job with a fixed amount of work.
 const layout = 2 * time.Second
 
 // Run implements tool.Load. Its samples end at whole intervals after its start, however late the machine wakes it.
@@ -274,7 +274,7 @@ func (l *load) ended(measured, last int64, why string) *agentapi.Ended {
 	return ended
 }
 
-// floodRecords is how many samples a hostile agent reports at once: those of a few agents are beyond the budget of a run.
+// floodRecords is the number of samples that a hostile agent reports at once: those of a few agents are beyond the budget of a run.
 const floodRecords = 300_000
 
 // overflow reports samples of a nanosecond each, as fast as the operator reads them.

@@ -31,20 +31,20 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// nodes is how many nodes kwok plays.
+// nodes is the number of nodes that kwok plays.
 const nodes = 20
 
-// late is how late an agent accepts its order to start: on a machine whose cores are all busy, a step would be repeated
-// otherwise, and this package measures no start skew.
+// late is the longest delay with which an agent accepts its order to start. It is long because a machine whose cores are
+// all busy would repeat steps, and this package measures no start skew.
 const late = time.Hour
 
 // retry is the pause before something is tried again that is not there yet.
 const retry = 200 * time.Millisecond
 
-// fleet is what runs in the pods: an agent in each.
+// fleet runs the agents of the pods, one in each.
 type fleet struct {
 	api client.Client
-	// folder is what every volume is.
+	// folder is the directory behind every volume.
 	folder string
 	// hostile says which benchmarks have hostile agents.
 	hostile func(benchmark string) bool

@@ -18,13 +18,13 @@ type loadOf struct {
 	operation measure.Operation
 }
 
-// tally is what was counted of a run: at the agents, or by the operator.
+// tally counts the samples of a run, at its agents or in the operator.
 type tally struct {
 	samples uint64
 	loads   map[loadOf]measure.Counter
 }
 
-// difference is how the operator's tally differs from the agents'; empty if it does not.
+// difference describes how the operator's tally differs from the agents'; empty if it does not.
 func (t tally) difference(operator tally) string {
 	var told []string
 	if t.samples != operator.samples {
@@ -41,14 +41,14 @@ func (t tally) difference(operator tally) string {
 	return strings.Join(told, "; ")
 }
 
-// ledger is what the agents of a run have reported.
+// ledger adds up the reports of a run's agents.
 type ledger struct {
 	namespace, benchmark, run string
 
 	mu       sync.Mutex
 	told     tally
 	measured map[loadOf]measure.Counter
-	// latest is how late the latest sample was.
+	// latest is the delay of the latest sample.
 	latest time.Duration
 	// holding counts the agents that were told to finish and wait for released.
 	holding  int

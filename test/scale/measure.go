@@ -17,7 +17,7 @@ import (
 	"github.com/storagebench/storagebench/test/binaries"
 )
 
-// Figures are what was measured over a window at one size. The names have the units.
+// Figures holds the measurements over a window at one size. The names have the units.
 type Figures struct {
 	Agents        int64   `json:"agents"`
 	Runs          int     `json:"runs"`
@@ -88,7 +88,7 @@ func (w *world) measure(runs int, window time.Duration) Figures {
 	return made
 }
 
-// latest is how late the latest sample of any agent was.
+// latest is the delay of the latest sample of any agent.
 func (w *world) latest() (most time.Duration) {
 	for _, one := range w.fleet.ledgers() {
 		one.mu.Lock()

@@ -101,7 +101,7 @@ func (o *operator) counts(metric string) float64 {
 	return sum(points, metric, nil)
 }
 
-// usage is what the operator's process has used.
+// usage holds the CPU time and memory of the operator's process.
 type usage struct {
 	CPU            time.Duration
 	ResidentBytes  int64

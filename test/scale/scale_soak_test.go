@@ -26,18 +26,18 @@ var (
 // memoryLimit is the GOMEMLIMIT of the Deployment.
 const memoryLimit = "GOMEMLIMIT=450MiB"
 
-// clientsPerRun is how many clients each of many runs has.
+// clientsPerRun is the number of clients of each run where there are many runs.
 const clientsPerRun = 10
 
 const (
 	// mostWrites are the writes to the API server a second for a run, and statusAge is how far its status may be behind.
 	mostWrites = 0.2
 	statusAge  = 10 * time.Second
-	// mostLate is how late a sample of the simulator may be: a machine that is busier than that measures itself.
+	// mostLate is the longest delay of a sample of the simulator: a machine that is busier than that measures itself.
 	mostLate = 2 * time.Second
 )
 
-// Record is what a test of this part keeps for programs.
+// Record holds the results of a test of this part for programs.
 type Record struct {
 	Figures []Figures `json:"figures"`
 	// Runs are those that were compared, Samples what their agents have sent, Wrong what the operator counted otherwise.

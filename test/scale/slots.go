@@ -37,7 +37,7 @@ func (w *world) newSlots(seed uint64, clients int32, shortest, longest time.Dura
 	return s
 }
 
-// namespaces is how many namespaces the runs are spread over.
+// namespaces is the number of namespaces that the runs are spread over.
 const namespaces = 10
 
 // grow adds slots up to a number, and returns when each of them has a run that loads.

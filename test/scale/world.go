@@ -81,15 +81,15 @@ type world struct {
 	mu sync.Mutex
 	// benchmarks are those that this test has created.
 	benchmarks map[types.NamespacedName]*state
-	// ages are how old the live figures in the status of each run were when they were replaced.
+	// ages holds the age of the live figures in the status of each run when they were replaced.
 	ages []time.Duration
-	// wrong is what was counted wrong, checked how many runs were compared, with so many samples.
+	// wrong lists wrong counts; checked is the number of runs compared, with that many samples.
 	wrong   []string
 	checked int
 	samples uint64
 }
 
-// state is what is known of a benchmark and its only run.
+// state describes a benchmark and its only run.
 type state struct {
 	clients int
 	run     types.NamespacedName
@@ -302,7 +302,7 @@ func (w *world) claim(namespace, name string) {
 	must(w, w.api.Status().Update(ctx, claim))
 }
 
-// checkInterval is how often runs are looked for whose agents all wait to finish: it also is how long they wait.
+// checkInterval is the interval of the search for runs whose agents all wait to finish, and the time that they wait.
 const checkInterval = time.Second
 
 // check compares the counts of runs until the test is over.
@@ -417,7 +417,7 @@ func (w *world) nothingLeft() {
 	})
 }
 
-// received is what the operator has counted of a live run.
+// received returns the operator's counts of a live run.
 type received struct {
 	tally
 
