@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -93,7 +94,7 @@ func stallOneJob(t *testing.T, s *store) (wrong []string) {
 	}
 	worst := 0.0
 	first, last := float64(samples[0].StartNanoseconds)/1e9+offset, float64(samples[len(samples)-1].EndNanoseconds)/1e9+offset
-	for _, sample := range measure.MergeLate(samples, int64(time.Second)) {
+	for sample := range measure.MergeLate(slices.Values(samples), int64(time.Second)) {
 		from, to := float64(sample.StartNanoseconds)/1e9+offset, float64(sample.EndNanoseconds)/1e9+offset
 		got, want := float64(sample.Counters[measure.Write].Bytes), told.between(from, to, first, last)
 		off := (got - want) / want

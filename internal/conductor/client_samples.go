@@ -1,6 +1,9 @@
 package conductor
 
 import (
+	"iter"
+	"slices"
+
 	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/measure"
 )
@@ -21,19 +24,18 @@ func (c *Conductor) SamplesFrom(attempt decide.Attempt, key decide.ClientKey, in
 		return nil, over
 	}
 	clock := measure.CombineClocks(p.clock, client.offset)
-	return p.samplesFrom(index, clock), over || p.progress == decide.Ended
+	return slices.Collect(translated(p.samples.from(index), clock)), over || p.progress == decide.Ended
 }
 
-// samplesFrom returns the attempt's samples from an index on, in the reference clock.
-func (p *clientAttempt) samplesFrom(index int, clock measure.RemoteClock) []measure.Sample {
-	if index >= p.samples.count {
-		return nil
+// translated yields samples of an agent's clock in the reference clock.
+func translated(samples iter.Seq[measure.Sample], clock measure.RemoteClock) iter.Seq[measure.Sample] {
+	return func(yield func(measure.Sample) bool) {
+		for sample := range samples {
+			sample.StartNanoseconds = clock.ToLocal(sample.StartNanoseconds)
+			sample.EndNanoseconds = clock.ToLocal(sample.EndNanoseconds)
+			if !yield(sample) {
+				return
+			}
+		}
 	}
-	all := make([]measure.Sample, 0, p.samples.count-index)
-	for sample := range p.samples.from(index) {
-		sample.StartNanoseconds = clock.ToLocal(sample.StartNanoseconds)
-		sample.EndNanoseconds = clock.ToLocal(sample.EndNanoseconds)
-		all = append(all, sample)
-	}
-	return all
 }

@@ -80,7 +80,7 @@ func TestAnotherConductorTakesOver(t *testing.T) {
 	heir.Connect(endpoint(t, 0, address))
 	// It is ready only once it has read the whole log, so repeated commands change nothing.
 	await(t, heir, 0, "ready", is(decide.Ready))
-	if seen := len(clientAttempt(t, heir, first, 0).Samples); seen < 5 {
+	if seen := len(samplesOf(clientAttempt(t, heir, first, 0))); seen < 5 {
 		t.Errorf("it is ready with %d samples", seen)
 	}
 	end(t, heir, first, 0)
@@ -95,8 +95,8 @@ func TestAnotherConductorTakesOver(t *testing.T) {
 	}
 	seamless(t, clientAttempt(t, late, first, 0))
 	want := clientAttempt(t, heir, first, 0)
-	if got := clientAttempt(t, late, first, 0); len(got.Samples) != len(want.Samples) || got.Operations[measure.Write].Counter != want.Operations[measure.Write].Counter {
-		t.Errorf("it has %d samples, the other %d", len(got.Samples), len(want.Samples))
+	if got := clientAttempt(t, late, first, 0); len(samplesOf(got)) != len(samplesOf(want)) || got.Operations[measure.Write].Counter != want.Operations[measure.Write].Counter {
+		t.Errorf("it has %d samples, the other %d", len(samplesOf(got)), len(samplesOf(want)))
 	}
 }
 

@@ -160,8 +160,8 @@ func TestFlood(t *testing.T) {
 			t.Errorf("epoch %d: the heap has grown by %d bytes", epoch, grown)
 		}
 		got := clientAttempt(t, c, first, honest)
-		if got.Failure != "" || !got.Ended || len(got.Samples) != 300 || got.Operations[measure.Write].Bytes != 300<<20 || got.Operations[measure.Write].Latency.Count != 7 {
-			t.Errorf("the honest client: %q (%s), ended %t, %d samples, %+v", got.Failure, got.FailureMessage, got.Ended, len(got.Samples), got.Operations[measure.Write].Counter)
+		if got.Failure != "" || !got.Ended || len(samplesOf(got)) != 300 || got.Operations[measure.Write].Bytes != 300<<20 || got.Operations[measure.Write].Latency.Count != 7 {
+			t.Errorf("the honest client: %q (%s), ended %t, %d samples, %+v", got.Failure, got.FailureMessage, got.Ended, len(samplesOf(got)), got.Operations[measure.Write].Counter)
 		}
 		follows(t, c)
 		c.Close()

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"github.com/storagebench/storagebench/internal/conductor"
 	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/identity"
+	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/process"
 	"github.com/storagebench/storagebench/internal/result"
@@ -213,8 +215,8 @@ func begin(t *testing.T, c *conductor.Conductor, attempt decide.Attempt, indices
 // grows waits for the given number of additional samples of a client.
 func grows(t *testing.T, c *conductor.Conductor, attempt decide.Attempt, index, more int) {
 	t.Helper()
-	before := len(clientAttempt(t, c, attempt, index).Samples)
-	await(t, c, index, "telling of more samples", func(decide.Client) bool { return len(clientAttempt(t, c, attempt, index).Samples) >= before+more })
+	before := len(samplesOf(clientAttempt(t, c, attempt, index)))
+	await(t, c, index, "telling of more samples", func(decide.Client) bool { return len(samplesOf(clientAttempt(t, c, attempt, index))) >= before+more })
 }
 
 // end stops an attempt on clients and waits until it has ended.
@@ -240,16 +242,25 @@ func clientAttempt(t *testing.T, c *conductor.Conductor, attempt decide.Attempt,
 	return result.Client{}
 }
 
+// samplesOf returns the samples of a client.
+func samplesOf(client result.Client) []measure.Sample {
+	if client.Samples == nil {
+		return nil
+	}
+	return slices.Collect(client.Samples)
+}
+
 // seamless checks that samples have no gaps and that their sum equals the tool's own total.
 func seamless(t *testing.T, client result.Client) {
 	t.Helper()
-	if client.Failure != "" || !client.Ended || len(client.Samples) < 5 {
-		t.Fatalf("failure %q (%s), ended %t, %d samples", client.Failure, client.FailureMessage, client.Ended, len(client.Samples))
+	samples := samplesOf(client)
+	if client.Failure != "" || !client.Ended || len(samples) < 5 {
+		t.Fatalf("failure %q (%s), ended %t, %d samples", client.Failure, client.FailureMessage, client.Ended, len(samples))
 	}
 	var sum uint64
-	for i, sample := range client.Samples {
-		if i > 0 && sample.StartNanoseconds != client.Samples[i-1].EndNanoseconds {
-			t.Errorf("sample %d begins at %d, and the one before ends at %d", i, sample.StartNanoseconds, client.Samples[i-1].EndNanoseconds)
+	for i, sample := range samples {
+		if i > 0 && sample.StartNanoseconds != samples[i-1].EndNanoseconds {
+			t.Errorf("sample %d begins at %d, and the one before ends at %d", i, sample.StartNanoseconds, samples[i-1].EndNanoseconds)
 		}
 		for _, counter := range sample.Counters {
 			sum += counter.Bytes

@@ -30,16 +30,14 @@ type clientAttempt struct {
 	usage   *result.Usage
 	// implausible describes the first implausible value in the client's records.
 	implausible error
-	// kept is the memory that is counted for the attempt, and working what a result of its samples takes.
+	// kept is the memory that is counted for the attempt, and working that of its series when a result is computed.
 	kept, working int
+	// occurred holds the operations that occurred in samples.
+	occurred [measure.NumOperations]bool
 }
 
-// Approximate memory of a clientAttempt, and of a sample while the result of its step is computed: in full, with its
-// time on this clock, and in its client's series.
-const (
-	partBytes    = 640
-	workingBytes = 256
-)
+// partBytes is the approximate memory of a clientAttempt.
+const partBytes = 640
 
 // rank orders progress, so that a late report never moves an attempt backwards.
 var rank = []decide.Progress{"", decide.Loading, decide.Loaded, decide.Running, decide.Refused, decide.Ended}
@@ -208,10 +206,23 @@ func (c *client) takeSample(attempt decide.Attempt, p *clientAttempt, from *agen
 	p.running.follow(&sample, from)
 	if keep {
 		c.keep(p, p.samples.add(&sample))
-		p.working += workingBytes
-		c.working.add(workingBytes)
+		c.workOn(p, &sample)
 	}
 	return nil
+}
+
+// workOn counts the memory of a series with one more sample.
+func (c *client) workOn(p *clientAttempt, sample *measure.Sample) {
+	operations := 0
+	for operation, counter := range sample.Counters {
+		p.occurred[operation] = p.occurred[operation] || counter != (measure.Counter{})
+		if p.occurred[operation] {
+			operations++
+		}
+	}
+	working := measure.SeriesBytes(p.samples.count, operations)
+	c.working.add(working - p.working)
+	p.working = working
 }
 
 func (c *client) takeLatencies(attempt decide.Attempt, p *clientAttempt, from *agentapi.LatencyMinute, keep bool) error {

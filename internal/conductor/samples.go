@@ -3,6 +3,7 @@ package conductor
 import (
 	"encoding/binary"
 	"iter"
+	"slices"
 	"sort"
 	"unsafe"
 
@@ -76,9 +77,18 @@ func (c *sampleChunk) add(sample *measure.Sample) {
 	}
 }
 
+// snapshot yields the samples that there are now, also while more are added.
+func (s *samples) snapshot() iter.Seq[measure.Sample] {
+	kept := samples{chunks: slices.Clone(s.chunks), count: s.count}
+	return kept.from(0)
+}
+
 // from yields the samples from an index on.
 func (s *samples) from(index int) iter.Seq[measure.Sample] {
 	return func(yield func(measure.Sample) bool) {
+		if index >= s.count {
+			return
+		}
 		// The last chunk that begins at the index or before it.
 		at := max(0, sort.Search(len(s.chunks), func(i int) bool { return s.chunks[i].first > index })-1)
 		for ; at < len(s.chunks); at++ {

@@ -149,8 +149,8 @@ func TestRecordedIsNotKeptAgain(t *testing.T) {
 		if got := c.Clients()[0].Attempts[attempt].Progress; got != want.progress {
 			t.Errorf("%v is %s, want %s", attempt, got, want.progress)
 		}
-		if got := clientAttempt(t, c, attempt, 0); len(got.Samples) != want.samples || got.Ended || len(c.Latencies(attempt)) > 0 {
-			t.Errorf("%v: %d samples, want %d", attempt, len(got.Samples), want.samples)
+		if got := clientAttempt(t, c, attempt, 0); len(samplesOf(got)) != want.samples || got.Ended || len(c.Latencies(attempt)) > 0 {
+			t.Errorf("%v: %d samples, want %d", attempt, len(samplesOf(got)), want.samples)
 		}
 	}
 	for step, want := range map[string]uint64{"1": 4096, "2": 12288} {

@@ -25,7 +25,7 @@ func (c *client) result(attempt decide.Attempt) (result.Client, bool) {
 	}
 	clock := measure.CombineClocks(p.clock, c.offset)
 	host := c.description.GetHost()
-	translated := result.Client{
+	made := result.Client{
 		Target:           c.key.Target,
 		Index:            c.key.Index,
 		Released:         instant(clock, p.released),
@@ -34,20 +34,22 @@ func (c *client) result(attempt decide.Attempt) (result.Client, bool) {
 		MemoryBytes:      host.GetMemoryBytes(),
 		MachineCPUMilli:  int64(host.GetCpus()) * 1000,
 	}
-	translated.Samples = p.samplesFrom(0, clock)
-	translated.Notices = p.warnings()
+	if p.samples.count > 0 {
+		made.Samples = translated(p.samples.snapshot(), clock)
+	}
+	made.Notices = p.warnings()
 	if p.failed != nil {
-		translated.Failure, translated.FailureMessage = p.failed.Reason, p.failed.Message
+		made.Failure, made.FailureMessage = p.failed.Reason, p.failed.Message
 	}
 	if p.ended != nil {
-		p.end(&translated, clock)
-	} else if translated.Failure == "" {
-		translated.Failure, translated.FailureMessage = c.reason, c.message
+		p.end(&made, clock)
+	} else if made.Failure == "" {
+		made.Failure, made.FailureMessage = c.reason, c.message
 	}
-	if p.implausible != nil && translated.Failure == "" {
-		translated.Failure, translated.FailureMessage = reasonBadResult, clean(p.implausible.Error(), maxMessageLength)
+	if p.implausible != nil && made.Failure == "" {
+		made.Failure, made.FailureMessage = reasonBadResult, clean(p.implausible.Error(), maxMessageLength)
 	}
-	return translated, true
+	return made, true
 }
 
 func (p *clientAttempt) warnings() []result.Notice {

@@ -1,5 +1,7 @@
 package measure
 
+import "iter"
+
 // maxLateIntervals bounds the length of a chain of late samples, in intervals.
 const maxLateIntervals = 30
 
@@ -15,30 +17,40 @@ const maxLateIntervals = 30
 //   - A last sample shorter than half an interval is merged with its predecessor.
 //
 // Only adjoining samples are merged, and only if both or neither belong to the warm-up. Counters, the first start and
-// the last end are kept exactly. The given samples must be in order and are not changed.
-func MergeLate(samples []Sample, intervalNanoseconds int64) []Sample {
+// the last end are kept exactly. The given samples must be in order.
+func MergeLate(samples iter.Seq[Sample], intervalNanoseconds int64) iter.Seq[Sample] {
 	if intervalNanoseconds <= 0 {
-		return append([]Sample(nil), samples...)
+		return samples
 	}
-	merged := make([]Sample, 0, len(samples))
-	open := false // the last of merged is late and waits for its successor
-	for _, sample := range samples {
-		late := lengthOf(sample)-intervalNanoseconds > intervalNanoseconds/2
-		if last := len(merged) - 1; open && mergeable(merged[last], sample) {
-			merged[last] = join(merged[last], sample)
-			open = late && lengthOf(merged[last])/intervalNanoseconds < maxLateIntervals
-			continue
+	return func(yield func(Sample) bool) {
+		var merged []Sample // the last two samples, which may still change
+		open := false       // the last of them is late and waits for its successor
+		for sample := range samples {
+			late := lengthOf(sample)-intervalNanoseconds > intervalNanoseconds/2
+			if last := len(merged) - 1; open && mergeable(merged[last], sample) {
+				merged[last] = join(merged[last], sample)
+				open = late && lengthOf(merged[last])/intervalNanoseconds < maxLateIntervals
+				continue
+			}
+			if len(merged) == 2 {
+				if !yield(merged[0]) {
+					return
+				}
+				merged[0] = merged[1]
+				merged = merged[:1]
+			}
+			merged = append(merged, sample)
+			open = late
 		}
-		merged = append(merged, sample)
-		open = late
+		if len(merged) == 2 && mergeable(merged[0], merged[1]) && lengthOf(merged[1]) < intervalNanoseconds/2 {
+			merged = []Sample{join(merged[0], merged[1])}
+		}
+		for _, sample := range merged {
+			if !yield(sample) {
+				return
+			}
+		}
 	}
-	last := len(merged) - 1
-	if last >= 1 && mergeable(merged[last-1], merged[last]) &&
-		lengthOf(merged[last]) < intervalNanoseconds/2 {
-		merged[last-1] = join(merged[last-1], merged[last])
-		merged = merged[:last]
-	}
-	return merged
 }
 
 func lengthOf(sample Sample) int64 { return sample.EndNanoseconds - sample.StartNanoseconds }

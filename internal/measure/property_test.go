@@ -2,6 +2,7 @@ package measure
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -251,7 +252,7 @@ func TestInterpolationNeverFallsAndAddsUp(t *testing.T) {
 func TestMergeLateConservesEverything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		series := genSeries().Draw(t, "series")
-		merged, err := NewSeries(MergeLate(samplesIn(series), rapid.Int64Range(0, 2_000).Draw(t, "interval")))
+		merged, err := NewSeries(series.Len(), MergeLate(slices.Values(samplesIn(series)), rapid.Int64Range(0, 2_000).Draw(t, "interval")))
 		if err != nil {
 			t.Fatal(err)
 		}

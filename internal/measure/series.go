@@ -2,9 +2,11 @@ package measure
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"math/bits"
 	"sort"
+	"unsafe"
 )
 
 // MaxInstant bounds the accepted instants in nanoseconds, on both sides of zero: the year 2116 for instants since
@@ -18,6 +20,9 @@ const MaxInstant = int64(1)<<62 - 1
 // The zero value is empty and ready to use. Do not append both to a copy and to its original.
 type Series struct {
 	edges []edges
+	// end is the instant at which the last sample is cut off, if cut is true; see Until.
+	end int64
+	cut bool
 	// before[operation][i] holds what was completed before sample i. It has one more element than edges, the total, or
 	// none for an operation that no sample has: most series have one or two operations.
 	before [NumOperations][]Counter
@@ -29,10 +34,17 @@ type edges struct {
 	WarmUp                           bool
 }
 
-// NewSeries creates a series from samples, which must be in order of time and must not overlap.
-func NewSeries(samples []Sample) (*Series, error) {
-	series := &Series{edges: make([]edges, 0, len(samples))}
-	for _, sample := range samples {
+// SeriesBytes returns the memory of a series that NewSeries creates for a number of samples in which a number of
+// different operations occur.
+func SeriesBytes(samples, operations int) int {
+	return samples * (int(unsafe.Sizeof(edges{})) + operations*int(unsafe.Sizeof(Counter{})))
+}
+
+// NewSeries creates a series from samples, which must be in order of time and must not overlap. It allocates memory
+// for a number of samples first; more are possible.
+func NewSeries(capacity int, samples iter.Seq[Sample]) (*Series, error) {
+	series := &Series{edges: make([]edges, 0, capacity)}
+	for sample := range samples {
 		if err := series.Append(sample); err != nil {
 			return nil, err
 		}
@@ -42,7 +54,7 @@ func NewSeries(samples []Sample) (*Series, error) {
 
 // Append adds a sample at the end. It returns an error, and does not add the sample, if the sample ends before it
 // starts, starts before its predecessor ends, or makes a sum overflow. If a sample starts and ends at the same
-// instant, its counters count as completed at that instant.
+// instant, its counters count as completed at that instant. Do not append to a series that Until has cut.
 func (s *Series) Append(sample Sample) error {
 	if sample.EndNanoseconds < sample.StartNanoseconds {
 		return fmt.Errorf("sample: the end at %d ns is before the start at %d ns", sample.EndNanoseconds, sample.StartNanoseconds)
@@ -76,12 +88,52 @@ func (s *Series) Append(sample Sample) error {
 	return nil
 }
 
+// Until returns the part of the series up to an instant, without a copy of its samples. A sample that ends later is
+// cut at the instant.
+func (s *Series) Until(nanoseconds int64) *Series {
+	i := s.firstAfter(nanoseconds)
+	if i == len(s.edges) {
+		return s
+	}
+	part := &Series{end: nanoseconds, cut: s.edges[i].StartNanoseconds < nanoseconds}
+	if part.cut {
+		i++
+	}
+	part.edges = s.edges[:i:i]
+	for operation, before := range s.before {
+		if before != nil {
+			part.before[operation] = before[: i+1 : i+1]
+		}
+	}
+	return part
+}
+
+// firstAfter returns the index of the first sample that ends after an instant.
+func (s *Series) firstAfter(nanoseconds int64) int {
+	if s.cut && nanoseconds >= s.end {
+		return len(s.edges)
+	}
+	return sort.Search(len(s.edges), func(i int) bool { return s.edges[i].EndNanoseconds > nanoseconds })
+}
+
+// endOf returns the end of the i-th sample.
+func (s *Series) endOf(i int) int64 {
+	if s.cut {
+		return min(s.edges[i].EndNanoseconds, s.end)
+	}
+	return s.edges[i].EndNanoseconds
+}
+
 // Len returns the number of samples.
 func (s *Series) Len() int { return len(s.edges) }
 
 // At returns the i-th sample.
 func (s *Series) At(i int) Sample {
-	sample := Sample{StartNanoseconds: s.edges[i].StartNanoseconds, EndNanoseconds: s.edges[i].EndNanoseconds, WarmUp: s.edges[i].WarmUp}
+	sample := Sample{StartNanoseconds: s.edges[i].StartNanoseconds, EndNanoseconds: s.endOf(i), WarmUp: s.edges[i].WarmUp}
+	if s.cut && i == len(s.edges)-1 {
+		sample.Counters = s.CountersIn(Window{StartNanoseconds: sample.StartNanoseconds, EndNanoseconds: s.end})
+		return sample
+	}
 	for operation, before := range s.before {
 		if before != nil {
 			sample.Counters[operation] = Counter{before[i+1].Bytes - before[i].Bytes, before[i+1].Operations - before[i].Operations}
@@ -92,6 +144,9 @@ func (s *Series) At(i int) Sample {
 
 // Total returns what was completed in all samples, including the warm-up.
 func (s *Series) Total() (total [NumOperations]Counter) {
+	if s.cut {
+		return s.CountersAt(s.end)
+	}
 	for operation, before := range s.before {
 		if before != nil {
 			total[operation] = before[len(before)-1]
@@ -104,7 +159,9 @@ func (s *Series) Total() (total [NumOperations]Counter) {
 // exact at the edges of samples and rounded down to whole bytes and operations inside them, so that differences over
 // adjoining intervals add up exactly to the total.
 func (s *Series) CountersAt(nanoseconds int64) (done [NumOperations]Counter) {
-	// The first sample that ends after the instant.
+	if s.cut {
+		nanoseconds = min(nanoseconds, s.end)
+	}
 	i := sort.Search(len(s.edges), func(i int) bool { return s.edges[i].EndNanoseconds > nanoseconds })
 	inside := i < len(s.edges) && nanoseconds > s.edges[i].StartNanoseconds
 	for operation, before := range s.before {
@@ -137,7 +194,7 @@ func (s *Series) Span() (span ClientSpan, ok bool) {
 		if !ok {
 			span.StartNanoseconds, ok = s.edges[i].StartNanoseconds, true
 		}
-		span.EndNanoseconds = s.edges[i].EndNanoseconds
+		span.EndNanoseconds = s.endOf(i)
 	}
 	return span, ok
 }
@@ -146,9 +203,8 @@ func (s *Series) Span() (span ClientSpan, ok bool) {
 // completed in the rest.
 func (s *Series) CoveredNanoseconds(window Window) int64 {
 	var covered int64
-	first := sort.Search(len(s.edges), func(i int) bool { return s.edges[i].EndNanoseconds > window.StartNanoseconds })
-	for i := first; i < len(s.edges) && s.edges[i].StartNanoseconds < window.EndNanoseconds; i++ {
-		covered += min(s.edges[i].EndNanoseconds, window.EndNanoseconds) -
+	for i := s.firstAfter(window.StartNanoseconds); i < len(s.edges) && s.edges[i].StartNanoseconds < window.EndNanoseconds; i++ {
+		covered += min(s.endOf(i), window.EndNanoseconds) -
 			max(s.edges[i].StartNanoseconds, window.StartNanoseconds)
 	}
 	return covered

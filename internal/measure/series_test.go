@@ -2,6 +2,7 @@ package measure
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -22,7 +23,7 @@ func warmUp(sample Sample) Sample {
 
 func seriesOf(t *testing.T, samples ...Sample) *Series {
 	t.Helper()
-	series, err := NewSeries(samples)
+	series, err := NewSeries(len(samples), slices.Values(samples))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +115,7 @@ func TestSeriesRefuses(t *testing.T) {
 		{"overflow of bytes", []Sample{reads(0, 1, math.MaxUint64), reads(1, 2, 1)}, "64 bits"},
 	}
 	for _, test := range tests {
-		if _, err := NewSeries(test.samples); err == nil || !strings.Contains(err.Error(), test.problem) {
+		if _, err := NewSeries(0, slices.Values(test.samples)); err == nil || !strings.Contains(err.Error(), test.problem) {
 			t.Errorf("%s: error %v", test.name, err)
 		}
 		last := len(test.samples) - 1

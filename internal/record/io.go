@@ -23,7 +23,12 @@ func noteIO(fact *v1alpha1.StepStatus, targets []string, clients []result.Client
 			if client.Target != target {
 				continue
 			}
-			for _, sample := range client.Samples {
+			measured = earliest(measured, client.IOStart)
+			last = latest(last, client.IOEnd)
+			if client.Samples == nil {
+				continue
+			}
+			for sample := range client.Samples {
 				first = earliest(first, time.Unix(0, sample.StartNanoseconds))
 				last = latest(last, time.Unix(0, sample.EndNanoseconds))
 				charged := measure.Charged(sample.Counters)
@@ -31,8 +36,6 @@ func noteIO(fact *v1alpha1.StepStatus, targets []string, clients []result.Client
 				io.Operations = sum(io.Operations, charged.Operations)
 				worked = worked || charged.Operations > 0 || sample.Counters[measure.Sync].Operations > 0
 			}
-			measured = earliest(measured, client.IOStart)
-			last = latest(last, client.IOEnd)
 		}
 		if worked {
 			fact.IO = append(fact.IO, io)

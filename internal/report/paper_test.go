@@ -123,10 +123,7 @@ const enough = "the baseline is measured: 32.00 MB/s within 2 %"
 
 // later shifts all times of a client.
 func later(c *result.Client, by time.Duration) {
-	for i := range c.Samples {
-		c.Samples[i].StartNanoseconds += int64(by)
-		c.Samples[i].EndNanoseconds += int64(by)
-	}
+	builders.ShiftSamples(c, by)
 	if c.Job != nil {
 		for i := range c.Job.Repetitions {
 			c.Job.Repetitions[i].Ended = c.Job.Repetitions[i].Ended.Add(by)

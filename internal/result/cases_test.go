@@ -38,8 +38,8 @@ var targetCases = map[string]func() targetCase{
 	},
 	"work-bound-samples-lost": func() targetCase {
 		// Half of the samples are lost; the tool's own totals still contain everything written.
-		lossy := builders.Client("data", 0).Does(8, measure.Write, hundred, 10*ms).Mutate(func(c *result.Client) {
-			c.Samples = slices.Delete(c.Samples, 2, 6)
+		lossy := builders.Client("data", 0).Does(8, measure.Write, hundred, 10*ms).MutateSamples(func(all []measure.Sample) []measure.Sample {
+			return slices.Delete(all, 2, 6)
 		})
 		return targetCase{benchmark: layingOut(), clients: objects(lossy),
 			warnings: []v1alpha1.WarningType{v1alpha1.WarningTooFewSamples, v1alpha1.WarningBytesUncertain}}
@@ -90,19 +90,19 @@ var targetCases = map[string]func() targetCase{
 		return targetCase{benchmark: writing(), clients: objects(late, other), warnings: short}
 	},
 	"windows-differ": func() targetCase {
-		return targetCase{benchmark: writing(), clients: objects(writer(0), writer(1).Mutate(func(c *result.Client) { shift(c, 900*ms) })),
+		return targetCase{benchmark: writing(), clients: objects(writer(0), writer(1).Mutate(func(c *result.Client) { builders.ShiftSamples(c, 900*ms) })),
 			warnings: []v1alpha1.WarningType{v1alpha1.WarningStartSkew, v1alpha1.WarningWindowsDiffer}}
 	},
 	"window-too-short": func() targetCase {
-		return targetCase{benchmark: writing(), clients: objects(writer(0), writer(1).Mutate(func(c *result.Client) { shift(c, 3*time.Second) })),
+		return targetCase{benchmark: writing(), clients: objects(writer(0), writer(1).Mutate(func(c *result.Client) { builders.ShiftSamples(c, 3*time.Second) })),
 			warnings: []v1alpha1.WarningType{v1alpha1.WarningCommonWindowTooShort, v1alpha1.WarningStartSkew}}
 	},
 	"no-window": func() targetCase {
-		return targetCase{benchmark: writing(), clients: objects(writer(0), writer(1).Mutate(func(c *result.Client) { shift(c, time.Minute) })),
+		return targetCase{benchmark: writing(), clients: objects(writer(0), writer(1).Mutate(func(c *result.Client) { builders.ShiftSamples(c, time.Minute) })),
 			warnings: []v1alpha1.WarningType{v1alpha1.WarningCommonWindowTooShort}}
 	},
 	"gap": func() targetCase {
-		return targetCase{benchmark: writing(), clients: objects(writer(0), writer(1).Mutate(func(c *result.Client) { c.Samples = slices.Delete(c.Samples, 5, 7) })),
+		return targetCase{benchmark: writing(), clients: objects(writer(0), writer(1).MutateSamples(func(all []measure.Sample) []measure.Sample { return slices.Delete(all, 5, 7) })),
 			warnings: []v1alpha1.WarningType{v1alpha1.WarningSamplesLost, v1alpha1.WarningBytesUncertain}}
 	},
 	"no-samples": func() targetCase {
@@ -218,34 +218,30 @@ var targetCases = map[string]func() targetCase{
 	},
 	"jittered-samples": func() targetCase {
 		// One instant of the tool becomes two instants, which overlap or are apart.
-		jitter := writer(0).Mutate(func(c *result.Client) {
-			for i := range c.Samples {
-				c.Samples[i].StartNanoseconds += int64(i%3-1) * int64(40*time.Microsecond)
+		jitter := writer(0).MutateSamples(func(all []measure.Sample) []measure.Sample {
+			for i := range all {
+				all[i].StartNanoseconds += int64(i%3-1) * int64(40*time.Microsecond)
 			}
+			return all
 		})
 		return targetCase{benchmark: writing(), clients: objects(jitter), warnings: short}
 	},
 	"clock-set": func() targetCase {
 		// The wall clock was set forward by 400 ms, so the next sample seems to start too early.
-		set := writer(0).Mutate(func(c *result.Client) { c.Samples[6].StartNanoseconds -= int64(400 * ms) })
+		set := writer(0).MutateSamples(func(all []measure.Sample) []measure.Sample {
+			all[6].StartNanoseconds -= int64(400 * ms)
+			return all
+		})
 		return targetCase{benchmark: writing(), clients: objects(set), warnings: short}
 	},
 	"impossible-samples": func() targetCase {
-		hostile := writer(0).Mutate(func(c *result.Client) {
-			c.Samples = append(c.Samples,
+		hostile := writer(0).MutateSamples(func(all []measure.Sample) []measure.Sample {
+			return append(all,
 				measure.Sample{StartNanoseconds: 5, EndNanoseconds: 1},
 				measure.Sample{StartNanoseconds: -1 << 63, EndNanoseconds: 1<<63 - 1})
 		})
 		return targetCase{benchmark: writing(), clients: objects(hostile), warnings: []v1alpha1.WarningType{v1alpha1.WarningSamplesLost}}
 	},
-}
-
-// shift moves everything that a client did by a time.
-func shift(c *result.Client, by time.Duration) {
-	for i := range c.Samples {
-		c.Samples[i].StartNanoseconds += int64(by)
-		c.Samples[i].EndNanoseconds += int64(by)
-	}
 }
 
 func throttled(index int, periods uint64) *builders.ClientBuilder {

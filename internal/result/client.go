@@ -1,6 +1,7 @@
 package result
 
 import (
+	"iter"
 	"time"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -19,8 +20,8 @@ type Client struct {
 	Released time.Time
 	// IOStart and IOEnd bound the measured I/O; zero if there was none.
 	IOStart, IOEnd time.Time
-	// Samples are in order of time and include the warm-up.
-	Samples []measure.Sample
+	// Samples yields the samples in order of time, including the warm-up, as often as it is asked; nil if there are none.
+	Samples iter.Seq[measure.Sample]
 	// Operations are the totals of the measured time, as the tool itself reported them at its end.
 	Operations [measure.NumOperations]Operation
 	// Ended is true if the client reported its end; a lost client did not.

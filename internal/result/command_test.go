@@ -37,12 +37,14 @@ func ranProgram(index int, machine string, more ...command.Count) result.Client 
 		Target: "data", Index: index, Released: start, IOStart: start, IOEnd: start.Add(10 * time.Second), Ended: true, Machine: machine,
 		Command: &engine.Program{CommandLine: []string{"zip", "a.zip"}, Duration: 9 * time.Second, Flush: time.Second, Counts: append(more, calls)},
 	}
+	var samples []measure.Sample
 	for i := range int64(10) {
 		sample := measure.Sample{StartNanoseconds: start.UnixNano() + i*1e9, EndNanoseconds: start.UnixNano() + (i+1)*1e9}
 		sample.Counters[measure.Read] = measure.Counter{Bytes: 10 * mb, Operations: 100}
 		sample.Counters[measure.Write] = measure.Counter{Bytes: 5 * mb, Operations: 50}
-		client.Samples = append(client.Samples, sample)
+		samples = append(samples, sample)
 	}
+	client.Samples = slices.Values(samples)
 	client.Operations[measure.Read].Counter = measure.Counter{Bytes: 100 * mb, Operations: 1000}
 	client.Operations[measure.Write].Counter = measure.Counter{Bytes: 50 * mb, Operations: 500}
 	return client

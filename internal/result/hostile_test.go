@@ -3,6 +3,7 @@ package result_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -22,6 +23,7 @@ func someone(random *rand.Rand, index int) result.Client {
 	number := func() uint64 { return extremes[random.IntN(len(extremes))] }
 	client := builders.Client("data", index).Obj()
 	at := builders.Start.UnixNano()
+	var samples []measure.Sample
 	for range random.IntN(12) {
 		sample := measure.Sample{StartNanoseconds: at, EndNanoseconds: at + int64(random.IntN(3000))*int64(time.Millisecond), WarmUp: random.IntN(5) == 0}
 		switch random.IntN(12) {
@@ -38,8 +40,9 @@ func someone(random *rand.Rand, index int) result.Client {
 				sample.Counters[operation] = measure.Counter{Bytes: number(), Operations: number()}
 			}
 		}
-		client.Samples = append(client.Samples, sample)
+		samples = append(samples, sample)
 	}
+	client.Samples = slices.Values(samples)
 	for operation := range client.Operations {
 		if random.IntN(2) == 0 {
 			continue

@@ -14,11 +14,11 @@ const minMeasuredShare = 0.8
 // hostedBy reports whether a client has no ranks of its own. If clients share an address, one of them starts the
 // ranks of all, so the others have nothing to sample.
 func (b *builder) hostedBy(client *Client) bool {
-	if !b.load.SpansClients || client.Machine == "" || len(client.Samples) > 0 || client.total() > 0 {
+	if !b.load.SpansClients || client.Machine == "" || client.Samples != nil || client.total() > 0 {
 		return false
 	}
 	return slices.ContainsFunc(b.clients, func(other Client) bool {
-		return other.Index != client.Index && other.Machine == client.Machine && len(other.Samples) > 0
+		return other.Index != client.Index && other.Machine == client.Machine && other.Samples != nil
 	})
 }
 

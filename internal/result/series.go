@@ -1,6 +1,7 @@
 package result
 
 import (
+	"iter"
 	"time"
 
 	"github.com/storagebench/storagebench/internal/measure"
@@ -10,38 +11,54 @@ import (
 // tool's clock at two times, so one instant of the tool becomes two that are some microseconds apart or overlap.
 const joinGap = int64(10 * time.Millisecond)
 
-// seriesOf puts the samples of a client in order. refused is the number of impossible samples, whose counts are
-// lost.
-func seriesOf(samples []measure.Sample) (series *measure.Series, refused int, err error) {
-	mended := make([]measure.Sample, 0, len(samples))
-	for _, sample := range samples {
-		if sample.EndNanoseconds < sample.StartNanoseconds || sample.StartNanoseconds < -measure.MaxInstant || sample.EndNanoseconds > measure.MaxInstant {
-			refused++
-			continue
-		}
-		if len(mended) == 0 {
-			mended = append(mended, sample)
-			continue
-		}
-		previous := &mended[len(mended)-1]
-		gap := sample.StartNanoseconds - previous.EndNanoseconds
-		if gap < 0 || gap <= joinGap && sample.WarmUp == previous.WarmUp {
-			sample.StartNanoseconds = previous.EndNanoseconds
-		}
-		switch {
-		case sample.EndNanoseconds >= sample.StartNanoseconds:
-			mended = append(mended, sample)
-		case sample.WarmUp == previous.WarmUp:
-			// The sample lies in a period that is already covered, but its I/O did happen, so add it to the previous
-			// sample.
-			for i, counter := range sample.Counters {
-				previous.Counters[i].Bytes = measure.Sum(previous.Counters[i].Bytes, counter.Bytes)
-				previous.Counters[i].Operations = measure.Sum(previous.Counters[i].Operations, counter.Operations)
+// series returns the client's samples in order. refused is the number of impossible samples, whose counts are lost.
+func (c *Client) series() (series *measure.Series, refused int, err error) {
+	if c.Samples == nil {
+		return &measure.Series{}, 0, nil
+	}
+	count := 0
+	for range c.Samples {
+		count++
+	}
+	series, err = measure.NewSeries(count, measure.MergeLate(inOrder(c.Samples, &refused), int64(SampleInterval)))
+	return series, refused, err
+}
+
+// inOrder yields samples in order and without overlap, and counts impossible ones in refused.
+func inOrder(samples iter.Seq[measure.Sample], refused *int) iter.Seq[measure.Sample] {
+	return func(yield func(measure.Sample) bool) {
+		var previous measure.Sample
+		begun := false
+		for sample := range samples {
+			if sample.EndNanoseconds < sample.StartNanoseconds || sample.StartNanoseconds < -measure.MaxInstant || sample.EndNanoseconds > measure.MaxInstant {
+				*refused++
+				continue
 			}
-		default:
-			refused++
+			if begun {
+				gap := sample.StartNanoseconds - previous.EndNanoseconds
+				if gap < 0 || gap <= joinGap && sample.WarmUp == previous.WarmUp {
+					sample.StartNanoseconds = previous.EndNanoseconds
+				}
+			}
+			switch {
+			case sample.EndNanoseconds >= sample.StartNanoseconds:
+				if begun && !yield(previous) {
+					return
+				}
+				previous, begun = sample, true
+			case sample.WarmUp == previous.WarmUp:
+				// The sample lies in a period that is already covered, but its I/O did happen, so add it to the previous
+				// sample.
+				for i, counter := range sample.Counters {
+					previous.Counters[i].Bytes = measure.Sum(previous.Counters[i].Bytes, counter.Bytes)
+					previous.Counters[i].Operations = measure.Sum(previous.Counters[i].Operations, counter.Operations)
+				}
+			default:
+				*refused++
+			}
+		}
+		if begun {
+			yield(previous)
 		}
 	}
-	series, err = measure.NewSeries(measure.MergeLate(mended, int64(SampleInterval)))
-	return series, refused, err
 }

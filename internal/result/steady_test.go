@@ -165,7 +165,7 @@ func TestLayoutReused(t *testing.T) {
 func TestLostInADrain(t *testing.T) {
 	clients := scaled.drain(2, scaled.size, 400)
 	lost := &clients[1]
-	lost.Samples = lost.Samples[:300]
+	builders.MutateSamples(lost, func(all []measure.Sample) []measure.Sample { return all[:300] })
 	lost.Ended, lost.Failure, lost.FailureMessage = false, v1alpha1.ReasonClientLost, "its process exited"
 	lost.Operations = [measure.NumOperations]result.Operation{}
 	clients[0].Stopped, clients[0].StopMessage = true, "a client was lost"

@@ -139,28 +139,6 @@ func (b *builder) loadEnd(span measure.ClientSpan) int64 {
 	return end
 }
 
-// until returns a series without what was completed after an instant.
-func until(series *measure.Series, end int64) *measure.Series {
-	if last := series.Len() - 1; last < 0 || series.At(last).EndNanoseconds <= end {
-		return series
-	}
-	cut := &measure.Series{}
-	for i := range series.Len() {
-		sample := series.At(i)
-		if sample.StartNanoseconds >= end && sample.EndNanoseconds > end {
-			break
-		}
-		if sample.EndNanoseconds > end {
-			sample.EndNanoseconds = end
-			sample.Counters = series.CountersIn(measure.Window{StartNanoseconds: sample.StartNanoseconds, EndNanoseconds: end})
-		}
-		if err := cut.Append(sample); err != nil {
-			break // cannot happen: the sample is part of a valid series
-		}
-	}
-	return cut
-}
-
 // complete reports whether each client's samples cover at least minCoverage of the part of a window in which the
 // client ran.
 func complete(window measure.Window, all []*measure.Series, spans []measure.ClientSpan) bool {

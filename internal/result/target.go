@@ -139,7 +139,7 @@ func (b *builder) judgeClients() {
 			b.keepWhatThereIs(client)
 			continue
 		}
-		series, refused, err := seriesOf(client.Samples)
+		series, refused, err := client.series()
 		if err != nil {
 			b.warnings.addClient(v1alpha1.WarningResultIncomplete, client.Index, "its samples are invalid: %s", err)
 			continue
@@ -158,7 +158,7 @@ func (b *builder) judgeClients() {
 		}
 		b.usable = append(b.usable, *client)
 		b.series = append(b.series, series)
-		b.loaded = append(b.loaded, until(series, b.loadEnd(span)))
+		b.loaded = append(b.loaded, series.Until(b.loadEnd(span)))
 	}
 	b.result.Clients = int32(len(b.usable) + len(b.hosted)) //nolint:gosec // The API allows far fewer clients.
 }
@@ -221,9 +221,9 @@ func (b *builder) keepWhatThereIs(client *Client) {
 	if b.step.Purpose != plan.Drain {
 		return
 	}
-	if series, _, err := seriesOf(client.Samples); err == nil {
+	if series, _, err := client.series(); err == nil {
 		if span, measured := series.Span(); measured {
-			b.cutShort = append(b.cutShort, until(series, b.loadEnd(span)))
+			b.cutShort = append(b.cutShort, series.Until(b.loadEnd(span)))
 		}
 	}
 }

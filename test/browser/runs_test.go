@@ -70,10 +70,7 @@ func carryOut(t *testing.T, benchmark *builders.BenchmarkBuilder, reported func(
 }
 
 func shift(c *result.Client, by time.Duration) {
-	for i := range c.Samples {
-		c.Samples[i].StartNanoseconds += int64(by)
-		c.Samples[i].EndNanoseconds += int64(by)
-	}
+	builders.ShiftSamples(c, by)
 	c.Released, c.IOStart, c.IOEnd = c.Released.Add(by), c.IOStart.Add(by), c.IOEnd.Add(by)
 }
 

@@ -1,6 +1,7 @@
 package builders
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -14,8 +15,9 @@ var Start = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // ClientBuilder builds what a client reported of a step.
 type ClientBuilder struct {
-	client result.Client
-	at     time.Duration
+	client  result.Client
+	samples []measure.Sample
+	at      time.Duration
 }
 
 // Client ended well and has done nothing yet. It runs on a machine of its own with two CPUs.
@@ -39,6 +41,31 @@ func (b *ClientBuilder) Obj() result.Client { return b.client }
 func (b *ClientBuilder) Mutate(change func(*result.Client)) *ClientBuilder {
 	change(&b.client)
 	return b
+}
+
+// MutateSamples changes the samples.
+func (b *ClientBuilder) MutateSamples(change func([]measure.Sample) []measure.Sample) *ClientBuilder {
+	MutateSamples(&b.client, change)
+	b.samples = slices.Collect(b.client.Samples)
+	return b
+}
+
+// MutateSamples changes the samples of a client that has some.
+func MutateSamples(client *result.Client, change func([]measure.Sample) []measure.Sample) {
+	if client.Samples != nil {
+		client.Samples = slices.Values(change(slices.Collect(client.Samples)))
+	}
+}
+
+// ShiftSamples moves the samples of a client by a time.
+func ShiftSamples(client *result.Client, by time.Duration) {
+	MutateSamples(client, func(samples []measure.Sample) []measure.Sample {
+		for i := range samples {
+			samples[i].StartNanoseconds += int64(by)
+			samples[i].EndNanoseconds += int64(by)
+		}
+		return samples
+	})
 }
 
 // Later lets time pass in which nothing is sampled.
@@ -66,8 +93,8 @@ func (b *ClientBuilder) Does(seconds int, operation measure.Operation, each meas
 
 // Also does as much of another operation in each second that is there and measured.
 func (b *ClientBuilder) Also(operation measure.Operation, each measure.Counter, latency time.Duration) *ClientBuilder {
-	for i := range b.client.Samples {
-		if sample := &b.client.Samples[i]; !sample.WarmUp {
+	for i := range b.samples {
+		if sample := &b.samples[i]; !sample.WarmUp {
 			sample.Counters[operation] = each
 			b.Total(operation, each, latency)
 		}
@@ -102,7 +129,8 @@ func (b *ClientBuilder) sample(length time.Duration, warmUp bool, operation meas
 	end := Start.Add(b.at)
 	sample := measure.Sample{StartNanoseconds: start.UnixNano(), EndNanoseconds: end.UnixNano(), WarmUp: warmUp}
 	sample.Counters[operation] = counter
-	b.client.Samples = append(b.client.Samples, sample)
+	b.samples = append(b.samples, sample)
+	b.client.Samples = slices.Values(b.samples)
 	if warmUp {
 		return
 	}
