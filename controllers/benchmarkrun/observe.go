@@ -86,12 +86,12 @@ func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun, s 
 // them.
 func (r *Reconciler) podsOf(ctx context.Context, run *v1alpha1.BenchmarkRun) ([]corev1.Pod, error) {
 	var list corev1.PodList
-	err := r.client.List(ctx, &list, client.InNamespace(run.Namespace), client.MatchingLabels{v1alpha1.LabelRun: run.Name},
+	err := r.client.List(ctx, &list, client.InNamespace(run.Namespace), client.MatchingFields{indexRun: string(run.UID)},
 		client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return nil, fmt.Errorf("list the run's pods: %w", err)
 	}
-	return filter(list.Items, func(pod *corev1.Pod) bool { return metav1.IsControlledBy(pod, run) }), nil
+	return list.Items, nil
 }
 
 // filter removes, in place, the pods for which keep returns false. Unlike slices.DeleteFunc it copies no pod to ask.

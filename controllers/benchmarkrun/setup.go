@@ -119,6 +119,9 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	if err := mgr.Add(r.sessions); err != nil {
 		return fmt.Errorf("add the sessions of live runs: %w", err)
 	}
+	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &corev1.Pod{}, indexRun, runOf); err != nil {
+		return fmt.Errorf("index pods by their run: %w", err)
+	}
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("benchmarkrun").
 		For(&v1alpha1.BenchmarkRun{}).
@@ -129,6 +132,16 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("set up the controller of BenchmarkRuns: %w", err)
+	}
+	return nil
+}
+
+// indexRun is the index of pods by the UID of the run that controls them.
+const indexRun = "run"
+
+func runOf(pod client.Object) []string {
+	if owner := metav1.GetControllerOf(pod); owner != nil && owner.Kind == v1alpha1.BenchmarkRunKind {
+		return []string{string(owner.UID)}
 	}
 	return nil
 }
