@@ -1,6 +1,7 @@
 package result
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -84,8 +85,38 @@ func (b *builder) sumUp() (s summed, ok bool) {
 			s.add(cell, grid.Cells[i])
 		}
 	}
+	if each := bytesPerOperation(all); each > 0 {
+		// At the edges of a cell each client's operations are rounded down to whole ones. On a store that completes few
+		// of them in a second, that is more than the noise of the bytes.
+		for i := range s.operations {
+			s.operations[i].Rate = s.bytes[i].Rate / each
+		}
+	}
 	s.joinShortEnd()
 	return s, len(s.bytes) > 0
+}
+
+// bytesPerOperation returns the size of all operations, or 0 if they are not all of the same size. Counters of a sample
+// may be one operation apart.
+func bytesPerOperation(all []*measure.Series) float64 {
+	var totals measure.Counter
+	for _, one := range all {
+		charged := measure.Charged(one.Total())
+		totals.Bytes, totals.Operations = measure.Sum(totals.Bytes, charged.Bytes), measure.Sum(totals.Operations, charged.Operations)
+	}
+	if totals.Operations == 0 {
+		return 0
+	}
+	each := math.Round(float64(totals.Bytes) / float64(totals.Operations))
+	for _, one := range all {
+		for i := range one.Len() {
+			charged := measure.Charged(one.At(i).Counters)
+			if math.Abs(float64(charged.Bytes)-each*float64(charged.Operations)) > each {
+				return 0
+			}
+		}
+	}
+	return each
 }
 
 // joinShortEnd joins a short last sample to the preceding one. The load ends at any instant, and the rest of the
