@@ -127,6 +127,8 @@ var (
 		"99th percentile of the latency of a victim beside a number of neighbours, as a multiple of that alone.", "neighbours")
 	resultFairness = gauge(GroupResults, ofPhase, "benchmark_fairness_ratio",
 		"Jain's index of the rates of equal targets that were loaded together: 1 if they share evenly.")
+	resultObserved = gauge(GroupResults, ofPhase, "benchmark_observation",
+		"Mean, Min and Max of a series of an observation over the measured time of a phase, in the unit of its query.", "observation", "series", "statistic")
 	resultBurst = gauge(GroupResults, ofTarget, "benchmark_burst_bytes_per_second",
 		"Throughput at the start of a burst drain: Burst, and, if the rate alternates, its lower (Sustained) and upper level (Peak).", "level")
 	resultBaseline = gauge(GroupResults, ofTarget, "benchmark_baseline_bytes_per_second",

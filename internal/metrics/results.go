@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/observation"
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
@@ -32,6 +33,7 @@ func Results(run *v1alpha1.BenchmarkRun) []Point {
 		if !valid {
 			continue
 		}
+		p.observations(run, phase.Name)
 		if phase.Fairness != nil {
 			p.addEstimate(resultFairness, phase.Fairness.JainPPM, millionth, phase.Name)
 		}
@@ -75,6 +77,18 @@ func (p *points) result(target *v1alpha1.TargetResult) {
 	}
 	p.interference(target.Interference)
 	p.burst(target.Burst)
+}
+
+// observations adds what the store or its nodes said of themselves in a phase.
+func (p *points) observations(run *v1alpha1.BenchmarkRun, phase string) {
+	for i := range run.Spec.Run.Observations {
+		name := run.Spec.Run.Observations[i].Name
+		for _, series := range observation.InPhase(run.Spec.Steps, run.Status.Observations, name, phase) {
+			p.add(resultObserved, series.Mean(), phase, name, series.Labels, "Mean")
+			p.add(resultObserved, series.Min, phase, name, series.Labels, "Min")
+			p.add(resultObserved, series.Max, phase, name, series.Labels, "Max")
+		}
+	}
 }
 
 // millionth is the unit of ratios in millionths, per base unit.

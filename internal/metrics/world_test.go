@@ -44,6 +44,10 @@ func endedRun() *v1alpha1.BenchmarkRun {
 		{ID: "0-drain", State: v1alpha1.StepSucceeded, IO: []v1alpha1.StepIO{{Target: "share", CreditPercentAtStart: new(int32(100)), CreditPercentAtEnd: new(int32(0))}}},
 		{ID: "1-steady", State: v1alpha1.StepSucceeded, IO: []v1alpha1.StepIO{{Target: "share", CreditPercentAtStart: new(int32(0)), CreditPercentAtEnd: new(int32(1))}}},
 	}
+	run.Spec.Run.Observations = []v1alpha1.Observation{{Name: "burst-balance", Query: "balance", Unit: "%"}}
+	run.Status.Observations = &v1alpha1.Observations{Series: []v1alpha1.ObservedSeries{
+		{Observation: "burst-balance", Step: "0-drain", Labels: `{volume_id="vol-1"}`, Points: 8, First: "100", Last: "0", Min: "0", Mean: "40.5", Max: "100"},
+		{Observation: "burst-balance", Step: "1-steady", Labels: `{volume_id="vol-1"}`, Points: 2, First: "0", Last: "1", Min: "0", Mean: "0.5", Max: "1"}}}
 	estimate := func(value int64) *v1alpha1.Estimate { return &v1alpha1.Estimate{Value: value} }
 	run.Status.Phases = []v1alpha1.PhaseResult{
 		{Name: "drain", Kind: v1alpha1.PhaseBurstDrain, StartTime: micro(10), EndTime: micro(130), Targets: []v1alpha1.TargetResult{{

@@ -10,34 +10,9 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/chart"
 	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/observation"
 	"github.com/storagebench/storagebench/internal/series"
 )
-
-// observedRow holds the values of an observation in a phase: of one series, or of several.
-type observedRow struct {
-	labels             string
-	first, last        float64
-	least, most, total float64
-	points             int64
-}
-
-// add adds the values of the same series in another step.
-func (r *observedRow) add(s *v1alpha1.ObservedSeries) {
-	value := func(text string) float64 {
-		number, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			return math.NaN()
-		}
-		return number
-	}
-	if r.points == 0 {
-		r.first, r.least, r.most = value(s.First), value(s.Min), value(s.Max)
-	}
-	r.last = value(s.Last)
-	r.least, r.most = min(r.least, value(s.Min)), max(r.most, value(s.Max))
-	r.total += value(s.Mean) * float64(s.Points)
-	r.points += int64(s.Points)
-}
 
 // observations writes the values of each observation in each phase. Several series share a line in the short form.
 func (p *page) observations(d Document) {
@@ -49,11 +24,11 @@ func (p *page) observations(d Document) {
 		o := &d.Spec.Run.Observations[i]
 		name := printable(o.Name)
 		for _, phase := range d.Phases {
-			rows := observedRows(d, o.Name, phase.Name)
+			rows := observation.InPhase(d.Spec.Steps, d.Observations, o.Name, phase.Name)
 			if len(rows) > 1 {
-				least, most := rows[0].least, rows[0].most
+				least, most := rows[0].Min, rows[0].Max
 				for _, row := range rows {
-					least, most = min(least, row.least), max(most, row.most)
+					least, most = min(least, row.Min), max(most, row.Max)
 				}
 				table.lines = append(table.lines, []string{name, printable(phase.Name), fmt.Sprintf("%d series", len(rows)), absent, absent,
 					observedText(least, o.Unit), observedText(most, o.Unit), absent})
@@ -62,9 +37,9 @@ func (p *page) observations(d Document) {
 				if len(rows) > 1 {
 					table.detailRows = append(table.detailRows, len(table.lines))
 				}
-				table.lines = append(table.lines, []string{name, printable(phase.Name), printable(row.labels), observedText(row.first, o.Unit),
-					observedText(row.total/float64(row.points), o.Unit), observedText(row.least, o.Unit), observedText(row.most, o.Unit),
-					observedText(row.last, o.Unit)})
+				table.lines = append(table.lines, []string{name, printable(phase.Name), printable(row.Labels), observedText(row.First, o.Unit),
+					observedText(row.Mean(), o.Unit), observedText(row.Min, o.Unit), observedText(row.Max, o.Unit),
+					observedText(row.Last, o.Unit)})
 			}
 		}
 	}
@@ -84,24 +59,6 @@ func (p *page) observations(d Document) {
 		}
 		p.list("Queries, evaluated by Prometheus over the measured time of each step:", queries)
 	})
-}
-
-// observedRows returns the values of an observation in a phase by series, over all steps of the phase.
-func observedRows(d Document, observation, phase string) []*observedRow {
-	var rows []*observedRow
-	for i := range d.Observations.Series {
-		s := &d.Observations.Series[i]
-		if s.Observation != observation || s.Points < 1 || phaseOf(d, s.Step) != phase {
-			continue
-		}
-		at := slices.IndexFunc(rows, func(r *observedRow) bool { return r.labels == s.Labels })
-		if at < 0 {
-			at = len(rows)
-			rows = append(rows, &observedRow{labels: s.Labels})
-		}
-		rows[at].add(s)
-	}
-	return rows
 }
 
 // phaseOf returns the phase of a step, or "" if there is no such step.
