@@ -331,7 +331,8 @@ func coreDrain(t *testing.T) {
 }
 
 // coreUpgrade upgrades the chart, with kinds that lacked a field, to an operator that plans otherwise, while a run cannot end. It
-// goes on with the same pods, steps and attempts, and the profiles of the library stay as their users have left them.
+// goes on with the same pods, steps and attempts, and the profiles of the library stay as their users have left them. The new
+// operator asks a Prometheus for the observations of the next run.
 func coreUpgrade(t *testing.T) {
 	t.Helper()
 	s := newSpace(t)
@@ -346,7 +347,8 @@ func coreUpgrade(t *testing.T) {
 		t.Error("the kinds were not upgraded")
 	}
 	profiles := ownProfiles(u)
-	u.install("--set", "operator.logLevel=debug", "--set", "profileLibrary.enabled=false", "--set", "image.operator.reference="+u.in.otherPlanner(t))
+	server := s.reachablePrometheus()
+	u.install("--set", "observations.prometheusURL="+server.URL(), "--set", "observations.interval=1s", "--set", "operator.logLevel=debug", "--set", "profileLibrary.enabled=false", "--set", "image.operator.reference="+u.in.otherPlanner(t))
 	if u.available(1)[0].UID == first.UID {
 		t.Error("the upgrade has not replaced the operator's pod")
 	}
@@ -366,8 +368,11 @@ func coreUpgrade(t *testing.T) {
 	s.clean()
 	next := newSpace(t)
 	next.claim("data", "1Gi")
-	next.apply(small(1).Clients(1).Obj())
-	if planned := next.ended(hang); !strings.HasPrefix(planned.Spec.Steps[0].ID, otherPrefix) {
+	since := time.Now()
+	next.apply(small(1).Clients(1).Mutate(func(run *v1alpha1.RunSpec) { run.Observations = []v1alpha1.Observation{clock(since)} }).Obj())
+	planned := next.ended(hang)
+	t.Run("observations", func(t *testing.T) { checkClock(t, planned, since) })
+	if !strings.HasPrefix(planned.Spec.Steps[0].ID, otherPrefix) {
 		t.Errorf("the new operator plans step %s, as the one before: this shows nothing", planned.Spec.Steps[0].ID)
 	}
 	next.clean()

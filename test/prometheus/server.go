@@ -47,7 +47,13 @@ type Server struct {
 // Start runs a Prometheus with a configuration until the test is over. Files are written beside it, by their names.
 func Start(t testing.TB, configuration string, files map[string][]byte) *Server {
 	t.Helper()
-	return start(t, t.TempDir(), configuration, files)
+	return start(t, t.TempDir(), "127.0.0.1", configuration, files)
+}
+
+// Reachable is Start on an address of this machine that others reach.
+func Reachable(t testing.TB, host, configuration string) *Server {
+	t.Helper()
+	return start(t, t.TempDir(), host, configuration, nil)
 }
 
 // Holding runs a Prometheus that scrapes nothing and holds the given samples, in the OpenMetrics format with timestamps.
@@ -59,10 +65,10 @@ func Holding(t testing.TB, samples string) *Server {
 	if out, err := exec.Command(Program(t, "promtool"), "tsdb", "create-blocks-from", "openmetrics", file, filepath.Join(folder, "data")).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	return start(t, folder, "global: {}\n", nil)
+	return start(t, folder, "127.0.0.1", "global: {}\n", nil)
 }
 
-func start(t testing.TB, folder, configuration string, files map[string][]byte) *Server {
+func start(t testing.TB, folder, host, configuration string, files map[string][]byte) *Server {
 	t.Helper()
 	program := Program(t, "prometheus")
 	for name, text := range files {
@@ -70,7 +76,7 @@ func start(t testing.TB, folder, configuration string, files map[string][]byte) 
 	}
 	file := filepath.Join(folder, "prometheus.yml")
 	must(t, os.WriteFile(file, []byte(configuration), 0o600))
-	s := &Server{t: t, address: freeAddress(t), client: http.Client{Transport: &http.Transport{Proxy: nil}, Timeout: 10 * time.Second}}
+	s := &Server{t: t, address: freeAddress(t, host), client: http.Client{Transport: &http.Transport{Proxy: nil}, Timeout: 10 * time.Second}}
 	log, err := os.Create(filepath.Join(folder, "log"))
 	must(t, err)
 	command := exec.Command(program, "--config.file="+file, "--storage.tsdb.path="+filepath.Join(folder, "data"),
@@ -234,9 +240,9 @@ func (p *pair) UnmarshalJSON(text []byte) error {
 
 func stamp(at time.Time) string { return strconv.FormatFloat(float64(at.UnixMilli())/1000, 'f', 3, 64) }
 
-func freeAddress(t testing.TB) string {
+func freeAddress(t testing.TB, host string) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	must(t, err)
 	defer func() { _ = listener.Close() }()
 	return listener.Addr().String()
