@@ -16,6 +16,8 @@ PROGRAMS := operator agent kubectl-storagebench
 
 # The directory that `make demo-local` loads. It is created if it is missing, and left empty.
 DEMO_DIR ?= bin/demo
+# The sample that `make demo` runs; empty for the whole demo.
+SAMPLE ?=
 # REGISTRY is where `make push` pushes images, and where those of `make release` will be.
 REGISTRY ?=
 # IOR_PROGRAMS is a folder with ARCH/ior and ARCH/mdtest, for the image of IOR of `make push` and `make release`.
@@ -169,9 +171,9 @@ bench-overhead: packages build ## Measure the overhead of the agent compared wit
 ##@ Trying out
 
 .PHONY: demo
-demo: cluster-packages ## Run four clients in a real one-node Kubernetes on this machine and print the result (needs root)
+demo: cluster-packages ## Run four clients in a real one-node Kubernetes on this machine and print the result, or run only SAMPLE (needs root)
 	@echo 'Building the demo; the first time Go downloads modules'
-	@go run ./hack/demo -version '$(VERSION)'
+	@go run ./hack/demo -version '$(VERSION)' -sample '$(SAMPLE)'
 
 .PHONY: demo-local
 demo-local: packages build ## The same without a cluster, on a local directory (DEMO_DIR)

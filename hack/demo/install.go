@@ -32,6 +32,11 @@ func (d *demo) install(ctx context.Context) error {
 	if err := d.restart(ctx); err != nil {
 		return err
 	}
+	return d.available(ctx)
+}
+
+// available waits until the newest version of the operator is ready.
+func (d *demo) available(ctx context.Context) error {
 	err := d.kubectlRun(ctx, "-n", operatorNamespace, "rollout", "status", "deployment/storagebench-operator", "--timeout=3m")
 	if err != nil && ctx.Err() == nil {
 		d.look(ctx, "-n", operatorNamespace, "get", "pods")

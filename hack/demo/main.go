@@ -4,6 +4,8 @@
 // as such a server is documented to behave, and the demo prints the results of storagebench beside what the store
 // itself recorded. Run it with `make demo` in the root of the repository.
 //
+// With -sample NAME it runs one sample instead of the two, and prints its results: `make demo SAMPLE=search`.
+//
 // Every step detects what already exists, so the demo may be interrupted and run again at any time. The cluster
 // remains, to be explored and for the next run.
 package main
@@ -27,16 +29,19 @@ const (
 
 func main() {
 	version := flag.String("version", "dev", "version of storagebench, the tag of the images")
+	which := flag.String("sample", "", "run only this sample: quickstart, search, small-files, interference or observations")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	d := &demo{console: console{out: os.Stdout, began: time.Now(), steps: 8}, version: *version}
-	err := d.run(ctx)
+	d := &demo{console: console{out: os.Stdout, began: time.Now()}, version: *version}
+	err := d.run(ctx, *which)
 	if ctx.Err() != nil {
 		// From here on, another interrupt ends the program at once.
 		stop()
 		d.interrupted()
+		d.endPrometheus()
 		os.Exit(130)
 	}
+	d.endPrometheus()
 	if err != nil && d.mounted {
 		if left := d.unmount(ctx); left != nil {
 			d.say("error: %v", left)
@@ -58,25 +63,33 @@ type demo struct {
 	asked string
 	// mounted is true while the node has a store.
 	mounted bool
+	// prometheus ends the Prometheus of the demo, if there is one.
+	prometheus func()
 }
 
-func (d *demo) run(ctx context.Context) error {
+// step is a part of the demo with its title.
+type step struct {
+	title string
+	do    func(context.Context) error
+}
+
+func (d *demo) run(ctx context.Context, only string) error {
 	if _, err := os.Stat(quickstart.file); err != nil {
 		return errors.New("this is not the root of the repository: call it there, by `make demo`")
 	}
-	for _, step := range []struct {
-		title string
-		do    func(context.Context) error
-	}{
+	steps := []step{
 		{"Kubernetes on this machine (the first time its programs are built from their modules, 10 to 15 minutes on two cores)", d.clusterUp},
 		{"Images of the operator and of fio", d.makeImages},
 		{"Images into the cluster", d.loadImages},
 		{"The operator", d.install},
-		{"A first benchmark, of about half a minute: " + quickstart.file, d.quickstart},
-		{"A store with burst credits: a file server of 32 MB/s, in small", d.mount},
-		{"What it does with and without its credits, in three minutes: " + experiment.file, d.experiment},
-		{"What came out, beside what the store says of itself", d.compare},
-	} {
+	}
+	chosen, err := d.chosen(only)
+	if err != nil {
+		return err
+	}
+	steps = append(steps, chosen...)
+	d.steps = len(steps)
+	for _, step := range steps {
 		d.begin(step.title)
 		if err := step.do(ctx); err != nil {
 			return err

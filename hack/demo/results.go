@@ -65,7 +65,7 @@ func (d *demo) report(ctx context.Context, run string) error {
 }
 
 // next prints the commands that a user would type next.
-func (d *demo) next(run string) {
+func (d *demo) next(run, benchmark string) {
 	folder, err := os.Getwd()
 	if err != nil {
 		folder = "."
@@ -76,12 +76,12 @@ func (d *demo) next(run string) {
   kubectl -n %[3]s get storagebenchmarks,benchmarkruns
   kubectl -n %[3]s describe benchmarkrun %[4]s
   kubectl storagebench report run/%[4]s -n %[3]s
-  # one more run of the first one:
+  # one more run of %[5]s:
   kubectl -n %[3]s annotate storagebenchmark %[5]s --overwrite storagebench.dev/requested-at="$(date)"
-  # away with that one, its runs and their results:
+  # away with it, its runs and their results:
   kubectl -n %[3]s delete storagebenchmark %[5]s
   # the end of the cluster:
   cluster down
 
-`, d.kubeconfig, folder, namespace, run, quickstart.name)
+`, d.kubeconfig, folder, namespace, run, benchmark)
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"time"
 )
 
 const (
@@ -18,8 +17,10 @@ const (
 
 // mount creates a store on the node, with full credits, and its claim.
 func (d *demo) mount(ctx context.Context) error {
-	if err := d.remove(ctx, experiment.name, 3*time.Minute); err != nil {
-		return err
+	for _, which := range []sample{experiment, observed} {
+		if err := d.prepare(ctx, which); err != nil {
+			return err
+		}
 	}
 	if err := d.unmount(ctx); err != nil { // a leftover store has spent credits
 		return err
@@ -75,6 +76,6 @@ func (d *demo) compare(ctx context.Context) error {
 	if err := d.unmount(ctx); err != nil {
 		return err
 	}
-	d.next(run.Name)
+	d.next(run.Name, quickstart.name)
 	return verdict
 }

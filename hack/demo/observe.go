@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/storagebench/storagebench/test/cluster"
+	"github.com/storagebench/storagebench/test/cluster/burst"
+)
+
+// observe starts a Prometheus on this machine, until the demo ends, and has the operator ask it.
+func (d *demo) observe(ctx context.Context) error {
+	if err := d.passed(ctx, "hack/ensure-packages", "prometheus"); err != nil {
+		return err
+	}
+	exporter, err := d.exportCredits(ctx)
+	if err != nil {
+		return err
+	}
+	host, err := d.hostForPods(ctx)
+	if err != nil {
+		return err
+	}
+	address, err := d.startPrometheus(ctx, host, "global: {scrape_interval: 1s}\nscrape_configs: [{job_name: store, static_configs: [{targets: ['"+exporter+"']}]}]\n")
+	if err != nil {
+		return err
+	}
+	var patch []map[string]string
+	for _, flag := range []string{"--prometheus-url=http://" + address, "--prometheus-interval=1s"} {
+		patch = append(patch, map[string]string{"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": flag})
+	}
+	text, err := json.Marshal(patch)
+	if err != nil {
+		return fmt.Errorf("write a patch: %w", err)
+	}
+	if err := d.kubectlRun(ctx, "-n", operatorNamespace, "patch", "deployment", "storagebench-operator", "--type=json", "--patch="+string(text)); err != nil {
+		return err
+	}
+	return d.available(ctx)
+}
+
+// exportCredits serves the credits of the store in percent of a full bucket, and returns the address.
+func (d *demo) exportCredits(ctx context.Context) (string, error) {
+	state, err := cluster.Open(cluster.DefaultState())
+	if err != nil {
+		return "", fmt.Errorf("find the cluster: %w", err)
+	}
+	store, err := burst.Find(state, claim)
+	if err != nil {
+		return "", fmt.Errorf("find the store: %w", err)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("listen for Prometheus: %w", err)
+	}
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		text, err := metricsOf(store)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		_, _ = w.Write([]byte(text))
+	})}
+	go func() { _ = server.Serve(listener) }() // until the demo ends
+	return listener.Addr().String(), nil
+}
+
+// metricsOf returns the newest credits that the store has recorded, in Prometheus' format.
+func metricsOf(store *burst.Store) (string, error) {
+	config, err := store.Config()
+	if err != nil {
+		return "", err
+	}
+	text, err := store.TruthCSV()
+	if err != nil {
+		return "", err
+	}
+	lines, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
+	if err != nil {
+		return "", fmt.Errorf("read the store's record: %w", err)
+	}
+	last := map[string]string{}
+	for i, name := range lines[0] {
+		last[name] = lines[len(lines)-1][i]
+	}
+	var out strings.Builder
+	for _, bucket := range config.Buckets {
+		credits, err := strconv.ParseFloat(last["credits_"+bucket.Name], 64)
+		if err != nil {
+			continue // no second is complete yet
+		}
+		fmt.Fprintf(&out, "store_burst_balance{bucket=%q} %g\n", bucket.Name, 100*credits/bucket.Size)
+	}
+	return out.String(), nil
+}
+
+// hostForPods returns the address of this machine to which pods have a route.
+func (d *demo) hostForPods(ctx context.Context) (string, error) {
+	node, err := d.kubectlCommand(ctx, "get", "nodes", "-o", "jsonpath={.items[0].status.addresses[0].address}").Output()
+	if err != nil {
+		return "", failure(err, "kubectl get nodes", "")
+	}
+	// Nothing is sent: the kernel chooses the address from which it would be.
+	connection, err := (&net.Dialer{}).DialContext(ctx, "udp", net.JoinHostPort(string(node), "9"))
+	if err != nil {
+		return "", fmt.Errorf("find the route to the node: %w", err)
+	}
+	defer func() { _ = connection.Close() }()
+	host, _, err := net.SplitHostPort(connection.LocalAddr().String())
+	if err != nil {
+		return "", fmt.Errorf("find the route to the node: %w", err)
+	}
+	return host, nil
+}
+
+// startPrometheus starts a Prometheus that ends with the demo, and returns its address once it is ready.
+func (d *demo) startPrometheus(ctx context.Context, host, configuration string) (string, error) {
+	folder, err := os.MkdirTemp("", "storagebench-demo-")
+	if err != nil {
+		return "", fmt.Errorf("make a folder for Prometheus: %w", err)
+	}
+	file := filepath.Join(folder, "prometheus.yml")
+	if err := os.WriteFile(file, []byte(configuration), 0o600); err != nil {
+		return "", fmt.Errorf("configure Prometheus: %w", err)
+	}
+	address := net.JoinHostPort(host, "9090")
+	command := d.command(ctx, "prometheus", "--config.file="+file, "--storage.tsdb.path="+filepath.Join(folder, "data"),
+		"--web.listen-address="+address, "--log.level=warn")
+	command.Stderr = os.Stderr
+	d.show("prometheus", command.Args[1:])
+	if err := command.Start(); err != nil {
+		return "", failure(err, "prometheus", "")
+	}
+	d.prometheus = func() {
+		_ = command.Process.Kill()
+		_ = command.Wait()
+		_ = os.RemoveAll(folder)
+	}
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Second / 5) {
+		if ready(ctx, "http://"+address+"/-/ready") {
+			return address, nil
+		}
+	}
+	return "", errors.New("no answer from Prometheus after a minute")
+}
+
+func ready(ctx context.Context, url string) bool {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return false
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return false
+	}
+	_ = answer.Body.Close()
+	return answer.StatusCode == http.StatusOK
+}
+
+func (d *demo) endPrometheus() {
+	if d.prometheus != nil {
+		d.prometheus()
+	}
+}

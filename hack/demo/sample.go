@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// others are the samples that run alone, on a claim of the cluster's own storage.
+var others = []sample{
+	{"search", "config/samples/search.yaml"},
+	{"small-files", "config/samples/small-files.yaml"},
+	{"interference", "config/samples/interference.yaml"},
+}
+
+// observed is the experiment in short, beside what the store says of its credits.
+var observed = sample{"observed", "hack/demo/observed.yaml"}
+
+// chosen returns the steps that run one sample, or those of the whole demo.
+func (d *demo) chosen(name string) ([]step, error) {
+	if name == "" {
+		return []step{
+			{"A first benchmark, of about half a minute: " + quickstart.file, func(ctx context.Context) error {
+				_, err := d.onClaim(ctx, quickstart)
+				return err
+			}},
+			{"A store with burst credits: a file server of 32 MB/s, in small", d.mount},
+			{"What it does with and without its credits, in three minutes: " + experiment.file, d.experiment},
+			{"What came out, beside what the store says of itself", d.compare},
+		}, nil
+	}
+	var names []string
+	for _, one := range append(others, quickstart) {
+		if one.name == name {
+			return []step{{one.file, func(ctx context.Context) error {
+				run, err := d.onClaim(ctx, one)
+				if run != nil {
+					d.next(run.Name, one.name)
+				}
+				return err
+			}}}, nil
+		}
+		names = append(names, one.name)
+	}
+	if name != "observations" {
+		return nil, fmt.Errorf("there is no sample %q: use one of %s and observations", name, strings.Join(names, ", "))
+	}
+	return []step{
+		{"A store with burst credits: a file server of 32 MB/s, in small", d.mount},
+		{"A Prometheus on this machine that asks the store for its credits", d.observe},
+		{"A drain, beside the credits that the store itself reports: " + observed.file, d.observed},
+	}, nil
+}
+
+// onClaim runs a sample on a claim of the cluster's own storage. If the verdict is bad, it returns the run and an error.
+func (d *demo) onClaim(ctx context.Context, which sample) (*v1alpha1.BenchmarkRun, error) {
+	if err := d.prepare(ctx, which); err != nil {
+		return nil, err
+	}
+	if err := d.kubectlRun(ctx, "-n", namespace, "apply", "-f", "config/samples/claims/quickstart.yaml"); err != nil {
+		return nil, err
+	}
+	if err := d.benchmark(ctx, which); err != nil {
+		return nil, err
+	}
+	return d.results(ctx, which)
+}
+
+// prepare makes the namespace and removes what an earlier demo has left of a sample: a benchmark with a verdict runs again
+// only if it changes or on request.
+func (d *demo) prepare(ctx context.Context, which sample) error {
+	if err := d.kubectlRun(ctx, "apply", "-f", "hack/demo/namespace.yaml"); err != nil {
+		return err
+	}
+	return d.remove(ctx, which.name, removal)
+}
+
+// observed runs a drain whose credits Prometheus knows.
+func (d *demo) observed(ctx context.Context) error {
+	if err := d.benchmark(ctx, observed); err != nil {
+		return err
+	}
+	run, verdict := d.results(ctx, observed)
+	if err := d.unmount(ctx); err != nil {
+		return err
+	}
+	if run != nil {
+		d.next(run.Name, observed.name)
+	}
+	return verdict
+}
