@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -89,7 +90,10 @@ func withValues(schema *structuralschema.Structural, message string) string {
 	case message == "required; add it" && schema.ValueValidation != nil:
 		var values []string
 		for _, value := range schema.ValueValidation.Enum {
-			values = append(values, fmt.Sprint(value.Object))
+			excluded := fmt.Sprintf("self != '%v'", value.Object)
+			if !slices.ContainsFunc(schema.XValidations, func(rule apiextensionsv1.ValidationRule) bool { return rule.Rule == excluded }) {
+				values = append(values, fmt.Sprint(value.Object))
+			}
 		}
 		if len(values) > 0 && len(values) <= mostListed {
 			return "required; add one of " + strings.Join(values, ", ")

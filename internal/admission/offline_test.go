@@ -96,6 +96,7 @@ func TestMistakesOfStrangers(t *testing.T) {
 		"beside the template":   {"    workload:", "    clients: {nodeSelector: {disk: fast}}\n    workload:", "move it to spec.run.clients.template.nodeSelector"},
 		"axes of a sweep":       {"steady: {duration: 1m}", "sweep: {jobs: [1, 2], regime: Any, stepDuration: 60s}", "move it to spec.run.phases[1].sweep.axes.jobs"},
 		"no regime":             {"steady: {duration: 1m}", "sweep: {axes: {jobs: [1, 2]}, stepDuration: 60s}", "sweep.regime: required; add one of Burst, Baseline, Any"},
+		"no regime of a search": {"steady: {duration: 1m}", `search: {objective: {latency: {percentile: "99", max: 5ms}}, rate: {max: 10}, stepDuration: 60s}`, "search.regime: required; add one of Baseline, Any"},
 		"a name in two messages": {"metadata: {name: quick}", "metadata: {name: My_Bench}",
 			`metadata.name: "My_Bench": use lower-case letters, digits and dashes only, no dots, because it becomes a label and part of the names of pods`},
 	} {
