@@ -52,7 +52,7 @@ func TestFinalOutcomes(t *testing.T) {
 		"bad-value": "BadOption", "child-killed": "Killed", "client-server": "Complete", "direct-unaligned": "DirectNotSupported",
 		"eisdir": "IsADirectory", "enoent": "NoSuchFile", "enospc": "NoSpace", "enospc-continue": "NoSpace", "enospc-in-the-last-write": "Complete", "enotdir": "NotADirectory",
 		"erofs": "ReadOnly", "late-dump": "Complete", "late-reset-one": "Complete", "late-reset-three": "Complete",
-		"mixed-four-jobs": "Complete", "no-job": "BadOption", "no-lat-bins": "Complete", "ramp": "Complete", "ramp-queue": "Complete",
+		"mixed-four-jobs": "Complete", "no-job": "BadOption", "no-lat-bins": "Complete", "ramp": "Complete", "ramp-queue": "Complete", "ramp-deep-queue": "Complete",
 		"sighup": "Killed", "sigint": "Stopped", "sigint-before-io": "Stopped", "sigkill": "Killed", "sigterm": "Stopped",
 		"sync-writes": "Complete", "trim": "Complete", "truncated": "Killed", "two-groups": "Complete", "unified": "InvalidOutput",
 		"verify-null": "Complete", "write": "Complete",
@@ -126,6 +126,7 @@ func TestFinalWithExpectations(t *testing.T) {
 		{"crashed after its result", "write", &Exit{Signal: syscall.SIGSEGV}, Expectation{}, Failed, FailureCrashed, ""},
 		{"result but exit 1", "write", &Exit{Code: 1}, Expectation{}, Failed, FailureOther, ""},
 		{"errors of continued jobs", "enospc-continue", &Exit{}, Expectation{}, Complete, "", WarnToolErrors},
+		{"deep queue at the ramp's end", "ramp-deep-queue", nil, Expectation{MeasuredMilliseconds: 3000, MaxOutstanding: 32}, Complete, "", ""},
 		{"queue at the ramp's end", "ramp-queue", nil, Expectation{MeasuredMilliseconds: 2000, MaxOutstanding: 16}, Complete, "", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -113,7 +113,7 @@ func (s *Sampler) Add(document *Document) ([]Delta, error) {
 	if err != nil {
 		return nil, err
 	}
-	next := pointOf(&snapshot)
+	next := s.pointOf(&snapshot)
 	if s.held != nil && next.written < s.held.written {
 		back := s.held.written - next.written
 		return s.restart(next), fmt.Errorf("the wall clock went back by %d ms between two dumps", back)

@@ -54,11 +54,11 @@ func (s *Sampler) atLoadEnd(held *point, counters [measure.NumOperations]measure
 		if !measure.Operation(i).MovesData() || held.issued[i] < before.issued[i] {
 			continue
 		}
-		inFlight, sizes := before.issued[i]-before.counters[i].Operations, []measure.Counter{before.counters[i], counters[i]}
-		if most := s.mostInFlight(); inFlight > most {
-			inFlight, sizes = most, sizes[1:]
+		earlier, sizes := before.counters[i].Operations, []measure.Counter{before.counters[i], counters[i]}
+		if most := s.mostInFlight(); before.issued[i] > measure.Sum(earlier, most) {
+			earlier, sizes = before.issued[i]-most, sizes[1:]
 		}
-		done := held.issued[i] - min(inFlight, held.issued[i])
+		done := measure.Sum(earlier, held.issued[i]-before.issued[i])
 		totals[i].Operations = min(max(done, s.ended[i].Operations), counters[i].Operations)
 		totals[i].Bytes = min(max(bytesOf(done, sizes), s.ended[i].Bytes), counters[i].Bytes)
 	}

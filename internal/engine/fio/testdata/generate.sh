@@ -84,6 +84,24 @@ rate_iops=500
 runtime=2
 time_based
 ramp_time=2" | record ramp-queue 0 - "$work/data" --status-interval=1
+# A store of 40 MB/s, so that the queue is full when the ramp ends.
+mkdir -p "$work/store" "$work/backing"
+printf 'buckets: [{name: disk, counts: bytes, baselinePerSecond: 40e6}]\nlatency: {fixed: 1ms}\n' > "$work/store.yaml"
+(cd "$here" && go build -o "$work/burstfs" github.com/storagebench/storagebench/test/burstfs/cmd/burstfs)
+"$work/burstfs" -config "$work/store.yaml" -backing "$work/backing" "$work/store" > /dev/null &
+store=$!
+until mountpoint -q "$work/store"; do sleep 0.1; done
+job "ioengine=libaio
+direct=1
+iodepth=32
+size=32m
+bs=1m
+rw=write
+runtime=3
+time_based
+ramp_time=2" | record ramp-deep-queue 0 - "$work/store" --status-interval=1
+kill -INT "$store"
+wait "$store"
 job "ioengine=null
 size=64m
 bs=64k
