@@ -38,10 +38,10 @@ func main() {
 		// From here on, another interrupt ends the program at once.
 		stop()
 		d.interrupted()
-		d.endPrometheus()
+		d.endPrograms()
 		os.Exit(130)
 	}
-	d.endPrometheus()
+	d.endPrograms()
 	if err != nil && d.mounted {
 		if left := d.unmount(ctx); left != nil {
 			d.say("error: %v", left)
@@ -63,8 +63,8 @@ type demo struct {
 	asked string
 	// mounted is true while the node has a store.
 	mounted bool
-	// prometheus ends the Prometheus of the demo, if there is one.
-	prometheus func()
+	// atEnd ends the programs that run beside the demo.
+	atEnd []func()
 }
 
 // step is a part of the demo with its title.
@@ -96,6 +96,12 @@ func (d *demo) run(ctx context.Context, only string) error {
 		}
 	}
 	return nil
+}
+
+func (d *demo) endPrograms() {
+	for _, end := range d.atEnd {
+		end()
+	}
 }
 
 // interrupted cleans up: a running benchmark would otherwise continue unattended.

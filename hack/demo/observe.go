@@ -1,8 +1,8 @@
 package main
 
 import (
+	"bufio"
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,12 +10,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
-
-	"github.com/storagebench/storagebench/test/cluster"
-	"github.com/storagebench/storagebench/test/cluster/burst"
 )
 
 // observe starts a Prometheus on this machine, until the demo ends, and has the operator ask it.
@@ -49,59 +45,27 @@ func (d *demo) observe(ctx context.Context) error {
 	return d.available(ctx)
 }
 
-// exportCredits serves the credits of the store in percent of a full bucket, and returns the address.
+// exportCredits serves the credits of the store for Prometheus, until the demo ends, and returns the address.
 func (d *demo) exportCredits(ctx context.Context) (string, error) {
-	state, err := cluster.Open(cluster.DefaultState())
+	command := d.command(ctx, "bin/cluster", "burst", "export", "--name", claim)
+	command.Stderr = os.Stderr
+	out, err := command.StdoutPipe()
 	if err != nil {
-		return "", fmt.Errorf("find the cluster: %w", err)
+		return "", fmt.Errorf("read what the exporter says: %w", err)
 	}
-	store, err := burst.Find(state, claim)
+	d.show("bin/cluster", command.Args[1:])
+	if err := command.Start(); err != nil {
+		return "", failure(err, "bin/cluster burst export", "")
+	}
+	d.atEnd = append(d.atEnd, func() {
+		_ = command.Process.Kill()
+		_ = command.Wait()
+	})
+	address, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		return "", fmt.Errorf("find the store: %w", err)
+		return "", failure(err, "bin/cluster burst export", "")
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("listen for Prometheus: %w", err)
-	}
-	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		text, err := metricsOf(store)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
-		_, _ = w.Write([]byte(text))
-	})}
-	go func() { _ = server.Serve(listener) }() // until the demo ends
-	return listener.Addr().String(), nil
-}
-
-// metricsOf returns the newest credits that the store has recorded, in Prometheus' format.
-func metricsOf(store *burst.Store) (string, error) {
-	config, err := store.Config()
-	if err != nil {
-		return "", err
-	}
-	text, err := store.TruthCSV()
-	if err != nil {
-		return "", err
-	}
-	lines, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
-	if err != nil {
-		return "", fmt.Errorf("read the store's record: %w", err)
-	}
-	last := map[string]string{}
-	for i, name := range lines[0] {
-		last[name] = lines[len(lines)-1][i]
-	}
-	var out strings.Builder
-	for _, bucket := range config.Buckets {
-		credits, err := strconv.ParseFloat(last["credits_"+bucket.Name], 64)
-		if err != nil {
-			continue // no second is complete yet
-		}
-		fmt.Fprintf(&out, "store_burst_balance{bucket=%q} %g\n", bucket.Name, 100*credits/bucket.Size)
-	}
-	return out.String(), nil
+	return strings.TrimSpace(address), nil
 }
 
 // hostForPods returns the address of this machine to which pods have a route.
@@ -141,11 +105,11 @@ func (d *demo) startPrometheus(ctx context.Context, host, configuration string) 
 	if err := command.Start(); err != nil {
 		return "", failure(err, "prometheus", "")
 	}
-	d.prometheus = func() {
+	d.atEnd = append(d.atEnd, func() {
 		_ = command.Process.Kill()
 		_ = command.Wait()
 		_ = os.RemoveAll(folder)
-	}
+	})
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Second / 5) {
 		if ready(ctx, "http://"+address+"/-/ready") {
 			return address, nil
@@ -165,10 +129,4 @@ func ready(ctx context.Context, url string) bool {
 	}
 	_ = answer.Body.Close()
 	return answer.StatusCode == http.StatusOK
-}
-
-func (d *demo) endPrometheus() {
-	if d.prometheus != nil {
-		d.prometheus()
-	}
 }

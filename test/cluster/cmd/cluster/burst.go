@@ -63,10 +63,12 @@ func stores(ctx context.Context, out io.Writer, state cluster.State, arguments [
 		}
 		_, err = out.Write(text)
 		return err
+	case "export":
+		return export(ctx, out, store)
 	case "compare":
 		return compare(out, store, os.Stdin)
 	default:
-		return errors.New("burst needs one of up SCENARIO|FILE, down, truth, compare and list")
+		return errors.New("burst needs one of up SCENARIO|FILE, down, truth, export, compare and list")
 	}
 }
 

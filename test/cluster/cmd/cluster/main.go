@@ -13,6 +13,8 @@
 //	                    volume and the claim for kubectl apply
 //	burst truth|down [--name NAME]
 //	                    what the store did, as CSV; or end it
+//	burst export [--name NAME]
+//	                    serve its credits for Prometheus, and print the address
 //	burst compare [--name NAME] < RUN.json
 //	                    the figures of a BenchmarkRun beside what the store did
 //	burst list          the names of the stores
@@ -60,7 +62,7 @@ func main() {
 
 func usage() {
 	fmt.Fprintln(os.Stderr, "usage: cluster [--state FOLDER] up | down | status | load-image ARCHIVE... | kubeconfig | "+
-		"kubectl ARGUMENT... | burst up|truth|compare|down|list | enter COMMAND... | run COMMAND...")
+		"kubectl ARGUMENT... | burst up|truth|export|compare|down|list | enter COMMAND... | run COMMAND...")
 	flag.PrintDefaults()
 }
 
