@@ -173,7 +173,7 @@ func mergeOperation(results []fioResult, operation measure.Operation, total bool
 	for _, result := range results {
 		one := &result.Snapshot.Operations[operation]
 		merged.Bytes += one.Bytes
-		merged.Operations += one.Operations
+		merged.Operations += one.Completed()
 		latency := &one.Total
 		if !total && operation.MovesData() {
 			latency = &one.Completion

@@ -108,13 +108,13 @@ func parseFio(result fioResult) parseDocument {
 			continue
 		}
 		repetition := parseRepetition{
-			Operation: operation.String(), Bytes: one.Bytes, Operations: one.Operations,
+			Operation: operation.String(), Bytes: one.Bytes, Operations: merged.Operations,
 			RuntimeMilliseconds: one.RuntimeMilliseconds, Latency: merged.Latency,
 		}
 		if one.RuntimeMilliseconds > 0 {
 			seconds := float64(one.RuntimeMilliseconds) / 1000
 			repetition.BytesPerSecond = int64(float64(one.Bytes)/seconds + 0.5)
-			repetition.IOPSMilli = int64(float64(one.Operations)/seconds*1000 + 0.5)
+			repetition.IOPSMilli = int64(float64(merged.Operations)/seconds*1000 + 0.5)
 		}
 		document.Repetitions = append(document.Repetitions, repetition)
 		document.Summary = append(document.Summary, parseSummary{

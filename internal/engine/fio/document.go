@@ -57,3 +57,13 @@ type OperationTotal struct {
 	SubmissionMeanNanoseconds float64
 	SubmissionCount           uint64
 }
+
+// Completed returns the number of completed operations. A completed operation has a latency, but total_ios counts issued
+// ones: it lacks those that a ramp issued and that completed after it, and includes one that failed. Without latencies
+// (gtod_reduce=1), it is the only count.
+func (t *OperationTotal) Completed() uint64 {
+	if timed := max(t.Total.Count, t.Completion.Count); timed > 0 {
+		return timed
+	}
+	return t.Operations
+}

@@ -35,8 +35,8 @@ func TestFinalGolden(t *testing.T) {
 		for i := range result.Snapshot.Operations {
 			if total := &result.Snapshot.Operations[i]; total.Operations > 0 {
 				summary := total.Total.Summary()
-				fmt.Fprintf(&text, "  %v: %d bytes, %d operations, %d ms, N %d, mean %d ns, max %d ns\n", measure.Operation(i),
-					total.Bytes, total.Operations, total.RuntimeMilliseconds, total.Total.Count, summary.MeanNanoseconds, summary.MaxNanoseconds)
+				fmt.Fprintf(&text, "  %v: %d bytes, %d operations (%d issued), %d ms, mean %d ns, max %d ns\n", measure.Operation(i),
+					total.Bytes, total.Completed(), total.Operations, total.RuntimeMilliseconds, summary.MeanNanoseconds, summary.MaxNanoseconds)
 			}
 		}
 	}

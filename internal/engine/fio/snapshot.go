@@ -114,12 +114,12 @@ func (s *Snapshot) hasOperations() bool {
 	return false
 }
 
-// operations returns the number of operations other than flushes.
+// operations returns the number of completed operations other than flushes.
 func (s *Snapshot) operations() uint64 {
 	var sum uint64
 	for i := range s.Operations {
 		if measure.Operation(i) != measure.Sync {
-			sum = measure.Sum(sum, s.Operations[i].Operations)
+			sum = measure.Sum(sum, s.Operations[i].Completed())
 		}
 	}
 	return sum
