@@ -44,8 +44,11 @@ func targetFigures(target *v1alpha1.TargetResult, kind v1alpha1.PhaseKind) []str
 		return drained
 	}
 	var words []string
-	for _, operation := range target.Operations {
-		if operation.BytesPerSecond != nil && *operation.BytesPerSecond > 0 {
+	for i := range target.Operations {
+		operation := &target.Operations[i]
+		if phasekind.Of(kind).OwnOperations != nil {
+			words = append(words, operationsText(operation))
+		} else if operation.BytesPerSecond != nil && *operation.BytesPerSecond > 0 {
 			words = append(words, string(operation.Operation)+" "+rate(*operation.BytesPerSecond))
 		}
 	}
@@ -65,6 +68,13 @@ func drainFigures(result *v1alpha1.BurstResult) []string {
 		format = func(milli int64) string { return measure.FormatOperationsPerSecond(float64(milli) / 1000) }
 	}
 	return []string{format(burst.Value) + ", then " + format(baseline.Value)}
+}
+
+func operationsText(o *v1alpha1.OperationResult) string {
+	if o.IOPSMilli == nil {
+		return string(o.Operation)
+	}
+	return string(o.Operation) + " " + measure.FormatOperationsPerSecond(float64(*o.IOPSMilli)/1000)
 }
 
 func rate(bytesPerSecond int64) string { return measure.FormatBytesPerSecond(float64(bytesPerSecond)) }
@@ -104,7 +114,13 @@ func stepFigures(run *v1alpha1.BenchmarkRun, step *plan.Step) []string {
 			case plan.Drain:
 				words = append(words, targetFigures(target, v1alpha1.PhaseBurstDrain)...)
 			case plan.Prepare, plan.Measure:
-				if step.Cell < 0 {
+				if own := step.Overrides.Operation; own != "" {
+					for i := range target.Operations {
+						if target.Operations[i].Operation == own {
+							words = append(words, operationsText(&target.Operations[i]))
+						}
+					}
+				} else if step.Cell < 0 {
 					words = append(words, targetFigures(target, step.Kind)...)
 				}
 			}

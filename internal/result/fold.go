@@ -120,16 +120,23 @@ func foldFiles(into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.Target
 		}
 	}
 	for _, warning := range made.Warnings {
-		warning.Message = v1alpha1.Truncate(step.Overrides.String()+": "+warning.Message, maxMessageLength)
+		operation, text := step.Overrides.String(), ": "+warning.Message
+		warning.Message = v1alpha1.Truncate(operation+text, maxMessageLength)
 		at := slices.IndexFunc(into.Warnings, func(w v1alpha1.Warning) bool { return w.Type == warning.Type })
-		switch {
-		case at < 0:
+		if at < 0 {
 			addWarning(into, warning, step.Kind)
-		case !strings.Contains(into.Warnings[at].Message, warning.Message):
-			merged := &into.Warnings[at]
-			merged.Message = v1alpha1.Truncate(merged.Message+"; "+warning.Message, maxMessageLength)
-			merged.Clients = union(merged.Clients, warning.Clients)
+			continue
 		}
+		merged := &into.Warnings[at]
+		switch operations, same := strings.CutSuffix(merged.Message, text); {
+		case strings.Contains(merged.Message, warning.Message) || same && strings.HasSuffix(operations, operation):
+			continue // the step was folded before
+		case same:
+			merged.Message = v1alpha1.Truncate(operations+", "+warning.Message, maxMessageLength)
+		default:
+			merged.Message = v1alpha1.Truncate(merged.Message+"; "+warning.Message, maxMessageLength)
+		}
+		merged.Clients = union(merged.Clients, warning.Clients)
 	}
 	sortWarnings(into.Warnings, step.Kind)
 }

@@ -45,7 +45,7 @@ func TestFoldFiles(t *testing.T) {
 		t.Errorf("%+v", once)
 	}
 	const late = "the clients' first I/O was up to 2s apart"
-	if len(once.Warnings) != 1 || once.Warnings[0].Message != "stat: "+late+"; delete: "+late {
+	if len(once.Warnings) != 1 || once.Warnings[0].Message != "stat, delete: "+late {
 		t.Errorf("warnings %+v", once.Warnings)
 	}
 	var twice []foldedStep
