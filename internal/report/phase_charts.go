@@ -103,16 +103,75 @@ func drainPoints(of *series.Target, rate func(*series.Point, measure.Operation) 
 	return points, start
 }
 
-// rampCharts returns two charts per ramp: the rates and the latencies of its steps.
-func rampCharts(d Document, phases []v1alpha1.PhaseResult) []view {
+// loads is the axis of a ramp, or of the rates that a search offered, in rising order.
+type loads struct {
+	id, title, name string
+	values          []int64
+	// of returns the load of a step, or false if the curve does not have the step.
+	of func(*v1alpha1.StepResult) (int64, bool)
+	// inOperations is true if the load is itself a rate of operations, and so are the rates of the curve.
+	inOperations bool
+}
+
+// loadsOf returns the axis of a phase, or false if its figures are not a curve over a load.
+func loadsOf(d Document, phase *v1alpha1.PhaseResult) (loads, bool) {
+	spec := d.Spec.Run.Phase(phase.Name)
+	switch {
+	case spec == nil:
+		return loads{}, false
+	case spec.Ramp != nil:
+		name := rampName(spec.Ramp.Dimension)
+		return loads{id: "ramp", title: "Ramp of " + name, name: name, values: spec.Ramp.Steps, of: func(step *v1alpha1.StepResult) (int64, bool) {
+			// A damaged file may have steps that the ramp has not.
+			if step.Cell < 0 || int(step.Cell) >= len(spec.Ramp.Steps) {
+				return 0, false
+			}
+			return spec.Ramp.Steps[step.Cell], true
+		}}, len(spec.Ramp.Steps) > 0
+	case !phasekind.Of(phase.Kind).PicksRates:
+		return loads{}, false
+	}
+	axis := loads{id: "search", title: "Achieved by offered rate", name: "offered rate", inOperations: true, of: func(step *v1alpha1.StepResult) (int64, bool) {
+		if step.OfferedIOPS == nil || step.Confirms != nil {
+			return 0, false
+		}
+		return *step.OfferedIOPS, true
+	}}
+	for i := range phase.Targets {
+		for j := range phase.Targets[i].Steps {
+			if value, known := axis.of(&phase.Targets[i].Steps[j]); known {
+				axis.values = append(axis.values, value)
+			}
+		}
+	}
+	slices.Sort(axis.values)
+	return axis, len(axis.values) > 0
+}
+
+// steps returns the steps of a target on the axis, in rising order of the load.
+func (l *loads) steps(target *v1alpha1.TargetResult) []v1alpha1.StepResult {
+	var all []v1alpha1.StepResult
+	for i := range target.Steps {
+		if _, known := l.of(&target.Steps[i]); known {
+			all = append(all, target.Steps[i])
+		}
+	}
+	if l.inOperations {
+		slices.SortStableFunc(all, func(a, b v1alpha1.StepResult) int { return cmp.Compare(*a.OfferedIOPS, *b.OfferedIOPS) })
+	}
+	return all
+}
+
+// curves returns two charts per ramp and search: the rates and the latencies of its steps.
+func curves(d Document, phases []v1alpha1.PhaseResult) []view {
 	var views []view
-	for _, phase := range phases {
-		spec := d.Spec.Run.Phase(phase.Name)
-		if spec == nil || spec.Ramp == nil || len(spec.Ramp.Steps) == 0 {
+	for i := range phases {
+		axis, known := loadsOf(d, &phases[i])
+		if !known {
 			continue
 		}
-		views = append(views, rampRates(&phase, spec.Ramp, len(views)))
-		if made, ok := rampLatencies(d, &phase, spec.Ramp, len(views)); ok {
+		views = append(views, curveOfRates(&phases[i], &axis, len(views)))
+		if made, ok := curveOfLatencies(d, &phases[i], &axis, len(views)); ok {
 			views = append(views, made)
 		}
 	}
@@ -141,12 +200,12 @@ func rampAxis(steps []int64) chart.Axis {
 	return axis
 }
 
-func rampRates(phase *v1alpha1.PhaseResult, ramp *v1alpha1.RampPhase, index int) view {
-	made := view{Figure: chart.Figure{ID: fmt.Sprintf("ramp-%d", index), Title: "Ramp of " + rampName(ramp.Dimension) + ": " + printable(phase.Name),
-		X: rampAxis(ramp.Steps)}}
+func curveOfRates(phase *v1alpha1.PhaseResult, axis *loads, index int) view {
+	made := view{Figure: chart.Figure{ID: fmt.Sprintf("%s-%d", axis.id, index), Title: axis.title + ": " + printable(phase.Name),
+		X: rampAxis(axis.values)}}
 	made.Text = made.Title + "."
 	top := 0.0
-	moves := slices.ContainsFunc(phase.Targets, func(t v1alpha1.TargetResult) bool {
+	moves := !axis.inOperations && slices.ContainsFunc(phase.Targets, func(t v1alpha1.TargetResult) bool {
 		return slices.ContainsFunc(t.Steps, func(s v1alpha1.StepResult) bool {
 			return slices.ContainsFunc(s.Operations, func(o v1alpha1.StepOperation) bool { return o.BytesPerSecond > 0 })
 		})
@@ -158,9 +217,9 @@ func rampRates(phase *v1alpha1.PhaseResult, ramp *v1alpha1.RampPhase, index int)
 	for i := range phase.Targets {
 		target := &phase.Targets[i]
 		curve := chart.Curve{Name: printable(target.Target), Colour: i + 1, Dash: i}
-		for _, step := range target.Steps {
-			at, known := rampLoad(ramp, step)
-			if !known || len(step.Operations) == 0 {
+		for _, step := range axis.steps(target) {
+			at, _ := axis.of(&step)
+			if len(step.Operations) == 0 {
 				continue
 			}
 			point := rampPoint(step, moves, at)
@@ -181,19 +240,16 @@ func rampRates(phase *v1alpha1.PhaseResult, ramp *v1alpha1.RampPhase, index int)
 			made.Marks = append(made.Marks, chart.Mark{Name: name + " at " + strconv.FormatInt(*target.Knee.Value, 10), X: float64(*target.Knee.Value)})
 			made.Text += " " + name + " at " + strconv.FormatInt(*target.Knee.Value, 10) + "."
 		}
+		if target.Search != nil && target.Search.Found && target.Search.OfferedIOPS != nil {
+			name := fmt.Sprintf("highest rate of %s: %d", printable(target.Target), *target.Search.OfferedIOPS)
+			made.Marks = append(made.Marks, chart.Mark{Name: name, X: float64(*target.Search.OfferedIOPS)})
+			made.Text += " " + name + "."
+		}
 		made.Legend = append(made.Legend, legendEntry{curve.Name, fmt.Sprintf("c%d d%d", i%8+1, i%4)})
 	}
 	made.Y = chart.Linear(top, 5, round(format))
 	made.Notes = []string{"All operations; vertical lines are 95 % intervals. Hollow: a step whose figures are not valid."}
 	return made
-}
-
-// rampLoad returns the load of a step of the ramp, or false if the ramp has no such step, as in a damaged file.
-func rampLoad(ramp *v1alpha1.RampPhase, step v1alpha1.StepResult) (int64, bool) {
-	if step.Cell < 0 || int(step.Cell) >= len(ramp.Steps) {
-		return 0, false
-	}
-	return ramp.Steps[step.Cell], true
 }
 
 // rampPoint returns the throughput of a step, or its IOPS if moves is false, with its interval if that is known.
@@ -211,15 +267,15 @@ func rampPoint(step v1alpha1.StepResult, moves bool, value int64) chart.CurvePoi
 	return point
 }
 
-// rampLatencies returns a chart of the mean and p99 latency of each operation by step, or false if there are none.
-func rampLatencies(d Document, phase *v1alpha1.PhaseResult, ramp *v1alpha1.RampPhase, index int) (view, bool) {
-	made := view{Figure: chart.Figure{ID: fmt.Sprintf("ramp-%d", index), Title: "Latency by " + rampName(ramp.Dimension) + ": " + printable(phase.Name), X: rampAxis(ramp.Steps)}}
+// curveOfLatencies returns a chart of the mean and p99 latency of each operation by step, or false if there are none.
+func curveOfLatencies(d Document, phase *v1alpha1.PhaseResult, axis *loads, index int) (view, bool) {
+	made := view{Figure: chart.Figure{ID: fmt.Sprintf("%s-%d", axis.id, index), Title: "Latency by " + axis.name + ": " + printable(phase.Name), X: rampAxis(axis.values)}}
 	made.Text = made.Title + "."
 	least, highest := math.Inf(1), 0.0
 	for i := range phase.Targets {
 		for _, operation := range measure.Operations {
 			for j, figure := range []string{"mean", "p99"} {
-				curve := rampLatency(&phase.Targets[i], ramp, operation, figure)
+				curve := latencyCurve(&phase.Targets[i], axis, operation, figure)
 				if len(curve.Points) == 0 {
 					continue
 				}
@@ -239,9 +295,10 @@ func rampLatencies(d Document, phase *v1alpha1.PhaseResult, ramp *v1alpha1.RampP
 	return made, len(made.Curves) > 0
 }
 
-func rampLatency(target *v1alpha1.TargetResult, ramp *v1alpha1.RampPhase, operation measure.Operation, figure string) chart.Curve {
+func latencyCurve(target *v1alpha1.TargetResult, axis *loads, operation measure.Operation, figure string) chart.Curve {
 	var curve chart.Curve
-	for _, step := range target.Steps {
+	for _, step := range axis.steps(target) {
+		at, _ := axis.of(&step)
 		for _, o := range step.Operations {
 			value := o.MeanNanoseconds
 			if figure == "p99" {
@@ -250,7 +307,7 @@ func rampLatency(target *v1alpha1.TargetResult, ramp *v1alpha1.RampPhase, operat
 					value = *o.P99Nanoseconds
 				}
 			}
-			if at, known := rampLoad(ramp, step); known && string(o.Operation) == operation.String() && value > 0 {
+			if string(o.Operation) == operation.String() && value > 0 {
 				curve.Points = append(curve.Points, chart.CurvePoint{X: float64(at), Y: float64(value), Low: float64(value), High: float64(value),
 					Hollow: step.Disqualified(), Name: fmt.Sprintf("%s at %d: %s", figure, at, nanosecondsText(float64(value)))})
 			}

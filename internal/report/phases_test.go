@@ -31,7 +31,7 @@ func all() map[string]paper {
 			}
 			return clients
 		}, finished()),
-		"ramp": rampPaper(), "sweep": sweepPaper(), "sweep-of-one-axis": sweepOfOneAxis(),
+		"ramp": rampPaper(), "small-files": smallFilesPaper(), "sweep": sweepPaper(), "sweep-of-one-axis": sweepOfOneAxis(),
 	})
 	return both
 }
@@ -183,6 +183,32 @@ func sweepOfOneAxis() paper {
 		var all []result.Client
 		for i := range 2 {
 			all = append(all, builders.Client("share", i).Does(20, measure.Write, builders.Counter(uint64(200e6/size/2), uint64(size)), time.Duration(4*size/100)).Obj())
+		}
+		return all
+	}, finished())
+}
+
+// smallFilesPaper is a run of two clients with 1,000 files of 4 KiB each.
+func smallFilesPaper() paper {
+	load := builders.Fio().BlockSize("4Ki").Jobs(4).Dataset("4000Ki").Mutate(func(p *v1alpha1.FioProfile) {
+		p.Pattern, p.QueueDepth, p.FilesPerJob = v1alpha1.FioSequential, nil, new(int32(250))
+	})
+	benchmark := builders.Benchmark("usual").Target("share").Clients(2).Workload(load).Phase(v1alpha1.Phase{Name: "files", SmallFiles: &v1alpha1.SmallFilesPhase{}})
+	paces := map[v1alpha1.Operation]struct {
+		operation    measure.Operation
+		seconds      int
+		bytes        uint64
+		milliseconds time.Duration
+	}{
+		v1alpha1.OperationCreate: {measure.Create, 10, 0, 38}, v1alpha1.OperationStat: {measure.Stat, 2, 0, 7}, v1alpha1.OperationWrite: {measure.Write, 20, 4096, 3},
+		v1alpha1.OperationRead: {measure.Read, 4, 4096, 2}, v1alpha1.OperationDelete: {measure.Delete, 8, 0, 31},
+	}
+	return play(benchmark, func(step plan.Step) []result.Client {
+		pace := paces[step.Overrides.Operation]
+		var all []result.Client
+		for i := range 2 {
+			each := builders.Counter(1000/uint64(pace.seconds), pace.bytes)
+			all = append(all, builders.Client("share", i).Does(pace.seconds, pace.operation, each, pace.milliseconds*time.Millisecond).Obj())
 		}
 		return all
 	}, finished())

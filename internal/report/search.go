@@ -6,7 +6,8 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// searches writes the results of searches and, as details, the rates that they tried, in order.
+// searches writes the results of searches and the rates that they tried, in order. The short form leaves out the steps
+// that confirm a rate.
 func (p *page) searches(d Document, phases []v1alpha1.PhaseResult) {
 	for _, phase := range phases {
 		for i := range phase.Targets {
@@ -21,15 +22,21 @@ func (p *page) search(where string, target *v1alpha1.TargetResult) {
 	p.gap()
 	p.line(where + ": a search" + creditRange(target.Steps))
 	lines := [][]string{{"OFFERED", "ACHIEVED", "SLOWER", "OPERATION", "IOPS", "MEAN", "P50", "P99", ""}}
+	var confirming []int
 	for _, trial := range phasekind.Trials(target) {
-		lines = append(lines, trialRows(trial, target.Search)...)
+		for _, row := range trialRows(trial, target.Search) {
+			if trial.Confirms != nil {
+				confirming = append(confirming, len(lines))
+			}
+			lines = append(lines, row)
+		}
 	}
 	p.nested(target.Search.Message)
 	if target.Knee != nil && target.Knee.Message != "" {
 		p.nested(target.Knee.Message)
 	}
+	p.take(part{tables: []partTable{{lines: leftLast(lines), detailRows: confirming, detailColumns: []string{"MEAN"}}}, nested: true})
 	p.details(func() {
-		p.nestedColumns(leftLast(lines), 0)
 		p.nested("SLOWER is the share of operations above the latency of the objective.")
 	})
 }

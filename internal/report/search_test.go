@@ -49,7 +49,7 @@ func searched(t *testing.T) report.Document {
 	target.Operations = []v1alpha1.OperationResult{{Operation: v1alpha1.OperationRead, Operations: 141_600, Bytes: 141_600 * 4096, BytesPerSecond: new(int64(4_833_280)),
 		IOPSMilli: new(int64(1_180_500)), Latency: &v1alpha1.LatencyResult{Samples: 141_600, MeanNanoseconds: 330_000, P50Nanoseconds: new(int64(310_000)), P99Nanoseconds: new(int64(4_320_000))}}}
 	target.Search = &v1alpha1.SearchResult{Found: true, OfferedIOPS: new(int64(1180)), Message: "1,180 IOPS is the highest rate"}
-	target.Knee = &v1alpha1.KneeResult{Message: "the curve bends most at offered operations per second 1410"}
+	target.Knee = &v1alpha1.KneeResult{Message: "the curve bends most at an offered rate of 1410"}
 	for _, step := range planned.Steps {
 		run.Status.Steps = append(run.Status.Steps, v1alpha1.StepStatus{ID: step.ID, Attempt: 1, State: v1alpha1.StepSkipped, EndTime: &metav1.MicroTime{Time: builders.Start}})
 	}
@@ -66,7 +66,8 @@ func TestSearch(t *testing.T) {
 	if err := report.HTML(&page, document); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Searches", "1,180 IOPS is the highest rate", "confirms"} {
+	for _, want := range []string{"Searches", "1,180 IOPS is the highest rate", "confirms", `data-chart="search-0"`, `data-chart="search-1"`,
+		"data at 500: 500.1 IOPS. data at 1000: 999.3 IOPS. data at 1180: 1,179 IOPS. data at 1410: 1,409 IOPS. data at 2000: 1,410 IOPS. highest rate of data: 1180."} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page does not have %q", want)
 		}

@@ -34,7 +34,7 @@ func sectionsOf(d Document) []section {
 	add("objectives", "Objectives", nil, func(p *page) { p.objectives(d) })
 	told := documentedRates{}
 	for _, b := range blocksOf(d) {
-		add(b.id(), b.title, slices.Concat(drains(d, b.phases), rampCharts(d, b.phases)), func(p *page) {
+		add(b.id(), b.title, slices.Concat(drains(d, b.phases), curves(d, b.phases)), func(p *page) {
 			p.figures(d, b.phases, told)
 			p.bursts(d, b.phases)
 			p.ramps(d, b.phases)

@@ -262,5 +262,5 @@ func searchKnee(result *v1alpha1.TargetResult) *v1alpha1.KneeResult {
 			points = append(points, detect.Point{Load: float64(*trial.OfferedIOPS), Rate: float64(achieved.Value) / 1000})
 		}
 	}
-	return kneeIn(points, left, "offered operations per second", measure.FormatOperationsPerSecond)
+	return kneeIn(points, left, "an offered rate of", measure.FormatOperationsPerSecond)
 }
