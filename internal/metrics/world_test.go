@@ -76,6 +76,10 @@ func endedRun() *v1alpha1.BenchmarkRun {
 		{Name: "search", Kind: v1alpha1.PhaseSearch, Targets: []v1alpha1.TargetResult{{
 			Target: "share", Search: &v1alpha1.SearchResult{Found: true, OfferedIOPS: new(int64(1180))},
 		}}},
+		{Name: "files", Kind: v1alpha1.PhaseSmallFiles, Targets: []v1alpha1.TargetResult{{
+			Target: "share", Operations: []v1alpha1.OperationResult{{Operation: v1alpha1.OperationCreate, IOPSMilli: new(int64(400_000)),
+				Latency: &v1alpha1.LatencyResult{Samples: 4000, MeanNanoseconds: 38_000_000, P99Nanoseconds: new(int64(61_000_000)), MaxNanoseconds: 90_000_000}}},
+		}}},
 		{Name: "neighbours", Kind: v1alpha1.PhaseInterference, Fairness: &v1alpha1.FairnessResult{JainPPM: estimate(990_000)}, Targets: []v1alpha1.TargetResult{{
 			Target: "share", Interference: &v1alpha1.InterferenceResult{Levels: []v1alpha1.InterferenceLevel{{}, {Neighbours: 3, RateRatioPPM: estimate(580_000),
 				Operations: []v1alpha1.InterferenceOperation{{Operation: v1alpha1.OperationRead, P99RatioPPM: estimate(3_100_000)}}}}},
