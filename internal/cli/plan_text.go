@@ -12,6 +12,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/measure"
+	"github.com/storagebench/storagebench/internal/phasekind"
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
@@ -47,6 +48,11 @@ func (d planDocument) text(w io.Writer, options textOptions) error {
 	for steps := range d.phases() {
 		if text := axes(steps); text != "" {
 			fmt.Fprintf(&b, "  %s: %s, in random order, here by seed %d; each run has its own\n", steps[0].Phase, text, d.Seed)
+		}
+	}
+	for i := range d.Run.Phases {
+		if goal := phasekind.Of(d.Run.Phases[i].Kind()).Goal; goal != nil {
+			fmt.Fprintf(&b, "  %s: %s\n", d.Run.Phases[i].Name, goal(&d.Run.Phases[i]))
 		}
 	}
 	for _, line := range loadTexts(&d) {
@@ -264,6 +270,12 @@ func collapsed(steps []planStep, sure bool) string {
 	}
 	first, last := steps[0], steps[len(steps)-1]
 	does := "measure " + measure.FormatCount(cells, "cell")
+	switch kind := phasekind.Of(first.planned.Kind); {
+	case kind.PicksRates:
+		does = "search in at most " + measure.FormatCount(cells, "step")
+	case kind.Interleaved:
+		does = "measure " + measure.FormatCount(cells, "block")
+	}
 	if repeats > 0 {
 		does += fmt.Sprintf(" and repeats one of them %s", times(repeats))
 	}

@@ -22,7 +22,10 @@ func TestPlansOfSystems(t *testing.T) {
 	}
 }
 
-// TestPlanOfObservations checks that a plan shows the queries that the run will ask.
-func TestPlanOfObservations(t *testing.T) {
-	golden.Check(t, "plan-observations", call("", "plan", "-f", "../../config/samples/observations.yaml").String())
+// TestPlansOfSamples checks that a plan says what a search, a phase with neighbours and one of small files will do, and
+// shows the queries of observations.
+func TestPlansOfSamples(t *testing.T) {
+	for _, name := range []string{"search", "interference", "small-files", "observations"} {
+		golden.Check(t, "plan-"+name, call("", "plan", "-f", "../../config/samples/"+name+".yaml").String())
+	}
 }

@@ -81,7 +81,13 @@ func ofTarget(o *v1alpha1.Objective, target *v1alpha1.TargetResult) figure {
 	where := "target " + target.Target
 	switch {
 	case o.Throughput != nil, o.IOPS != nil, o.Latency != nil:
-		if len(target.Operations) == 0 && len(target.Steps) > 0 {
+		switch {
+		case len(target.Operations) > 0 || len(target.Steps) == 0:
+		case target.Search != nil:
+			return absent(where, "%s", target.Search.Message)
+		case target.Interference != nil:
+			return absent(where, "no block beside neighbours has valid figures")
+		default:
 			return absent(where, "phase %s has a result for each step: set cell", o.Phase)
 		}
 		return ofOperation(o, target, where)

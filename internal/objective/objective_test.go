@@ -125,6 +125,7 @@ func run() (*v1alpha1.BenchmarkRunSpec, *v1alpha1.BenchmarkRunStatus) {
 		{Name: "layout", Targets: []v1alpha1.TargetResult{layout, target("b")}},
 		{Name: "only-a", Targets: []v1alpha1.TargetResult{target("a", operation(v1alpha1.OperationRead, 1_000_000))}},
 		{Name: "half", Targets: []v1alpha1.TargetResult{target("a", operation(v1alpha1.OperationRead, 1_000_000))}},
+		{Name: "search", Targets: []v1alpha1.TargetResult{{Target: "a", Steps: steps(1, 0).Steps, Search: &v1alpha1.SearchResult{Message: "no rate was confirmed"}}}},
 		{Name: "sweep", Targets: []v1alpha1.TargetResult{steps(1, 0, 1, 2, 3), steps(2, 0, 1, 2)}},
 	}}
 }
@@ -156,6 +157,7 @@ func TestEvaluate(t *testing.T) {
 		{Name: "throughput-no-window", Phase: "mixed", Target: "b", Throughput: atLeast("1")},
 		{Name: "missed-beats-unknown", Phase: "mixed", Operation: v1alpha1.OperationWrite, Throughput: atLeast("40M")},
 		{Name: "unknown-beats-met", Phase: "mixed", Operation: v1alpha1.OperationWrite, Throughput: atLeast("20M")},
+		{Name: "no-rate-found", Phase: "search", Target: "a", IOPS: atLeast("1")},
 		{Name: "no-phase", Phase: "gone", Throughput: atLeast("1")},
 		{Name: "no-target", Phase: "write", Target: "c", Throughput: atLeast("1")},
 		{Name: "target-takes-no-part", Phase: "only-a", Throughput: atLeast("1")},

@@ -2,6 +2,7 @@ package phasekind
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
@@ -13,7 +14,16 @@ var interference = Kind{
 	Interleaved: true,
 	Block:       "Neighbours",
 	OwnTables:   true,
-	figures:     Operations,
+	Goal: func(phase *v1alpha1.Phase) string {
+		blocks := BlocksOf(phase)
+		neighbours := "load on " + strings.Join(phase.Interference.Aggressors, ", ")
+		if blocks.Equal {
+			neighbours = "each other's load"
+		}
+		return fmt.Sprintf("the cost to %s of %s, in %d repetitions of %d blocks", strings.Join(blocks.Victims, ", "),
+			neighbours, blocks.Repetitions, blocks.PerRepetition)
+	},
+	figures: Operations,
 	overall: func(result *v1alpha1.TargetResult) Overall {
 		made := steadyOverall(result)
 		if made.What != "" {

@@ -23,6 +23,8 @@ type Kind struct {
 	// OwnOperations returns the operations that a phase does instead of the workload's reads and writes. It is nil if
 	// the kind does those of the workload.
 	OwnOperations func(*v1alpha1.Phase) []v1alpha1.Operation
+	// Goal describes for a plan what the phase finds out with its steps; nil if the load of the phase says it.
+	Goal func(*v1alpha1.Phase) string
 	// Block is the title under which a report shows the figures of the kind; "" if the lines of its operations are
 	// enough. Kinds with the same title share it. OwnTables is true if other tables show all figures of the block.
 	Block     string

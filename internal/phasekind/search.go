@@ -1,6 +1,10 @@
 package phasekind
 
-import "github.com/storagebench/storagebench/api/v1alpha1"
+import (
+	"fmt"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
 
 // search finds the highest rate that meets an objective. Its figures are those measured at that rate.
 var search = Kind{
@@ -9,6 +13,11 @@ var search = Kind{
 	PicksRates: true,
 	Block:      "Searches",
 	OwnTables:  true,
+	Goal: func(phase *v1alpha1.Phase) string {
+		wanted := phase.Search.Objective.Latency
+		return fmt.Sprintf("the highest rate with %s %% of operations within %s, up to %d operations/s; the rate of each step depends on the steps before it",
+			wanted.Percentile, wanted.Max, phase.Search.Rate.Max)
+	},
 	figures: func(result *v1alpha1.TargetResult) []Figure {
 		if result.Search == nil || !result.Search.Found {
 			return nil
