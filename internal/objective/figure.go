@@ -54,7 +54,7 @@ func figures(o *v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, status *v1a
 			found = append(found, cells(o, spec, target)...)
 			continue
 		}
-		found = append(found, ofTarget(o, target))
+		found = append(found, ofTarget(o, phasekind.Of(phase.Kind), target))
 	}
 	// A target without a result must not count as one that met the objective.
 	for i := range spec.Run.Targets {
@@ -77,17 +77,14 @@ func takesPart(spec *v1alpha1.BenchmarkRunSpec, phase, target string) bool {
 	})
 }
 
-func ofTarget(o *v1alpha1.Objective, target *v1alpha1.TargetResult) figure {
+func ofTarget(o *v1alpha1.Objective, kind phasekind.Kind, target *v1alpha1.TargetResult) figure {
 	where := "target " + target.Target
 	switch {
 	case o.Throughput != nil, o.IOPS != nil, o.Latency != nil:
-		switch {
-		case len(target.Operations) > 0 || len(target.Steps) == 0:
-		case target.Search != nil:
-			return absent(where, "%s", target.Search.Message)
-		case target.Interference != nil:
-			return absent(where, "no block beside neighbours has valid figures")
-		default:
+		if len(target.Operations) == 0 && len(target.Steps) > 0 {
+			if why := kind.WithoutFigures(target); why != "" {
+				return absent(where, "%s", why)
+			}
 			return absent(where, "phase %s has a result for each step: set cell", o.Phase)
 		}
 		return ofOperation(o, target, where)

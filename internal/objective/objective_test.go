@@ -125,7 +125,7 @@ func run() (*v1alpha1.BenchmarkRunSpec, *v1alpha1.BenchmarkRunStatus) {
 		{Name: "layout", Targets: []v1alpha1.TargetResult{layout, target("b")}},
 		{Name: "only-a", Targets: []v1alpha1.TargetResult{target("a", operation(v1alpha1.OperationRead, 1_000_000))}},
 		{Name: "half", Targets: []v1alpha1.TargetResult{target("a", operation(v1alpha1.OperationRead, 1_000_000))}},
-		{Name: "search", Targets: []v1alpha1.TargetResult{{Target: "a", Steps: steps(1, 0).Steps, Search: &v1alpha1.SearchResult{Message: "no rate was confirmed"}}}},
+		{Name: "search", Kind: v1alpha1.PhaseSearch, Targets: []v1alpha1.TargetResult{{Target: "a", Steps: steps(1, 0).Steps, Search: &v1alpha1.SearchResult{Message: "no rate was confirmed"}}}},
 		{Name: "sweep", Targets: []v1alpha1.TargetResult{steps(1, 0, 1, 2, 3), steps(2, 0, 1, 2)}},
 	}}
 }

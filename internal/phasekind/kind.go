@@ -34,6 +34,7 @@ type Kind struct {
 
 	figures func(*v1alpha1.TargetResult) []Figure
 	overall func(*v1alpha1.TargetResult) Overall
+	without func(*v1alpha1.TargetResult) string
 	differs func(a, b *v1alpha1.Phase) string
 }
 
@@ -82,6 +83,14 @@ func (k Kind) Figures(result *v1alpha1.TargetResult) []Figure {
 		return nil
 	}
 	return append(k.figures(result), ratio(result.Usage)...)
+}
+
+// WithoutFigures explains why a result with steps has no figures of the whole phase, or returns "" if its cells have them.
+func (k Kind) WithoutFigures(result *v1alpha1.TargetResult) string {
+	if k.without == nil {
+		return ""
+	}
+	return k.without(result)
 }
 
 // Overall is the one figure of a result that is compared with other runs over time.

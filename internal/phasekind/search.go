@@ -35,6 +35,12 @@ var search = Kind{
 		}
 		return Overall{What: "highest rate", Value: float64(result.Search.AchievedIOPSMilli.Value), Unit: v1alpha1.UnitIOPSMilli}
 	},
+	without: func(result *v1alpha1.TargetResult) string {
+		if result.Search == nil {
+			return "the search has no result"
+		}
+		return result.Search.Message
+	},
 	differs: func(a, b *v1alpha1.Phase) string {
 		if a.Search.Objective == b.Search.Objective && a.Search.Regime == b.Search.Regime {
 			return ""

@@ -109,6 +109,8 @@ type loads struct {
 	values          []int64
 	// of returns the load of a step, or false if the curve does not have the step.
 	of func(*v1alpha1.StepResult) (int64, bool)
+	// mark returns the text and the place of a mark for a target, or "" for none; nil for axes without marks.
+	mark func(*v1alpha1.TargetResult) (string, int64)
 	// inOperations is true if the load is itself a rate of operations, and so are the rates of the curve.
 	inOperations bool
 }
@@ -128,24 +130,10 @@ func loadsOf(d Document, phase *v1alpha1.PhaseResult) (loads, bool) {
 			}
 			return spec.Ramp.Steps[step.Cell], true
 		}}, len(spec.Ramp.Steps) > 0
-	case !phasekind.Of(phase.Kind).PicksRates:
-		return loads{}, false
+	case phasekind.Of(phase.Kind).PicksRates:
+		return offeredRates(phase)
 	}
-	axis := loads{id: "search", title: "Achieved by offered rate", name: "offered rate", inOperations: true, of: func(step *v1alpha1.StepResult) (int64, bool) {
-		if step.OfferedIOPS == nil || step.Confirms != nil {
-			return 0, false
-		}
-		return *step.OfferedIOPS, true
-	}}
-	for i := range phase.Targets {
-		for j := range phase.Targets[i].Steps {
-			if value, known := axis.of(&phase.Targets[i].Steps[j]); known {
-				axis.values = append(axis.values, value)
-			}
-		}
-	}
-	slices.Sort(axis.values)
-	return axis, len(axis.values) > 0
+	return loads{}, false
 }
 
 // steps returns the steps of a target on the axis, in rising order of the load.
@@ -240,10 +228,11 @@ func curveOfRates(phase *v1alpha1.PhaseResult, axis *loads, index int) view {
 			made.Marks = append(made.Marks, chart.Mark{Name: name + " at " + strconv.FormatInt(*target.Knee.Value, 10), X: float64(*target.Knee.Value)})
 			made.Text += " " + name + " at " + strconv.FormatInt(*target.Knee.Value, 10) + "."
 		}
-		if target.Search != nil && target.Search.Found && target.Search.OfferedIOPS != nil {
-			name := fmt.Sprintf("highest rate of %s: %d", printable(target.Target), *target.Search.OfferedIOPS)
-			made.Marks = append(made.Marks, chart.Mark{Name: name, X: float64(*target.Search.OfferedIOPS)})
-			made.Text += " " + name + "."
+		if axis.mark != nil {
+			if name, at := axis.mark(target); name != "" {
+				made.Marks = append(made.Marks, chart.Mark{Name: name, X: float64(at)})
+				made.Text += " " + name + "."
+			}
 		}
 		made.Legend = append(made.Legend, legendEntry{curve.Name, fmt.Sprintf("c%d d%d", i%8+1, i%4)})
 	}

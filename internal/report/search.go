@@ -1,6 +1,9 @@
 package report
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/phasekind"
@@ -65,4 +68,29 @@ func trialRows(trial *v1alpha1.StepResult, found *v1alpha1.SearchResult) [][]str
 		}
 		return []string{figures[1], figures[2], median, figures[3]}
 	}, mark)
+}
+
+// offeredRates returns the axis of the rates that a search tried, without the steps that confirm one, or false if it tried
+// none.
+func offeredRates(phase *v1alpha1.PhaseResult) (loads, bool) {
+	axis := loads{id: "search", title: "Achieved by offered rate", name: "offered rate", inOperations: true, of: func(step *v1alpha1.StepResult) (int64, bool) {
+		if step.OfferedIOPS == nil || step.Confirms != nil {
+			return 0, false
+		}
+		return *step.OfferedIOPS, true
+	}, mark: func(target *v1alpha1.TargetResult) (string, int64) {
+		if found := target.Search; found != nil && found.Found && found.OfferedIOPS != nil {
+			return fmt.Sprintf("highest rate of %s: %d", printable(target.Target), *found.OfferedIOPS), *found.OfferedIOPS
+		}
+		return "", 0
+	}}
+	for i := range phase.Targets {
+		for _, trial := range phasekind.Trials(&phase.Targets[i]) {
+			if value, known := axis.of(trial); known {
+				axis.values = append(axis.values, value)
+			}
+		}
+	}
+	slices.Sort(axis.values)
+	return axis, len(axis.values) > 0
 }

@@ -31,10 +31,7 @@ func (e Engine) Suits(use *engine.Use) field.ErrorList {
 	if ramp := use.Phase.Ramp; ramp != nil && ramp.Dimension == v1alpha1.RampProcesses {
 		return field.ErrorList{field.Invalid(use.At.Child("ramp", "dimension"), ramp.Dimension, "fio has no ranks: use Jobs, QueueDepth or Clients")}
 	}
-	if use.Phase.Search != nil {
-		return e.suitsSearch(use)
-	}
-	return nil
+	return e.suitsOpenLoop(use)
 }
 
 // Describe implements engine.Engine.

@@ -70,8 +70,11 @@ func rarerShare(profile *v1alpha1.FioProfile) float64 {
 	return float64(min(*profile.ReadPercent, 100-*profile.ReadPercent)) / 100
 }
 
-// suitsSearch refuses settings that a search controls itself, and loads whose operations cannot arrive at random.
-func (e Engine) suitsSearch(use *engine.Use) field.ErrorList {
+// suitsOpenLoop refuses settings that a search controls itself, and loads whose operations cannot arrive at random.
+func (e Engine) suitsOpenLoop(use *engine.Use) field.ErrorList {
+	if use.Phase.Search == nil {
+		return nil
+	}
 	p, at := e.Profile, use.Profile
 	var problems field.ErrorList
 	refuse := func(path *field.Path, value any, why string) {
