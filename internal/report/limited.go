@@ -19,16 +19,19 @@ const (
 	maxRatesTold    = 12
 )
 
-// limited lists what limited the rates, one entry per cause. The evidence for each rate is a detail.
+// limited lists what limited the rates, one entry per cause. The evidence for each rate is a detail, and so is what was
+// observed in its phase.
 func (p *page) limited(d Document) {
 	var causes byCause
 	var evidence []string
 	for _, phase := range d.Phases {
+		judged := false
 		for i := range phase.Targets {
 			target, name := &phase.Targets[i], where(d, phase, &phase.Targets[i])
 			for j := range target.Attributions {
 				a := &target.Attributions[j]
 				causes.add(causesText(a), rateName(name, target, a))
+				judged = true
 				if text := evidenceText(a); text != "" {
 					evidence = append(evidence, rateName(name, target, a)+": "+text)
 				}
@@ -39,7 +42,11 @@ func (p *page) limited(d Document) {
 					text += " (up to " + measure.FormatShare(float64(g.most)/1000) + " used)"
 				}
 				causes.add(g.cause, text)
+				judged = true
 			}
+		}
+		if text := observedIn(d, phase.Name); judged && text != "" {
+			evidence = append(evidence, printable(phase.Name)+": observed meanwhile: "+text)
 		}
 	}
 	var items []string

@@ -61,6 +61,28 @@ func (p *page) observations(d Document) {
 	})
 }
 
+// observedIn returns the mean of each observation in a phase, or the range of the means of several series. It returns "" if
+// nothing was observed there.
+func observedIn(d Document, phase string) string {
+	var all []string
+	for i := range d.Spec.Run.Observations {
+		o := &d.Spec.Run.Observations[i]
+		var means []float64
+		for _, row := range observation.InPhase(d.Spec.Steps, d.Observations, o.Name, phase) {
+			means = append(means, row.Mean())
+		}
+		if len(means) == 0 {
+			continue
+		}
+		text := observedText(slices.Min(means), o.Unit)
+		if most := observedText(slices.Max(means), o.Unit); most != text {
+			text += " to " + most
+		}
+		all = append(all, printable(o.Name)+" "+text)
+	}
+	return strings.Join(all, ", ")
+}
+
 // phaseOf returns the phase of a step, or "" if there is no such step.
 func phaseOf(d Document, step string) string {
 	at := slices.IndexFunc(d.Spec.Steps, func(s v1alpha1.ResolvedStep) bool { return s.ID == step })

@@ -15,8 +15,9 @@ import (
 
 // observedPaper is a drain without documented limits, whose store tells its credits: 80 % at the start, one percent less
 // each five seconds. Three nodes have CPUs, and the network of one of them ends after a minute of each step.
-func observedPaper() paper {
-	made := burstPaper(false)
+func observedPaper() paper { return observed(burstPaper(false)) }
+
+func observed(made paper) paper {
 	made.benchmark.Mutate(func(run *v1alpha1.RunSpec) {
 		run.Observations = []v1alpha1.Observation{
 			{Name: "burst-balance", Query: "aws_ebs_burst_balance_average{volume_id=\"vol-1\"}", Unit: "%", Phases: []string{"burst"}, CreditsOf: "share"},
@@ -50,6 +51,23 @@ func observedPaper() paper {
 		return nil
 	}
 	return made
+}
+
+// TestObservationsBesideCauses checks that what was observed in a phase stands with the evidence of what limited it.
+func TestObservationsBesideCauses(t *testing.T) {
+	_, evidence, _ := strings.Cut(text(t, observed(burstPaper(true)).document(t), verbose), "Evidence:")
+	evidence, _, _ = strings.Cut(strings.Join(strings.Fields(evidence), " "), "Warnings")
+	for _, want := range []string{
+		"burst: observed meanwhile: burst-balance 55 %, node-cpu 0.5 cores to 2.5 cores, network 260.0 MB/s",
+		"baseline: observed meanwhile: node-cpu 0.5 cores to 2.5 cores",
+	} {
+		if !strings.Contains(evidence, want) {
+			t.Errorf("the evidence is %s; want %q", evidence, want)
+		}
+	}
+	if strings.Contains(evidence, "refill: observed") {
+		t.Errorf("nothing was observed in the refill: %s", evidence)
+	}
 }
 
 func TestObservationsCSV(t *testing.T) {
