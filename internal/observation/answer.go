@@ -1,16 +1,23 @@
 package observation
 
 import (
+	"fmt"
+	"hash/fnv"
 	"math"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/series"
 )
 
 // Answer is the answer to one query.
 type Answer struct {
 	Query
+	// Series are the series of the answer; see Add. More is the number of further ones with a value.
 	Series []Series
+	More   int
 	// Problem says why there is no answer. Refused is true if the server refused the query, which asking again does
 	// not change.
 	Problem string
@@ -26,6 +33,56 @@ type Series struct {
 	// Newest is the time of the newest sample up to the end of the step. It is zero if only the server knows it,
 	// because the query computes its values.
 	Newest time.Time
+	// summary is what Add keeps of the points.
+	summary *summary
+}
+
+// summary is what a result needs of the points of a series.
+type summary struct {
+	figures
+	// start is the value at the start of the step, nil if there is none.
+	start *float64
+	over  []series.ObservedPoint
+}
+
+// Add adds a series if it has a value in the measured time. It keeps a summary of the points in place of them, and no
+// more than maxSeries series, so that the size of an answer is bounded, whatever the query selects.
+func (a *Answer) Add(s Series) {
+	if s.summary == nil {
+		f, ok := figuresOf(&a.Query, &s)
+		if !ok {
+			return
+		}
+		s.summary = &summary{figures: f, over: thin(s.Points)}
+		if first := s.Points[0]; first.At.Equal(a.Start) && finite(first.Value) {
+			s.summary.start = &first.Value
+		}
+		s.Points = nil
+	}
+	if len(a.Series) == maxSeries {
+		a.More++
+		return
+	}
+	s.Labels = shorten(s.Labels)
+	a.Series = append(a.Series, s)
+}
+
+// OmitPoints drops the values over time, of which a run keeps a limited number.
+func (a *Answer) OmitPoints() {
+	for i := range a.Series {
+		a.Series[i].summary.over = nil
+	}
+}
+
+// shorten shortens the labels of a series. Different labels remain different, because those of the same text are taken
+// for one series.
+func shorten(labels string) string {
+	if len([]rune(labels)) <= maxLabels {
+		return labels
+	}
+	sum := fnv.New64a()
+	_, _ = sum.Write([]byte(labels)) // never fails
+	return fmt.Sprintf("%s#%016x", v1alpha1.Truncate(labels, maxLabels-17), sum.Sum64())
 }
 
 // Point is the value at an instant.
@@ -43,7 +100,7 @@ type figures struct {
 }
 
 // figuresOf computes the figures of a series; ok is false if it has no value in the measured time. Values that are not
-// finite, such as 0/0, count as missing.
+// finite, such as 0/0, and huge ones count as missing.
 func figuresOf(q *Query, s *Series) (f figures, ok bool) {
 	want, sum := 0, 0.0
 	last := time.Time{}
@@ -83,7 +140,8 @@ func figuresOf(q *Query, s *Series) (f figures, ok bool) {
 	return f, true
 }
 
-func finite(value float64) bool { return !math.IsNaN(value) && !math.IsInf(value, 0) }
+// finite reports whether a value is a number whose sums over all steps are numbers too.
+func finite(value float64) bool { return math.Abs(value) < 1e300 }
 
 // isCounter reports whether a metric is a counter by its name. The name is empty for values that a query computes, such
 // as a rate, for which Prometheus has accounted for resets.

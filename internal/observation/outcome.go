@@ -18,6 +18,8 @@ const (
 	// maxKeptPoints is the maximum number of points that are kept per series for charts.
 	maxKeptPoints = 240
 	maxLabels     = 256
+	// MaxOver is the maximum number of series, over all steps, whose values over time a run keeps.
+	MaxOver = 1024
 )
 
 // Outcome holds the observations that a run keeps.
@@ -119,37 +121,32 @@ func (e *evaluator) answer(a *Answer) bool {
 		e.note(failed, a.Step, "%s", a.Problem)
 		return false
 	}
-	kept := 0
 	slices.SortFunc(a.Series, func(x, y Series) int { return cmp.Compare(x.Labels, y.Labels) })
+	kept := Answer{Query: a.Query, More: a.More}
 	for i := range a.Series {
-		s := &a.Series[i]
-		f, ok := figuresOf(&a.Query, s)
-		if !ok {
-			continue
-		}
-		if kept++; kept > maxSeries {
-			continue
-		}
-		e.keep(a, s, f)
+		kept.Add(a.Series[i])
 	}
-	if kept == 0 {
+	for i := range kept.Series {
+		e.keep(&kept, &kept.Series[i])
+	}
+	if len(kept.Series) == 0 {
 		e.note(noSeries, a.Step, "no value in step %s", a.Step)
 	}
-	if kept > maxSeries {
-		e.note(cut, a.Step, "%d of %d series of step %s are kept: aggregate with sum or topk", maxSeries, kept, a.Step)
+	if kept.More > 0 {
+		e.note(cut, a.Step, "%d of %d series of step %s are kept: aggregate with sum or topk", len(kept.Series), len(kept.Series)+kept.More, a.Step)
 	}
-	return kept > 0
+	return len(kept.Series) > 0
 }
 
 // keep keeps one series of a step.
-func (e *evaluator) keep(a *Answer, s *Series, f figures) {
-	name, labels := e.observation.Name, v1alpha1.Truncate(s.Labels, maxLabels)
+func (e *evaluator) keep(a *Answer, s *Series) {
+	name, labels, f := e.observation.Name, s.Labels, s.summary
 	e.made.Series = append(e.made.Series, v1alpha1.ObservedSeries{
 		Observation: name, Step: a.Step, Labels: labels, Points: int32(f.points), //nolint:gosec // at most maxEvaluations
 		First: format(f.first), Last: format(f.last), Min: format(f.least), Mean: format(f.mean), Max: format(f.most),
 		MissingSeconds: int64(math.Ceil(f.missing.Seconds())), Resets: int32(f.resets), //nolint:gosec // at most maxEvaluations
 	})
-	e.made.Over = append(e.made.Over, series.Observed{Name: name, Step: a.Step, Labels: labels, Points: thin(s.Points)})
+	e.made.Over = append(e.made.Over, series.Observed{Name: name, Step: a.Step, Labels: labels, Points: s.summary.over})
 	age := s.late(&a.Query, e.interval)
 	if age > 0 {
 		e.note(lateSample, a.Step, "the newest sample was %s old at the end of step %s", age.Round(time.Second), a.Step)
@@ -173,11 +170,11 @@ func (e *evaluator) credit(a *Answer, s *Series) {
 	drains := slices.ContainsFunc(e.run.Spec.Steps, func(planned v1alpha1.ResolvedStep) bool {
 		return planned.ID == a.Step && planned.Purpose == v1alpha1.StepDrain && slices.Contains(planned.Targets, target)
 	})
-	if !drains || len(s.Points) == 0 || !s.Points[0].At.Equal(a.Start) || !finite(s.Points[0].Value) {
+	if !drains || s.summary.start == nil {
 		return
 	}
 	level := Credit{Step: a.Step, Target: target, Observation: e.observation.Name,
-		Percent: int32(math.Round(min(max(s.Points[0].Value, 0), 100)))}
+		Percent: int32(math.Round(min(max(*s.summary.start, 0), 100)))}
 	at := slices.IndexFunc(e.made.Credits, func(c Credit) bool { return c.Step == a.Step && c.Target == target })
 	if at < 0 {
 		e.made.Credits = append(e.made.Credits, level)
@@ -219,6 +216,7 @@ func (e *evaluator) order() {
 	if e.made.Omitted = max(len(e.made.Series)-v1alpha1.MaxObservedSeries, 0); e.made.Omitted > 0 {
 		e.made.Series = e.made.Series[:v1alpha1.MaxObservedSeries]
 	}
+	e.made.Over = e.made.Over[:min(len(e.made.Over), MaxOver)]
 }
 
 // thin joins neighbouring points, by their mean, until at most maxKeptPoints are left.

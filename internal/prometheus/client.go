@@ -1,28 +1,34 @@
 package prometheus
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/prometheus/client_golang/api"
 	promv1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	"github.com/prometheus/common/model"
 
+	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/observation"
 )
 
 const (
-	// maxAnswerBytes limits the size of one answer: 80 series of 10,000 points.
-	maxAnswerBytes = 32 << 20
+	// maxAnswerBytes limits the size of one answer: 16 series of 10,000 points.
+	maxAnswerBytes = 4 << 20
+	maxProblem     = 400
 	// queryTimeout limits the duration of one query.
 	queryTimeout = 10 * time.Second
 	// askedSeries is the number of series that the server is asked for; some servers ignore it.
@@ -45,9 +51,14 @@ type Config struct {
 	Interval time.Duration
 }
 
-// Client asks a Prometheus for one namespace.
+// reading is held while an answer is read and summarized. So the process holds one large answer at a time, however many
+// runs end at once.
+var reading = make(chan struct{}, 1)
+
+// Client asks a Prometheus for one namespace. Its methods must not run concurrently.
 type Client struct {
-	api promv1.API
+	api      promv1.API
+	requests *requester
 }
 
 // New returns a client for the runs of a namespace. It does not connect yet.
@@ -75,8 +86,11 @@ func New(config Config, namespace string) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare the requests to Prometheus: %w", err)
 	}
-	return &Client{api: promv1.NewAPI(client)}, nil
+	return &Client{api: promv1.NewAPI(client), requests: requests}, nil
 }
+
+// Close closes connections.
+func (c *Client) Close() { c.requests.next.CloseIdleConnections() }
 
 // Check returns an error if the configuration cannot work.
 func (c *Config) Check() error {
@@ -100,7 +114,9 @@ func (c *Config) Check() error {
 type requester struct {
 	config    Config
 	namespace string
-	next      http.RoundTripper
+	next      *http.Transport
+	// reads is true while it holds reading.
+	reads bool
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -122,8 +138,25 @@ func (r *requester) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !r.reads {
+		select {
+		case reading <- struct{}{}:
+			r.reads = true
+		case <-request.Context().Done():
+			_ = answer.Body.Close()
+			return nil, request.Context().Err()
+		}
+	}
 	answer.Body = &bounded{ReadCloser: answer.Body, left: maxAnswerBytes}
 	return answer, nil
+}
+
+// release lets others read answers.
+func (r *requester) release() {
+	if r.reads {
+		r.reads = false
+		<-reading
+	}
 }
 
 // bounded fails once more was read than allowed.
@@ -141,57 +174,94 @@ func (b *bounded) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// Ask evaluates one query.
+// Ask evaluates one query. The texts of its answer are printable: authors of queries choose names and values of labels.
 func (c *Client) Ask(ctx context.Context, q observation.Query) observation.Answer {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	answer := observation.Answer{Query: q}
-	matrix, err := c.ask(ctx, q.Expression, q)
+	keys, err := c.read(ctx, &answer)
 	if err != nil {
 		answer.Problem, answer.Refused = explain(err)
+		answer.Problem = v1alpha1.Truncate(printable(answer.Problem), maxProblem)
 		return answer
 	}
-	selected := false
-	for _, stream := range matrix {
-		one := observation.Series{Name: string(stream.Metric[model.MetricNameLabel]), Labels: stream.Metric.String()}
-		if len(stream.Metric) == 0 {
-			one.Labels = ""
-		}
-		for _, pair := range stream.Values {
-			one.Points = append(one.Points, observation.Point{At: pair.Timestamp.Time(), Value: float64(pair.Value)})
-		}
-		selected = selected || one.Name != ""
-		answer.Series = append(answer.Series, one)
-	}
-	if selected && q.Step != "" {
-		c.age(ctx, q, &answer)
+	if len(keys) > 0 && q.Step != "" {
+		c.age(ctx, keys, &answer)
 	}
 	return answer
 }
 
+// read reads the answer to a query. It returns the labels, without the name, of the answer's series if any of them has
+// a name.
+func (c *Client) read(ctx context.Context, answer *observation.Answer) (keys []string, err error) {
+	defer c.requests.release()
+	matrix, err := c.ask(ctx, answer.Expression, answer.Query)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(matrix, func(x, y *model.SampleStream) int { return cmp.Compare(x.Metric.String(), y.Metric.String()) })
+	named := false
+	var points []observation.Point
+	for _, stream := range matrix {
+		one := observation.Series{Name: string(stream.Metric[model.MetricNameLabel])}
+		if len(stream.Metric) > 0 {
+			one.Labels = printable(stream.Metric.String())
+		}
+		points = points[:0]
+		for _, pair := range stream.Values {
+			points = append(points, observation.Point{At: pair.Timestamp.Time(), Value: float64(pair.Value)})
+		}
+		one.Points = points
+		if answer.Add(one); len(answer.Series) > len(keys) {
+			keys = append(keys, key(stream.Metric))
+			named = named || one.Name != ""
+		}
+	}
+	if !named {
+		return nil, nil
+	}
+	return keys, nil
+}
+
+// key returns the labels of a series without its name, which timestamp() removes.
+func key(metric model.Metric) string {
+	metric = metric.Clone()
+	delete(metric, model.MetricNameLabel)
+	return metric.String()
+}
+
 // age finds the times of the newest samples. Prometheus gives them for queries that select series; of computed values
 // it gives the time of the evaluation, which says nothing, and what cannot be found out is left unknown.
-func (c *Client) age(ctx context.Context, q observation.Query, answer *observation.Answer) {
-	last := q
-	last.Start = q.End
-	matrix, err := c.ask(ctx, "timestamp(\n"+q.Expression+"\n)", last)
+func (c *Client) age(ctx context.Context, keys []string, answer *observation.Answer) {
+	defer c.requests.release()
+	last := answer.Query
+	last.Start = last.End
+	matrix, err := c.ask(ctx, "timestamp(\n"+answer.Expression+"\n)", last)
 	if err != nil {
 		return
 	}
 	newest := map[string]time.Time{}
 	for _, stream := range matrix {
 		for _, pair := range stream.Values {
-			newest[stream.Metric.String()] = time.UnixMilli(int64(float64(pair.Value) * 1000))
+			newest[key(stream.Metric)] = time.UnixMilli(int64(float64(pair.Value) * 1000))
 		}
 	}
 	for i := range answer.Series {
-		one := &answer.Series[i]
-		labels := strings.TrimPrefix(one.Labels, one.Name) // timestamp removes the name
-		if labels == "" {
-			labels = "{}"
-		}
-		one.Newest = newest[labels]
+		answer.Series[i].Newest = newest[keys[i]]
 	}
+}
+
+// printable returns a text as one line of printable characters.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsPrint(r):
+			return r
+		case unicode.IsSpace(r):
+			return ' '
+		}
+		return -1
+	}, text)
 }
 
 // ask evaluates an expression over the time of a query.
@@ -220,9 +290,18 @@ func explain(err error) (problem string, refused bool) {
 	case errors.Is(err, context.DeadlineExceeded):
 		return "Prometheus did not answer in time", false
 	}
-	// The address is the operator's, and no user's business.
+	// The address is the operator's, and no user's business: these errors contain it.
 	if asked, is := errors.AsType[*url.Error](err); is {
 		err = asked.Err
+	}
+	if dialled, is := errors.AsType[*net.OpError](err); is {
+		err = dialled.Err
+	}
+	if unknown, is := errors.AsType[*net.DNSError](err); is {
+		err = errors.New(unknown.Err)
+	}
+	if errors.As(err, new(*tls.CertificateVerificationError)) {
+		err = errors.New("its certificate cannot be verified")
 	}
 	return "Prometheus cannot be asked: " + err.Error(), false
 }

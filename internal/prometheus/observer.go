@@ -66,13 +66,22 @@ func (o *Observer) Answers() (answers []observation.Answer, ended bool) {
 // answers evaluates queries. If there is no client, such as without the file of authorities, that is the answer to each.
 func (o *Observer) answers(ctx context.Context, queries []observation.Query) []observation.Answer {
 	client, err := New(o.config, o.namespace)
+	if err == nil {
+		defer client.Close()
+	}
 	answers := make([]observation.Answer, 0, len(queries))
+	kept := 0
 	for _, q := range queries {
 		if err != nil {
 			answers = append(answers, observation.Answer{Query: q, Problem: "Prometheus cannot be asked: " + err.Error()})
 			continue
 		}
-		answers = append(answers, client.Ask(ctx, q))
+		answer := client.Ask(ctx, q)
+		if kept >= observation.MaxOver {
+			answer.OmitPoints()
+		}
+		kept += len(answer.Series)
+		answers = append(answers, answer)
 	}
 	return answers
 }

@@ -157,7 +157,7 @@ func TestServers(t *testing.T) {
 					return
 				}
 			}
-		}, "the answer has more than 32 MiB"},
+		}, "the answer has more than 4 MiB"},
 		"asks for a password": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, "Prometheus does not answer: client error: 401"},
 		"is something else":   {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("hello")) }, "Prometheus "},
 	} {
