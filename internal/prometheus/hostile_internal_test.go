@@ -65,7 +65,7 @@ func TestAnswersAreSmall(t *testing.T) {
 	_, q := hour()
 	var many []map[string]string
 	for i := range 200 {
-		many = append(many, map[string]string{"__name__": "up", "i": fmt.Sprintf("%03d", i), "long": strings.Repeat("x", 1000)})
+		many = append(many, map[string]string{"__name__": "up", "at": strings.Repeat("x", 1000), "i": fmt.Sprintf("%03d", i)})
 	}
 	text := matrix(t, q, "1", many...)
 	got := answering(t, func() string { return text }).Ask(context.Background(), q)
