@@ -1,20 +1,20 @@
 package agent
 
 import (
+	"errors"
 	"io"
 	"net"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/status"
 
 	"github.com/storagebench/storagebench/internal/agent/tool"
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/identity"
-	"github.com/storagebench/storagebench/test/hang"
 )
 
 // Excess connections, of unidentified peers and of client 0, do not keep out the operator.
@@ -30,26 +30,10 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 	describe()
 	const more = 5
-	var silent []net.Conn
 	for range maxStrangers + more {
 		connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
 		must(t, err)
 		t.Cleanup(func() { _ = connection.Close() })
-		silent = append(silent, connection)
-	}
-	closed := make(chan struct{}, len(silent))
-	for _, connection := range silent {
-		go func() {
-			_, _ = io.Copy(io.Discard, connection)
-			closed <- struct{}{}
-		}()
-	}
-	for range more {
-		select {
-		case <-closed:
-		case <-time.After(hang.Guard):
-			t.Fatal("hung: no connection is closed for another")
-		}
 	}
 	first, err := authority().Client("target", 0)
 	must(t, err)
@@ -63,6 +47,62 @@ func TestConnectionsAreBounded(t *testing.T) {
 	fresh := agentapi.NewAgentClient(dialAs(t, mustOperator(t), identity.ClientOf(runUID, "target", 1), address))
 	if _, err := fresh.Describe(t.Context(), &agentapi.DescribeRequest{Epoch: 1}); err != nil {
 		t.Errorf("an operator that comes later: %v", err)
+	}
+}
+
+// listening are credentials whose handshakes last as long as their connections. It receives each that begins.
+type listening struct {
+	credentials.TransportCredentials
+
+	begun chan net.Conn
+}
+
+func (l listening) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	l.begun <- raw
+	_, err := io.Copy(io.Discard, raw)
+	return nil, nil, errors.Join(err, io.EOF)
+}
+
+// The oldest connection without an identity is closed for the next one, and none of an identified peer.
+func TestOldestStrangerIsClosed(t *testing.T) {
+	t.Parallel()
+	inner := listening{begun: make(chan net.Conn)}
+	bounded := newBoundedCredentials(inner)
+	pair := func() (near, far net.Conn) {
+		near, far = net.Pipe()
+		t.Cleanup(func() { _ = near.Close() })
+		t.Cleanup(func() { _ = far.Close() })
+		return near, far
+	}
+	open := func(far net.Conn) bool {
+		_, err := far.Write([]byte{0}) // the other side reads as long as it is open
+		return err == nil
+	}
+	operator, operatorFar := pair()
+	go func() { _, _ = io.Copy(io.Discard, operator) }()
+	bounded.enter(identity.OperatorOf(runUID), maxPerPeer, operator)
+	var far []net.Conn
+	for range maxStrangers + 2 {
+		one, other := pair()
+		go func() { _, _, _ = bounded.ServerHandshake(one) }()
+		<-inner.begun
+		far = append(far, other)
+	}
+	for i, one := range far {
+		if is := open(one); is != (i >= 2) {
+			t.Errorf("connection %d of %d without an identity: open is %t", i, len(far), is)
+		}
+	}
+	if !open(operatorFar) {
+		t.Error("the operator's connection is closed")
+	}
+	client := identity.ClientOf(runUID, "target", 0)
+	for i := range maxPerPeer + 1 {
+		one, _ := pair()
+		bounded.enter(client, maxPerPeer, one)
+		if got := len(bounded.open[client]); got != min(i+1, maxPerPeer) {
+			t.Errorf("%d connections of a client are kept of %d", got, i+1)
+		}
 	}
 }
 

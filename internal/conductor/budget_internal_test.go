@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/decide"
 )
 
 // clientsOf returns a client's budget that appends to lost when the client is dropped, and then frees its bytes.
@@ -54,6 +57,25 @@ func TestBudgetLosesTheLargest(t *testing.T) {
 	second.detach()
 	if used := all.Used(); used != 0 {
 		t.Errorf("%d bytes are in use without a run", used)
+	}
+}
+
+// TestDescriptionCounts checks that an agent's newest description counts against its budget, until the client is replaced.
+func TestDescriptionCounts(t *testing.T) {
+	c := New(Options{RunUID: "run", Epoch: 1, LossTimeout: time.Hour, Memory: NewBudget(64 << 20)})
+	defer c.Close()
+	one := &reader{client: newClient(c, decide.ClientKey{Target: "data"}, 0)}
+	long := plausibleDescription()
+	long.Volumes[0].Source = strings.Repeat("x", 4000)
+	for range 2 {
+		one.describes(encode(t, long))
+		if used, kept := one.budget.Used(), keptBytes(one.description); kept < 3000 || used != int64(kept) {
+			t.Errorf("a description of %d bytes counts as %d bytes", kept, used)
+		}
+	}
+	one.replace()
+	if used := one.budget.Used(); used != 0 {
+		t.Errorf("%d bytes count after the client was replaced", used)
 	}
 }
 

@@ -48,7 +48,11 @@ func FuzzStatus(f *testing.F) {
 				encoded = protowire.AppendBytes(encoded, encode(f, anything(random, &agentapi.Record{})))
 			}
 		}
-		f.Add(uint8(random.IntN(4)), encode(f, description), encoded, encode(f, anything(random, &agentapi.FinishResponse{})))
+		kind := uint8(random.IntN(4))
+		if seed%8 == 0 {
+			kind = 4 + uint8(seed/8%3)
+		}
+		f.Add(kind, encode(f, description), encoded, encode(f, anything(random, &agentapi.FinishResponse{})))
 	}
 	f.Fuzz(func(t *testing.T, kind uint8, description, log, answer []byte) {
 		run, planned := runOf(t, kind)
@@ -66,7 +70,8 @@ func FuzzStatus(f *testing.F) {
 			all = append(all, one)
 		}
 		record.Environments(run, c.Environments())
-		for _, step := range planned.Steps {
+		for _, step := range planned.Steps[:min(len(planned.Steps), 6)] { // a search has dozens
+			step = record.Offering(run, step)
 			attempt := decide.Attempt{Step: step.ID, Number: 1}
 			start := c.Reference.Now()
 			record.Intent(run, step, decide.Action{Attempt: attempt, Start: start, Deadline: start.Add(step.Limit)})
@@ -149,11 +154,11 @@ func (r *reader) logs(attempt decide.Attempt, log []byte) {
 	}
 }
 
-// runOf plans a run of one of four kinds, with two clients.
+// runOf plans a run of one of seven kinds, with two clients.
 func runOf(t *testing.T, kind uint8) (*v1alpha1.BenchmarkRun, plan.Plan) {
 	t.Helper()
 	made := builders.Benchmark("nightly").Target("data").Clients(2)
-	switch kind % 4 {
+	switch kind % 7 {
 	case 0:
 		made.Prepare("layout").Steady("load", "5s").WarmUp("1s").Sequential()
 	case 1:
@@ -165,6 +170,14 @@ func runOf(t *testing.T, kind uint8) (*v1alpha1.BenchmarkRun, plan.Plan) {
 	case 3:
 		made.Steady("load", "5s").Mutate(func(spec *v1alpha1.RunSpec) {
 			spec.Workload = &v1alpha1.Workload{Engine: v1alpha1.Engine{Command: &v1alpha1.CommandProfile{Command: []string{"/bin/true"}}}}
+		})
+	case 4:
+		made.Search("search", "99", "5ms", 5000, "10s").Mutate(func(spec *v1alpha1.RunSpec) { spec.Workload.Fio.FileSharing = v1alpha1.FilesShared })
+	case 5:
+		made.Target("other").Interference("beside", []string{"data"}, []string{"other"}, "10s", 1)
+	case 6:
+		made.Phase(v1alpha1.Phase{Name: "files", SmallFiles: &v1alpha1.SmallFilesPhase{}}).Mutate(func(spec *v1alpha1.RunSpec) {
+			spec.Workload.Fio.QueueDepth, spec.Workload.Fio.FilesPerJob = nil, new(int32(256))
 		})
 	}
 	planned, problems := plan.Make(made.Run(), 1)
