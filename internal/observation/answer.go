@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/series"
@@ -77,8 +78,8 @@ func (a *Answer) OmitPoints() {
 // shorten shortens the labels of a series. Different labels remain different, because those of the same text are taken
 // for one series.
 func shorten(labels string) string {
-	if len([]rune(labels)) <= maxLabels {
-		return labels
+	if utf8.RuneCountInString(labels) <= maxLabels {
+		return strings.ToValidUTF8(labels, "\uFFFD")
 	}
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(labels)) // never fails

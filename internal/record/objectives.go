@@ -26,12 +26,24 @@ func shortenObjectives(length int) func(*v1alpha1.BenchmarkRunStatus) {
 	}
 }
 
-// dropHistograms drops the latency histograms and keeps the percentiles.
+// dropHistograms drops the latency histograms and keeps the percentiles, except those of interference that later blocks
+// would have to be added to.
 func dropHistograms(status *v1alpha1.BenchmarkRunStatus) {
 	eachTarget(status, func(target *v1alpha1.TargetResult) {
 		for i := range target.Operations {
 			if latency := target.Operations[i].Latency; latency != nil {
 				latency.Histogram = nil
+			}
+		}
+		if target.Interference == nil {
+			return
+		}
+		for i := range target.Interference.Levels {
+			operations := target.Interference.Levels[i].Operations
+			for j := range operations {
+				if o := &operations[j]; o.Histogram != nil {
+					o.Histogram, o.P50Nanoseconds, o.P99Nanoseconds = nil, nil, nil
+				}
 			}
 		}
 	})
