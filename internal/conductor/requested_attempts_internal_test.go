@@ -2,6 +2,9 @@ package conductor
 
 import (
 	"testing"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/plan"
@@ -41,4 +44,30 @@ func TestAsked(t *testing.T) {
 	check("data", 0, "1", 5, past)
 	a.ask(decide.Attempt{Step: "mine", Number: 1})
 	check("any", 9, "mine", 1, current)
+}
+
+// TestNothingIsKeptOfUnrequestedAttempts checks that the log of an attempt that was never requested takes no memory.
+func TestNothingIsKeptOfUnrequestedAttempts(t *testing.T) {
+	t.Parallel()
+	c := New(Options{RunUID: "run", Epoch: 1, LossTimeout: time.Hour, Steps: []plan.Step{{ID: "0", Targets: []string{"data"}, Clients: 1}}, Memory: NewBudget(64 << 20)})
+	defer c.Close()
+	one := &reader{client: newClient(c, decide.ClientKey{Target: "data"}, 0)}
+	var log []byte
+	for _, record := range plausibleLog(t) {
+		log = protowire.AppendBytes(log, encode(t, record))
+	}
+	for _, attempt := range []decide.Attempt{{Step: "none", Number: 1}, {Step: "0", Number: 9}, {Step: "0"}} {
+		one.logs(attempt, log)
+		if used := one.budget.Used(); used != 0 || len(one.attempts) > 0 {
+			t.Errorf("attempt %d of step %s: %d bytes in %d attempts are kept", attempt.Number, attempt.Step, used, len(one.attempts))
+		}
+	}
+	one.logs(decide.Attempt{Step: "0", Number: 1}, log)
+	of := one.attempts[decide.Attempt{Step: "0", Number: 1}]
+	if of == nil || len(one.attempts) != 1 {
+		t.Fatalf("the requested attempt is not the only one of %d", len(one.attempts))
+	}
+	if used := one.budget.Used(); of.kept < 2000 || used < int64(of.kept) {
+		t.Errorf("the requested attempt: %d bytes are kept, and %d count", of.kept, used)
+	}
 }
