@@ -50,6 +50,7 @@ type summary struct {
 // more than maxSeries series, so that the size of an answer is bounded, whatever the query selects.
 func (a *Answer) Add(s Series) {
 	if s.summary == nil {
+		s.Points = inOrder(&a.Query, s.Points)
 		f, ok := figuresOf(&a.Query, &s)
 		if !ok {
 			return
@@ -66,6 +67,19 @@ func (a *Answer) Add(s Series) {
 	}
 	s.Labels = shorten(s.Labels)
 	a.Series = append(a.Series, s)
+}
+
+// inOrder drops points outside the time of a query, and those that are not later than the one before: the values over time
+// of a run could not be read with them.
+func inOrder(q *Query, points []Point) []Point {
+	before := q.Start.Add(-1)
+	return slices.DeleteFunc(points, func(p Point) bool {
+		if !p.At.After(before) || p.At.After(q.End) {
+			return true
+		}
+		before = p.At
+		return false
+	})
 }
 
 // OmitPoints drops the values over time, of which a run keeps a limited number.
