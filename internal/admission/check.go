@@ -64,12 +64,27 @@ func check(ctx context.Context, object map[string]any, all bool) ([]Problem, err
 		faults = append(faults, rules.broken(ctx, object, faults)...)
 	}
 	found := rules.toProblems(object, faults)
-	if all { // report a misnamed field once, and not also as missing
-		found = slices.DeleteFunc(found, func(p Problem) bool {
-			return p.Missing && slices.ContainsFunc(problems, func(unknown Problem) bool { return slices.Contains(unknown.Meant[:], p.Path) })
-		})
+	if all {
+		return withoutConsequences(problems, found), nil
 	}
 	return append(problems, found...), nil
+}
+
+// withoutConsequences returns the problems of unknown fields and those found by the rules, without those that follow from
+// others: a misnamed field is not also missing, and what is written in place of a list has no unknown fields.
+func withoutConsequences(unknown, found []Problem) []Problem {
+	unknown = slices.DeleteFunc(slices.Clone(unknown), func(p Problem) bool {
+		return slices.ContainsFunc(found, func(above Problem) bool {
+			return strings.HasSuffix(above.Message, wantedTypes["array"]) && strings.HasPrefix(p.Path, above.Path+".")
+		})
+	})
+	found = slices.DeleteFunc(found, func(p Problem) bool {
+		return slices.ContainsFunc(unknown, func(misnamed Problem) bool {
+			none := strings.HasPrefix(p.Message, "give exactly one ") && strings.HasPrefix(misnamed.Meant[0], p.Path+".")
+			return none || p.Missing && slices.Contains(misnamed.Meant[:], p.Path)
+		})
+	})
+	return append(unknown, found...)
 }
 
 // CheckUpdate validates an object that replaces an older version of itself, as the API server does. Both must be

@@ -276,8 +276,8 @@ func (d document) object(ctx context.Context, node *yaml.Node, content any) (Fil
 		problems = append(problems, Problem{Path: "metadata.name", Message: "required in a file; generateName makes no name here"})
 	}
 	object, typed := newObject(fields)
-	if typed != nil && len(problems) == 0 {
-		problems = append(problems, *typed)
+	if typed != nil && (len(problems) == 0 || typed.Path == "kind") {
+		problems = []Problem{*typed}
 	}
 	object.Line, object.Written, object.document, object.node = d.before+lineOf(node, ""), written, d, node
 	object.moves = meant.moves
@@ -396,6 +396,15 @@ var positioned = regexp.MustCompile(`line ([0-9]+): (.*)`)
 // line on which the enclosing list or object begins.
 var misplaced = regexp.MustCompile(`^did not find expected (node content|'-' indicator|key|',' or '[\]}]')$`)
 
+// keyTwice matches the error about a key that an object has twice.
+var keyTwice = regexp.MustCompile(`^key (".*") already set in map$`)
+
+// grammarRemedies maps errors of YAML's grammar to what to do about them.
+var grammarRemedies = map[string]string{
+	"could not find expected ':'":                    "; write each field as name: value, with a space after the colon",
+	"mapping values are not allowed in this context": "; write a space after each colon, put a value that contains a colon in quotes, and check the indentation",
+}
+
 // unreadable returns the fault of a document that is not valid YAML.
 func (d document) unreadable(err error) *Error {
 	for i, line := range bytes.Split(d.text, []byte("\n")) {
@@ -412,6 +421,10 @@ func (d document) unreadable(err error) *Error {
 		line = 1
 	}
 	message := "invalid YAML from here on: " + strings.ToValidUTF8(match[2], "\uFFFD")
+	if twice := keyTwice.FindStringSubmatch(match[2]); twice != nil {
+		message = fmt.Sprintf("the key %s is there twice; merge the two, or remove one", strings.ToValidUTF8(twice[1], "\uFFFD"))
+	}
+	message += grammarRemedies[match[2]]
 	begun := line
 	if misplaced.MatchString(match[2]) {
 		line, begun = d.misplacedLine(line), line+1

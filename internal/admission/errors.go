@@ -45,9 +45,9 @@ func (e Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Sort sorts the faults by line.
+// Sort sorts the faults by line, and those of one line by path.
 func (e Errors) Sort() {
-	slices.SortStableFunc(e, func(a, b *Error) int { return cmp.Compare(a.Line, b.Line) })
+	slices.SortStableFunc(e, func(a, b *Error) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Path, b.Path)) })
 }
 
 // About reports whether a fault concerns the given field of an object or a field inside it, or causes a fault of that

@@ -80,6 +80,44 @@ func meantDuration(value any, message string) string {
 	return made.String()
 }
 
+// rate matches a quantity of bytes per second as people write it, such as 100MB/s or 1.5GiB/s.
+var rate = regexp.MustCompile(`^([0-9]{1,9}(?:\.[0-9]{1,3})?) ?([kKMGT]i?)?B?(?:/s|ps)?$`)
+
+// meantRate returns the quantity that a rate with a unit stands for, such as 100M for 100MB/s. It returns "" if the message
+// is about something else.
+func meantRate(value any, message string) string {
+	text, _ := value.(string)
+	match := rate.FindStringSubmatch(text)
+	if match == nil || !decimalRate.MatchString(message) {
+		return ""
+	}
+	prefix := match[2]
+	if prefix == "K" {
+		prefix = "k"
+	} else if prefix == "ki" {
+		prefix = "Ki"
+	}
+	if meant := match[1] + prefix; meant != text {
+		return meant
+	}
+	return ""
+}
+
+// decimalRate matches a message about a field that holds a rate, or another quantity with a decimal suffix.
+var decimalRate = regexp.MustCompile(`above zero, such as [0-9]+[MGT]$`)
+
+// percentile matches a percentile as people write it, such as p99.
+var percentile = regexp.MustCompile(`^[pP]([0-9]{1,2}(?:\.[0-9]{1,4})?)$`)
+
+// meantPercentile returns how to write a percentile, such as "99" for p99. It returns "" for other fields and values.
+func meantPercentile(path string, value any) string {
+	text, _ := value.(string)
+	if match := percentile.FindStringSubmatch(text); match != nil && strings.HasSuffix(path, ".percentile") {
+		return strconv.Quote(match[1])
+	}
+	return ""
+}
+
 // mostListed is the maximum number of values or fields that a message lists.
 const mostListed = 8
 

@@ -9,12 +9,14 @@ import (
 	"strconv"
 	"strings"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/storagebench/storagebench/internal/spelling"
 )
+
+// ofNames is Kubernetes' rule about names, in few words.
+const ofNames = "use lower-case letters, digits, dashes and dots only, beginning and ending with a letter or a digit"
 
 // maxShownValue is the maximum number of characters that a message quotes from a wrong value.
 const maxShownValue = 60
@@ -43,7 +45,7 @@ func (r *rules) toProblems(object map[string]any, faults field.ErrorList) []Prob
 // withoutNameTwice drops Kubernetes' own message about a name if ours about the same name is there too: ours is stricter
 // and shorter.
 func withoutNameTwice(problems []Problem) []Problem {
-	theirs := func(p Problem) bool { return p.Path == "metadata.name" && strings.Contains(p.Message, "RFC 1123") }
+	theirs := func(p Problem) bool { return p.Path == "metadata.name" && strings.HasSuffix(p.Message, ofNames) }
 	if !slices.ContainsFunc(problems, func(p Problem) bool { return p.Path == "metadata.name" && !theirs(p) }) {
 		return problems
 	}
@@ -122,6 +124,9 @@ func describe(object map[string]any, fault *field.Error) string {
 	detail := strings.TrimPrefix(fault.Detail, fault.Field+" in body ")
 	if isQuantityPattern(fault) {
 		detail = "write a quantity such as 512, 4Ki or 8Gi"
+	}
+	if strings.Contains(detail, "RFC 1123") {
+		detail = ofNames
 	}
 	switch fault.Type { //nolint:exhaustive // the other types need no text of their own
 	case field.ErrorTypeRequired:
@@ -276,9 +281,9 @@ func (r *rules) place(object map[string]any, fault *field.Error) Problem {
 		problem.Message = show(value) + ": too large; write at most " + most
 	} else if size := meantSize(value); size != "" && binarySize.MatchString(problem.Message) {
 		problem.Message += "; did you mean " + size + "?"
-	} else if number := fmt.Sprint(value); r.isDuration(path) && digits.MatchString(number) {
-		problem.Message = show(value) + ": the unit is missing; write " + number + "s for seconds"
-	} else if meant := meantDuration(value, problem.Message); meant != "" {
+	} else if number, unit := fmt.Sprint(value), r.unitOf(path); unit != "" && digits.MatchString(number) {
+		problem.Message = show(value) + ": the unit is missing; write " + number + unit
+	} else if meant := cmp.Or(meantDuration(value, problem.Message), meantRate(value, problem.Message), meantPercentile(path, value)); meant != "" {
 		problem.Message += "; did you mean " + meant + "?"
 	} else if schema := schemaAt(r.structural, parsePath(path)); schema != nil {
 		problem.Message = withValues(schema, problem.Message)
@@ -289,12 +294,21 @@ func (r *rules) place(object map[string]any, fault *field.Error) Problem {
 // digits matches a duration without a unit.
 var digits = regexp.MustCompile(`^[0-9]{1,8}$`)
 
-// isDuration reports whether a field holds a duration.
-func (r *rules) isDuration(path string) bool {
+// unitOf returns the unit that a duration without one probably has, in words for a message. It returns "" if the field
+// holds no duration.
+func (r *rules) unitOf(path string) string {
 	schema := schemaAt(r.structural, parsePath(path))
-	return schema != nil && slices.ContainsFunc(schema.XValidations, func(rule apiextensionsv1.ValidationRule) bool {
-		return strings.HasPrefix(rule.Message, "write whole numbers with the units")
-	})
+	if schema == nil {
+		return ""
+	}
+	for _, rule := range schema.XValidations {
+		if about := wrongDuration.FindStringSubmatch(rule.Message); about != nil && strings.HasPrefix(about[1], "h") {
+			return "s for seconds"
+		} else if about != nil {
+			return "ms for milliseconds"
+		}
+	}
+	return ""
 }
 
 // show formats a scalar for a message, with strings quoted and shortened. It returns "" for lists and objects.

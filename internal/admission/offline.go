@@ -17,7 +17,7 @@ func refine(object map[string]any, problems []Problem) []Problem {
 	if kind, _ := object["kind"].(string); kind != v1alpha1.StorageBenchmarkKind {
 		return problems
 	}
-	return refineObjectives(object, refineTrigger(object, refineNames(object, problems)))
+	return refineReferences(object, refineTrigger(object, refineNames(object, problems)))
 }
 
 // refineNames names each entry of a list that has the name of an earlier one, in place of the rule about the list.
@@ -53,27 +53,49 @@ func namedTwice(object map[string]any, path string) []Problem {
 	return twice
 }
 
-// refineObjectives names each objective whose phase or target does not exist, in place of the rules about all of them.
-func refineObjectives(object map[string]any, problems []Problem) []Problem {
-	for _, reference := range []struct{ field, list, otherwise string }{
-		{"phase", "spec.run.phases", ""}, {"target", "spec.run.targets", " Without target, each target is judged"},
-	} {
+// references lists the fields that refer to entries of a list by their names.
+var references = []struct {
+	// from is the list whose entries have the field, which is a name, or several in a list. to is the list that it refers to.
+	from, field, to string
+	// noun is a word for the entries of to, and otherwise a remark about an absent field.
+	noun, otherwise string
+	// rulePath and ruleText are the path and the beginning of the rule's message, which names no entry.
+	rulePath, ruleText string
+}{
+	{from: "spec.objectives", field: "phase", to: "spec.run.phases", noun: "phase", rulePath: "spec", ruleText: "objectives: phase must be"},
+	{from: "spec.objectives", field: "target", to: "spec.run.targets", noun: "target", otherwise: " Without target, each target is judged",
+		rulePath: "spec", ruleText: "objectives: target must be"},
+	{from: "spec.run.observations", field: "phases", to: "spec.run.phases", noun: "phase", rulePath: "spec.run.observations", ruleText: "creditsOf must be"},
+	{from: "spec.run.observations", field: "creditsOf", to: "spec.run.targets", noun: "target", rulePath: "spec.run.observations", ruleText: "creditsOf must be"},
+}
+
+// refineReferences names each field that refers to a phase or a target that does not exist, in place of the rules about all
+// of them.
+func refineReferences(object map[string]any, problems []Problem) []Problem {
+	for _, reference := range references {
 		var wrong []Problem
-		names := namesIn(object, reference.list)
-		list, _ := lookUp(object, "spec.objectives")
-		objectives, _ := list.([]any)
-		if len(names) == 0 || slices.Contains(names, "") || len(names) > mostEntries || len(objectives) > mostEntries {
+		names := namesIn(object, reference.to)
+		list, _ := lookUp(object, reference.from)
+		entries, _ := list.([]any)
+		if len(names) == 0 || slices.Contains(names, "") || len(names) > mostEntries || len(entries) > mostEntries {
 			continue // other faults, which are reported, may explain this one
 		}
-		for i := range objectives {
-			path := fmt.Sprintf("spec.objectives[%d].%s", i, reference.field)
-			value, _ := lookUp(object, path)
+		check := func(path string, value any) {
 			if name, is := value.(string); is && name != "" && !slices.Contains(names, name) {
-				wrong = append(wrong, Problem{Path: path, Message: show(name) + ": no " + reference.field + " has this name; " + nearest(name, names) + reference.otherwise})
+				wrong = append(wrong, Problem{Path: path, Message: show(name) + ": no " + reference.noun + " has this name; " + nearest(name, names) + reference.otherwise})
+			}
+		}
+		for i := range entries {
+			path := fmt.Sprintf("%s[%d].%s", reference.from, i, reference.field)
+			value, _ := lookUp(object, path)
+			check(path, value)
+			several, _ := value.([]any)
+			for k, one := range several[:min(len(several), mostEntries)] {
+				check(fmt.Sprintf("%s[%d]", path, k), one)
 			}
 		}
 		problems = slices.DeleteFunc(problems, func(p Problem) bool {
-			return len(wrong) > 0 && p.Path == "spec" && strings.HasPrefix(p.Message, "objectives: "+reference.field+" must be")
+			return len(wrong) > 0 && p.Path == reference.rulePath && strings.HasPrefix(p.Message, reference.ruleText)
 		})
 		problems = append(problems, wrong...)
 	}

@@ -65,9 +65,50 @@ var elsewhere = map[string]string{
 	"ramp_time": "corresponds to the warmUp of a phase, such as steady: {warmUp: 10s}; move it there",
 }
 
-// synonyms maps words for fields, in lower case, to the fields of the API.
-var synonyms = map[string]string{
-	"pvc": "claimName", "claim": "claimName", "persistentvolumeclaim": "claimName", "replicas": "count", "values": "steps",
+// synonyms maps words for fields, in lower case, to the fields of the API. The first that is known in the same place counts.
+var synonyms = map[string][]string{
+	"pvc": {"claimName"}, "claim": {"claimName"}, "persistentvolumeclaim": {"claimName"}, "replicas": {"count"}, "pods": {"count"},
+	"values": {"steps"}, "duration": {"stepDuration", "blockDuration", "maxDuration"}, "cron": {"schedule"},
+	"promql": {"query"}, "expr": {"query"}, "expression": {"query"},
+}
+
+// advice is what to write in place of an unknown field that no field replaces as it is.
+type advice struct {
+	// place is the end of the path of the object that has the field, without indexes; name matches the field.
+	place string
+	name  *regexp.Regexp
+	// write is the remedy, in which $1 is the first group of name and %s the value. meant lists the fields that replace it.
+	write string
+	meant []string
+}
+
+var advices = []advice{
+	{".latency", regexp.MustCompile(`^[pP](\d+(?:\.\d+)?)$`), `write percentile: "$1", max: %s`, []string{"percentile", "max"}},
+	{"spec.objectives[]", regexp.MustCompile(`^[pP](\d+(?:\.\d+)?)$`), `write latency: {percentile: "$1", max: %s}`, []string{"latency"}},
+	{".phases[]", regexp.MustCompile(`^(?:duration|runtime)$`), "write it in the kind of the phase, such as steady: {duration: %s}", []string{"steady"}},
+	{".phases[]", regexp.MustCompile(`^(?:type|kind)$`), "write the kind of the phase as a field, such as steady: {duration: 60s}", []string{"steady"}},
+	{".smallFiles", regexp.MustCompile(`^(?:files|fileCount|count|nrfiles)$`), "set filesPerJob in the workload of fio", nil},
+	{".smallFiles", regexp.MustCompile(`^(?:fileSize|filesize|size)$`), "set datasetSize in the workload of fio, the size of all files of a client", nil},
+	{".fio", regexp.MustCompile(`^(?:writePercent|rwmixwrite)$`), "readPercent is enough: all other operations are writes", nil},
+	{".targets[]", regexp.MustCompile(`^storageClass(?:Name)?$`),
+		"for new claims, write volumes: [{name: data, claimTemplate: {spec: {storageClassName: %s, ...}}}]", []string{"volumes"}},
+	{".template", regexp.MustCompile(`^spec$`), "the template has no spec: move its fields one level up", nil},
+}
+
+// advise returns the advice about an unknown field, and the fields that replace it. It returns "" if there is none.
+func advise(path, name string, value any) (message string, meant []string) {
+	place := indexes.ReplaceAllString(path[:strings.LastIndexByte(path, '.')], "[]")
+	for _, one := range advices {
+		if !strings.HasSuffix(place, one.place) || !one.name.MatchString(name) {
+			continue
+		}
+		given := printable(fmt.Sprint(value))
+		if show(value) == "" {
+			given = "..."
+		}
+		return "unknown field; " + strings.ReplaceAll(one.name.ReplaceAllString(name, one.write), "%s", given), one.meant
+	}
+	return "", nil
 }
 
 // unknownField describes an unknown field with its value, and suggests a similar known one. meant lists the fields
@@ -80,6 +121,9 @@ func (r *rules) unknownField(path string, value any) (message string, meant []st
 	parent := path[:strings.LastIndexByte(path, '.')+1]
 	last := steps[len(steps)-1].name
 	known := knownFields(r.structural, steps[:len(steps)-1])
+	if message, meant = advise(path, last, value); message != "" {
+		return message, meant, ""
+	}
 	inFio := slices.Contains(known, "ioEngine")
 	if term, is := fioTerms[strings.ToLower(last)]; is {
 		here := len(term.fields) > 0 && slices.Contains(known, term.fields[0])
@@ -99,14 +143,20 @@ func (r *rules) unknownField(path string, value any) (message string, meant []st
 	if i := spelling.Nearest(strings.ToLower(last), lower(known), min(3, len(last))); i >= 0 {
 		return fmt.Sprintf("unknown field; did you mean %s?", known[i]), known[i : i+1], parent + known[i]
 	}
-	if ours := synonyms[strings.ToLower(last)]; slices.Contains(known, ours) {
-		return fmt.Sprintf("unknown field; did you mean %s?", ours), []string{ours}, parent + ours
+	for _, ours := range synonyms[strings.ToLower(last)] {
+		if slices.Contains(known, ours) {
+			return fmt.Sprintf("unknown field; did you mean %s?", ours), []string{ours}, parent + ours
+		}
 	}
 	if place := cmp.Or(r.inTemplate(path, steps), withIndexes(r.placeOf(last, path), path)); place != "" {
 		if !strings.Contains(place, "[]") {
 			move = place
 		}
-		return "unknown field here; move it to " + place, nil, move
+		if below, inside := strings.CutPrefix(place, parent); inside {
+			step, _, _ := strings.Cut(below, ".")
+			meant = []string{strings.TrimSuffix(step, "[]")}
+		}
+		return "unknown field here; move it to " + place, meant, move
 	}
 	if len(known) > 0 && len(known) <= 20 {
 		return fmt.Sprintf("unknown field; remove it. Known fields: %s", strings.Join(known, ", ")), nil, ""

@@ -3,7 +3,9 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -109,7 +111,7 @@ func (s *source) plan(object *admission.Object, objects []admission.Object, opti
 	add := func(problems field.ErrorList) {
 		for _, problem := range problems {
 			path := plan.PathAsWritten(&benchmark.Spec.Run, problem.Field)
-			fault := object.At(admission.Problem{Path: path, Message: problem.ErrorBody()})
+			fault := object.At(admission.Problem{Path: path, Message: bodyOf(problem)})
 			if !s.faults[:known].About(fault.Object, fault.Path) {
 				s.faults = append(s.faults, fault)
 			}
@@ -142,6 +144,25 @@ func (s *source) plan(object *admission.Object, objects []admission.Object, opti
 		add(objective.Check(benchmark.Spec.Objectives, resolved))
 	}
 	return loaded{benchmark: benchmark, objects: objects, resolved: resolved, plan: planned, seed: options.seed}
+}
+
+// bodyOf returns the text of a planning error in the form of those of admission: the value, if it is a name or a number, and
+// what is wrong with it.
+func bodyOf(problem *field.Error) string {
+	shown := ""
+	switch value := reflect.ValueOf(problem.BadValue); {
+	case value.Kind() == reflect.String && value.String() != "":
+		shown = strconv.Quote(value.String()) + ": "
+	case value.CanInt(), value.Kind() == reflect.Bool:
+		shown = fmt.Sprint(value) + ": "
+	}
+	switch {
+	case problem.Type == field.ErrorTypeRequired && problem.Detail != "":
+		return problem.Detail
+	case problem.Type == field.ErrorTypeInvalid && problem.Detail != "":
+		return shown + problem.Detail
+	}
+	return problem.ErrorBody()
 }
 
 // profilesOf looks profiles up among the objects of the file.

@@ -1,10 +1,12 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -143,12 +145,40 @@ func (p *phaseMaker) fits(step *Step, target string) bool {
 		}
 		err = fmt.Errorf("the files of the workload: %w", err)
 	}
-	at := one.profile().String()
-	if overrides := step.Overrides.String(); step.Cell >= 0 && overrides != "" {
-		at += " and " + overrides
-	}
-	p.addOnce(field.Invalid(p.path, step.Phase, fmt.Sprintf("%s with %s: change the phase or the workload", err, at)))
+	p.addOnce(p.loadErrors(&one, step, err)...)
 	return true
+}
+
+// loadErrors returns the errors of a load that does not suit the phase: those of its fields, unless the step overrides some.
+func (p *phaseMaker) loadErrors(one *load, step *Step, err error) field.ErrorList {
+	overrides := ""
+	if step.Cell >= 0 {
+		overrides = step.Overrides.String()
+	}
+	var of utilerrors.Aggregate
+	var problems field.ErrorList
+	var details []string
+	if errors.As(err, &of) {
+		for _, cause := range of.Errors() {
+			var problem *field.Error
+			if !errors.As(cause, &problem) {
+				problems, details = nil, nil
+				break
+			}
+			copied := *problem
+			copied.Field = one.path.String() + "." + problem.Field
+			problems, details = append(problems, &copied), append(details, copied.Field+": "+copied.Detail)
+		}
+	}
+	switch {
+	case problems != nil && overrides == "":
+		return problems
+	case problems != nil:
+		return field.ErrorList{field.Invalid(p.path, step.Phase, fmt.Sprintf("does not work with %s: %s", overrides, strings.Join(details, "; ")))}
+	case overrides != "":
+		overrides = " and " + overrides
+	}
+	return field.ErrorList{field.Invalid(p.path, step.Phase, fmt.Sprintf("does not work with %s%s: %s", one.profile(), overrides, err))}
 }
 
 // renders proves that the tool's input can be rendered, so that no run fails for that reason hours later.

@@ -68,7 +68,7 @@ var phaseRefusals = map[string]refusal{
 		"spec.run.phases[0].ramp.steps[1]", "must be at most 4: lower it, or raise clients.count"},
 	"ramp of clients that ends in its warm-up": {on().Ramp("x", v1alpha1.RampClients, "5s", 1, 2).With(slow()).Mutate(func(r *v1alpha1.RunSpec) {
 		r.Phases[0].Ramp.WarmUp = "5s"
-	}), "spec.run.phases[0]", "would end during the warm-up with spec.run.phases[0].workload.fio: change the phase or the workload"},
+	}), "spec.run.phases[0]", "does not work with spec.run.phases[0].workload.fio: render a job for fio: warmUp 5s must be shorter than duration 5s"},
 	"ramp of too many jobs": {on().Ramp("x", v1alpha1.RampJobs, "30s", 1, 2048), "spec.run.phases[0]", "must be from 1 to 1024"},
 	"ramp of too many for a number": {on().Ramp("x", v1alpha1.RampQueueDepth, "30s", 1, 1<<40),
 		"spec.run.phases[0].ramp.steps[1]", "must be at most 2147483647: lower it"},

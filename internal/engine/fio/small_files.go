@@ -75,7 +75,7 @@ func checkSmallFiles(what *load) error {
 		case s.shared && s.jobs+s.firstJob > 1 || s.bytesPerJob > 0:
 			add(s, "each job needs its own files: remove fileSharing")
 		case s.depth > 1:
-			add(s, "each job works on one file at a time: remove the queue depth and raise the number of jobs")
+			add(s, "each job works on one file at a time: remove queueDepth, or raise jobs instead")
 		case s.fileBytes > maxSmallFileBytes:
 			add(s, "file size %d exceeds the maximum of %d bytes: use more or smaller files", s.fileBytes, maxSmallFileBytes)
 		case s.direct && s.fileBytes%sectorBytes != 0:
