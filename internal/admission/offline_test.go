@@ -130,6 +130,8 @@ func TestMistakesOfStrangers(t *testing.T) {
 		"a template for one claim":   {"volumes: [{name: data, claimName: scratch}]", "claimTemplate: {spec: {}}", "targets[0].claimTemplate: unknown field here; move it to spec.run.targets[0].volumes[].claimTemplate"},
 		"a whole pod":                {"    workload:", "    clients: {template: {spec: {nodeSelector: {a: b}}}}\n    workload:", "template.spec: unknown field; the template has no spec: move its fields one level up"},
 		"a cron line":                {"  run:", `  trigger: {cron: "0 2 * * *"}` + "\n  run:", "spec.trigger.cron: unknown field; did you mean schedule?"},
+		"a field of the whole":       {"spec:\n  run:", "specs:\n  run:", "specs: unknown field; did you mean spec?"},
+		"a profile by its name":      {"{profileRef: {name: mine}}", "{profile: {name: mine}}", "spec.run.workload.profile: unknown field; did you mean profileRef?"},
 		"a record of a run":          {"kind: StorageBenchmark", "kind: BenchmarkRun", "kind: a BenchmarkRun is a record that storagebench makes; write a StorageBenchmark"},
 		"a field twice":              {"    workload:", "    clients: {count: 1}\n    clients: {spread: Any}\n    workload:", `the key "clients" is there twice; merge the two, or remove one`},
 		"no space after a colon":     {"volumes: [{name: data, claimName: scratch}]", "claimName:scratch", "; write each field as name: value, with a space after the colon"},

@@ -69,7 +69,7 @@ var elsewhere = map[string]string{
 var synonyms = map[string][]string{
 	"pvc": {"claimName"}, "claim": {"claimName"}, "persistentvolumeclaim": {"claimName"}, "replicas": {"count"}, "pods": {"count"},
 	"values": {"steps"}, "duration": {"stepDuration", "blockDuration", "maxDuration"}, "cron": {"schedule"},
-	"promql": {"query"}, "expr": {"query"}, "expression": {"query"},
+	"profile": {"profileRef"}, "promql": {"query"}, "expr": {"query"}, "expression": {"query"},
 }
 
 // advice is what to write in place of an unknown field that no field replaces as it is.
@@ -95,9 +95,9 @@ var advices = []advice{
 	{".template", regexp.MustCompile(`^spec$`), "the template has no spec: move its fields one level up", nil},
 }
 
-// advise returns the advice about an unknown field, and the fields that replace it. It returns "" if there is none.
-func advise(path, name string, value any) (message string, meant []string) {
-	place := indexes.ReplaceAllString(path[:strings.LastIndexByte(path, '.')], "[]")
+// advise returns the advice about an unknown field of the object at the path parent, and the fields that replace it. It returns "" if there is none.
+func advise(parent, name string, value any) (message string, meant []string) {
+	place := indexes.ReplaceAllString(strings.TrimSuffix(parent, "."), "[]")
 	for _, one := range advices {
 		if !strings.HasSuffix(place, one.place) || !one.name.MatchString(name) {
 			continue
@@ -121,7 +121,7 @@ func (r *rules) unknownField(path string, value any) (message string, meant []st
 	parent := path[:strings.LastIndexByte(path, '.')+1]
 	last := steps[len(steps)-1].name
 	known := knownFields(r.structural, steps[:len(steps)-1])
-	if message, meant = advise(path, last, value); message != "" {
+	if message, meant = advise(parent, last, value); message != "" {
 		return message, meant, ""
 	}
 	inFio := slices.Contains(known, "ioEngine")

@@ -44,7 +44,7 @@ func (p *page) objectives(d Document) {
 		lines = append(lines, []string{printable(one.Name), printable(one.Figure), verdictWords[one.Verdict], objectiveValue(one, one.Observed), wanted(d, one)})
 		switch one.Verdict {
 		case v1alpha1.VerdictMet:
-		case v1alpha1.VerdictMissed: // the message repeats the figures
+		case v1alpha1.VerdictMissed: // the message also has the target
 			missed = append(missed, one.Name+": "+one.Message)
 		case v1alpha1.VerdictUnknown:
 			unknown = append(unknown, one.Name+": "+one.Message)
@@ -52,7 +52,9 @@ func (p *page) objectives(d Document) {
 	}
 	p.columns(lines, 3)
 	p.list("Not judged:", unknown)
-	p.details(func() { p.list("Missed:", missed) })
+	if len(d.Spec.Run.Targets) > 1 {
+		p.details(func() { p.list("Missed:", missed) })
+	}
 }
 
 func objectiveValue(one *v1alpha1.ObjectiveResult, value *int64) string {
