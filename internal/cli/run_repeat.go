@@ -25,7 +25,7 @@ func (o *runOptions) checkRepeat() error {
 	case o.repeat < 1 || o.repeat > mostRepeats:
 		return fmt.Errorf("--repeat %d: give 1 to %d runs", o.repeat, mostRepeats)
 	case o.repeat > 1 && !o.watch:
-		return fmt.Errorf("--repeat %d requests each run after the end of the one before: remove --watch=false", o.repeat)
+		return fmt.Errorf("--repeat %d starts each run when the previous one has ended: remove --watch=false", o.repeat)
 	case o.repeat > 1 && !slices.Contains(repeatOutputs, o.output):
 		return fmt.Errorf("--output %s shows one run: with --repeat use %s", o.output, alternatives(repeatOutputs))
 	}

@@ -17,8 +17,8 @@ type Observing struct {
 }
 
 const (
-	// evaluationPatience limits the wait for an evaluation, which limits itself to less. A run that is cancelled waits
-	// for cancelledPatience.
+	// evaluationPatience limits the wait for an evaluation, and cancelledPatience that of a cancelled run. Evaluations
+	// have shorter timeouts of their own.
 	evaluationPatience = 90 * time.Second
 	cancelledPatience  = 10 * time.Second
 	// observeBeat is the interval at which a running evaluation is looked at.

@@ -65,7 +65,7 @@ const (
 func isStray(off []float64, bound float64, half int) []bool {
 	bound = max(bound, 1e-9)
 	far := make([]bool, len(off))
-	brief := make([]int, len(off)+1) // number of values before each one that are far in brief runs
+	brief := make([]int, len(off)+1) // brief[i] is the number of values before i that are beyond the bound in runs of at most briefRun
 	for i := 0; i < len(off); {
 		end := i
 		for end < len(off) && (off[end] > bound) == (off[i] > bound) {

@@ -126,7 +126,7 @@ func (made *Computed) machine(of row, machines Machines, use machineUse) (found 
 	return found
 }
 
-// flows adds the limit of the connections if their number is known for all machines.
+// flows adds the limit per network connection if the number of connections is known for all machines.
 func (made *Computed) flows(c *Catalog, machines []Machines, use machineUse) {
 	of, known := c.rows[flowRow]
 	if !known || use.traffic != fileTraffic {

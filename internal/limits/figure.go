@@ -143,7 +143,7 @@ func (e environment) size(q quantity) (float64, string) {
 func (f *figure) bounded(v value, e environment) value {
 	if f.mostEach != nil {
 		if e.capacityBytes <= 0 {
-			return unknown(capacityField, "the size of the storage is unknown, and bounds its limits; set limits.capacity, such as 5Ti")
+			return unknown(capacityField, "the limits depend on the size of the storage, which is unknown; set limits.capacity, such as 5Ti")
 		}
 		size, text := e.size(*f.mostEach)
 		if most := size * f.mostEach.value(); v.amount > most {

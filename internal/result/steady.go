@@ -84,10 +84,10 @@ func (b *builder) withoutInterval() string {
 		return ""
 	}
 	if b.job != nil && len(b.job.Repetitions) > 0 {
-		return "; no 95 % interval: " + measure.FormatCount(len(b.job.Repetitions), "repetition")
+		return "; no 95 % interval: only " + measure.FormatCount(len(b.job.Repetitions), "repetition")
 	}
 	samples, _ := b.inWindow(measure.Read) // every operation has as many
-	return "; no 95 % interval: " + measure.FormatCount(len(samples), "sample")
+	return "; no 95 % interval: only " + measure.FormatCount(len(samples), "sample")
 }
 
 // rate returns the mean over all samples.

@@ -48,7 +48,7 @@ func TestSteady(t *testing.T) {
 		"four minutes":         {seconds: 240, rate: level, empty: true, warning: v1alpha1.WarningNotAssessed, says: "4m0s measured; steady state takes five minutes without gaps"},
 		"it falls all the way": {seconds: 360, rate: func(s float64) float64 { return 1000 - 1.5*s }, empty: true, assessed: true, warning: v1alpha1.WarningNotSteady, says: "still falling: by 52.6 % of the mean in the last five minutes (up to 10 % is steady)"},
 		"it rises":             {seconds: 360, rate: func(s float64) float64 { return 1000 + s }, empty: true, assessed: true, warning: v1alpha1.WarningNotSteady, says: "still rising"},
-		"two seconds":          {seconds: 2, rate: level, empty: true, warning: v1alpha1.WarningNotAssessed, says: "2s measured; steady state takes five minutes without gaps; no 95 % interval: 2 samples"},
+		"two seconds":          {seconds: 2, rate: level, empty: true, warning: v1alpha1.WarningNotAssessed, says: "2s measured; steady state takes five minutes without gaps; no 95 % interval: only 2 samples"},
 		"minutes differ": {seconds: 360, rate: func(s float64) float64 { return 1000 + 200*math.Sin(s/60*math.Pi) }, empty: true, assessed: true,
 			warning: v1alpha1.WarningNotSteady, says: "it varies: the last five minutes differ by"},
 		"burst, then baseline": {seconds: 720, rate: func(s float64) float64 {

@@ -26,7 +26,7 @@ import (
 func main() {
 	kubeconfig := flag.String("kubeconfig", "", "how to reach the API server")
 	name := flag.String("name", "", "the provisioner's name in storage classes")
-	root := flag.String("root", "", "the folder that holds the folders of volumes")
+	root := flag.String("root", "", "directory in which volumes are created")
 	flag.Parse()
 	if err := run(*kubeconfig, *name, *root); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -76,7 +76,7 @@ func newLaunch(path string, arguments []string) (*launch, error) {
 		return nil, errors.New("only the mpirun of an agent calls it: " + launchFile + " is not set")
 	}
 	if len(arguments) < 2 {
-		return nil, errors.New("want a host and a daemon's command line")
+		return nil, errors.New("missing arguments: give a host and the command line of its daemon")
 	}
 	text, err := os.ReadFile(path) //nolint:gosec // The agent that has started mpirun names it.
 	if err != nil {
