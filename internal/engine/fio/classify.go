@@ -22,6 +22,8 @@ var complaints = []complaint{
 	{regexp.MustCompile(`pid=[0-9]+ disappeared`), FailureKilled, true},
 	{regexp.MustCompile(`appears to be stuck\. Doing forceful exit`), FailureStuck, true},
 	{regexp.MustCompile(`job startup hung`), FailureStuck, true},
+	// A dump waits for a job that is inside an I/O; a job that ends meanwhile gives up after 5 s (EDEADLK).
+	{regexp.MustCompile(`stuck grabbing stat_sem`), FailureStuck, true},
 	{regexp.MustCompile(`file creation disallowed by allow_file_create=0`), FailureNoSuchFile, true},
 	{regexp.MustCompile(`does not (seem to )?support direct( IO|=1)`), FailureDirect, true},
 	{regexp.MustCompile(`first direct IO errored\. File system may not support direct`), FailureDirect, false},

@@ -43,6 +43,7 @@ func TestFailuresByErrnoAndWords(t *testing.T) {
 		{syscall.EINVAL, "fio: looks like your file system does not support direct=1/buffered=0\n", FailureDirect},
 		{syscall.EINVAL, "fio: the file system does not seem to support direct IO\n", FailureDirect},
 		{syscall.EINVAL, "", FailureOther},
+		{syscall.EDEADLK, "fio seems to be stuck grabbing stat_sem, forcibly exiting\nfio: pid=7, err=35/\n", FailureStuck},
 		// io_uring under the default seccomp profile, and in an old kernel; libaio at fs.aio-max-nr.
 		{syscall.EPERM, said(syscall.EPERM, "io_queue_init"), FailureEngineBlocked},
 		{syscall.ENOSYS, said(syscall.ENOSYS, "io_queue_init"), FailureEngineBlocked},
