@@ -114,19 +114,29 @@ func stepFigures(run *v1alpha1.BenchmarkRun, step *plan.Step) []string {
 			case plan.Drain:
 				words = append(words, targetFigures(target, v1alpha1.PhaseBurstDrain)...)
 			case plan.Prepare, plan.Measure:
-				if own := step.Overrides.Operation; own != "" {
-					for i := range target.Operations {
-						if target.Operations[i].Operation == own {
-							words = append(words, operationsText(&target.Operations[i]))
-						}
-					}
-				} else if step.Cell < 0 {
-					words = append(words, targetFigures(target, step.Kind)...)
-				}
+				words = append(words, measuredFigures(target, step)...)
 			}
 		}
 	}
 	return words
+}
+
+// measuredFigures returns the figures of a step that is not a cell. A step with an operation of its own has just those of
+// the operation.
+func measuredFigures(target *v1alpha1.TargetResult, step *plan.Step) []string {
+	own := step.Overrides.Operation
+	switch {
+	case step.Cell >= 0:
+		return nil
+	case own == "":
+		return targetFigures(target, step.Kind)
+	}
+	for i := range target.Operations {
+		if target.Operations[i].Operation == own {
+			return []string{operationsText(&target.Operations[i])}
+		}
+	}
+	return nil
 }
 
 // cellOperations returns the figures of the step's cell. It returns none for a step that repeats a cell, because

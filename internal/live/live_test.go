@@ -225,3 +225,17 @@ func TestCurrentPhase(t *testing.T) {
 		t.Errorf("only %d runs are in a phase", found)
 	}
 }
+
+// TestStepOfSmallFiles checks that a step with an operation of its own shows the rate of this operation, not of the others of
+// its phase.
+func TestStepOfSmallFiles(t *testing.T) {
+	run := &v1alpha1.BenchmarkRun{}
+	run.Status.Phases = []v1alpha1.PhaseResult{{Name: "files", Kind: v1alpha1.PhaseSmallFiles, Targets: []v1alpha1.TargetResult{{Operations: []v1alpha1.OperationResult{
+		{Operation: v1alpha1.OperationWrite, BytesPerSecond: new(int64(4096_000)), IOPSMilli: new(int64(1000_000))},
+		{Operation: v1alpha1.OperationDelete, IOPSMilli: new(int64(250_000))}}}}}}
+	step := plan.Step{Phase: "files", Kind: v1alpha1.PhaseSmallFiles, Purpose: plan.Measure, Cell: -1}
+	step.Overrides.Operation = v1alpha1.OperationDelete
+	if got := strings.Join(stepFigures(run, &step), ", "); got != "Delete 250.0 IOPS" {
+		t.Errorf("got %s", got)
+	}
+}
