@@ -40,7 +40,7 @@ func FuzzEvaluate(f *testing.F) {
 			one.Newest = start.Add(time.Duration(newest))
 		}
 		for ; len(encoded) >= 16; encoded = encoded[16:] {
-			one.Points = append(one.Points, observation.Point{At: start.Add(time.Duration(binary.LittleEndian.Uint64(encoded))), //nolint:gosec // Any will do.
+			one.Points = append(one.Points, observation.Point{At: start.Add(time.Duration(binary.LittleEndian.Uint64(encoded))),
 				Value: math.Float64frombits(binary.LittleEndian.Uint64(encoded[8:]))})
 		}
 		made := recorded(t)

@@ -47,7 +47,7 @@ func matrix(t *testing.T, q observation.Query, value string, labels ...map[strin
 	t.Helper()
 	var values [][2]any
 	for i := range q.Evaluations() {
-		values = append(values, [2]any{float64(q.Start.Add(time.Duration(i) * q.Resolution).UnixMilli()) / 1000, value})
+		values = append(values, [2]any{float64(q.Start.Add(time.Duration(i)*q.Resolution).UnixMilli()) / 1000, value})
 	}
 	var result []any
 	for _, one := range labels {
