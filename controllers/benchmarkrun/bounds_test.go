@@ -24,6 +24,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/decide"
 	"github.com/storagebench/storagebench/internal/identity"
+	"github.com/storagebench/storagebench/internal/objects"
 	"github.com/storagebench/storagebench/internal/plan"
 	"github.com/storagebench/storagebench/internal/queue"
 	"github.com/storagebench/storagebench/internal/record"
@@ -125,6 +126,23 @@ func TestOneConnectionPerAddress(t *testing.T) {
 	m.gone("its pod is gone")
 	if facts := s.conductor.Clients(); facts[1].Connection != decide.Lost || facts[2].Connection != decide.Connecting || facts[1].Key != s.order[1] {
 		t.Errorf("got %+v", facts)
+	}
+}
+
+// TestPodWithoutAnAddress checks that a client whose pod exists is connected only once the pod has an address.
+func TestPodWithoutAnAddress(t *testing.T) {
+	r := offline(t, interceptor.Funcs{})
+	run := crowded(t, "run", crowd("claim", 1, 1))
+	s := r.resumed(t, run)
+	m := s.members[s.order[0]]
+	pod := &corev1.Pod{}
+	pod.Name, pod.UID = objects.PodName(run, m.pod), "pod"
+	for _, address := range []string{"", "127.0.0.1"} {
+		pod.Status.PodIP = address
+		must(t, r.look(t.Context(), run, s, m, map[string]*corev1.Pod{pod.Name: pod}))
+		if m.connected != (address != "") {
+			t.Errorf("address %q: connected %t", address, m.connected)
+		}
 	}
 }
 
