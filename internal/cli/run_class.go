@@ -220,6 +220,16 @@ func nearestProfile(name string) string {
 	if i := spelling.Nearest(name, names, 4); i >= 0 {
 		return "; did you mean " + names[i] + "?"
 	}
+	// fio's randread is the beginning of rand-read-4k.
+	best := ""
+	for _, known := range names {
+		if strings.HasPrefix(strings.ReplaceAll(known, "-", ""), name) && (best == "" || len(known) < len(best)) {
+			best = known
+		}
+	}
+	if best != "" && name != "" {
+		return "; did you mean " + best + "?"
+	}
 	return "; list those of the library with `kubectl storagebench profiles`"
 }
 

@@ -243,6 +243,7 @@ func TestRunOnClass(t *testing.T) {
 	storageClass(t, "fast", corev1.PersistentVolumeReclaimRetain)
 	run("run", "--storage-class", "fats").says(t, 1, `--storage-class "fats": the cluster has no such StorageClass; did you mean fast? It has `)
 	run("run", "--storage-class", "fast", "--profile", "oltp-9k").says(t, 1, `--profile "oltp-9k"`, "did you mean oltp-8k?")
+	run("run", "--storage-class", "fast", "--profile", "randread").says(t, 1, "did you mean rand-read-4k?")
 	run("run", "--storage-class", "fast", "--profile", "io500-ior-easy").says(t, 1, "--size 10Gi: each volume needs")
 	nothingLeft(t, namespace)
 	command(kubeconfigOf(t, administrator), "run", "--storage-class", "fast", "-n", "nowhere").says(t, 1, `namespace "nowhere" does not exist: create it`)
