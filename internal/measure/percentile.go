@@ -55,7 +55,10 @@ func (h *Histogram) PercentileUnchecked(p float64) (nanoseconds uint64, ok bool)
 	if h.total == 0 || h.saturated || !validPercentile(p) {
 		return 0, false
 	}
-	rank := fioRank(p, h.total)
+	rank := h.total // fio's arithmetic misses it at p = 100 for totals near 2^63
+	if p < 100 {
+		rank = fioRank(p, h.total)
+	}
 	var cumulative uint64
 	for group, counts := range &h.pages {
 		if counts == nil {
