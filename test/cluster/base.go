@@ -17,10 +17,14 @@ import (
 )
 
 const (
-	// StorageClassName is the default storage class. Its volumes are folders on
-	// the node.
+	// StorageClassName is the default storage class. Its volumes are folders of
+	// the node on which the first pod of a claim runs.
 	StorageClassName = "local"
 	provisionerName  = "storagebench.dev/local"
+	// SharedClassName is the storage class whose volumes are on all nodes: folders
+	// of this machine.
+	SharedClassName       = "shared"
+	sharedProvisionerName = "storagebench.dev/shared"
 )
 
 func (s State) restConfig() (*rest.Config, error) {
@@ -79,7 +83,7 @@ func applyBase(ctx context.Context, client kubernetes.Interface) error {
 			return fmt.Errorf("giving %s its role: %w", user, err)
 		}
 	}
-	class := &storagev1.StorageClass{
+	for _, class := range []*storagev1.StorageClass{{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:        StorageClassName,
 			Annotations: map[string]string{"storageclass.kubernetes.io/is-default-class": "true"},
@@ -87,19 +91,25 @@ func applyBase(ctx context.Context, client kubernetes.Interface) error {
 		Provisioner:       provisionerName,
 		ReclaimPolicy:     new(corev1.PersistentVolumeReclaimDelete),
 		VolumeBindingMode: new(storagev1.VolumeBindingWaitForFirstConsumer),
-	}
-	_, err := client.StorageV1().StorageClasses().Create(ctx, class, metav1.CreateOptions{})
-	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("making the storage class: %w", err)
+	}, {
+		ObjectMeta:        metav1.ObjectMeta{Name: SharedClassName},
+		Provisioner:       sharedProvisionerName,
+		ReclaimPolicy:     new(corev1.PersistentVolumeReclaimDelete),
+		VolumeBindingMode: new(storagev1.VolumeBindingImmediate),
+	}} {
+		_, err := client.StorageV1().StorageClasses().Create(ctx, class, metav1.CreateOptions{})
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("making the storage class %s: %w", class.Name, err)
+		}
 	}
 	return nil
 }
 
-// waitForNode waits until pods can run: the node is ready and takes them, and
+// waitForNode waits until pods can run: a node is ready and takes them, and
 // the namespace `default` has its service account.
-func waitForNode(ctx context.Context, client kubernetes.Interface) error {
+func waitForNode(ctx context.Context, client kubernetes.Interface, name string) error {
 	for {
-		missing := whatIsMissing(ctx, client)
+		missing := whatIsMissing(ctx, client, name)
 		if missing == "" {
 			return nil
 		}
@@ -111,8 +121,8 @@ func waitForNode(ctx context.Context, client kubernetes.Interface) error {
 	}
 }
 
-func whatIsMissing(ctx context.Context, client kubernetes.Interface) string {
-	node, err := client.CoreV1().Nodes().Get(ctx, NodeName, metav1.GetOptions{})
+func whatIsMissing(ctx context.Context, client kubernetes.Interface, name string) string {
+	node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return err.Error()
 	}
@@ -120,10 +130,10 @@ func whatIsMissing(ctx context.Context, client kubernetes.Interface) string {
 		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
 	})
 	if !ready {
-		return fmt.Sprintf("node %s is not ready", NodeName)
+		return fmt.Sprintf("node %s is not ready", name)
 	}
 	if len(node.Spec.Taints) > 0 {
-		return fmt.Sprintf("node %s is tainted with %s", NodeName, node.Spec.Taints[0].ToString())
+		return fmt.Sprintf("node %s is tainted with %s", name, node.Spec.Taints[0].ToString())
 	}
 	if _, err := client.CoreV1().ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{}); err != nil {
 		return err.Error()

@@ -2,6 +2,9 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/storagebench/storagebench/test/binaries"
 	"github.com/storagebench/storagebench/test/cluster/node"
@@ -21,35 +24,48 @@ var sysctls = map[string]string{
 }
 
 // spec is what the node is made from.
-func (s State) spec(n network, programs map[string]string) node.Spec {
+func (m Member) spec(n network, programs map[string]string) node.Spec {
+	// Addresses of services exist in rules only; but what starts in the node
+	// itself needs a route before the rules see it.
+	route := []string{"ip", "route", "add", n.services().String(), "dev", nodeLink}
+	if m.place > 0 {
+		route = []string{"ip", "route", "add", n.All.String(), "via", n.gateway(m.place).String()}
+	}
 	return node.Spec{
-		Hostname: NodeName,
-		Var:      s.nodeVar(),
+		Hostname: m.Name(),
+		Var:      m.folder(),
+		Folders:  map[string]string{nodeShared: m.state.sharedFolder()},
 		Programs: programs,
 		Sysctls:  sysctls,
 		Network: [][]string{
 			{"ip", "link", "set", "lo", "up"},
-			{"ip", "address", "add", n.node().String() + "/30", "dev", nodeLink},
+			{"ip", "address", "add", n.node(m.place).String() + "/30", "dev", nodeLink},
 			{"ip", "link", "set", nodeLink, "up"},
-			// Addresses of services exist in rules only; but what starts in the
-			// node itself needs a route before the rules see it.
-			{"ip", "route", "add", n.services().String(), "dev", nodeLink},
+			route,
 		},
-		Components: components(n),
+		Components: m.components(n),
 		LogFolder:  nodeLogs,
 		StatusFile: statusFile,
 	}
 }
 
-// components are the programs of the node in the order of their start.
-func components(n network) []node.Component {
+// components are the programs of a node in the order of their start.
+func (m Member) components(n network) []node.Component {
+	if m.place > 0 {
+		return m.nodeComponents(n)
+	}
+	return slices.Concat(controlPlane(n), m.nodeComponents(n, binaries.APIServer), []node.Component{{
+		Name:    binaries.CoreDNS,
+		Command: []string{binaries.CoreDNS, "-conf", nodeConfigs + "/Corefile"},
+		After:   []string{binaries.APIServer},
+		Ready:   node.Probe{URL: "http://127.0.0.1:8181/ready"},
+	}})
+}
+
+// controlPlane are the programs of the first node that decide.
+func controlPlane(n network) []node.Component {
 	afterAPIServer := []string{binaries.APIServer}
 	return []node.Component{
-		{
-			Name:    binaries.Containerd,
-			Command: []string{binaries.Containerd, "--config=" + nodeConfigs + "/containerd.toml"},
-			Ready:   node.Probe{Socket: "/run/containerd/containerd.sock"},
-		},
 		{Name: binaries.Etcd, Command: etcdCommand(), Ready: node.Probe{URL: "http://127.0.0.1:2381/readyz"}},
 		{
 			Name:    binaries.APIServer,
@@ -73,35 +89,41 @@ func components(n network) []node.Component {
 			After: afterAPIServer,
 			Ready: node.Probe{URL: "https://127.0.0.1:10259/healthz"},
 		},
+	}
+}
+
+// nodeComponents are the programs that every node runs, after others.
+func (m Member) nodeComponents(n network, after ...string) []node.Component {
+	provisioner := []string{
+		binaries.Provisioner, kubeconfigFlag("provisioner"), "--node=" + m.Name(),
+		"--name=" + provisionerName, "--root=" + nodeVolumes,
+	}
+	if m.place == 0 {
+		provisioner = append(provisioner, "--shared-name="+sharedProvisionerName, "--shared-root="+nodeShared)
+	}
+	return []node.Component{
+		{
+			Name:    binaries.Containerd,
+			Command: []string{binaries.Containerd, "--config=" + nodeConfigs + "/containerd.toml"},
+			Ready:   node.Probe{Socket: "/run/containerd/containerd.sock"},
+		},
 		{
 			Name: binaries.Kubelet,
 			Command: []string{
 				binaries.Kubelet, "--config=" + nodeConfigs + "/kubelet.yaml", kubeconfigFlag("kubelet"),
-				"--hostname-override=" + NodeName, "--node-ip=" + n.node().String(),
+				"--hostname-override=" + m.Name(), "--node-ip=" + n.node(m.place).String(),
+				"--node-labels=" + corev1.LabelTopologyRegion + "=" + Region + "," + corev1.LabelTopologyZone + "=" + m.Zone(),
 			},
-			After: []string{binaries.APIServer, binaries.Containerd},
+			After: slices.Concat(after, []string{binaries.Containerd}),
 			Ready: node.Probe{URL: "http://127.0.0.1:10248/healthz"},
 		},
 		{
 			Name:    binaries.Proxy,
-			Command: []string{binaries.Proxy, "--config=" + nodeConfigs + "/kube-proxy.yaml", "--hostname-override=" + NodeName},
-			After:   afterAPIServer,
+			Command: []string{binaries.Proxy, "--config=" + nodeConfigs + "/kube-proxy.yaml", "--hostname-override=" + m.Name()},
+			After:   after,
 			Ready:   node.Probe{URL: "http://127.0.0.1:10256/healthz"},
 		},
-		{
-			Name:    binaries.CoreDNS,
-			Command: []string{binaries.CoreDNS, "-conf", nodeConfigs + "/Corefile"},
-			After:   afterAPIServer,
-			Ready:   node.Probe{URL: "http://127.0.0.1:8181/ready"},
-		},
-		{
-			Name: binaries.Provisioner,
-			Command: []string{
-				binaries.Provisioner, kubeconfigFlag("provisioner"),
-				"--name=" + provisionerName, "--root=" + nodeVolumes,
-			},
-			After: afterAPIServer,
-		},
+		{Name: binaries.Provisioner, Command: provisioner, After: after},
 	}
 }
 
@@ -123,7 +145,7 @@ func etcdCommand() []string {
 func apiServerCommand(n network) []string {
 	return []string{
 		binaries.APIServer,
-		"--advertise-address=" + n.node().String(), "--secure-port=6443",
+		"--advertise-address=" + n.node(0).String(), "--secure-port=6443",
 		"--allow-privileged=true",
 		"--authorization-mode=Node,RBAC",
 		// The second is not on by default, but is on OpenShift: who makes an object that holds its owner back from going

@@ -17,6 +17,8 @@ const PauseImage = "storagebench.invalid/pause:1"
 type configValues struct {
 	machine
 	Node        string
+	DNS         string
+	AllPods     string
 	Pods        string
 	CgroupRoot  string
 	Keys        string
@@ -25,12 +27,14 @@ type configValues struct {
 	PauseImage  string
 }
 
-func (s State) configValues(n network, m machine) configValues {
+func (m Member) configValues(n network, found machine) configValues {
 	return configValues{
-		machine:     m,
-		Node:        n.node().String(),
-		Pods:        n.pods().String(),
-		CgroupRoot:  s.cgroup(),
+		machine:     found,
+		Node:        n.node(m.place).String(),
+		DNS:         n.node(0).String(),
+		AllPods:     n.pods().String(),
+		Pods:        n.podsOf(m.place).String(),
+		CgroupRoot:  m.cgroup(),
 		Keys:        nodeKeys,
 		Kubeconfigs: nodeKubeconfigs,
 		Configs:     nodeConfigs,
@@ -62,13 +66,13 @@ func configs(values configValues) (map[string][]byte, error) {
 	return files, nil
 }
 
-func (s State) writeConfigs(values configValues) error {
+func (m Member) writeConfigs(values configValues) error {
 	files, err := configs(values)
 	if err != nil {
 		return err
 	}
 	for name, data := range files {
-		if err := writeFile(s.outside(nodeConfigs+"/"+name), data, 0o644); err != nil {
+		if err := writeFile(m.Outside(nodeConfigs+"/"+name), data, 0o644); err != nil {
 			return err
 		}
 	}

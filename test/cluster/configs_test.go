@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -24,7 +25,7 @@ func TestConfigs(t *testing.T) {
 		"bare": {Snapshotter: "native", NetworkPlugins: "/opt/cni/bin"},
 	}
 	for name, machine := range machines {
-		files, err := configs(state.configValues(network{All: candidates[0]}, machine))
+		files, err := configs(state.Member(0).configValues(network{All: candidates[0]}, machine))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,10 +63,15 @@ func TestCredentialsFitTogether(t *testing.T) {
 	if err := state.writeCredentials(n, time.Now()); err != nil {
 		t.Fatal(err)
 	}
+	if err := state.Member(0).writeCredentials(n); err != nil {
+		t.Fatal(err)
+	}
+	all := identities(n)
+	maps.Copy(all, state.Member(0).identities(n))
 	authority := x509.NewCertPool()
 	authority.AddCert(readCertificate(t, state, "ca"))
 	server := readCertificate(t, state, "apiserver")
-	for _, name := range []string{n.node().String(), n.apiService().String(), "kubernetes.default.svc"} {
+	for _, name := range []string{n.node(0).String(), n.apiService().String(), "kubernetes.default.svc"} {
 		if _, err := server.Verify(x509.VerifyOptions{DNSName: name, Roots: authority}); err != nil {
 			t.Errorf("the API server as %s: %v", name, err)
 		}
@@ -80,7 +86,7 @@ func TestCredentialsFitTogether(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := identities(n)[user].user; certificate.Subject.CommonName != want {
+		if want := all[user].user; certificate.Subject.CommonName != want {
 			t.Errorf("%s speaks for %s, want %s", user, certificate.Subject.CommonName, want)
 		}
 		options := x509.VerifyOptions{Roots: authority, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}

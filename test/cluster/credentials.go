@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"crypto"
+	"crypto/tls"
 	"fmt"
 	"net/netip"
 	"time"
@@ -9,8 +11,12 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// NodeName is the name of the one node.
-const NodeName = "storagebench-node"
+const (
+	// NodeName is the name of the first node.
+	NodeName = "storagebench-node"
+	// Region is the region of all nodes.
+	Region = "here"
+)
 
 // Where the node finds what belongs to the cluster itself, below its /var.
 const (
@@ -19,6 +25,7 @@ const (
 	nodeKubeconfigs = nodeHome + "/kubeconfigs"
 	nodeConfigs     = nodeHome + "/configs"
 	nodeVolumes     = nodeHome + "/volumes"
+	nodeShared      = nodeHome + "/shared"
 	nodeLogs        = "/var/log/storagebench"
 	nodeAuditLog    = nodeLogs + "/audit.log"
 )
@@ -32,32 +39,41 @@ const (
 // frontProxyUser is who the API server is to the servers of extended APIs.
 const frontProxyUser = "front-proxy-client"
 
-// identities are who needs a certificate, by the name of its files. One
-// authority signs all of them.
+// identities are who needs a certificate in the control plane, by the name of its
+// files. One authority signs all of them.
 func identities(n network) map[string]identity {
 	loopback := netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	return map[string]identity{
 		"apiserver": {
 			user:      "kube-apiserver",
 			names:     []string{"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local", "localhost"},
-			addresses: []netip.Addr{n.node(), n.apiService(), loopback},
+			addresses: []netip.Addr{n.node(0), n.apiService(), loopback},
 		},
 		"apiserver-kubelet":  {user: "kube-apiserver-kubelet-client", groups: []string{"system:masters"}},
 		"admin":              {user: "kubernetes-admin", groups: []string{"system:masters"}},
 		"controller-manager": {user: "system:kube-controller-manager", names: []string{"localhost"}, addresses: []netip.Addr{loopback}},
 		"scheduler":          {user: "system:kube-scheduler", names: []string{"localhost"}, addresses: []netip.Addr{loopback}},
-		"kubelet":            {user: "system:node:" + NodeName, groups: []string{"system:nodes"}, names: []string{NodeName}, addresses: []netip.Addr{n.node(), loopback}},
-		"kube-proxy":         {user: "system:kube-proxy"},
 		"coredns":            {user: dnsUser},
-		"provisioner":        {user: provisionerUser},
 	}
 }
 
-// withKubeconfig are those of the identities that are clients of the API server
-// in the node.
+// identities are who needs a certificate on every node.
+func (m Member) identities(n network) map[string]identity {
+	return map[string]identity{
+		"kubelet": {
+			user: "system:node:" + m.Name(), groups: []string{"system:nodes"},
+			names: []string{m.Name()}, addresses: []netip.Addr{n.node(m.place), netip.AddrFrom4([4]byte{127, 0, 0, 1})},
+		},
+		"kube-proxy":  {user: "system:kube-proxy"},
+		"provisioner": {user: provisionerUser},
+	}
+}
+
+// withKubeconfig are those of the identities that are clients of the API server.
 var withKubeconfig = []string{"admin", "controller-manager", "scheduler", "kubelet", "kube-proxy", "coredns", "provisioner"}
 
-// writeCredentials makes all keys, certificates and kubeconfigs anew.
+// writeCredentials makes all keys, certificates and kubeconfigs of the control
+// plane anew, and the authority for those of the nodes.
 func (s State) writeCredentials(n network, now time.Time) error {
 	kubernetes, err := newAuthority("storagebench-test", now)
 	if err != nil {
@@ -95,12 +111,44 @@ func (s State) writeCredentials(n network, now time.Time) error {
 	if pairs["service-accounts"], err = kubernetes.issue(identity{user: "service-accounts"}); err != nil {
 		return err
 	}
-	return s.writeKeys(n, kubernetes, pairs)
+	return s.Member(0).writeKeys(n, kubernetes, pairs)
 }
 
-func (s State) writeKeys(n network, authority authority, pairs map[string]keyPair) error {
+// writeCredentials makes those of a node.
+func (m Member) writeCredentials(n network) error {
+	kubernetes, err := m.state.authority()
+	if err != nil {
+		return err
+	}
+	pairs := map[string]keyPair{}
+	for name, who := range m.identities(n) {
+		if pairs[name], err = kubernetes.issue(who); err != nil {
+			return err
+		}
+	}
+	if err := writeFile(m.Outside(nodeKeys+"/ca.crt"), kubernetes.pem(), 0o644); err != nil {
+		return err
+	}
+	return m.writeKeys(n, kubernetes, pairs)
+}
+
+// authority is the one of the cluster, as it was written.
+func (s State) authority() (authority, error) {
+	base := s.outside(nodeKeys + "/ca")
+	pair, err := tls.LoadX509KeyPair(base+".crt", base+".key")
+	if err != nil {
+		return authority{}, fmt.Errorf("reading the authority of the cluster: %w", err)
+	}
+	key, ok := pair.PrivateKey.(crypto.Signer)
+	if !ok {
+		return authority{}, fmt.Errorf("the key of the authority, a %T, cannot sign", pair.PrivateKey)
+	}
+	return authority{certificate: pair.Leaf, key: key}, nil
+}
+
+func (m Member) writeKeys(n network, authority authority, pairs map[string]keyPair) error {
 	for name, pair := range pairs {
-		base := s.outside(nodeKeys + "/" + name)
+		base := m.Outside(nodeKeys + "/" + name)
 		if err := writeFile(base+".crt", pair.certificate, 0o644); err != nil {
 			return err
 		}
@@ -109,15 +157,18 @@ func (s State) writeKeys(n network, authority authority, pairs map[string]keyPai
 		}
 	}
 	for _, name := range withKubeconfig {
+		if _, ours := pairs[name]; !ours {
+			continue
+		}
 		data, err := kubeconfig(n, authority, name, pairs[name])
 		if err != nil {
 			return err
 		}
-		if err := writeFile(s.outside(nodeKubeconfigs+"/"+name), data, 0o600); err != nil {
+		if err := writeFile(m.Outside(nodeKubeconfigs+"/"+name), data, 0o600); err != nil {
 			return err
 		}
 		if name == "admin" {
-			if err := writeFile(s.Kubeconfig(), data, 0o600); err != nil {
+			if err := writeFile(m.state.Kubeconfig(), data, 0o600); err != nil {
 				return err
 			}
 		}

@@ -1,18 +1,21 @@
-// Package cluster is a real Kubernetes with one node, for tests and the demo:
-// etcd, API server, controller manager, scheduler, kubelet, kube-proxy,
+// Package cluster is a real Kubernetes with one node or several, for tests and the
+// demo: etcd, API server, controller manager, scheduler, kubelet, kube-proxy,
 // containerd, CoreDNS and a provisioner of volumes, built from Go modules, with
 // runc and the network plugins of the Linux distribution. Nothing is downloaded
 // but modules and packages, and no Docker is needed.
 //
-// The node is a set of namespaces on this machine, as if it were a container:
+// A node is a set of namespaces on this machine, as if it were a container:
 //
-//	this machine                       the node
-//	cluster up, kubectl, tests         process 1: supervises
-//	     |                              |- etcd, kube-apiserver, kubelet ...
-//	     |                              |- containerd -- shims -- pods
-//	sbt<hash> 10.219.255.1 --veth-- eth0 10.219.255.2
+//	this machine                       the first node               another node
+//	cluster up, kubectl, tests         process 1: supervises        process 1
+//	     |                              |- etcd, kube-apiserver ...  |
+//	     |                              |- kubelet, kube-proxy ...   |- kubelet, kube-proxy ...
+//	     |                              |- containerd -- pods        |- containerd -- pods
+//	sbt<hash> x.y.255.1 --veth-- x.y.255.2 eth0
+//	                             x.y.255.5 node-1 --veth-- x.y.255.6 eth0
 //	     routes to pods and services   a veth for each pod (plugin ptp)
-//	STATE/var  ---------- is --------- /var
+//	STATE/var     ------- is --------- /var
+//	STATE/nodes/1 ------- is -------------------------------------- /var
 //
 // Its network, mounts and processes are its own, so its ports and rules clash
 // with nothing, and all of it ends with process 1: the kernel kills what is in
@@ -21,12 +24,23 @@
 // the file system is this machine's. What is left for Down to remove are
 // the control groups, the device on this side and the files of the state folder.
 //
+// The first node runs the control plane beside its pods, and is the gateway of the
+// others, so that this machine forwards nothing. The others run what every node
+// runs. One whose process 1 was killed, which kills all of it at once, is started by
+// the next `cluster up` with the /var that it had, as after a power failure; without
+// the first node the cluster begins anew. Each node says that it has all CPUs and all
+// memory of this machine, has a zone of its own, and the clock of this machine.
+//
+// Volumes of the class "local", the default, are folders of the node that the first
+// pod of a claim runs on, and keep the claim's pods there. Those of "shared" are
+// folders of STATE/shared, which every node sees: ReadWriteMany as on a file server.
+//
 // Several clusters can run at once, each with a state folder of its own: what is
 // on this machine is named by the folder, and each takes a network that no route
 // leads to yet.
 //
-// The node has no way to the outside. What a pod needs is loaded with LoadImage,
-// and an image that nobody loaded fails at once.
+// The nodes have no way to the outside. What a pod needs is loaded with LoadImage, on
+// all nodes, and an image that was not loaded fails at once.
 //
 // kube-proxy does the addresses of services, in its nftables mode: it is the
 // real thing (a rule made once for the API server would not do for any other

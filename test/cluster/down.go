@@ -59,8 +59,15 @@ func (s State) clean(ctx context.Context) error {
 		if err := known.Init.kill(); err != nil {
 			return err
 		}
-		if err := waitForEnd(known.Init); err != nil {
-			return err
+		for _, worker := range known.Workers {
+			if err := worker.kill(); err != nil {
+				return err
+			}
+		}
+		for _, init := range append([]process{known.Init}, known.Workers...) {
+			if err := waitForEnd(init); err != nil {
+				return err
+			}
 		}
 	}
 	trees, err := allHierarchies()

@@ -9,7 +9,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
@@ -43,9 +45,9 @@ func (s State) loadedImages() loadedImages {
 }
 
 // current reports whether all images of an archive are there and are still its.
-func (l loadedImages) current(archive string, present []string) bool {
+func (l loadedImages) current(archive string, present map[string]string) bool {
 	for _, image := range l.Archives[archive] {
-		if l.Images[image] != archive || !slices.Contains(present, image) {
+		if l.Images[image] != archive || present[image] == "" {
 			return false
 		}
 	}
@@ -53,7 +55,7 @@ func (l loadedImages) current(archive string, present []string) bool {
 }
 
 // LoadImage makes the images of an archive, as `docker save` and OCI layouts have
-// it, known to the node. It says which they are. An archive that was loaded
+// it, known to all nodes. One that does not run gets them when it is started again. It says which they are. An archive that was loaded
 // before takes the time to read it.
 func (s State) LoadImage(ctx context.Context, progress io.Writer, archive string) ([]string, error) {
 	if err := needRoot(); err != nil {
@@ -76,7 +78,52 @@ func (s State) LoadImage(ctx context.Context, progress io.Writer, archive string
 		return nil, fmt.Errorf("opening the archive: %w", err)
 	}
 	defer file.Close() //nolint:errcheck // only read
-	return s.loadImage(ctx, known, file)
+	names, err := s.loadImage(ctx, known, file)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range s.members(known)[1:] {
+		if !known.process(m).alive() {
+			continue
+		}
+		if err := s.copyImages(ctx, known, m); err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
+}
+
+// copyImages gives a node the images of the first one that it lacks.
+func (s State) copyImages(ctx context.Context, known record, m Member) error {
+	wanted, err := imageDigests(ctx, known.Init)
+	if err != nil {
+		return err
+	}
+	has, err := imageDigests(ctx, known.process(m))
+	if err != nil {
+		return err
+	}
+	maps.DeleteFunc(wanted, func(image, digest string) bool { return has[image] == digest })
+	if len(wanted) == 0 {
+		return nil
+	}
+	reader, writer := io.Pipe()
+	go func() {
+		var complaint bytes.Buffer
+		export := ctrCommand(ctx, known.Init, append([]string{"images", "export", "--local", "-"}, slices.Sorted(maps.Keys(wanted))...)...)
+		export.Stdout, export.Stderr = writer, &complaint
+		err := export.Run()
+		if err != nil {
+			err = fmt.Errorf("exporting from %s: %w: %s", NodeName, err, strings.TrimSpace(complaint.String()))
+		}
+		_ = writer.CloseWithError(err) // it has none
+	}()
+	_, err = ctr(ctx, known.process(m), reader, "images", "import", "--local", "--snapshotter="+s.snapshotter(), "-")
+	_ = reader.Close() // it has none
+	if err != nil {
+		return fmt.Errorf("copying images to node %s: %w", m.Name(), err)
+	}
+	return nil
 }
 
 func (s State) loadImage(ctx context.Context, known record, archive io.ReadSeeker) ([]string, error) {
@@ -85,7 +132,7 @@ func (s State) loadImage(ctx context.Context, known record, archive io.ReadSeeke
 		return nil, fmt.Errorf("reading the archive: %w", err)
 	}
 	digest := hex.EncodeToString(sum.Sum(nil))
-	before, err := s.imageNames(ctx, known)
+	before, err := imageDigests(ctx, known.Init)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +159,7 @@ func (s State) loadImage(ctx context.Context, known record, archive io.ReadSeeke
 }
 
 func (s State) importImages(ctx context.Context, known record, archive io.Reader) ([]string, error) {
-	output, err := s.ctr(ctx, known, archive, "images", "import", "--local", "--snapshotter="+s.snapshotter(), "-")
+	output, err := ctr(ctx, known.Init, archive, "images", "import", "--local", "--snapshotter="+s.snapshotter(), "-")
 	if err != nil {
 		return nil, fmt.Errorf("importing the archive: %w", err)
 	}
@@ -129,12 +176,20 @@ func (s State) importImages(ctx context.Context, known record, archive io.Reader
 	return names, nil
 }
 
-func (s State) imageNames(ctx context.Context, known record) ([]string, error) {
-	output, err := s.ctr(ctx, known, nil, "images", "list", "--quiet")
+// imageDigests are the digests of a node's images by their names.
+func imageDigests(ctx context.Context, init process) (map[string]string, error) {
+	output, err := ctr(ctx, init, nil, "images", "list")
 	if err != nil {
 		return nil, fmt.Errorf("listing the images of the node: %w", err)
 	}
-	return strings.Fields(output), nil
+	digests := map[string]string{}
+	for line := range strings.Lines(output) {
+		// "REF TYPE DIGEST SIZE PLATFORMS LABELS"
+		if fields := strings.Fields(line); len(fields) > 2 && strings.HasPrefix(fields[2], "sha256:") {
+			digests[fields[0]] = fields[2]
+		}
+	}
+	return digests, nil
 }
 
 // snapshotter is the one that containerd was told to use.
@@ -146,9 +201,13 @@ func (s State) snapshotter() string {
 	return "overlayfs"
 }
 
-// ctr runs containerd's client in the node.
-func (s State) ctr(ctx context.Context, known record, input io.Reader, arguments ...string) (string, error) {
-	command := known.enter(ctx, append([]string{binaries.Ctr, "--namespace=k8s.io"}, arguments...))
+// ctrCommand is containerd's client in a node.
+func ctrCommand(ctx context.Context, init process, arguments ...string) *exec.Cmd {
+	return enter(ctx, init.PID, append([]string{binaries.Ctr, "--namespace=k8s.io"}, arguments...))
+}
+
+func ctr(ctx context.Context, init process, input io.Reader, arguments ...string) (string, error) {
+	command := ctrCommand(ctx, init, arguments...)
 	var output, complaint bytes.Buffer
 	command.Stdin, command.Stdout, command.Stderr = input, &output, &complaint
 	if err := command.Run(); err != nil {

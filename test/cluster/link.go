@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"strconv"
@@ -34,18 +35,33 @@ func reserveNetwork(ctx context.Context) (func(), error) {
 	}
 }
 
-// createLink connects this machine with the node's network.
-func (s State) createLink(ctx context.Context, n network, pid int) error {
-	for _, arguments := range [][]string{
-		{"link", "add", s.link(), "type", "veth", "peer", "name", nodeLink, "netns", strconv.Itoa(pid)},
+// createLink connects the first node's network with this machine, and those of
+// the others with the first node's. So this machine forwards nothing, and what its
+// own firewall does with strangers' packets does not matter.
+func (m Member) createLink(ctx context.Context, known record, pid int) error {
+	n, device := known.Network, m.device()
+	run := ip
+	routes := []netip.Prefix{n.pods(), n.services(), n.nodes()}
+	if m.place > 0 {
+		routes = []netip.Prefix{n.podsOf(m.place)}
+		run = func(ctx context.Context, arguments ...string) error {
+			return command(ctx, append([]string{"nsenter", "--target=" + strconv.Itoa(known.Init.PID), "--net", "ip"}, arguments...)...)
+		}
+		// The kernel takes a moment to remove that of a node that has died.
+		_ = run(ctx, "link", "delete", device)
+	}
+	commands := [][]string{
+		{"link", "add", device, "type", "veth", "peer", "name", nodeLink, "netns", strconv.Itoa(pid)},
 		// Whose it is, for those who find it.
-		{"link", "set", s.link(), "alias", s.folder},
-		{"address", "add", n.host().String() + "/30", "dev", s.link()},
-		{"link", "set", s.link(), "up"},
-		{"route", "add", n.pods().String(), "via", n.node().String(), "dev", s.link()},
-		{"route", "add", n.services().String(), "via", n.node().String(), "dev", s.link()},
-	} {
-		if err := ip(ctx, arguments...); err != nil {
+		{"link", "set", device, "alias", m.state.folder},
+		{"address", "add", n.gateway(m.place).String() + "/30", "dev", device},
+		{"link", "set", device, "up"},
+	}
+	for _, route := range routes {
+		commands = append(commands, []string{"route", "add", route.String(), "via", n.node(m.place).String(), "dev", device})
+	}
+	for _, arguments := range commands {
+		if err := run(ctx, arguments...); err != nil {
 			return err
 		}
 	}
@@ -69,9 +85,13 @@ func (s State) removeLink(ctx context.Context) error {
 }
 
 func ip(ctx context.Context, arguments ...string) error {
-	output, err := exec.CommandContext(ctx, "ip", arguments...).CombinedOutput()
+	return command(ctx, append([]string{"ip"}, arguments...)...)
+}
+
+func command(ctx context.Context, arguments ...string) error {
+	output, err := exec.CommandContext(ctx, arguments[0], arguments[1:]...).CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("setting the network up with `ip %s`: %w: %s", strings.Join(arguments, " "), err, strings.TrimSpace(string(output)))
+		return fmt.Errorf("setting the network up with `%s`: %w: %s", strings.Join(arguments, " "), err, strings.TrimSpace(string(output)))
 	}
 	return nil
 }

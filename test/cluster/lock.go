@@ -52,7 +52,7 @@ func (s State) checkFolder() error {
 		return fmt.Errorf("looking at the state folder: %w", err)
 	}
 	ours := map[string]bool{}
-	for _, path := range []string{s.lockFile(), s.recordFile(), s.Kubeconfig(), s.nodeVar(), s.imagesFile()} {
+	for _, path := range append(s.folders(), s.lockFile(), s.recordFile(), s.Kubeconfig(), s.imagesFile()) {
 		ours[filepath.Base(path)] = true
 		ours[filepath.Base(path)+".new"] = true
 	}

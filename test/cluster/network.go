@@ -10,12 +10,16 @@ import (
 	"strings"
 )
 
-// nodeLink is the node's end of the link between this machine and the node.
-const nodeLink = "eth0"
+const (
+	// nodeLink is a node's end of its link.
+	nodeLink = "eth0"
+	// MaxNodes is how many nodes the addresses of a cluster suffice for.
+	MaxNodes = 8
+)
 
 // network is the addresses of a cluster. They are parts of one /16 network:
-// services x.y.0.0/20, pods x.y.16.0/22, and this machine and the node in
-// x.y.255.0/30.
+// services x.y.0.0/20, pods x.y.32.0/19 with a /22 of it for each node, and
+// x.y.255.0/24 with a /30 of it for both ends of each node's link.
 type network struct {
 	All netip.Prefix `json:"all"`
 }
@@ -27,16 +31,23 @@ func (n network) part(third, fourth byte) netip.Addr {
 }
 
 func (n network) services() netip.Prefix { return netip.PrefixFrom(n.part(0, 0), 20) }
-func (n network) pods() netip.Prefix     { return netip.PrefixFrom(n.part(16, 0), 22) }
-func (n network) host() netip.Addr       { return n.part(255, 1) }
-func (n network) node() netip.Addr       { return n.part(255, 2) }
+func (n network) pods() netip.Prefix     { return netip.PrefixFrom(n.part(32, 0), 19) }
+func (n network) nodes() netip.Prefix    { return netip.PrefixFrom(n.part(255, 0), 24) }
+func (n network) podsOf(node int) netip.Prefix {
+	return netip.PrefixFrom(n.part(32+4*byte(node), 0), 22)
+}
+
+// node is the address of a node, and gateway that of the other end of its link:
+// on this machine for the first node, in the first node for the others.
+func (n network) node(node int) netip.Addr    { return n.part(255, 4*byte(node)+2) }
+func (n network) gateway(node int) netip.Addr { return n.part(255, 4*byte(node)+1) }
 
 // apiService is the first address of services, which Kubernetes gives to the
 // service that stands for its API server.
 func (n network) apiService() netip.Addr { return n.part(0, 1) }
 
 // apiServer is how this machine reaches the API server.
-func (n network) apiServer() string { return "https://" + netip.AddrPortFrom(n.node(), 6443).String() }
+func (n network) apiServer() string { return "https://" + netip.AddrPortFrom(n.node(0), 6443).String() }
 
 // candidates are private networks that are seldom used otherwise.
 var candidates = []netip.Prefix{

@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
-
-	"github.com/storagebench/storagebench/test/cluster/node"
 )
 
 // NodeCommand is the argument with which the program that calls Up calls itself
@@ -22,10 +20,8 @@ const NodeCommand = "node-process-1"
 // nodeNamespaces are those of the node.
 const nodeNamespaces = syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWNET | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC
 
-// startNode writes what the node needs and starts its process 1. Whatever dies
-// in the middle, what is there can be found: the record is written before the
-// node may do anything.
-func (s State) startNode(ctx context.Context, m machine, programs map[string]string) (record, error) {
+// startFirst starts the first node of a new cluster.
+func (s State) startFirst(ctx context.Context, found machine, programs map[string]string) (record, error) {
 	release, err := reserveNetwork(ctx)
 	if err != nil {
 		return record{}, err
@@ -38,24 +34,24 @@ func (s State) startNode(ctx context.Context, m machine, programs map[string]str
 	if err := s.writeCredentials(n, time.Now()); err != nil {
 		return record{}, err
 	}
-	if err := s.writeConfigs(s.configValues(n, m)); err != nil {
-		return record{}, err
-	}
-	spec, err := json.MarshalIndent(s.spec(n, programs), "", "  ")
-	if err != nil {
-		return record{}, fmt.Errorf("encoding what the node is made from: %w", err)
-	}
-	if err := writeFile(s.specFile(), spec, 0o600); err != nil {
+	return s.Member(0).start(ctx, record{Network: n, StartedAt: time.Now()}, found, programs)
+}
+
+// start writes what a node needs and starts its process 1. Whatever dies in the
+// middle, what is there can be found: the record is written before the node may
+// do anything.
+func (m Member) start(ctx context.Context, known record, found machine, programs map[string]string) (record, error) {
+	if err := m.writeFiles(known.Network, found, programs); err != nil {
 		return record{}, err
 	}
 	trees, err := hierarchies()
 	if err != nil {
 		return record{}, err
 	}
-	if err := createCgroups(trees, s.cgroup()); err != nil {
+	if err := createCgroups(trees, m.cgroup()); err != nil {
 		return record{}, err
 	}
-	pid, goAhead, err := s.launch()
+	pid, goAhead, err := m.launch()
 	if err != nil {
 		return record{}, err
 	}
@@ -64,16 +60,16 @@ func (s State) startNode(ctx context.Context, m machine, programs map[string]str
 	if err != nil {
 		return record{}, err
 	}
-	started := record{Init: init, Network: n, StartedAt: time.Now()}
-	if err := s.save(started); err != nil {
+	started := known.with(m, init)
+	if err := m.state.save(started); err != nil {
 		return record{}, err
 	}
 	for _, tree := range trees {
-		if err := tree.add(filepath.Join(s.cgroup(), system), pid); err != nil {
+		if err := tree.add(filepath.Join(m.cgroup(), system), pid); err != nil {
 			return record{}, err
 		}
 	}
-	if err := s.createLink(ctx, n, pid); err != nil {
+	if err := m.createLink(ctx, started, pid); err != nil {
 		return record{}, err
 	}
 	if _, err := goAhead.Write([]byte{1}); err != nil {
@@ -82,14 +78,36 @@ func (s State) startNode(ctx context.Context, m machine, programs map[string]str
 	return started, nil
 }
 
+// writeFiles writes all that a node is made from.
+func (m Member) writeFiles(n network, found machine, programs map[string]string) error {
+	if err := m.writeCredentials(n); err != nil {
+		return err
+	}
+	if err := m.writeConfigs(m.configValues(n, found)); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(m.state.sharedFolder(), 0o755); err != nil {
+		return fmt.Errorf("making the folder that the nodes share: %w", err)
+	}
+	spec, err := json.MarshalIndent(m.spec(n, programs), "", "  ")
+	if err != nil {
+		return fmt.Errorf("encoding what the node is made from: %w", err)
+	}
+	// That of a node that has died is of processes that are no more.
+	if err := os.Remove(filepath.Join(m.folder(), statusFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("removing the last status of the node: %w", err)
+	}
+	return writeFile(m.specFile(), spec, 0o600)
+}
+
 // launch starts process 1 of the node, which waits for a byte from the pipe.
-func (s State) launch() (int, *os.File, error) {
+func (m Member) launch() (int, *os.File, error) {
 	reader, writer, err := os.Pipe()
 	if err != nil {
 		return 0, nil, fmt.Errorf("making a pipe to the node: %w", err)
 	}
 	defer reader.Close() //nolint:errcheck // the node has its own
-	logFile := s.outside(nodeLogs + "/node.log")
+	logFile := m.Outside(nodeLogs + "/node.log")
 	if err := writeFile(logFile, nil, 0o644); err != nil {
 		return 0, nil, err
 	}
@@ -100,7 +118,7 @@ func (s State) launch() (int, *os.File, error) {
 	defer log.Close() //nolint:errcheck // the node has its own
 	// Not bound to a context: it outlives this program. The program may have
 	// been deleted, as `go run` does, and still be run by this path.
-	command := exec.Command("/proc/self/exe", NodeCommand, s.specFile()) //nolint:noctx // see above
+	command := exec.Command("/proc/self/exe", NodeCommand, m.specFile()) //nolint:noctx // see above
 	command.Dir = "/"
 	command.Stdout, command.Stderr = log, log
 	command.ExtraFiles = []*os.File{reader}
@@ -112,20 +130,4 @@ func (s State) launch() (int, *os.File, error) {
 	// Collected if it ends while this program runs, so that it is seen to.
 	go command.Wait() //nolint:errcheck // its log and its status say why it ended
 	return command.Process.Pid, writer, nil
-}
-
-// nodeStatus is what the node says it is at.
-func (s State) nodeStatus() (node.Status, error) {
-	data, err := os.ReadFile(filepath.Join(s.nodeVar(), statusFile))
-	if errors.Is(err, os.ErrNotExist) {
-		return node.Status{}, nil
-	}
-	if err != nil {
-		return node.Status{}, fmt.Errorf("reading the status of the node: %w", err)
-	}
-	var status node.Status
-	if err := json.Unmarshal(data, &status); err != nil {
-		return node.Status{}, fmt.Errorf("reading the status of the node: %w", err)
-	}
-	return status, nil
 }

@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -21,12 +22,36 @@ type State struct {
 // record is what is known of a cluster that was started. It is written before
 // the node runs, so that whatever dies, the next up or down finds the rest.
 type record struct {
-	// Init is process 1 of the node, as this machine sees it.
-	Init    process `json:"init"`
-	Network network `json:"network"`
+	// Init is process 1 of the first node, as this machine sees it; Workers are
+	// those of the others, of which one that was never started is empty.
+	Init    process   `json:"init"`
+	Workers []process `json:"workers,omitempty"`
+	Network network   `json:"network"`
 	// Complete says that the cluster came up once, with all that belongs to it.
 	Complete  bool      `json:"complete"`
 	StartedAt time.Time `json:"startedAt"`
+}
+
+// process is process 1 of a node.
+func (r record) process(m Member) process {
+	if m.place == 0 {
+		return r.Init
+	}
+	if m.place > len(r.Workers) {
+		return process{}
+	}
+	return r.Workers[m.place-1]
+}
+
+// with is the record with another process 1 of a node.
+func (r record) with(m Member, init process) record {
+	if m.place == 0 {
+		r.Init = init
+		return r
+	}
+	r.Workers = slices.Clone(r.Workers)
+	r.Workers[m.place-1] = init
+	return r
 }
 
 // DefaultState is the state folder that the environment asks for:
@@ -67,24 +92,18 @@ func (s State) lockFile() string   { return filepath.Join(s.folder, "lock") }
 func (s State) recordFile() string { return filepath.Join(s.folder, "cluster.json") }
 func (s State) imagesFile() string { return filepath.Join(s.folder, "images.json") }
 
-func (s State) specFile() string { return s.outside(nodeHome + "/node.json") }
+// outside is the path on this machine of a path below the first node's /var.
+func (s State) outside(nodePath string) string { return s.Member(0).Outside(nodePath) }
 
-// nodeVar is what the node sees as /var.
-func (s State) nodeVar() string { return filepath.Join(s.folder, "var") }
-
-// outside is the path on this machine of a path below the node's /var.
-func (s State) outside(nodePath string) string {
-	relative, err := filepath.Rel("/var", nodePath)
-	if err != nil || !filepath.IsLocal(relative) {
-		panic("not below the node's /var: " + nodePath) // a constant of this package is wrong
-	}
-	return filepath.Join(s.nodeVar(), relative)
+// folders hold the disks of the nodes.
+func (s State) folders() []string {
+	return []string{s.Member(0).folder(), s.workersFolder(), s.sharedFolder()}
 }
 
-// cgroup is the name of the control group of everything that the node runs.
+// cgroup is the name of the control group of everything that the cluster runs.
 func (s State) cgroup() string { return "storagebench-test-" + s.hash() }
 
-// link is the device on this machine that leads to the node.
+// link is the device on this machine that leads to the first node.
 func (s State) link() string { return "sbt" + s.hash() }
 
 // hash tells what belongs to this cluster from what belongs to another.
@@ -134,7 +153,7 @@ func writeFile(path string, data []byte, mode os.FileMode) error {
 // remove deletes what a cluster leaves in the folder, and the folder if nothing
 // else is in it. The names are ours; a folder given by mistake keeps its own.
 func (s State) remove() error {
-	for _, path := range []string{s.Kubeconfig(), s.recordFile(), s.recordFile() + ".new", s.Kubeconfig() + ".new", s.imagesFile(), s.imagesFile() + ".new", s.nodeVar()} {
+	for _, path := range append(s.folders(), s.Kubeconfig(), s.recordFile(), s.recordFile()+".new", s.Kubeconfig()+".new", s.imagesFile(), s.imagesFile()+".new") {
 		if err := os.RemoveAll(path); err != nil {
 			return fmt.Errorf("removing the state of the cluster: %w", err)
 		}

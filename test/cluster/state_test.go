@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +21,7 @@ func TestTheRecordComesBackAsItWas(t *testing.T) {
 	}
 	want := record{
 		Init:      process{PID: 7, StartTicks: 1 << 40, BootID: "x"},
+		Workers:   []process{{}, {PID: 8, StartTicks: 1 << 41, BootID: "x"}},
 		Network:   network{All: candidates[0]},
 		Complete:  true,
 		StartedAt: time.Now().Round(0).UTC(),
@@ -27,7 +29,7 @@ func TestTheRecordComesBackAsItWas(t *testing.T) {
 	if err := state.save(want); err != nil {
 		t.Fatal(err)
 	}
-	if got := state.load(); got == nil || *got != want {
+	if got := state.load(); got == nil || !reflect.DeepEqual(*got, want) {
 		t.Errorf("read %+v, want %+v", got, want)
 	}
 	if err := os.WriteFile(state.recordFile(), []byte(`{"init":`), 0o600); err != nil {
@@ -159,7 +161,14 @@ func TestTheNetworkIsOneThatNobodyUses(t *testing.T) {
 
 func TestPartsOfTheNetworkDoNotOverlap(t *testing.T) {
 	n := network{All: candidates[0]}
-	parts := []netip.Prefix{n.services(), n.pods(), netip.PrefixFrom(n.node(), 30).Masked()}
+	parts := []netip.Prefix{n.services(), n.nodes()}
+	for place := range MaxNodes {
+		parts = append(parts, n.podsOf(place))
+		link := netip.PrefixFrom(n.node(place), 30).Masked()
+		if !link.Contains(n.gateway(place)) || !n.nodes().Contains(n.node(place)) || !n.pods().Contains(n.podsOf(place).Addr()) {
+			t.Errorf("the addresses of node %d are in the wrong part", place)
+		}
+	}
 	for index, part := range parts {
 		if part != part.Masked() || !n.All.Contains(part.Addr()) {
 			t.Errorf("%v is no part of %v", part, n.All)
@@ -170,8 +179,8 @@ func TestPartsOfTheNetworkDoNotOverlap(t *testing.T) {
 			}
 		}
 	}
-	if !parts[2].Contains(n.host()) || !n.services().Contains(n.apiService()) {
-		t.Errorf("%v or %v is in the wrong part", n.host(), n.apiService())
+	if !n.services().Contains(n.apiService()) || n.pods() != n.pods().Masked() || n.pods().Overlaps(n.nodes()) {
+		t.Errorf("%v or %v is in the wrong part", n.apiService(), n.pods())
 	}
 }
 

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -8,23 +9,30 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/storagebench/storagebench/test/cluster/node"
 )
 
 // Report is what there is to say of a cluster.
 type Report struct {
-	// Running reports whether the node's process 1 runs.
+	// Running reports whether the first node's process 1 runs.
 	Running bool
 	// Ready says that pods can run; Reason why they cannot.
 	Ready      bool
 	Reason     string
 	StartedAt  time.Time
 	Kubeconfig string
+	// Nodes are the names of all nodes, also of those that do not run.
+	Nodes []string
+	// Components are those of all nodes that run, the first node's first.
 	Components []ComponentReport
 }
 
 // ComponentReport is what there is to say of a component of the node.
 type ComponentReport struct {
 	Name string
+	// Node is where it runs.
+	Node string
 	// PID is its process as this machine sees it; 0 when it does not run.
 	PID       int
 	Ready     bool
@@ -44,24 +52,24 @@ func (s State) Status(ctx context.Context) (Report, error) {
 		return Report{Reason: err.Error()}, nil
 	}
 	report := Report{Running: true, StartedAt: known.StartedAt, Kubeconfig: s.Kubeconfig()}
-	status, err := s.nodeStatus()
-	if err != nil {
-		return Report{}, err
+	var reasons []string
+	for _, m := range s.members(known) {
+		report.Nodes = append(report.Nodes, m.Name())
+		if !known.process(m).alive() {
+			reasons = append(reasons, fmt.Sprintf("node %s does not run; `cluster up` starts it", m.Name()))
+			continue
+		}
+		status, err := m.status()
+		if err != nil {
+			return Report{}, err
+		}
+		report.Components = append(report.Components, m.reports(known, status)...)
+		if waiting := notReady(status, nil); len(waiting) > 0 || len(status.Components) == 0 {
+			reasons = append(reasons, fmt.Sprintf("not ready on %s: %s", m.Name(), strings.Join(waiting, ", ")))
+		}
 	}
-	pids := childrenInNode(known.Init.PID)
-	for _, component := range status.Components {
-		report.Components = append(report.Components, ComponentReport{
-			Name:      component.Name,
-			PID:       pids[component.PID],
-			Ready:     component.Ready,
-			Restarts:  component.Restarts,
-			StartedAt: component.StartedAt,
-			LastExit:  component.LastExit,
-			LogFile:   s.outside(nodeLogs + "/" + component.Name + ".log"),
-		})
-	}
-	if waiting := notReady(status, nil); len(waiting) > 0 || len(status.Components) == 0 {
-		report.Reason = "not ready: " + strings.Join(waiting, ", ")
+	if len(reasons) > 0 {
+		report.Reason = strings.Join(reasons, "; ")
 		return report, nil
 	}
 	if !known.Complete {
@@ -74,18 +82,33 @@ func (s State) Status(ctx context.Context) (Report, error) {
 	}
 	bounded, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	report.Reason = whatIsMissing(bounded, client)
+	for _, name := range report.Nodes {
+		report.Reason = cmp.Or(report.Reason, whatIsMissing(bounded, client, name))
+	}
 	report.Ready = report.Reason == ""
 	return report, nil
 }
 
-// NodePID is process 1 of the node as this machine sees it.
-func (s State) NodePID() (int, error) {
-	known, err := s.running()
-	return known.Init.PID, err
+// reports is what there is to say of the components of a node that runs.
+func (m Member) reports(known record, status node.Status) []ComponentReport {
+	var reports []ComponentReport
+	pids := childrenInNode(known.process(m).PID)
+	for _, component := range status.Components {
+		reports = append(reports, ComponentReport{
+			Name:      component.Name,
+			Node:      m.Name(),
+			PID:       pids[component.PID],
+			Ready:     component.Ready,
+			Restarts:  component.Restarts,
+			StartedAt: component.StartedAt,
+			LastExit:  component.LastExit,
+			LogFile:   m.Outside(nodeLogs + "/" + component.Name + ".log"),
+		})
+	}
+	return reports
 }
 
-// running is the record of a cluster whose node runs.
+// running is the record of a cluster whose first node runs.
 func (s State) running() (record, error) {
 	known := s.load()
 	if known == nil || !known.Init.alive() {
@@ -136,7 +159,7 @@ func innerPID(status string) (int, bool) {
 	return 0, false
 }
 
-// Component finds a component of a report by its name.
+// Component finds a component of a report by its name, on the first node that has it.
 func (r Report) Component(name string) (ComponentReport, bool) {
 	index := slices.IndexFunc(r.Components, func(c ComponentReport) bool { return c.Name == name })
 	if index < 0 {

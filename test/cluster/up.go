@@ -25,12 +25,17 @@ const (
 	pollInterval   = 50 * time.Millisecond
 )
 
-// Up brings the cluster up and returns when its node is ready. Where it is up
-// already, nothing happens; what a crash left is removed first. Lines about what
-// it does go to progress. The program that calls it has to handle NodeCommand.
-func (s State) Up(ctx context.Context, progress io.Writer) error {
+// Up brings the cluster up with so many nodes, or with those that it has if nodes
+// is 0, and returns when they are ready. Where it is up already, nothing happens;
+// what a crash left is removed first. Nodes but the first are started again if they
+// have died. Lines about what it does go to progress. The program that calls it has
+// to handle NodeCommand.
+func (s State) Up(ctx context.Context, progress io.Writer, nodes int) error {
 	if err := needRoot(); err != nil {
 		return err
+	}
+	if nodes < 0 || nodes > MaxNodes {
+		return fmt.Errorf("a cluster has 1 to %d nodes, not %d", MaxNodes, nodes)
 	}
 	if err := s.checkFolder(); err != nil {
 		return err
@@ -40,11 +45,18 @@ func (s State) Up(ctx context.Context, progress io.Writer) error {
 		return err
 	}
 	defer unlock()
-	if known := s.load(); known != nil && known.Init.alive() {
+	known := s.load()
+	if nodes == 0 {
+		nodes = 1
+		if known != nil {
+			nodes += len(known.Workers)
+		}
+	}
+	if known != nil && known.Init.alive() {
 		if s.outdated(*known) {
 			say(progress, "The cluster that runs is made from other versions or in another way; replacing it")
 		} else if err := s.recover(ctx, progress, *known); err == nil {
-			return nil
+			return s.resize(ctx, progress, nodes)
 		} else if ctx.Err() != nil {
 			return err
 		} else {
@@ -60,7 +72,10 @@ func (s State) Up(ctx context.Context, progress io.Writer) error {
 			_ = s.removeFolder()
 		}
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return s.resize(ctx, progress, nodes)
 }
 
 // outdated reports whether the cluster runs other programs, or runs them in another way, than one that was started now.
@@ -69,16 +84,18 @@ func (s State) outdated(known record) bool {
 	if err != nil {
 		return false // this is no repository to start one from
 	}
-	data, err := os.ReadFile(s.specFile())
-	if err != nil {
-		return false
-	}
-	var spec node.Spec
-	if json.Unmarshal(data, &spec) != nil {
-		return false
-	}
-	return !maps.Equal(spec.Programs, wanted) || !slices.EqualFunc(spec.Components, components(known.Network),
-		func(a, b node.Component) bool { return a.Name == b.Name && slices.Equal(a.Command, b.Command) })
+	return slices.ContainsFunc(s.members(known), func(m Member) bool {
+		data, err := os.ReadFile(m.specFile())
+		if err != nil {
+			return false
+		}
+		var spec node.Spec
+		if json.Unmarshal(data, &spec) != nil {
+			return false
+		}
+		return !maps.Equal(spec.Programs, wanted) || !slices.EqualFunc(spec.Components, m.components(known.Network),
+			func(a, b node.Component) bool { return a.Name == b.Name && slices.Equal(a.Command, b.Command) })
+	})
 }
 
 // recover waits until a cluster that runs is healthy, which it is most often.
@@ -107,7 +124,7 @@ func (s State) create(ctx context.Context, progress io.Writer) error {
 	}
 	begin := time.Now()
 	say(progress, "Starting Kubernetes %s in %s", binaries.KubernetesVersion, s.folder)
-	started, err := s.startNode(ctx, found, programs)
+	started, err := s.startFirst(ctx, found, programs)
 	if err == nil {
 		bounded, cancel := context.WithTimeout(ctx, startTimeout)
 		defer cancel()
@@ -121,32 +138,33 @@ func (s State) create(ctx context.Context, progress io.Writer) error {
 	return nil
 }
 
-// finish waits for the components and completes what a started node lacks.
+// finish waits for the components and completes what a started first node lacks.
 func (s State) finish(ctx context.Context, progress io.Writer, known record) error {
 	client, err := s.client()
 	if err != nil {
 		return err
 	}
+	first := s.Member(0)
 	if !known.Complete {
 		// While the API server starts.
-		if err := s.waitForComponents(ctx, io.Discard, known, binaries.Containerd); err != nil {
+		if err := s.waitForComponents(ctx, io.Discard, known, first, binaries.Containerd); err != nil {
 			return err
 		}
 		if err := s.loadPause(ctx, progress, known); err != nil {
 			return err
 		}
 		// Some components are ready only when they may do what they have to.
-		if err := s.waitForComponents(ctx, io.Discard, known, binaries.APIServer); err != nil {
+		if err := s.waitForComponents(ctx, io.Discard, known, first, binaries.APIServer); err != nil {
 			return err
 		}
 		if err := applyBase(ctx, client); err != nil {
 			return err
 		}
 	}
-	if err := s.waitForComponents(ctx, progress, known); err != nil {
+	if err := s.waitForComponents(ctx, progress, known, first); err != nil {
 		return err
 	}
-	if err := waitForNode(ctx, client); err != nil {
+	if err := waitForNode(ctx, client, NodeName); err != nil {
 		return err
 	}
 	if known.Complete {
@@ -156,11 +174,12 @@ func (s State) finish(ctx context.Context, progress io.Writer, known record) err
 	return s.save(known)
 }
 
-// waitForComponents waits until the named components are ready, or all.
-func (s State) waitForComponents(ctx context.Context, progress io.Writer, known record, names ...string) error {
+// waitForComponents waits until the named components of a node are ready, or all.
+func (s State) waitForComponents(ctx context.Context, progress io.Writer, known record, m Member, names ...string) error {
 	told := map[string]bool{}
+	init := known.process(m)
 	for {
-		status, err := s.nodeStatus()
+		status, err := m.status()
 		if err != nil {
 			return err
 		}
@@ -168,7 +187,7 @@ func (s State) waitForComponents(ctx context.Context, progress io.Writer, known 
 			return errors.New(status.Error)
 		}
 		waiting := notReady(status, names)
-		if len(status.Components) > 0 && len(waiting) == 0 && present(known, status) {
+		if len(status.Components) > 0 && len(waiting) == 0 && present(init, status) {
 			return nil
 		}
 		for _, component := range status.Components {
@@ -177,15 +196,15 @@ func (s State) waitForComponents(ctx context.Context, progress io.Writer, known 
 				say(progress, "  %s is ready after %.1f s", component.Name, time.Since(known.StartedAt).Seconds())
 			}
 		}
-		if !known.Init.alive() {
-			return fmt.Errorf("the node has ended%s", s.lastLines("node"))
+		if !init.alive() {
+			return fmt.Errorf("node %s has ended%s", m.Name(), m.lastLines("node"))
 		}
 		if failed := hopeless(status); failed != "" && !known.Complete {
-			return fmt.Errorf("%s ends again and again%s", failed, s.lastLines(failed))
+			return fmt.Errorf("%s ends again and again%s", failed, m.lastLines(failed))
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("waiting for %s: %w%s", strings.Join(waiting, ", "), ctx.Err(), s.lastLines(waiting...))
+			return fmt.Errorf("waiting for %s: %w%s", strings.Join(waiting, ", "), ctx.Err(), m.lastLines(waiting...))
 		case <-time.After(pollInterval):
 		}
 	}
@@ -193,8 +212,8 @@ func (s State) waitForComponents(ctx context.Context, progress io.Writer, known 
 
 // present reports whether the processes that the node speaks of are there: what was
 // killed a moment ago may not be in its status yet.
-func present(known record, status node.Status) bool {
-	pids := childrenInNode(known.Init.PID)
+func present(init process, status node.Status) bool {
+	pids := childrenInNode(init.PID)
 	for _, component := range status.Components {
 		if _, found := pids[component.PID]; component.Ready && !found {
 			return false
@@ -226,19 +245,4 @@ func hopeless(status node.Status) string {
 		}
 	}
 	return ""
-}
-
-// lastLines are the ends of the logs of components, for a message.
-func (s State) lastLines(names ...string) string {
-	var text strings.Builder
-	for _, name := range names {
-		path := s.outside(nodeLogs + "/" + name + ".log")
-		data, err := os.ReadFile(path)
-		if err != nil {
-			continue
-		}
-		lines := strings.Split(strings.TrimSpace(string(data)), "\n")
-		fmt.Fprintf(&text, "\n%s ends with:\n  %s", path, strings.Join(lines[max(0, len(lines)-5):], "\n  "))
-	}
-	return text.String()
 }

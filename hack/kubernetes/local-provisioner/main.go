@@ -1,8 +1,11 @@
-// Command local-provisioner creates a folder for every claim on the only node of a test cluster, and removes it with
-// the volume. It needs no helper pods and therefore no image.
+// Command local-provisioner creates a folder for each claim of its node in a test cluster, and removes it with the
+// volume. It needs no helper pods and therefore no image. One runs on every node.
 //
 // The volumes are of type `local`, so that Kubernetes treats them as storage of a node: it applies file system
 // groups, and pods follow the volume. Their size is not enforced.
+//
+// With -shared-name it also provides volumes of a folder that all nodes see. These are of type `hostPath` and have no
+// node affinity.
 package main
 
 import (
@@ -14,9 +17,11 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
@@ -27,14 +32,21 @@ func main() {
 	kubeconfig := flag.String("kubeconfig", "", "how to reach the API server")
 	name := flag.String("name", "", "the provisioner's name in storage classes")
 	root := flag.String("root", "", "directory in which volumes are created")
+	node := flag.String("node", "", "node for whose claims volumes are created")
+	sharedName := flag.String("shared-name", "", "name of the provisioner of volumes on all nodes, if any")
+	sharedRoot := flag.String("shared-root", "", "directory, on all nodes, in which their volumes are created")
 	flag.Parse()
-	if err := run(*kubeconfig, *name, *root); err != nil {
+	provisioners := map[string]controller.Provisioner{*name: local{folders{*root}, *node}}
+	if *sharedName != "" {
+		provisioners[*sharedName] = shared{folders{*sharedRoot}}
+	}
+	if err := run(*kubeconfig, provisioners); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(kubeconfig, name, root string) error {
+func run(kubeconfig string, provisioners map[string]controller.Provisioner) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", kubeconfig, err)
@@ -44,31 +56,105 @@ func run(kubeconfig, name, root string) error {
 	if err != nil {
 		return fmt.Errorf("create a client: %w", err)
 	}
-	if err := os.MkdirAll(root, 0o755); err != nil {
-		return fmt.Errorf("create the folder of volumes: %w", err)
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
-	controller.NewProvisionController(ctx, client, name, provisioner{root: root},
-		controller.LeaderElection(false), controller.Threadiness(8)).Run(ctx)
+	var running sync.WaitGroup
+	for name, provisioner := range provisioners {
+		running.Go(func() {
+			controller.NewProvisionController(ctx, client, name, provisioner,
+				controller.LeaderElection(false), controller.Threadiness(8)).Run(ctx)
+		})
+	}
+	running.Wait()
 	return nil
 }
 
-type provisioner struct{ root string }
+// local provides volumes of the node that Kubernetes has selected for a claim.
+type local struct {
+	folders
+	node string
+}
 
-var _ controller.Provisioner = provisioner{}
+var (
+	_ controller.Provisioner   = local{}
+	_ controller.Qualifier     = local{}
+	_ controller.DeletionGuard = local{}
+	_ controller.Provisioner   = shared{}
+)
 
-// Provision creates the folder. All users may write to it, because pods of any user use the claims.
-func (p provisioner) Provision(_ context.Context, options controller.ProvisionOptions) (*v1.PersistentVolume, controller.ProvisioningState, error) {
+// selectedNode is the annotation with which the scheduler says where the first pod of a claim will run.
+const selectedNode = "volume.kubernetes.io/selected-node"
+
+// ShouldProvision leaves claims to the provisioner of their node. All refuse those without one.
+func (p local) ShouldProvision(_ context.Context, claim *v1.PersistentVolumeClaim) bool {
+	node := claim.Annotations[selectedNode]
+	return node == "" || node == p.node
+}
+
+// ShouldDelete leaves volumes to the provisioner of their node.
+func (p local) ShouldDelete(_ context.Context, volume *v1.PersistentVolume) bool {
+	affinity := volume.Spec.NodeAffinity
+	return affinity != nil && affinity.Required != nil && equality.Semantic.DeepEqual(affinity.Required, onNode(p.node))
+}
+
+func onNode(name string) *v1.NodeSelector {
+	return &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{
+		MatchExpressions: []v1.NodeSelectorRequirement{{Key: v1.LabelHostname, Operator: v1.NodeSelectorOpIn, Values: []string{name}}},
+	}}}
+}
+
+// Provision creates the folder.
+func (p local) Provision(_ context.Context, options controller.ProvisionOptions) (*v1.PersistentVolume, controller.ProvisioningState, error) {
+	if options.SelectedNodeName == "" {
+		return nil, controller.ProvisioningFinished, errors.New("the storage class needs volumeBindingMode WaitForFirstConsumer")
+	}
+	volume, state, err := p.provision(options, func(path string) v1.PersistentVolumeSource {
+		return v1.PersistentVolumeSource{Local: &v1.LocalVolumeSource{Path: path}}
+	})
+	if err == nil {
+		volume.Spec.NodeAffinity = &v1.VolumeNodeAffinity{Required: onNode(p.node)}
+	}
+	return volume, state, err
+}
+
+// Delete removes the folder of a volume.
+func (p local) Delete(_ context.Context, volume *v1.PersistentVolume) error {
+	if volume.Spec.Local == nil {
+		return fmt.Errorf("volume %s is not a local one", volume.Name)
+	}
+	return p.remove(volume.Name, volume.Spec.Local.Path)
+}
+
+// shared provides volumes that are on all nodes.
+type shared struct{ folders }
+
+// Provision creates the folder.
+func (p shared) Provision(_ context.Context, options controller.ProvisionOptions) (*v1.PersistentVolume, controller.ProvisioningState, error) {
+	return p.provision(options, func(path string) v1.PersistentVolumeSource {
+		mustBe := v1.HostPathDirectory
+		return v1.PersistentVolumeSource{HostPath: &v1.HostPathVolumeSource{Path: path, Type: &mustBe}}
+	})
+}
+
+// Delete removes the folder of a volume.
+func (p shared) Delete(_ context.Context, volume *v1.PersistentVolume) error {
+	if volume.Spec.HostPath == nil {
+		return fmt.Errorf("volume %s is not of a folder", volume.Name)
+	}
+	return p.remove(volume.Name, volume.Spec.HostPath.Path)
+}
+
+// folders are the folders of volumes, in one.
+type folders struct{ root string }
+
+// provision creates a folder. All users may write to it, because pods of any user use the claims.
+func (p folders) provision(options controller.ProvisionOptions, source func(path string) v1.PersistentVolumeSource) (*v1.PersistentVolume, controller.ProvisioningState, error) {
 	claim := options.PVC
 	if mode := claim.Spec.VolumeMode; mode != nil && *mode != v1.PersistentVolumeFilesystem {
 		return nil, controller.ProvisioningFinished, fmt.Errorf("volume mode %s is not provided, only %s", *mode, v1.PersistentVolumeFilesystem)
 	}
 	if claim.Spec.Selector != nil {
 		return nil, controller.ProvisioningFinished, errors.New("a claim with a selector cannot be provided for")
-	}
-	if options.SelectedNodeName == "" {
-		return nil, controller.ProvisioningFinished, errors.New("the storage class needs volumeBindingMode WaitForFirstConsumer")
 	}
 	path := filepath.Join(p.root, options.PVName)
 	if err := os.MkdirAll(path, 0o777); err != nil {
@@ -84,27 +170,19 @@ func (p provisioner) Provision(_ context.Context, options controller.ProvisionOp
 			AccessModes:                   claim.Spec.AccessModes,
 			MountOptions:                  options.StorageClass.MountOptions,
 			Capacity:                      v1.ResourceList{v1.ResourceStorage: claim.Spec.Resources.Requests[v1.ResourceStorage]},
-			PersistentVolumeSource:        v1.PersistentVolumeSource{Local: &v1.LocalVolumeSource{Path: path}},
-			NodeAffinity: &v1.VolumeNodeAffinity{Required: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{
-				MatchExpressions: []v1.NodeSelectorRequirement{{
-					Key: v1.LabelHostname, Operator: v1.NodeSelectorOpIn, Values: []string{options.SelectedNodeName},
-				}},
-			}}}},
+			PersistentVolumeSource:        source(path),
 		},
 	}, controller.ProvisioningFinished, nil
 }
 
-// Delete removes the folder of a volume. It never removes anything outside the root.
-func (p provisioner) Delete(_ context.Context, volume *v1.PersistentVolume) error {
-	if volume.Spec.Local == nil {
-		return fmt.Errorf("volume %s is not a local one", volume.Name)
-	}
-	path := filepath.Clean(volume.Spec.Local.Path)
+// remove removes the folder of a volume. It never removes anything outside the root.
+func (p folders) remove(volume, path string) error {
+	path = filepath.Clean(path)
 	if filepath.Dir(path) != filepath.Clean(p.root) || strings.HasPrefix(filepath.Base(path), ".") {
-		return fmt.Errorf("volume %s is at %s, which is not a folder of %s", volume.Name, path, p.root)
+		return fmt.Errorf("volume %s is at %s, which is not a folder of %s", volume, path, p.root)
 	}
 	if err := os.RemoveAll(path); err != nil {
-		return fmt.Errorf("remove the folder of %s: %w", volume.Name, err)
+		return fmt.Errorf("remove the folder of %s: %w", volume, err)
 	}
 	return nil
 }

@@ -34,6 +34,10 @@ func (s Spec) setUpMounts() error {
 	if err != nil {
 		return err
 	}
+	folders, err := openAll(s.Folders)
+	if err != nil {
+		return err
+	}
 	if err := unix.Mount(s.Var, "/var", "", unix.MS_BIND, ""); err != nil {
 		return fmt.Errorf("mounting %s as the node's /var: %w", s.Var, err)
 	}
@@ -44,6 +48,9 @@ func (s Spec) setUpMounts() error {
 		if err := unix.Mount("", path, "", unix.MS_SHARED, ""); err != nil {
 			return fmt.Errorf("sharing the mounts below %s: %w", path, err)
 		}
+	}
+	if err := bindFolders(folders); err != nil {
+		return err
 	}
 	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return fmt.Errorf("mounting the node's /proc: %w", err)
@@ -62,7 +69,7 @@ func openAll(paths map[string]string) (map[string]*os.File, error) {
 	for name, path := range paths {
 		descriptor, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 		if err != nil {
-			return nil, fmt.Errorf("opening the program %s: %w", path, err)
+			return nil, fmt.Errorf("opening %s: %w", path, err)
 		}
 		files[name] = os.NewFile(uintptr(descriptor), path)
 	}
@@ -79,6 +86,20 @@ func bindPrograms(programs map[string]*os.File) error {
 			return err
 		}
 		_ = file.Close()
+	}
+	return nil
+}
+
+// bindFolders makes folders of the machine appear in the node.
+func bindFolders(folders map[string]*os.File) error {
+	for target, folder := range folders {
+		if err := os.MkdirAll(target, 0o755); err != nil {
+			return fmt.Errorf("making %s: %w", target, err)
+		}
+		if err := unix.Mount("/proc/self/fd/"+strconv.Itoa(int(folder.Fd())), target, "", unix.MS_BIND, ""); err != nil {
+			return fmt.Errorf("mounting %s: %w", target, err)
+		}
+		_ = folder.Close()
 	}
 	return nil
 }

@@ -13,6 +13,9 @@ type Spec struct {
 	Hostname string `json:"hostname"`
 	// Var is the folder that becomes the node's /var.
 	Var string `json:"var"`
+	// Folders are folders of the machine by the paths below /var where the node
+	// sees them too.
+	Folders map[string]string `json:"folders,omitempty"`
 	// Programs are paths of programs on the machine by the names that the node
 	// finds them by.
 	Programs map[string]string `json:"programs"`

@@ -1,15 +1,19 @@
-// Command cluster starts and stops a real one-node Kubernetes on this machine.
+// Command cluster starts and stops a real Kubernetes on this machine, of one node
+// or of several.
 //
 // Usage: go run ./test/cluster/cmd/cluster [--state FOLDER] COMMAND
 //
-//	up                  start it; nothing happens when it is up
+//	up [--nodes N]      start it; nothing happens when it is up. With --nodes it has
+//	                    N nodes then: others join, or the last ones leave. Without,
+//	                    it keeps those that it has. Nodes that have died are started
+//	                    again, except for the first, without which it begins anew
 //	down                end it and remove everything that it made
 //	status              what runs; the exit code is 0 when pods can run
-//	load-image ARCHIVE  make the images of an archive known to the node
+//	load-image ARCHIVE  make the images of an archive known to all nodes
 //	kubeconfig          print the path of its kubeconfig
 //	kubectl ARGUMENT... run kubectl on it
 //	burst up SCENARIO|FILE [--name NAME] [--namespace NAMESPACE]
-//	                    mount a store of test/burstfs in the node, and print the
+//	                    mount a store of test/burstfs in the first node, and print the
 //	                    volume and the claim for kubectl apply
 //	burst truth|down [--name NAME]
 //	                    what the store did, as CSV; or end it
@@ -18,7 +22,9 @@
 //	burst compare [--name NAME] < RUN.json
 //	                    the figures of a BenchmarkRun beside what the store did
 //	burst list          the names of the stores
-//	enter COMMAND...    run a program in the namespaces of the node
+//	enter [--node NAME] COMMAND...
+//	                    run a program in the namespaces of a node, the first one
+//	                    unless it is named
 //	run COMMAND...      run a program with the cluster up, and end the cluster
 //	                    afterwards if it was not up before
 package main
@@ -61,8 +67,8 @@ func main() {
 }
 
 func usage() {
-	fmt.Fprintln(os.Stderr, "usage: cluster [--state FOLDER] up | down | status | load-image ARCHIVE... | kubeconfig | "+
-		"kubectl ARGUMENT... | burst up|truth|export|compare|down|list | enter COMMAND... | run COMMAND...")
+	fmt.Fprintln(os.Stderr, "usage: cluster [--state FOLDER] up [--nodes N] | down | status | load-image ARCHIVE... | kubeconfig | "+
+		"kubectl ARGUMENT... | burst up|truth|export|compare|down|list | enter [--node NAME] COMMAND... | run COMMAND...")
 	flag.PrintDefaults()
 }
 
@@ -79,16 +85,12 @@ func run(ctx context.Context, folder string, arguments []string) error {
 	if len(rest) > 0 && rest[0] == "--" {
 		rest = rest[1:]
 	}
-	if takesArguments := map[string]bool{"load-image": true, "kubectl": true, "burst": true, "enter": true, "run": true}[verb]; !takesArguments && len(rest) > 0 {
+	if takesArguments := map[string]bool{"up": true, "load-image": true, "kubectl": true, "burst": true, "enter": true, "run": true}[verb]; !takesArguments && len(rest) > 0 {
 		return fmt.Errorf("%s takes no arguments, not %q", verb, rest)
 	}
 	switch verb {
 	case "up":
-		if err := state.Up(ctx, os.Stderr); err != nil {
-			return err
-		}
-		fmt.Println(state.Kubeconfig())
-		return nil
+		return up(ctx, state, rest)
 	case "down":
 		return state.Down(ctx, os.Stderr)
 	case "status":
@@ -110,6 +112,22 @@ func run(ctx context.Context, folder string, arguments []string) error {
 		usage()
 		return fmt.Errorf("there is no command %q", verb)
 	}
+}
+
+func up(ctx context.Context, state cluster.State, arguments []string) error {
+	flags := flag.NewFlagSet("up", flag.ContinueOnError)
+	nodes := flags.Int("nodes", 0, "how many nodes it has then; 0 keeps those that it has, which is one at first")
+	if err := flags.Parse(arguments); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("up takes no %q", flags.Args())
+	}
+	if err := state.Up(ctx, os.Stderr, *nodes); err != nil {
+		return err
+	}
+	fmt.Println(state.Kubeconfig())
+	return nil
 }
 
 func status(ctx context.Context, out io.Writer, state cluster.State) error {

@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -24,10 +26,23 @@ func kubectl(ctx context.Context, state cluster.State, arguments []string) error
 }
 
 func enter(ctx context.Context, state cluster.State, arguments []string) error {
-	if len(arguments) == 0 {
+	flags := flag.NewFlagSet("enter", flag.ContinueOnError)
+	name := flags.String("node", cluster.NodeName, "the node")
+	if err := flags.Parse(arguments); err != nil {
+		return err
+	}
+	if arguments = flags.Args(); len(arguments) == 0 {
 		arguments = []string{"sh"}
 	}
-	command, err := state.Enter(ctx, arguments...)
+	members, err := state.Members()
+	if err != nil {
+		return err
+	}
+	index := slices.IndexFunc(members, func(m cluster.Member) bool { return m.Name() == *name })
+	if index < 0 {
+		return fmt.Errorf("there is no node %q", *name)
+	}
+	command, err := members[index].Enter(ctx, arguments...)
 	if err != nil {
 		return err
 	}
@@ -47,7 +62,7 @@ func runWithCluster(ctx context.Context, state cluster.State, arguments []string
 		// Also when the command is interrupted.
 		defer func() { err = errors.Join(err, state.Down(context.WithoutCancel(ctx), os.Stderr)) }()
 	}
-	if err := state.Up(ctx, os.Stderr); err != nil {
+	if err := state.Up(ctx, os.Stderr, 0); err != nil {
 		return err
 	}
 	return attached(ctx, arguments, "KUBECONFIG="+state.Kubeconfig(), cluster.StateVariable+"="+state.Folder())
@@ -81,17 +96,17 @@ func describe(report cluster.Report) string {
 	if !report.Ready {
 		state = report.Reason
 	}
-	fmt.Fprintf(&text, "node        %s, %s, Kubernetes %s, up for %s\n", cluster.NodeName, state,
+	fmt.Fprintf(&text, "nodes       %s, %s, Kubernetes %s, up for %s\n", strings.Join(report.Nodes, " "), state,
 		binaries.KubernetesVersion, time.Since(report.StartedAt).Round(time.Second))
 	fmt.Fprintf(&text, "kubeconfig  %s\n\n", report.Kubeconfig)
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "component\tready\tpid\trestarts\tlog")
+	_, _ = fmt.Fprintln(table, "node\tcomponent\tready\tpid\trestarts\tlog")
 	for _, c := range report.Components {
 		restarts := strconv.Itoa(c.Restarts)
 		if c.LastExit != "" {
 			restarts += " (" + c.LastExit + ")"
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%t\t%d\t%s\t%s\n", c.Name, c.Ready, c.PID, restarts, c.LogFile)
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%t\t%d\t%s\t%s\n", c.Node, c.Name, c.Ready, c.PID, restarts, c.LogFile)
 	}
 	_ = table.Flush() // into memory
 	return text.String()
