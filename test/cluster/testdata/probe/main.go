@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -12,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 )
@@ -48,12 +50,15 @@ func check(what string, err error) {
 	fmt.Printf("%s: works\n", what)
 }
 
+// volume writes a file to each of the folders.
 func volume() error {
-	folder := os.Getenv("DATA")
-	if folder == "" {
-		return nil
+	for _, folder := range filepath.SplitList(os.Getenv("DATA")) {
+		file := filepath.Join(folder, cmp.Or(os.Getenv("FILE"), "written"))
+		if err := os.WriteFile(file, []byte("by a pod"), 0o600); err != nil {
+			return err
+		}
 	}
-	return os.WriteFile(folder+"/written", []byte("by a pod"), 0o600)
+	return nil
 }
 
 func resolve(name string) error {
