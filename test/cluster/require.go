@@ -72,18 +72,47 @@ func embedded(ctx context.Context) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	var output bytes.Buffer
-	command := exec.CommandContext(ctx, "go", "run", "./test/cluster/cmd/cluster", "--state="+state.folder, "up")
-	command.Dir = root
-	command.Stdout, command.Stderr = &output, &output
-	if err := command.Run(); err != nil {
-		return nil, fmt.Errorf("%s", strings.TrimSuffix(strings.TrimSpace(output.String()), "\nexit status 1"))
+	if err := upByCommand(ctx, root, state); err != nil {
+		return nil, err
 	}
 	config, err := state.restConfig()
 	if err != nil {
 		return nil, err
 	}
 	return &Cluster{Config: config, Kubeconfig: state.Kubeconfig(), Embedded: true, State: state}, nil
+}
+
+func upByCommand(ctx context.Context, root string, state State, arguments ...string) error {
+	var output bytes.Buffer
+	command := exec.CommandContext(ctx, "go", append([]string{"run", "./test/cluster/cmd/cluster", "--state=" + state.folder, "up"}, arguments...)...)
+	command.Dir = root
+	command.Stdout, command.Stderr = &output, &output
+	if err := command.Run(); err != nil {
+		return fmt.Errorf("%s", strings.TrimSuffix(strings.TrimSpace(output.String()), "\nexit status 1"))
+	}
+	return nil
+}
+
+// Nodes gives an embedded cluster so many nodes, or starts again those that have died. It has one again when the test is over.
+func (c *Cluster) Nodes(t testing.TB, count int) []Member {
+	t.Helper()
+	root, err := binaries.RepositoryRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := upByCommand(context.Background(), root, c.State, "--nodes=1"); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := upByCommand(t.Context(), root, c.State, fmt.Sprintf("--nodes=%d", count)); err != nil {
+		t.Fatal(err)
+	}
+	members, err := c.State.Members()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return members
 }
 
 func current() (*Cluster, error) {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -119,13 +120,25 @@ func (s *space) folders() []string {
 	return folders
 }
 
-// runFiles are what is below any .storagebench of a folder of the node.
-func runFiles(s *space, folder string) []string {
+// runFiles are what is below any .storagebench of a folder of the nodes.
+func runFiles(s *space, folder string) (found []string) {
 	s.Helper()
-	root, err := s.nodeFile(folder)
+	members, err := s.State.Members()
 	must(s.T, err)
-	var found []string
-	err = filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+	for _, member := range members {
+		pid, err := member.PID()
+		if err != nil {
+			s.Errorf("it is not known what is left: %v", err)
+			continue
+		}
+		found = append(found, runFilesBelow(s, filepath.Join("/proc", strconv.Itoa(pid), "root", folder))...)
+	}
+	return found
+}
+
+func runFilesBelow(s *space, root string) (found []string) {
+	s.Helper()
+	err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 		if os.IsNotExist(err) {
 			return nil // it is being removed
 		}
