@@ -99,7 +99,7 @@ var programs = []program{
 // ControlPlane are the programs that judge objects: etcd and the API server.
 func ControlPlane() []string { return []string{Etcd, APIServer} }
 
-// Cluster are the programs of a whole one-node cluster.
+// Cluster are the programs of a whole cluster.
 func Cluster() []string {
 	names := make([]string, 0, len(programs))
 	for _, program := range programs {

@@ -20,11 +20,10 @@ import (
 
 // Runs on three nodes. Each test has them to itself and leaves the cluster with one.
 
-func onNodes(t *testing.T) (*space, []cluster.Member) {
+func threeNodes(t *testing.T) []cluster.Member {
 	t.Helper()
 	soak.Only(t)
-	members := requireNode(t).Nodes(t, 3)
-	return newSpace(t), members
+	return requireNode(t).Nodes(t, 3)
 }
 
 // sharedClaim makes a claim whose volume is on all nodes.
@@ -70,7 +69,8 @@ func (s *space) podsRunning(count int) (pods []corev1.Pod) {
 func TestOnePerNode(t *testing.T) {
 	for _, volumes := range []string{"shared", "own"} {
 		t.Run(volumes, func(t *testing.T) {
-			s, members := onNodes(t)
+			members := threeNodes(t)
+			s := newSpace(t)
 			benchmark := small(lossSeconds).Clients(3).Spread(v1alpha1.SpreadOnePerNode)
 			if volumes == "shared" {
 				s.sharedClaim("data")
@@ -95,8 +95,8 @@ func TestOnePerNode(t *testing.T) {
 
 // Twelve ranks, four on each of three nodes. IOR's own counts are of all of them.
 func TestMPIOverNodes(t *testing.T) {
-	s, members := onNodes(t)
-	_, image := newMPISpace(t)
+	members := threeNodes(t)
+	s, image := newMPISpace(t)
 	s.sharedClaim("data")
 	s.apply(mpiBenchmark(image, directIOR("4Mi"), "data").Clients(3).Processes(4).Spread(v1alpha1.SpreadOnePerNode).Prepare("layout").
 		Steady("write", "6s").WithLoad(directIOR("4Mi").Overwrites().Engine()).
@@ -126,7 +126,8 @@ func TestMPIOverNodes(t *testing.T) {
 
 // A ReadWriteOnce claim keeps all clients on the node of its volume, and that they share it is said.
 func TestReadWriteOnceOnNodes(t *testing.T) {
-	s, members := onNodes(t)
+	members := threeNodes(t)
+	s := newSpace(t)
 	s.claim("data", "1Gi")
 	s.apply(small(lossSeconds).Clients(3).Spread(v1alpha1.SpreadPreferOnePerNode).Obj())
 	nodes := nodesOf(s.podsRunning(3))
@@ -144,7 +145,8 @@ func TestReadWriteOnceOnNodes(t *testing.T) {
 
 // Four clients that want a node each: the run fails with the scheduler's reason and the field to change.
 func TestTooFewNodes(t *testing.T) {
-	s, _ := onNodes(t)
+	threeNodes(t)
+	s := newSpace(t)
 	s.sharedClaim("data")
 	s.apply(small(lossSeconds).Clients(4).Spread(v1alpha1.SpreadOnePerNode).StartTimeout("20s").Obj())
 	run := s.ended(wholeRun)
@@ -163,7 +165,8 @@ func TestTooFewNodes(t *testing.T) {
 // kubectl drain takes a client from its node while it writes. Its successor has no node until the node is back; then the
 // step is done again.
 func TestDrainedNode(t *testing.T) {
-	s, members := onNodes(t)
+	members := threeNodes(t)
+	s := newSpace(t)
 	s.sharedClaim("data")
 	s.apply(small(lossSeconds).Clients(3).Spread(v1alpha1.SpreadOnePerNode).Obj())
 	run := s.busy("01-write")
@@ -191,7 +194,8 @@ func TestDrainedNode(t *testing.T) {
 
 // All processes of a node die at once, and the node comes back some time later.
 func TestDeadNode(t *testing.T) {
-	s, members := onNodes(t)
+	members := threeNodes(t)
+	s := newSpace(t)
 	s.sharedClaim("data")
 	s.apply(small(lossSeconds).Clients(3).Spread(v1alpha1.SpreadOnePerNode).Obj())
 	s.busy("01-write")

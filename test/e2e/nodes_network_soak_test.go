@@ -1,0 +1,139 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/objects"
+	"github.com/storagebench/storagebench/test/cluster"
+	"github.com/storagebench/storagebench/test/soak"
+)
+
+// cutFor is how long packets are lost: longer than the operator's lease lasts.
+const cutFor = 20 * time.Second
+
+// cut loses the packets of rules on a node, until the network is mended. The first node passes on all packets between others.
+func (s *space) cut(m cluster.Member, rules ...string) (mend func()) {
+	s.Helper()
+	const table = "storagebench_test_cut"
+	text := "table ip " + table + " {\n"
+	for _, hook := range []string{"forward", "input"} {
+		text += fmt.Sprintf(" chain %s {\n  type filter hook %s priority -300;\n  %s\n }\n", hook, hook, strings.Join(rules, "\n  "))
+	}
+	run := func(ctx context.Context, input string, arguments ...string) error {
+		command, err := m.Enter(ctx, append([]string{"nft"}, arguments...)...)
+		if err != nil {
+			return err
+		}
+		command.Stdin = strings.NewReader(input)
+		output, err := command.CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("nft %s: %w: %s", strings.Join(arguments, " "), err, output)
+		}
+		return nil
+	}
+	must(s.T, run(s.Context(), text+"}\n", "-f", "-"))
+	mended := false
+	mend = func() {
+		if mended {
+			return
+		}
+		mended = true
+		if err := run(context.Background(), "", "delete", "table", "ip", table); err != nil {
+			s.Error(err)
+		}
+	}
+	s.Cleanup(mend)
+	return mend
+}
+
+func drop(from, to string) string {
+	return fmt.Sprintf("ip saddr %s ip daddr %s counter drop", from, to)
+}
+
+// A network that loses packets for a while in the middle of a step. The clients write on meanwhile, so that the step is done
+// once, by the same pods, with the figures of its whole time.
+func TestBrokenNetworkOfOperator(t *testing.T) {
+	soak.Only(t)
+	for name, rules := range map[string]func(operator string, pods []corev1.Pod) []string{
+		"from one agent, both ways": func(operator string, pods []corev1.Pod) []string {
+			return []string{drop(operator, pods[2].Status.PodIP), drop(pods[2].Status.PodIP, operator)}
+		},
+		"from one agent, its answers": func(operator string, pods []corev1.Pod) []string {
+			return []string{drop(pods[2].Status.PodIP, operator)}
+		},
+		"from the API server": func(operator string, _ []corev1.Pod) []string {
+			return []string{"ip saddr " + operator + " tcp dport 6443 counter drop"}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			members := threeNodes(t)
+			s := newSpace(t)
+			s.sharedClaim("data")
+			const seconds = 40
+			s.apply(small(seconds).Clients(3).Spread(v1alpha1.SpreadOnePerNode).Obj())
+			run := s.busy("01-write")
+			census := s.census()
+			mend := s.cut(members[0], rules(s.operatorIP(), s.clientPods(run, 3))...)
+			time.Sleep(cutFor)
+			mend()
+			run = s.ended(wholeRun)
+			s.log(run)
+			undisturbed(s, run, census)
+			didAll(t, run, "write", 3, seconds, 55)
+			s.clean()
+		})
+	}
+}
+
+// Ranks of one node that do not reach those of another for a while: the job waits for them, or the run says that it failed.
+func TestBrokenNetworkOfRanks(t *testing.T) {
+	members := threeNodes(t)
+	s, image := newMPISpace(t)
+	s.sharedClaim("data")
+	s.apply(mpiBenchmark(image, directIOR("4Mi"), "data").Clients(3).Processes(2).Spread(v1alpha1.SpreadOnePerNode).Prepare("layout").
+		Steady("write", "40s").WithLoad(directIOR("4Mi").Overwrites().Engine()).Obj())
+	run := s.busy("01-write")
+	pods := s.clientPods(run, 3)
+	one, other := pods[1].Status.PodIP, pods[2].Status.PodIP
+	mend := s.cut(members[0], drop(one, other), drop(other, one))
+	time.Sleep(cutFor)
+	mend()
+	run = s.ended(hang)
+	s.log(run)
+	hasResults(t, run)
+	if own := targetOf(s, run, "write", "data").IOR; own == nil || own.Ranks != 6 || len(own.Operations) != 1 {
+		t.Errorf("IOR says %+v", own)
+	}
+	s.clean()
+	s.noRanks("the run is over", pods)
+}
+
+// clientPods are the pods of the clients of the target data, by their index.
+func (s *space) clientPods(run *v1alpha1.BenchmarkRun, count int) []corev1.Pod {
+	s.Helper()
+	pods := make([]corev1.Pod, count)
+	for index := range pods {
+		if !s.get(objects.PodName(run, objects.Client{Target: "data", Index: index, Attempt: 1}), &pods[index]) {
+			s.Fatalf("client %d has no pod", index)
+		}
+	}
+	return pods
+}
+
+func (s *space) operatorIP() string {
+	s.Helper()
+	var pods corev1.PodList
+	must(s.T, s.api.List(s.Context(), &pods, client.InNamespace(operatorNamespace)))
+	if len(pods.Items) != 1 {
+		s.Fatalf("there are %d operators", len(pods.Items))
+	}
+	return pods.Items[0].Status.PodIP
+}
