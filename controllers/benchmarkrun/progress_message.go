@@ -105,10 +105,23 @@ func progress(run *v1alpha1.BenchmarkRun, s *session) string {
 		step := s.plan.Step(fact.ID)
 		record.Live(run, step, attempt, s.conductor.Doing(attempt), s.now())
 		text := fmt.Sprintf("%s: %s%s", step.Label(), elapsed.Round(time.Second), step.Whole())
-		if step.Purpose == plan.Idle {
-			return text
+		if step.Purpose != plan.Idle {
+			text += fmt.Sprintf(", %.1f MB/s, %.0f IOPS", bytesPerSecond/1e6, iops)
 		}
-		return fmt.Sprintf("%s, %.1f MB/s, %.0f IOPS", text, bytesPerSecond/1e6, iops)
+		return v1alpha1.Truncate(text+unreachableClients(s.conductor.Unreachable(), len(s.conductor.Clients())), maxMessage)
 	}
 	return ""
+}
+
+// unreachableClients counts the clients that do not answer during a step, and names the first two.
+func unreachableClients(keys []decide.ClientKey, clients int) string {
+	const named = 2
+	if len(keys) == 0 {
+		return ""
+	}
+	var names []string
+	for _, key := range keys {
+		names = append(names, key.String())
+	}
+	return fmt.Sprintf("; %d of %d clients do not answer (%s)", len(keys), clients, measure.FormatList(names, named))
 }

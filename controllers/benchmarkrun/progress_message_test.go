@@ -33,6 +33,23 @@ func TestProgressInterval(t *testing.T) {
 	}
 }
 
+func TestUnreachableClients(t *testing.T) {
+	t.Parallel()
+	keys := []decide.ClientKey{{Target: "data", Index: 2}, {Target: "data", Index: 4}, {Target: "data", Index: 5}}
+	for _, test := range []struct {
+		keys []decide.ClientKey
+		want string
+	}{
+		{nil, ""},
+		{keys[:1], "; 1 of 6 clients do not answer (data/2)"},
+		{keys, "; 3 of 6 clients do not answer (data/2, data/4 and 1 more)"},
+	} {
+		if got := unreachableClients(test.keys, 6); got != test.want {
+			t.Errorf("%q, want %q", got, test.want)
+		}
+	}
+}
+
 func TestAbsentees(t *testing.T) {
 	t.Parallel()
 	client := func(index int, connection decide.Connection, why string) decide.Client {

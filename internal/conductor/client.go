@@ -39,8 +39,10 @@ type client struct {
 	// record in the agent's log when the agent was first reached. The client is not ready before that record is
 	// read, because the state of its steps is unknown until then.
 	seen, replay uint64
-	// broken is the start of the current period without a good session, or zero during a session.
-	broken   time.Time
+	// broken is the start of the newest period without a good session. unreachable is true while a ready agent has no
+	// session.
+	broken      time.Time
+	unreachable bool
 	attempts map[decide.Attempt]*clientAttempt
 	// sent counts all bytes that the agent has sent, including dropped reports.
 	sent int64
@@ -123,6 +125,7 @@ func (c *client) sessionEnded(err error, good bool) bool {
 		c.broken = time.Now()
 	}
 	connection, broken := c.connection, time.Since(c.broken)
+	c.unreachable = connection == decide.Ready
 	if connection == decide.Connecting {
 		switch {
 		case status.Code(err) != codes.Unavailable:

@@ -196,6 +196,19 @@ func (c *Conductor) Clients() []decide.Client {
 	return all
 }
 
+// Unreachable lists the ready clients whose agents do not answer at present.
+func (c *Conductor) Unreachable() []decide.ClientKey {
+	var keys []decide.ClientKey
+	for _, client := range c.all() {
+		client.mu.Lock()
+		if client.unreachable && client.connection == decide.Ready {
+			keys = append(keys, client.key)
+		}
+		client.mu.Unlock()
+	}
+	return keys
+}
+
 // Results returns what the clients have reported about an attempt so far.
 func (c *Conductor) Results(attempt decide.Attempt) []result.Client {
 	var all []result.Client

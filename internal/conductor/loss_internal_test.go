@@ -1,6 +1,7 @@
 package conductor
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -62,5 +63,33 @@ func TestLossTimeout(t *testing.T) {
 			t.Errorf("got %+v", facts)
 		}
 		breaks(true, true)
+	})
+}
+
+// TestUnreachable checks that a ready client is reported as unreachable from the end of a session until it is lost.
+func TestUnreachable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		owner := New(Options{RunUID: "run-1", Epoch: 1, LossTimeout: time.Second})
+		defer owner.Close()
+		key := decide.ClientKey{Target: "target"}
+		c := newClient(owner, key, 0)
+		owner.keys, owner.clients = []decide.ClientKey{key}, map[decide.ClientKey]*client{key: c}
+		gone := status.Error(codes.Unavailable, "connection refused")
+		steps := []struct {
+			what string
+			do   func()
+			want []decide.ClientKey
+		}{
+			{"not reached yet", func() { c.sessionEnded(gone, false) }, nil},
+			{"ready", func() { c.connection = decide.Ready }, nil},
+			{"its session broke", func() { c.sessionEnded(gone, true) }, []decide.ClientKey{key}},
+			{"lost", func() { time.Sleep(2 * time.Second); c.sessionEnded(gone, false) }, nil},
+		}
+		for _, step := range steps {
+			step.do()
+			if got := owner.Unreachable(); !slices.Equal(got, step.want) {
+				t.Errorf("%s: unreachable are %v, want %v", step.what, got, step.want)
+			}
+		}
 	})
 }

@@ -144,6 +144,9 @@ func (c *client) introduce(ctx context.Context, api agentapi.AgentClient) error 
 		c.lose(err.Error())
 		return err
 	}
+	c.mu.Lock()
+	c.unreachable = false
+	c.mu.Unlock()
 	c.budget.enforce()
 	c.owner.notify()
 	return nil
