@@ -121,10 +121,9 @@ func BareEnvironment() []string {
 	}
 	const path = "/tmp/ahead.so"
 	content, err := base64.StdEncoding.DecodeString(library)
-	if err == nil {
-		err = os.WriteFile(path, content, 0o755)
-	}
-	if err != nil {
+	// Another file each time: the last one may be in use.
+	fresh := path + "." + strconv.Itoa(os.Getpid())
+	if err := errors.Join(err, os.WriteFile(fresh, content, 0o755), os.Rename(fresh, path)); err != nil {
 		panic(err)
 	}
 	return append(bare, "LD_PRELOAD="+path)
@@ -160,7 +159,7 @@ func (s *space) aheadAgents() {
 	}
 	overlay("internal/agent/tool/ask.go",
 		`func BareEnvironment() []string { return []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"} }`, fmt.Sprintf(aheadEnvironment, encoded),
-		"import (\n", "import (\n\t\"encoding/base64\"\n\t\"strings\"\n")
+		"import (\n", "import (\n\t\"encoding/base64\"\n\t\"strconv\"\n\t\"strings\"\n")
 	overlay("internal/agent/clock.go",
 		"func (SystemClock) Wall() int64 { return read(unix.CLOCK_REALTIME) }",
 		"func (SystemClock) Wall() int64 {\n\tif tool.IsAhead {\n\t\treturn read(unix.CLOCK_REALTIME) + int64(time.Minute)\n\t}\n\treturn read(unix.CLOCK_REALTIME)\n}")
