@@ -43,7 +43,7 @@ type client struct {
 	// session.
 	broken      time.Time
 	unreachable bool
-	attempts map[decide.Attempt]*clientAttempt
+	attempts    map[decide.Attempt]*clientAttempt
 	// sent counts all bytes that the agent has sent, including dropped reports.
 	sent int64
 	// budget counts the memory kept for the agent: its attempts, its description (descriptionBytes), and its share

@@ -169,7 +169,7 @@ func TestDrainedNode(t *testing.T) {
 	s := newSpace(t)
 	s.sharedClaim("data")
 	s.apply(small(lossSeconds).Clients(3).Spread(v1alpha1.SpreadOnePerNode).Obj())
-	run := s.busy("01-write")
+	s.busy("01-write")
 	drained := members[2].Name()
 	u := s.tools()
 	t.Cleanup(func() { u.kubectl("uncordon", drained) }) // before the node leaves
@@ -187,8 +187,7 @@ func TestDrainedNode(t *testing.T) {
 		return strings.Contains(s.run().Status.Message, "Unschedulable")
 	})
 	u.kubectl("uncordon", drained)
-	run = s.ended(wholeRun)
-	s.repeatedOnce(run)
+	s.repeatedOnce(s.ended(wholeRun))
 	s.clean()
 }
 
@@ -207,8 +206,7 @@ func TestDeadNode(t *testing.T) {
 	t.Logf("the node is not ready after %s", time.Since(died))
 	t.Logf("the run is in stage %s: %s", s.run().Status.Stage, s.run().Status.Message)
 	s.Nodes(t, 3)
-	run := s.ended(hang)
-	s.repeatedOnce(run)
+	s.repeatedOnce(s.ended(hang))
 	s.clean()
 }
 
