@@ -3,7 +3,9 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,7 +21,10 @@ import (
 // cutFor is how long packets are lost: longer than the operator's lease lasts.
 const cutFor = 20 * time.Second
 
-// cut loses the packets of rules on a node, until the network is mended. The first node passes on all packets between others.
+var lostPackets = regexp.MustCompile(`packets ([1-9][0-9]*) `)
+
+// cut loses the packets of rules on a node, until the network is mended, and checks that some were lost. The first node
+// passes on all packets between others.
 func (s *space) cut(m cluster.Member, rules ...string) (mend func()) {
 	s.Helper()
 	const table = "storagebench_test_cut"
@@ -27,29 +32,24 @@ func (s *space) cut(m cluster.Member, rules ...string) (mend func()) {
 	for _, hook := range []string{"forward", "input"} {
 		text += fmt.Sprintf(" chain %s {\n  type filter hook %s priority -300;\n  %s\n }\n", hook, hook, strings.Join(rules, "\n  "))
 	}
-	run := func(ctx context.Context, input string, arguments ...string) error {
-		command, err := m.Enter(ctx, append([]string{"nft"}, arguments...)...)
-		if err != nil {
-			return err
-		}
+	run := func(input string, arguments ...string) string {
+		// Also when the test is over.
+		command, err := m.Enter(context.WithoutCancel(s.Context()), append([]string{"nft"}, arguments...)...)
+		must(s.T, err)
 		command.Stdin = strings.NewReader(input)
 		output, err := command.CombinedOutput()
 		if err != nil {
-			return fmt.Errorf("nft %s: %w: %s", strings.Join(arguments, " "), err, output)
+			s.Fatalf("nft %s: %v: %s", strings.Join(arguments, " "), err, output)
 		}
-		return nil
+		return string(output)
 	}
-	must(s.T, run(s.Context(), text+"}\n", "-f", "-"))
-	mended := false
-	mend = func() {
-		if mended {
-			return
+	run(text+"}\n", "-f", "-")
+	mend = sync.OnceFunc(func() {
+		if rules := run("", "list", "table", "ip", table); !lostPackets.MatchString(rules) {
+			s.Errorf("no packet was lost:\n%s", rules)
 		}
-		mended = true
-		if err := run(context.Background(), "", "delete", "table", "ip", table); err != nil {
-			s.Error(err)
-		}
-	}
+		run("", "delete", "table", "ip", table)
+	})
 	s.Cleanup(mend)
 	return mend
 }
