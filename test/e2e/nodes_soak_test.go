@@ -5,7 +5,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -201,10 +200,10 @@ func TestDeadNode(t *testing.T) {
 	pid, err := members[2].PID()
 	must(t, err)
 	must(t, syscall.Kill(pid, syscall.SIGKILL))
-	died := time.Now()
+	s.until("the run says that a client does not answer", hang, func() bool {
+		return strings.Contains(s.run().Status.Message, "1 of 3 clients do not answer (data/")
+	})
 	s.until("the node is seen to be dead", hang, func() bool { return !s.isReady(members[2].Name()) })
-	t.Logf("the node is not ready after %s", time.Since(died))
-	t.Logf("the run is in stage %s: %s", s.run().Status.Stage, s.run().Status.Message)
 	s.Nodes(t, 3)
 	s.repeatedOnce(s.ended(hang))
 	s.clean()
