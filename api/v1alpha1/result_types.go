@@ -86,7 +86,7 @@ type TargetResult struct {
 	// whose figures are in steps.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:validation:MaxItems=7
 	Operations []OperationResult `json:"operations,omitempty"`
 
 	// windowNanoseconds is the common window: the time in which every client was running.

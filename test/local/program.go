@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/report"
 	"github.com/storagebench/storagebench/test/hang"
 	"github.com/storagebench/storagebench/test/invariants"
@@ -131,6 +134,12 @@ func (o Outcome) Document(t *testing.T) report.Document {
 	if err != nil {
 		t.Fatalf("%v\nexit code %d\n%s%s", err, o.Code, o.Stdout, o.Stderr)
 	}
+	// The operator stores the same status, so the API has to accept it.
+	invariants.CheckObject(t, &v1alpha1.BenchmarkRun{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.BenchmarkRunKind},
+		ObjectMeta: metav1.ObjectMeta{Name: document.Run, Namespace: document.Namespace},
+		Spec:       document.Spec, Status: document.BenchmarkRunStatus,
+	})
 	return document
 }
 
