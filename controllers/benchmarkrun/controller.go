@@ -126,7 +126,11 @@ func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (c
 	if len(out.Observed) > 0 {
 		r.keepSeries(ctx, run, observationsPart, 1, &series.Log{Observed: out.Observed})
 	}
-	if err := r.store(ctx, before, run); err != nil {
+	if err := r.store(ctx, before, run); apierrors.IsInvalid(err) {
+		// The same result would be refused again and again, while the clients wait.
+		return r.abandon(ctx, before, before.DeepCopy(), &cannotConduct{v1alpha1.ReasonInternalError, "the API server refuses the result: " +
+			err.Error() + ". Check that the installed kinds are of the operator's version"})
+	} else if err != nil {
 		return retryConflict(err, "update the status")
 	}
 	session.follows(run)

@@ -29,7 +29,7 @@ func (r *Reconciler) mayUseKueue(ctx context.Context, run *v1alpha1.BenchmarkRun
 		return fmt.Errorf("check permission to patch pods: %w", err)
 	}
 	if !review.Status.Allowed {
-		return &cannotConduct{fmt.Sprintf("the label %s is %q, but the operator was installed without Kueue and may not patch "+
+		return &cannotConduct{v1alpha1.ReasonInvalidWorkload, fmt.Sprintf("the label %s is %q, but the operator was installed without Kueue and may not patch "+
 			"pods in this namespace: set kueue.enabled=true in the chart, or apply config/kueue, or remove the label",
 			v1alpha1.LabelKueueQueue, queue)}
 	}

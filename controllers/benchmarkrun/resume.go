@@ -101,7 +101,7 @@ func shared(run *v1alpha1.BenchmarkRun) func(target string) bool {
 }
 
 // cannotConduct is the error for a run that this operator is unable to conduct.
-type cannotConduct struct{ why string }
+type cannotConduct struct{ reason, why string }
 
 func (c *cannotConduct) Error() string { return c.why }
 
@@ -110,12 +110,12 @@ func (c *cannotConduct) Error() string { return c.why }
 func (r *Reconciler) thaw(run *v1alpha1.BenchmarkRun) (plan.Plan, error) {
 	planned, err := plan.Thaw(&run.Spec)
 	if err != nil {
-		return plan.Plan{}, &cannotConduct{err.Error()}
+		return plan.Plan{}, &cannotConduct{v1alpha1.ReasonInvalidWorkload, err.Error()}
 	}
 	if len(run.Status.Steps) == 0 {
 		cluster := plan.Cluster{Namespace: run.Namespace, PriorityClass: r.options.PriorityClass}
 		if _, problems := plan.Make(&run.Spec.Run, run.Spec.Seed, plan.InCluster(cluster)); len(problems) > 0 {
-			return plan.Plan{}, &cannotConduct{problems.ToAggregate().Error()}
+			return plan.Plan{}, &cannotConduct{v1alpha1.ReasonInvalidWorkload, problems.ToAggregate().Error()}
 		}
 	}
 	return planned, nil
@@ -124,7 +124,7 @@ func (r *Reconciler) thaw(run *v1alpha1.BenchmarkRun) (plan.Plan, error) {
 // abandon fails a run that this operator cannot conduct. Its pods are deleted; their agents remove the data when they
 // are terminated.
 func (r *Reconciler) abandon(ctx context.Context, before, run *v1alpha1.BenchmarkRun, why *cannotConduct) (ctrl.Result, error) {
-	record.Fail(run, decide.Failure{Reason: v1alpha1.ReasonInvalidWorkload, Message: why.Error()}, time.Now())
+	record.Fail(run, decide.Failure{Reason: why.reason, Message: why.Error()}, time.Now())
 	record.Finished(run, unconfirmedData(run), time.Now())
 	if err := r.store(ctx, before, run); err != nil {
 		return retryConflict(err, "record that the run cannot continue")
