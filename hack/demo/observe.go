@@ -31,10 +31,10 @@ func (d *demo) observe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var patch []map[string]string
-	for _, flag := range []string{"--prometheus-url=http://" + address, "--prometheus-interval=1s"} {
-		patch = append(patch, map[string]string{"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": flag})
-	}
+	// The demo's manifest has no arguments, so the list is added as a whole.
+	patch := []map[string]any{{"op": "add", "path": "/spec/template/spec/containers/0/args", "value": []string{
+		"--prometheus-url=http://" + address, "--prometheus-interval=1s",
+	}}}
 	text, err := json.Marshal(patch)
 	if err != nil {
 		return fmt.Errorf("write a patch: %w", err)
