@@ -114,7 +114,7 @@ func (a *Agent) liveLoad(key *agentapi.StepKey) (tool.Load, error) {
 
 // Subcommand runs a subcommand of the agent's program that tools call, if the arguments name one. mpirun calls
 // launch, in place of ssh, to start its daemon on another client, and each MPI rank starts as rank. The agent calls
-// tend to run a user's program, and that program may call files to generate its data.
+// supervise to run a user's program, and that program may call files to generate its data.
 func Subcommand(arguments []string, stdout, stderr io.Writer) (code int, called bool) {
 	if len(arguments) == 0 {
 		return 0, false
@@ -125,8 +125,8 @@ func Subcommand(arguments []string, stdout, stderr io.Writer) (code int, called 
 		return 1, true
 	case "launch":
 		return mpi.LaunchCommand(arguments[1:], stdout, stderr), true
-	case "tend":
-		return command.Tend(arguments[1:]), true
+	case "supervise":
+		return command.Supervise(arguments[1:]), true
 	case "files":
 		return filegen.Command(arguments[1:], stdout, stderr), true
 	}

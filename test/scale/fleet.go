@@ -273,7 +273,7 @@ func (nothing) Start(*exec.Cmd) (tool.Program, error) { return nil, errNothing }
 
 func (nothing) HasOpenBelow(int, string) bool { return false }
 
-func (nothing) Tend(*exec.Cmd, []*os.File) (tool.Program, io.WriteCloser, io.ReadCloser, error) {
+func (nothing) Supervise(*exec.Cmd, []*os.File) (tool.Program, io.WriteCloser, io.ReadCloser, error) {
 	return nil, nil, nil, errNothing
 }
 

@@ -19,8 +19,8 @@ const commandName = "load"
 // commandBlock is the size of each of its requests, of which one is under way at a time.
 const commandBlock = 1 << 20
 
-// tend is a model of `agent tend` and of the program that it runs.
-func (m *Machine) tend(p *Process, command *exec.Cmd, news io.Writer) syscall.WaitStatus {
+// supervise is a model of `agent supervise` and of the program that it runs.
+func (m *Machine) supervise(p *Process, command *exec.Cmd, news io.Writer) syscall.WaitStatus {
 	program, err := m.add(commandName, p)
 	if err != nil {
 		return exited(1)

@@ -303,8 +303,8 @@ func printVersion(_ *Process, command *exec.Cmd) int {
 	return 0
 }
 
-// Tend implements agent.System.
-func (m *Machine) Tend(command *exec.Cmd, _ []*os.File) (tool.Program, io.WriteCloser, io.ReadCloser, error) {
+// Supervise implements agent.System.
+func (m *Machine) Supervise(command *exec.Cmd, _ []*os.File) (tool.Program, io.WriteCloser, io.ReadCloser, error) {
 	p, err := m.add("agent", nil)
 	if err != nil {
 		return nil, nil, nil, err
@@ -314,7 +314,7 @@ func (m *Machine) Tend(command *exec.Cmd, _ []*os.File) (tool.Program, io.WriteC
 	m.house.all.Go(func() {
 		status := exited(0)
 		if count, _ := goRead.Read(make([]byte, 1)); count == 1 {
-			status = m.tend(p, command, newsWrite)
+			status = m.supervise(p, command, newsWrite)
 		}
 		p.end(status)
 		_, _ = goRead.Close(), newsWrite.Close()

@@ -1,4 +1,4 @@
-// Package command runs users' programs for the agent. A process of ours, `agent tend`, waits for the start and starts
+// Package command runs users' programs for the agent. A process of ours, `agent supervise`, waits for the start and starts
 // the program. It becomes the parent of all processes that the program leaves, so that the reads and writes of all
 // processes are counted.
 package command
@@ -21,9 +21,9 @@ import (
 // System provides what users' programs need from a machine.
 type System interface {
 	tool.Processes
-	// Tend starts `agent tend`. The first byte written to start makes it start the user's program; its reports are
+	// Supervise starts `agent supervise`. The first byte written to start makes it start the user's program; its reports are
 	// read from reports. The program inherits the locks.
-	Tend(command *exec.Cmd, locks []*os.File) (shim tool.Program, start io.WriteCloser, reports io.ReadCloser, err error)
+	Supervise(command *exec.Cmd, locks []*os.File) (shim tool.Program, start io.WriteCloser, reports io.ReadCloser, err error)
 	// DeviceIO works like process.CgroupDeviceIO.
 	DeviceIO(device uint64) (process.DeviceIO, error)
 	// Sync makes a directory's file system write out its dirty pages.
@@ -52,8 +52,8 @@ type ThisMachine struct{ tool.ThisMachine }
 
 var _ System = ThisMachine{}
 
-// Tend implements System.
-func (m ThisMachine) Tend(command *exec.Cmd, locks []*os.File) (tool.Program, io.WriteCloser, io.ReadCloser, error) {
+// Supervise implements System.
+func (m ThisMachine) Supervise(command *exec.Cmd, locks []*os.File) (tool.Program, io.WriteCloser, io.ReadCloser, error) {
 	goRead, goWrite, err := os.Pipe()
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("make a pipe to the command: %w", err)

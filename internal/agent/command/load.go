@@ -28,7 +28,7 @@ const (
 	reasonCommand = "CommandFailed"
 )
 
-// run is one run of a user's program or of its setup. The agent starts a process of its own, `agent tend`,
+// run is one run of a user's program or of its setup. The agent starts a process of its own, `agent supervise`,
 // which waits for the signal to start the program and then supervises it.
 type run struct {
 	step   *tool.Step
@@ -43,8 +43,8 @@ type run struct {
 
 	handle tool.Program
 	start  io.WriteCloser
-	// reports collects what `agent tend` reports. reported is closed after the last report.
-	reports  tendReports
+	// reports collects what `agent supervise` reports. reported is closed after the last report.
+	reports  superviseReports
 	reported chan struct{}
 
 	output  *tool.Tail
@@ -55,7 +55,7 @@ type run struct {
 
 var _ tool.Waiting = (*run)(nil)
 
-// Load implements tool.Tool. It starts the waiting `agent tend` process. If the step is repeated, it runs the setup
+// Load implements tool.Tool. It starts the waiting `agent supervise` process. If the step is repeated, it runs the setup
 // command first, so that the command finds the same data as the first time.
 func (t *Tool) Load(step *tool.Step) (tool.Load, error) {
 	files, err := t.volumes.Open(step, volumes.Use{AnyReadOnly: true})
@@ -95,7 +95,7 @@ func (t *Tool) ready(step *tool.Step, files *volumes.Files) (*run, error) {
 	return t.waiting(step, files, load.GetCommand(), false)
 }
 
-// waiting starts the `agent tend` process that waits for the start signal.
+// waiting starts the `agent supervise` process that waits for the start signal.
 func (t *Tool) waiting(step *tool.Step, files *volumes.Files, given []string, setup bool) (*run, error) {
 	words, err := command.Expand(given, values(files.Path(), step.Config.Client))
 	if err != nil || len(words) == 0 {
@@ -168,19 +168,19 @@ func (t *Tool) findProgram(name, folder string) (string, error) {
 	return name, nil
 }
 
-// spawn starts `agent tend` with pipes of its own and without standard input.
+// spawn starts `agent supervise` with pipes of its own and without standard input.
 func (r *run) spawn(path, folder string) error {
 	program, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find the agent's own program: %w", err)
 	}
-	command := exec.Command(program, append([]string{"tend", path}, r.words...)...)
+	command := exec.Command(program, append([]string{"supervise", path}, r.words...)...)
 	command.Dir, command.Env = folder, environment(r.step.Path, r.scratch)
 	command.Stdout, command.Stderr = r.output, r.output
 	// Processes that the program leaves running may keep its output open forever.
 	command.WaitDelay = r.step.Timeouts.Gone / 2
 	// All descendants of the program inherit the locks, so the directory stays locked until the last of them exits.
-	handle, start, reports, err := r.system.Tend(command, r.files.Locks())
+	handle, start, reports, err := r.system.Supervise(command, r.files.Locks())
 	if err != nil {
 		return err
 	}

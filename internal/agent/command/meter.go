@@ -7,7 +7,7 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// treeMeter counts the bytes that a program and all its descendants read and write. Its root is `agent tend`, which
+// treeMeter counts the bytes that a program and all its descendants read and write. Its root is `agent supervise`, which
 // becomes the parent of all orphans among them and waits for them. When a parent waits for a child, the kernel adds
 // the child's counters to the parent's, and the root reports its own counters when it exits. So the sum over the root
 // and all living descendants is the total.

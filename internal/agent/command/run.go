@@ -23,7 +23,7 @@ type runEnd struct {
 	// hung is the reason for killing the program; remains is true if the program survived being killed.
 	hung    string
 	remains bool
-	// exit is the exit status of `agent tend`; nil if it did not exit.
+	// exit is the exit status of `agent supervise`; nil if it did not exit.
 	exit *tool.Exit
 	done process.IO
 	// unflushed is the reason why written data may not be on the storage.
@@ -32,7 +32,7 @@ type runEnd struct {
 	unread error
 }
 
-// PID returns the PID of `agent tend`.
+// PID returns the PID of `agent supervise`.
 func (r *run) PID() int { return r.handle.PID() }
 
 // Exited implements tool.Waiting.
@@ -115,7 +115,7 @@ func (r *run) carry(deadline int64, samples *samples) runEnd {
 	return end
 }
 
-// counted returns the bytes that the program and its descendants read and wrote, as reported by `agent tend`; nil
+// counted returns the bytes that the program and its descendants read and wrote, as reported by `agent supervise`; nil
 // without a report.
 func (r *run) counted() *process.IO {
 	select {
@@ -129,7 +129,7 @@ func (r *run) counted() *process.IO {
 // reportTimeout bounds the wait for the reports of a process that has exited; they are already in the pipe.
 const reportTimeout = 2 * time.Second
 
-// watch stops or kills the program when necessary. It returns when the program and `agent tend` have exited, or
+// watch stops or kills the program when necessary. It returns when the program and `agent supervise` have exited, or
 // when they survive being killed.
 func (r *run) watch(deadlineAt int64, end *runEnd, samples *samples) {
 	clock, timeouts := r.step.Clock, &r.step.Timeouts

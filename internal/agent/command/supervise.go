@@ -18,85 +18,85 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// File descriptors of `agent tend`, in addition to the standard three.
+// File descriptors of `agent supervise`, in addition to the standard three.
 const (
-	// tendGo receives the start signal: one byte starts the program; end of file cancels it.
-	tendGo = 3
-	// tendReport carries the reports, each beginning with one of the words below.
-	tendReport = 4
+	// superviseGo receives the start signal: one byte starts the program; end of file cancels it.
+	superviseGo = 3
+	// superviseReport carries the reports, each beginning with one of the words below.
+	superviseReport = 4
 )
 
-// First words of the reports of `agent tend`. Each report is one line.
+// First words of the reports of `agent supervise`. Each report is one line.
 const (
-	tendFailed  = "failed"
-	tendEnded   = "ended"
-	tendLeft    = "left"
-	tendCounted = "counted"
+	superviseFailed  = "failed"
+	superviseEnded   = "ended"
+	superviseLeft    = "left"
+	superviseCounted = "counted"
 )
 
 const (
-	// tendFailure is the exit code if the program cannot be started, as in shells.
-	tendFailure = 127
-	// tendTimeout bounds the killing of processes that a program left running.
-	tendTimeout = 5 * time.Second
+	// superviseFailure is the exit code if the program cannot be started, as in shells.
+	superviseFailure = 127
+	// superviseTimeout bounds the killing of processes that a program left running.
+	superviseTimeout = 5 * time.Second
 	// maxLeftNamed is the maximum number of leftover processes that a report names.
 	maxLeftNamed = 5
 )
 
-// Tend implements `agent tend PATH ARGV0 ARGUMENTS...`: it runs a user's program and becomes the parent of every
+// Supervise implements `agent supervise PATH ARGV0 ARGUMENTS...`: it runs a user's program and becomes the parent of every
 // orphan that the program leaves. When a parent waits for a child, the kernel adds the child's I/O counters to the
-// parent's. So this process's counters finally contain the I/O of all descendants, however short-lived. Tend
+// parent's. So this process's counters finally contain the I/O of all descendants, however short-lived. Supervise
 // returns the program's exit code.
-func Tend(arguments []string) int {
+func Supervise(arguments []string) int {
 	// The program has a parent-death signal: the kernel kills it when the thread that started it ends. Keep the
 	// goroutine on this thread, so that the thread does not end first.
 	runtime.LockOSThread()
-	syscall.CloseOnExec(tendGo)
-	syscall.CloseOnExec(tendReport)
-	reports := os.NewFile(tendReport, "reports")
+	syscall.CloseOnExec(superviseGo)
+	syscall.CloseOnExec(superviseReport)
+	reports := os.NewFile(superviseReport, "reports")
 	if len(arguments) < 2 || reports == nil {
-		fmt.Fprintln(os.Stderr, "error: only the agent starts tend; give a path and a command line")
-		return tendFailure
+		fmt.Fprintln(os.Stderr, "error: only the agent starts supervise; give a path and a command line")
+		return superviseFailure
 	}
 	report := func(word, text string) {
 		// A write error means that the agent no longer reads; it is about to kill this process.
 		_, _ = fmt.Fprintln(reports, word+" "+strings.ReplaceAll(text, "\n", " "))
 	}
 	if err := process.SetSubreaper(); err != nil {
-		report(tendFailed, err.Error())
-		return tendFailure
+		report(superviseFailed, err.Error())
+		return superviseFailure
 	}
 	// A signal to the whole process group is meant for the program. Catch it here instead of ignoring it: started
 	// programs inherit ignored signals.
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
-	if !awaitStart(os.NewFile(tendGo, "go")) {
+	if !awaitStart(os.NewFile(superviseGo, "go")) {
 		return 0
 	}
 	started, err := os.StartProcess(arguments[0], arguments[1:], &os.ProcAttr{
 		Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}, Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
 	})
 	if err != nil {
-		report(tendFailed, err.Error())
-		return tendFailure
+		report(superviseFailed, err.Error())
+		return superviseFailure
 	}
 	status, err := waitFor(started.Pid)
 	if err != nil {
-		report(tendFailed, err.Error())
-		return tendFailure
+		report(superviseFailed, err.Error())
+		return superviseFailure
 	}
 	signalled := 0
 	if status.Signaled() {
 		signalled = int(status.Signal())
 	}
-	report(tendEnded, fmt.Sprintf("%d %d", max(status.ExitStatus(), 0), signalled))
+	report(superviseEnded, fmt.Sprintf("%d %d", max(status.ExitStatus(), 0), signalled))
 	if left := endLeft(); left != "" {
-		report(tendLeft, left)
+		report(superviseLeft, left)
 	}
 	// Report the counters now: some kernels let only root read them once this process has ended.
 	if counters, err := process.ReadIO(os.Getpid()); err == nil {
 		if text, err := json.Marshal(counters); err == nil {
-			report(tendCounted, string(text))
+			report(superviseCounted, string(text))
 		}
 	}
 	if signalled != 0 {
@@ -151,7 +151,7 @@ func endLeft() string {
 		names = append(names, one.Command)
 	}
 	text := measure.FormatList(names, maxLeftNamed)
-	ctx, cancel := context.WithTimeout(context.Background(), tendTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), superviseTimeout)
 	defer cancel()
 	if err := process.KillDescendants(ctx, os.Getpid()); err != nil {
 		text += "; " + err.Error()

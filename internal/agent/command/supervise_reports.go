@@ -13,8 +13,8 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// tendReports holds what `agent tend` has reported about a program.
-type tendReports struct {
+// superviseReports holds what `agent supervise` has reported about a program.
+type superviseReports struct {
 	// failed is the reason why the program could not be started.
 	failed string
 	// exit describes how the program ended. endedAt is when that was reported; 0 without a report.
@@ -30,21 +30,21 @@ type tendReports struct {
 const maxReportBytes = 4 << 10
 
 // follow reads the reports to their end.
-func (t *tendReports) follow(from io.Reader, clock tool.Clock) {
+func (t *superviseReports) follow(from io.Reader, clock tool.Clock) {
 	lines := bufio.NewScanner(io.LimitReader(from, maxReportBytes))
 	for lines.Scan() {
 		word, text, _ := strings.Cut(lines.Text(), " ")
 		switch word {
-		case tendFailed:
+		case superviseFailed:
 			t.failed = text
-		case tendLeft:
+		case superviseLeft:
 			t.left = text
-		case tendCounted:
+		case superviseCounted:
 			var counters process.IO
 			if err := json.Unmarshal([]byte(text), &counters); err == nil {
 				t.counted = &counters
 			}
-		case tendEnded:
+		case superviseEnded:
 			var code, signal int
 			if _, err := fmt.Sscanf(text, "%d %d", &code, &signal); err == nil {
 				t.exit, t.endedAt = command.Exit{Code: code, Signal: syscall.Signal(signal)}, clock.Monotonic()
