@@ -68,7 +68,7 @@ var phaseRefusals = map[string]refusal{
 		"spec.run.phases[0].ramp.steps[1]", "must be at most 4: lower it, or raise clients.count"},
 	"ramp of clients that ends in its warm-up": {on().Ramp("x", v1alpha1.RampClients, "5s", 1, 2).With(slow()).Mutate(func(r *v1alpha1.RunSpec) {
 		r.Phases[0].Ramp.WarmUp = "5s"
-	}), "spec.run.phases[0]", "does not work with spec.run.phases[0].workload.fio: render a job for fio: warmUp 5s must be shorter than duration 5s"},
+	}), "spec.run.phases[0]", "does not work with spec.run.phases[0].workload.fio: warmUp 5s must be shorter than duration 5s"},
 	"ramp of too many jobs": {on().Ramp("x", v1alpha1.RampJobs, "30s", 1, 2048), "spec.run.phases[0]", "must be from 1 to 1024"},
 	"ramp of too many for a number": {on().Ramp("x", v1alpha1.RampQueueDepth, "30s", 1, 1<<40),
 		"spec.run.phases[0].ramp.steps[1]", "must be at most 2147483647: lower it"},
@@ -157,7 +157,7 @@ var phaseRefusals = map[string]refusal{
 	"block larger than a file": {on().Sweep("x", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{Jobs: []int32{1, 64}, BlockSize: builders.BlockSizes("4Ki", "2Mi")}),
 		"spec.run.phases[0]", "each of the 64 files must hold a block of 2097152 bytes"},
 	"sweep in a burst of what nobody knows": {on().Sweep("x", v1alpha1.RegimeBurst, "20s", depths(1, 8)),
-		"spec.run.phases[0].sweep.regime", "needs limits.throughput with baseline, burst and bucket of every target, but they are missing for a: set them, or use regime Any"},
+		"spec.run.phases[0].sweep.regime", "needs documented.throughput with baseline, burst and bucket of every target, but they are missing for a: set them, or use regime Any"},
 	"sweep in a burst of what is known by half": {on().Throughput("32M", "64M", "", "").Target("c").Throughput("1M", "2M", "1G", "").
 		Sweep("x", v1alpha1.RegimeBurst, "20s", depths(1, 8)), "spec.run.phases[0].sweep.regime", "missing for a:"},
 	"sweep in a burst that does not last": {on().Throughput("60M", "600M", "30G", "").Sweep("x", v1alpha1.RegimeBurst, "1m", depths(1, 8)).Mutate(func(r *v1alpha1.RunSpec) {
@@ -231,7 +231,7 @@ func TestWarnings(t *testing.T) {
 		"a wait for what a redrain measures": {on().BurstDrain("burst", "2m", "1h").Redrain("refill", "10m").UntilCredits("wait", 50), nil},
 		"a workload without a load":          {on().Cooldown("wait", "1m").With(builders.Fio()), []string{"phases[0]: the workload is not used"}},
 		"a drain of no known length": {on().Sweep("x", v1alpha1.RegimeBaseline, "1s", depths(1)),
-			[]string{"phases[0].sweep.regime: limits.throughput of target a does not set baseline, burst and bucket: the drain before the cells may end after 1h"}},
+			[]string{"phases[0].sweep.regime: documented.throughput of target a does not set baseline, burst and bucket: the drain before the cells may end after 1h"}},
 		"cells in a burst of what is only assumed": {fsx().Sweep("x", v1alpha1.RegimeBurst, "1m", depths(1, 8)),
 			[]string{"phases[0].sweep.regime: the bucket of target share is only assumed to hold the 14.64 GB that a cell needs, because " +
 				"its initial credit balance is unknown. To be sure, add a phase with cooldown: {untilCredits: {percent: 4}} before this one, which takes 19m30s"}},

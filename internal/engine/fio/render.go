@@ -119,7 +119,7 @@ func refuseBesideJobFile(path *field.Path, p *v1alpha1.FioProfile) field.ErrorLi
 func Render(profile *v1alpha1.FioProfile, parameters Parameters) (jobFile string, err error) {
 	what, problems := read(field.NewPath("fio"), profile, &parameters)
 	if len(problems) > 0 {
-		return "", fmt.Errorf("render a job for fio: %w", problems.ToAggregate())
+		return "", problems.ToAggregate()
 	}
 	var w writer
 	w.global(&parameters)
@@ -132,7 +132,7 @@ func Render(profile *v1alpha1.FioProfile, parameters Parameters) (jobFile string
 		err = fmt.Errorf("purpose %d is none of Measure, Prepare and Precondition", parameters.Purpose)
 	}
 	if err != nil {
-		return "", fmt.Errorf("render a job for fio: %w", err)
+		return "", err
 	}
 	return w.text.String(), nil
 }
