@@ -9,7 +9,7 @@ type Cause string
 const (
 	// CauseDisk is the disks or the volume.
 	CauseDisk Cause = "Disk"
-	// CauseLimit is a limit from limits.throughput or limits.iops of the target. Which part of the
+	// CauseLimit is a limit from documented.throughput or documented.iops of the target. Which part of the
 	// storage sets it is not known.
 	CauseLimit Cause = "Limit"
 	// CauseNetwork is the network of the storage server.

@@ -246,7 +246,7 @@ type Regime string
 // The regimes of a sweep.
 const (
 	// RegimeBurst inserts pauses so that each cell starts with as many credits as it can spend. It
-	// needs limits.throughput for every target, and is rejected if a full bucket does not last for
+	// needs documented.throughput for every target, and is rejected if a full bucket does not last for
 	// a cell.
 	RegimeBurst Regime = "Burst"
 	// RegimeBaseline drains the credits first, unless the phase right before did.

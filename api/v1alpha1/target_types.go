@@ -10,6 +10,7 @@ import (
 //
 // +kubebuilder:validation:XValidation:rule="has(self.claimName) != has(self.volumes)",message="give exactly one of claimName (one claim that exists) and volumes (several, or claims that are made)"
 // +kubebuilder:validation:XValidation:rule="!has(self.volumes) || self.volumes.all(a, self.volumes.exists_one(b, b.name == a.name))",message="volumes: names must differ; rename one",fieldPath=".volumes"
+// +kubebuilder:validation:XValidation:rule="!has(self.limits)",message="limits: now called documented; rename it",fieldPath=".limits"
 type Target struct {
 	// name is the name of the target, used in results, file names and flags.
 	// +required
@@ -40,8 +41,13 @@ type Target struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^/|(^|/)[.][.]?(/|$)|//|[[:cntrl:]]|/$')",message="path: a relative path inside the volume, without '.' and '..', double or closing slashes and control characters, such as bench/a"
 	Path string `json:"path,omitempty"`
 
-	// limits are the documented limits of the storage, by preset or one by one; they throttle
-	// nothing. Absent: discovered from the volume, if possible.
+	// documented are the limits of the storage by its documentation, by preset or one by one; they
+	// throttle nothing. Absent: discovered from the volume, if possible.
+	// +optional
+	Documented *Limits `json:"documented,omitempty"`
+
+	// limits is the former name of documented. Stored benchmarks and runs may have it; new ones are
+	// refused.
 	// +optional
 	Limits *Limits `json:"limits,omitempty"`
 
@@ -150,10 +156,18 @@ type ClaimTemplate struct {
 	Spec corev1.PersistentVolumeClaimSpec `json:"spec"`
 }
 
+// DocumentedLimits returns documented, or limits, its former name. It returns nil if both are absent.
+func (t *Target) DocumentedLimits() *Limits {
+	if t.Documented != nil {
+		return t.Documented
+	}
+	return t.Limits
+}
+
 // Limits are the documented limits of a storage system. MB/s means 10^6 bytes per second: write
 // 260M for 260 MB/s.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.preset) != (has(self.throughput) || has(self.iops))",message="limits: give either preset or the limits themselves (throughput, iops), not both"
+// +kubebuilder:validation:XValidation:rule="has(self.preset) != (has(self.throughput) || has(self.iops))",message="give either preset or the limits themselves (throughput, iops), not both"
 type Limits struct {
 	// preset is the name of a row of the catalog, such as aws-fsx-windows/hdd-32.
 	// +optional

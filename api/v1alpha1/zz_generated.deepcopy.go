@@ -3782,6 +3782,11 @@ func (in *Target) DeepCopyInto(out *Target) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.Documented != nil {
+		in, out := &in.Documented, &out.Documented
+		*out = new(Limits)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.Limits != nil {
 		in, out := &in.Limits, &out.Limits
 		*out = new(Limits)

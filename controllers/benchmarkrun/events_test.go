@@ -54,7 +54,7 @@ func TestNews(t *testing.T) {
 		}), []string{"VolumeInUse pod x"}},
 		"knows little": {plain, live(func(s *v1alpha1.BenchmarkRunStatus) {
 			s.Storage = []v1alpha1.StorageDescription{
-				{Missing: []v1alpha1.MissingFact{{Field: "permission to read nodes"}, {Field: "limits.preset"}}},
+				{Missing: []v1alpha1.MissingFact{{Field: "permission to read nodes"}, {Field: "documented.preset"}}},
 				{Missing: []v1alpha1.MissingFact{{Field: "permission to read nodes"}, {Field: "permission to read persistentvolumes"}}}}
 		}), []string{"DiscoveryDenied may not read nodes, persistentvolumes,"}},
 		"stops": {plain, live(func(s *v1alpha1.BenchmarkRunStatus) {

@@ -53,7 +53,7 @@ rows:
 
 // knows reports whether a catalog contains the row.
 func knows(c *limits.Catalog) bool {
-	made, err := c.Describe(&v1alpha1.Target{Name: "t", Limits: &v1alpha1.Limits{Preset: "my-filer/large"}}, limits.Description{Volumes: []limits.Volume{{}}})
+	made, err := c.Describe(&v1alpha1.Target{Name: "t", Documented: &v1alpha1.Limits{Preset: "my-filer/large"}}, limits.Description{Volumes: []limits.Volume{{}}})
 	return err == nil && len(made.Limits) == 1 && made.Limits[0].Baseline == 900_000_000 && made.Limits[0].Overridden
 }
 

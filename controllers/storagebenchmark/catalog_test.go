@@ -34,7 +34,7 @@ rows:
 	}
 	made := func() *v1alpha1.StorageBenchmark {
 		return builders.Benchmark("bench").Target("data").Prepare("layout").Mutate(func(r *v1alpha1.RunSpec) {
-			r.Targets[0].Limits = &v1alpha1.Limits{Preset: "my-filer/large"}
+			r.Targets[0].Documented = &v1alpha1.Limits{Preset: "my-filer/large"}
 			r.Targets[0].Volumes[0] = v1alpha1.Volume{Name: "data", ClaimTemplate: &v1alpha1.ClaimTemplate{Spec: builders.ClaimSpec(corev1.ReadWriteOnce, "1Gi")}}
 		}).Obj()
 	}
@@ -43,8 +43,8 @@ rows:
 		b.catalog = func(context.Context) (*limits.Catalog, []string) { return ours, nil }
 		b.operator(nil)
 		b.put(made())
-		if run := b.live(); run.Spec.Run.Targets[0].Limits.Preset != "my-filer/large" {
-			t.Errorf("%+v", run.Spec.Run.Targets[0].Limits)
+		if run := b.live(); run.Spec.Run.Targets[0].Documented.Preset != "my-filer/large" {
+			t.Errorf("%+v", run.Spec.Run.Targets[0].Documented)
 		}
 	})
 	t.Run("known to nobody", func(t *testing.T) {

@@ -68,7 +68,7 @@ func (f *first) yaml() string {
 	line("    - name: data")
 	f.volume(line)
 	line("      # Documented limits are looked up from the volume if its driver is known. Otherwise give them:")
-	line("      # limits: {throughput: {baseline: 125M, burst: 1000M, bucket: 300G}}   # MB is 10^6 bytes")
+	line("      # documented: {throughput: {baseline: 125M, burst: 1000M, bucket: 300G}}   # MB is 10^6 bytes")
 	line("    clients:")
 	line("      count: %-16d# client pods; all of them start each phase together", f.clients)
 	line("      spread: Any            # several can share a node, with its network card and processors")

@@ -221,7 +221,7 @@ func (f *Found) modified(c Claim, volume *limits.Volume, names *v1alpha1.VolumeD
 			why = "could not be read"
 		}
 		f.addMissing("the VolumeAttributesClass of the volume", fmt.Sprintf(
-			"VolumeAttributesClass %s %s, so the modified parameters of claim %s are unknown; set limits.preset, or limits.throughput and limits.iops",
+			"VolumeAttributesClass %s %s, so the modified parameters of claim %s are unknown; set documented.preset, or documented.throughput and documented.iops",
 			names.VolumeAttributesClass, why, names.ClaimName))
 	}
 }
@@ -356,7 +356,7 @@ func Unread(all []v1alpha1.StorageDescription) []string {
 func (f *Found) denied(kinds map[string]string) {
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		f.addMissing(rightToRead+kind, fmt.Sprintf(
-			"the operator cannot read %s (%s), so part of the storage is unknown; grant it the roles of config/rbac, or set limits.preset, or limits.throughput and limits.iops",
+			"the operator cannot read %s (%s), so part of the storage is unknown; grant it the roles of config/rbac, or set documented.preset, or documented.throughput and documented.iops",
 			kind, cmp.Or(kinds[kind], "unknown reason")))
 	}
 }

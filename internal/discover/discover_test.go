@@ -119,7 +119,7 @@ var cases = map[string]struct {
 	},
 	"FSx for Lustre, its class gone": {
 		claims: []discover.Claim{lustre()}, nodes: nodes("m5n.8xlarge", 1),
-		rows: "aws-ec2/m5n.8xlarge", says: []string{"class fsx-sc (gone)", "server fs-0abc.fsx.us-east-1.amazonaws.com@tcp:/xyz"}, missing: []string{"limits.preset: the deployment type of the FSx for Lustre volume is unknown"},
+		rows: "aws-ec2/m5n.8xlarge", says: []string{"class fsx-sc (gone)", "server fs-0abc.fsx.us-east-1.amazonaws.com@tcp:/xyz"}, missing: []string{"documented.preset: the deployment type of the FSx for Lustre volume is unknown"},
 	},
 	"FSx for Lustre, a class of the name was made anew": {
 		claims: []discover.Claim{func() discover.Claim {
@@ -127,11 +127,11 @@ var cases = map[string]struct {
 			c.Class.CreationTimestamp = at(99)
 			return c
 		}()},
-		says: []string{"class fsx-sc (gone)", "StorageClass fsx-sc is newer than PersistentVolume pvc-1"}, missing: []string{"limits.preset"},
+		says: []string{"class fsx-sc (gone)", "StorageClass fsx-sc is newer than PersistentVolume pvc-1"}, missing: []string{"documented.preset"},
 	},
 	"FSx for Lustre, written by hand": {
 		claims: []discover.Claim{static(of(lustre(), lustreClass()))},
-		says:   []string{"PersistentVolume pvc-1 was created manually"}, missing: []string{"limits.preset"},
+		says:   []string{"PersistentVolume pvc-1 was created manually"}, missing: []string{"documented.preset"},
 	},
 	"FSx for Windows behind SMB": {
 		claims: []discover.Claim{static(made("smb.csi.k8s.io", "fs/share##", "", "5Ti", map[string]string{"source": "//amznfsx.example.com/share"}))},
@@ -140,7 +140,7 @@ var cases = map[string]struct {
 		rows:   "aws-ec2/c5n.9xlarge aws-ec2/flow",
 		says: []string{"driver smb.csi.k8s.io", "server //amznfsx.example.com/share", "fs cifs",
 			"options cache=none,max_channels=4,multichannel,rw,vers=3.1.1"},
-		missing: []string{"limits.preset: the server behind an SMB share cannot be discovered; set limits.preset, such as aws-fsx-windows/hdd-32"},
+		missing: []string{"documented.preset: the server behind an SMB share cannot be discovered; set documented.preset, such as aws-fsx-windows/hdd-32"},
 	},
 	"FSx for Windows, named": {
 		claims: []discover.Claim{static(made("smb.csi.k8s.io", "fs/share##", "", "5Ti", map[string]string{"source": "//fs/share"}))},
@@ -150,7 +150,7 @@ var cases = map[string]struct {
 	"a secret is left out": {
 		claims: []discover.Claim{of(made("smb.csi.k8s.io", "a", "smb", "1Ti", map[string]string{"source": "//s/a", "secretName": "hidden", "nodeStageSecretNamespace": "hidden"}),
 			map[string]string{"source": "//s/a", "csi.storage.k8s.io/node-stage-secret-name": "hidden", "csi.storage.k8s.io/node-stage-secret-namespace": "hidden"})},
-		says: []string{"source=//s/a"}, missing: []string{"limits.preset"},
+		says: []string{"source=//s/a"}, missing: []string{"documented.preset"},
 	},
 	"four P30 disks of one machine": {
 		claims: stripe(4, azure("1024Gi", "Premium_LRS", "None")), nodes: nodes("Standard_D32s_v3", 1),
@@ -163,7 +163,7 @@ var cases = map[string]struct {
 	},
 	"a change that is not known any more": {
 		claims: []discover.Claim{changed(azure("512Gi", "PremiumV2_LRS", "None"), "gold", nil)},
-		says:   []string{"attributes class gold"}, missing: []string{"VolumeAttributesClass gold does not exist", "limits.preset"},
+		says:   []string{"attributes class gold"}, missing: []string{"VolumeAttributesClass gold does not exist", "documented.preset"},
 	},
 	"an Azure disk of before CSI": {
 		claims: []discover.Claim{func() discover.Claim {
@@ -201,7 +201,7 @@ var cases = map[string]struct {
 	},
 	"EFS": {
 		claims: []discover.Claim{static(made("efs.csi.aws.com", "fs-1::fsap-2", "efs-sc", "5Gi", nil))}, mounts: mounted("nfs4", "127.0.0.1:/", "rw,vers=4.1"),
-		says: []string{"handle fs-1::fsap-2"}, missing: []string{"limits.preset: the throughput mode and the stored size of an EFS file system"},
+		says: []string{"handle fs-1::fsap-2"}, missing: []string{"documented.preset: the throughput mode and the stored size of an EFS file system"},
 	},
 	"FSx for OpenZFS": {
 		claims: []discover.Claim{of(made("fsx.openzfs.csi.aws.com", "fs-2", "zfs", "64Gi", map[string]string{"ResourceType": "filesystem", "DNSName": "fs-2.fsx", "VolumePath": "/fsx"}),
@@ -214,7 +214,7 @@ var cases = map[string]struct {
 			c.PV.Spec.PersistentVolumeSource = corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/mnt"}}
 			return static(c)
 		}()},
-		says: []string{"driver hostPath"}, missing: []string{"limits.preset"},
+		says: []string{"driver hostPath"}, missing: []string{"documented.preset"},
 	},
 	"a local disk": {
 		claims: []discover.Claim{func() discover.Claim {
@@ -222,7 +222,7 @@ var cases = map[string]struct {
 			c.PV.Spec.PersistentVolumeSource = corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: "/mnt/a"}}
 			return static(c)
 		}()},
-		says: []string{"driver local"}, missing: []string{"limits.preset"},
+		says: []string{"driver local"}, missing: []string{"documented.preset"},
 	},
 	"nobody may read volumes": {
 		claims: []discover.Claim{func() discover.Claim {
@@ -240,7 +240,7 @@ var cases = map[string]struct {
 			return c
 		}()}, nodes: []discover.Node{{Name: "a"}},
 		denied:  map[string]string{"persistentvolumes": "x", "storageclasses": "x", "nodes": "x"},
-		missing: []string{"permission to read nodes", "permission to read storageclasses", "limits.preset: the type of the EBS volume is unknown", "without the label node.kubernetes.io/instance-type"},
+		missing: []string{"permission to read nodes", "permission to read storageclasses", "documented.preset: the type of the EBS volume is unknown", "without the label node.kubernetes.io/instance-type"},
 		says:    []string{"class gp2 ", "1 x (no type)"},
 	},
 	"a node without a type among others": {
@@ -272,7 +272,7 @@ func TestDescribe(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			found := discover.Describe(discover.Target{Name: "share", Claims: c.claims, Nodes: c.nodes, Environments: c.mounts, Denied: c.denied})
-			record, err := catalog.Describe(&v1alpha1.Target{Name: "share", Limits: c.limits}, found.Description)
+			record, err := catalog.Describe(&v1alpha1.Target{Name: "share", Documented: c.limits}, found.Description)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -56,13 +56,13 @@ func TestMachineCapsDisks(t *testing.T) {
 func TestGivenLimit(t *testing.T) {
 	given := compute(t, Description{Volumes: []Volume{{}}}, &v1alpha1.Limits{Throughput: &v1alpha1.RateLimits{Baseline: new(resource.MustParse("32M")), Burst: new(resource.MustParse("260M")), Bucket: new(resource.MustParse("400G"))}})
 	measured := Measured{Load: Load{BlockBytes: 1 << 20, Operation: Write}, Rate: Rate{259e6, 247}}
-	first(t, given.Attribute(measured), CauseLimit, "limits.throughput")
+	first(t, given.Attribute(measured), CauseLimit, "documented.throughput")
 	// A run reads the limits back from its status.
 	given = FromRecord(Record("data", Description{}, given))
-	first(t, given.Attribute(measured), CauseLimit, "limits.throughput")
+	first(t, given.Attribute(measured), CauseLimit, "documented.throughput")
 	measured.Rate = Rate{31.9e6, 30.4}
-	measured.Credits = map[string]Fill{"limits.throughput": {Emptied: true}}
-	first(t, given.Attribute(measured), CauseCredits, "limits.throughput")
+	measured.Credits = map[string]Fill{"documented.throughput": {Emptied: true}}
+	first(t, given.Attribute(measured), CauseCredits, "documented.throughput")
 }
 
 // TestSingleThread covers one thread with eight operations outstanding that reaches 1,985 IOPS because each takes 4
@@ -171,8 +171,8 @@ func TestTiesAndUnknown(t *testing.T) {
 	if s := first(t, got, CauseUnknown, ""); !strings.Contains(s.Evidence[0], "the closest is disk throughput, of which 60.0 % was reached") {
 		t.Errorf("%q", s.Evidence)
 	}
-	got = (Computed{Missing: []Missing{{"limits.preset", "name it"}}}).Attribute(Measured{Rate: Rate{BytesPerSecond: 60e6}})
-	if s := first(t, got, CauseUnknown, ""); len(s.Evidence) != 2 || s.Evidence[1] != "unknown: limits.preset: name it" {
+	got = (Computed{Missing: []Missing{{"documented.preset", "name it"}}}).Attribute(Measured{Rate: Rate{BytesPerSecond: 60e6}})
+	if s := first(t, got, CauseUnknown, ""); len(s.Evidence) != 2 || s.Evidence[1] != "unknown: documented.preset: name it" {
 		t.Errorf("%q", s.Evidence)
 	}
 	if got.PercentOfBaseline != 0 || got.PercentOfBurst != 0 {

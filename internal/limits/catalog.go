@@ -33,7 +33,7 @@ func (c *Catalog) Version() string { return c.version }
 // Keys returns the keys of all rows, sorted.
 func (c *Catalog) Keys() []string { return slices.Sorted(maps.Keys(c.rows)) }
 
-// Presets returns the names that limits.preset accepts, sorted: names of presets and keys of rows.
+// Presets returns the names that documented.preset accepts, sorted: names of presets and keys of rows.
 func (c *Catalog) Presets() []string {
 	names := slices.Collect(maps.Keys(c.presets))
 	return slices.Sorted(slices.Values(append(names, c.Keys()...)))

@@ -17,7 +17,7 @@ func (l limitRow) compute(e environment, u units) (*Limit, *Missing) {
 	if l.above > 0 || l.upTo > 0 {
 		switch {
 		case e.capacityBytes <= 0:
-			return nil, &Missing{capacityField, "the size of the storage is unknown, and its limits depend on it; set limits.capacity, such as 500Gi"}
+			return nil, &Missing{capacityField, "the size of the storage is unknown, and its limits depend on it; set documented.capacity, such as 500Gi"}
 		case e.capacityBytes <= l.above, l.upTo > 0 && e.capacityBytes > l.upTo:
 			return nil, nil
 		}

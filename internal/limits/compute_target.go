@@ -18,7 +18,7 @@ func (made *Computed) declare(declared *v1alpha1.Limits) {
 		name      string
 		dimension Dimension
 		of        *v1alpha1.RateLimits
-	}{{"limits.throughput", Bytes, declared.Throughput}, {"limits.iops", Operations, declared.IOPS}} {
+	}{{"documented.throughput", Bytes, declared.Throughput}, {"documented.iops", Operations, declared.IOPS}} {
 		if one.of == nil {
 			continue
 		}

@@ -43,11 +43,11 @@ func TestDrivers(t *testing.T) {
 	}{
 		"gp3 by default":               {Volume{Driver: "ebs.csi.aws.com", Parameters: class("")}, "aws-ebs/gp3", ""},
 		"gp2":                          {Volume{Driver: "ebs.csi.aws.com", Parameters: class("type=gp2"), CapacityBytes: 100 * gi}, "aws-ebs/gp2", ""},
-		"gp2 without a size":           {Volume{Driver: "ebs.csi.aws.com", Parameters: class("type=gp2")}, "", "limits.capacity: the size of the storage is unknown"},
-		"EBS without a class":          {Volume{Driver: "ebs.csi.aws.com", Attributes: class("storage.kubernetes.io/csiProvisionerIdentity=1")}, "", "limits.preset: the type of the EBS volume is unknown"},
+		"gp2 without a size":           {Volume{Driver: "ebs.csi.aws.com", Parameters: class("type=gp2")}, "", "documented.capacity: the size of the storage is unknown"},
+		"EBS without a class":          {Volume{Driver: "ebs.csi.aws.com", Attributes: class("storage.kubernetes.io/csiProvisionerIdentity=1")}, "", "documented.preset: the type of the EBS volume is unknown"},
 		"EBS changed afterwards":       {Volume{Driver: "ebs.csi.aws.com", Modified: class("type=gp3 iops=4000 throughput=200")}, "aws-ebs/gp3", ""},
 		"EBS changed, half known":      {Volume{Driver: "ebs.csi.aws.com", Modified: class("type=gp3 iops=4000")}, "aws-ebs/gp3", "throughput: the provisioned rate is unknown"},
-		"an EBS type of its own":       {Volume{Driver: "ebs.csi.aws.com", Parameters: class("type=standard")}, "", `limits.preset: the catalog has no EBS volume type "standard"`},
+		"an EBS type of its own":       {Volume{Driver: "ebs.csi.aws.com", Parameters: class("type=standard")}, "", `documented.preset: the catalog has no EBS volume type "standard"`},
 		"io1 without IOPS":             {Volume{Driver: "ebs.csi.aws.com", Parameters: class("type=io1"), CapacityBytes: 100 * gi}, "aws-ebs/io1", "iops: the provisioned rate is unknown"},
 		"IOPS that are no number":      {Volume{Driver: "ebs.csi.aws.com", Parameters: class("iops=many")}, "aws-ebs/gp3", `iops: the parameter is "many", not a number above zero`},
 		"a P30":                        {Volume{Driver: "disk.csi.azure.com", Attributes: class("skuname=Premium_LRS requestedsizegib=1024 cachingMode=None"), CapacityBytes: 1024 * gi}, "azure-disk/p30", ""},
@@ -57,21 +57,21 @@ func TestDrivers(t *testing.T) {
 		"performance plus":             {Volume{Driver: "disk.csi.azure.com", Attributes: class("skuName=StandardSSD_LRS enablePerformancePlus=true"), CapacityBytes: 1024 * gi}, "azure-disk/e30-performance-plus", ""},
 		"standard SSD by default":      {Volume{Driver: "disk.csi.azure.com", Parameters: class(""), CapacityBytes: 8 * gi}, "azure-disk/e2", ""},
 		"Premium SSD v2":               {Volume{Driver: "disk.csi.azure.com", Attributes: class("skuName=PremiumV2_LRS")}, "azure-disk/premium-v2", ""},
-		"an Azure HDD":                 {Volume{Driver: "disk.csi.azure.com", Attributes: class("skuName=Standard_LRS"), CapacityBytes: gi}, "", `limits.preset: the catalog has no kind of disk "Standard_LRS"`},
-		"a disk larger than all":       {Volume{Driver: "disk.csi.azure.com", Attributes: class("skuName=Premium_LRS"), CapacityBytes: 40000 * gi}, "", "limits.preset: no tier of Premium_LRS in the catalog holds 40,000 GiB"},
-		"an Azure disk of nothing":     {Volume{Driver: "disk.csi.azure.com", CapacityBytes: gi}, "", "limits.preset: the kind of disk is unknown"},
+		"an Azure HDD":                 {Volume{Driver: "disk.csi.azure.com", Attributes: class("skuName=Standard_LRS"), CapacityBytes: gi}, "", `documented.preset: the catalog has no kind of disk "Standard_LRS"`},
+		"a disk larger than all":       {Volume{Driver: "disk.csi.azure.com", Attributes: class("skuName=Premium_LRS"), CapacityBytes: 40000 * gi}, "", "documented.preset: no tier of Premium_LRS in the catalog holds 40,000 GiB"},
+		"an Azure disk of nothing":     {Volume{Driver: "disk.csi.azure.com", CapacityBytes: gi}, "", "documented.preset: the kind of disk is unknown"},
 		"an SSD share":                 {Volume{Driver: "file.csi.azure.com", Attributes: class("skuName=Premium_LRS"), CapacityBytes: 100 * gi}, "azure-files/ssd-v1", ""},
 		"a provisioned share":          {Volume{Driver: "file.csi.azure.com", Attributes: class("skuName=PremiumV2_LRS provisionedIOPS=5000 provisionedBandwidth=200")}, "azure-files/ssd-v2", ""},
-		"a share as you go":            {Volume{Driver: "file.csi.azure.com", Parameters: class("")}, "", `limits.preset: the share of kind "Standard_LRS" is pay-as-you-go`},
+		"a share as you go":            {Volume{Driver: "file.csi.azure.com", Parameters: class("")}, "", `documented.preset: the share of kind "Standard_LRS" is pay-as-you-go`},
 		"Lustre":                       {Volume{Driver: "fsx.csi.aws.com", Attributes: class("dnsname=a mountname=b"), Parameters: class("deploymentType=PERSISTENT_2 perUnitStorageThroughput=250"), CapacityBytes: 1200 * gi}, "aws-fsx-lustre/persistent-2-ssd-250", ""},
 		"Lustre by default":            {Volume{Driver: "fsx.csi.aws.com", Parameters: class(""), CapacityBytes: 1200 * gi}, "aws-fsx-lustre/scratch-1", ""},
-		"Lustre without a class":       {Volume{Driver: "fsx.csi.aws.com", Attributes: class("dnsname=a mountname=b"), CapacityBytes: 1200 * gi}, "", "limits.preset: the deployment type of the FSx for Lustre volume is unknown"},
-		"Lustre of another kind":       {Volume{Driver: "fsx.csi.aws.com", Parameters: class("deploymentType=PERSISTENT_2 perUnitStorageThroughput=77")}, "", "limits.preset: the catalog has no aws-fsx-lustre/persistent-2-ssd-77; there are"},
-		"an SMB share":                 {Volume{Driver: "smb.csi.k8s.io", Attributes: class("source=//fs/share"), CapacityBytes: gi}, "", "limits.preset: the server behind an SMB share cannot be discovered; set limits.preset, such as aws-fsx-windows/hdd-32"},
-		"EFS":                          {Volume{Driver: "efs.csi.aws.com", Parameters: class(""), CapacityBytes: gi}, "", "limits.preset: the throughput mode and the stored size of an EFS file system cannot be discovered"},
+		"Lustre without a class":       {Volume{Driver: "fsx.csi.aws.com", Attributes: class("dnsname=a mountname=b"), CapacityBytes: 1200 * gi}, "", "documented.preset: the deployment type of the FSx for Lustre volume is unknown"},
+		"Lustre of another kind":       {Volume{Driver: "fsx.csi.aws.com", Parameters: class("deploymentType=PERSISTENT_2 perUnitStorageThroughput=77")}, "", "documented.preset: the catalog has no aws-fsx-lustre/persistent-2-ssd-77; there are"},
+		"an SMB share":                 {Volume{Driver: "smb.csi.k8s.io", Attributes: class("source=//fs/share"), CapacityBytes: gi}, "", "documented.preset: the server behind an SMB share cannot be discovered; set documented.preset, such as aws-fsx-windows/hdd-32"},
+		"EFS":                          {Volume{Driver: "efs.csi.aws.com", Parameters: class(""), CapacityBytes: gi}, "", "documented.preset: the throughput mode and the stored size of an EFS file system cannot be discovered"},
 		"OpenZFS":                      {Volume{Driver: "fsx.openzfs.csi.aws.com", Parameters: class(`ResourceType="filesystem" ThroughputCapacity="512"`), CapacityBytes: 64 * gi}, "aws-fsx-openzfs/512", ""},
-		"OpenZFS, a volume of another": {Volume{Driver: "fsx.openzfs.csi.aws.com", Parameters: class(`ResourceType="volume" ParentVolumeId="fsvol-1"`), CapacityBytes: 64 * gi}, "", "limits.preset: the throughput capacity of the FSx for OpenZFS file system is unknown"},
-		"an unknown driver":            {Volume{Driver: "nfs.csi.k8s.io", Parameters: class(""), CapacityBytes: gi}, "", `limits.preset: the catalog has no CSI driver "nfs.csi.k8s.io"`},
+		"OpenZFS, a volume of another": {Volume{Driver: "fsx.openzfs.csi.aws.com", Parameters: class(`ResourceType="volume" ParentVolumeId="fsvol-1"`), CapacityBytes: 64 * gi}, "", "documented.preset: the throughput capacity of the FSx for OpenZFS file system is unknown"},
+		"an unknown driver":            {Volume{Driver: "nfs.csi.k8s.io", Parameters: class(""), CapacityBytes: gi}, "", `documented.preset: the catalog has no CSI driver "nfs.csi.k8s.io"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := catalog.Compute(Description{Volumes: []Volume{test.volume}}, nil)
@@ -146,11 +146,11 @@ func TestPresets(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 	got, err = catalog.Compute(Description{Volumes: []Volume{{Driver: "smb.csi.k8s.io"}}}, declared("aws-fsx-windows/hdd-32", ""))
-	if err != nil || len(got.Limits) != 3 || got.Missing[0].Field != "limits.capacity" {
+	if err != nil || len(got.Limits) != 3 || got.Missing[0].Field != "documented.capacity" {
 		t.Errorf("without a size: %v, %+v", err, got)
 	}
 	_, err = catalog.Compute(Description{Volumes: []Volume{{}}}, declared("aws-fsx-windows/hdd-33", ""))
-	if err == nil || !strings.Contains(err.Error(), `limits.preset: "aws-fsx-windows/hdd-33" does not exist in the catalog of limits; similar names are aws-fsx-windows/hdd-32, `) {
+	if err == nil || !strings.Contains(err.Error(), `documented.preset: "aws-fsx-windows/hdd-33" does not exist in the catalog of limits; similar names are aws-fsx-windows/hdd-32, `) {
 		t.Error(err)
 	}
 	_, err = catalog.Compute(Description{Volumes: []Volume{{}}}, declared("nonsense", ""))

@@ -10,7 +10,7 @@ import (
 // lustre resolves FSx for Lustre. The volume contains only the server's name; the class contains the deployment type.
 func lustre(v Volume, c *Catalog) resolved {
 	if v.Parameters == nil {
-		return unidentified("the deployment type of the FSx for Lustre volume is unknown, because its StorageClass does not exist; set limits.preset, such as aws-fsx-lustre/persistent-2-ssd-250, and limits.capacity")
+		return unidentified("the deployment type of the FSx for Lustre volume is unknown, because its StorageClass does not exist; set documented.preset, such as aws-fsx-lustre/persistent-2-ssd-250, and documented.capacity")
 	}
 	deployment := strings.ToLower(strings.ReplaceAll(v.given("SCRATCH_1", "deploymentType"), "_", "-"))
 	storage := strings.ToLower(v.given("SSD", "storageType"))
@@ -35,13 +35,13 @@ func lustre(v Volume, c *Catalog) resolved {
 
 // smb cannot resolve an SMB share, because the share shows only its address.
 func smb(Volume, *Catalog) resolved {
-	return unidentified("the server behind an SMB share cannot be discovered; set limits.preset, such as aws-fsx-windows/hdd-32, and limits.capacity")
+	return unidentified("the server behind an SMB share cannot be discovered; set documented.preset, such as aws-fsx-windows/hdd-32, and documented.capacity")
 }
 
 // ebs resolves an EBS volume: only the classes contain the type and the provisioned figures.
 func ebs(v Volume, c *Catalog) resolved {
 	if v.Parameters == nil && v.Modified["type"] == "" {
-		return unidentified("the type of the EBS volume is unknown, because its StorageClass does not exist; set limits.preset, such as aws-ebs/gp2, or limits.throughput and limits.iops")
+		return unidentified("the type of the EBS volume is unknown, because its StorageClass does not exist; set documented.preset, such as aws-ebs/gp2, or documented.throughput and documented.iops")
 	}
 	kind := strings.ToLower(v.given("gp3", "type"))
 	key := "aws-ebs/" + kind
@@ -54,7 +54,7 @@ func ebs(v Volume, c *Catalog) resolved {
 // efs cannot resolve an EFS file system: its limits depend on the throughput mode and on the amount of stored data, and
 // neither can be discovered.
 func efs(Volume, *Catalog) resolved {
-	return unidentified("the throughput mode and the stored size of an EFS file system cannot be discovered; set limits.preset to aws-efs/bursting and limits.capacity to the stored size, or set limits.throughput")
+	return unidentified("the throughput mode and the stored size of an EFS file system cannot be discovered; set documented.preset to aws-efs/bursting and documented.capacity to the stored size, or set documented.throughput")
 }
 
 // openZFS resolves FSx for OpenZFS, whose parameters are JSON values. A volume on an existing file system does not show
@@ -62,7 +62,7 @@ func efs(Volume, *Catalog) resolved {
 func openZFS(v Volume, c *Catalog) resolved {
 	tier, given := jsonParameter(v, "ThroughputCapacity")
 	if !given {
-		return unidentified("the throughput capacity of the FSx for OpenZFS file system is unknown, because the StorageClass lacks it or does not exist; set limits.preset, such as aws-fsx-openzfs/512, and limits.capacity")
+		return unidentified("the throughput capacity of the FSx for OpenZFS file system is unknown, because the StorageClass lacks it or does not exist; set documented.preset, such as aws-fsx-openzfs/512, and documented.capacity")
 	}
 	key := "aws-fsx-openzfs/" + tier
 	if _, known := c.rows[key]; !known {

@@ -10,7 +10,7 @@ import (
 // azureDisk resolves an Azure disk: the volume contains all parameters of its class, and its size decides the tier.
 func azureDisk(v Volume, c *Catalog) resolved {
 	if v.Parameters == nil && v.Attributes == nil {
-		return unidentified("the kind of disk is unknown, because the volume lacks it and its StorageClass does not exist; set limits.preset, such as azure-disk/p30")
+		return unidentified("the kind of disk is unknown, because the volume lacks it and its StorageClass does not exist; set documented.preset, such as azure-disk/p30")
 	}
 	sku := v.given("StandardSSD_LRS", "skuName", "storageAccountType")
 	found := resolved{complete: true}
@@ -22,7 +22,7 @@ func azureDisk(v Volume, c *Catalog) resolved {
 		found.rows = []string{"azure-disk/ultra"}
 	case "premium", "standardssd":
 		if v.CapacityBytes <= 0 {
-			return unidentified("the disk's tier is unknown, because its size is; set limits.preset, such as azure-disk/p30")
+			return unidentified("the disk's tier is unknown, because its size is; set documented.preset, such as azure-disk/p30")
 		}
 		row, fits := c.azureTier(kind, v)
 		if !fits {
@@ -30,7 +30,7 @@ func azureDisk(v Volume, c *Catalog) resolved {
 		}
 		found.rows = []string{row}
 	default:
-		return unidentified(fmt.Sprintf("the catalog has no kind of disk %.40q; set limits.throughput and limits.iops", sku))
+		return unidentified(fmt.Sprintf("the catalog has no kind of disk %.40q; set documented.throughput and documented.iops", sku))
 	}
 	if set, on := v.hostCache(); on {
 		found.cached = true
@@ -92,7 +92,7 @@ func (c *Catalog) azureTier(kind string, v Volume) (string, bool) {
 // contain the provisioned figures.
 func azureFiles(v Volume, _ *Catalog) resolved {
 	if v.Parameters == nil && v.Attributes == nil {
-		return unidentified("the kind of share is unknown, because the volume lacks it and its StorageClass does not exist; set limits.preset, such as azure-files/ssd-v1, and limits.capacity")
+		return unidentified("the kind of share is unknown, because the volume lacks it and its StorageClass does not exist; set documented.preset, such as azure-files/ssd-v1, and documented.capacity")
 	}
 	sku := v.given("Standard_LRS", "skuName", "storageAccountType")
 	found := resolved{complete: true}
@@ -105,7 +105,7 @@ func azureFiles(v Volume, _ *Catalog) resolved {
 	case "standardv2":
 		found.rows = []string{"azure-files/hdd-v2"}
 	default:
-		return unidentified(fmt.Sprintf("the share of kind %.40q is pay-as-you-go: the catalog has no limits for it, and it has no burst; set limits.throughput and limits.iops", sku))
+		return unidentified(fmt.Sprintf("the share of kind %.40q is pay-as-you-go: the catalog has no limits for it, and it has no burst; set documented.throughput and documented.iops", sku))
 	}
 	if _, set := v.mountOption("max_channels"); !set && strings.EqualFold(v.given("false", "enableMultichannel"), "true") {
 		found.notes = append(found.notes, "the account allows several channels, but the mount uses one: add max_channels to the mount options")

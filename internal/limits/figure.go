@@ -49,7 +49,7 @@ type value struct {
 func unknown(field, what string) value { return value{missing: &Missing{Field: field, What: what}} }
 
 // capacityField is the API field that sets a size that cannot be discovered.
-const capacityField = "limits.capacity"
+const capacityField = "documented.capacity"
 
 // of evaluates the figure.
 func (f *figure) of(e environment) value {
@@ -95,13 +95,13 @@ func (f *figure) provisioned(e environment) (value, bool) {
 	case f.preset != nil && e.complete:
 		return value{amount: f.preset.value(), text: f.preset.String() + ", the default"}, true
 	}
-	return unknown(f.parameter, "the provisioned rate is unknown, because the StorageClass lacks it or does not exist; set limits.throughput and limits.iops"), true
+	return unknown(f.parameter, "the provisioned rate is unknown, because the StorageClass lacks it or does not exist; set documented.throughput and documented.iops"), true
 }
 
 // sum returns base + each x capacity.
 func (f *figure) sum(e environment) value {
 	if len(f.each) > 0 && e.capacityBytes <= 0 {
-		return unknown(capacityField, "the size of the storage is unknown, and its limits depend on it; set limits.capacity, such as 5Ti")
+		return unknown(capacityField, "the size of the storage is unknown, and its limits depend on it; set documented.capacity, such as 5Ti")
 	}
 	var terms []string
 	amount, name := 0.0, ""
@@ -143,7 +143,7 @@ func (e environment) size(q quantity) (float64, string) {
 func (f *figure) bounded(v value, e environment) value {
 	if f.mostEach != nil {
 		if e.capacityBytes <= 0 {
-			return unknown(capacityField, "the limits depend on the size of the storage, which is unknown; set limits.capacity, such as 5Ti")
+			return unknown(capacityField, "the limits depend on the size of the storage, which is unknown; set documented.capacity, such as 5Ti")
 		}
 		size, text := e.size(*f.mostEach)
 		if most := size * f.mostEach.value(); v.amount > most {

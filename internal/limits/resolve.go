@@ -24,7 +24,7 @@ type resolved struct {
 	notes      []string
 }
 
-// unidentified returns the result for a volume that cannot be identified unless limits.preset names it.
+// unidentified returns the result for a volume that cannot be identified unless documented.preset names it.
 func unidentified(what string) resolved { return resolved{missing: []Missing{{presetField, what}}} }
 
 // driver describes how machines reach the volumes of a CSI driver, and how to identify the volumes.
@@ -45,16 +45,16 @@ var drivers = map[string]driver{
 }
 
 // presetField is the API field that names a preset or a row.
-const presetField = "limits.preset"
+const presetField = "documented.preset"
 
 // resolve returns the rows of a volume by its driver.
 func (c *Catalog) resolve(v Volume) resolved {
 	by, known := drivers[v.Driver]
 	if v.Driver == "" {
-		return unidentified("the volume has no CSI driver, so its limits cannot be discovered; set limits.preset, or limits.throughput and limits.iops")
+		return unidentified("the volume has no CSI driver, so its limits cannot be discovered; set documented.preset, or documented.throughput and documented.iops")
 	}
 	if !known {
-		return unidentified(fmt.Sprintf("the catalog has no CSI driver %q; set limits.preset, or limits.throughput and limits.iops", v.Driver))
+		return unidentified(fmt.Sprintf("the catalog has no CSI driver %q; set documented.preset, or documented.throughput and documented.iops", v.Driver))
 	}
 	found := by.find(v, c)
 	found.traffic, found.flowsPerNode = by.traffic, flowsOf(v)
@@ -68,7 +68,7 @@ func (c *Catalog) preset(name string, v Volume) (resolved, error) {
 		rows, known = []string{name}, true
 	}
 	if !known {
-		return resolved{}, &UnknownPresetError{Preset: name, Remedy: "does not exist in the catalog of limits; " + c.similarPresets(name) + "; or set limits.throughput and limits.iops"}
+		return resolved{}, &UnknownPresetError{Preset: name, Remedy: "does not exist in the catalog of limits; " + c.similarPresets(name) + "; or set documented.throughput and documented.iops"}
 	}
 	return resolved{rows: rows, traffic: c.trafficOf(v, rows), flowsPerNode: flowsOf(v)}, nil
 }

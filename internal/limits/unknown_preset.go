@@ -11,7 +11,7 @@ import (
 
 // UnknownPresetError is returned for a preset that the catalog does not have.
 type UnknownPresetError struct {
-	// Preset is the value of limits.preset.
+	// Preset is the value of documented.preset.
 	Preset string
 	// Remedy names similar presets, and what else the user can do.
 	Remedy string

@@ -28,7 +28,7 @@ spec:
     targets:
     - name: share
       volumes: [{name: data, claimName: share}]
-      limits: {throughput: {baseline: 25M, burst: 170M, bucket: 50G}}
+      documented: {throughput: {baseline: 25M, burst: 170M, bucket: 50G}}
     clients: {count: 4, spread: Any}
     workload:
       fio: {pattern: Random, readPercent: 30, blockSize: 1Mi, queueDepth: 32, datasetSize: 8Gi}

@@ -29,9 +29,13 @@ func PathAsWritten(run *v1alpha1.RunSpec, text string) string {
 		}
 	}
 	for i := range run.Targets {
-		if run.Targets[i].ClaimName != "" {
-			replace(root.Child("targets").Index(i), "volumes[0].claimName", "claimName")
-			replace(root.Child("targets").Index(i), "volumes", "claimName")
+		at, target := root.Child("targets").Index(i), &run.Targets[i]
+		if target.ClaimName != "" {
+			replace(at, "volumes[0].claimName", "claimName")
+			replace(at, "volumes", "claimName")
+		}
+		if target.Documented == nil {
+			replace(at, "documented", "limits")
 		}
 	}
 	for i := range run.Phases {

@@ -138,7 +138,8 @@ func (m *maker) discovered(targets []string) bool {
 	for i := range m.run.Targets {
 		target := &m.run.Targets[i]
 		_, known := m.documented[target.Name]
-		declared := target.Limits != nil && (target.Limits.Preset != "" || target.Limits.Throughput != nil || target.Limits.IOPS != nil)
+		given := target.DocumentedLimits()
+		declared := given != nil && (given.Preset != "" || given.Throughput != nil || given.IOPS != nil)
 		if slices.Contains(targets, target.Name) && known && declared {
 			return false
 		}

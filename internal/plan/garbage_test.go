@@ -66,7 +66,7 @@ func TestGarbage(t *testing.T) {
 				*phase = v1alpha1.Phase{}
 				fill(random, reflect.ValueOf(phase).Elem(), 0)
 			case 1:
-				fill(random, reflect.ValueOf(&run.Targets[0].Limits).Elem(), 0)
+				fill(random, reflect.ValueOf(&run.Targets[0].Documented).Elem(), 0)
 			case 2:
 				fill(random, reflect.ValueOf(&run.Workload).Elem(), 0)
 			case 3:

@@ -19,6 +19,9 @@ func RunHash(run *v1alpha1.RunSpec) string {
 	run.SetDefaults()
 	run.Observations = nil // they change nothing that is run
 	nameKinds(run)
+	for i := range run.Targets { // the former name, so that the newer one in a file starts no run
+		run.Targets[i].Limits, run.Targets[i].Documented = run.Targets[i].DocumentedLimits(), nil
+	}
 	// json.Marshal sorts the keys of maps, and quantities have a canonical form, so equal specifications give equal
 	// bytes. The types hold nothing that JSON cannot encode.
 	encoded, err := json.Marshal(run)

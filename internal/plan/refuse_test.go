@@ -155,8 +155,8 @@ var refusals = map[string]refusal{
 		r.Targets[0].Volumes[0], r.Clients.Count, r.Targets[0].AllowRawDeviceWrites = rawVolume(), 2, yes()
 	}), "spec.run.targets[0].volumes[0].claimTemplate.scope", "overwrite each other on one raw device"},
 	"an unknown preset": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
-		r.Targets[0].Limits = &v1alpha1.Limits{Preset: "aws-fsx-windows/hhd-32"}
-	}), "spec.run.targets[0].limits.preset", "aws-fsx-windows/hhd-32\": does not exist in the catalog of limits; similar names are aws-fsx-windows/hdd-32, "},
+		r.Targets[0].Documented = &v1alpha1.Limits{Preset: "aws-fsx-windows/hhd-32"}
+	}), "spec.run.targets[0].documented.preset", "aws-fsx-windows/hhd-32\": does not exist in the catalog of limits; similar names are aws-fsx-windows/hdd-32, "},
 	"leave for raw devices that are none": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Targets[0].Volumes[0], r.Targets[0].AllowRawDeviceWrites = rawVolume(), yes()
 		r.Targets[0].Volumes[0].ClaimTemplate.Spec.VolumeMode = nil
@@ -217,6 +217,12 @@ func TestResolveFillsInDefaults(t *testing.T) {
 	}
 	if run.SetDefaults(); plan.RunHash(run) != before {
 		t.Error("a run that is stored with its defaults has another hash than its file")
+	}
+	run.Targets[0].Limits = &v1alpha1.Limits{Preset: "aws-fsx-windows/hdd-32"}
+	before = plan.RunHash(run)
+	run.Targets[0].Documented, run.Targets[0].Limits = run.Targets[0].Limits, nil
+	if plan.RunHash(run) != before {
+		t.Error("documented limits by the field's former name have another hash")
 	}
 }
 

@@ -86,7 +86,8 @@ func (m *maker) findLimits() {
 	m.documented = map[string]limits.Computed{}
 	for i := range m.run.Targets {
 		target := &m.run.Targets[i]
-		if target.Limits == nil {
+		given := target.DocumentedLimits()
+		if given == nil {
 			continue // discovered when the run begins, if possible
 		}
 		described := m.specifiedDescription(target)
@@ -99,8 +100,8 @@ func (m *maker) findLimits() {
 			}
 			catalog = builtin
 		}
-		at := m.root.Child("targets").Index(i).Child("limits")
-		computed, err := catalog.Compute(described, target.Limits)
+		at := m.root.Child("targets").Index(i).Child("documented")
+		computed, err := catalog.Compute(described, given)
 		var unknown *limits.UnknownPresetError
 		switch {
 		case errors.As(err, &unknown):
@@ -147,8 +148,8 @@ func (m *maker) openForecasts() {
 		loads := m.demands.Loads(target.Name)
 		m.promise(target.Name, computed)
 		bucket, found := mainBucket(computed, loads)
-		if !found && target.Limits != nil { // a bucket that never empties causes a warning
-			bucket, found = credits.Of(target.Limits.Throughput)
+		if given := target.DocumentedLimits(); !found && given != nil { // a bucket that never empties causes a warning
+			bucket, found = credits.Of(given.Throughput)
 		}
 		if found {
 			m.forecasts[target.Name] = &creditForecast{account: credits.Open(bucket), spentBy: map[string]float64{}, ceiling: bucket.Size}

@@ -127,7 +127,7 @@ func (p *phaseMaker) drainFirst(at *field.Path, targets []string, c cell) bool {
 		known := p.forecasts[target]
 		if known == nil {
 			most = max(most, unknownDrain)
-			p.warn(at.Child("regime"), "limits.throughput of target %s does not set baseline, burst and bucket: "+
+			p.warn(at.Child("regime"), "documented.throughput of target %s does not set baseline, burst and bucket: "+
 				"the drain before the cells may end after %s with credits left. Set them, or put a burstDrain phase directly before this one",
 				target, length(unknownDrain))
 			continue
@@ -176,7 +176,7 @@ func (p *phaseMaker) refuseBurst(at *field.Path, phase *v1alpha1.SweepPhase, war
 	}
 	if len(unknown) > 0 {
 		p.problems = append(p.problems, field.Invalid(at.Child("regime"), phase.Regime,
-			"needs limits.throughput with baseline, burst and bucket of every target, but they are missing for "+
+			"needs documented.throughput with baseline, burst and bucket of every target, but they are missing for "+
 				strings.Join(unknown, ", ")+": set them, or use regime Any"))
 	}
 }

@@ -20,7 +20,7 @@ func TestWritten(t *testing.T) {
 		return builders.Benchmark("b").Target("a").Clients(2).Workload(builders.Fio().Dataset("1Gi")).Prepare("layout")
 	}
 	limited := func(limits v1alpha1.RateLimits) func(*v1alpha1.RunSpec) {
-		return func(run *v1alpha1.RunSpec) { run.Targets[0].Limits = &v1alpha1.Limits{Throughput: &limits} }
+		return func(run *v1alpha1.RunSpec) { run.Targets[0].Documented = &v1alpha1.Limits{Throughput: &limits} }
 	}
 	burst := v1alpha1.RateLimits{Baseline: quantity("10M"), Burst: quantity("40M"), Bucket: quantity("600M")}
 	rate := func(text string) *builders.FioBuilder {

@@ -129,10 +129,13 @@ func bucketEmpty(run *v1alpha1.BenchmarkRun, planned plan.Step, target string, e
 // burstOnly reports whether the specification has a burst without a baseline, which then counts as a lasting limit.
 func burstOnly(run *v1alpha1.BenchmarkRun, target string) bool {
 	at := slices.IndexFunc(run.Spec.Run.Targets, func(t v1alpha1.Target) bool { return t.Name == target })
-	if at < 0 || run.Spec.Run.Targets[at].Limits == nil {
+	if at < 0 {
 		return false
 	}
-	given := run.Spec.Run.Targets[at].Limits
+	given := run.Spec.Run.Targets[at].DocumentedLimits()
+	if given == nil {
+		return false
+	}
 	for _, rates := range []*v1alpha1.RateLimits{given.Throughput, given.IOPS} {
 		if rates != nil && rates.Burst != nil && rates.Baseline == nil {
 			return true

@@ -66,10 +66,13 @@ func limitsOf(run *v1alpha1.BenchmarkRun, target string) limits.Computed {
 		return limits.FromRecord(*described)
 	}
 	at := slices.IndexFunc(run.Spec.Run.Targets, func(t v1alpha1.Target) bool { return t.Name == target })
-	if at < 0 || run.Spec.Run.Targets[at].Limits == nil {
+	if at < 0 {
 		return limits.Computed{}
 	}
-	declared := run.Spec.Run.Targets[at].Limits
+	declared := run.Spec.Run.Targets[at].DocumentedLimits()
+	if declared == nil {
+		return limits.Computed{}
+	}
 	if catalog, err := limits.Builtin(); err == nil && declared.Preset != "" {
 		if computed, err := catalog.Compute(limits.Description{Volumes: []limits.Volume{{}}}, declared); err == nil {
 			return computed

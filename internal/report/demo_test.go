@@ -81,7 +81,7 @@ func demoPaper(t testing.TB) paper {
 		return []result.Client{server.load(10, measure.Read).Obj()}
 	}, func(run *v1alpha1.BenchmarkRun) {
 		burst, bucket, refill := int64(serverBurst), int64(serverBucket), int64(serverRefill)
-		record.Storage(run, []v1alpha1.StorageDescription{{Target: "share", Limits: []v1alpha1.DocumentedLimit{{Name: "limits.throughput", Layer: "Disk", Dimension: "Bytes",
+		record.Storage(run, []v1alpha1.StorageDescription{{Target: "share", Limits: []v1alpha1.DocumentedLimit{{Name: "documented.throughput", Layer: "Disk", Dimension: "Bytes",
 			Baseline: serverBaseline, Burst: &burst, Bucket: &bucket, Refill: &refill}}}})
 	}, finished())
 }

@@ -83,7 +83,7 @@ func duration(text v1alpha1.Duration) *v1alpha1.Duration { return &text }
 func burstPaper(documented bool) paper {
 	benchmark := builders.Benchmark("usual").Target("share").Clients(4).Mutate(func(run *v1alpha1.RunSpec) {
 		if documented {
-			run.Targets[0].Limits = &v1alpha1.Limits{Throughput: &v1alpha1.RateLimits{
+			run.Targets[0].Documented = &v1alpha1.Limits{Throughput: &v1alpha1.RateLimits{
 				Baseline: quantity(baselineRate), Burst: quantity(burstRate), Bucket: quantity(bucketOfShare)}}
 		}
 	}).Prepare("layout").

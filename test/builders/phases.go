@@ -80,9 +80,9 @@ func (b *BenchmarkBuilder) Throughput(baseline, burst, bucket, refill string) *B
 	}
 	targets := b.benchmark.Spec.Run.Targets
 	last := &targets[len(targets)-1]
-	if last.Limits == nil {
-		last.Limits = &v1alpha1.Limits{}
+	if last.Documented == nil {
+		last.Documented = &v1alpha1.Limits{}
 	}
-	last.Limits.Throughput = limits
+	last.Documented.Throughput = limits
 	return b
 }

@@ -20,7 +20,7 @@ spec:
     targets:
     - name: data
       volumes: [{name: data, claimName: data}]
-      limits: {throughput: {baseline: 4M, burst: 16M, bucket: 200M, refill: 2M}}
+      documented: {throughput: {baseline: 4M, burst: 16M, bucket: 200M, refill: 2M}}
     clients: {count: 2, spread: Any}
     workload: {fio: {pattern: Sequential, readPercent: 0, blockSize: 256Ki, queueDepth: 8, datasetSize: 16Mi}}
     phases:

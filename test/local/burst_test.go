@@ -19,7 +19,7 @@ spec:
     targets:
     - name: data
       volumes: [{name: data, claimName: data}]
-      limits: {throughput: {baseline: 5M, burst: 30M, bucket: 250M, refill: 5M}}
+      documented: {throughput: {baseline: 5M, burst: 30M, bucket: 250M, refill: 5M}}
     clients: {count: 1}
     workload: {fio: {pattern: Sequential, readPercent: 0, blockSize: 128Ki, queueDepth: 16, datasetSize: 64Mi}}
     phases:

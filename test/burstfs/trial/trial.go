@@ -87,7 +87,7 @@ func (t Trial) Benchmark(target string) (*builders.BenchmarkBuilder, error) {
 		load.Reads()
 	}
 	benchmark := builders.Benchmark(t.Name).Target(target).Workload(load).Mutate(func(run *v1alpha1.RunSpec) {
-		run.Targets[0].Limits = limits(config, t.Drains)
+		run.Targets[0].Documented = limits(config, t.Drains)
 	})
 	benchmark.Prepare("layout").Phase(v1alpha1.Phase{Name: "burst", BurstDrain: &v1alpha1.BurstDrainPhase{
 		MinDuration: t.MinDuration, MaxDuration: t.MaxDuration}})

@@ -29,7 +29,7 @@ func TestTrials(t *testing.T) {
 		steps := 5
 		if one.Drains == "" {
 			steps = 2
-		} else if limits := benchmark.Run().Targets[0].Limits; limits == nil {
+		} else if limits := benchmark.Run().Targets[0].Documented; limits == nil {
 			t.Errorf("%s: there is no bucket %q in %+v", one.Name, one.Drains, config.Buckets)
 		}
 		if len(planned.Steps) != steps {

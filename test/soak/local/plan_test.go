@@ -168,7 +168,7 @@ spec:
     targets:
     - name: data
       volumes: [{name: data, claimName: data}]
-      limits: {throughput: {baseline: 10M, burst: 60M, bucket: 800M, refill: 5M}}
+      documented: {throughput: {baseline: 10M, burst: 60M, bucket: 800M, refill: 5M}}
     clients: {count: 1}
     workload: {fio: {pattern: Sequential, readPercent: 0, blockSize: 256Ki, queueDepth: 64, datasetSize: 64Mi}}
     phases:

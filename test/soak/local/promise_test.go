@@ -21,7 +21,7 @@ spec:
     targets:
     - name: data
       volumes: [{name: data, claimName: none}]
-      limits: {throughput: {baseline: 2M, burst: 6M, bucket: 600M}, serverMemory: 8Mi}
+      documented: {throughput: {baseline: 2M, burst: 6M, bucket: 600M}, serverMemory: 8Mi}
     clients: {count: 1, spread: Any}
     workload:
       fio: {pattern: Sequential, readPercent: 0, blockSize: 64Ki, queueDepth: 32, datasetSize: 24Mi}
@@ -51,7 +51,7 @@ func TestPromise(t *testing.T) {
 	if one.Burst == nil || math.Abs(float64(one.Burst.PermilleReached)-1000*rate/6e6) > 1 || math.Abs(float64(one.Baseline.PermilleReached)-1000*rate/2e6) > 1 {
 		t.Errorf("%.1f MB/s is told to be %+v of the burst and %+v of the baseline", rate/1e6, one.Burst, one.Baseline)
 	}
-	if first := one.Suspects[0]; first.Cause != v1alpha1.CauseLimit || !first.Burst || first.Limit != "limits.throughput" {
+	if first := one.Suspects[0]; first.Cause != v1alpha1.CauseLimit || !first.Burst || first.Limit != "documented.throughput" {
 		t.Errorf("suspects: %+v", one.Suspects)
 	}
 	warned := false
