@@ -23,7 +23,7 @@ func (p *page) searches(d Document, phases []v1alpha1.PhaseResult) {
 
 func (p *page) search(where string, target *v1alpha1.TargetResult) {
 	p.gap()
-	p.line(where + ": a search" + creditRange(target.Steps))
+	p.line(where + ": the highest rate within the bound" + creditRange(target.Steps))
 	lines := [][]string{{"OFFERED", "ACHIEVED", "SLOWER", "OPERATION", "IOPS", "MEAN", "P50", "P99", ""}}
 	var confirming []int
 	for _, trial := range phasekind.Trials(target) {

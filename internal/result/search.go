@@ -193,6 +193,7 @@ func conclude(into *v1alpha1.TargetResult, step plan.Step, history History, tria
 	found := v1alpha1.SearchResult{}
 	into.Search = &found
 	into.Warnings = slices.DeleteFunc(into.Warnings, func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningSearchInconclusive })
+	doubt := "" // why the result is not the answer, and the remedy
 	bound := fmt.Sprintf("%g %% of operations within %s", math.Round((1-asked.Allowed)*1e6)/1e4, asked.Latency)
 	switch {
 	case decision.Stage != search.Done:
@@ -200,11 +201,11 @@ func conclude(into *v1alpha1.TargetResult, step plan.Step, history History, tria
 		return
 	case decision.Rate == 0:
 		into.Operations = nil
-		found.Message = fmt.Sprintf("no rate was confirmed with %s: ", bound)
+		found.Message = "no rate was confirmed with " + bound
 		if slices.ContainsFunc(trials, func(t search.Trial) bool { return t.Confirms }) {
-			found.Message += "the highest rate that met it in one step, and lower rates, missed it in the confirming steps. Raise stepDuration"
+			doubt = "the highest rate that met the objective in one step, and lower rates, missed it in the confirming steps: raise stepDuration"
 		} else {
-			found.Message += fmt.Sprintf("the first rate, %s, missed it. Lower rate.min, or accept a longer latency", measure.FormatOperationsPerSecond(float64(asked.Min)))
+			doubt = fmt.Sprintf("the first rate, %s, missed the objective: lower rate.min, or accept a longer latency", measure.FormatOperationsPerSecond(float64(asked.Min)))
 		}
 	default:
 		rounds := asked.Rounds(decision.Rate, trials)
@@ -222,14 +223,15 @@ func conclude(into *v1alpha1.TargetResult, step plan.Step, history History, tria
 	case found.AtLeast && asMuch:
 		found.Message += "; no rate up to the baseline missed it"
 	case found.AtLeast:
-		found.Message += "; no rate missed it, so the highest rate may be higher. Raise rate.max"
+		found.Message += "; no rate missed it, so the highest rate may be higher"
+		doubt = "no rate missed the objective: raise rate.max"
 	}
 	if found.Found && !asMuch && !history.BucketEmpty {
 		found.Message += "; burst credits were not drained before, so it may last only as long as they do"
 	}
 	found.Message = v1alpha1.Truncate(found.Message, maxBurstMessage)
-	if !found.Found || found.AtLeast && !asMuch {
-		into.Warnings = withWarnings(into.Warnings, []v1alpha1.Warning{v1alpha1.NewWarning(v1alpha1.WarningSearchInconclusive, step.Kind, found.Message)}, step.Kind)
+	if doubt != "" {
+		into.Warnings = withWarnings(into.Warnings, []v1alpha1.Warning{v1alpha1.NewWarning(v1alpha1.WarningSearchInconclusive, step.Kind, doubt)}, step.Kind)
 	}
 }
 

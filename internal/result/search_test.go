@@ -122,10 +122,11 @@ func TestSearchConcludes(t *testing.T) {
 	for name, test := range map[string]struct {
 		slowerPPM func(rate int64) uint64
 		says      string
+		warns     string
 		found     bool
 	}{
-		"all meet it":   {func(int64) uint64 { return 1000 }, "so the highest rate may be higher. Raise rate.max", true},
-		"none meets it": {func(int64) uint64 { return 50_000 }, "the first rate, 100.0 IOPS, missed it", false},
+		"all meet it":   {func(int64) uint64 { return 1000 }, "so the highest rate may be higher", "no rate missed the objective: raise rate.max", true},
+		"none meets it": {func(int64) uint64 { return 50_000 }, "no rate was confirmed", "the first rate, 100.0 IOPS, missed the objective", false},
 	} {
 		found := seek(t, searchPhase(), test.slowerPPM)
 		if found.Search.Found != test.found || !strings.Contains(found.Search.Message, test.says) {
@@ -133,7 +134,7 @@ func TestSearchConcludes(t *testing.T) {
 		}
 		inconclusive := false
 		for _, warning := range found.Warnings {
-			inconclusive = inconclusive || warning.Type == v1alpha1.WarningSearchInconclusive
+			inconclusive = inconclusive || warning.Type == v1alpha1.WarningSearchInconclusive && strings.Contains(warning.Message, test.warns)
 		}
 		if !inconclusive || (len(found.Operations) > 0) != test.found {
 			t.Errorf("%s: %+v, %d operations", name, found.Warnings, len(found.Operations))
