@@ -203,6 +203,9 @@ func TestWarnings(t *testing.T) {
 		benchmark *builders.BenchmarkBuilder
 		want      []string
 	}{
+		"a query that Prometheus would refuse": {fsx().BurstDrain("burst", "2m", "1h").Mutate(func(r *v1alpha1.RunSpec) {
+			r.Observations = []v1alpha1.Observation{{Name: "cpu", Query: "sum(rate(node_cpu_seconds_total[1m]))"}, {Name: "x", Query: "rate(x[5m"}}
+		}), []string{"observations[1].query: Prometheus would refuse it: 1:10: parse error: "}},
 		"a full bucket": {fsx().BurstDrain("burst", "2m", "1h"), nil},
 		"a bucket that a layout was paid from": {fsx().Prepare("layout").BurstDrain("burst", "2m", "1h"),
 			[]string{"phases[1]: the bucket of target share is expected to hold only 93 % when the drain starts, and the drain measures no more than that: " +

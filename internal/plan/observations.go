@@ -1,0 +1,13 @@
+package plan
+
+import "github.com/storagebench/storagebench/internal/observation"
+
+// checkObservations warns about queries that Prometheus would refuse. They are not refused, because other systems with
+// the same API know more functions.
+func (m *maker) checkObservations() {
+	for i := range m.run.Observations {
+		if err := observation.Syntax(m.run.Observations[i].Query); err != nil {
+			m.warn(m.root.Child("observations").Index(i).Child("query"), "Prometheus would refuse it: %s", err)
+		}
+	}
+}
