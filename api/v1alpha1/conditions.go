@@ -190,4 +190,7 @@ const (
 	StageFinishing  = "Finishing"
 	StageComplete   = "Complete"
 	StageFailed     = "Failed"
+	// StageMissed and StageRegressed are stages of benchmarks whose last run is complete and valid.
+	StageMissed    = "Missed"
+	StageRegressed = "Regressed"
 )

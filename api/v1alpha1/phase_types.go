@@ -226,7 +226,7 @@ type RampPhase struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:Minimum=1
 	// +kubebuilder:validation:items:Maximum=1000000000000
-	// +kubebuilder:validation:XValidation:rule="self.isSorted() && self.all(a, self.exists_one(b, b == a))",message="steps: values that rise, each once, such as [1, 2, 4, 8]"
+	// +kubebuilder:validation:XValidation:rule="self.isSorted() && self.all(a, self.exists_one(b, b == a))",message="steps: write increasing values, such as [1, 2, 4, 8]"
 	Steps []int64 `json:"steps"`
 
 	// stepDuration is the length of the measured time of each step.

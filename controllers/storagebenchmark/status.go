@@ -102,6 +102,10 @@ func stageOf(status *v1alpha1.StorageBenchmarkStatus, obs observation, act actio
 			return v1alpha1.StagePending
 		case status.LastRun.Reason == v1alpha1.ReasonPassed:
 			return v1alpha1.StageComplete
+		case status.LastRun.Reason == v1alpha1.ReasonObjectiveMissed:
+			return v1alpha1.StageMissed
+		case status.LastRun.Reason == v1alpha1.ReasonRegressed:
+			return v1alpha1.StageRegressed
 		}
 		return v1alpha1.StageFailed
 	case await, yield, intend, create:

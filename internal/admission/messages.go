@@ -125,6 +125,8 @@ func describe(object map[string]any, fault *field.Error) string {
 	if isQuantityPattern(fault) {
 		detail = "write a quantity such as 512, 4Ki or 8Gi"
 	}
+	detail = strings.Replace(detail, "should be greater than or equal to ", "must be at least ", 1)
+	detail = strings.Replace(detail, "should be less than or equal to ", "must be at most ", 1)
 	if strings.Contains(detail, "RFC 1123") {
 		detail = ofNames
 	}

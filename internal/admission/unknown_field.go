@@ -83,6 +83,7 @@ type advice struct {
 }
 
 var advices = []advice{
+	{"spec", regexp.MustCompile(`^schedule$`), `write trigger: {schedule: "%s"}`, []string{"trigger"}}, // of an object; see advise
 	{".latency", regexp.MustCompile(`^[pP](\d+(?:\.\d+)?)$`), `write percentile: "$1", max: %s`, []string{"percentile", "max"}},
 	{"spec.objectives[]", regexp.MustCompile(`^[pP](\d+(?:\.\d+)?)$`), `write latency: {percentile: "$1", max: %s}`, []string{"latency"}},
 	{".phases[]", regexp.MustCompile(`^(?:duration|runtime)$`), "write it in the kind of the phase, such as steady: {duration: %s}", []string{"steady"}},
@@ -102,6 +103,11 @@ func advise(parent, name string, value any) (message string, meant []string) {
 		if !strings.HasSuffix(place, one.place) || !one.name.MatchString(name) {
 			continue
 		}
+		if one.place == "spec" {
+			if value = onlyValue(value); value == nil {
+				break // a text, which can be moved as it is
+			}
+		}
 		given := printable(fmt.Sprint(value))
 		if show(value) == "" {
 			given = "..."
@@ -109,6 +115,16 @@ func advise(parent, name string, value any) (message string, meant []string) {
 		return "unknown field; " + strings.ReplaceAll(one.name.ReplaceAllString(name, one.write), "%s", given), one.meant
 	}
 	return "", nil
+}
+
+// onlyValue returns the value of an object with a single field, such as the text of {cron: "0 3 * * *"}, or nil.
+func onlyValue(value any) any {
+	if fields, is := value.(map[string]any); is && len(fields) == 1 {
+		for _, only := range fields {
+			return only
+		}
+	}
+	return nil
 }
 
 // unknownField describes an unknown field with its value, and suggests a similar known one. meant lists the fields

@@ -8,6 +8,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -15,14 +16,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/internal/library"
 	"github.com/storagebench/storagebench/internal/report"
 	"github.com/storagebench/storagebench/internal/spelling"
 )
 
 // initOptions holds the flags of init.
 type initOptions struct {
-	claim, class, size, accessMode, file, output string
-	clients                                      int32
+	claim, class, size, accessMode, duration, profile, file, output string
+	clients                                                         int32
 }
 
 func newInit(streams Streams) *cobra.Command {
@@ -34,7 +36,8 @@ func newInit(streams Streams) *cobra.Command {
 		Long: "Write a first StorageBenchmark, with comments that explain each line and what to change\n" +
 			"next. It measures a claim, or new volumes of a storage class, which each run creates and\n" +
 			"removes. It reads nothing from a cluster and creates nothing there: give the size and the access mode of\n" +
-			"a claim if they are not 10Gi and ReadWriteOnce.",
+			"a claim if they are not 10Gi and ReadWriteOnce. --profile takes a workload of the library (see\n" +
+			"`kubectl storagebench profiles`).",
 		Example: "  kubectl storagebench init --claim data > bench.yaml\n" +
 			"  kubectl storagebench init --claim shared --size 1Ti --access-mode ReadWriteMany --clients 4 > bench.yaml\n" +
 			"  kubectl storagebench init nightly --storage-class gp3 --size 100Gi --clients 4 --file nightly.yaml\n" +
@@ -59,10 +62,13 @@ func newInit(streams Streams) *cobra.Command {
 // volumeFlags adds the flags that describe the volumes and the clients of a benchmark. when is the start of their
 // help texts, which says when they apply; ofWhat is what the size is of.
 func volumeFlags(command *cobra.Command, options *initOptions, when, ofWhat string) {
-	command.Flags().StringVar(&options.size, "size", "10Gi", when+"size of "+ofWhat)
+	command.Flags().StringVar(&options.size, "size", "10Gi", when+"size of "+ofWhat+", at least 1Gi")
 	command.Flags().StringVar(&options.accessMode, "access-mode", string(corev1.ReadWriteOnce),
 		when+"ReadWriteOnce, ReadWriteMany or ReadWriteOncePod")
 	command.Flags().Int32Var(&options.clients, "clients", 1, when+"number of client pods")
+	command.Flags().StringVar(&options.duration, "duration", "60s", when+"how long each phase measures, such as 30s or 10m")
+	command.Flags().StringVar(&options.profile, "profile", "", when+"the workload `profile` (default: random writes and reads of 64 KiB)")
+	fixedValues(command, "profile", libraryNames()...)
 	fixedValues(command, "access-mode", string(corev1.ReadWriteOnce), string(corev1.ReadWriteMany), string(corev1.ReadWriteOncePod))
 }
 
@@ -73,12 +79,23 @@ func runInit(streams Streams, made first) error {
 	if made.name == "" {
 		made.name = nameOf("first-" + cmp.Or(made.claim, made.class))
 	}
+	if made.profile != "" {
+		found, known := library.Find(made.profile)
+		if !known {
+			return fmt.Errorf("--profile %q: the library has no such profile%s", made.profile, nearestProfile(made.profile))
+		}
+		made.workload = fitted(&found.Spec.Engine, quantity(made.datasetSize()))
+		made.resized = made.workload != &found.Spec.Engine
+	}
 	if problems := validation.IsDNS1123Label(made.name); len(problems) > 0 || len(made.name) > v1alpha1.MaxBenchmarkNameLength {
 		return fmt.Errorf("name %q: use at most %d lower-case letters, digits and dashes", made.name, v1alpha1.MaxBenchmarkNameLength)
 	}
 	text := made.yaml()
 	written := &source{name: made.name, text: []byte(text)}
 	if _, err := understand([]*source{written}, loadOptions{seed: 1}); err != nil || len(written.faults) > 0 {
+		if made.profile != "" {
+			return fmt.Errorf("--profile %s does not suit such volumes:\n%s", made.profile, indent(errors.Join(err, written.faults).Error()))
+		}
 		return fmt.Errorf("internal error: the benchmark written is not valid: %w", errors.Join(err, written.faults))
 	}
 	if made.output == "json" {
@@ -118,6 +135,9 @@ func (o *initOptions) check() error {
 	if size, err := resource.ParseQuantity(o.size); err != nil || size.Value() < 1<<30 {
 		return fmt.Errorf("--size %q: %s", o.size, sizeRemedy(o.size))
 	}
+	if length, err := v1alpha1.Duration(o.duration).Parse(); err != nil || length < time.Second || length > maxDuration {
+		return fmt.Errorf("--duration %q: write a length from 1s to %s, such as 30s or 10m", o.duration, v1alpha1.DurationOf(maxDuration))
+	}
 	switch corev1.PersistentVolumeAccessMode(o.accessMode) {
 	case corev1.ReadWriteOnce, corev1.ReadWriteMany, corev1.ReadWriteOncePod:
 	default:
@@ -131,13 +151,19 @@ func (o *initOptions) check() error {
 	return knownForm(o.output, "yaml", "json")
 }
 
+// maxDuration is the longest --duration: two phases of it end within trialDeadline.
+const maxDuration = 2 * time.Hour
+
 // sizeRemedy says how to write the size of a volume.
 func sizeRemedy(text string) string {
 	binary := spelling.BinarySize(text)
 	size, err := resource.ParseQuantity(binary)
+	_, given := resource.ParseQuantity(text)
 	switch {
-	case err != nil || size.Value() < 1<<30:
-		return "write a size of at least 1Gi, such as 100Gi"
+	case given == nil, err != nil, size.Value() < 1<<30:
+		return "write a size of at least 1Gi"
+	case !strings.ContainsAny(text, "bB"):
+		return "did you mean " + binary + "?"
 	case strings.ContainsAny(text, "iI"):
 		return "Kubernetes writes sizes without B: write " + binary
 	}

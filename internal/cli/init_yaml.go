@@ -16,8 +16,11 @@ import (
 type first struct {
 	initOptions
 	name string
-	// profile replaces the default workload, which writes and reads 64 KiB blocks. It is nil for the default.
-	profile *v1alpha1.Engine
+	// workload replaces the default workload, which writes and reads 64 KiB blocks. It is nil for the default.
+	workload *v1alpha1.Engine
+	// inFile is true if the profile's workload is written out, because the name alone may not be known where the file
+	// is run. resized is true if its dataset is smaller than the profile's.
+	inFile, resized bool
 	// deadline is the activeDeadline of a run, or empty for the default.
 	deadline v1alpha1.Duration
 }
@@ -89,8 +92,8 @@ func (f *first) yaml() string {
 		line("            - labelSelector: {matchLabels: {storagebench.dev/benchmark: %s}}", f.name)
 		line("              topologyKey: kubernetes.io/hostname")
 	}
-	if f.profile != nil {
-		f.profiled(line)
+	if f.workload != nil {
+		f.profiled(line, size)
 		return b.String()
 	}
 	line("    workload:")
@@ -104,10 +107,10 @@ func (f *first) yaml() string {
 	line("    - name: layout           # writes every block: reads of unwritten blocks measure nothing")
 	line("      prepare: {}")
 	line("    - name: write")
-	line("      steady: {duration: 60s, warmUp: 5s}")
+	line("      steady: {duration: %s, warmUp: 5s}", f.duration)
 	line("    - name: read")
 	line("      override: {fio: {readPercent: 100}}")
-	line("      steady: {duration: 60s, warmUp: 5s}")
+	line("      steady: {duration: %s, warmUp: 5s}", f.duration)
 	line("    # Next: storage with burst credits shows its burst for a while and its baseline after it. Measure both:")
 	line("    # - name: burst")
 	line("    #   burstDrain: {minDuration: 2m, maxDuration: 2h}")
@@ -121,14 +124,23 @@ func (f *first) yaml() string {
 
 // profiled writes the workload of a profile and the phases that measure it. A layout comes first unless the workload
 // ends when its work is done, because the workload may read.
-func (f *first) profiled(line func(string, ...any)) {
-	workload, err := json.Marshal(f.profile) // JSON is YAML
-	if err != nil {
-		panic(err) // it was read from YAML or JSON
+func (f *first) profiled(line func(string, ...any), size string) {
+	switch {
+	case f.inFile:
+		workload, err := json.Marshal(f.workload) // JSON is YAML
+		if err != nil {
+			panic(err) // it was read from YAML or JSON
+		}
+		line("    workload: %s", workload)
+	case f.resized:
+		line("    workload:")
+		line("      profileRef: {name: %s, datasetSize: %s}   # caches may hold so little; the profile has more", f.profile, size)
+	default:
+		line("    workload:")
+		line("      profileRef: {name: %s}", f.profile)
 	}
-	line("    workload: %s", workload)
 	line("    phases:")
-	load := engines.Of(f.profile)
+	load := engines.Of(f.workload)
 	warmUp := ", warmUp: 5s"
 	switch {
 	case load.WorkBound: // the duration limits how long the work may take
@@ -138,7 +150,7 @@ func (f *first) profiled(line func(string, ...any)) {
 		warmUp = ""
 	}
 	line("    - {name: layout, prepare: {}}")
-	line("    - {name: measure, steady: {duration: 60s%s}}", warmUp)
+	line("    - {name: measure, steady: {duration: %s%s}}", f.duration, warmUp)
 }
 
 func (f *first) volume(line func(string, ...any)) {

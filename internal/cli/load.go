@@ -66,7 +66,7 @@ func loadAll(streams Streams, names []string, options loadOptions) ([]loaded, er
 	var broken []string
 	for _, one := range sources {
 		if len(one.faults) > 0 {
-			broken = append(broken, fmt.Sprintf("%s has %s:\n%s", one.name, measure.FormatCount(len(one.faults), "mistake"), indent(one.faults.Error())))
+			broken = append(broken, fmt.Sprintf("%s has %s:\n%s", one.shownName(), measure.FormatCount(len(one.faults), "mistake"), indent(one.faults.Error())))
 		}
 		if len(one.file.Foreign) > 0 {
 			_, _ = fmt.Fprintf(streams.Err, "%s: passed over, because not of storagebench: %s\n", one.name, measure.FormatList(one.file.Foreign, 5))
@@ -219,6 +219,7 @@ func suggestProfiles(unresolved field.ErrorList, objects []admission.Object) {
 		if problem.Type != field.ErrorTypeNotFound || !found || len(name) > 64 {
 			continue
 		}
+		problem.Type, problem.BadValue = field.ErrorTypeInvalid, name
 		switch best := spelling.Nearest(name, names, 4); {
 		case best < 0:
 			problem.Detail += "; `kubectl storagebench profiles` lists those of the library"

@@ -47,7 +47,7 @@ func promiseTexts(d *planDocument) []string {
 	}
 	for _, target := range d.Targets {
 		if !slices.ContainsFunc(documented, func(s v1alpha1.StorageDescription) bool { return s.Target == target.Name }) {
-			lines = append(lines, "documented limits of target "+target.Name+" are looked up from its volumes when the run starts; set documented to see them here")
+			lines = append(lines, "documented limits of target "+target.Name+" are looked up from its volumes when the run starts; to see them here, write `documented` below the target")
 		}
 	}
 	return lines

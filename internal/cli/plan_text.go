@@ -27,21 +27,24 @@ const longPhase = 12
 func (d planDocument) text(w io.Writer, options textOptions) error {
 	var b strings.Builder
 	b.WriteString(d.headline() + "\n\n")
-	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "  STEP\tDOES\tTARGETS\tSTARTS\tTAKES\tCREDITS\tNEW SPACE")
+	lines := [][]string{{"STEP", "DOES", "TARGETS", "STARTS", "TAKES", creditsColumn, "NEW SPACE"}}
 	sure := true
 	for steps := range d.phases() {
 		rows := len(steps)
 		if rows >= longPhase && !options.all {
-			_, _ = fmt.Fprintln(table, collapsed(steps, sure))
+			lines = append(lines, collapsed(steps, sure))
 			rows = 0
 		}
 		for i, step := range steps {
 			if i < rows {
-				_, _ = fmt.Fprintln(table, row(step, sure))
+				lines = append(lines, row(step, sure))
 			}
 			sure = sure && step.ExpectedSeconds != nil
 		}
+	}
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, line := range withoutCredits(lines) {
+		_, _ = fmt.Fprintln(table, "  "+strings.Join(line, "\t"))
 	}
 	_ = table.Flush()
 	b.WriteString("\n")
@@ -85,6 +88,21 @@ func (d planDocument) text(w io.Writer, options textOptions) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// creditsColumn is the column of the table that only storage with known burst credits has.
+const creditsColumn = "CREDITS"
+
+// withoutCredits removes the column of credits from a table in which no step has any.
+func withoutCredits(lines [][]string) [][]string {
+	at := slices.Index(lines[0], creditsColumn)
+	if slices.ContainsFunc(lines[1:], func(line []string) bool { return line[at] != noCredits }) {
+		return lines
+	}
+	for i := range lines {
+		lines[i] = slices.Delete(lines[i], at, at+1)
+	}
+	return lines
 }
 
 // jobs writes the job file or command line of each step and target.
@@ -145,11 +163,11 @@ func (d planDocument) phases() func(func([]planStep) bool) {
 	}
 }
 
-// row returns the line of one step. If sure is false, its start is the earliest possible one, because the duration
+// row returns the cells of one step. If sure is false, its start is the earliest possible one, because the duration
 // of an earlier step is unknown.
-func row(step planStep, sure bool) string {
-	return fmt.Sprintf("  %s\t%s\t%s\t%s\t%s\t%s\t%s", step.ID, does(step), strings.Join(step.Targets, ","),
-		starts(step.OffsetSeconds, sure), takes(step), creditsOf([]planStep{step}), laid(step.NewBytes))
+func row(step planStep, sure bool) []string {
+	return []string{step.ID, does(step), strings.Join(step.Targets, ","),
+		starts(step.OffsetSeconds, sure), takes(step), creditsOf([]planStep{step}), laid(step.NewBytes)}
 }
 
 // does describes what a step does, and the values that its cell sets.
@@ -234,11 +252,11 @@ func warmed(p plan.Step) string {
 	if p.WarmUp == 0 {
 		return ""
 	}
-	return about(p.WarmUp.Seconds()) + " + "
+	return about(p.WarmUp.Seconds()) + " warm-up + "
 }
 
-// collapsed returns the line of a phase with many steps.
-func collapsed(steps []planStep, sure bool) string {
+// collapsed returns the cells of a phase with many steps.
+func collapsed(steps []planStep, sure bool) []string {
 	var cells, repeats, pauses, drains int
 	var idled, total float64
 	var bytes uint64
@@ -289,8 +307,8 @@ func collapsed(steps []planStep, sure bool) string {
 	if pauses > 0 {
 		length += fmt.Sprintf(", %s of %s in all", measure.FormatCount(pauses, "pause"), about(idled))
 	}
-	return fmt.Sprintf("  %s to %s\t%s\t%s\t%s\t%s\t%s\t%s", first.ID, number(last.ID), does, strings.Join(targets, ","),
-		starts(first.OffsetSeconds, sure), length, creditsOf(steps), laid(bytes))
+	return []string{first.ID + " to " + number(last.ID), does, strings.Join(targets, ","),
+		starts(first.OffsetSeconds, sure), length, creditsOf(steps), laid(bytes)}
 }
 
 // number returns the numeric part of a step's ID: the indexes of phase and step.
@@ -362,10 +380,12 @@ func creditsOf(steps []planStep) string {
 		texts = append(texts, text)
 	}
 	if len(texts) == 0 {
-		return "-"
+		return noCredits
 	}
 	return strings.Join(texts, ", ")
 }
+
+const noCredits = "-"
 
 func laid(bytes uint64) string {
 	if bytes == 0 {

@@ -22,8 +22,8 @@ func newReport(streams Streams) *cobra.Command {
 		SuggestFor: []string{"show", "describe", "result"},
 		Short:      "Show the result of a run: text, JSON, CSV, Markdown or HTML",
 		Long: "Show the result of a run: of a BenchmarkRun in a cluster, of the latest run of a StorageBenchmark\n" +
-			"there, or of a file written by `run -o json` (- for standard input). A file takes precedence over\n" +
-			"a run of the same name; run/NAME always means the run in the cluster.\n\n" +
+			"there, or of a JSON or YAML file that `run` wrote with --save or -o (- for standard input). A file takes\n" +
+			"precedence over a run of the same name; run/NAME always means the run in the cluster.\n\n" +
 			"The text fits a screen; -v adds notes, evidence, timeline and all other details.\n" +
 			"-o html is one file that opens offline, with charts over time. -o markdown is for a pull request.\n" +
 			"-o csv has the measurements over time; --table selects rates (series), percentiles per minute\n" +

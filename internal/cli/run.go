@@ -36,9 +36,8 @@ type runOptions struct {
 	repeat int
 	// price is the price of storage and nodes per hour, or 0 if it is not given.
 	price float64
-	// class describes the volumes and clients of a run on a storage class; profile is the name of its workload.
-	class   initOptions
-	profile string
+	// class describes a run on a storage class.
+	class initOptions
 }
 
 const saveUsage = "also write the result to this file (repeatable); format by suffix: .html, .md, .json, .yaml, .csv or .txt"
@@ -59,7 +58,7 @@ func newRun(streams Streams, arguments []string) *cobra.Command {
 			"--save keeps it. If this program dies, the cluster removes the volumes at the end of the run and the rest some\n" +
 			"hours later. --profile selects a workload: a WorkloadProfile of the namespace, a ClusterWorkloadProfile, or\n" +
 			"one of the library (see `kubectl storagebench profiles`). Without it, random writes and reads of 64 KiB are\n" +
-			"measured.\n\n" +
+			"measured, each for the time of --duration.\n\n" +
 			"With --repeat N, the run is done N times, and the result is the variance between the runs: mean, 95 %\n" +
 			"interval, standard deviation and coefficient of variation of each figure. A run does not wait for the burst\n" +
 			"credits that the one before has spent: for that, end the phases with a cooldown. --save then numbers its files.\n\n" +
@@ -73,7 +72,7 @@ func newRun(streams Streams, arguments []string) *cobra.Command {
 			"  kubectl storagebench run --local -f bench.yaml --target data=/mnt/data -o json > result.json\n" +
 			"  kubectl storagebench run -f bench.yaml --save result.json --save report.html\n" +
 			"  kubectl storagebench run -f bench.yaml --repeat 5 --price-per-hour 2.5\n" +
-			"  kubectl storagebench run --storage-class gp3\n" +
+			"  kubectl storagebench run --storage-class gp3 --duration 5m\n" +
 			"  kubectl storagebench run --storage-class gp3 --size 200Gi --profile oltp-8k -n storage-tests",
 		Args: cobra.ArbitraryArgs,
 	}
@@ -96,8 +95,6 @@ func newRun(streams Streams, arguments []string) *cobra.Command {
 	command.Flags().IntVar(&options.repeat, "repeat", 1, "number of runs, one after the other; shows the variance between them")
 	priceFlag(command, &options.price)
 	command.Flags().StringVar(&options.class.class, "storage-class", "", "measure new volumes of this StorageClass, and remove everything at the end")
-	command.Flags().StringVar(&options.profile, "profile", "", "with --storage-class: the workload profile (default: random writes and reads of 64 KiB)")
-	fixedValues(command, "profile", libraryNames()...)
 	volumeFlags(command, &options.class, "with --storage-class: ", "each new volume")
 	outputFlag(command, &options.output, &options.verbose)
 	return command
@@ -132,8 +129,8 @@ func (o *runOptions) check(command *cobra.Command) error {
 		}
 	}
 	if changed("storage-class") == "" {
-		if flag := changed("profile", "size", "access-mode", "clients"); flag != "" {
-			return fmt.Errorf("%s is for --storage-class: without it, the file says this", flag)
+		if flag := changed("profile", "size", "access-mode", "clients", "duration"); flag != "" {
+			return fmt.Errorf("%s is for --storage-class: with -f, change the file", flag)
 		}
 		return nil
 	}
@@ -226,10 +223,25 @@ func (e notSaved) Unwrap() error { return e.error }
 // present shows a result and then writes it to files, so that the user sees the
 // result even if a file cannot be written.
 func present(streams Streams, options runOptions, document report.Document) error {
-	if err := show(streams, options.output, options.verbose, document); err != nil {
+	text := reportOptions(streams, options.verbose)
+	text.Details = options.details(document)
+	if err := write(streams.Out, options.output, document, text); err != nil {
 		return err
 	}
 	return save(streams, options, document)
+}
+
+// details returns the command that shows the details of a result: of the cluster, or of a saved file.
+func (o *runOptions) details(document report.Document) string {
+	if !o.local && o.class.class == "" {
+		return fmt.Sprintf("`kubectl storagebench report run/%s -n %s -v` shows them", document.Run, document.Namespace)
+	}
+	for _, name := range o.save {
+		if form, err := formOf(name); err == nil && (form == "json" || form == "yaml") {
+			return "`kubectl storagebench report " + name + " -v` shows them"
+		}
+	}
+	return "-v shows them, as does `report FILE.json -v` after --save FILE.json"
 }
 
 // save writes a result to the files of --save.

@@ -57,7 +57,7 @@ var (
 // The benchmark is owned by a Job without pods, which Kubernetes deletes after ttlSecondsAfterFinished, and all
 // other objects are owned by the benchmark. So everything is removed even if this program dies.
 func runOnClass(ctx context.Context, streams Streams, options runOptions, flags *clusterFlags) error {
-	trial := first{initOptions: options.class, deadline: v1alpha1.DurationOf(trialDeadline)}
+	trial := first{initOptions: options.class, inFile: true, deadline: v1alpha1.DurationOf(trialDeadline)}
 	trial.output = "yaml"
 	if err := trial.check(); err != nil {
 		return err
@@ -73,8 +73,8 @@ func runOnClass(ctx context.Context, streams Streams, options runOptions, flags 
 	if err != nil {
 		return err
 	}
-	if options.profile != "" {
-		if err := cluster.chooseProfile(ctx, streams, &trial, options.profile); err != nil {
+	if trial.profile != "" {
+		if err := cluster.chooseProfile(ctx, streams, &trial, trial.profile); err != nil {
 			return err
 		}
 	}
@@ -179,8 +179,8 @@ func (c *cluster) chooseProfile(ctx context.Context, streams Streams, trial *fir
 	if !found {
 		return fmt.Errorf("--profile %q: neither namespace %s nor the cluster nor the library has such a profile%s", name, c.namespace, nearestProfile(name))
 	}
-	trial.profile = fitted(&spec, quantity(trial.datasetSize()))
-	if whole, reduced := layoutBytes(&spec), layoutBytes(trial.profile); reduced < whole {
+	trial.workload = fitted(&spec, quantity(trial.datasetSize()))
+	if whole, reduced := layoutBytes(&spec), layoutBytes(trial.workload); reduced < whole {
 		_, _ = fmt.Fprintf(streams.Err, "the data of profile %s is reduced from %s to %s per client, half of --size: caches may hold that much; a larger --size avoids it\n",
 			name, measure.FormatBinaryBytes(whole), measure.FormatBinaryBytes(reduced))
 	}
@@ -240,7 +240,7 @@ func (f *first) load() (loaded, error) {
 	switch {
 	case err != nil:
 		return loaded{}, err
-	case len(written.faults) > 0 && f.profile != nil:
+	case len(written.faults) > 0 && f.workload != nil:
 		return loaded{}, fmt.Errorf("the profile cannot be run on such volumes; write a file with `kubectl storagebench init` and change it:\n%s", indent(written.faults.Error()))
 	case len(written.faults) > 0:
 		return loaded{}, fmt.Errorf("internal error: the benchmark written is not valid: %w", written.faults)

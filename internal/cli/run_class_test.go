@@ -18,8 +18,8 @@ func TestEveryLibraryProfileCanBeTried(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range profiles {
-		trial := first{name: "try", profile: &profiles[i].Spec.Engine, deadline: v1alpha1.DurationOf(trialDeadline),
-			initOptions: initOptions{class: "fast", size: "100Ti", accessMode: "ReadWriteOnce", clients: 1}}
+		trial := first{name: "try", workload: &profiles[i].Spec.Engine, inFile: true, deadline: v1alpha1.DurationOf(trialDeadline),
+			initOptions: initOptions{class: "fast", size: "100Ti", accessMode: "ReadWriteOnce", duration: "60s", clients: 1}}
 		read, err := trial.load()
 		if err != nil {
 			t.Errorf("%s: %v", profiles[i].Name, err)
@@ -33,13 +33,13 @@ func TestEveryLibraryProfileCanBeTried(t *testing.T) {
 
 // TestTrialFits checks that a volume that is too small for the data is rejected before anything is created.
 func TestTrialFits(t *testing.T) {
-	trial := first{name: "try", initOptions: initOptions{class: "fast", size: "10Gi", accessMode: "ReadWriteOnce", clients: 4}}
+	trial := first{name: "try", initOptions: initOptions{class: "fast", size: "10Gi", accessMode: "ReadWriteOnce", duration: "60s", clients: 4}}
 	if _, err := trial.load(); err != nil {
 		t.Errorf("4 GiB on 10 GiB for each client: %v", err)
 	}
 	profile, _ := library.Find("oltp-8k")
-	trial.profile = profile.Spec.DeepCopy().Engine.DeepCopy()
-	trial.profile.Fio.DatasetSize.Set(11 << 30)
+	trial.workload, trial.inFile = profile.Spec.DeepCopy().Engine.DeepCopy(), true
+	trial.workload.Fio.DatasetSize.Set(11 << 30)
 	if _, err := trial.load(); err == nil || !strings.Contains(err.Error(), "--size 10Gi: each volume needs 11") {
 		t.Errorf("11 GiB on 10 GiB: %v", err)
 	}

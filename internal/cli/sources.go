@@ -32,6 +32,14 @@ func filesFlag(command *cobra.Command, files *[]string, usage string) {
 	command.Flags().StringArrayVarP(files, "filename", "f", nil, usage)
 }
 
+// shownName returns the name for messages.
+func (s *source) shownName() string {
+	if s.name == "-" {
+		return "standard input"
+	}
+	return s.name
+}
+
 // readSources reads the named files: "-" means standard input, and a directory means the files in it that kubectl would
 // read.
 func readSources(streams Streams, names []string) ([]*source, error) {

@@ -107,7 +107,7 @@ func TestMovedValuesAreJudged(t *testing.T) {
 	}{
 		"a block size": {"blockSize: 4Ki", "bs: 4k", []string{"line 11: StorageBenchmark/first: spec.run.workload.fio.bs: unknown field",
 			"line 11: StorageBenchmark/first: spec.run.workload.fio.blockSize: 4k is decimal"}},
-		"a typo":    {"{count: 2}", "{cuont: 0}", []string{"clients.cuont: unknown field; did you mean count?", "clients.count: 0: should be greater than or equal to 1"}},
+		"a typo":    {"{count: 2}", "{cuont: 0}", []string{"clients.cuont: unknown field; did you mean count?", "clients.count: 0: must be at least 1"}},
 		"a runtime": {"duration: 10s", "runtime: 10", []string{"steady.runtime: unknown field", "steady.duration: 10: the unit is missing; write 10s for seconds"}},
 		"a schedule": {"spec:\n", "spec:\n  schedule: every night\n", []string{"line 5: StorageBenchmark/first: spec.schedule: unknown field here; move it to spec.trigger.schedule",
 			`line 5: StorageBenchmark/first: spec.trigger.schedule: "every night": write five fields`}},
@@ -160,9 +160,9 @@ func TestMistakesOfEveryone(t *testing.T) {
 		"no unit, in quotes":   {"10s", `"10"`, `steady.duration: "10": the unit is missing; write 10s for seconds`},
 		"a decimal block":      {"4Ki", "64k", `fio.blockSize: 64k is decimal, k is 1000 and Ki is 1024; did you mean 64Ki?`},
 		"a decimal dataset":    {"1Gi", "1G", `fio.datasetSize: 1G is decimal, and no multiple of 4096; did you mean 1Gi?`},
-		"a library's typo":     {fio, "profileRef: {kind: ClusterWorkloadProfile, name: oltp8k}", `profileRef: Not found: "ClusterWorkloadProfile oltp8k": did you mean oltp-8k?`},
+		"a library's typo":     {fio, "profileRef: {kind: ClusterWorkloadProfile, name: oltp8k}", `profileRef: "oltp8k": did you mean oltp-8k?`},
 		"a library's kind":     {fio, "profileRef: {kind: WorkloadProfile, name: oltp-8k}", `did you mean {kind: ClusterWorkloadProfile, name: oltp-8k}?`},
-		"no kind":              {fio, "profileRef: {name: oltp8k}", `profileRef: Not found: "profile oltp8k": did you mean oltp-8k?`},
+		"no kind":              {fio, "profileRef: {name: oltp8k}", `profileRef: "oltp8k": did you mean oltp-8k?`},
 		"no spec":              {spec, "", "spec: required; add it"},
 		"no run":               {spec, "spec: {suspend: true}\n", "spec.run: required; add it"},
 		"an empty run":         {spec, "spec:\n  run:\n", "spec.run: required; add it"},
@@ -184,7 +184,7 @@ func TestMistakesOfEveryone(t *testing.T) {
 				t.Fatal("nothing is replaced")
 			}
 			got := call(text, "plan", "-f", "-")
-			if got.code != 1 || !strings.Contains(got.stderr, test.want) || !strings.Contains(got.stderr, "- has 1 mistake:") {
+			if got.code != 1 || !strings.Contains(got.stderr, test.want) || !strings.Contains(got.stderr, "standard input has 1 mistake:") {
 				t.Errorf("want one mistake, with %q:\n%s", test.want, got)
 			}
 			if found := regexp.MustCompile(`int(32|64)|float64|"(string|object|array|integer)"|\bGo\b|unmarshal`).FindString(got.stderr); found != "" {

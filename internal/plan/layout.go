@@ -7,6 +7,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/engine"
+	"github.com/storagebench/storagebench/internal/measure"
 )
 
 // dataset is the data on a target after the steps planned so far.
@@ -79,10 +80,10 @@ func (p *phaseMaker) missingFile(target string, step *Step, made *engine.Descrip
 	if first != "" {
 		laidOut := "no earlier phase lays it out"
 		if data.laidOut[first] > 0 {
-			laidOut = fmt.Sprintf("earlier phases lay out only %d", data.laidOut[first])
+			laidOut = "earlier phases lay out only " + measure.FormatBinaryBytes(data.laidOut[first])
 		}
-		return fmt.Sprintf("the phase reads %d bytes of each client's file %s on target %s, but %s: reading unwritten space "+
-			"measures nothing. Put a phase with `prepare: {}` and the same workload before it", bytes, first, target, laidOut)
+		return fmt.Sprintf("the phase reads %s of %s per client on target %s, but %s: reading unwritten space "+
+			"measures nothing. Put a phase with `prepare: {}` and the same workload before it", measure.FormatBinaryBytes(bytes), first, target, laidOut)
 	}
 	data.readableBy[key] = true
 	return ""

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -60,8 +61,8 @@ var phaseRefusals = map[string]refusal{
 	// ramps
 	"ramp of what":       {on().Ramp("x", "Height", "30s", 1, 2), "spec.run.phases[0].ramp.dimension", "supported values"},
 	"ramp of no values":  {on().Ramp("x", v1alpha1.RampJobs, "30s"), "spec.run.phases[0].ramp.steps", "write increasing values"},
-	"ramp that falls":    {on().Ramp("x", v1alpha1.RampJobs, "30s", 1, 4, 2, 1), "spec.run.phases[0].ramp.steps[2]", "sort the values and remove duplicates"},
-	"ramp of one twice":  {on().Ramp("x", v1alpha1.RampJobs, "30s", 2, 2), "spec.run.phases[0].ramp.steps[1]", "sort the values and remove duplicates"},
+	"ramp that falls":    {on().Ramp("x", v1alpha1.RampJobs, "30s", 1, 4, 2, 1), "spec.run.phases[0].ramp.steps", "sort them and remove duplicates"},
+	"ramp of one twice":  {on().Ramp("x", v1alpha1.RampJobs, "30s", 2, 2), "spec.run.phases[0].ramp.steps", "sort them and remove duplicates"},
 	"ramp from nothing":  {on().Ramp("x", v1alpha1.RampJobs, "30s", 0, 2), "spec.run.phases[0].ramp.steps[0]", "at least 1"},
 	"ramp of an instant": {on().Ramp("x", v1alpha1.RampJobs, "500ms", 1), "spec.run.phases[0].ramp.stepDuration", "at least 1s"},
 	"ramp above the clients": {on().Ramp("x", v1alpha1.RampClients, "30s", 1, 5),
@@ -80,9 +81,9 @@ var phaseRefusals = map[string]refusal{
 	"ramp that the data does not divide by": {on().Ramp("x", v1alpha1.RampJobs, "30s", 1, 3),
 		"spec.run.phases[0]", "cannot be divided into 3 files of whole blocks of 65536 bytes: use 67043328 or 67239936"},
 	"ramp of reads without a layout": {on().Ramp("x", v1alpha1.RampJobs, "30s", 1, 4).With(builders.Fio().Reads()),
-		"spec.run.phases[0]", "reads 16777216 bytes of each client's file data.0.0 on target a, but no earlier phase lays it out"},
+		"spec.run.phases[0]", "reads 16.00 MiB of data.0.0 per client on target a, but no earlier phase lays it out"},
 	"ramp of reads on another layout": {on().Prepare("layout").Ramp("x", v1alpha1.RampJobs, "30s", 1, 4).With(builders.Fio().Reads().Dataset("128Mi")),
-		"spec.run.phases[1]", "reads 33554432 bytes"},
+		"spec.run.phases[1]", "reads 32.00 MiB"},
 	"one step on two layouts": {on().Target("c").Prepare("layout").For("c", builders.Fio().Dataset("32Mi")).
 		Ramp("x", v1alpha1.RampJobs, "30s", 1, 4), "spec.run.phases[0].mode", "use mode Sequential, or fileSharing: Shared"},
 
@@ -203,6 +204,10 @@ func TestWarnings(t *testing.T) {
 		benchmark *builders.BenchmarkBuilder
 		want      []string
 	}{
+		"a claim that is too small for the data": {builders.Benchmark("b").Clients(2).Target("a").
+			Template(v1alpha1.ClaimShared, v1alpha1.ClaimForRun, corev1.PersistentVolumeClaimSpec{AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany}, Resources: corev1.VolumeResourceRequirements{
+				Requests: corev1.ResourceList{"storage": resource.MustParse("100Mi")}}}).Workload(builders.Fio().Dataset("64Mi")).Prepare("layout"),
+			[]string{"targets[0].volumes[0].claimTemplate.spec.resources: the data takes 128.0 MiB, but a claim of 100Mi is requested"}},
 		"a query that Prometheus would refuse": {fsx().BurstDrain("burst", "2m", "1h").Mutate(func(r *v1alpha1.RunSpec) {
 			r.Observations = []v1alpha1.Observation{{Name: "cpu", Query: "sum(rate(node_cpu_seconds_total[1m]))"}, {Name: "x", Query: "rate(x[5m"}}
 		}), []string{"observations[1].query: Prometheus would refuse it: 1:10: parse error: "}},

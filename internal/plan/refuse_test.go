@@ -51,10 +51,10 @@ var refusals = map[string]refusal{
 		"spec.run.phases[0]", "before it"},
 	"layout smaller than what is read": {builders.Benchmark("b").Target("a").Prepare("layout").
 		Steady("read", "1m").With(builders.Fio().Reads().Dataset("128Mi")),
-		"spec.run.phases[1]", "reads 134217728 bytes of each client's file data.0.0 on target a, but earlier phases lay out only 67108864"},
+		"spec.run.phases[1]", "reads 128.0 MiB of data.0.0 per client on target a, but earlier phases lay out only 64.00 MiB"},
 	"layout in other files": {builders.Benchmark("b").Target("a").Prepare("layout").
 		Steady("read", "1m").With(builders.Fio().Reads().Jobs(2)),
-		"spec.run.phases[1]", "file data.1.0"},
+		"spec.run.phases[1]", "of data.1.0 per client"},
 	"layout of another target": {builders.Benchmark("b").Target("a").Target("b").
 		Prepare("layout").For("b", builders.Fio().Dataset("1Mi")).
 		Steady("read", "1m").With(builders.Fio().Reads()),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/claims"
+	"github.com/storagebench/storagebench/internal/measure"
 )
 
 // isRaw reports whether a volume's template creates raw block devices. Only the cluster knows the mode of an
@@ -18,6 +19,31 @@ func isRaw(volume *v1alpha1.Volume) bool {
 // allowsRawWrites reports whether a target allows writes to raw devices.
 func allowsRawWrites(target *v1alpha1.Target) bool {
 	return target.AllowRawDeviceWrites != nil && *target.AllowRawDeviceWrites
+}
+
+// warnSmallClaims warns about claims that request less than the data takes. Some drivers provision larger volumes, so
+// the run is not refused.
+func (m *maker) warnSmallClaims() {
+	for i := range m.run.Targets {
+		target := &m.run.Targets[i]
+		if len(target.Volumes) != 1 || target.Volumes[0].ClaimTemplate == nil {
+			continue
+		}
+		template := target.Volumes[0].ClaimTemplate
+		requested, known := template.Spec.Resources.Requests["storage"]
+		needed := uint64(0)
+		for j := range m.plan.Steps {
+			needed += m.plan.Steps[j].NewBytes[target.Name]
+		}
+		if template.Scope != v1alpha1.ClaimPerClient {
+			needed *= uint64(m.plan.ClientsPerTarget) //nolint:gosec // The API allows few.
+		}
+		if known && requested.Value() > 0 && needed > uint64(requested.Value()) {
+			m.warn(m.root.Child("targets").Index(i).Child("volumes").Index(0).Child("claimTemplate", "spec", "resources"),
+				"the data takes %s, but a claim of %s is requested: request more or set a smaller datasetSize, unless the driver provisions larger volumes",
+				measure.FormatBinaryBytes(needed), requested.String())
+		}
+	}
 }
 
 // refuseVolumes reports volumes that cannot be used together or with the target's settings. It knows only what the

@@ -80,7 +80,7 @@ func latencyView(d Document, index int, name string, minutes []series.Minute) (v
 		}
 		lines = append(lines, line)
 		least, highest = min(least, low), max(highest, high)
-		text += fmt.Sprintf(" %s: from %s to %s.", one.name, nanosecondsText(low), nanosecondsText(high))
+		text += " " + one.name + ": " + rangeText(nanosecondsText(low), nanosecondsText(high)) + "."
 	}
 	if len(lines) == 0 {
 		return view{}, false
@@ -89,6 +89,14 @@ func latencyView(d Document, index int, name string, minutes []series.Minute) (v
 	return view{Figure: chart.Figure{ID: fmt.Sprintf("latency-%d", index), Title: "Latency over time: " + name, Text: text, Bands: bands, Lines: lines,
 		X: timeAxis(bands, lines), Y: chart.Logarithmic(least, highest, round(nanosecondsText))}, Legend: legendOf(lines), Phases: phaseNames(bands), FewPhases: allNamed(bands, timeAxis(bands, lines)),
 		Notes: []string{"One value per minute, over the operations of all clients; a percentile with fewer than ten operations above it is not drawn. The axis is logarithmic."}}, true
+}
+
+// rangeText returns two values as a range, or the value that both are.
+func rangeText(low, high string) string {
+	if low == high {
+		return low
+	}
+	return "from " + low + " to " + high
 }
 
 func nanosecondsText(nanoseconds float64) string {

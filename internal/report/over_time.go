@@ -295,16 +295,15 @@ func intervalText(lines []chart.Line) string {
 func textOfRates(title string, d Document, lines []chart.Line, format func(float64) string) string {
 	text := title + "."
 	for _, line := range lines {
-		sum, length, least, highest := 0.0, 0.0, math.Inf(1), 0.0
+		least, highest := math.Inf(1), 0.0
 		for _, p := range line.Points {
 			if p.Faint {
 				continue
 			}
-			sum, length = sum+p.Y*(p.End-p.Start), length+p.End-p.Start
 			least, highest = min(least, p.Y), max(highest, p.Y)
 		}
-		if length > 0 {
-			text += fmt.Sprintf(" %s: mean %s, from %s to %s.", line.Name, format(sum/length), format(least), format(highest))
+		if least <= highest {
+			text += " " + line.Name + ": " + rangeText(format(least), format(highest)) + "."
 		}
 	}
 	var phases []string

@@ -242,7 +242,7 @@ func TestJudgedByOtherObjectives(t *testing.T) {
 	tenth := resource.MustParse("100k")
 	met := made.JudgedBy([]v1alpha1.Objective{{Name: "lower", Phase: "write", Throughput: &v1alpha1.QuantityBounds{Min: &tenth}}})
 	got := text(t, met, report.TextOptions{})
-	if strings.Contains(got, "MISSED") || !strings.Contains(got, "The benchmark's objectives have changed since this run.") ||
+	if strings.Contains(got, "MISSED") || !strings.Contains(got, "The benchmark's objectives have changed since this run") ||
 		!strings.Contains(got, "at least 100.0 kB/s") || report.ExitCode(met) != report.ExitMet {
 		t.Errorf("exit code %d:\n%s", report.ExitCode(met), got)
 	}

@@ -147,6 +147,9 @@ func errorText(ppm int64) string {
 	if ppm < leastShown {
 		return "<0.1 %"
 	}
+	if ppm > 1_000_000 {
+		return ">100 %"
+	}
 	return measure.FormatShare(float64(ppm) / 1e6)
 }
 

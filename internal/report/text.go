@@ -23,6 +23,8 @@ type TextOptions struct {
 	Columns int
 	// ASCII restricts the chart to ASCII.
 	ASCII bool
+	// Details says how to see what the short form leaves out. The default is "-v shows them".
+	Details string
 }
 
 // The size of the text chart of throughput over time.
@@ -53,7 +55,7 @@ func Text(w io.Writer, d Document, o TextOptions) error {
 	}
 	if hidden {
 		t.WriteString("\n")
-		t.line("  ", hiddenText(d))
+		t.line("  ", hiddenText(d)+cmp.Or(o.Details, "-v shows them"))
 	}
 	if _, err := io.WriteString(w, t.String()); err != nil {
 		return fmt.Errorf("write the report: %w", err)
@@ -81,9 +83,9 @@ func (t *terminal) chart(d Document, o TextOptions) {
 // hiddenText states what the short form leaves out.
 func hiddenText(d Document) string {
 	if notes := len(remarksOf(d, v1alpha1.SeverityInfo)); notes > 0 {
-		return measure.FormatCount(notes, "note") + " and details hidden; -v shows them"
+		return measure.FormatCount(notes, "note") + " and details hidden; "
 	}
-	return "details hidden; -v shows them"
+	return "details hidden; "
 }
 
 // lead returns the reason for a failure, and when the run took place.

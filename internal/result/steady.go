@@ -35,7 +35,7 @@ func (b *builder) judgeSteady(s summed) {
 	last := judged.Last
 	if last == nil {
 		b.warnings.add(v1alpha1.WarningNotAssessed, nil, "%s measured; steady state takes five minutes without gaps%s",
-			duration(length(samples)), b.withoutInterval())
+			duration(length(samples)), b.withoutInterval()+b.uncertain()+change(samples, format))
 		return
 	}
 	excursion, slope := permille(last.Excursion), permille(last.Slope)
@@ -88,6 +88,38 @@ func (b *builder) withoutInterval() string {
 	}
 	samples, _ := b.inWindow(measure.Read) // every operation has as many
 	return "; no 95 % interval: only " + measure.FormatCount(len(samples), "sample")
+}
+
+// uncertain says that a mean means little, if half of its interval is more than half of it.
+func (b *builder) uncertain() string {
+	most := int64(0)
+	for i := range b.result.Operations {
+		if ppm := b.result.Operations[i].RateErrorPPM; ppm != nil {
+			most = max(most, *ppm)
+		}
+	}
+	if most <= maxMeanErrorPPM {
+		return ""
+	}
+	return "; the rate varied so much that its mean says little"
+}
+
+// maxMeanErrorPPM is the half-width of the 95 % interval of a mean, as a share of the mean, above which the report says
+// that the mean says little.
+const maxMeanErrorPPM = 500_000
+
+// change says that the first and the last quarter of the samples differ by more than a factor of two.
+func change(samples []detect.Sample, format func(float64) string) string {
+	quarter := len(samples) / 4
+	first, last := rate(samples[:quarter]), rate(samples[len(samples)-quarter:])
+	verb := "fell"
+	switch {
+	case last > 2*first:
+		verb = "rose"
+	case first <= 2*last:
+		return ""
+	}
+	return fmt.Sprintf("; it %s from %s in the first quarter to %s in the last", verb, format(first), format(last))
 }
 
 // rate returns the mean over all samples.
