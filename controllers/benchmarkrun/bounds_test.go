@@ -230,7 +230,7 @@ func TestEventsAreReadOfSomePods(t *testing.T) {
 		t.Errorf("events were read %d times", lists)
 	}
 	for _, one := range clients {
-		if one.Message != "pod is Pending on node (none yet)" {
+		if one.Message != "its pod is Pending and has no node yet" {
 			t.Errorf("client %s: %q", one.Key, one.Message)
 		}
 	}

@@ -87,7 +87,10 @@ func waiting(pod *corev1.Pod, run *v1alpha1.BenchmarkRun, now time.Time) (why st
 			return strings.TrimSuffix(fmt.Sprintf("%s: %s", state.Reason, state.Message), ": ") + imageHint(state.Message), true
 		}
 	}
-	return fmt.Sprintf("pod is %s on node %s", pod.Status.Phase, cmp.Or(pod.Spec.NodeName, "(none yet)")), false
+	if pod.Spec.NodeName == "" {
+		return fmt.Sprintf("its pod is %s and has no node yet", pod.Status.Phase), false
+	}
+	return fmt.Sprintf("its pod is %s on node %s", pod.Status.Phase, pod.Spec.NodeName), false
 }
 
 // imageHint returns advice for an image that cannot be pulled because it is not in a registry.
@@ -141,6 +144,8 @@ func aboutClaim(claim *corev1.PersistentVolumeClaim, event *corev1.Event) string
 		subject = fmt.Sprintf("%s (class %s)", subject, *claim.Spec.StorageClassName)
 	}
 	switch {
+	case event != nil && event.Reason == "WaitForFirstConsumer":
+		return subject + " until its pod has a node"
 	case event != nil:
 		return fmt.Sprintf("%s: %s: %s", subject, event.Reason, event.Message)
 	case claim.Status.Phase == corev1.ClaimLost:

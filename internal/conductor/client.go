@@ -64,7 +64,7 @@ func newClient(owner *Conductor, key decide.ClientKey, replacements int) *client
 		replacements: replacements,
 		begun:        owner.Reference.Now(),
 		connection:   decide.Connecting,
-		message:      "not yet reached",
+		message:      "not connected yet",
 		attempts:     map[decide.Attempt]*clientAttempt{},
 	}
 	c.budget = owner.budget.ofClient(c.shed)

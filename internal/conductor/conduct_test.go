@@ -216,7 +216,7 @@ func TestNeverReached(t *testing.T) {
 	if facts := await(t, c, 1, "lost", is(decide.Lost)); facts.Message != "it did not start" {
 		t.Errorf("got %q", facts.Message)
 	}
-	await(t, c, 2, "refused", func(c decide.Client) bool { return c.Message != "" && c.Message != "not yet reached" })
+	await(t, c, 2, "refused", func(c decide.Client) bool { return c.Message != "" && c.Message != "not connected yet" })
 	keys := []decide.ClientKey{clientKey(0), clientKey(2)}
 	c.Load(first, keys, load)
 	c.Start(first, keys, c.Reference.Now(), c.Reference.Now().Add(time.Second))

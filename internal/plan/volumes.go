@@ -38,7 +38,7 @@ func (m *maker) warnSmallClaims() {
 		if template.Scope != v1alpha1.ClaimPerClient {
 			needed *= uint64(m.plan.ClientsPerTarget) //nolint:gosec // The API allows few.
 		}
-		if known && requested.Value() > 0 && needed > uint64(requested.Value()) {
+		if bytes := requested.Value(); known && bytes > 0 && needed > uint64(bytes) {
 			m.warn(m.root.Child("targets").Index(i).Child("volumes").Index(0).Child("claimTemplate", "spec", "resources"),
 				"the data takes %s, but a claim of %s is requested: request more or set a smaller datasetSize, unless the driver provisions larger volumes",
 				measure.FormatBinaryBytes(needed), requested.String())

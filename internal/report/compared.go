@@ -286,7 +286,7 @@ func (p *page) comparedWith(c *Comparison, one *RunsComparison, baseline Documen
 func (p *page) answer(c *Comparison, one *RunsComparison) string {
 	switch {
 	case one.Equivalent == nil:
-		return fmt.Sprintf("shown neither to be equivalent within %g %% nor to differ by more", c.MarginPercent)
+		return fmt.Sprintf("undecided: the intervals allow less and more than %g %% of difference", c.MarginPercent)
 	case *one.Equivalent:
 		return fmt.Sprintf("equivalent within %g %%, by every figure with an interval", c.MarginPercent)
 	}
