@@ -1245,9 +1245,11 @@ type FioTool struct {
 	// written is compressed as far as a sample of it.
 	CompressLike string `protobuf:"bytes,10,opt,name=compress_like,json=compressLike,proto3" json:"compress_like,omitempty"`
 	// Operations that a job bound by work must do, each with one file; 0 where that is not known.
-	Operations    uint64 `protobuf:"varint,11,opt,name=operations,proto3" json:"operations,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Operations uint64 `protobuf:"varint,11,opt,name=operations,proto3" json:"operations,omitempty"`
+	// The first part of the measured time, whose latencies do not count in the result; 0 for none.
+	SettleNanoseconds int64 `protobuf:"varint,12,opt,name=settle_nanoseconds,json=settleNanoseconds,proto3" json:"settle_nanoseconds,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *FioTool) Reset() {
@@ -1346,6 +1348,13 @@ func (x *FioTool) GetCompressLike() string {
 func (x *FioTool) GetOperations() uint64 {
 	if x != nil {
 		return x.Operations
+	}
+	return 0
+}
+
+func (x *FioTool) GetSettleNanoseconds() int64 {
+	if x != nil {
+		return x.SettleNanoseconds
 	}
 	return 0
 }
@@ -4038,7 +4047,7 @@ const file_internal_agentapi_agent_proto_rawDesc = "" +
 	"\bDataFile\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05bytes\x18\x02 \x01(\x04R\x05bytes\x12\x16\n" +
-	"\x06volume\x18\x03 \x01(\rR\x06volume\"\xfd\x02\n" +
+	"\x06volume\x18\x03 \x01(\rR\x06volume\"\xac\x03\n" +
 	"\aFioTool\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\tR\x03job\x12.\n" +
 	"\x13warm_up_nanoseconds\x18\x02 \x01(\x03R\x11warmUpNanoseconds\x121\n" +
@@ -4052,7 +4061,8 @@ const file_internal_agentapi_agent_proto_rawDesc = "" +
 	" \x01(\tR\fcompressLike\x12\x1e\n" +
 	"\n" +
 	"operations\x18\v \x01(\x04R\n" +
-	"operations\"s\n" +
+	"operations\x12-\n" +
+	"\x12settle_nanoseconds\x18\f \x01(\x03R\x11settleNanoseconds\"s\n" +
 	"\n" +
 	"DataSample\x12\x14\n" +
 	"\x05files\x18\x01 \x01(\x04R\x05files\x12\x14\n" +

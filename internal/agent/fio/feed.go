@@ -33,6 +33,8 @@ type feed struct {
 
 	histograms  [measure.NumOperations]measure.Histogram
 	minuteStart int64
+	// settling holds the latencies of the time that does not count; see settle in the engine.
+	settling [measure.NumOperations]measure.Histogram
 	// measured is the start of the first latency record.
 	measured int64
 	ioEnd    int64
@@ -115,8 +117,12 @@ func (f *feed) collect(delta fio.Delta) {
 		f.minuteStart = delta.Sample.StartNanoseconds
 		f.measured = f.minuteStart
 	}
+	settles := delta.Sample.StartNanoseconds < f.measured+f.step.Request.GetFio().GetSettleNanoseconds()
 	for operation := range delta.Histograms {
 		f.histograms[operation].Merge(&delta.Histograms[operation])
+		if settles {
+			f.settling[operation].Merge(&delta.Histograms[operation])
+		}
 	}
 	wanted := minute
 	if f.step.LogBytes() < roomForEarly {

@@ -1,6 +1,7 @@
 package fio
 
 import (
+	"fmt"
 	"os"
 	"syscall"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agent/tool"
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/engine/fio"
+	"github.com/storagebench/storagebench/internal/measure"
 )
 
 // result assembles the result of the run. Call it after the output has been read to its end and the process was
@@ -89,8 +91,11 @@ func (f *feed) totals(ended *agentapi.Ended, snapshot *fio.Snapshot) {
 			Operations:                total.Total.Count,
 			SubmissionMeanNanoseconds: int64(total.SubmissionMeanNanoseconds),
 		}
-		var err error
-		if result.Latency, err = total.Total.MarshalBinary(); err == nil {
+		settled, err := settledLatency(&total.Total, &f.settling[operation])
+		if err == nil {
+			result.Latency, err = settled.MarshalBinary()
+		}
+		if err == nil {
 			result.CompletionLatency, err = total.Completion.MarshalBinary()
 		}
 		if err != nil {
@@ -99,6 +104,24 @@ func (f *feed) totals(ended *agentapi.Ended, snapshot *fio.Snapshot) {
 		}
 		ended.Operations = append(ended.Operations, result)
 	}
+}
+
+// settledLatency returns the latencies without those of the time in which the load settled. Of those, only the bins are
+// known, so the mean of the rest is as exact as a bin.
+func settledLatency(all *measure.Latency, settling *measure.Histogram) (measure.Latency, error) {
+	if settling.Count() == 0 {
+		return *all, nil
+	}
+	mean := min(max(float64(settling.MeanNanoseconds()), float64(all.MinNanoseconds)), float64(all.MaxNanoseconds))
+	early, err := measure.LatencyFromMean(*settling, settling.Count(), mean, all.MinNanoseconds, all.MaxNanoseconds)
+	if err != nil {
+		return measure.Latency{}, fmt.Errorf("latencies while the load settled: %w", err)
+	}
+	settled, err := all.Sub(&early)
+	if err != nil {
+		return measure.Latency{}, fmt.Errorf("latencies without those while the load settled: %w", err)
+	}
+	return settled, nil
 }
 
 var outcomes = map[fio.Outcome]agentapi.Outcome{

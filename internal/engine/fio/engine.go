@@ -112,6 +112,7 @@ func (e Engine) Render(step *engine.Step, client *engine.Client) (*agentapi.Load
 		MaxOutstanding:            made.MaxOutstanding,
 		Direct:                    !made.Buffered,
 		CompressLike:              e.Profile.CompressLike,
+		SettleNanoseconds:         int64(settle(step.Overrides.Offer, step.Duration)),
 	}
 	dataset := &agentapi.Dataset{}
 	if step.Layout() || made.Writes {
