@@ -160,8 +160,8 @@ func waitingFor(benchmark *v1alpha1.StorageBenchmark) string {
 		for i := range benchmark.Status.Conditions {
 			condition := &benchmark.Status.Conditions[i]
 			if condition.Type == kind && condition.Message != "" && condition.Status != metav1.ConditionFalse && !verdictOf(benchmark.Status.LastRun, condition) {
-				if condition.Status == metav1.ConditionUnknown {
-					return condition.Message // the reason says only that there is no verdict yet
+				if condition.Reason == v1alpha1.ReasonNotJudged {
+					return condition.Message // it says only that there is no verdict yet
 				}
 				return condition.Reason + ": " + condition.Message
 			}
