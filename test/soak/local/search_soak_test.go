@@ -14,15 +14,15 @@ import (
 
 // TestSearchOfAServer: what a search with real fio finds on one server of constant service time is at most the rate of
 // the queue M/D/1, and at least 95 % of it. What the mount and the machine add to a latency makes the queue slower, never
-// faster. It takes about half an hour.
+// faster: some 0.25 ms, which is why the server is slow and the bound wide. It takes about half an hour.
 func TestSearchOfAServer(t *testing.T) {
 	soak.Only(t)
-	const perSecond, bound = 1000, 5 * time.Millisecond
+	const perSecond, bound = 500, 10 * time.Millisecond
 	store := local.Mount(t, model.Config{Buckets: []model.Bucket{{Name: "server", Counts: model.CountsOperations, BaselinePerSecond: perSecond}}})
 	file := local.Write(t,
 		"count: 2", "count: 1", "readPercent: 50, blockSize: 4Ki, jobs: 1, queueDepth: 4", "readPercent: 100, blockSize: 4Ki, fileSharing: Shared",
 		"- {name: mixed, steady: {duration: 1s}}", `- name: search
-      search: {objective: {latency: {percentile: "99", max: 5ms}}, rate: {min: 150, max: 1200}, regime: Any, stepDuration: 90s, warmUp: 5s}`)
+      search: {objective: {latency: {percentile: "99", max: 10ms}}, rate: {min: 75, max: 600}, regime: Any, stepDuration: 90s, warmUp: 5s}`)
 	run := local.Start(t, "run", "--local", "-f", file, "--target", "data="+store.Path(), "-o", "json")
 	got := run.WaitFor(t, 2*time.Hour)
 	if got.Code == report.ExitFailed {
