@@ -8,6 +8,9 @@ MAKEFLAGS += --no-print-directory
 # Everything is built and tested without cgo, as it is shipped, so that nothing is compiled twice. Only the race
 # detector needs cgo.
 export CGO_ENABLED ?= 0
+# The programs that are shipped name no folder of the machine that built them. Everything else is built the same way, for
+# the same reason.
+export GOFLAGS := $(filter-out -trimpath,$(shell go env GOFLAGS 2>/dev/null)) -trimpath
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 VERSION_PACKAGE := github.com/storagebench/storagebench/internal/version
@@ -50,7 +53,7 @@ build: $(PROGRAMS:%=bin/%) ## Build operator, agent and kubectl-storagebench int
 # The go command knows better than make what is up to date.
 .PHONY: $(PROGRAMS:%=bin/%)
 $(PROGRAMS:%=bin/%): bin/%:
-	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/$*
+	CGO_ENABLED=0 go build -ldflags '$(LDFLAGS)' -o $@ ./cmd/$*
 
 .PHONY: images
 images: bin/operator bin/agent ## Build the container images of VERSION into bin/images, without a daemon
