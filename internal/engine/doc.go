@@ -12,7 +12,8 @@
 //     of package engines fails until both are there.
 //  4. Let the agent run the tool. For most tools, Render a CommandTool, as package command does: the agent starts the
 //     program in each client at the same instant, counts its I/O every second, ends it, and returns what it printed.
-//     The engine's Result calls command's for the I/O, and parses ClientReport.Output for the tool's own figures.
+//     The engine's Result calls command's for the I/O, and parses ClientReport.Output for the tool's own figures. Leave
+//     Traits.Tools empty: the agent looks for the program when it loads the step.
 //     A tool with live latencies, or with one job that spans clients, needs parts of its own: a message in LoadRequest
 //     of agent.proto; a package below internal/agent with a type that implements tool.Tool (see package
 //     internal/agent/tool), and its rows in internal/agent/tools.go; its line in internal/cli/plan_document.go. If it

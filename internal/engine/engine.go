@@ -58,7 +58,8 @@ const ToolMPI = "mpirun"
 // Traits are the properties of an engine that do not depend on a profile.
 type Traits struct {
 	Kind v1alpha1.EngineKind
-	// Tools are the names of the programs that each client needs, if known before the run.
+	// Tools are the names of the programs that each client needs, which a package below internal/agent looks for before
+	// the run. It is empty for engines whose tool is run as a command.
 	Tools []string
 	// Sources says where to get those of the programs that are rarely preinstalled.
 	Sources map[string]string
