@@ -3,6 +3,7 @@ package local
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -56,19 +57,25 @@ func TestBurst(t *testing.T) {
 	// is no question of truth. Then the phase's bytes alone are held.
 	starved := map[string]bool{}
 	for _, row := range rows {
-		if row.Parameter > 0 && !row.Bounds.Hold(row.Parameter) {
+		if row.Parameter > 0 && !row.Bounds.Hold(row.Parameter) || row.Figure == "exhausted" && row.Truth == 0 {
 			starved[row.Phase] = true
 		}
 	}
 	var compared []string
 	for _, row := range rows {
-		compared = append(compared, row.Phase+" "+row.Figure)
+		if !starved[row.Phase] {
+			compared = append(compared, row.Phase+" "+row.Figure)
+		}
 		if row.Outside() && !starved[row.Phase] {
 			t.Errorf("%s: %s is %g, by the store's record %g: it may be %s", row.Phase, row.Figure, row.Ours, row.Truth, row.Bounds)
 		}
 	}
-	if want := []string{"burst exhausted", "burst burst", "burst baseline", "burst time to baseline", "burst spent", "baseline write",
-		"baseline write operations", "all steps read and written"}; !slices.Equal(compared, want) {
+	want := slices.DeleteFunc([]string{"burst exhausted", "burst burst", "burst baseline", "burst time to baseline", "burst spent", "baseline write",
+		"baseline write operations", "all steps read and written"}, func(figure string) bool {
+		phase, _, _ := strings.Cut(figure, " ")
+		return starved[phase]
+	})
+	if !slices.Equal(compared, want) {
 		t.Errorf("compared are %q, want %q", compared, want)
 	}
 }

@@ -72,19 +72,20 @@ func (r Record) rates(first, last int) rates {
 	return rates{sum.bytes / n, sum.operations / n}
 }
 
-// exhausted is the second in which a bucket ran out of credits under load: at its end it has none, and it stays
-// so for the rest of the span. -1 where there is none.
+// exhausted is the second in which a bucket ran out of credits under load: at its end it has none, and for the rest of
+// the span no more than come back while a busy machine loads the store with nothing. -1 where there is none.
 func (r Record) exhausted(bucket int, config model.Bucket, first, last int) int {
 	if !config.Bursts() {
 		return -1
 	}
 	// Half a thousandth of the bucket: where the demand ends within a second a little comes back.
-	none := config.Size / 2000
+	none, few := config.Size/2000, config.Size/20
 	end := -1
 	for i := max(1, first); i < last; i++ {
-		if r.Seconds[i].Credits[bucket] > none {
+		switch now, before := r.Seconds[i].Credits[bucket], r.Seconds[i-1].Credits[bucket]; {
+		case now > few:
 			end = -1
-		} else if end < 0 && r.Seconds[i-1].Credits[bucket] > none {
+		case end < 0 && now <= none && before > none:
 			end = i
 		}
 	}
