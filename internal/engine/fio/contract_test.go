@@ -76,10 +76,10 @@ func TestContractInterrupt(t *testing.T) {
 
 func TestContractSamplesAddUp(t *testing.T) {
 	t.Parallel()
-	live := startFio(t, t.TempDir(), strings.Replace(endlessJob(2, 1), "86400", "1", 1), Arguments(often)...)
+	live := startFio(t, t.TempDir(), strings.Replace(endlessJob(2, 1), "86400", "3", 1), Arguments(often)...)
 	output, exit := live.wait(t)
 	checkSamples(t, live, sampled(t, live, SamplerOptions{Jobs: 2, WarmUp: time.Second}))
-	result := Final(output, exit, live.stderr.String(), Expectation{MeasuredMilliseconds: 1000, WarmUpMilliseconds: 1000, Jobs: 2})
+	result := Final(output, exit, live.stderr.String(), Expectation{MeasuredMilliseconds: 3000, WarmUpMilliseconds: 1000, Jobs: 2})
 	if result.Outcome != Complete || result.Snapshot.Operations[measure.Write].Bytes == 0 {
 		t.Errorf("%v: %s", result.Outcome, result.Message)
 	}

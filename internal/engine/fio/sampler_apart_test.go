@@ -42,6 +42,34 @@ func (a apart) dump(now int64) *Document {
 	return document
 }
 
+// On a starved machine, the only dump of the ramp may be written seconds after it was requested. The ramp then seems to
+// begin later than it did, but the measured work is still sampled.
+func TestSamplesAfterALateDumpOfTheRamp(t *testing.T) {
+	t.Parallel()
+	fio := apart{jobs: 2, ramp: 1000, length: 4000, iops: 64}
+	sampler := NewSampler(SamplerOptions{Jobs: 2, WarmUp: time.Second, Duration: 4 * time.Second})
+	late := fio.dump(325)
+	late.TimestampMilliseconds += 3000
+	var operations uint64
+	for _, document := range []*Document{late, fio.dump(5020)} {
+		deltas, err := sampler.Add(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range deltas {
+			if !deltas[i].Sample.WarmUp {
+				t.Errorf("a sample of the ramp is said to be measured: %+v", deltas[i].Sample)
+			}
+		}
+	}
+	for _, delta := range sampler.Close() {
+		operations += delta.Sample.Counters[measure.Read].Operations
+	}
+	if want := uint64(2 * 4 * 64); operations != want {
+		t.Errorf("the samples count %d operations, want %d", operations, want)
+	}
+}
+
 // Dumps that mix jobs in their ramp with jobs after it must be dropped. Such a dump once made the ramp of a second
 // part of the measured time, and the rate came out 20 % too low.
 func TestSamplesOfJobsThatBeginApart(t *testing.T) {

@@ -120,8 +120,9 @@ func (s *Sampler) placeAfterRamp(next *point) placing {
 	if s.ramp != nil {
 		ramp := s.options.WarmUp.Milliseconds()
 		earliest := s.ramp.origin + ramp
-		if measured.origin < earliest-min(lateMilliseconds, ramp/4) {
-			// The longest runtime belongs to a job that is still in its ramp.
+		if measured.origin < earliest-min(lateMilliseconds, ramp/4) && next.runtime <= 2*ramp {
+			// The longest runtime belongs to a job that is still in its ramp. It would not be longer than the ramp by much;
+			// if it is, the dumps in the ramp were late, and the ramp began earlier than they say.
 			return placeUnusable
 		}
 	}
