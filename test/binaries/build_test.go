@@ -25,6 +25,7 @@ func TestVersionsAreThoseOfTheModules(t *testing.T) {
 		"go.etcd.io/etcd/server/v3 " + EtcdVersion:                 "hack/kubernetes/etcd/go.mod",
 		"github.com/containerd/containerd/v2 " + ContainerdVersion: "hack/kubernetes/containerd/go.mod",
 		"sigs.k8s.io/kwok " + KwokVersion:                          "hack/kubernetes/kwok/go.mod",
+		"sigs.k8s.io/kube-network-policies " + PoliciesVersion:     "hack/kubernetes/policies/go.mod",
 	} {
 		data, err := os.ReadFile(filepath.Join(root, file))
 		if err != nil {

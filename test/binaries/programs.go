@@ -8,6 +8,7 @@ const (
 	ContainerdVersion = "v2.4.2"
 	CoreDNSVersion    = "v1.15.0"
 	KwokVersion       = "v0.8.0"
+	PoliciesVersion   = "v0.7.0"
 )
 
 // Names of the programs, as Build takes and gives them.
@@ -27,6 +28,8 @@ const (
 	Pause             = "pause"
 	// Kwok plays nodes and their pods; it is no part of a cluster.
 	Kwok = "kwok"
+	// Policies enforces NetworkPolicies; it is no part of a cluster.
+	Policies = "policies"
 )
 
 // module is a Go module of its own that pins programs.
@@ -76,6 +79,11 @@ var (
 		linkerFlags: "-s -w -X sigs.k8s.io/kwok/pkg/consts.Version=" + KwokVersion,
 		usual:       "2 minutes",
 	}
+	policiesModule = &module{
+		folder:      "kubernetes/policies",
+		linkerFlags: "-s -w",
+		usual:       "1 minute",
+	}
 )
 
 // programs is all that can be built.
@@ -94,6 +102,7 @@ var programs = []program{
 	{Provisioner, "v1", kubernetesModule, "./local-provisioner"},
 	{Pause, "v1", kubernetesModule, "./pause"},
 	{Kwok, KwokVersion, kwokModule, "sigs.k8s.io/kwok/cmd/kwok"},
+	{Policies, PoliciesVersion, policiesModule, "."},
 }
 
 // ControlPlane are the programs that judge objects: etcd and the API server.
@@ -103,7 +112,7 @@ func ControlPlane() []string { return []string{Etcd, APIServer} }
 func Cluster() []string {
 	names := make([]string, 0, len(programs))
 	for _, program := range programs {
-		if program.module != kwokModule {
+		if program.module != kwokModule && program.module != policiesModule {
 			names = append(names, program.name)
 		}
 	}

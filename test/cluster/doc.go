@@ -47,7 +47,7 @@
 // service) and lives in one table. Pods are connected by veth pairs that are
 // routed, not bridged, because services between pods on a bridge depend on
 // br_netfilter, which a machine that is itself a container cannot load.
-// NetworkPolicies are accepted and not enforced.
+// NetworkPolicies are accepted and not enforced; a test of test/e2e adds an engine.
 //
 // What accounts of pods ask of the API server is written down, without contents (State.Audit).
 package cluster
