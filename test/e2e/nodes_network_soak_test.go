@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,10 +22,24 @@ import (
 // cutFor is how long packets are lost: longer than the operator's lease lasts.
 const cutFor = 20 * time.Second
 
+// breakage is a network that loses packets between an operator and one of three pods for a while. After a minute, the operator
+// takes a client that it does not reach for lost.
+type breakage struct {
+	rules  func(operator string, pods []corev1.Pod) []string
+	length time.Duration
+}
+
+func (b breakage) loses() bool { return b.length > time.Minute }
+
+// lossy loses so many percent of the packets, at random.
+func lossy(from, to string, percent int) string {
+	return fmt.Sprintf("ip saddr %s ip daddr %s numgen random mod 100 < %d counter drop", from, to, percent)
+}
+
 var lostPackets = regexp.MustCompile(`packets ([1-9][0-9]*) `)
 
-// cut loses the packets of rules on a node, until the network is mended, and checks that some were lost. The first node
-// passes on all packets between others.
+// cut loses the packets of rules on a node, until some were lost and the network is mended. The first node passes on all
+// packets between others.
 func (s *space) cut(m cluster.Member, rules ...string) (mend func()) {
 	s.Helper()
 	const table = "storagebench_test_cut"
@@ -45,9 +60,8 @@ func (s *space) cut(m cluster.Member, rules ...string) (mend func()) {
 	}
 	run(text+"}\n", "-f", "-")
 	mend = sync.OnceFunc(func() {
-		if rules := run("", "list", "table", "ip", table); !lostPackets.MatchString(rules) {
-			s.Errorf("no packet was lost:\n%s", rules)
-		}
+		// In a short time there may be no packet to lose.
+		s.until("a packet is lost", hang, func() bool { return lostPackets.MatchString(run("", "list", "table", "ip", table)) })
 		run("", "delete", "table", "ip", table)
 	})
 	s.Cleanup(mend)
@@ -58,20 +72,32 @@ func drop(from, to string) string {
 	return fmt.Sprintf("ip saddr %s ip daddr %s counter drop", from, to)
 }
 
-// A network that loses packets for a while in the middle of a step. The clients write on meanwhile, so that the step is done
-// once, by the same pods, with the figures of its whole time.
+// A network that loses packets for a while in the middle of a step, or for longer than the rest of it. The clients write on
+// meanwhile, so that the step is done once, by the same pods, with the figures of its whole time. If the operator does not reach
+// a client for over a minute, the client is replaced and the step done again, and the result says so.
 func TestBrokenNetworkOfOperator(t *testing.T) {
 	soak.Only(t)
-	for name, rules := range map[string]func(operator string, pods []corev1.Pod) []string{
-		"from one agent, both ways": func(operator string, pods []corev1.Pod) []string {
-			return []string{drop(operator, pods[2].Status.PodIP), drop(pods[2].Status.PodIP, operator)}
-		},
-		"from one agent, its answers": func(operator string, pods []corev1.Pod) []string {
+	agent := func(operator string, pods []corev1.Pod) []string {
+		return []string{drop(operator, pods[2].Status.PodIP), drop(pods[2].Status.PodIP, operator)}
+	}
+	server := func(operator string, _ []corev1.Pod) []string {
+		return []string{"ip saddr " + operator + " tcp dport 6443 counter drop"}
+	}
+	for name, broken := range map[string]breakage{
+		"from one agent, both ways":         {agent, cutFor},
+		"from one agent, for a second":      {agent, time.Second},
+		"from one agent, for 90 seconds":    {agent, 90 * time.Second},
+		"from the API server":               {server, cutFor},
+		"from the API server, for a minute": {server, time.Minute},
+		"from all agents, a third of it all": {func(operator string, pods []corev1.Pod) (rules []string) {
+			for _, pod := range pods {
+				rules = append(rules, lossy(operator, pod.Status.PodIP, 33), lossy(pod.Status.PodIP, operator, 33))
+			}
+			return rules
+		}, 50 * time.Second},
+		"from one agent, its answers": {func(operator string, pods []corev1.Pod) []string {
 			return []string{drop(pods[2].Status.PodIP, operator)}
-		},
-		"from the API server": func(operator string, _ []corev1.Pod) []string {
-			return []string{"ip saddr " + operator + " tcp dport 6443 counter drop"}
-		},
+		}, cutFor},
 	} {
 		t.Run(name, func(t *testing.T) {
 			members := threeNodes(t)
@@ -81,12 +107,22 @@ func TestBrokenNetworkOfOperator(t *testing.T) {
 			s.apply(small(seconds).Clients(3).Spread(v1alpha1.SpreadOnePerNode).Obj())
 			run := s.busy("01-write")
 			census := s.census()
-			mend := s.cut(members[0], rules(s.operatorIP(), s.clientPods(run, 3))...)
-			time.Sleep(cutFor)
+			mend := s.cut(members[0], broken.rules(s.operatorIP(), s.clientPods(run, 3))...)
+			time.Sleep(broken.length)
 			mend()
 			run = s.ended(wholeRun)
 			s.log(run)
-			undisturbed(s, run, census)
+			if broken.loses() {
+				hasResults(t, run)
+				if lost := run.Status.LostClients; len(lost) != 1 || !lost[0].Replaced || !strings.HasPrefix(lost[0].Reason, "unreachable for 1m0s") {
+					t.Errorf("lost clients: %+v", lost)
+				}
+				if got := warned(run, "write"); !slices.Contains(got, v1alpha1.WarningClientReplaced) {
+					t.Errorf("the result does not say that a client was replaced: %v", got)
+				}
+			} else {
+				undisturbed(s, run, census)
+			}
 			didAll(t, run, "write", 3, seconds, 55)
 			s.clean()
 		})
