@@ -14,10 +14,10 @@ import (
 // are late by up to a millisecond, which is a quarter of the latency of a cloud disk.
 type sleeper struct{ event int }
 
-// processors is how many threads may run Go code at once, at least: more than wait in system calls, which are the
-// library's readers of requests, at most 16, and the sleeper. A thread that waits in a system call keeps its place
-// until the runtime's monitor looks, which it does every 10 ms when little goes on. With two places in all, an answer
-// that is due then found none: 1 % of the requests of a store of 1,000/s were 3 ms to 15 ms late.
+// processors is the least GOMAXPROCS of a process with a store. It exceeds the number of threads that wait in system
+// calls: the library's readers of requests, at most 16, and the sleeper. Such a thread keeps its processor until the
+// runtime's monitor takes it, up to 10 ms later. With two processors, an answer that was due found none: 1 % of the
+// requests of a store of 1,000/s were 3 ms to 15 ms late.
 const processors = 32
 
 func newSleeper() (*sleeper, error) {

@@ -31,7 +31,7 @@ type breakage struct {
 
 func (b breakage) loses() bool { return b.length > time.Minute }
 
-// lossy loses so many percent of the packets, at random.
+// lossy drops a percentage of the packets, at random.
 func lossy(from, to string, percent int) string {
 	return fmt.Sprintf("ip saddr %s ip daddr %s numgen random mod 100 < %d counter drop", from, to, percent)
 }
@@ -47,25 +47,26 @@ func (s *space) cut(m cluster.Member, rules ...string) (mend func()) {
 	for _, hook := range []string{"forward", "input"} {
 		text += fmt.Sprintf(" chain %s {\n  type filter hook %s priority -300;\n  %s\n }\n", hook, hook, strings.Join(rules, "\n  "))
 	}
-	run := func(input string, arguments ...string) string {
-		// Also when the test is over.
-		command, err := m.Enter(context.WithoutCancel(s.Context()), append([]string{"nft"}, arguments...)...)
-		must(s.T, err)
-		command.Stdin = strings.NewReader(input)
-		output, err := command.CombinedOutput()
-		if err != nil {
-			s.Fatalf("nft %s: %v: %s", strings.Join(arguments, " "), err, output)
-		}
-		return string(output)
-	}
-	run(text+"}\n", "-f", "-")
+	s.inMember(m, "nft -f - <<'end'\n"+text+"}\nend")
 	mend = sync.OnceFunc(func() {
 		// In a short time there may be no packet to lose.
-		s.until("a packet is lost", hang, func() bool { return lostPackets.MatchString(run("", "list", "table", "ip", table)) })
-		run("", "delete", "table", "ip", table)
+		s.until("a packet is lost", hang, func() bool { return lostPackets.MatchString(s.inMember(m, "nft list table ip "+table)) })
+		s.inMember(m, "nft delete table ip "+table)
 	})
 	s.Cleanup(mend)
 	return mend
+}
+
+// inMember gives what a script in the namespaces of a node prints, also when the test is over.
+func (s *space) inMember(m cluster.Member, script string) string {
+	s.Helper()
+	command, err := m.Enter(context.WithoutCancel(s.Context()), "sh", "-c", script)
+	must(s.T, err)
+	output, err := command.CombinedOutput()
+	if err != nil {
+		s.Fatalf("%s: %v: %s", script, err, output)
+	}
+	return string(output)
 }
 
 func drop(from, to string) string {
@@ -170,10 +171,15 @@ func (s *space) clientPods(run *v1alpha1.BenchmarkRun, count int) []corev1.Pod {
 
 func (s *space) operatorIP() string {
 	s.Helper()
+	return s.operatorPod().Status.PodIP
+}
+
+func (s *space) operatorPod() corev1.Pod {
+	s.Helper()
 	var pods corev1.PodList
 	must(s.T, s.api.List(s.Context(), &pods, client.InNamespace(operatorNamespace)))
 	if len(pods.Items) != 1 {
 		s.Fatalf("there are %d operators", len(pods.Items))
 	}
-	return pods.Items[0].Status.PodIP
+	return pods.Items[0]
 }

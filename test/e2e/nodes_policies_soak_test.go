@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -40,6 +41,12 @@ func (s *space) enforce(members []cluster.Member) (lift func()) {
 	must(s.T, err)
 	must(s.T, os.WriteFile(kubeconfig, text, 0o600))
 	var lifts []func()
+	lift = sync.OnceFunc(func() {
+		for _, one := range lifts {
+			one()
+		}
+	})
+	s.Cleanup(lift)
 	for _, m := range members {
 		engine, err := m.Enter(context.Background(), built[binaries.Policies], "-kubeconfig", kubeconfig, "-node", m.Name())
 		must(s.T, err)
@@ -64,29 +71,7 @@ func (s *space) enforce(members []cluster.Member) (lift func()) {
 		s.inMember(m, queued)
 		rules = true
 	}
-	lifted := false
-	lift = func() {
-		for _, one := range lifts {
-			if !lifted {
-				one()
-			}
-		}
-		lifted = true
-	}
-	s.Cleanup(lift)
 	return lift
-}
-
-// inMember gives what a script in the namespaces of a node prints.
-func (s *space) inMember(m cluster.Member, script string) string {
-	s.Helper()
-	command, err := m.Enter(context.WithoutCancel(s.Context()), "sh", "-c", script)
-	must(s.T, err)
-	output, err := command.CombinedOutput()
-	if err != nil {
-		s.Fatalf("%s: %v: %s", script, err, output)
-	}
-	return string(output)
 }
 
 // connects reports whether a connection from the network of a pod on a node to a port comes about. It takes three seconds
@@ -116,13 +101,8 @@ exit 99`, from.Status.PodIP, address, port)
 // stranger is a pod that runs on the first node and does nothing.
 func (s *space) stranger(namespace, name string, labels map[string]string) corev1.Pod {
 	s.Helper()
-	yes, no, user := true, false, int64(65532)
-	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels}, Spec: corev1.PodSpec{
-		NodeName: cluster.NodeName, AutomountServiceAccountToken: &no,
-		SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: &yes, RunAsUser: &user, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
-		Containers: []corev1.Container{{Name: "pause", Image: cluster.PauseImage, SecurityContext: &corev1.SecurityContext{
-			AllowPrivilegeEscalation: &no, Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}}},
-	}}
+	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels}, Spec: idle()}
+	pod.Spec.NodeName = cluster.NodeName
 	must(s.T, s.api.Create(s.Context(), &pod))
 	s.Cleanup(func() {
 		if err := s.api.Delete(context.Background(), &pod); err != nil {
@@ -151,25 +131,13 @@ func TestEnforcedNetworkPolicies(t *testing.T) {
 		Steady("write", "90s").WithLoad(directIOR("4Mi").Overwrites().Engine()).Obj())
 	run := s.busy("01-write")
 	pods := s.clientPods(run, 3)
-	var operators corev1.PodList
-	must(t, s.api.List(t.Context(), &operators))
-	var operator corev1.Pod
-	for _, pod := range operators.Items {
-		if pod.Namespace == operatorNamespace && pod.Status.PodIP == s.operatorIP() {
-			operator = pod
-		}
-	}
+	operator := s.operatorPod()
 	strangers := map[string]corev1.Pod{
 		"in the run's namespace":                     s.stranger(s.namespace, "stranger", nil),
 		"with the operator's labels":                 s.stranger(other.namespace, "stranger", operator.Labels),
 		"with the run's labels in another namespace": s.stranger(other.namespace, "like-a-client", pods[0].Labels),
 	}
-	place := members[0]
-	for _, m := range members {
-		if m.Name() == operator.Spec.NodeName {
-			place = m
-		}
-	}
+	place := members[slices.Index(namesOf(members), operator.Spec.NodeName)]
 	for _, pod := range pods {
 		if !s.connects(place, operator, pod.Status.PodIP, objects.AgentPort) {
 			t.Errorf("the operator does not reach the agent on %s", pod.Spec.NodeName)

@@ -130,19 +130,23 @@ func TestClaimsThatAreRefused(t *testing.T) {
 	s.refusedFor(s.run(), v1alpha1.ReasonClaimUnfit, "claim data is ReadWriteOnce", "set spec.run.clients.spread to Any")
 }
 
+// idle is a pod that does nothing and that the level restricted admits.
+func idle() corev1.PodSpec {
+	no, yes, user := false, true, int64(65532)
+	return corev1.PodSpec{
+		SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: &yes, RunAsUser: &user, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
+		Containers: []corev1.Container{{Name: "it", Image: cluster.PauseImage, ImagePullPolicy: corev1.PullNever,
+			SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: &no, Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}}},
+	}
+}
+
 // consumer is a pod of somebody else's that has a claim mounted.
 func (s *space) consumer(name, claim string) *corev1.Pod {
 	s.Helper()
-	no, yes, user := false, true, int64(65532)
-	pod := &corev1.Pod{}
+	pod := &corev1.Pod{Spec: idle()}
 	pod.Name = name
-	pod.Spec = corev1.PodSpec{
-		SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: &yes, RunAsUser: &user, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
-		Containers: []corev1.Container{{Name: "it", Image: cluster.PauseImage, ImagePullPolicy: corev1.PullNever,
-			SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: &no, Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}},
-			VolumeMounts:    []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}}},
-		Volumes: []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}}},
-	}
+	pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}
+	pod.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}}}
 	s.create(pod)
 	s.until("the pod has a node", time.Minute, func() bool { return s.get(name, pod) && pod.Spec.NodeName != "" })
 	return pod

@@ -17,18 +17,20 @@ import (
 	"sigs.k8s.io/kube-network-policies/pkg/networkpolicy"
 )
 
+// queue is the number of the kernel's queue of packets.
+const queue = 100
+
 func main() {
 	kubeconfig := flag.String("kubeconfig", "", "how to reach the API server")
 	node := flag.String("node", "", "node whose packets are judged")
-	queue := flag.Int("queue", 100, "number of the kernel's queue of packets")
 	flag.Parse()
-	if err := run(*kubeconfig, *node, *queue); err != nil {
+	if err := run(*kubeconfig, *node); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(kubeconfig, node string, queue int) error {
+func run(kubeconfig, node string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", kubeconfig, err)
