@@ -107,15 +107,18 @@ func RemoveOrphans(ctx context.Context, mount Mount, behind OrphanFilter) (Orpha
 	}
 	defer base.close()
 	uid, err := openOwned(base, behind.BenchmarkUID, behind.BenchmarkUID)
+	if errors.Is(err, errNoOwner) {
+		return result, retryChanged(func() error { return removeParents(top, behind.BenchmarkUID) })
+	}
 	if err != nil {
 		return result, ignoreMissing(err)
 	}
 	defer uid.close()
-	owner, err := readOwner(uid)
+	why, err := behind.refuses(uid)
 	if err != nil {
-		return result, err
+		return result, ignoreMissing(err) // another client has just removed it
 	}
-	if why := behind.refuses(uid, owner); why != "" {
+	if why != "" {
 		result.Stays = append(result.Stays, uid.path+": "+why)
 		return result, nil
 	}
@@ -147,14 +150,21 @@ func RemoveOrphans(ctx context.Context, mount Mount, behind OrphanFilter) (Orpha
 }
 
 // refuses returns the reason why a benchmark's directory must not be touched, or "" if its data may be removed.
-func (b *OrphanFilter) refuses(uid *directory, owner Owner) string {
-	switch {
-	case !b.Own && (owner.Installation == "" || owner.Installation != b.Installation):
-		return "it was created by another or an unnamed installation"
-	case !hasLocks(uid):
-		return "its file system has no locks, so use by others cannot be ruled out"
+func (b *OrphanFilter) refuses(uid *directory) (why string, err error) {
+	owner, err := readOwner(uid)
+	if err != nil {
+		return "", err
 	}
-	return ""
+	locks, err := hasLocks(uid)
+	switch {
+	case err != nil:
+		return "", err
+	case !b.Own && (owner.Installation == "" || owner.Installation != b.Installation):
+		return "it was created by another or an unnamed installation", nil
+	case !locks:
+		return "its file system has no locks, so use by others cannot be ruled out", nil
+	}
+	return "", nil
 }
 
 // runIsOver takes a benchmark's lock, which proves that its run has ended, or returns the reason why it cannot.
@@ -177,18 +187,21 @@ func (m Mount) OnThisMachine() bool {
 }
 
 // hasLocks reports whether the file system supports locks. It tries a shared lock, which disturbs no other process.
-func hasLocks(in *directory) bool {
+func hasLocks(in *directory) (bool, error) {
 	file, err := in.file(ownerFile, os.O_RDONLY)
 	if err != nil {
-		return false
+		return false, err
 	}
 	defer func() { _ = file.Close() }()
-	return flock(file, unix.LOCK_SH) == nil && locksReachServer(file)
+	return flock(file, unix.LOCK_SH) == nil && locksReachServer(file), nil
 }
 
 // removeHash removes the clients' directories of one dataset. cleared is true if no client's directory remains.
 func (b *OrphanFilter) removeHash(ctx context.Context, mount Mount, uid *directory, hash string, result *OrphanResult) (cleared bool, err error) {
 	child, err := openOwned(uid, hash, b.BenchmarkUID)
+	if errors.Is(err, errNoOwner) {
+		return true, nil // another client is removing it, or was killed meanwhile: removeLevel waits or removes it
+	}
 	if err != nil {
 		return false, err
 	}

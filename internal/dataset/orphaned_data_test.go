@@ -102,6 +102,20 @@ func TestRemoveLeft(t *testing.T) {
 			},
 			left: []string{"aaaa/client-0/data"},
 		},
+		"a client was killed right before it removed the dataset's directory": {
+			arrange: func(t *testing.T, mount Mount) {
+				t.Helper()
+				must(t, os.RemoveAll(leave(t, mount, gone, nil)))
+				hash := filepath.Join(mount.Path, baseName, "gone", "aaaa")
+				must(t, errors.Join(os.RemoveAll(hash), os.Mkdir(hash, directoryMode)))
+			},
+		},
+		"a client was killed right before it removed the benchmark's directory": {
+			arrange: func(t *testing.T, mount Mount) {
+				t.Helper()
+				must(t, os.Mkdir(filepath.Join(mount.Path, baseName, "gone"), directoryMode))
+			},
+		},
 		"a person's file among it": {
 			arrange: func(t *testing.T, mount Mount) {
 				t.Helper()
@@ -151,6 +165,29 @@ func TestRemoveLeft(t *testing.T) {
 				t.Error("somebody else's data is gone")
 			}
 		})
+	}
+}
+
+// At the end of a run, one client looks for orphaned data while another one removes its own. What is half removed then is
+// no other owner's.
+func TestOrphansBesideARemoval(t *testing.T) {
+	mount := mustProve(t, t.TempDir())
+	for range 100 {
+		d, hold := mustTake(t, mount, "one")
+		removed := make(chan error)
+		go func() { removed <- d.Remove(t.Context()) }()
+		for range 10 {
+			result, err := RemoveOrphans(t.Context(), mount, OrphanFilter{BenchmarkUID: testUID, Own: true, Holder: testHolder("two"),
+				Spare: func(string, int) bool { return true }})
+			if err != nil || len(result.Stays) > 0 {
+				t.Fatalf("got %+v, %v", result, err)
+			}
+		}
+		must(t, errors.Join(<-removed, d.Close()))
+		hold.Release()
+		if entries, err := os.ReadDir(mount.Path); err != nil || len(entries) > 0 {
+			t.Fatalf("left: %v, %v", entries, err)
+		}
 	}
 }
 
