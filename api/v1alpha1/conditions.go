@@ -36,8 +36,8 @@ const (
 	// ConditionObjectivesMet is True if every objective is met, False if one is missed, and Unknown
 	// if a figure for one is absent.
 	ConditionObjectivesMet = "ObjectivesMet"
-	// ConditionDataRemoved is True if the run's data is removed or kept on purpose. It is False if
-	// not; status.dataLeft then lists the paths.
+	// ConditionDataRemoved is True if the run's data was removed, or kept on purpose. If it is False,
+	// status.dataLeft lists the paths.
 	ConditionDataRemoved = "DataRemoved"
 )
 

@@ -28,8 +28,8 @@ func (p *SmallFilesPhase) OperationsOrDefault() []Operation {
 	return p.Operations
 }
 
-// DefaultRepetitions is the number of times that an interference phase measures each block, DefaultBlockWarmUp the
-// warm-up of a block.
+// DefaultRepetitions is how often an interference phase measures each block. DefaultBlockWarmUp is the warm-up of a
+// block.
 const (
 	DefaultRepetitions int32    = 6
 	DefaultBlockWarmUp Duration = "5s"

@@ -243,7 +243,7 @@ type ComparedHistory struct {
 	Runs []ComparedRun `json:"runs,omitempty"`
 }
 
-// ComparedFigure is a figure of a history.
+// ComparedFigure describes one figure of a ComparedHistory.
 type ComparedFigure struct {
 	// figure is the name of the figure, with its phase, target and operation.
 	// +required

@@ -121,8 +121,8 @@ func (r *Reconciler) usedClaims(ctx context.Context, run *v1alpha1.BenchmarkRun)
 
 func clientsOf(run *v1alpha1.BenchmarkRun) int { return max(1, int(run.Spec.Run.Clients.Count)) }
 
-// named returns the claim with the given name, which it reads only once. It returns nil if the claim does not exist:
-// pods wait for a claim that is created later.
+// named returns the claim with the given name, and reads each claim only once. A missing claim is nil and no error:
+// its pods wait until it exists.
 func (r *Reconciler) named(ctx context.Context, run *v1alpha1.BenchmarkRun, all *[]*usedClaim, name string) (*usedClaim, error) {
 	for _, one := range *all {
 		if one.claim.Name == name {

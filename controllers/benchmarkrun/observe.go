@@ -170,8 +170,8 @@ func (m *member) gone(message string) {
 	m.agent.Lose(message)
 }
 
-// wasThere reports, after a restart of the operator, whether a missing pod existed before: if a step was started
-// since the client was last replaced, it did, because no step starts before all clients are ready.
+// wasThere reports, after a restart of the operator, whether a missing pod existed before. It did if a step has started
+// since the client was last replaced, because a step starts only when all clients are ready.
 func wasThere(run *v1alpha1.BenchmarkRun, m *member) bool {
 	key := decide.ClientKey{Target: m.pod.Target, Index: m.pod.Index}
 	var since metav1.MicroTime

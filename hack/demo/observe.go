@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// observe starts a Prometheus on this machine, until the demo ends, and has the operator ask it.
+// observe runs a Prometheus on this machine until the demo ends, and points the operator at it.
 func (d *demo) observe(ctx context.Context) error {
 	if err := d.passed(ctx, "hack/ensure-packages", "prometheus"); err != nil {
 		return err

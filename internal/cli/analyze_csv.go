@@ -62,7 +62,7 @@ func readCSV(r io.Reader, header string) ([]csvRow, error) {
 	}
 	if err := scanner.Err(); err != nil {
 		if errors.Is(err, bufio.ErrTooLong) {
-			return nil, fmt.Errorf("line %d is longer than %d bytes: this is not a series as CSV", line+1, longest)
+			return nil, fmt.Errorf("line %d is longer than %d bytes: this is not a CSV series", line+1, longest)
 		}
 		return nil, fmt.Errorf("read after line %d: %w", line, err)
 	}

@@ -43,8 +43,8 @@ func newAnalyzeKnee(streams Streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "knee FILE.csv",
 		Short: "Find where throughput stops scaling",
-		Long: "Find the knee of a ramp: where the curve bends most (Kneedle), the lowest load within 95 % of the\n" +
-			"plateau, and with six or more loads the Universal Scalability Law with intervals.\n\n" +
+		Long: "Find the knee of a ramp: the point of the maximum bend (Kneedle), the lowest load within 95 % of the\n" +
+			"plateau and, from six loads on, a fit of the Universal Scalability Law with 95 % intervals.\n\n" +
 			"The file has the header " + kneeHeader + ". The load counts clients, jobs or outstanding\n" +
 			"requests; rows with the same load are repetitions. At least five loads are needed.",
 		Example: "  kubectl storagebench analyze knee ramp.csv -o json",

@@ -168,7 +168,7 @@ func checkObservations(ctx context.Context, streams Streams, options runOptions,
 	return nil
 }
 
-// observerOf returns what evaluates the observations of a run, or nil if there is nothing to evaluate or to ask.
+// observerOf returns the observer of a run, or nil without observations or without a Prometheus.
 func observerOf(options runOptions, read loaded) drive.Observer {
 	if options.prometheus.URL == "" || len(read.resolved.Observations) == 0 {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// Bounds of the API.
+// The API's limits on the lengths of lists, and on the length of a note.
 const (
 	maxFigures     = 8
 	maxComparisons = 15

@@ -87,7 +87,7 @@ func repetitionOf(from *agentapi.Repetition, clock measure.RemoteClock) (engine.
 		return engine.Repetition{}, errors.New("invalid repetition: its rate, duration or index is out of range")
 	}
 	if ended := from.GetEndedNanoseconds(); ended < -maxInstant || ended > maxInstant {
-		return engine.Repetition{}, fmt.Errorf("invalid repetition: its end of %d ns is out of range", ended)
+		return engine.Repetition{}, fmt.Errorf("invalid repetition: end time of %d ns is out of range", ended)
 	}
 	return engine.Repetition{
 		Operation: measure.Operation(from.GetOperation()), Index: int(from.GetIndex()), Bytes: from.GetBytes(), BytesExact: from.GetBytesExact(),

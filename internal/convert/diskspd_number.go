@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// diskspdSize reads a size as DiskSpd does: bytes, or with K, M, G or T for powers of 1024, or with b for blocks. rest
-// is the text after the size.
+// diskspdSize reads a size as DiskSpd does: bytes, or a number with the suffix K, M, G or T (powers of 1024) or b
+// (blocks). rest is the text after the size.
 func diskspdSize(text string, block uint64) (value uint64, rest string, err error) {
 	digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
 	if digits == 0 {

@@ -106,7 +106,7 @@ func (l *mpiLine) launcher(arguments []string) {
 	}
 }
 
-// mpiBytes reads a size in IOR's notation: bytes, or with k, m, g or t for powers of 1024.
+// mpiBytes reads a size in IOR's notation: bytes, or a number with the suffix k, m, g or t (powers of 1024).
 func mpiBytes(text string) (int64, error) {
 	lower := strings.ToLower(text)
 	number := strings.TrimRight(lower, "kmgtib")
@@ -114,7 +114,7 @@ func mpiBytes(text string) (int64, error) {
 	power, known := shift[lower[len(number):]]
 	value, err := strconv.ParseInt(number, 10, 64)
 	if !known || err != nil || value < 0 || value > (1<<60)>>power || strings.HasPrefix(number, "+") {
-		return 0, errors.New("write a number of bytes, or with k, m, g or t for powers of 1024")
+		return 0, errors.New("write a number of bytes, or use the suffix k, m, g or t (powers of 1024)")
 	}
 	return value << power, nil
 }

@@ -53,8 +53,8 @@ func (a *Account) Demand(demand, seconds float64) (through float64) {
 	return through
 }
 
-// Work spends the credits of a fixed amount of work at the given demand per second, and returns how many seconds the
-// work takes if the bucket was full initially.
+// Work spends the credits for an amount of work at the given demand per second, and returns how many seconds the work
+// takes if the bucket was full initially.
 func (a *Account) Work(demand, amount float64) (seconds float64) {
 	seconds = a.bucket.pass(a.most, demand).takes(amount)
 	a.Demand(demand, seconds)

@@ -37,7 +37,7 @@ type Holder struct {
 
 func (h Holder) String() string {
 	if h.Instance == "" {
-		return "an unknown agent: its name is not readable yet, or blocked by its lock, as on SMB"
+		return "an unknown agent (name not written yet, or unreadable while locked, as on SMB)"
 	}
 	return fmt.Sprintf("the agent on %q of run %q (UID %s)", h.Host, h.Run, h.RunUID)
 }
@@ -73,7 +73,7 @@ func (e *heldError) Error() string { return e.path + " is held by " + e.holder.S
 func (e *heldError) problem() error {
 	return &Problem{
 		Reason: ErrHeld, Path: e.path, Detail: e.holder.String(),
-		Remedy: "wait until it has exited; if it has and its lock remains, remove " + filepath.Base(e.path) + " manually",
+		Remedy: "wait until it exits; if its lock then remains, remove " + filepath.Base(e.path) + " manually",
 	}
 }
 

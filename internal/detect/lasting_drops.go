@@ -51,7 +51,7 @@ type dropSearch struct {
 	// segments lists the first blocks of all segments except the first; lasting lists those of the lasting drops.
 	segments []int
 	lasting  []int
-	// patched lists the patched ranges: the first block and the block after the last.
+	// patched lists the ranges of blocks that patch has overwritten: the first block, and the block after the last.
 	patched [][2]int
 }
 

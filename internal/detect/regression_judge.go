@@ -79,7 +79,7 @@ type runsComparison struct {
 	runs                  int
 	difference, deviation float64
 	// chance is the probability of a difference at least this large in this direction if nothing has changed;
-	// corrected is the same, corrected for all figures and looks.
+	// corrected is chance after the correction for the number of figures and of looks.
 	chance, corrected float64
 	// shown ranks the looks; the one with the smallest value is shown.
 	shown float64

@@ -49,8 +49,8 @@ type Segment struct {
 	// Deviation is the standard deviation of its samples.
 	Deviation float64
 	Shape     Shape
-	// Low and High are the two levels of an alternating segment, HighShare is the share of time on the upper one. For
-	// other shapes they are nil and 0.
+	// Low and High are the two levels of an alternating segment, and HighShare is its share of time at High. Other
+	// shapes have nil and 0.
 	Low, High *Estimate
 	HighShare float64
 }

@@ -14,9 +14,9 @@ import (
 type Observer interface {
 	// Interval returns the scrape interval.
 	Interval() time.Duration
-	// Ask starts to evaluate queries in the background, and drops what was asked before.
+	// Ask starts to evaluate queries in the background, and discards earlier ones.
 	Ask([]observation.Query)
-	// Answers returns the answers to what was asked last, once they are complete.
+	// Answers returns the answers to the latest queries, once they are complete.
 	Answers() (answers []observation.Answer, ended bool)
 }
 

@@ -118,7 +118,7 @@ func (f *figure) check() error {
 	case multiple && (summed || given):
 		return errors.New("times cannot be combined with base, each or parameter; keep one")
 	case summed && given && !f.optional:
-		return errors.New("beside a parameter, base and each are its default value; write optional: true, or remove them")
+		return errors.New("with a parameter, base and each are its default value, which needs optional: true: add it, or remove them")
 	case f.optional && !summed:
 		return errors.New("optional: the parameter has no default; write base or each")
 	case f.times < 0:

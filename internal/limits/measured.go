@@ -8,7 +8,7 @@ type Cause string
 // The causes.
 const (
 	CauseDisk        Cause = "Disk"        // the disks or the volume
-	CauseLimit       Cause = "Limit"       // a limit that the specification gives: its layer is not known
+	CauseLimit       Cause = "Limit"       // a limit of the specification: its layer is not known
 	CauseNetwork     Cause = "Network"     // the network of the storage server
 	CauseFlow        Cause = "Flow"        // one connection
 	CauseInstance    Cause = "Instance"    // the client's machine: its network or its path to the disks
@@ -27,7 +27,7 @@ type Rate struct {
 
 // Fill is the known range of a limit's credits, in percent of a full bucket.
 type Fill struct {
-	// Most is the fill if the bucket was full at first, Least the fill if it was empty at first.
+	// Most is the fill if the bucket was full at first. Least is the fill if it was empty at first.
 	Most, Least float64
 	// Emptied is true if the rate was seen to fall to the baseline and stay there.
 	Emptied bool

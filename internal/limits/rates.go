@@ -138,7 +138,7 @@ func (c Computed) Part(share float64, ownVolumes bool) Computed {
 	return made
 }
 
-// part returns the limit of a share of the clients, with its credits.
+// part returns the part of the limit, and of its credits, that a share of the clients has.
 func (l Limit) part(share float64) Limit {
 	rate, amount := "MB/s", "GB"
 	if l.Dimension == Operations {

@@ -7,7 +7,7 @@ import (
 	"math"
 )
 
-// histogramFormat is the first byte of an encoded histogram. Change it with the layout.
+// histogramFormat is the first byte of an encoded histogram. Change it whenever the encoding changes.
 const histogramFormat = 1
 
 // AppendBinary appends the sparse encoding. After the format byte, everything is an unsigned varint: the number of

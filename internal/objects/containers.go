@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Names of the volumes of every client pod, other than "data-<volume>" for those under test.
+// Names of volumes of a client pod. The volumes under test are named "data-<volume>".
 const (
 	programVolume = "program"
 	configVolume  = "config"

@@ -177,7 +177,7 @@ func (p *phaseMaker) demand(step *Step, target string) float64 {
 	switch {
 	case err != nil || made.NoStorage || made.Metadata:
 		return 0
-	// A sweep ignores rate limits in all of its cells, so that the seed changes only the order of the cells.
+	// Ignore the rate limits of a sweep's cells, so that the forecast does not depend on their order.
 	case made.LimitBytesPerSecond == 0 || step.Kind == v1alpha1.PhaseSweep:
 		return math.Inf(1)
 	}

@@ -26,7 +26,7 @@ type evaluation struct {
 	ended   bool
 }
 
-// NewObserver returns an Observer that asks the configured Prometheus for the runs of a namespace.
+// NewObserver returns an Observer that queries Prometheus on behalf of the runs in a namespace.
 func NewObserver(config Config, namespace string) *Observer {
 	return &Observer{config: config, namespace: namespace}
 }

@@ -104,7 +104,7 @@ func Read(r io.Reader) (Document, error) {
 // readObject converts a BenchmarkRun of a cluster to a document.
 func readObject(text []byte, kind metav1.TypeMeta) (Document, error) {
 	if kind.APIVersion != v1alpha1.GroupVersion.String() || kind.Kind != v1alpha1.BenchmarkRunKind {
-		return Document{}, noResult("it is a %s of %s: give one BenchmarkRun of %s by name",
+		return Document{}, noResult("it is a %s (%s): name one BenchmarkRun (%s)",
 			kind.Kind, kind.APIVersion, v1alpha1.GroupVersion)
 	}
 	var run v1alpha1.BenchmarkRun

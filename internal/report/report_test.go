@@ -377,9 +377,9 @@ func TestReadRefuses(t *testing.T) {
 		"fio's own":            {`{"fio version": "fio-3.33", "jobs": []}`, "schemaVersion is 0"},
 		"merged":               {`{"schemaVersion": 1, "latencyType": "lat"}`, "no run or benchmark name"},
 		"wrong type":           {strings.Replace(good, `"stage": "Complete"`, `"stage": 5`, 1), "cannot unmarshal number"},
-		"a list of runs":       {`{"apiVersion":"v1","kind":"List","items":[]}`, "a List of v1: give one BenchmarkRun"},
-		"a benchmark":          {`{"apiVersion":"storagebench.dev/v1alpha1","kind":"StorageBenchmark"}`, "a StorageBenchmark of"},
-		"a run of a later API": {`{"apiVersion":"storagebench.dev/v9","kind":"BenchmarkRun"}`, "a BenchmarkRun of storagebench.dev/v9"},
+		"a list of runs":       {`{"apiVersion":"v1","kind":"List","items":[]}`, "a List (v1): name one BenchmarkRun"},
+		"a benchmark":          {`{"apiVersion":"storagebench.dev/v1alpha1","kind":"StorageBenchmark"}`, "a StorageBenchmark (storagebench.dev"},
+		"a run of a later API": {`{"apiVersion":"storagebench.dev/v9","kind":"BenchmarkRun"}`, "a BenchmarkRun (storagebench.dev/v9)"},
 		"a nameless run":       {`{"apiVersion":"storagebench.dev/v1alpha1","kind":"BenchmarkRun"}`, "no run or benchmark name"},
 		"fraction":             {strings.Replace(good, `"clients": 4`, `"clients": 4.5`, 1), "cannot unmarshal number 4.5"},
 	} {

@@ -101,11 +101,11 @@ func (b *builder) uncertain() string {
 	if most <= maxMeanErrorPPM {
 		return ""
 	}
-	return "; the rate varied so much that its mean says little"
+	return "; the rate varied so much that its mean is imprecise"
 }
 
-// maxMeanErrorPPM is the half-width of the 95 % interval of a mean, as a share of the mean, above which the report says
-// that the mean says little.
+// maxMeanErrorPPM is the half-width of the 95 % interval of a mean, as a share of the mean, above which the report calls
+// the mean imprecise.
 const maxMeanErrorPPM = 500_000
 
 // change says that the first and the last quarter of the samples differ by more than a factor of two.

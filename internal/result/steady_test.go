@@ -52,7 +52,7 @@ func TestSteady(t *testing.T) {
 			}
 			return 40
 		}, empty: true, warning: v1alpha1.WarningNotAssessed,
-			says: "the rate varied so much that its mean says little; it fell from 131.1 MB/s in the first quarter to 2.621 MB/s in the last"},
+			says: "the rate varied so much that its mean is imprecise; it fell from 131.1 MB/s in the first quarter to 2.621 MB/s in the last"},
 		"it falls all the way": {seconds: 360, rate: func(s float64) float64 { return 1000 - 1.5*s }, empty: true, assessed: true, warning: v1alpha1.WarningNotSteady, says: "still falling: by 52.6 % of the mean in the last five minutes (up to 10 % is steady)"},
 		"it rises":             {seconds: 360, rate: func(s float64) float64 { return 1000 + s }, empty: true, assessed: true, warning: v1alpha1.WarningNotSteady, says: "still rising"},
 		"two seconds":          {seconds: 2, rate: level, empty: true, warning: v1alpha1.WarningNotAssessed, says: "2s measured; steady state takes five minutes without gaps; no 95 % interval: only 2 samples"},

@@ -74,7 +74,7 @@ const (
 	// somethingSaved is the ratio, in thousandths, from which an unknown file system is assumed to show the savings of
 	// compression: rounding to blocks never makes files smaller than their data.
 	somethingSaved = 1020
-	// maxUsageTypes is the API's bound on types.
+	// maxUsageTypes is the API's limit on the list of file types.
 	maxUsageTypes = 16
 )
 

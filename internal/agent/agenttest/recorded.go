@@ -20,7 +20,7 @@ func (c *Clock) Monotonic() int64 { return c.monotonic.Load() }
 // Wall implements tool.Clock.
 func (c *Clock) Wall() int64 { return c.wall.Load() }
 
-// Set sets the clock to a Unix time in milliseconds. The wall clock is ahead of it by the offset.
+// Set sets the monotonic clock to a Unix time in milliseconds, and the wall clock to that time plus the offset.
 func (c *Clock) Set(milliseconds, offset int64) {
 	const boot = 1795250000000
 	c.monotonic.Store((milliseconds - boot) * 1e6)

@@ -182,7 +182,7 @@ func bytesOf(files []*agentapi.DataFile) uint64 {
 	return bytes
 }
 
-// wrote compares fio's own count of completed writes with the layout.
+// wrote reports whether fio wrote all bytes of the layout, by fio's own count.
 func wrote(step *tool.Step, ended *agentapi.Ended) volumes.Witness {
 	expected := step.Request.GetFio().GetWrittenBytes()
 	if expected == 0 {

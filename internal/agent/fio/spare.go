@@ -66,7 +66,7 @@ func (s *spareFio) close() {
 	s.end()
 }
 
-// end ends the spare fio.
+// end stops the spare fio, if there is one.
 func (s *spareFio) end() {
 	s.mu.Lock()
 	spare := s.waiting

@@ -190,7 +190,7 @@ func (m *member) launch(ctx context.Context, command []string, send func(*agenta
 	select {
 	case <-daemon.ended:
 	case <-ctx.Done():
-		// The stream also breaks when this agent stops. In either case the launcher can no longer be notified.
+		// The launcher has disconnected, or this agent is stopping: the launcher cannot be notified.
 		_ = daemon.clear(m.step.Timeouts.Gone)
 		m.hangUp()
 		return status.FromContextError(ctx.Err()).Err()

@@ -193,7 +193,7 @@ func fileDiffers(directory *dataset.Dataset, known dataset.LaidOut, file *agenta
 	case !isNoted:
 		why = fmt.Sprintf("file %s is not recorded as complete; its layout may not have ended", name)
 	case noted.Content != content:
-		why = fmt.Sprintf("file %s holds other content", name)
+		why = fmt.Sprintf("file %s was laid out with different content", name)
 	case noted.Bytes != file.GetBytes(), coverage.ApparentBytes != file.GetBytes():
 		why = fmt.Sprintf("file %s has %d bytes, not %d", name, coverage.ApparentBytes, file.GetBytes())
 	case !coverage.Complete() && !coverage.Doubtful:

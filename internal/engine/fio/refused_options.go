@@ -16,7 +16,7 @@ const (
 	whyLatency = "storagebench sets it to measure latency"
 	whySteps   = "all jobs of a phase run at the same time: use a phase for each"
 	whyEnds    = "it ends the load before the end of the phase"
-	whySame    = "it changes which bytes are used, so they may not be laid out: use datasetSize, or size in a job file"
+	whySame    = "it changes which bytes are accessed, and some may never be laid out: use datasetSize, or size in a job file"
 	whyVerify  = "data verification with fio is not supported"
 	whyPlace   = "fio runs with the pod's user, group and control group"
 	whyTrace   = "it reads or writes trace or log files"

@@ -122,7 +122,7 @@ var sizePattern = regexp.MustCompile(`^([0-9]{1,18})([kmgtp]?)(i?)(b?)$`)
 func parseSize(value string) (uint64, error) {
 	parts := sizePattern.FindStringSubmatch(strings.ToLower(value))
 	if parts == nil || parts[3] != "" && parts[2] == "" || parts[4] != "" && parts[2] == "" {
-		return 0, errors.New("write a size in bytes, or with k, m, g or t for powers of 1024, such as 4k")
+		return 0, errors.New("write a size in bytes, or use the suffix k, m, g or t (powers of 1024), such as 4k")
 	}
 	if parts[3] != "" && parts[4] != "" {
 		return 0, fmt.Errorf("fio reads %s as a power of 1000: write %s%s for a power of 1024, or plain bytes", value, parts[1], parts[2])
