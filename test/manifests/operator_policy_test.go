@@ -24,8 +24,11 @@ import (
 const operatorUser = "system:serviceaccount:" + namespace + ":" + name
 
 // clientPod is a pod as the operator makes it, in a namespace that enforces no Pod Security.
-func clientPod(space string) *corev1.Pod {
-	run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: "bench-1", UID: "1"}}
+func clientPod(space string) *corev1.Pod { return clientPodOf("bench-1", space) }
+
+// clientPodOf is clientPod for a run of that name.
+func clientPodOf(name, space string) *corev1.Pod {
+	run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: name, UID: "1"}}
 	run.Spec.BenchmarkRef.Name = "bench"
 	run.Spec.Run = *builders.Benchmark("bench").Target("data").Clients(2).Steady("write", "1m").Run()
 	return objects.Pod(objects.Settings{AgentImage: "a", FioImage: "f", OperatorNamespace: namespace}, run,
@@ -60,7 +63,9 @@ var strangeTo = map[string]struct {
 	}, "project"},
 	"a projected Secret": {volume(corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
 		{Secret: &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: "bench-1-data-1-1"}}}}}}), "project"},
-	"a Secret of others": {volume(corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "others"}}), "no Secret"},
+	"a Secret of others":                          {volume(corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "others"}}), "no Secret"},
+	"the name of a Secret of others":              {called("others"), "no Secret"},
+	"the name of a Secret of others, like a hash": {called("registry-0123456789"), "no Secret"},
 	"a variable of a Secret": {func(pod *corev1.Pod) {
 		pod.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
 			LocalObjectReference: corev1.LocalObjectReference{Name: pod.Name}, Key: "a"}}}}
@@ -77,6 +82,18 @@ var strangeTo = map[string]struct {
 func volume(source corev1.VolumeSource) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "more", VolumeSource: source})
+	}
+}
+
+// called names a pod and its Secret.
+func called(name string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.Name = name
+		for _, volume := range pod.Spec.Volumes {
+			if volume.Secret != nil {
+				volume.Secret.SecretName = name
+			}
+		}
 	}
 }
 
@@ -98,6 +115,10 @@ func TestTheOperatorsPods(t *testing.T) {
 	policiesHold(t, func() error { return try(operator, strangeTo["hostPID"].change) })
 	if err := try(operator, func(*corev1.Pod) {}); err != nil {
 		t.Errorf("a client: %v", err)
+	}
+	// The end of a long name is a hash.
+	if err := operator.Create(t.Context(), clientPodOf(strings.Repeat("b", 250), space), client.DryRunAll); err != nil {
+		t.Errorf("a client with a long name: %v", err)
 	}
 	if err := try(operator, volume(corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
 		LocalObjectReference: corev1.LocalObjectReference{Name: "authorities"}}})); err != nil {
