@@ -6,6 +6,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"google.golang.org/grpc/codes"
@@ -106,6 +107,51 @@ func TestOldestStrangerIsClosed(t *testing.T) {
 	}
 }
 
+// watched listens, and receives the first deadline of each connection.
+type watched struct {
+	net.Listener
+
+	deadlines chan time.Time
+}
+
+func (w watched) Accept() (net.Conn, error) {
+	connection, err := w.Listener.Accept()
+	return watchedConnection{connection, w.deadlines}, err
+}
+
+type watchedConnection struct {
+	net.Conn
+
+	deadlines chan time.Time
+}
+
+func (c watchedConnection) SetDeadline(at time.Time) error {
+	select {
+	case c.deadlines <- at:
+	default:
+	}
+	return c.Conn.SetDeadline(at)
+}
+
+// A connection has a limited time to prove its identity.
+func TestHandshakesEnd(t *testing.T) {
+	t.Parallel()
+	server, err := serve(t, nil).agent.NewServer()
+	must(t, err)
+	t.Cleanup(server.Stop)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	deadlines := make(chan time.Time, 1)
+	go func() { _ = server.Serve(watched{listener, deadlines}) }()
+	silent, err := new(net.Dialer).DialContext(t.Context(), "tcp", listener.Addr().String())
+	must(t, err)
+	t.Cleanup(func() { _ = silent.Close() })
+	deadline := <-deadlines
+	if latest := time.Now().Add(handshakeTimeout); deadline.IsZero() || deadline.After(latest) {
+		t.Errorf("the handshake may last until %s, want at most until %s", deadline, latest)
+	}
+}
+
 func mustOperator(t *testing.T) identity.Bundle {
 	t.Helper()
 	operator, err := authority().Operator()
@@ -133,6 +179,16 @@ func TestTextsThatLeaveArePrintable(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	good("unknown step", status.Convert(err).Message())
+	j := idleJob(t, 2, 1)
+	first, err := authority().Client("target", 0)
+	must(t, err)
+	stream, err := agentapi.NewAgentClient(dialAs(t, first, identity.ClientOf(runUID, "target", 1), j.addresses[1])).
+		Launch(t.Context(), &agentapi.LaunchRequest{Step: key("a\x1b[2J"), Command: daemonOf("127.0.0.1")})
+	must(t, err)
+	if _, err = stream.Recv(); status.Code(err) != codes.FailedPrecondition {
+		t.Errorf("got %v", err)
+	}
+	good("launch of an unknown step", status.Convert(err).Message())
 	described, err := r.Describe(t.Context(), &agentapi.DescribeRequest{Epoch: 1})
 	must(t, err)
 	good("volume", described.GetVolumes()[0].GetProblem())

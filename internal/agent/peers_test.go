@@ -13,6 +13,7 @@ import (
 
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/identity"
+	"github.com/storagebench/storagebench/test/hang"
 )
 
 // everyMethod returns a call of each method of an agent; a new method without a call here fails the test. An allowed
@@ -144,7 +145,10 @@ func TestLaunchIsForAJobAlone(t *testing.T) {
 	must(t, err)
 	client := agentapi.NewAgentClient(dialAs(t, first, identity.ClientOf(runUID, "target", 1), j.addresses[1]))
 	launch := func(id string, command ...string) error {
-		stream, err := client.Launch(t.Context(), &agentapi.LaunchRequest{Step: key(id), Command: command})
+		// A launch that is not refused waits for the start of the step.
+		ctx, cancel := context.WithTimeout(t.Context(), hang.Guard)
+		defer cancel()
+		stream, err := client.Launch(ctx, &agentapi.LaunchRequest{Step: key(id), Command: command})
 		for err == nil {
 			_, err = stream.Recv()
 		}
