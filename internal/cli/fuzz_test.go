@@ -34,9 +34,20 @@ var places = [][]string{
 	{"run", "-f", "FILE", "--kubeconfig", nowhere},
 	{"run", "-f", sample, "--kubeconfig", nowhere, "--context", "TEXT", "--namespace", "TEXT"},
 	{"run", "-f", sample, "--kubeconfig", nowhere, "--target", "TEXT"},
+	{"run", "--storage-class", "TEXT", "--profile", "TEXT", "--kubeconfig", nowhere},
+	{"run", "--storage-class", "a", "--size", "TEXT", "--duration", "TEXT", "--kubeconfig", nowhere},
+	{"run", "-f", sample, "--local", "--prometheus", "TEXT"},
 	{"watch", "xTEXT", "--kubeconfig", nowhere},
+	{"rerun", "xTEXT", "--kubeconfig", nowhere},
+	{"rerun", "x", "--repeat", "TEXT", "--kubeconfig", nowhere},
+	{"cancel", "xTEXT", "--kubeconfig", nowhere},
+	{"list", "xTEXT", "--kubeconfig", nowhere},
+	{"list", "-o", "TEXT", "--kubeconfig", nowhere},
+	{"version", "--kubeconfig", nowhere, "--context", "TEXT"},
 	{"init", "xTEXT", "--offline", "--claim", "TEXT"},
 	{"init", "--offline", "--storage-class", "TEXT", "--size", "TEXT", "--access-mode", "TEXT"},
+	{"init", "--offline", "--claim", "a", "--profile", "TEXT"},
+	{"init", "--offline", "--claim", "a", "--duration", "TEXT", "--clients", "TEXT"},
 	{"report", "xTEXT", "--kubeconfig", nowhere},
 	{"report", "NAMED"},
 	{"report", "FILE"},
@@ -66,6 +77,20 @@ var places = [][]string{
 	{"profiles", "xTEXT"},
 	{"completion", "xTEXT"},
 	{"__complete", "report", "--kubeconfig", nowhere, "xTEXT"},
+}
+
+// TestPlacesNameEveryVerb checks that a new verb is fuzzed too.
+func TestPlacesNameEveryVerb(t *testing.T) {
+	verbs := call("", "__complete", "").stdout
+	if !strings.Contains(verbs, "report\t") {
+		t.Fatalf("the verbs are unknown: %s", verbs)
+	}
+	for line := range strings.Lines(verbs) {
+		verb, _, found := strings.Cut(line, "\t")
+		if found && verb != "help" && !slices.ContainsFunc(places, func(place []string) bool { return place[0] == verb }) {
+			t.Errorf("no place of FuzzInputs is in %s", verb)
+		}
+	}
 }
 
 // FuzzInputs passes a text to each place. The program must not panic, and its output must not contain characters
