@@ -1,6 +1,7 @@
 package release
 
 import (
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -62,15 +63,19 @@ func TestWorkflow(t *testing.T) {
 
 // The bases of Dockerfiles are named by their digests.
 func TestBasesArePinned(t *testing.T) {
-	base := regexp.MustCompile(`(?m)^(?:FROM|ARG BASE=)\s*(\S+)$`)
-	for _, name := range []string{"operator", "fio", "ior"} {
-		found := base.FindAllStringSubmatch(string(readFile(t, root+"/images/"+name+"/Dockerfile")), -1)
+	files, err := filepath.Glob(root + "/images/*/Dockerfile")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no Dockerfiles: %v", err)
+	}
+	base, pinned := regexp.MustCompile(`(?mi)^(?:FROM|ARG\s+BASE=)\s*(\S+)`), regexp.MustCompile(`@sha256:[0-9a-f]{64}$`)
+	for _, file := range files {
+		found := base.FindAllStringSubmatch(string(readFile(t, file)), -1)
 		if len(found) == 0 {
-			t.Errorf("%s has no base", name)
+			t.Errorf("%s has no base", file)
 		}
 		for _, one := range found {
-			if of := one[1]; of != "scratch" && of != "${BASE}" && !regexp.MustCompile(`@sha256:[0-9a-f]{64}$`).MatchString(of) {
-				t.Errorf("%s is made from %s, which may change", name, of)
+			if of := one[1]; of != "scratch" && of != "${BASE}" && !pinned.MatchString(of) {
+				t.Errorf("%s is made from %s, which may change", file, of)
 			}
 		}
 	}
