@@ -1,0 +1,44 @@
+package main
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+)
+
+// TestCacheKeepsLittle checks that the operator's own cache reduces the objects that there are many of, whatever it
+// watches: a pod with 10 KiB of specification, and the fields that other managers have set.
+func TestCacheKeepsLittle(t *testing.T) {
+	fields := []metav1.ManagedFieldsEntry{{Manager: "kubelet"}}
+	for _, namespaces := range [][]string{nil, {"a"}} {
+		options := cacheOptions(namespaces)
+		reduce := map[string]cache.TransformFunc{"claim": options.DefaultTransform}
+		for kind, by := range options.ByObject {
+			switch kind.(type) {
+			case *corev1.Pod:
+				reduce["pod"] = by.Transform
+			case *v1alpha1.BenchmarkRun:
+				reduce["run"] = by.Transform
+			}
+		}
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pod", ManagedFields: fields},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "client", Image: "image", Env: []corev1.EnvVar{{Name: "a"}}}}}}
+		run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Name: "run", ManagedFields: fields}}
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "claim", ManagedFields: fields}}
+		for name, object := range map[string]metav1.Object{"pod": pod, "run": run, "claim": claim} {
+			if reduce[name] == nil {
+				t.Fatalf("namespaces %q: %s is kept whole", namespaces, name)
+			}
+			if _, err := reduce[name](object); err != nil || len(object.GetManagedFields()) > 0 {
+				t.Errorf("namespaces %q: %s has managed fields %v, %v", namespaces, name, object.GetManagedFields(), err)
+			}
+		}
+		if len(pod.Spec.Containers) > 0 {
+			t.Errorf("namespaces %q: the containers of a pod are kept: %+v", namespaces, pod.Spec.Containers)
+		}
+	}
+}
