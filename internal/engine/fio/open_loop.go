@@ -25,7 +25,7 @@ const (
 	jobsPerOutstanding  = 40
 )
 
-// openLoop returns the profile, changed so that its jobs offer a rate. The jobs must share files: see suitsSearch.
+// openLoop returns the profile, changed so that its jobs offer a rate. The jobs must share files: see suitsOpenLoop.
 func openLoop(profile *v1alpha1.FioProfile, offer engine.Offer) (*v1alpha1.FioProfile, error) {
 	outstanding := float64(offer.IOPS) * offer.Latency.Seconds()
 	// In fio, the rate of a job in one direction is a whole number of operations per second.
