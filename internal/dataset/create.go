@@ -175,7 +175,7 @@ func removeScratch(parent *directory, name string) error {
 	if err != nil && !errors.Is(err, ErrNotDirectory) {
 		return ignoreMissing(err)
 	}
-	return ignoreMissing(classify(filepath.Join(parent.path, name), "remove", parent.root.Remove(name)))
+	return parent.remove(name)
 }
 
 // ownFiles are the files that this package writes into each level, in addition to the directories of the next
@@ -185,8 +185,8 @@ var ownFiles = []string{ownerFile, lockFile}
 // removeOwnFiles deletes the given files of a level.
 func removeOwnFiles(d *directory, files []string) error {
 	for _, file := range files {
-		if err := d.root.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return classify(filepath.Join(d.path, file), "remove", err)
+		if err := d.remove(file); err != nil {
+			return err
 		}
 	}
 	return nil

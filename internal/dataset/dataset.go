@@ -176,7 +176,7 @@ func (d *Dataset) removeClient(ctx context.Context, top *directory) error {
 	}
 	// Remove the record before the files that it describes.
 	for _, record := range []string{d.location.layoutName(), d.location.layoutName() + ".new"} {
-		if err := ignoreMissing(classify(filepath.Join(hash.path, record), "remove", hash.root.Remove(record))); err != nil {
+		if err := hash.remove(record); err != nil {
 			return err
 		}
 	}
@@ -252,29 +252,27 @@ func sweepBenchmark(ctx context.Context, top *directory, benchmarkUID string) ([
 
 // FreeBytes returns how many bytes an unprivileged user can still write on the file system.
 func (d *Dataset) FreeBytes() (uint64, error) {
+	space, err := d.fileSystem()
+	return space.Bavail * blockSize(space), err
+}
+
+// fileSystem returns what the file system tells of itself.
+func (d *Dataset) fileSystem() (space unix.Statfs_t, err error) {
 	file, err := d.client.root.Open(".")
 	if err != nil {
-		return 0, classify(d.client.path, "open", err)
+		return space, classify(d.client.path, "open", err)
 	}
 	defer func() { _ = file.Close() }()
-	var space unix.Statfs_t
-	if err := unix.Fstatfs(int(file.Fd()), &space); err != nil {
-		return 0, classify(d.client.path, "read the file system of", err)
-	}
-	return space.Bavail * blockSize(space), nil
+	err = unix.Fstatfs(int(file.Fd()), &space)
+	return space, classify(d.client.path, "read the file system of", err)
 }
 
 // CheckFiles returns an *InodesError if fewer than needFiles files can still be created. Many file systems report
 // no limit; they pass the check.
 func (d *Dataset) CheckFiles(needFiles uint64) error {
-	file, err := d.client.root.Open(".")
+	space, err := d.fileSystem()
 	if err != nil {
-		return classify(d.client.path, "open", err)
-	}
-	defer func() { _ = file.Close() }()
-	var space unix.Statfs_t
-	if err := unix.Fstatfs(int(file.Fd()), &space); err != nil {
-		return classify(d.client.path, "read the file system of", err)
+		return err
 	}
 	if space.Files > 0 && space.Ffree < needFiles {
 		return &InodesError{Path: d.client.path, NeedFiles: needFiles, FreeFiles: space.Ffree}

@@ -145,6 +145,30 @@ func (d *directory) file(name string, flags int) (*os.File, error) {
 	return file, nil
 }
 
+// lockable opens a file of this directory that can be locked, and creates it if it is missing. It returns errLostRace
+// if the file or the directory is removed meanwhile.
+func (d *directory) lockable(name string) (*os.File, error) {
+	created, err := d.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o640)
+	switch {
+	case err == nil:
+		_ = created.Close()
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, errLostRace
+	case !errors.Is(err, fs.ErrExist):
+		return nil, classify(filepath.Join(d.path, name), "create", err)
+	}
+	file, err := d.file(name, os.O_RDWR)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errLostRace
+	}
+	return file, err
+}
+
+// remove removes a file or an empty directory of this directory. A missing one counts as removed.
+func (d *directory) remove(name string) error {
+	return ignoreMissing(classify(filepath.Join(d.path, name), "remove", d.root.Remove(name)))
+}
+
 // links returns the hard link count of a file; 0 if the file system does not report it.
 func links(info fs.FileInfo) uint64 {
 	stat, ok := info.Sys().(*syscall.Stat_t)

@@ -181,20 +181,7 @@ func (d *Dataset) hold(holder Holder) (*Hold, error) {
 func (d *Dataset) lockHolder(hash *directory) (file *os.File, locked bool, err error) {
 	name := d.location.holderName()
 	path := filepath.Join(hash.path, name)
-	created, err := hash.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o640)
-	switch {
-	case err == nil:
-		_ = created.Close()
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, false, errLostRace
-	case !errors.Is(err, fs.ErrExist):
-		return nil, false, classify(path, "create", err)
-	}
-	file, err = hash.file(name, os.O_RDWR)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, false, errLostRace
-	}
-	if err != nil {
+	if file, err = hash.lockable(name); err != nil {
 		return nil, false, err
 	}
 	if locked, err = tryFlock(file); err != nil {
@@ -357,7 +344,7 @@ func (d *Dataset) releaseHold(hash *directory) error {
 	}
 	name := d.location.holderName()
 	if err := d.held.checkMark(hash, name); err == nil {
-		if err := ignoreMissing(classify(filepath.Join(hash.path, name), "remove", hash.root.Remove(name))); err != nil {
+		if err := hash.remove(name); err != nil {
 			return err
 		}
 	}
@@ -380,6 +367,6 @@ func removeHolderRecords(hash *directory) error {
 		if _, err := tryFlock(file); err != nil {
 			return false, nil // An agent holds it, so the directory is not empty and stays.
 		}
-		return false, ignoreMissing(classify(filepath.Join(hash.path, entry.Name()), "remove", hash.root.Remove(entry.Name())))
+		return false, hash.remove(entry.Name())
 	})
 }

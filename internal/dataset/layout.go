@@ -103,29 +103,21 @@ func (l Location) layoutName() string { return fmt.Sprintf("layout-%d.json", l.C
 
 // withParent calls do with the parent of the client's directory, if the parent still contains the opened directory.
 func (d *Dataset) withParent(do func(hash *directory) error) error {
-	top, err := openTop(d.mount)
-	if err != nil {
-		return err
-	}
-	defer top.close()
 	return retryChanged(func() error {
-		hash, err := openHash(top, d.location)
-		if err != nil {
-			return err
-		}
-		defer hash.close()
-		own, err := hash.child(d.location.clientName())
-		if err != nil {
-			return err
-		}
-		defer own.close()
-		if own.id != d.client.id {
-			return &Problem{
-				Reason: ErrChanged, Path: own.path, Detail: "it was replaced by another directory during the run",
-				Remedy: "keep other programs out of " + baseName,
+		return d.withHash(func(hash *directory) error {
+			own, err := hash.child(d.location.clientName())
+			if err != nil {
+				return err
 			}
-		}
-		return do(hash)
+			defer own.close()
+			if own.id != d.client.id {
+				return &Problem{
+					Reason: ErrChanged, Path: own.path, Detail: "it was replaced by another directory during the run",
+					Remedy: "keep other programs out of " + baseName,
+				}
+			}
+			return do(hash)
+		})
 	})
 }
 
@@ -135,12 +127,21 @@ func (d *directory) replace(name string, text []byte) error {
 	if err := d.root.Remove(scratch); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return classify(path, "write", err)
 	}
+	if err := d.create(scratch, name, text, true); err != nil {
+		return err
+	}
+	return d.sync()
+}
+
+// create writes a file under a scratch name and then renames it. If synced is true, its content survives a power loss.
+func (d *directory) create(scratch, name string, text []byte, synced bool) error {
+	path := filepath.Join(d.path, name)
 	file, err := d.root.OpenFile(scratch, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o640)
 	if err != nil {
 		return classify(path, "create", err)
 	}
 	_, err = file.Write(text)
-	if err == nil {
+	if err == nil && synced {
 		err = file.Sync()
 	}
 	if closeErr := file.Close(); err == nil {
@@ -151,9 +152,8 @@ func (d *directory) replace(name string, text []byte) error {
 	}
 	if err != nil {
 		_ = d.root.Remove(scratch)
-		return classify(path, "write", err)
 	}
-	return d.sync()
+	return classify(path, "write", err)
 }
 
 // sync makes added and removed names durable. It returns no error for file systems that cannot sync a directory.
@@ -175,7 +175,6 @@ func removeLayoutRecords(hash *directory) error {
 		if !layoutRecord.MatchString(entry.Name()) {
 			return false, nil
 		}
-		err := hash.root.Remove(entry.Name())
-		return false, ignoreMissing(classify(filepath.Join(hash.path, entry.Name()), "remove", err))
+		return false, hash.remove(entry.Name())
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -45,19 +44,7 @@ func tryLock(mount Mount, owner Owner) (*Lock, error) {
 		return nil, err
 	}
 	defer uid.close()
-	path := filepath.Join(uid.path, lockFile)
-	created, err := uid.root.OpenFile(lockFile, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o640)
-	if err == nil {
-		_ = created.Close()
-	} else if errors.Is(err, fs.ErrNotExist) {
-		return nil, errLostRace
-	} else if !errors.Is(err, fs.ErrExist) {
-		return nil, classify(path, "create", err)
-	}
-	file, err := uid.file(lockFile, os.O_RDWR)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errLostRace
-	}
+	file, err := uid.lockable(lockFile)
 	if err != nil {
 		return nil, err
 	}

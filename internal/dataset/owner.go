@@ -51,23 +51,7 @@ func writeOwner(d *directory, owner Owner) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(d.path, ownerFile)
-	scratch := scratchName(owner.BenchmarkUID)
-	file, err := d.root.OpenFile(scratch, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o640)
-	if err != nil {
-		return classify(path, "create", err)
-	}
-	_, err = file.Write(text)
-	if closeErr := file.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = d.root.Rename(scratch, ownerFile)
-	}
-	if err != nil {
-		_ = d.root.Remove(scratch)
-	}
-	return classify(path, "write", err)
+	return d.create(scratchName(owner.BenchmarkUID), ownerFile, text, false)
 }
 
 // errNoOwner is ErrForeign for a directory without an ownership file. The file is also briefly missing while

@@ -43,14 +43,13 @@ func removeTree(may func() error, d *directory) error {
 
 func removeEntry(may func() error, parent *directory, entry fs.DirEntry) error {
 	name := entry.Name()
-	path := filepath.Join(parent.path, name)
 	// The entry type of a listing may be outdated or unknown.
 	info, err := parent.root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return classify(path, "look at", err)
+		return classify(filepath.Join(parent.path, name), "look at", err)
 	}
 	if info.IsDir() {
 		if err := removeDirectory(may, parent, name, info.Mode()); err != nil {
@@ -60,10 +59,7 @@ func removeEntry(may func() error, parent *directory, entry fs.DirEntry) error {
 			return err
 		}
 	}
-	if err := parent.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return classify(path, "remove", err)
-	}
-	return nil
+	return parent.remove(name)
 }
 
 func removeDirectory(may func() error, parent *directory, name string, mode fs.FileMode) error {

@@ -46,7 +46,7 @@ func OpenKept(mount Mount, location Location) (*Kept, error) {
 	for _, uid := range owners {
 		at := location
 		at.BenchmarkUID = uid
-		kept, err := openKept(base, mount, at)
+		kept, err := openKept(top, mount, at)
 		if err == nil || !errors.Is(err, ErrMissing) && !errors.Is(err, ErrForeign) {
 			return kept, err
 		}
@@ -68,13 +68,8 @@ func (d *directory) owners(first string) ([]string, error) {
 	return append([]string{first}, all...), err
 }
 
-func openKept(base *directory, mount Mount, location Location) (*Kept, error) {
-	uid, err := openOwned(base, location.BenchmarkUID, location.BenchmarkUID)
-	if err != nil {
-		return nil, err
-	}
-	defer uid.close()
-	hash, err := openOwned(uid, location.DatasetHash, location.BenchmarkUID)
+func openKept(top *directory, mount Mount, location Location) (*Kept, error) {
+	hash, err := openHash(top, location)
 	if err != nil {
 		return nil, err
 	}
