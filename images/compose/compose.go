@@ -43,20 +43,18 @@ func Image(ctx context.Context, name string, o Options) (image.Image, error) {
 	if err != nil {
 		return image.Image{}, err
 	}
+	of := packaged.Options{Version: o.Version, Architecture: o.Architecture, Locked: o.Locked, Cache: cache, Progress: o.Progress, Created: created}
 	switch name {
 	case "operator":
 		licence, err := os.ReadFile("LICENSE")
 		if err != nil {
 			return image.Image{}, fmt.Errorf("read the licence (run this in the root of the repository): %w", err)
 		}
-		return operator.Make(ctx, operator.Options{Version: o.Version, Architecture: o.Architecture, Locked: o.Locked, Programs: o.Programs,
-			Licence: licence, Cache: cache, Progress: o.Progress, Created: created})
+		return operator.Make(ctx, operator.Options{Options: of, Programs: o.Programs, Licence: licence})
 	case "fio":
-		return fio.Make(ctx, fio.Options{Version: o.Version, Architecture: o.Architecture, Locked: o.Locked, Cache: cache,
-			Progress: o.Progress, Created: created})
+		return fio.Make(ctx, of)
 	case "ior":
-		return ofIOR(ctx, o, ior.Options{Version: o.Version, Architecture: o.Architecture, Locked: o.Locked, Cache: cache,
-			Progress: o.Progress, Created: created})
+		return ofIOR(ctx, o, ior.Options{Options: of})
 	}
 	return image.Image{}, fmt.Errorf("unknown image %q; use operator, fio or ior", name)
 }

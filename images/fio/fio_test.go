@@ -30,7 +30,7 @@ var usual = sync.OnceValues(func() (image.Image, error) {
 })
 
 func from(cache string) (image.Image, error) {
-	return fio.Make(context.Background(), fio.Options{Version: "v1.2.3", Cache: cache, Progress: os.Stderr, Created: time.Unix(0, 0)})
+	return fio.Make(context.Background(), packaged.Options{Version: "v1.2.3", Cache: cache, Progress: os.Stderr, Created: time.Unix(0, 0)})
 }
 
 func opened(t *testing.T) imagetest.Opened {

@@ -3,12 +3,10 @@ package ior
 import (
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/storagebench/storagebench/images/image"
 	"github.com/storagebench/storagebench/images/packaged"
@@ -26,24 +24,13 @@ var Packages = []string{"openmpi-bin", "fio"}
 
 // Options configures Make.
 type Options struct {
+	packaged.Options
 	// Name is the name of the image, such as "ior". Title describes the image in one line.
 	Name, Title string
 	// Licenses is the SPDX expression for the licences of the two programs.
 	Licenses string
-	// IOR and Mdtest are the contents of the programs.
+	// IOR and Mdtest are the contents of the programs, which are built for Architecture.
 	IOR, Mdtest []byte
-	// Version is the version of storagebench and the tag of the image.
-	Version string
-	// Architecture is the GOARCH of the image and of the two programs; by default, this machine's.
-	Architecture string
-	// Locked selects the packages pinned in images/lock. Otherwise Debian's current packages are used.
-	Locked bool
-	// Cache is the folder for results that take long to produce.
-	Cache string
-	// Progress receives a message before each slow step.
-	Progress io.Writer
-	// Created is the timestamp of all files.
-	Created time.Time
 }
 
 // Make resolves the packages and builds the image. It takes the layer from the cache if nothing has changed. If the
@@ -52,8 +39,7 @@ func Make(ctx context.Context, o Options) (image.Image, error) {
 	if len(o.IOR) == 0 || len(o.Mdtest) == 0 {
 		return image.Image{}, fmt.Errorf("make the %s image: it needs both an ior and an mdtest", o.Name)
 	}
-	layer, versions, err := packaged.Layer(ctx, packaged.Options{Architecture: o.Architecture, Locked: o.Locked, Cache: o.Cache, Progress: o.Progress,
-		Created: o.Created}, packaged.Recipe{
+	layer, versions, err := packaged.Layer(ctx, o.Options, packaged.Recipe{
 		Name: o.Name, Layout: "1", Packages: Packages, Programs: programs, Plugins: isPlugin, Data: isData,
 		Own: map[string][]byte{"usr/bin/ior": o.IOR, "usr/bin/mdtest": o.Mdtest},
 		// Debian's installation scripts create this link.

@@ -7,12 +7,10 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"time"
 
 	"github.com/storagebench/storagebench/images/image"
 	"github.com/storagebench/storagebench/images/licences"
@@ -29,22 +27,12 @@ const (
 
 // Options configures Make.
 type Options struct {
-	// Version is the version of storagebench and the tag of the image.
-	Version string
-	// Architecture is the GOARCH of the image and of the programs; by default, this machine's.
-	Architecture string
-	// Locked selects the packages pinned in images/lock. Otherwise Debian's current packages are used.
-	Locked bool
-	// Programs is the folder that contains the built operator and agent.
+	// Options describe the image. Progress also receives messages about omitted content.
+	packaged.Options
+	// Programs is the folder that contains the operator and the agent, built for Architecture.
 	Programs string
 	// Licence is the text of the project's licence.
 	Licence []byte
-	// Cache is the folder for results that take long to produce.
-	Cache string
-	// Progress receives a message before each slow step, and messages about omitted content.
-	Progress io.Writer
-	// Created is the timestamp of all files.
-	Created time.Time
 }
 
 // Make builds the image from programs that are already built.
@@ -129,14 +117,13 @@ func addCertificates(ctx context.Context, o Options, tree *image.Tree) error {
 		_, _ = fmt.Fprintln(o.Progress, "The operator image is made without certificates of public authorities: apt-get is missing")
 		return nil
 	}
-	of := packaged.Options{Architecture: o.Architecture, Locked: o.Locked, Cache: o.Cache, Progress: o.Progress, Created: o.Created}
-	apt, err := of.Apt()
+	apt, err := o.Apt()
 	if err != nil {
 		return err
 	}
 	defer apt.Close()
 	return apt.Try(ctx, func() error {
-		found, err := certificates(ctx, of, apt)
+		found, err := certificates(ctx, o.Options, apt)
 		if err != nil {
 			return fmt.Errorf("get the certificates of public authorities: %w", err)
 		}

@@ -59,8 +59,8 @@ func options(t *testing.T, programs string) operator.Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return operator.Options{Version: "v1.2.3", Programs: programs, Licence: []byte("Apache"), Cache: cache,
-		Progress: os.Stderr, Created: time.Unix(1700000000, 0)}
+	return operator.Options{Programs: programs, Licence: []byte("Apache"), Options: packaged.Options{
+		Version: "v1.2.3", Cache: cache, Progress: os.Stderr, Created: time.Unix(1700000000, 0)}}
 }
 
 func opened(t *testing.T, programs string) imagetest.Opened {

@@ -47,8 +47,10 @@ type Recipe struct {
 	Links map[string]string
 }
 
-// Options configures Layer. The options of the individual images have the same fields.
+// Options configures Layer and the images that consist of it.
 type Options struct {
+	// Version is the version of storagebench and the tag of the image.
+	Version string
 	// Architecture is the GOARCH of the image; by default, this machine's.
 	Architecture string
 	// Locked selects the packages pinned in images/lock. Otherwise Debian's current packages are used.

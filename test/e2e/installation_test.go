@@ -29,6 +29,7 @@ import (
 	"github.com/storagebench/storagebench/images/fio"
 	"github.com/storagebench/storagebench/images/image"
 	"github.com/storagebench/storagebench/images/operator"
+	"github.com/storagebench/storagebench/images/packaged"
 	"github.com/storagebench/storagebench/test/binaries"
 	"github.com/storagebench/storagebench/test/cluster"
 	"github.com/storagebench/storagebench/test/soak"
@@ -191,7 +192,7 @@ func (in *installation) load(ctx context.Context) error {
 		return err
 	}
 	var output bytes.Buffer
-	ofFio, err := fio.Make(ctx, fio.Options{Version: in.version, Cache: cache, Progress: &output, Created: created})
+	ofFio, err := fio.Make(ctx, packaged.Options{Version: in.version, Cache: cache, Progress: &output, Created: created})
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, &output)
 	}
@@ -213,8 +214,8 @@ func (in *installation) loadOperator(ctx context.Context, name, version, program
 		return err
 	}
 	var output bytes.Buffer
-	built, err := operator.Make(ctx, operator.Options{Version: version, Programs: programs, Licence: licence,
-		Cache: cache, Progress: &output, Created: created})
+	built, err := operator.Make(ctx, operator.Options{Programs: programs, Licence: licence,
+		Options: packaged.Options{Version: version, Cache: cache, Progress: &output, Created: created}})
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, &output)
 	}

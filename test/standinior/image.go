@@ -8,6 +8,7 @@ import (
 
 	"github.com/storagebench/storagebench/images/image"
 	"github.com/storagebench/storagebench/images/ior"
+	"github.com/storagebench/storagebench/images/packaged"
 )
 
 // Image makes an image for client pods: Debian's Open MPI and fio, and as ior and mdtest what Given gives. Its
@@ -20,7 +21,7 @@ func Image(ctx context.Context, version string, progress io.Writer) (image.Image
 	}
 	o := ior.Options{
 		Name: "storagebench-ior-standin", Title: "Stand-ins of storagebench's tests for IOR and mdtest: not IOR, and not for measuring",
-		Licenses: "Apache-2.0", Version: version, Progress: progress,
+		Licenses: "Apache-2.0", Options: packaged.Options{Version: version, Progress: progress},
 	}
 	if Real() {
 		o.Name, o.Title, o.Licenses = "storagebench-ior-of-tests", "IOR and mdtest as the tests of storagebench were given them", "GPL-2.0-only"
