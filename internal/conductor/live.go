@@ -53,6 +53,18 @@ func (c *Conductor) Doing(attempt decide.Attempt) []result.Doing {
 	return all
 }
 
+// Rate returns the current rates of all clients in an attempt, summed, in bytes and operations per second. Each is
+// taken from the client's newest sample. Rate is for display, not for results.
+func (c *Conductor) Rate(attempt decide.Attempt) (bytesPerSecond, iops float64) {
+	for _, target := range c.Doing(attempt) {
+		for _, rate := range target.Rates {
+			bytesPerSecond += rate.BytesPerSecond
+			iops += rate.OperationsPerSecond
+		}
+	}
+	return bytesPerSecond, iops
+}
+
 // doing adds a client to its target's figures and reports whether the client has samples. added is the number of
 // clients with samples that were already added.
 func (c *client) doing(attempt decide.Attempt, to *result.Doing, added int64) bool {

@@ -145,34 +145,3 @@ func addOperation(to *result.Client, reported *agentapi.OperationResult) error {
 	operation.Latency, operation.Completion = latency, completion
 	return nil
 }
-
-// Rate returns the current rates of all clients in an attempt, summed, in bytes and operations per second. Each is
-// taken from the client's newest sample. Rate is for display, not for results.
-func (c *Conductor) Rate(attempt decide.Attempt) (bytesPerSecond, iops float64) {
-	for _, client := range c.all() {
-		bytes, operations := client.rate(attempt)
-		bytesPerSecond += bytes
-		iops += operations
-	}
-	return bytesPerSecond, iops
-}
-
-// rate returns a client's current rate, or zero if the client has ended or is gone.
-func (c *client) rate(attempt decide.Attempt) (bytesPerSecond, iops float64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p := c.attempts[attempt]
-	if p == nil || p.samples.count == 0 || p.progress != decide.Running || c.connection != decide.Ready {
-		return 0, 0
-	}
-	newest := &p.running.newest
-	seconds := float64(newest.EndNanoseconds-newest.StartNanoseconds) / 1e9
-	if seconds <= 0 {
-		return 0, 0
-	}
-	for _, count := range newest.Counters {
-		bytesPerSecond += float64(count.Bytes) / seconds
-		iops += float64(count.Operations) / seconds
-	}
-	return bytesPerSecond, iops
-}
