@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/storagebench/storagebench/internal/agentapi"
@@ -100,10 +101,5 @@ func repetitionOf(from *agentapi.Repetition, clock measure.RemoteClock) (engine.
 
 // allPlausible reports whether all figures are plausible: numbers from 0 to maxRate.
 func allPlausible(figures ...float64) bool {
-	for _, figure := range figures {
-		if math.IsNaN(figure) || figure < 0 || figure > maxRate {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(figures, func(figure float64) bool { return math.IsNaN(figure) || figure < 0 || figure > maxRate })
 }

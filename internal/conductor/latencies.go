@@ -1,6 +1,7 @@
 package conductor
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -182,10 +183,7 @@ func (c *Conductor) Latencies(attempt decide.Attempt) map[string][]series.Minute
 			continue
 		}
 		keys := slices.SortedFunc(maps.Keys(known.sums), func(a, b minuteKey) int {
-			if a.index != b.index {
-				return a.index - b.index
-			}
-			return int(a.operation) - int(b.operation)
+			return cmp.Or(cmp.Compare(a.index, b.index), cmp.Compare(a.operation, b.operation))
 		})
 		for _, minute := range keys {
 			var histogram measure.Histogram

@@ -1,6 +1,7 @@
 package conductor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -174,7 +175,7 @@ func (c *client) mismatch(d *agentapi.DescribeResponse) *decide.Failure {
 	if d.GetProtocol() != agentapi.Protocol {
 		return &decide.Failure{Reason: "ProtocolMismatch", Message: fmt.Sprintf(
 			"its agent (version %s) has protocol version %d, this operator needs %d: use the agent image of this version",
-			orUnknown(d.GetAgentVersion()), d.GetProtocol(), agentapi.Protocol)}
+			cmp.Or(d.GetAgentVersion(), "unknown"), d.GetProtocol(), agentapi.Protocol)}
 	}
 	if d.GetRunUid() != c.owner.options.RunUID || d.GetTarget() != key.Target || int(d.GetClient()) != key.Index {
 		return &decide.Failure{Reason: "WrongAgent", Message: fmt.Sprintf(
@@ -210,11 +211,4 @@ func (c *client) lacks(d *agentapi.DescribeResponse) *decide.Failure {
 		}
 	}
 	return nil
-}
-
-func orUnknown(version string) string {
-	if version == "" {
-		return "unknown"
-	}
-	return version
 }

@@ -2,6 +2,7 @@ package limits
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/storagebench/storagebench/internal/measure"
 )
@@ -50,12 +51,7 @@ func (j *judge) addLittlesLaw(s Suspect) Suspect {
 }
 
 func (j *judge) has(cause Cause) bool {
-	for _, suspect := range j.suspects {
-		if suspect.Cause == cause {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(j.suspects, func(suspect Suspect) bool { return suspect.Cause == cause })
 }
 
 // serverCache suspects the server's cache if reads are faster than the disks and the data fits into the server's

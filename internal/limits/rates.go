@@ -2,6 +2,7 @@ package limits
 
 import (
 	"math"
+	"slices"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/credits"
@@ -101,12 +102,7 @@ func (c Computed) ofDimension(of Dimension) Computed {
 
 // Bursts reports whether any limit has a burst that ends.
 func (c Computed) Bursts() bool {
-	for index := range c.Limits {
-		if c.Limits[index].Burst > 0 && !c.Limits[index].Billed {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Limits, func(limit Limit) bool { return limit.Burst > 0 && !limit.Billed })
 }
 
 // KnowsStorage reports whether any limit of the storage itself is known, not only limits of the machines that use it.

@@ -79,8 +79,7 @@ func heaviest(axes *v1alpha1.SweepAxes) cell {
 		c.overrides.BlockSizeBytes = slices.Max(sizes)
 	}
 	if len(axes.ReadPercent) > 0 {
-		least := slices.Min(axes.ReadPercent)
-		c.overrides.ReadPercent = &least
+		c.overrides.ReadPercent = new(slices.Min(axes.ReadPercent))
 	}
 	return c
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -152,10 +153,7 @@ func (p *phaseMaker) earlierDrain() *v1alpha1.BurstDrainPhase {
 
 // earlierRedrain reports whether a phase before this one measures the refill.
 func (p *phaseMaker) earlierRedrain() bool {
-	for i := range p.index {
-		if cooldown := p.run.Phases[i].Cooldown; cooldown != nil && cooldown.Redrain != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.run.Phases[:p.index], func(phase v1alpha1.Phase) bool {
+		return phase.Cooldown != nil && phase.Cooldown.Redrain != nil
+	})
 }

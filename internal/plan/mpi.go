@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -22,12 +23,9 @@ func (s Step) SpansAnyClients() bool {
 
 // Shared reports whether all clients of a target mount the same volumes; otherwise each client has a volume of its own.
 func Shared(target *v1alpha1.Target) bool {
-	for i := range target.Volumes {
-		if template := target.Volumes[i].ClaimTemplate; template != nil && template.Scope == v1alpha1.ClaimPerClient {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(target.Volumes, func(volume v1alpha1.Volume) bool {
+		return volume.ClaimTemplate != nil && volume.ClaimTemplate.Scope == v1alpha1.ClaimPerClient
+	})
 }
 
 // processes returns the number of ranks of each client unless a ramp changes it.

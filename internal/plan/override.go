@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"cmp"
+
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -20,10 +22,7 @@ func (r *resolver) override(path *field.Path, run *v1alpha1.RunSpec, phase *v1al
 		r.problems = append(r.problems, field.Forbidden(path, "cannot be combined with targetWorkloads: give each of them the changed workload"))
 		return
 	}
-	base := phase.Workload
-	if base == nil {
-		base = run.Workload
-	}
+	base := cmp.Or(phase.Workload, run.Workload)
 	if base == nil || base.ProfileRef != nil || base.EngineKind() == "" || len(engines.Of(&base.Engine).Validate(path)) > 0 {
 		return // reported for the workload itself
 	}

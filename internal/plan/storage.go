@@ -250,8 +250,7 @@ func finiteSeconds(seconds float64) *float64 {
 	if math.IsInf(seconds, 0) || math.IsNaN(seconds) {
 		return nil
 	}
-	rounded := roundTenth(seconds)
-	return &rounded
+	return new(roundTenth(seconds))
 }
 
 func roundTenth(value float64) float64 { return math.Round(value*10) / 10 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -67,12 +68,7 @@ func (g cgroup) isOurs() bool {
 	for _, p := range descendantsOf {
 		ours[strconv.Itoa(p.PID)] = true
 	}
-	for _, pid := range strings.Fields(string(text)) {
-		if !ours[pid] {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(strings.Fields(string(text)), func(pid string) bool { return !ours[pid] })
 }
 
 // deviceNames returns the numbers (major:minor) of a device and, for a partition, of its disk, to which the kernel

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"time"
@@ -87,10 +88,7 @@ func documented(failure decide.Failure) (reason, message string) {
 	if documentedReasons[failure.Reason] {
 		return failure.Reason, failure.Message
 	}
-	reason = reasons[failure.Reason]
-	if reason == "" {
-		reason = v1alpha1.ReasonStepFailed
-	}
+	reason = cmp.Or(reasons[failure.Reason], v1alpha1.ReasonStepFailed)
 	if !word.MatchString(failure.Reason) {
 		return reason, failure.Message
 	}

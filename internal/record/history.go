@@ -101,8 +101,7 @@ func refillOf(series *v1alpha1.BurstSeries, scale float64, before *float64) *flo
 	if series == nil || series.Refill == nil || series.RefillSource != "Measured" {
 		return before
 	}
-	value := float64(series.Refill.Value) / scale
-	return &value
+	return new(float64(series.Refill.Value) / scale)
 }
 
 // bucketEmpty reports whether the target was certainly without credits when the step began or, for a redrain, when
@@ -136,12 +135,9 @@ func burstOnly(run *v1alpha1.BenchmarkRun, target string) bool {
 	if given == nil {
 		return false
 	}
-	for _, rates := range []*v1alpha1.RateLimits{given.Throughput, given.IOPS} {
-		if rates != nil && rates.Burst != nil && rates.Baseline == nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]*v1alpha1.RateLimits{given.Throughput, given.IOPS}, func(rates *v1alpha1.RateLimits) bool {
+		return rates != nil && rates.Burst != nil && rates.Baseline == nil
+	})
 }
 
 // drained reports whether a phase has spent the credits, and returns the baseline in bytes per second.

@@ -1,6 +1,8 @@
 package result
 
 import (
+	"maps"
+
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/limits"
 	"github.com/storagebench/storagebench/internal/measure"
@@ -111,9 +113,7 @@ func DrainPoints(whole *Point, burst *v1alpha1.BurstResult) (levels []v1alpha1.A
 	before, after := whole.AtLevel(first), whole.AtLevel(last)
 	// Before the drop, the credits that ran out later were not yet spent.
 	before.Credits = map[string]limits.Fill{}
-	for name, fill := range whole.Credits {
-		before.Credits[name] = fill
-	}
+	maps.Copy(before.Credits, whole.Credits)
 	for _, name := range names {
 		before.Credits[name] = limits.Fill{Most: 100, Least: 50}
 	}

@@ -65,8 +65,7 @@ func (d *drain) series(one dimension) *v1alpha1.BurstSeries {
 		made.Refill, made.RefillSource = made.Baseline, refillAssumed
 	}
 	if found.BucketAtLeast != nil && *found.BucketAtLeast < math.MaxInt64 {
-		least := measure.Round(*found.BucketAtLeast)
-		made.BucketAtLeast = &least
+		made.BucketAtLeast = new(measure.Round(*found.BucketAtLeast))
 	}
 	for _, segment := range shortened(found.Segments, maxSegments) {
 		made.Segments = append(made.Segments, v1alpha1.Segment{
@@ -116,8 +115,7 @@ func shortened[T any](all []T, most int) []T {
 func estimate(from detect.Estimate, scale float64) *v1alpha1.Estimate {
 	made := v1alpha1.Estimate{Value: measure.Round(from.Value * scale)}
 	if from.High > from.Low && from.Low <= from.Value && from.Value <= from.High {
-		lower, upper := measure.Round(from.Low*scale), measure.Round(from.High*scale)
-		made.Lower, made.Upper = &lower, &upper
+		made.Lower, made.Upper = new(measure.Round(from.Low*scale)), new(measure.Round(from.High*scale))
 	}
 	return &made
 }

@@ -28,8 +28,7 @@ func Cooldown(step plan.Step, target string, history History, start, end time.Ti
 		says = append(says, "the target was not loaded before")
 	}
 	if step.UntilCreditsPercent > 0 {
-		percent := int32(min(step.UntilCreditsPercent, 100))
-		made.WantedPercent = &percent
+		made.WantedPercent = new(int32(min(step.UntilCreditsPercent, 100)))
 		says = append(says, untilCredits(step, history))
 	}
 	if made.CreditPercentAtEnd == nil && step.UntilCreditsPercent == 0 {

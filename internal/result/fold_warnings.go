@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -127,10 +128,7 @@ func addWarning(into *v1alpha1.TargetResult, warning v1alpha1.Warning, kind v1al
 // of the steps.
 func sortWarnings(all []v1alpha1.Warning, kind v1alpha1.PhaseKind) {
 	slices.SortStableFunc(all, func(a, b v1alpha1.Warning) int {
-		if difference := rank(a.Type, kind) - rank(b.Type, kind); difference != 0 {
-			return difference
-		}
-		return strings.Compare(string(a.Type), string(b.Type))
+		return cmp.Or(rank(a.Type, kind)-rank(b.Type, kind), cmp.Compare(a.Type, b.Type))
 	})
 }
 

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -101,11 +102,7 @@ func (b *builder) judgeTool() {
 func versionList(versions map[string]int) string {
 	var list []string
 	for _, version := range slices.Sorted(maps.Keys(versions)) {
-		name := version
-		if name == "" {
-			name = "an unknown one"
-		}
-		list = append(list, fmt.Sprintf("%s on %d", name, versions[version]))
+		list = append(list, fmt.Sprintf("%s on %d", cmp.Or(version, "an unknown one"), versions[version]))
 	}
 	return strings.Join(list, ", ")
 }

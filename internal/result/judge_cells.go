@@ -79,12 +79,10 @@ func kneeIn(points []detect.Point, left int, dimension string, format func(float
 		says = append(says, kneeText(found, dimension, format)...)
 		notSeen := func(w detect.Warning) bool { return w.Kind == detect.WarnPlateauNotSeen }
 		if !slices.ContainsFunc(found.Warnings, notSeen) {
-			enough := measure.Round(found.Enough.Value)
-			knee.ValueAt95Percent = &enough
+			knee.ValueAt95Percent = new(measure.Round(found.Enough.Value))
 		}
 		if found.Knee != nil {
-			value := measure.Round(found.Knee.Value)
-			knee.Found, knee.Value = true, &value
+			knee.Found, knee.Value = true, new(measure.Round(found.Knee.Value))
 		}
 	}
 	knee.Message = v1alpha1.Truncate(strings.Join(says, "; "), maxBurstMessage)

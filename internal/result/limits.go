@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -22,11 +23,7 @@ func documentedOf(history *History, step *plan.Step, target string, d dimension)
 		of = limits.Operations
 	}
 	rates := history.Documented.Rates(demand.Load, of)
-	known := documented{baseline: rates.Baseline, burst: rates.Burst, bucket: rates.Bucket, refill: rates.Refill}
-	if known.refill == 0 {
-		known.refill = known.baseline
-	}
-	return known
+	return documented{baseline: rates.Baseline, burst: rates.Burst, bucket: rates.Bucket, refill: cmp.Or(rates.Refill, rates.Baseline)}
 }
 
 // documented returns the documented limits of a dimension for the load of the step.

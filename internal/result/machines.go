@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -26,10 +27,7 @@ func (b *builder) machines() []*machine {
 	var all []*machine
 	for i := range len(b.usable) + len(b.hosted) {
 		client := b.sharing(i)
-		name := client.Machine
-		if name == "" {
-			name = "client " + strconv.Itoa(client.Index)
-		}
+		name := cmp.Or(client.Machine, "client "+strconv.Itoa(client.Index))
 		m := known[name]
 		if m == nil {
 			m = &machine{}

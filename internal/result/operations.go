@@ -45,13 +45,11 @@ func (b *builder) addOperation(operation measure.Operation, total *Operation) {
 		CompletionLatency: latency(&total.Completion),
 	}
 	if b.result.WindowNanoseconds > 0 {
-		iopsMilli := measure.Round(b.rates[operation].OperationsPerSecond * 1000)
-		added.IOPSMilli = &iopsMilli
+		added.IOPSMilli = new(measure.Round(b.rates[operation].OperationsPerSecond * 1000))
 		added.RateErrorPPM = b.rateError(operation)
 		// For an operation that moves no data, 0 B/s would be misleading.
 		if operation.MovesData() {
-			bytesPerSecond := measure.Round(b.rates[operation].BytesPerSecond)
-			added.BytesPerSecond = &bytesPerSecond
+			added.BytesPerSecond = new(measure.Round(b.rates[operation].BytesPerSecond))
 		}
 	}
 	b.result.Operations = append(b.result.Operations, added)
@@ -95,6 +93,5 @@ func pointer(value *uint64) *int64 {
 	if value == nil {
 		return nil
 	}
-	clamped := measure.Clamp(*value)
-	return &clamped
+	return new(measure.Clamp(*value))
 }

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -58,13 +59,9 @@ func (b *builder) judgeVolumes() {
 
 // storageBursts reports whether the storage has limits with credits, and not only the machines.
 func (b *builder) storageBursts() bool {
-	for index := range b.history.Documented.Limits {
-		limit := &b.history.Documented.Limits[index]
-		if limit.Burst > 0 && !limit.Billed && (limit.Layer == limits.LayerDisk || limit.Layer == limits.LayerVolume || limit.Layer == limits.LayerNetwork) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.history.Documented.Limits, func(limit limits.Limit) bool {
+		return limit.Burst > 0 && !limit.Billed && (limit.Layer == limits.LayerDisk || limit.Layer == limits.LayerVolume || limit.Layer == limits.LayerNetwork)
+	})
 }
 
 // judgeServerCache warns of reads that the memory of the storage server may answer.

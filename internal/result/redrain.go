@@ -29,8 +29,7 @@ func (d *drain) redrain() {
 		d.say("the refill is not measured: the earlier load ended after this step had started")
 		return
 	}
-	nanoseconds := idle.Nanoseconds()
-	d.result.IdleNanoseconds = &nanoseconds
+	d.result.IdleNanoseconds = new(idle.Nanoseconds())
 	switch {
 	case !d.b.history.BucketEmpty:
 		d.say("the refill is not measured: the bucket may not have been empty at the start of the idle time")

@@ -38,9 +38,8 @@ func (b *builder) judgeSteady(s summed) {
 			duration(length(samples)), b.withoutInterval()+b.uncertain()+change(samples, format))
 		return
 	}
-	excursion, slope := permille(last.Excursion), permille(last.Slope)
 	b.result.SteadyState.Assessed = true
-	b.result.SteadyState.ExcursionPermille, b.result.SteadyState.SlopePermille = &excursion, &slope
+	b.result.SteadyState.ExcursionPermille, b.result.SteadyState.SlopePermille = new(permille(last.Excursion)), new(permille(last.Slope))
 	overall := rate(samples)
 	far := math.Abs(overall-last.Mean.Value) > maxMeanDifference*last.Mean.Value
 	steady := last.Steady && !far

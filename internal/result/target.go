@@ -118,9 +118,8 @@ func newBuilder(step plan.Step, target string, clients []Client, history History
 			}
 		}
 	}
-	use := b.step.For(b.result.Target)
 	var err error
-	if b.described, err = b.load.Describe(&use); err != nil {
+	if b.described, err = b.load.Describe(new(b.step.For(b.result.Target))); err != nil {
 		b.warnings.add(v1alpha1.WarningToolMessages, nil, "the effect of caches was not assessed: %s", err)
 		b.measured = false
 	}
@@ -186,8 +185,7 @@ func (b *builder) consult() {
 	if len(b.series) > 0 && len(b.series)+len(b.hosted) >= b.step.Clients {
 		report.Sampled = b.sampledUntil
 	}
-	use := b.step.For(b.result.Target)
-	b.findings = b.load.Result(&use, &report, &b.result)
+	b.findings = b.load.Result(new(b.step.For(b.result.Target)), &report, &b.result)
 	for i := range b.usable {
 		count, counted := b.findings.Counted[b.usable[i].Index]
 		if !counted {

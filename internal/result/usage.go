@@ -251,8 +251,7 @@ func ratioMilli(s Space) *int64 {
 	if s.AllocatedBytes == 0 || s.DataBytes == 0 {
 		return nil
 	}
-	ratio := int64(math.Round(float64(s.DataBytes) / float64(s.AllocatedBytes) * 1000))
-	return &ratio
+	return new(int64(math.Round(float64(s.DataBytes) / float64(s.AllocatedBytes) * 1000)))
 }
 
 func unsigned(bytes int64) uint64 { return uint64(max(bytes, 0)) }

@@ -114,8 +114,7 @@ func addCount(totals map[v1alpha1.CommandSource]*engine.Count, count engine.Coun
 func countOf(total *engine.Count) v1alpha1.CommandCount {
 	made := v1alpha1.CommandCount{Source: total.Source, ReadBytes: measure.Clamp(total.ReadBytes), WriteBytes: measure.Clamp(total.WriteBytes)}
 	if total.HasOperations {
-		reads, writes := measure.Clamp(total.ReadOperations), measure.Clamp(total.WriteOperations)
-		made.ReadOperations, made.WriteOperations = &reads, &writes
+		made.ReadOperations, made.WriteOperations = new(measure.Clamp(total.ReadOperations)), new(measure.Clamp(total.WriteOperations))
 	}
 	return made
 }
@@ -158,8 +157,7 @@ func judgeCounts(compared []disagreement, findings *engine.Findings) *int64 {
 		}
 		findings.Warnings = append(findings.Warnings, engine.Warning{Type: v1alpha1.WarningBytesUncertain, Clients: apart, Text: text + "; results use the former"})
 	}
-	permille := measure.Round(worst.choice.Share * 1000)
-	return &permille
+	return new(measure.Round(worst.choice.Share * 1000))
 }
 
 // whyApart returns the usual cause of a difference between two counts.

@@ -1,6 +1,7 @@
 package fio
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"strings"
@@ -81,10 +82,7 @@ func countsWhenWritten(version string) bool {
 // A total that decreases marks the end of the ramp. If the ramp is shorter than the interval between dumps, no total
 // decreases. fio records no latency in the ramp, so the first latency marks its end as well.
 func (s *Sampler) place(next *point, snapshot *Snapshot) placing {
-	last := s.held
-	if last == nil {
-		last = s.base
-	}
+	last := cmp.Or(s.held, s.base)
 	fell := last != nil && next.fellBelow(last)
 	if s.options.WarmUp > 0 && (s.live == nil || s.live.warm) {
 		if fell || snapshot.measured() {

@@ -1,6 +1,7 @@
 package fio
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -103,10 +104,7 @@ func (r *typedReader) shape() {
 // engine reads ioEngine, direct and queueDepth.
 func (r *typedReader) engine() {
 	p, s := r.profile, &r.section
-	s.engine = string(p.IOEngine)
-	if s.engine == "" {
-		s.engine = string(v1alpha1.FioLibaio)
-	}
+	s.engine = string(cmp.Or(p.IOEngine, v1alpha1.FioLibaio))
 	asynchronous, known := ioEngines[s.engine]
 	if !known {
 		r.problems = append(r.problems, field.NotSupported(r.path.Child("ioEngine"), s.engine, slices.Sorted(maps.Keys(ioEngines))))

@@ -2,6 +2,7 @@ package fio
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -111,12 +112,7 @@ func (s *loadSection) endOffset() uint64 {
 
 // setsFileOrder reports whether the section itself sets the order in which its files are used.
 func (s *loadSection) setsFileOrder() bool {
-	for _, one := range s.settings {
-		if one.name == "file_service_type" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.settings, func(one setting) bool { return one.name == "file_service_type" })
 }
 
 // onDevices writes the settings that select the section's part of the devices.

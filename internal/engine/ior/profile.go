@@ -1,6 +1,7 @@
 package ior
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -67,13 +68,10 @@ func (r *reader) size(name string, quantity *resource.Quantity, least, most int6
 func readProfile(path *field.Path, profile *v1alpha1.IORProfile) (workload, field.ErrorList) {
 	r := reader{path: path}
 	w := workload{
-		api: profile.API, segments: 1, filePerProcess: isNotFalse(profile.FilePerProcess), collective: isTrue(profile.Collective),
+		api: cmp.Or(profile.API, "POSIX"), segments: 1, filePerProcess: isNotFalse(profile.FilePerProcess), collective: isTrue(profile.Collective),
 		random: isTrue(profile.Random), direct: isTrue(profile.Direct), fsync: isNotFalse(profile.Fsync),
 		barriers: isTrue(profile.IntraTestBarriers), keep: isNotFalse(profile.KeepFiles), existing: isTrue(profile.UseExistingFiles),
 		reorder: profile.ReorderTasks, repetitions: 1, wearOut: isTrue(profile.StonewallWearOut), verify: isTrue(profile.Verify), pattern: profile.DataPattern,
-	}
-	if w.api == "" {
-		w.api = "POSIX"
 	}
 	if w.api != "POSIX" && w.api != "MPIIO" {
 		r.refuse("api", profile.API, "write POSIX or MPIIO")

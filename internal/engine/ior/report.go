@@ -189,8 +189,7 @@ func iorRepetition(from *engine.Repetition) v1alpha1.IORRepetition {
 		OpenNanoseconds: reported(from.Open), TransferNanoseconds: reported(from.Transfer), CloseNanoseconds: reported(from.Close),
 	}
 	if from.OperationsPerSecond > 0 {
-		iopsMilli := measure.Round(from.OperationsPerSecond * 1000)
-		made.IOPSMilli = &iopsMilli
+		made.IOPSMilli = new(measure.Round(from.OperationsPerSecond * 1000))
 	}
 	return made
 }
@@ -200,8 +199,7 @@ func reported(length time.Duration) *int64 {
 	if length <= 0 {
 		return nil
 	}
-	nanoseconds := int64(length)
-	return &nanoseconds
+	return new(int64(length))
 }
 
 // sampleEdge is the uncertainty of the samples at an instant: the instant lies inside a sample, and IOR's output line

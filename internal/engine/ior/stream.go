@@ -1,6 +1,7 @@
 package ior
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -245,10 +246,7 @@ func (s *Stream) repetition(read *row, operation measure.Operation, line int) {
 	if read.tasks == 0 {
 		read.tasks = int(min(s.facts.tasks, 1<<30))
 	}
-	segments := s.facts.segments
-	if segments == 0 {
-		segments = s.Segments
-	}
+	segments := cmp.Or(s.facts.segments, s.Segments)
 	// Without a warning before its row, a repetition moved the bytes that its parameters imply.
 	if block, ok := read.blockBytes(); ok && moved == 0 && segments > 0 && read.tasks > 0 {
 		if whole := float64(block) * float64(segments) * float64(read.tasks); whole < maxNumber {
