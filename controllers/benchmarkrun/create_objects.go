@@ -151,12 +151,7 @@ func (r *Reconciler) ensure(ctx context.Context, object client.Object) (created 
 }
 
 func ownedBy(object metav1.Object, uid types.UID) bool {
-	for _, reference := range object.GetOwnerReferences() {
-		if reference.UID == uid {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(object.GetOwnerReferences(), func(reference metav1.OwnerReference) bool { return reference.UID == uid })
 }
 
 // makeClient creates the pod of a client and the Secret with its identity, unless they exist.
@@ -216,8 +211,7 @@ func (r *Reconciler) remove(ctx context.Context, object client.Object) error {
 	if !object.GetDeletionTimestamp().IsZero() {
 		return nil
 	}
-	uid := object.GetUID()
-	err := r.client.Delete(ctx, object, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	err := r.client.Delete(ctx, object, client.Preconditions{UID: new(object.GetUID())}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}

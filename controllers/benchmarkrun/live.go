@@ -1,6 +1,7 @@
 package benchmarkrun
 
 import (
+	"maps"
 	"sync/atomic"
 	"time"
 
@@ -26,10 +27,7 @@ func (l *Live) Runs() []metrics.LiveRun {
 		return nil
 	}
 	all.mu.Lock()
-	found := make(map[client.ObjectKey]*session, len(all.live))
-	for key, one := range all.live {
-		found[key] = one
-	}
+	found := maps.Clone(all.live)
 	all.mu.Unlock()
 	runs := make([]metrics.LiveRun, 0, len(found))
 	for key, one := range found {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -180,12 +181,9 @@ func wasThere(run *v1alpha1.BenchmarkRun, m *member) bool {
 			since = *lost.Time
 		}
 	}
-	for _, fact := range run.Status.Steps {
-		if fact.StartTime != nil && fact.StartTime.After(since.Time) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(run.Status.Steps, func(fact v1alpha1.StepStatus) bool {
+		return fact.StartTime != nil && fact.StartTime.After(since.Time)
+	})
 }
 
 // agentPort returns the port that the agent listens on according to the pod, or 0.

@@ -3,6 +3,7 @@ package benchmarkrun
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -84,12 +85,9 @@ func begun(run *v1alpha1.BenchmarkRun, start, now time.Time) time.Time {
 
 // stepBefore reports whether a step was started before the given time.
 func stepBefore(run *v1alpha1.BenchmarkRun, at time.Time) bool {
-	for _, fact := range run.Status.Steps {
-		if fact.StartTime != nil && fact.StartTime.Time.Before(at) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(run.Status.Steps, func(fact v1alpha1.StepStatus) bool {
+		return fact.StartTime != nil && fact.StartTime.Time.Before(at)
+	})
 }
 
 // replacedBy returns the reason why a run must stop for another one, or nil.

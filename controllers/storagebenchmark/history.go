@@ -51,8 +51,5 @@ func newestFirst(a, b *v1alpha1.BenchmarkRun) int {
 			return order
 		}
 	}
-	if order := b.CreationTimestamp.Compare(a.CreationTimestamp.Time); order != 0 {
-		return order
-	}
-	return cmp.Compare(a.Name, b.Name)
+	return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 }

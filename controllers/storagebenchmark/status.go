@@ -1,6 +1,7 @@
 package storagebenchmark
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -84,10 +85,7 @@ func recordFacts(status *v1alpha1.StorageBenchmarkStatus, obs observation, act a
 func stageOf(status *v1alpha1.StorageBenchmarkStatus, obs observation, act action) string {
 	switch act.do {
 	case watch, adopt, replace:
-		run := obs.active.run
-		if run == nil {
-			run = act.run
-		}
+		run := cmp.Or(obs.active.run, act.run)
 		if run.Status.Stage != "" {
 			return run.Status.Stage
 		}

@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/storagebench/storagebench/internal/agent/tool"
 	"github.com/storagebench/storagebench/internal/process"
@@ -95,13 +96,5 @@ func (m *treeMeter) blind() uint64 {
 // not complete.
 func (m *treeMeter) stuck() bool {
 	below, err := m.system.Descendants(m.root)
-	if err != nil {
-		return false
-	}
-	for _, one := range below {
-		if one.State == 'D' {
-			return true
-		}
-	}
-	return false
+	return err == nil && slices.ContainsFunc(below, func(one process.Process) bool { return one.State == 'D' })
 }

@@ -3,6 +3,7 @@
 package fio
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -184,10 +185,7 @@ func bytesOf(files []*agentapi.DataFile) uint64 {
 
 // wrote reports whether fio wrote all bytes of the layout, by fio's own count.
 func wrote(step *tool.Step, ended *agentapi.Ended) volumes.Witness {
-	expected := step.Request.GetFio().GetWrittenBytes()
-	if expected == 0 {
-		expected = bytesOf(step.Request.GetDataset().GetWrites())
-	}
+	expected := cmp.Or(step.Request.GetFio().GetWrittenBytes(), bytesOf(step.Request.GetDataset().GetWrites()))
 	var written uint64
 	for _, operation := range ended.GetOperations() {
 		if operation.GetOperation() == uint32(measure.Write) {

@@ -1,6 +1,7 @@
 package fio
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -66,11 +67,7 @@ func (t *Tool) askFio(ctx context.Context) *agentapi.Tool {
 }
 
 func (t *Tool) fioPath() (string, error) {
-	name := t.env.Config.FioPath
-	if name == "" {
-		name = "fio"
-	}
-	return exec.LookPath(name)
+	return exec.LookPath(cmp.Or(t.env.Config.FioPath, "fio"))
 }
 
 // checkedFio returns the path of fio. It fails if the executable has changed since the agent reported its version.
