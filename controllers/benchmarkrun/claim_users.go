@@ -217,19 +217,19 @@ func formatUsers(users []user) string {
 	return strings.Join(by, " and ")
 }
 
-// optional reads an object that may not exist, that the operator may not be allowed to read, or whose kind the
-// cluster does not have. why is set in the last two cases.
-func (r *Reconciler) optional(ctx context.Context, name string, into client.Object) (found bool, why string, err error) {
+// optional reads an object. found is nil if the object does not exist, if the operator may not read it, or if the
+// cluster does not have its kind; why is set in the last two cases.
+func optional[T client.Object](ctx context.Context, r *Reconciler, name string, into T) (found T, why string, err error) {
 	err = r.direct.Get(ctx, client.ObjectKey{Name: name}, into)
 	switch {
 	case err == nil:
-		return true, "", nil
+		return into, "", nil
 	case apierrors.IsForbidden(err):
-		return false, "permission denied", nil
+		return found, "permission denied", nil
 	case meta.IsNoMatchError(err):
-		return false, "kind not available in this cluster", nil
+		return found, "kind not available in this cluster", nil
 	case apierrors.IsNotFound(err):
-		return false, "", nil
+		return found, "", nil
 	}
-	return false, "", fmt.Errorf("read %s: %w", name, err)
+	return found, "", fmt.Errorf("read %s: %w", name, err)
 }

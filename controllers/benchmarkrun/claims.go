@@ -129,17 +129,26 @@ func (r *Reconciler) named(ctx context.Context, run *v1alpha1.BenchmarkRun, all 
 			return one, nil
 		}
 	}
+	claim, err := r.readClaim(ctx, run.Namespace, name)
+	if claim == nil {
+		return nil, err
+	}
+	one := &usedClaim{claim: claim}
+	*all = append(*all, one)
+	return one, nil
+}
+
+// readClaim returns a claim, or nil if it does not exist.
+func (r *Reconciler) readClaim(ctx context.Context, namespace, name string) (*corev1.PersistentVolumeClaim, error) {
 	claim := &corev1.PersistentVolumeClaim{}
-	err := r.direct.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: name}, claim)
+	err := r.direct.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, claim)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read claim %s: %w", name, err)
 	}
-	one := &usedClaim{claim: claim}
-	*all = append(*all, one)
-	return one, nil
+	return claim, nil
 }
 
 // keptClaims returns the claims that were created for the run's benchmark, by name.
@@ -176,12 +185,8 @@ func keptOf(run *v1alpha1.BenchmarkRun, want volumeUse, kept map[string]*corev1.
 // volumeOf reads the volume that a claim is bound to. It returns nil if there is none, or the operator may not read it.
 func (r *Reconciler) volumeOf(ctx context.Context, claim *corev1.PersistentVolumeClaim) (*corev1.PersistentVolume, error) {
 	return boundVolume(claim, func(name string) (*corev1.PersistentVolume, error) {
-		volume := &corev1.PersistentVolume{}
-		found, _, err := r.optional(ctx, name, volume)
-		if err != nil || !found {
-			return nil, err
-		}
-		return volume, nil
+		volume, _, err := optional(ctx, r, name, &corev1.PersistentVolume{})
+		return volume, err
 	})
 }
 

@@ -50,7 +50,6 @@ func (r *Reconciler) awaitCapacity(ctx context.Context, run *v1alpha1.BenchmarkR
 		result, err := retryConflict(err, "record that the run waits for free clients")
 		return false, result, err
 	}
-	r.sendEvents(run, before)
 	return false, ctrl.Result{RequeueAfter: queueBeat}, nil
 }
 

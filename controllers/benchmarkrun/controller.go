@@ -89,11 +89,7 @@ func (r *Reconciler) noteBeginning(ctx context.Context, run *v1alpha1.BenchmarkR
 		record.Waiting(run, false, v1alpha1.ReasonItsTurn, "enough clients are free", time.Now())
 	}
 	record.Begin(run, time.Now())
-	if err := r.store(ctx, before, run); err != nil {
-		return err
-	}
-	r.sendEvents(run, before)
-	return nil
+	return r.store(ctx, before, run)
 }
 
 // conduct makes one decision about a live run and carries it out.
@@ -134,7 +130,6 @@ func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (c
 		return retryConflict(err, "update the status")
 	}
 	session.follows(run)
-	r.sendEvents(run, before)
 	if out.Then != nil {
 		if err := out.Then(); err != nil {
 			return ctrl.Result{}, err

@@ -67,7 +67,6 @@ func (r *Reconciler) takeTurn(ctx context.Context, run *v1alpha1.BenchmarkRun) (
 			result, err := retryConflict(err, "record the position in the queue")
 			return false, result, err
 		}
-		r.sendEvents(run, before)
 		if turn.Verdict == queue.Wait {
 			return false, wait, nil
 		}
@@ -259,13 +258,9 @@ func (r *Reconciler) volumesOf(ctx context.Context, run queue.Run) ([]queue.Name
 	var all []queue.Named
 	for _, one := range run.Claims {
 		name := strings.TrimPrefix(one.ID, run.Namespace+"/")
-		claim := &corev1.PersistentVolumeClaim{}
-		err := r.direct.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: name}, claim)
-		if apierrors.IsNotFound(err) {
-			continue
-		}
+		claim, err := r.readClaim(ctx, run.Namespace, name)
 		if err != nil {
-			return nil, fmt.Errorf("read claim %s: %w", name, err)
+			return nil, err
 		}
 		volume, err := r.volumeOf(ctx, claim)
 		if err != nil {
@@ -287,7 +282,6 @@ func (r *Reconciler) withdraw(ctx context.Context, run *v1alpha1.BenchmarkRun, w
 	if err := r.store(ctx, before, run); err != nil {
 		return retryConflict(err, "record that the run does not start")
 	}
-	r.sendEvents(run, before)
 	return ctrl.Result{RequeueAfter: soon}, nil
 }
 

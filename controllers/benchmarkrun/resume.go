@@ -129,7 +129,6 @@ func (r *Reconciler) abandon(ctx context.Context, before, run *v1alpha1.Benchmar
 	if err := r.store(ctx, before, run); err != nil {
 		return retryConflict(err, "record that the run cannot continue")
 	}
-	r.sendEvents(run, before)
 	return ctrl.Result{RequeueAfter: time.Millisecond}, nil
 }
 

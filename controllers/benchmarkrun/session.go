@@ -2,6 +2,8 @@ package benchmarkrun
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -172,10 +174,7 @@ func newSessions() *sessions {
 func (s *sessions) Start(ctx context.Context) error {
 	<-ctx.Done()
 	s.mu.Lock()
-	var keys []client.ObjectKey
-	for key := range s.live {
-		keys = append(keys, key)
-	}
+	keys := slices.Collect(maps.Keys(s.live))
 	s.mu.Unlock()
 	for _, key := range keys {
 		s.drop(key)

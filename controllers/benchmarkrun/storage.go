@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -109,7 +108,7 @@ func (s *storageReader) claims(ctx context.Context, run *v1alpha1.BenchmarkRun, 
 		}
 	}
 	for i := range all {
-		claim, err := once(&s.claim, names[i], func() (*corev1.PersistentVolumeClaim, error) { return s.readClaim(ctx, names[i]) })
+		claim, err := once(&s.claim, names[i], func() (*corev1.PersistentVolumeClaim, error) { return s.r.readClaim(ctx, s.namespace, names[i]) })
 		if err != nil {
 			return nil, err
 		}
@@ -138,21 +137,25 @@ func (s *storageReader) follow(ctx context.Context, c *discover.Claim) error {
 	var err error
 	c.PV, err = boundVolume(c.Claim, func(name string) (*corev1.PersistentVolume, error) {
 		return once(&s.volume, name, func() (*corev1.PersistentVolume, error) {
-			return optional(ctx, s, discover.KindVolume, name, &corev1.PersistentVolume{})
+			return unlessDenied(ctx, s, discover.KindVolume, name, &corev1.PersistentVolume{})
 		})
 	})
 	if err != nil {
 		return err
 	}
 	if name := discover.DriverOf(c.PV); name != "" {
-		c.Driver, err = once(&s.driver, name, func() (*storagev1.CSIDriver, error) { return s.readDriver(ctx, name) })
+		// No limit depends on the driver, so a missing right to read it is not reported.
+		c.Driver, err = once(&s.driver, name, func() (*storagev1.CSIDriver, error) {
+			driver, _, err := optional(ctx, s.r, name, &storagev1.CSIDriver{})
+			return driver, err
+		})
 		if err != nil {
 			return err
 		}
 	}
 	if name := discover.ClassOf(*c); name != "" {
 		c.Class, err = once(&s.class, name, func() (*storagev1.StorageClass, error) {
-			return optional(ctx, s, discover.KindClass, name, &storagev1.StorageClass{})
+			return unlessDenied(ctx, s, discover.KindClass, name, &storagev1.StorageClass{})
 		})
 		if err != nil {
 			return err
@@ -160,20 +163,10 @@ func (s *storageReader) follow(ctx context.Context, c *discover.Claim) error {
 	}
 	if name := discover.AttributesClassOf(*c); name != "" {
 		c.Attributes, err = once(&s.attributes, name, func() (*storagev1.VolumeAttributesClass, error) {
-			return optional(ctx, s, discover.KindAttributesClass, name, &storagev1.VolumeAttributesClass{})
+			return unlessDenied(ctx, s, discover.KindAttributesClass, name, &storagev1.VolumeAttributesClass{})
 		})
 	}
 	return err
-}
-
-// readDriver reads a CSIDriver. No limit depends on it, so a missing right to read it is not reported.
-func (s *storageReader) readDriver(ctx context.Context, name string) (*storagev1.CSIDriver, error) {
-	driver := &storagev1.CSIDriver{}
-	found, _, err := s.r.optional(ctx, name, driver)
-	if err != nil || !found {
-		return nil, err
-	}
-	return driver, nil
 }
 
 // nodes reads nodes, several at a time.
@@ -195,7 +188,7 @@ func (s *storageReader) nodes(ctx context.Context, names []string) ([]discover.N
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			var node corev1.Node
-			_, why[i], problems[i] = s.r.optional(ctx, name, &node)
+			_, why[i], problems[i] = optional(ctx, s.r, name, &node)
 			read[i] = discover.Node{Name: name, Labels: node.Labels}
 		})
 	}
@@ -240,18 +233,6 @@ func (s *storageReader) list(ctx context.Context) error {
 	return err
 }
 
-func (s *storageReader) readClaim(ctx context.Context, name string) (*corev1.PersistentVolumeClaim, error) {
-	claim := &corev1.PersistentVolumeClaim{}
-	err := s.r.direct.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: name}, claim)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read claim %s: %w", name, err)
-	}
-	return claim, nil
-}
-
 // once returns an object, reading it only the first time.
 func once[T any](known *map[string]*T, name string, read func() (*T, error)) (*T, error) {
 	if found, is := (*known)[name]; is {
@@ -268,19 +249,14 @@ func once[T any](known *map[string]*T, name string, read func() (*T, error)) (*T
 	return found, nil
 }
 
-// optional reads an object of a kind that the operator may not be allowed to read. It returns nil in that case, and
-// if the object does not exist.
-func optional[T client.Object](ctx context.Context, s *storageReader, kind, name string, into T) (T, error) {
-	var none T
+// unlessDenied is optional for a kind whose absence is reported. It asks only once for a kind that it may not read.
+func unlessDenied[T client.Object](ctx context.Context, s *storageReader, kind, name string, into T) (found T, err error) {
 	if s.denied[kind] != "" {
-		return none, nil
+		return found, nil
 	}
-	found, why, err := s.r.optional(ctx, name, into)
+	found, why, err := optional(ctx, s.r, name, into)
 	if why != "" {
 		s.denied[kind] = why
 	}
-	if err != nil || !found {
-		return none, err
-	}
-	return into, nil
+	return found, err
 }
