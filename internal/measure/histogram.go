@@ -85,7 +85,7 @@ func (h *Histogram) add(index int, n uint64) {
 		*fresh = *old
 	}
 	within := index % bucketsInGroup
-	fresh[within] = saturatingAdd(fresh[within], n)
+	fresh[within] = Sum(fresh[within], n)
 	h.pages[group] = fresh
 	h.addTotal(n)
 }
@@ -94,7 +94,7 @@ func (h *Histogram) addTotal(n uint64) {
 	if n > math.MaxUint64-h.total {
 		h.saturated = true
 	}
-	h.total = saturatingAdd(h.total, n)
+	h.total = Sum(h.total, n)
 }
 
 // Merge adds all counts of other. The order and grouping of merges do not change the result.
@@ -126,7 +126,7 @@ func (h *Histogram) Merge(other *Histogram) {
 func saturatingSum(a, b *page) *page {
 	sum := new(page)
 	for i := range sum {
-		sum[i] = saturatingAdd(a[i], b[i])
+		sum[i] = Sum(a[i], b[i])
 	}
 	return sum
 }
@@ -193,13 +193,6 @@ func (h *Histogram) Bins() iter.Seq2[uint64, uint64] {
 			}
 		}
 	}
-}
-
-func saturatingAdd(a, b uint64) uint64 {
-	if b > math.MaxUint64-a {
-		return math.MaxUint64
-	}
-	return a + b
 }
 
 // MeanNanoseconds returns the mean of the buckets' keys, which are their midpoints, or 0 if nothing was counted. It

@@ -110,7 +110,7 @@ func (l *Latency) Merge(other *Latency) {
 	if other.Count > math.MaxUint64-l.Count {
 		l.Histogram.saturated = true
 	}
-	l.Count = saturatingAdd(l.Count, other.Count)
+	l.Count = Sum(l.Count, other.Count)
 	l.SumNanoseconds = l.SumNanoseconds.Add(other.SumNanoseconds)
 }
 

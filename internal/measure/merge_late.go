@@ -62,8 +62,8 @@ func mergeable(earlier, later Sample) bool {
 func join(earlier, later Sample) Sample {
 	earlier.EndNanoseconds = later.EndNanoseconds
 	for i, c := range later.Counters {
-		earlier.Counters[i].Bytes = saturatingAdd(earlier.Counters[i].Bytes, c.Bytes)
-		earlier.Counters[i].Operations = saturatingAdd(earlier.Counters[i].Operations, c.Operations)
+		earlier.Counters[i].Bytes = Sum(earlier.Counters[i].Bytes, c.Bytes)
+		earlier.Counters[i].Operations = Sum(earlier.Counters[i].Operations, c.Operations)
 	}
 	return earlier
 }

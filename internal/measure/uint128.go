@@ -42,10 +42,7 @@ func (u Uint128) sub(v Uint128) (Uint128, bool) {
 
 // Compare returns -1, 0 or +1 if u is less than, equal to or greater than v.
 func (u Uint128) Compare(v Uint128) int {
-	if c := cmp.Compare(u.High, v.High); c != 0 {
-		return c
-	}
-	return cmp.Compare(u.Low, v.Low)
+	return cmp.Or(cmp.Compare(u.High, v.High), cmp.Compare(u.Low, v.Low))
 }
 
 // dividedBy returns the quotient rounded to the nearest integer, halves up, and reports whether it fits 64 bits. The
