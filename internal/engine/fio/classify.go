@@ -1,6 +1,7 @@
 package fio
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 )
@@ -56,35 +57,18 @@ func ofText(text string, certain bool) (failure Failure, line string, ok bool) {
 	return "", "", false
 }
 
-// ofErrno returns the failure that a job's errno indicates.
-func ofErrno(number errno) Failure {
-	switch number {
-	case enospc:
-		return FailureNoSpace
-	case edquot:
-		return FailureQuota
-	case erofs:
-		return FailureReadOnly
-	case enoent:
-		return FailureNoSuchFile
-	case enotdir:
-		return FailureNotADirectory
-	case eisdir:
-		return FailureIsADirectory
-	case eacces, eperm:
-		return FailurePermission
-	case enfile, emfile:
-		return FailureTooManyFiles
-	case enomem:
-		return FailureMemory
-	case enosys:
-		return FailureEngineBlocked
-	case eio, eremoteio, estale, etimedout, enxio, enodev,
-		enotconn, ehostdown, ehostunreach, econnreset, eilseq:
-		return FailureIO
-	}
-	return FailureOther
+// errnoFailures maps the symbols of errors to the failures that they indicate.
+var errnoFailures = map[string]Failure{
+	"ENOSPC": FailureNoSpace, "EDQUOT": FailureQuota, "EROFS": FailureReadOnly,
+	"ENOENT": FailureNoSuchFile, "ENOTDIR": FailureNotADirectory, "EISDIR": FailureIsADirectory,
+	"EACCES": FailurePermission, "EPERM": FailurePermission,
+	"ENFILE": FailureTooManyFiles, "EMFILE": FailureTooManyFiles, "ENOMEM": FailureMemory, "ENOSYS": FailureEngineBlocked,
+	"EIO": FailureIO, "EREMOTEIO": FailureIO, "ESTALE": FailureIO, "ETIMEDOUT": FailureIO, "ENXIO": FailureIO, "ENODEV": FailureIO,
+	"ENOTCONN": FailureIO, "EHOSTDOWN": FailureIO, "EHOSTUNREACH": FailureIO, "ECONNRESET": FailureIO, "EILSEQ": FailureIO,
 }
+
+// ofErrno returns the failure that a job's errno indicates.
+func ofErrno(number errno) Failure { return cmp.Or(errnoFailures[errnos[number].name], FailureOther) }
 
 // failureText explains each failure to users who have never read fio's source.
 var failureText = map[Failure]string{

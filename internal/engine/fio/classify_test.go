@@ -132,4 +132,9 @@ func TestErrorsHaveNames(t *testing.T) {
 			t.Errorf("no error is called %s", name)
 		}
 	}
+	for name := range errnoFailures {
+		if !found[name] {
+			t.Errorf("messages do not name %s", name)
+		}
+	}
 }

@@ -6,33 +6,6 @@ import "strconv"
 // differently.
 type errno int
 
-// The error numbers that identify a Failure.
-const (
-	eperm        errno = 1
-	enoent       errno = 2
-	eio          errno = 5
-	enxio        errno = 6
-	enomem       errno = 12
-	eacces       errno = 13
-	enodev       errno = 19
-	enotdir      errno = 20
-	eisdir       errno = 21
-	enfile       errno = 23
-	emfile       errno = 24
-	enospc       errno = 28
-	erofs        errno = 30
-	enosys       errno = 38
-	eilseq       errno = 84
-	etimedout    errno = 110
-	enotconn     errno = 107
-	ehostdown    errno = 112
-	ehostunreach errno = 113
-	econnreset   errno = 104
-	estale       errno = 116
-	eremoteio    errno = 121
-	edquot       errno = 122
-)
-
 // Error returns the system's message.
 func (e errno) Error() string {
 	if known, ok := errnos[e]; ok {

@@ -130,7 +130,7 @@ func (j *judge) jobErrors() bool {
 		}
 		failure, line, known := ofText(j.stderrText, false)
 		byErrno := ofErrno(errno(failed.Errno))
-		if !known || byErrno != FailureOther && failed.Errno != int(eperm) && failed.Errno != int(enosys) {
+		if !known || byErrno != FailureOther && failed.Name() != "EPERM" && failed.Name() != "ENOSYS" {
 			failure, line = byErrno, firstComplaint(j.stderrText)
 		}
 		return j.fail(failure, joinReasons(failed.String(), strings.TrimPrefix(line, "fio: ")))
