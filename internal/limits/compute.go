@@ -1,6 +1,7 @@
 package limits
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -14,6 +15,14 @@ const (
 	Bytes      Dimension = "Bytes"
 	Operations Dimension = "Operations"
 )
+
+// units returns the units in which texts write a rate and an amount of credits.
+func (d Dimension) units() (rate, amount string) {
+	if d == Operations {
+		return "IOPS", "IO"
+	}
+	return "MB/s", "GB"
+}
 
 // Limit is one documented limit of a target, summed over its units: rates in bytes or operations per second, credits in
 // bytes or operations.
@@ -221,10 +230,7 @@ func (made *Computed) add(l Limit) {
 }
 
 func (l Limit) burstOr() string {
-	if l.BurstArithmetic != "" {
-		return l.BurstArithmetic
-	}
-	return l.Arithmetic
+	return cmp.Or(l.BurstArithmetic, l.Arithmetic)
 }
 
 func join(a, b string, wanted bool) string {

@@ -62,10 +62,7 @@ func (l limitRow) bursting(made *Limit, e environment, region string) *Missing {
 	switch {
 	case l.burstSeconds > 0:
 		made.Bucket = (made.Burst - made.Baseline) * l.burstSeconds
-		unit := "IO"
-		if made.Dimension == Bytes {
-			unit = "GB"
-		}
+		_, unit := made.Dimension.units()
 		made.BucketArithmetic = fmt.Sprintf("(burst - baseline) x %s s = %s", number(l.burstSeconds), in(made.Bucket, unit))
 	case l.bucket != nil:
 		bucket := l.bucket.of(e)
@@ -110,10 +107,7 @@ func (l *Limit) multiply(u units) {
 
 // times formats "4 x 200 MB/s = 800 MB/s", preceded by the derivation of the 200 if there is one.
 func (l *Limit) times(of, how string, each, all float64) string {
-	unit := "IOPS"
-	if l.Dimension == Bytes {
-		unit = "MB/s"
-	}
+	unit, _ := l.Dimension.units()
 	single := in(each, unit)
 	made := of + " x " + single + " = " + in(all, unit)
 	if how != single {

@@ -90,13 +90,7 @@ func (c Computed) Main(load Load) (Main, bool) {
 
 // ofDimension returns the limits of a dimension.
 func (c Computed) ofDimension(of Dimension) Computed {
-	var kept []Limit
-	for _, limit := range c.Limits {
-		if limit.Dimension == of {
-			kept = append(kept, limit)
-		}
-	}
-	c.Limits = kept
+	c.Limits = slices.DeleteFunc(slices.Clone(c.Limits), func(limit Limit) bool { return limit.Dimension != of })
 	return c
 }
 
@@ -107,14 +101,7 @@ func (c Computed) Bursts() bool {
 
 // KnowsStorage reports whether any limit of the storage itself is known, not only limits of the machines that use it.
 func (c Computed) KnowsStorage() bool {
-	for index := range c.Limits {
-		switch c.Limits[index].Layer {
-		case LayerNetwork, LayerDisk, LayerVolume:
-			return true
-		case LayerInstance, LayerFlow:
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Limits, func(limit Limit) bool { return limit.Layer.OfStorage() })
 }
 
 // Part returns the limits for a share of the clients. Limits of machines and connections scale with the clients; all
@@ -136,10 +123,7 @@ func (c Computed) Part(share float64, ownVolumes bool) Computed {
 
 // part returns the part of the limit, and of its credits, that a share of the clients has.
 func (l Limit) part(share float64) Limit {
-	rate, amount := "MB/s", "GB"
-	if l.Dimension == Operations {
-		rate, amount = "IOPS", "IO"
-	}
+	rate, amount := l.Dimension.units()
 	for _, one := range []struct {
 		figure *float64
 		text   *string

@@ -20,6 +20,9 @@ const (
 	LayerVolume   Layer = "Volume"   // the volume, share or file system itself
 )
 
+// OfStorage reports whether the layer belongs to the storage itself, not to the machines that use it.
+func (l Layer) OfStorage() bool { return l == LayerNetwork || l == LayerDisk || l == LayerVolume }
+
 // Operation is the operation that a limit applies to.
 type Operation string
 

@@ -60,7 +60,7 @@ func (b *builder) judgeVolumes() {
 // storageBursts reports whether the storage has limits with credits, and not only the machines.
 func (b *builder) storageBursts() bool {
 	return slices.ContainsFunc(b.history.Documented.Limits, func(limit limits.Limit) bool {
-		return limit.Burst > 0 && !limit.Billed && (limit.Layer == limits.LayerDisk || limit.Layer == limits.LayerVolume || limit.Layer == limits.LayerNetwork)
+		return limit.Burst > 0 && !limit.Billed && limit.Layer.OfStorage()
 	})
 }
 
