@@ -246,17 +246,9 @@ func (f *first) load() (loaded, error) {
 		return loaded{}, fmt.Errorf("internal error: the benchmark written is not valid: %w", written.faults)
 	}
 	read := all[0]
-	need, volumes := uint64(0), uint64(1)
-	for i := range read.plan.Steps {
-		for _, bytes := range read.plan.Steps[i].NewBytes {
-			need += bytes * uint64(f.clients) //nolint:gosec // It is between 1 and 1000.
-		}
-	}
-	if !f.shared() {
-		volumes = uint64(f.clients) //nolint:gosec // As above.
-	}
-	if size := uint64(quantity(f.size)); need/volumes > size { //nolint:gosec // It was checked to be positive.
-		return loaded{}, fmt.Errorf("--size %s: each volume needs %s for the data of this workload; give a larger size", f.size, measure.FormatBinaryBytes(need/volumes))
+	need := read.plan.VolumeBytes(&read.resolved.Targets[0])
+	if size := uint64(quantity(f.size)); need > size { //nolint:gosec // It was checked to be positive.
+		return loaded{}, fmt.Errorf("--size %s: each volume needs %s for the data of this workload; give a larger size", f.size, measure.FormatBinaryBytes(need))
 	}
 	return read, nil
 }

@@ -21,6 +21,19 @@ func allowsRawWrites(target *v1alpha1.Target) bool {
 	return target.AllowRawDeviceWrites != nil && *target.AllowRawDeviceWrites
 }
 
+// VolumeBytes returns the most space that the data of a target with one volume takes there: the data of one client if each
+// has a claim of its own, else the data of all.
+func (p *Plan) VolumeBytes(target *v1alpha1.Target) uint64 {
+	needed := uint64(0)
+	for i := range p.Steps {
+		needed += p.Steps[i].NewBytes[target.Name]
+	}
+	if Shared(target) {
+		needed *= uint64(p.ClientsPerTarget) //nolint:gosec // The API allows few.
+	}
+	return needed
+}
+
 // warnSmallClaims warns about claims that request less than the data takes. Some drivers provision larger volumes, so
 // the run is not refused.
 func (m *maker) warnSmallClaims() {
@@ -29,15 +42,8 @@ func (m *maker) warnSmallClaims() {
 		if len(target.Volumes) != 1 || target.Volumes[0].ClaimTemplate == nil {
 			continue
 		}
-		template := target.Volumes[0].ClaimTemplate
-		requested, known := template.Spec.Resources.Requests["storage"]
-		needed := uint64(0)
-		for j := range m.plan.Steps {
-			needed += m.plan.Steps[j].NewBytes[target.Name]
-		}
-		if template.Scope != v1alpha1.ClaimPerClient {
-			needed *= uint64(m.plan.ClientsPerTarget) //nolint:gosec // The API allows few.
-		}
+		requested, known := target.Volumes[0].ClaimTemplate.Spec.Resources.Requests["storage"]
+		needed := m.plan.VolumeBytes(target)
 		if bytes := requested.Value(); known && bytes > 0 && needed > uint64(bytes) {
 			m.warn(m.root.Child("targets").Index(i).Child("volumes").Index(0).Child("claimTemplate", "spec", "resources"),
 				"the data takes %s, but a claim of %s is requested: request more or set a smaller datasetSize, unless the driver provisions larger volumes",
