@@ -59,7 +59,10 @@ func (p *phaseMaker) refuseFileOperations(at *field.Path, operations []v1alpha1.
 	refuseTwice(p.maker, at, operations)
 	files := filesMissing
 	for i, operation := range operations {
-		why := ""
+		path, why := at.Index(i), ""
+		if i == 0 {
+			path = at // Admission has its fault of the first operation there, and callers show one fault of a field.
+		}
 		switch operation {
 		case v1alpha1.OperationCreate:
 			files = filesEmpty
@@ -80,7 +83,7 @@ func (p *phaseMaker) refuseFileOperations(at *field.Path, operations []v1alpha1.
 			p.problems = append(p.problems, field.NotSupported(at.Index(i), operation, slices.Sorted(slices.Values(v1alpha1.FileOperations))))
 		}
 		if why != "" {
-			p.problems = append(p.problems, field.Invalid(at.Index(i), operation, why))
+			p.problems = append(p.problems, field.Invalid(path, operation, why))
 		}
 	}
 }
