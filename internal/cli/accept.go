@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // Accepts returns nil if the program accepts a command line: its verb, flags and number of arguments. It runs
@@ -39,24 +38,20 @@ func Accepts(arguments []string) error {
 	if err := command.ValidateRequiredFlags(); err != nil {
 		return err
 	}
-	return fixedValuesAreKnown(command)
+	return knownValues(command, "output", "access-mode")
 }
 
-// fixedValuesAreKnown rejects values that a flag with a fixed set of values does not allow.
-func fixedValuesAreKnown(command *cobra.Command) error {
-	var problem error
-	command.Flags().Visit(func(flag *pflag.Flag) {
-		// Only these flags list the values that they allow, see fixedValues.
-		if !slices.Contains([]string{"output", "access-mode"}, flag.Name) {
-			return
+// knownValues returns an error if a flag is set to a value that fixedValues does not list for it.
+func knownValues(command *cobra.Command, flags ...string) error {
+	for _, name := range flags {
+		offer, offers := command.GetFlagCompletionFunc(name)
+		if !offers {
+			continue
 		}
-		offer, offers := command.GetFlagCompletionFunc(flag.Name)
-		if !offers || problem != nil {
-			return
+		value := command.Flags().Lookup(name).Value.String()
+		if values, _ := offer(command, nil, ""); !slices.Contains(values, value) {
+			return fmt.Errorf("--%s %q is unknown: use %s", name, value, alternatives(values))
 		}
-		if values, _ := offer(command, nil, ""); !slices.Contains(values, flag.Value.String()) {
-			problem = fmt.Errorf("--%s %q is unknown: use %s", flag.Name, flag.Value, alternatives(values))
-		}
-	})
-	return problem
+	}
+	return nil
 }

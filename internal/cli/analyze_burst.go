@@ -86,9 +86,6 @@ func newAnalyzeBurst(streams Streams) *cobra.Command {
 			"  kubectl storagebench analyze burst drain.csv -o json --refill 32000000",
 		Args: numberOfArguments(1, 1),
 		RunE: func(command *cobra.Command, names []string) error {
-			if err := knownForm(output, "text", "json", "yaml"); err != nil {
-				return err
-			}
 			var options detect.Options
 			if command.Flags().Changed("refill") {
 				if !(refill >= 0) || math.IsInf(refill, 0) {
@@ -133,12 +130,10 @@ func burstDocumentOf(samples int, r detect.Result) burstDocument {
 		Segments: []burstSegment{},
 	}
 	if at := r.SecondsToBaseline; at != nil {
-		value, interval := microseconds(at.Value), timeInterval(*at)
-		d.SecondsToBaseline, d.Intervals.SecondsToBaseline = &value, &interval
+		d.SecondsToBaseline, d.Intervals.SecondsToBaseline = new(microseconds(at.Value)), new(timeInterval(*at))
 	}
 	if r.BucketAtLeast != nil {
-		least := perSecond(*r.BucketAtLeast)
-		d.BucketAtLeastBytes = &least
+		d.BucketAtLeastBytes = new(perSecond(*r.BucketAtLeast))
 	}
 	for _, drop := range r.Drops {
 		d.Drops = append(d.Drops, burstDropOf(drop))
@@ -171,8 +166,8 @@ func burstSegmentOf(segment detect.Segment) burstSegment {
 		DeviationBytesPerSecond: perSecond(segment.Deviation), Shape: string(segment.Shape),
 	}
 	if segment.Low != nil && segment.High != nil {
-		low, high, share := perSecond(segment.Low.Value), perSecond(segment.High.Value), math.Round(segment.HighShare*1e4)/1e4
-		s.LowBytesPerSecond, s.HighBytesPerSecond, s.HighShare = &low, &high, &share
+		s.LowBytesPerSecond, s.HighBytesPerSecond = new(perSecond(segment.Low.Value)), new(perSecond(segment.High.Value))
+		s.HighShare = new(math.Round(segment.HighShare*1e4) / 1e4)
 	}
 	return s
 }

@@ -50,9 +50,6 @@ func newAnalyzeKnee(streams Streams) *cobra.Command {
 		Example: "  kubectl storagebench analyze knee ramp.csv -o json",
 		Args:    numberOfArguments(1, 1),
 		RunE: func(_ *cobra.Command, names []string) error {
-			if err := knownForm(output, "text", "json", "yaml"); err != nil {
-				return err
-			}
 			points, err := analyzeFile(streams, names[0], readPoints)
 			if err != nil {
 				return err
@@ -82,15 +79,13 @@ func kneeDocumentOf(points int, r detect.KneeResult) kneeDocument {
 	d := kneeDocument{analyzeHeader: newAnalyzeHeader(points, r.Warnings),
 		EnoughLoad: figure(r.Enough), PlateauBytesPerSecond: figure(r.Plateau)}
 	if r.Knee != nil {
-		knee := figure(*r.Knee)
-		d.KneeLoad = &knee
+		d.KneeLoad = new(figure(*r.Knee))
 	}
 	if s := r.Scalability; s != nil {
 		d.Scalability = &kneeScalability{LambdaBytesPerSecond: figure(s.Lambda), Contention: figure(s.Contention),
 			Coherency: figure(s.Coherency), ErrorShare: significant(s.Error)}
 		if s.Most != nil {
-			most := figure(*s.Most)
-			d.Scalability.MostLoad = &most
+			d.Scalability.MostLoad = new(figure(*s.Most))
 		}
 	}
 	return d

@@ -53,9 +53,6 @@ func newAnalyzeSteady(streams Streams) *cobra.Command {
 		Example: "  kubectl storagebench analyze steady run.csv -o json",
 		Args:    numberOfArguments(1, 1),
 		RunE: func(_ *cobra.Command, names []string) error {
-			if err := knownForm(output, "text", "json", "yaml"); err != nil {
-				return err
-			}
 			samples, err := analyzeFile(streams, names[0], readSeries)
 			if err != nil {
 				return err

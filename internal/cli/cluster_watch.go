@@ -77,9 +77,8 @@ func (c *cluster) watchOnce(ctx context.Context, resource schema.GroupVersionRes
 	if err := seen(now); err != nil {
 		return stopError{err}
 	}
-	seconds := int64(watchSeconds)
 	changes, err := objects.Watch(ctx, metav1.ListOptions{
-		FieldSelector: fieldselector.OneTermEqualSelector("metadata.name", name).String(), ResourceVersion: now.GetResourceVersion(), TimeoutSeconds: &seconds,
+		FieldSelector: fieldselector.OneTermEqualSelector("metadata.name", name).String(), ResourceVersion: now.GetResourceVersion(), TimeoutSeconds: new(int64(watchSeconds)),
 	})
 	if err != nil {
 		return err

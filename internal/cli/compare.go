@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -15,9 +14,6 @@ import (
 
 // defaultMargin is the difference, in percent, up to which two figures count as the same.
 const defaultMargin = 5
-
-// compareOutputs lists the output formats of a comparison.
-var compareOutputs = []string{"text", "json", "markdown", "html"}
 
 func newCompare(streams Streams) *cobra.Command {
 	var output, file string
@@ -44,9 +40,6 @@ func newCompare(streams Streams) *cobra.Command {
 			"  kubectl storagebench compare --repeats nightly-1a2b3c4d nightly-5e6f7a8b nightly-9c0d1e2f",
 		Args: numberOfArguments(1, anyNumber),
 		RunE: func(command *cobra.Command, arguments []string) error {
-			if !slices.Contains(compareOutputs, output) {
-				return fmt.Errorf("--output %q is unknown: use text, json, markdown or html", output)
-			}
 			if repeats && command.Flags().Changed("equivalent-within") {
 				return errors.New("--repeats shows the variance of runs, --equivalent-within compares them: remove one of them")
 			}
@@ -70,7 +63,7 @@ func newCompare(streams Streams) *cobra.Command {
 			return nil
 		},
 	}
-	command.Flags().StringVarP(&output, "output", "o", "text", "text, json, markdown or html")
+	formFlag(command, &output, "text", "json", "markdown", "html")
 	command.Flags().Float64Var(&margin, "equivalent-within", defaultMargin, "largest difference, in percent, that counts as equivalent; sets the exit code")
 	command.Flags().BoolVar(&repeats, "repeats", false, "show the variance between runs of one specification")
 	command.Flags().StringVar(&file, "file", "", "write to this file instead of standard output")

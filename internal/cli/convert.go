@@ -73,7 +73,7 @@ func newConvert(streams Streams) *cobra.Command {
 	command.Flags().StringVar(&flags.name, "name", "", "name of the profile (default: the name of the job, or of the tool)")
 	command.Flags().StringVar(&flags.kind, "kind", v1alpha1.WorkloadProfileKind, "WorkloadProfile or ClusterWorkloadProfile")
 	command.Flags().StringVar(&flags.datasetSize, "dataset-size", "", "bytes per client, such as 8Gi, if the command line relies on existing files")
-	command.Flags().StringVarP(&flags.output, "output", "o", "yaml", "yaml or json")
+	formFlag(command, &flags.output, "yaml", "json")
 	return command
 }
 
@@ -83,8 +83,6 @@ func (f *convertFlags) convert(streams Streams, tool string, line []string) ([]c
 	switch {
 	case !known:
 		return nil, fmt.Errorf("cannot convert %q: use diskspd, fio, ior or mdtest", tool)
-	case f.output != "yaml" && f.output != "json":
-		return nil, fmt.Errorf("--output %q is unknown: use yaml or json", f.output)
 	case f.kind != v1alpha1.WorkloadProfileKind && f.kind != v1alpha1.ClusterWorkloadProfileKind:
 		return nil, fmt.Errorf("--kind %q is unknown: use WorkloadProfile or ClusterWorkloadProfile", f.kind)
 	case f.file != "" && len(line) > 0:

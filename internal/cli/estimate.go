@@ -42,8 +42,7 @@ func costOf(d *planDocument, perHour float64, runs int) *cost {
 	hours := func(seconds float64) float64 { return seconds * float64(runs) / 3600 * perHour }
 	made := &cost{PricePerHour: perHour, Least: hours(d.DurationSeconds)}
 	if d.ExpectedSeconds != nil {
-		expected := hours(*d.ExpectedSeconds)
-		made.Expected = &expected
+		made.Expected = new(hours(*d.ExpectedSeconds))
 	}
 	return made
 }

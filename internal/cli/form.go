@@ -4,25 +4,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 )
 
-// formFlag adds -o to a verb that writes a document; the first format is the default.
+// formFlag adds -o to a verb that writes a document; the first format is the default. The root refuses other formats.
 func formFlag(command *cobra.Command, output *string, forms ...string) {
 	command.Flags().StringVarP(output, "output", "o", forms[0], alternatives(forms))
 	fixedValues(command, "output", forms...)
-}
-
-// knownForm returns an error for an output format that the verb does not support.
-func knownForm(output string, forms ...string) error {
-	if slices.Contains(forms, output) {
-		return nil
-	}
-	return fmt.Errorf("--output %q is unknown: use %s", output, alternatives(forms))
 }
 
 // alternatives joins words as "a, b or c".

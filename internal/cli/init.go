@@ -148,7 +148,7 @@ func (o *initOptions) check() error {
 			return fmt.Errorf("%s %q: %s", flag, value, nameRemedy(value))
 		}
 	}
-	return knownForm(o.output, "yaml", "json")
+	return nil
 }
 
 // maxDuration is the longest --duration: two phases of it end within trialDeadline.

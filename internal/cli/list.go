@@ -86,9 +86,6 @@ func newList(streams Streams) *cobra.Command {
 	formFlag(command, &output, "text", "json", "yaml")
 	command.ValidArgsFunction = flags.completeBenchmarks
 	command.RunE = func(command *cobra.Command, arguments []string) error {
-		if err := knownForm(output, "text", "json", "yaml"); err != nil {
-			return err
-		}
 		if allNamespaces && len(arguments) > 0 {
 			return errors.New("--all-namespaces lists benchmarks: remove it, or remove the name " + arguments[0])
 		}

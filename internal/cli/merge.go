@@ -59,9 +59,6 @@ func newMerge(streams Streams) *cobra.Command {
 		Example: "  kubectl storagebench merge client-*.json -o json",
 		Args:    numberOfArguments(1, anyNumber),
 		RunE: func(_ *cobra.Command, names []string) error {
-			if err := knownForm(output, "json", "yaml"); err != nil {
-				return err
-			}
 			var results []fioResult
 			for _, name := range names {
 				result, err := readFio(streams, name)

@@ -55,9 +55,6 @@ func newParse(streams Streams) *cobra.Command {
 		Args:      numberOfArguments(2, 2),
 		ValidArgs: []string{"fio", "ior", "mdtest"},
 		RunE: func(_ *cobra.Command, arguments []string) error {
-			if err := knownForm(output, "json", "yaml"); err != nil {
-				return err
-			}
 			parse, known := parsers[arguments[0]]
 			if !known {
 				return fmt.Errorf("cannot parse the output of %q: use fio, ior or mdtest", arguments[0])

@@ -33,9 +33,6 @@ func newPlan(streams Streams) *cobra.Command {
 			"  kubectl storagebench plan -f config/samples/quickstart.yaml -f config/samples/claims",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, arguments []string) error {
-			if err := knownForm(output, "text", "json", "yaml"); err != nil {
-				return err
-			}
 			if err := checkPrice(perHour); err != nil {
 				return err
 			}

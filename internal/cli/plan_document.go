@@ -176,7 +176,7 @@ func describePlan(read loaded) (planDocument, error) {
 	}
 	document.DurationSeconds = least.Seconds()
 	if known {
-		document.ExpectedSeconds = secondsOf(offset)
+		document.ExpectedSeconds = new(offset.Seconds())
 	}
 	return document, nil
 }
@@ -229,9 +229,9 @@ func describeStep(step plan.Step) planStep {
 	}
 	switch {
 	case step.Longer:
-		shown.AtLeastSeconds = secondsOf(step.Expected)
+		shown.AtLeastSeconds = new(step.Expected.Seconds())
 	case step.Expected > 0:
-		shown.ExpectedSeconds = secondsOf(step.Expected)
+		shown.ExpectedSeconds = new(step.Expected.Seconds())
 	}
 	if step.Cell >= 0 {
 		shown.Cell = &planCell{

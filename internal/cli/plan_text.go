@@ -421,9 +421,4 @@ func times(count int) string {
 	return fmt.Sprintf("%d times", count)
 }
 
-func secondsOf(length time.Duration) *float64 {
-	seconds := length.Seconds()
-	return &seconds
-}
-
 func oneDigit(value float64) float64 { return math.Round(value*10) / 10 }

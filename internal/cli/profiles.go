@@ -40,9 +40,6 @@ func newProfiles(streams Streams) *cobra.Command {
 			"  kubectl storagebench profiles etcd-wal\n" +
 			"  kubectl storagebench profiles oltp-8k -o yaml > mine.yaml",
 		RunE: func(_ *cobra.Command, names []string) error {
-			if err := knownForm(output, "text", "json", "yaml"); err != nil {
-				return err
-			}
 			chosen, err := chosenProfiles(names)
 			if err != nil {
 				return err

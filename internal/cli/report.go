@@ -3,11 +3,8 @@ package cli
 import (
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/storagebench/storagebench/internal/live"
 	"github.com/storagebench/storagebench/internal/report"
@@ -37,9 +34,6 @@ func newReport(streams Streams) *cobra.Command {
 			"  kubectl storagebench report result.json -o csv --table latency > latency.csv",
 		Args: numberOfArguments(1, 1),
 		RunE: func(command *cobra.Command, arguments []string) error {
-			if !slices.Contains(outputs, output) {
-				return badOutput(output)
-			}
 			if table != string(report.CSVSeries) && output != "csv" {
 				return fmt.Errorf("--table %s is for -o csv", table)
 			}
@@ -70,13 +64,10 @@ func newReport(streams Streams) *cobra.Command {
 	return command
 }
 
-// outputs lists the output formats of a run.
-var outputs = []string{"text", "json", "yaml", "csv", "markdown", "html"}
-
+// outputFlag adds -o and -v to a verb that shows a run.
 func outputFlag(command *cobra.Command, output *string, verbose *bool) {
-	command.Flags().StringVarP(output, "output", "o", "text", strings.Join(outputs[:len(outputs)-1], ", ")+" or "+outputs[len(outputs)-1])
+	formFlag(command, output, "text", "json", "yaml", "csv", "markdown", "html")
 	command.Flags().BoolVarP(verbose, "verbose", "v", false, "text with notes, evidence, timeline and all other details")
-	fixedValues(command, "output", outputs...)
 }
 
 // show writes a document to standard output in the requested format.
@@ -92,17 +83,8 @@ func reportOptions(streams Streams, verbose bool) report.TextOptions {
 
 func write(w io.Writer, output string, document report.Document, text report.TextOptions) error {
 	switch output {
-	case "text":
-		return report.Text(w, document, text)
 	case "json":
 		return report.JSON(w, document)
-	case "yaml":
-		text, err := yaml.Marshal(document)
-		if err != nil {
-			return fmt.Errorf("write the report: %w", err)
-		}
-		_, err = w.Write(text)
-		return err
 	case "csv":
 		return report.CSV(w, document, report.CSVSeries)
 	case "markdown":
@@ -110,9 +92,5 @@ func write(w io.Writer, output string, document report.Document, text report.Tex
 	case "html":
 		return report.HTML(w, document)
 	}
-	return badOutput(output)
-}
-
-func badOutput(output string) error {
-	return fmt.Errorf("--output %q is unknown: use %s or %s", output, strings.Join(outputs[:len(outputs)-1], ", "), outputs[len(outputs)-1])
+	return printAs(w, output, document, func(w io.Writer) error { return report.Text(w, document, text) })
 }

@@ -66,6 +66,9 @@ func newRoot(streams Streams, arguments []string) *cobra.Command {
 		Version:       version.Version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		PersistentPreRunE: func(command *cobra.Command, _ []string) error {
+			return knownValues(command, "output")
+		},
 	}
 	// Users run the plugin as a subcommand of kubectl, so help shows that name.
 	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl storagebench"}

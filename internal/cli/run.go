@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -143,11 +142,8 @@ func (o *runOptions) check(command *cobra.Command) error {
 	return nil
 }
 
-// checkOutputs returns an error for unknown formats and for values out of range.
+// checkOutputs returns an error for files that cannot be written and for values out of range.
 func (o *runOptions) checkOutputs() error {
-	if !slices.Contains(outputs, o.output) {
-		return badOutput(o.output)
-	}
 	for _, name := range o.save {
 		if _, err := formOf(name); err != nil {
 			return err

@@ -62,9 +62,6 @@ func newVersion(streams Streams) *cobra.Command {
 	command.Flags().BoolVar(&clientOnly, "client", false, "only this program; contact no cluster")
 	formFlag(command, &output, "text", "json", "yaml")
 	command.RunE = func(command *cobra.Command, _ []string) error {
-		if err := knownForm(output, "text", "json", "yaml"); err != nil {
-			return err
-		}
 		document := versionDocument{SchemaVersion: report.SchemaVersion, API: v1alpha1.GroupVersion.String(),
 			Client: clientVersion{Version: version.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}}
 		var missing error
