@@ -90,8 +90,7 @@ func times[T interface{ Parse() (time.Duration, error) }](name string, least, mo
 		if err != nil {
 			return bounds{unit: unitTime}, fmt.Errorf("%s.%s: %w", name, one.name, err)
 		}
-		nanoseconds := length.Nanoseconds()
-		*one.into = &nanoseconds
+		*one.into = new(length.Nanoseconds())
 	}
 	return made, nil
 }
@@ -100,29 +99,24 @@ func permille(percent *int32) *int64 {
 	if percent == nil {
 		return nil
 	}
-	value := int64(*percent) * 10
-	return &value
+	return new(int64(*percent) * 10)
 }
 
 func whole(quantity *resource.Quantity) *int64 {
 	if quantity == nil {
 		return nil
 	}
-	value := quantity.Value()
-	return &value
+	return new(quantity.Value())
 }
 
 func milli(quantity *resource.Quantity) *int64 {
 	if quantity == nil {
 		return nil
 	}
-	value := quantity.Value()
-	if value > math.MaxInt64/1000 {
-		value = math.MaxInt64
-	} else {
-		value = quantity.MilliValue()
+	if quantity.Value() > math.MaxInt64/1000 {
+		return new(int64(math.MaxInt64))
 	}
-	return &value
+	return new(quantity.MilliValue())
 }
 
 func evaluate(o *v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, status *v1alpha1.BenchmarkRunStatus) v1alpha1.ObjectiveResult {

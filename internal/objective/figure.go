@@ -129,8 +129,7 @@ func withError(f figure, errorPPM *int64) figure {
 		return f
 	}
 	half := int64(float64(f.value) * float64(*errorPPM) / 1e6)
-	lower, upper := f.value-half, f.value+half
-	f.lower, f.upper = &lower, &upper
+	f.lower, f.upper = new(f.value-half), new(f.value+half)
 	return f
 }
 

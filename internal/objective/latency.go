@@ -47,6 +47,5 @@ func fromHistogram(encoded []byte, percentile float64) (value *int64, known bool
 	if !ok {
 		return nil, true
 	}
-	nanoseconds := int64(min(found, 1<<62)) // #nosec G115 -- bounded by min
-	return &nanoseconds, true
+	return new(int64(min(found, 1<<62))), true // #nosec G115 -- bounded by min
 }
