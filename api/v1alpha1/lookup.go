@@ -1,5 +1,7 @@
 package v1alpha1
 
+import "iter"
+
 // Phase returns the phase of that name, or nil. A nil run has none.
 func (r *RunSpec) Phase(name string) *Phase {
 	if r == nil {
@@ -48,4 +50,17 @@ func (p *PhaseResult) Target(name string) *TargetResult {
 		}
 	}
 	return nil
+}
+
+// TargetResults yields the result of each target of each phase, in order.
+func TargetResults(phases []PhaseResult) iter.Seq2[*PhaseResult, *TargetResult] {
+	return func(yield func(*PhaseResult, *TargetResult) bool) {
+		for i := range phases {
+			for j := range phases[i].Targets {
+				if !yield(&phases[i], &phases[i].Targets[j]) {
+					return
+				}
+			}
+		}
+	}
 }

@@ -36,17 +36,14 @@ type RepeatedFigure struct {
 func Repeats(runs [][]v1alpha1.PhaseResult) []RepeatedFigure {
 	var all []RepeatedFigure
 	for _, phases := range runs {
-		for i := range phases {
-			phase := &phases[i]
+		for phase, target := range v1alpha1.TargetResults(phases) {
 			kind := phasekind.Of(phase.Kind)
 			if kind.LaysOut {
 				continue
 			}
-			for j := range phase.Targets {
-				for _, figure := range kind.Figures(&phase.Targets[j]) {
-					if figure.Main || figure.Name == v1alpha1.FigureMeanLatency || figure.Name == v1alpha1.FigureP99Latency {
-						all = fold(all, phase.Name, phase.Targets[j].Target, &figure)
-					}
+			for _, figure := range kind.Figures(target) {
+				if figure.Main || figure.Name == v1alpha1.FigureMeanLatency || figure.Name == v1alpha1.FigureP99Latency {
+					all = fold(all, phase.Name, target.Target, &figure)
 				}
 			}
 		}

@@ -13,18 +13,15 @@ import (
 // figuresOf returns the main figures of a phase as text.
 func figuresOf(run *v1alpha1.BenchmarkRun, spec *v1alpha1.Phase) []string {
 	var words []string
-	for _, phase := range run.Status.Phases {
+	for phase, target := range v1alpha1.TargetResults(run.Status.Phases) {
 		if phase.Name != spec.Name {
 			continue
 		}
-		for i := range phase.Targets {
-			target := &phase.Targets[i]
-			for _, word := range targetFigures(target, spec.Kind()) {
-				if len(phase.Targets) > 1 {
-					word = target.Target + " " + word
-				}
-				words = append(words, word)
+		for _, word := range targetFigures(target, spec.Kind()) {
+			if len(phase.Targets) > 1 {
+				word = target.Target + " " + word
 			}
+			words = append(words, word)
 		}
 	}
 	return words
@@ -98,24 +95,21 @@ func ownRates(figures []phasekind.Figure) []string {
 // stepFigures returns the figures of one step on each target, one per operation.
 func stepFigures(run *v1alpha1.BenchmarkRun, step *plan.Step) []string {
 	var words []string
-	for _, phase := range run.Status.Phases {
+	for phase, target := range v1alpha1.TargetResults(run.Status.Phases) {
 		if phase.Name != step.Phase {
 			continue
 		}
-		for i := range phase.Targets {
-			target := &phase.Targets[i]
-			for _, operation := range cellOperations(target, step) {
-				if operation.BytesPerSecond > 0 {
-					words = append(words, string(operation.Operation)+" "+rate(operation.BytesPerSecond))
-				}
+		for _, operation := range cellOperations(target, step) {
+			if operation.BytesPerSecond > 0 {
+				words = append(words, string(operation.Operation)+" "+rate(operation.BytesPerSecond))
 			}
-			switch step.Purpose {
-			case plan.Precondition, plan.Idle:
-			case plan.Drain:
-				words = append(words, targetFigures(target, v1alpha1.PhaseBurstDrain)...)
-			case plan.Prepare, plan.Measure:
-				words = append(words, measuredFigures(target, step)...)
-			}
+		}
+		switch step.Purpose {
+		case plan.Precondition, plan.Idle:
+		case plan.Drain:
+			words = append(words, targetFigures(target, v1alpha1.PhaseBurstDrain)...)
+		case plan.Prepare, plan.Measure:
+			words = append(words, measuredFigures(target, step)...)
 		}
 	}
 	return words

@@ -170,10 +170,8 @@ func (p *points) warnings(family *Family, run *v1alpha1.BenchmarkRun) {
 		}
 	}
 	count(run.Status.Warnings)
-	for i := range run.Status.Phases {
-		for j := range run.Status.Phases[i].Targets {
-			count(run.Status.Phases[i].Targets[j].Warnings)
-		}
+	for _, target := range v1alpha1.TargetResults(run.Status.Phases) {
+		count(target.Warnings)
 	}
 	for of, n := range counts {
 		p.add(family, float64(n), of.warning, of.severity)

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,26 +12,24 @@ import (
 
 // bursts describes how the drains and cooldowns ended.
 func (p *page) bursts(d Document, phases []v1alpha1.PhaseResult) {
-	for _, phase := range phases {
-		for i := range phase.Targets {
-			target, name := &phase.Targets[i], where(d, phase, &phase.Targets[i])
-			if burst := target.Burst; burst != nil && !burst.Exhausted {
-				p.line(name + ": " + burstTitle(burst) + bucketText(burst))
-			}
-			if burst := target.Burst; burst != nil && burst.ObservedCreditPercentAtStart != nil {
-				p.line(fmt.Sprintf("%s: the store's own credits were at %d %% of a full bucket at the start", name, *burst.ObservedCreditPercentAtStart))
-			}
-			p.details(func() {
-				var texts []string
-				if target.Cooldown != nil {
-					texts = append(texts, cooldownText(target.Cooldown))
-				}
-				if target.Burst != nil {
-					texts = append(texts, burstTexts(d, phase.Name, target.Burst)...)
-				}
-				p.list(name+":", texts)
-			})
+	for phase, target := range v1alpha1.TargetResults(phases) {
+		name := where(d, phase, target)
+		if burst := target.Burst; burst != nil && !burst.Exhausted {
+			p.line(name + ": " + burstTitle(burst) + bucketText(burst))
 		}
+		if burst := target.Burst; burst != nil && burst.ObservedCreditPercentAtStart != nil {
+			p.line(fmt.Sprintf("%s: the store's own credits were at %d %% of a full bucket at the start", name, *burst.ObservedCreditPercentAtStart))
+		}
+		p.details(func() {
+			var texts []string
+			if target.Cooldown != nil {
+				texts = append(texts, cooldownText(target.Cooldown))
+			}
+			if target.Burst != nil {
+				texts = append(texts, burstTexts(d, phase.Name, target.Burst)...)
+			}
+			p.list(name+":", texts)
+		})
 	}
 }
 
@@ -90,11 +87,7 @@ func bucketText(burst *v1alpha1.BurstResult) string {
 func conclusionOf(d Document, phase string) string {
 	why := ""
 	for _, fact := range d.Steps {
-		if fact.Conclusion == "" {
-			continue
-		}
-		at := slices.IndexFunc(d.Spec.Steps, func(s v1alpha1.ResolvedStep) bool { return s.ID == fact.ID })
-		if at >= 0 && d.Spec.Steps[at].Phase == phase {
+		if fact.Conclusion != "" && phaseOf(d, fact.ID) == phase {
 			why = fact.Conclusion
 		}
 	}
@@ -140,7 +133,7 @@ func iopsText(milli int64) string { return measure.FormatOperationsPerSecond(flo
 func bytesText(bytes int64) string { return measure.FormatBytes(uint64(max(bytes, 0))) }
 
 func operationsText(operations int64) string {
-	return strings.TrimSuffix(measure.FormatOperationsPerSecond(float64(operations)), " IOPS")
+	return iopsOf(float64(operations))
 }
 
 // finely formats a duration to a hundredth of a second.

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
 	"github.com/storagebench/storagebench/internal/measure"
@@ -19,12 +18,8 @@ var sourceNames = map[v1alpha1.CommandSource]string{
 // commands writes the results of users' programs.
 func (p *page) commands(d Document) {
 	said := false
-	for _, phase := range d.Phases {
-		for i := range phase.Targets {
-			target := &phase.Targets[i]
-			if target.Command == nil {
-				continue
-			}
+	for phase, target := range v1alpha1.TargetResults(d.Phases) {
+		if target.Command != nil {
 			said = true
 			p.ran(where(d, phase, target), target.Command)
 		}
@@ -81,5 +76,5 @@ func callsText(count *int64) string {
 	if count == nil {
 		return absent
 	}
-	return strings.TrimSuffix(measure.FormatOperationsPerSecond(float64(*count)), " IOPS")
+	return operationsText(*count)
 }

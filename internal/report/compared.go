@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -159,8 +158,7 @@ func equivalent(phases []compare.RunPhase) *bool {
 	}
 	switch {
 	case no:
-		answer := false
-		return &answer
+		return new(false)
 	case yes && some:
 		return &yes
 	}
@@ -169,13 +167,7 @@ func equivalent(phases []compare.RunPhase) *bool {
 
 // CompareJSON writes a comparison as JSON.
 func CompareJSON(w io.Writer, c Comparison) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(c); err != nil {
-		return fmt.Errorf("write the comparison: %w", err)
-	}
-	return nil
+	return writeJSON(w, "the comparison", c)
 }
 
 // CompareText writes a comparison as text for a terminal.
@@ -184,10 +176,7 @@ func CompareText(w io.Writer, c Comparison, all []Compared) error {
 	for _, s := range c.sections(all) {
 		t.section(s)
 	}
-	if _, err := io.WriteString(w, strings.TrimLeft(t.String(), "\n")); err != nil {
-		return fmt.Errorf("write the comparison: %w", err)
-	}
-	return nil
+	return writeText(w, "the comparison", strings.TrimLeft(t.String(), "\n"))
 }
 
 // CompareMarkdown writes a comparison as Markdown for a pull request.
@@ -197,10 +186,7 @@ func CompareMarkdown(w io.Writer, c Comparison, all []Compared) error {
 	for _, s := range c.sections(all) {
 		m.section(s)
 	}
-	if _, err := io.WriteString(w, m.String()); err != nil {
-		return fmt.Errorf("write the comparison: %w", err)
-	}
-	return nil
+	return writeText(w, "the comparison", m.String())
 }
 
 // CompareHTML writes a comparison as one HTML page that opens offline.
@@ -364,16 +350,8 @@ func (p *page) comparedFigures(c *Comparison, one *RunsComparison) {
 		p.line("The interval is the 95 % confidence interval of the difference within these runs; another run can differ by more. \"-\" means unknown. " +
 			fmt.Sprintf("Within %g %%: two one-sided tests at 5 %% each show that the difference is not larger (yes), the whole interval is beyond it (no), or neither (unclear).", c.MarginPercent))
 	}
-	p.list("Not compared:", refused.texts())
-	p.list("Notes:", notes.texts())
-}
-
-func (r remarks) texts() []string {
-	var all []string
-	for _, one := range r {
-		all = append(all, strings.Join(one.phases, ", ")+": "+one.text)
-	}
-	return all
+	p.list("Not compared:", refused.sentences())
+	p.list("Notes:", notes.sentences())
 }
 
 func equivalenceText(e compare.Equivalence) string {

@@ -66,8 +66,8 @@ func (p *page) comparison(d Document, target string) {
 		table.lines = leftLast(withoutEmptyColumns(lines, 2))
 		p.take(part{tables: []partTable{table}})
 	}
-	for _, one := range says {
-		p.line(strings.Join(one.phases, ", ") + ": " + one.text)
+	for _, sentence := range says.sentences() {
+		p.line(sentence)
 	}
 	if len(lines) > 1 {
 		p.detailed = true
@@ -76,23 +76,32 @@ func (p *page) comparison(d Document, target string) {
 	}
 }
 
-// remarks holds sentences without duplicates, each with the phases that it is about.
+// remarks holds texts without duplicates, each with the phases, targets or rates that it is about.
 type remarks []struct {
-	text   string
-	phases []string
+	text  string
+	about []string
 }
 
-func (r *remarks) add(phase, text string) {
+func (r *remarks) add(about, text string) {
 	for i := range *r {
 		if (*r)[i].text == text {
-			(*r)[i].phases = append((*r)[i].phases, phase)
+			(*r)[i].about = append((*r)[i].about, about)
 			return
 		}
 	}
 	*r = append(*r, struct {
-		text   string
-		phases []string
-	}{text, []string{phase}})
+		text  string
+		about []string
+	}{text, []string{about}})
+}
+
+// sentences returns each text behind what it is about.
+func (r remarks) sentences() []string {
+	var all []string
+	for _, one := range r {
+		all = append(all, strings.Join(one.about, ", ")+": "+one.text)
+	}
+	return all
 }
 
 // The words for figures of which neither is shown to be better. Only a test of equivalence shows that they are equal:

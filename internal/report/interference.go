@@ -18,7 +18,7 @@ func (p *page) neighbours(d Document, phases []v1alpha1.PhaseResult) {
 		}
 		for i := range phase.Targets {
 			if target := &phase.Targets[i]; target.Interference != nil {
-				p.victim(where(d, phase, target), target)
+				p.victim(where(d, &phase, target), target)
 			}
 		}
 		p.details(func() {

@@ -62,11 +62,15 @@ func NewDocument(run *v1alpha1.BenchmarkRun, version string) Document {
 
 // JSON writes the document as indented JSON.
 func JSON(w io.Writer, document Document) error {
+	return writeJSON(w, "the report", document)
+}
+
+func writeJSON(w io.Writer, what string, document any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(document); err != nil {
-		return fmt.Errorf("write the report: %w", err)
+		return fmt.Errorf("write %s: %w", what, err)
 	}
 	return nil
 }

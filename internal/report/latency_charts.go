@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -55,7 +56,7 @@ func latencies(d Document) []view {
 
 // latencyView returns one chart of latency over time, or false if no minute has a percentile.
 func latencyView(d Document, index int, name string, minutes []series.Minute) (view, bool) {
-	slices.SortFunc(minutes, func(a, b series.Minute) int { return int(min(max(a.StartNanoseconds-b.StartNanoseconds, -1), 1)) })
+	slices.SortFunc(minutes, func(a, b series.Minute) int { return cmp.Compare(a.StartNanoseconds, b.StartNanoseconds) })
 	var lines []chart.Line
 	least, highest := math.Inf(1), 0.0
 	text := "Latency percentiles of " + name + " over time, one value per minute."
@@ -85,10 +86,10 @@ func latencyView(d Document, index int, name string, minutes []series.Minute) (v
 	if len(lines) == 0 {
 		return view{}, false
 	}
-	bands := phaseBands(d)
-	return view{Figure: chart.Figure{ID: fmt.Sprintf("latency-%d", index), Title: "Latency over time: " + name, Text: text, Bands: bands, Lines: lines,
-		X: timeAxis(bands, lines), Y: chart.Logarithmic(least, highest, round(nanosecondsText))}, Legend: legendOf(lines), Phases: phaseNames(bands), FewPhases: allNamed(bands, timeAxis(bands, lines)),
-		Notes: []string{"One value per minute, over the operations of all clients; a percentile with fewer than ten operations above it is not drawn. The axis is logarithmic."}}, true
+	made := viewOverTime(d, fmt.Sprintf("latency-%d", index), "Latency over time: "+name, timeAxis(phaseBands(d), lines), lines)
+	made.Text, made.Y = text, chart.Logarithmic(least, highest, round(nanosecondsText))
+	made.Notes = []string{"One value per minute, over the operations of all clients; a percentile with fewer than ten operations above it is not drawn. The axis is logarithmic."}
+	return made, true
 }
 
 // rangeText returns two values as a range, or the value that both are.

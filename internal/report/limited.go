@@ -22,15 +22,15 @@ const (
 // limited lists what limited the rates, one entry per cause. The evidence for each rate is a detail, and so is what was
 // observed in its phase.
 func (p *page) limited(d Document) {
-	var causes byCause
+	var causes remarks
 	var evidence []string
 	for _, phase := range d.Phases {
 		judged := false
 		for i := range phase.Targets {
-			target, name := &phase.Targets[i], where(d, phase, &phase.Targets[i])
+			target, name := &phase.Targets[i], where(d, &phase, &phase.Targets[i])
 			for j := range target.Attributions {
 				a := &target.Attributions[j]
-				causes.add(causesText(a), rateName(name, target, a))
+				causes.add(rateName(name, target, a), causesText(a))
 				judged = true
 				if text := evidenceText(a); text != "" {
 					evidence = append(evidence, rateName(name, target, a)+": "+text)
@@ -41,7 +41,7 @@ func (p *page) limited(d Document) {
 				if g.most > 0 {
 					text += " (up to " + measure.FormatShare(float64(g.most)/1000) + " used)"
 				}
-				causes.add(g.cause, text)
+				causes.add(text, g.cause)
 				judged = true
 			}
 		}
@@ -51,29 +51,10 @@ func (p *page) limited(d Document) {
 	}
 	var items []string
 	for _, c := range causes {
-		items = append(items, c.cause+": "+measure.FormatList(c.rates, maxRatesTold))
+		items = append(items, c.text+": "+measure.FormatList(c.about, maxRatesTold))
 	}
 	p.list("", items)
 	p.details(func() { p.list("Evidence:", evidence) })
-}
-
-// byCause groups the limited rates by cause, in the order in which the causes were found.
-type byCause []struct {
-	cause string
-	rates []string
-}
-
-func (b *byCause) add(cause, rate string) {
-	for i := range *b {
-		if (*b)[i].cause == cause {
-			(*b)[i].rates = append((*b)[i].rates, rate)
-			return
-		}
-	}
-	*b = append(*b, struct {
-		cause string
-		rates []string
-	}{cause, []string{rate}})
 }
 
 // rateName names the rate that an attribution explains.

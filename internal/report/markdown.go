@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"io"
 	"strings"
 )
@@ -28,10 +27,7 @@ func Markdown(w io.Writer, d Document) error {
 			m.fold(title, s.parts)
 		}
 	}
-	if _, err := io.WriteString(w, m.String()); err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	return nil
+	return writeText(w, "the report", m.String())
 }
 
 // markdown builds text in GitHub Flavored Markdown.

@@ -17,17 +17,14 @@ const maxShown = 10
 // jobs writes the figures that ior and mdtest themselves report.
 func (p *page) jobs(d Document) {
 	repetitions, rates := false, false
-	for _, phase := range d.Phases {
-		for i := range phase.Targets {
-			target := &phase.Targets[i]
-			if target.IOR != nil {
-				p.ior(where(d, phase, target), target.IOR)
-				repetitions = repetitions || len(target.IOR.Operations) > 0
-			}
-			if target.Mdtest != nil {
-				p.mdtest(where(d, phase, target), target.Mdtest)
-				rates = rates || len(target.Mdtest.Rates) > 0
-			}
+	for phase, target := range v1alpha1.TargetResults(d.Phases) {
+		if target.IOR != nil {
+			p.ior(where(d, phase, target), target.IOR)
+			repetitions = repetitions || len(target.IOR.Operations) > 0
+		}
+		if target.Mdtest != nil {
+			p.mdtest(where(d, phase, target), target.Mdtest)
+			rates = rates || len(target.Mdtest.Rates) > 0
 		}
 	}
 	var says []string
@@ -90,25 +87,20 @@ func iorRows(operation *v1alpha1.IOROperation) [][]string {
 	if operation.Count < 2 {
 		return rows
 	}
-	for _, over := range []struct {
-		name  string
-		value int64
-	}{
-		{"max", operation.MaxBytesPerSecond}, {"min", operation.MinBytesPerSecond},
-		{fmt.Sprintf("mean of %d", operation.Count), operation.MeanBytesPerSecond}, {"std dev", operation.StandardDeviationBytesPerSecond},
-	} {
-		row := blank(over.name)
-		row[3] = measure.FormatBytesPerSecond(float64(over.value))
-		if over.value == operation.MeanBytesPerSecond && strings.HasPrefix(over.name, "mean") {
-			row[8] = length(operation.MeanNanoseconds)
-		}
+	over := func(what string, bytesPerSecond int64, total string) {
+		row := blank(what)
+		row[3], row[8] = rateText(bytesPerSecond), total
 		rows = append(rows, row)
 	}
+	over("max", operation.MaxBytesPerSecond, "")
+	over("min", operation.MinBytesPerSecond, "")
+	over(fmt.Sprintf("mean of %d", operation.Count), operation.MeanBytesPerSecond, length(operation.MeanNanoseconds))
+	over("std dev", operation.StandardDeviationBytesPerSecond, "")
 	return rows
 }
 
 func iorRow(name string, repetition *v1alpha1.IORRepetition) []string {
-	bytes := measure.FormatBytes(uint64(max(repetition.Bytes, 0)))
+	bytes := bytesText(repetition.Bytes)
 	if repetition.BytesEstimated {
 		bytes = "~" + bytes
 	}
@@ -116,7 +108,7 @@ func iorRow(name string, repetition *v1alpha1.IORRepetition) []string {
 	if repetition.IOPSMilli != nil {
 		iops = iopsOf(float64(*repetition.IOPSMilli) / 1000)
 	}
-	row := []string{name, fmt.Sprint(repetition.Index), bytes, measure.FormatBytesPerSecond(float64(repetition.BytesPerSecond)), iops}
+	row := []string{name, fmt.Sprint(repetition.Index), bytes, rateText(repetition.BytesPerSecond), iops}
 	for _, nanoseconds := range []*int64{repetition.OpenNanoseconds, repetition.TransferNanoseconds, repetition.CloseNanoseconds} {
 		if nanoseconds == nil {
 			row = append(row, absent)

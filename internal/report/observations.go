@@ -102,7 +102,7 @@ func observedText(value float64, unit string) string {
 	case unit == "B" && value >= 0 && value < math.MaxInt64:
 		return measure.FormatBytes(uint64(value))
 	case math.Abs(value) >= 1000 && math.Abs(value) < 1e15:
-		return strings.TrimSpace(strings.TrimSuffix(measure.FormatOperationsPerSecond(value), " IOPS") + " " + printable(unit))
+		return strings.TrimSpace(iopsOf(value) + " " + printable(unit))
 	}
 	return strings.TrimSpace(strconv.FormatFloat(value, 'g', 4, 64) + " " + printable(unit))
 }
@@ -113,8 +113,7 @@ func observedViews(d Document) []view {
 		return nil
 	}
 	var views []view
-	bands := phaseBands(d)
-	axis := timeAxis(bands, overTime(d, (*series.Point).BytesPerSecond, moving))
+	axis := timeAxis(phaseBands(d), overTime(d, (*series.Point).BytesPerSecond, moving))
 	for i := range d.Spec.Run.Observations {
 		o := &d.Spec.Run.Observations[i]
 		lines, negative := observedLines(d, o.Name)
@@ -122,9 +121,8 @@ func observedViews(d Document) []view {
 			continue
 		}
 		format := func(value float64) string { return observedText(value, o.Unit) }
-		made := view{Figure: chart.Figure{ID: fmt.Sprintf("observation-%d", i), Title: "Observation " + printable(o.Name) + " over time", Bands: bands,
-			Lines: lines, X: axis, Y: chart.Linear(most(lines), 5, round(format))}, Legend: legendOf(lines)}
-		made.Phases, made.FewPhases = phaseNames(bands), allNamed(bands, made.X)
+		made := viewOverTime(d, fmt.Sprintf("observation-%d", i), "Observation "+printable(o.Name)+" over time", axis, lines)
+		made.Y = chart.Linear(most(lines), 5, round(format))
 		made.Text = textOfRates(made.Title, d, lines, format)
 		made.Notes = append(made.Notes, "The store's or the machine's own figures, from Prometheus. Pale: warm-up, which no figure includes.")
 		if negative {

@@ -149,6 +149,16 @@ type view struct {
 
 type legendEntry struct{ Name, Class string }
 
+// viewOverTime returns a chart of lines over the time of the run, with the phases as bands.
+func viewOverTime(d Document, id, title string, x chart.Axis, lines []chart.Line) view {
+	made := view{Figure: chart.Figure{ID: id, Title: title, Bands: phaseBands(d), Lines: lines, X: x}, Legend: legendOf(lines), FewPhases: true}
+	for _, b := range made.Bands {
+		made.Phases = append(made.Phases, b.Name)
+		made.FewPhases = made.FewPhases && b.Named(x)
+	}
+	return made
+}
+
 // legendOf returns a legend entry for each line.
 func legendOf(lines []chart.Line) []legendEntry {
 	var all []legendEntry
@@ -245,10 +255,8 @@ func rateView(d Document, id, title string, lines []chart.Line, levels []chart.L
 	for _, l := range shown {
 		top = max(top, l.Y)
 	}
-	bands := phaseBands(d)
-	made := view{Figure: chart.Figure{ID: id, Title: title, Bands: bands, Lines: lines, Levels: shown,
-		X: timeAxis(bands, lines), Y: chart.Linear(top, 5, round(format))}, Legend: legendOf(lines)}
-	made.Phases, made.FewPhases = phaseNames(bands), allNamed(bands, made.X)
+	made := viewOverTime(d, id, title, timeAxis(phaseBands(d), lines), lines)
+	made.Levels, made.Y = shown, chart.Linear(top, 5, round(format))
 	made.Text = textOfRates(title, d, lines, format) + told
 	made.Notes = append(made.Notes, "Every "+intervalText(lines)+" has one value; where several share a pixel, their mean is drawn, with their range behind it. "+
 		"Pale: warm-up or transition, which no figure includes. Gaps: nothing was measured."+told)
@@ -315,21 +323,6 @@ func textOfRates(title string, d Document, lines []chart.Line, format func(float
 
 // clock formats a time in seconds from the start of the run.
 func clock(seconds float64) string { return length(int64(seconds * 1e9)) }
-
-// allNamed reports whether every phase has room for its name in the wide drawing.
-func allNamed(bands []chart.Band, x chart.Axis) bool {
-	return !slices.ContainsFunc(bands, func(b chart.Band) bool { return !b.Named(x) })
-}
-
-// phaseNames is the legend for phases whose names do not fit into the chart: the
-// names in the order of their numbers.
-func phaseNames(bands []chart.Band) []string {
-	var names []string
-	for _, b := range bands {
-		names = append(names, b.Name)
-	}
-	return names
-}
 
 // levelsUpTo splits levels: shown holds the first four that are at most twice top, because higher ones would flatten
 // the lines; above holds the others.

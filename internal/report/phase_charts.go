@@ -18,15 +18,12 @@ import (
 // drains returns one chart per phase and target with a burst drain, with the segments and drops that were found.
 func drains(d Document, phases []v1alpha1.PhaseResult) []view {
 	var views []view
-	for _, phase := range phases {
-		for i := range phase.Targets {
-			target := &phase.Targets[i]
-			if target.Burst == nil || d.StartTime == nil {
-				continue
-			}
-			if made, ok := drainView(d, &phase, target, len(views)); ok {
-				views = append(views, made)
-			}
+	for phase, target := range v1alpha1.TargetResults(phases) {
+		if target.Burst == nil || d.StartTime == nil {
+			continue
+		}
+		if made, ok := drainView(d, phase, target, len(views)); ok {
+			views = append(views, made)
 		}
 	}
 	return views
@@ -61,7 +58,7 @@ func drainView(d Document, phase *v1alpha1.PhaseResult, target *v1alpha1.TargetR
 		unit = 1000 // thousandths of an operation
 	}
 	write := func(v float64) string { return format(int64(v)) }
-	name := where(d, *phase, target)
+	name := where(d, phase, target)
 	made := view{Figure: chart.Figure{ID: fmt.Sprintf("drain-%d", index), Title: "Burst drain: " + printable(name), Lines: lines, Levels: shown,
 		X: timeAxis(nil, lines), Y: chart.Linear(top, 5, round(write)), Text: printable(name) + ": " + burstTitle(target.Burst) + "." + told}}
 	for _, s := range found.Segments {
@@ -323,7 +320,7 @@ func clientCharts(d Document) []view {
 }
 
 func clientView(index int, name string, clients []series.ClientRate) view {
-	slices.SortStableFunc(clients, func(a, b series.ClientRate) int { return int(min(max(b.BytesPerSecond-a.BytesPerSecond, -1), 1)) })
+	slices.SortStableFunc(clients, func(a, b series.ClientRate) int { return cmp.Compare(b.BytesPerSecond, a.BytesPerSecond) })
 	made := view{Figure: chart.Figure{ID: fmt.Sprintf("clients-%d", index), Title: "Throughput of each client: " + name, X: chart.Axis{Min: 0, Max: float64(len(clients))}}}
 	line := chart.Line{Name: "clients", Colour: 1}
 	every := max(1, (len(clients)+9)/10)

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
-	"github.com/storagebench/storagebench/internal/measure"
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
@@ -22,7 +21,7 @@ func (p *page) ramps(d Document, phases []v1alpha1.PhaseResult) {
 			continue
 		}
 		for i := range phase.Targets {
-			p.ramp(where(d, phase, &phase.Targets[i]), spec.Ramp, &phase.Targets[i])
+			p.ramp(where(d, &phase, &phase.Targets[i]), spec.Ramp, &phase.Targets[i])
 		}
 	}
 }
@@ -111,15 +110,12 @@ func cellRows(
 
 // cellFigures returns throughput, IOPS, mean latency and p99 latency.
 func cellFigures(o v1alpha1.StepOperation) []string {
-	cells := []string{absent, iopsOf(float64(o.IOPSMilli) / 1000), absent, absent}
+	cells := []string{absent, iopsOf(float64(o.IOPSMilli) / 1000), absent, latencyText(o.P99Nanoseconds)}
 	if o.Operation.MovesData() {
 		cells[0] = rateText(o.BytesPerSecond)
 	}
 	if o.MeanNanoseconds > 0 {
-		cells[2] = measure.FormatLatency(uint64(o.MeanNanoseconds))
-	}
-	if o.P99Nanoseconds != nil {
-		cells[3] = measure.FormatLatency(uint64(max(*o.P99Nanoseconds, 0)))
+		cells[2] = latencyText(&o.MeanNanoseconds)
 	}
 	return cells
 }

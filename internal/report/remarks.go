@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,11 +22,8 @@ func invalid(d Document) []item {
 // remarksOf returns the warnings of one severity, one entry per type. An entry has each message once, with all
 // phases that reported it. Notes that repeat a warning of a phase are left out.
 func remarksOf(d Document, severity v1alpha1.Severity) []item {
-	type remark struct {
-		warning v1alpha1.Warning
-		where   []string
-	}
-	var all []*remark
+	var types []v1alpha1.WarningType
+	said := map[v1alpha1.WarningType]*remarks{}
 	worse := map[string]bool{}
 	if severity == v1alpha1.SeverityInfo {
 		worse = textsOf(d, v1alpha1.SeverityWarning)
@@ -36,34 +32,24 @@ func remarksOf(d Document, severity v1alpha1.Severity) []item {
 		if severityOf(warning) != severity || worse[textOf(warning)] {
 			return
 		}
-		for _, known := range all {
-			if textOf(known.warning) == textOf(warning) {
-				known.where = append(known.where, where)
-				return
-			}
+		if said[warning.Type] == nil {
+			types = append(types, warning.Type)
+			said[warning.Type] = &remarks{}
 		}
-		all = append(all, &remark{warning: warning, where: []string{where}})
+		said[warning.Type].add(where, warning.Message)
 	}
 	for _, warning := range d.Warnings {
 		add("run", warning)
 	}
-	for _, phase := range d.Phases {
-		for i := range phase.Targets {
-			for _, warning := range phase.Targets[i].Warnings {
-				add(where(d, phase, &phase.Targets[i]), warning)
-			}
+	for phase, target := range v1alpha1.TargetResults(d.Phases) {
+		for _, warning := range target.Warnings {
+			add(where(d, phase, target), warning)
 		}
 	}
 	var items []item
-	at := map[v1alpha1.WarningType]int{}
-	for _, one := range all {
-		text := strings.Join(one.where, ", ") + ": " + one.warning.Message
-		if i, known := at[one.warning.Type]; known {
-			items[i].like = append(items[i].like, text)
-			continue
-		}
-		at[one.warning.Type] = len(items)
-		items = append(items, item{text: string(one.warning.Type) + ": " + text})
+	for _, kind := range types {
+		texts := said[kind].sentences()
+		items = append(items, item{text: string(kind) + ": " + texts[0], like: texts[1:]})
 	}
 	return items
 }
@@ -73,12 +59,10 @@ func textOf(warning v1alpha1.Warning) string { return string(warning.Type) + ": 
 // textsOf returns the texts of all warnings of phases with one severity.
 func textsOf(d Document, severity v1alpha1.Severity) map[string]bool {
 	texts := map[string]bool{}
-	for _, phase := range d.Phases {
-		for _, target := range phase.Targets {
-			for _, warning := range target.Warnings {
-				if severityOf(warning) == severity {
-					texts[textOf(warning)] = true
-				}
+	for _, target := range v1alpha1.TargetResults(d.Phases) {
+		for _, warning := range target.Warnings {
+			if severityOf(warning) == severity {
+				texts[textOf(warning)] = true
 			}
 		}
 	}

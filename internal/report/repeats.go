@@ -70,7 +70,7 @@ func RepeatsText(w io.Writer, r Repeats) error {
 	for _, s := range r.sections() {
 		t.section(s)
 	}
-	return writeVariance(w, printable(r.title())+"\n"+t.String())
+	return writeText(w, "the variance", printable(r.title())+"\n"+t.String())
 }
 
 // RepeatsMarkdown writes the variance as Markdown.
@@ -80,20 +80,13 @@ func RepeatsMarkdown(w io.Writer, r Repeats) error {
 	for _, s := range r.sections() {
 		m.section(s)
 	}
-	return writeVariance(w, m.String())
+	return writeText(w, "the variance", m.String())
 }
 
 // RepeatsHTML writes the variance as one HTML page that opens offline.
 func RepeatsHTML(w io.Writer, r Repeats) error {
 	made := htmlPage{Title: printable(r.title()), Kind: "Variance", Footer: "Made by storagebench. MB is 10^6 bytes.", Sections: htmlSections(r.sections())}
 	return made.write(w)
-}
-
-func writeVariance(w io.Writer, text string) error {
-	if _, err := io.WriteString(w, text); err != nil {
-		return fmt.Errorf("write the variance: %w", err)
-	}
-	return nil
 }
 
 func (r *Repeats) title() string {

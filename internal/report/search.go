@@ -12,11 +12,9 @@ import (
 // searches writes the results of searches and the rates that they tried, in order. The short form leaves out the steps
 // that confirm a rate.
 func (p *page) searches(d Document, phases []v1alpha1.PhaseResult) {
-	for _, phase := range phases {
-		for i := range phase.Targets {
-			if target := &phase.Targets[i]; target.Search != nil {
-				p.search(where(d, phase, target), target)
-			}
+	for phase, target := range v1alpha1.TargetResults(phases) {
+		if target.Search != nil {
+			p.search(where(d, phase, target), target)
 		}
 	}
 }
@@ -62,11 +60,8 @@ func trialRows(trial *v1alpha1.StepResult, found *v1alpha1.SearchResult) [][]str
 	_, achieved, _ := phasekind.Total(trial.Operations)
 	names := []string{iopsOf(float64(*trial.OfferedIOPS)), iopsOf(float64(achieved.Value) / 1000), slower}
 	return cellRows(names, trial.Operations, func(o v1alpha1.StepOperation) []string {
-		figures, median := cellFigures(o), absent
-		if o.P50Nanoseconds != nil {
-			median = measure.FormatLatency(uint64(max(*o.P50Nanoseconds, 0)))
-		}
-		return []string{figures[1], figures[2], median, figures[3]}
+		figures := cellFigures(o)
+		return []string{figures[1], figures[2], latencyText(o.P50Nanoseconds), figures[3]}
 	}, mark)
 }
 

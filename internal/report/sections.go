@@ -124,8 +124,8 @@ func (p *page) definitions(d Document) {
 
 // ofSteady explains the columns of steady phases, if there is one.
 func ofSteady(d Document) string {
-	for _, phase := range d.Phases {
-		if slices.ContainsFunc(phase.Targets, func(t v1alpha1.TargetResult) bool { return t.SteadyState != nil }) {
+	for _, target := range v1alpha1.TargetResults(d.Phases) {
+		if target.SteadyState != nil {
 			return " 95 % ± is half of the 95 % interval of the mean throughput and IOPS, from their samples of a second. " +
 				"A rate is steady if five minutes in a row differ by at most 20 % of their mean and their trend by 10 %."
 		}
@@ -134,7 +134,7 @@ func ofSteady(d Document) string {
 }
 
 // where names the phase, and the target if the run has several.
-func where(d Document, phase v1alpha1.PhaseResult, target *v1alpha1.TargetResult) string {
+func where(d Document, phase *v1alpha1.PhaseResult, target *v1alpha1.TargetResult) string {
 	if manyTargets(d) {
 		return phase.Name + "/" + target.Target
 	}
@@ -146,11 +146,9 @@ func manyTargets(d Document) bool { return len(targetNames(d)) > 1 }
 
 func targetNames(d Document) []string {
 	var names []string
-	for _, phase := range d.Phases {
-		for _, target := range phase.Targets {
-			if !slices.Contains(names, target.Target) {
-				names = append(names, target.Target)
-			}
+	for _, target := range v1alpha1.TargetResults(d.Phases) {
+		if !slices.Contains(names, target.Target) {
+			names = append(names, target.Target)
 		}
 	}
 	return names

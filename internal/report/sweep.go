@@ -58,7 +58,7 @@ func (p *page) sweeps(d Document, phases []v1alpha1.PhaseResult) {
 		}
 		p.details(func() {
 			for i := range phase.Targets {
-				p.sweep(where(d, phase, &phase.Targets[i]), spec.Sweep, phase.Targets[i].Steps)
+				p.sweep(where(d, &phase, &phase.Targets[i]), spec.Sweep, phase.Targets[i].Steps)
 			}
 		})
 	}

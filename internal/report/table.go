@@ -41,35 +41,30 @@ func (p *page) operations(d Document, told documentedRates) {
 		table.lines = append(table.lines, append([]string{phase, target}[:names], figures...))
 	}
 	add("PHASE", "TARGET", slices.Concat(figureColumns, []string{"DOCUMENTED", "PERCENT"})...)
-	for _, phase := range d.Phases {
-		for i := range phase.Targets {
-			target := &phase.Targets[i]
-			if !inTable(phase, target) {
-				continue
+	for phase, target := range v1alpha1.TargetResults(d.Phases) {
+		if !inTable(phase, target) {
+			continue
+		}
+		if len(target.Operations) == 0 {
+			add(printable(phase.Name), printable(target.Target), append(noFigures(), "", "")...)
+		}
+		for _, operation := range target.Operations {
+			detail := target.Burst != nil // its block has the rates
+			if detail {
+				table.detailRows = append(table.detailRows, len(table.lines))
 			}
-			if len(target.Operations) == 0 {
-				add(printable(phase.Name), printable(target.Target), append(noFigures(), "", "")...)
-			}
-			for _, operation := range target.Operations {
-				detail := target.Burst != nil // its block has the rates
-				if detail {
-					table.detailRows = append(table.detailRows, len(table.lines))
-				}
-				documented := operationPromise(d, target, operation)
-				figures := append(operationFigures(d, phase, target, operation), told.once(documented, detail), documented.percent)
-				add(printable(phase.Name), printable(target.Target), figures...)
-			}
+			documented := operationPromise(d, target, operation)
+			figures := append(operationFigures(d, phase, target, operation), told.once(documented, detail), documented.percent)
+			add(printable(phase.Name), printable(target.Target), figures...)
 		}
 	}
 	if len(table.lines) > 1 {
 		table.lines = withoutEmptyColumns(table.lines, names+1)
 		p.take(part{tables: []partTable{table}})
 	}
-	for _, phase := range d.Phases {
-		for i := range phase.Targets {
-			if target := &phase.Targets[i]; target.Clients == 0 && inTable(phase, target) {
-				p.line(where(d, phase, target) + ": " + withoutClients(target))
-			}
+	for phase, target := range v1alpha1.TargetResults(d.Phases) {
+		if target.Clients == 0 && inTable(phase, target) {
+			p.line(where(d, phase, target) + ": " + withoutClients(target))
 		}
 	}
 	if about := aboutIntervals(d); about != "" {
@@ -80,7 +75,7 @@ func (p *page) operations(d Document, told documentedRates) {
 // inTable reports whether the table of operations includes a target. Ramps and sweeps have their own tables, as have
 // tools with rates of their own, a cooldown without operations has no figures, and a mean of burst and baseline is not
 // a meaningful figure.
-func inTable(phase v1alpha1.PhaseResult, target *v1alpha1.TargetResult) bool {
+func inTable(phase *v1alpha1.PhaseResult, target *v1alpha1.TargetResult) bool {
 	return !phasekind.Of(phase.Kind).InCells() && target.OwnRates() == nil && !phasekind.Drained(target) &&
 		(target.Cooldown == nil || len(target.Operations) > 0)
 }
@@ -111,7 +106,7 @@ func noFigures() []string {
 }
 
 func operationFigures(
-	d Document, phase v1alpha1.PhaseResult, target *v1alpha1.TargetResult, o v1alpha1.OperationResult,
+	d Document, phase *v1alpha1.PhaseResult, target *v1alpha1.TargetResult, o v1alpha1.OperationResult,
 ) []string {
 	cells := noFigures()
 	cells[0] = printable(string(o.Operation))
@@ -123,13 +118,11 @@ func operationFigures(
 		cells[1] = measure.FormatBytesPerSecond(float64(*o.BytesPerSecond))
 	}
 	if o.IOPSMilli != nil {
-		cells[3] = strings.TrimSuffix(measure.FormatOperationsPerSecond(float64(*o.IOPSMilli)/1000), " IOPS")
+		cells[3] = iopsOf(float64(*o.IOPSMilli) / 1000)
 	}
 	if l := o.Latency; l != nil {
 		for i, nanoseconds := range []*int64{&l.MeanNanoseconds, l.P50Nanoseconds, l.P95Nanoseconds, l.P99Nanoseconds, l.P999Nanoseconds, &l.MaxNanoseconds} {
-			if nanoseconds != nil {
-				cells[4+i] = measure.FormatLatency(uint64(max(*nanoseconds, 0)))
-			}
+			cells[4+i] = latencyText(nanoseconds)
 		}
 	}
 	if o.RateErrorPPM != nil {
@@ -168,12 +161,10 @@ func stateText(s *v1alpha1.SteadyStateResult) string {
 
 // aboutIntervals states what the 95 % intervals of a run leave out. It returns "" if the run has none.
 func aboutIntervals(d Document) string {
-	for i := range d.Phases {
-		for j := range d.Phases[i].Targets {
-			for _, f := range phasekind.Of(d.Phases[i].Kind).Figures(&d.Phases[i].Targets[j]) {
-				if f.Lower != nil && f.Upper != nil && *f.Lower < *f.Upper {
-					return "95 % intervals are of this run alone: another run may differ by far more (`--repeat 5` shows it)."
-				}
+	for phase, target := range v1alpha1.TargetResults(d.Phases) {
+		for _, f := range phasekind.Of(phase.Kind).Figures(target) {
+			if f.Lower != nil && f.Upper != nil && *f.Lower < *f.Upper {
+				return "95 % intervals are of this run alone: another run may differ by far more (`--repeat 5` shows it)."
 			}
 		}
 	}
@@ -203,18 +194,15 @@ func withoutClients(target *v1alpha1.TargetResult) string {
 
 // measuredHow writes a sentence per phase and target about how its figures were measured.
 func (p *page) measuredHow(d Document) {
-	for _, phase := range d.Phases {
-		for i := range phase.Targets {
-			target := &phase.Targets[i]
-			if target.Clients == 0 || phasekind.Of(phase.Kind).InCells() {
-				continue
-			}
-			text := where(d, phase, target) + ": " + measuredText(target)
-			if why := conclusionOf(d, phase.Name); why != "" && target.Burst == nil {
-				text += "; ended early: " + why
-			}
-			p.line(text)
+	for phase, target := range v1alpha1.TargetResults(d.Phases) {
+		if target.Clients == 0 || phasekind.Of(phase.Kind).InCells() {
+			continue
 		}
+		text := where(d, phase, target) + ": " + measuredText(target)
+		if why := conclusionOf(d, phase.Name); why != "" && target.Burst == nil {
+			text += "; ended early: " + why
+		}
+		p.line(text)
 	}
 }
 

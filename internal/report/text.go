@@ -57,8 +57,12 @@ func Text(w io.Writer, d Document, o TextOptions) error {
 		t.WriteString("\n")
 		t.line("  ", hiddenText(d)+cmp.Or(o.Details, "-v shows them"))
 	}
-	if _, err := io.WriteString(w, t.String()); err != nil {
-		return fmt.Errorf("write the report: %w", err)
+	return writeText(w, "the report", t.String())
+}
+
+func writeText(w io.Writer, what, text string) error {
+	if _, err := io.WriteString(w, text); err != nil {
+		return fmt.Errorf("write %s: %w", what, err)
 	}
 	return nil
 }

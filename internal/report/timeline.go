@@ -100,14 +100,9 @@ func spansOf(d Document) []span {
 // inFlightOf returns the longest in-flight time of a phase's targets, or nil if none is known.
 func inFlightOf(d Document, phase string) *int64 {
 	var longest *int64
-	for _, result := range d.Phases {
-		if result.Name != phase {
-			continue
-		}
-		for _, target := range result.Targets {
-			if of := target.InFlightNanoseconds; of != nil && (longest == nil || *of > *longest) {
-				longest = of
-			}
+	for result, target := range v1alpha1.TargetResults(d.Phases) {
+		if of := target.InFlightNanoseconds; result.Name == phase && of != nil && (longest == nil || *of > *longest) {
+			longest = of
 		}
 	}
 	return longest

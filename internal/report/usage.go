@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -18,24 +19,18 @@ func (p *page) spaces(d Document) {
 		where []string
 		usage *v1alpha1.UsageResult
 	}
-	var all []*said
-	for _, phase := range d.Phases {
-		for i := range phase.Targets {
-			target := &phase.Targets[i]
-			if target.Usage == nil {
-				continue
-			}
-			text, name := usageText(target.Usage), where(d, phase, target)
-			same := false
-			for _, known := range all {
-				if known.text == text && reflect.DeepEqual(known.usage.Types, target.Usage.Types) {
-					known.where, same = append(known.where, name), true
-				}
-			}
-			if !same {
-				all = append(all, &said{text: text, where: []string{name}, usage: target.Usage})
-			}
+	var all []said
+	for phase, target := range v1alpha1.TargetResults(d.Phases) {
+		if target.Usage == nil {
+			continue
 		}
+		text := usageText(target.Usage)
+		at := slices.IndexFunc(all, func(s said) bool { return s.text == text && reflect.DeepEqual(s.usage.Types, target.Usage.Types) })
+		if at < 0 {
+			at = len(all)
+			all = append(all, said{text: text, usage: target.Usage})
+		}
+		all[at].where = append(all[at].where, where(d, phase, target))
 	}
 	for _, one := range all {
 		p.line(strings.Join(one.where, ", ") + ": " + one.text)
