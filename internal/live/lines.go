@@ -57,7 +57,7 @@ func (l *Lines) Tell(run *v1alpha1.BenchmarkRun, now time.Time) {
 		return
 	}
 	if now.Sub(l.quiet) >= quietInterval {
-		l.line(l.running(run, &view), now)
+		l.line(l.running(view.Now), now)
 	}
 }
 
@@ -116,15 +116,8 @@ func (l *Lines) number(id string) string {
 	return id
 }
 
-func (l *Lines) running(run *v1alpha1.BenchmarkRun, view *View) string {
-	step := view.Now
-	words := step.Label
-	for i := range l.plan.Steps {
-		if fact := (&looker{run: run, plan: l.plan}).newest(l.plan.Steps[i].ID); fact != nil && fact.State == v1alpha1.StepRunning && fact.EndTime == nil {
-			words = l.number(l.plan.Steps[i].ID)
-		}
-	}
-	words += ": " + Short(step.Elapsed)
+func (l *Lines) running(step *Step) string {
+	words := l.number(step.ID) + ": " + Short(step.Elapsed)
 	switch {
 	case step.Whole > 0 && step.AtMost:
 		words += " of at most " + Short(step.Whole)

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -25,13 +26,7 @@ func ratesOf(points []v1alpha1.LivePoint, total func(v1alpha1.LivePoint) int64, 
 	}
 	at := func(milliseconds float64) float64 {
 		next, found := slices.BinarySearchFunc(points, milliseconds, func(p v1alpha1.LivePoint, at float64) int {
-			switch {
-			case float64(p.Milliseconds) < at:
-				return -1
-			case float64(p.Milliseconds) > at:
-				return 1
-			}
-			return 0
+			return cmp.Compare(float64(p.Milliseconds), at)
 		})
 		if found || next == 0 {
 			return float64(total(points[min(next, len(points)-1)]))

@@ -68,8 +68,8 @@ type Phase struct {
 
 // Step is the running step.
 type Step struct {
-	Label   string
-	Elapsed time.Duration
+	ID, Label string
+	Elapsed   time.Duration
 	// Whole is the total time, which is an upper bound if AtMost. It is 0 if unknown.
 	Whole  time.Duration
 	AtMost bool
@@ -222,7 +222,7 @@ func (l *looker) step() *Step {
 			continue
 		}
 		shown := &Step{
-			Label: planned.Label(), Elapsed: max(0, l.now.Sub(fact.StartTime.Time)), Idle: planned.Purpose == plan.Idle, AtMost: planned.Adaptive(),
+			ID: planned.ID, Label: planned.Label(), Elapsed: max(0, l.now.Sub(fact.StartTime.Time)), Idle: planned.Purpose == plan.Idle, AtMost: planned.Adaptive(),
 			Share: -1, Remaining: -1, Of: planned.Clients * len(planned.Targets),
 		}
 		if live := l.run.Status.Live; live != nil && live.Step == planned.ID {
@@ -307,10 +307,8 @@ func warningsOf(run *v1alpha1.BenchmarkRun) []Warning {
 		}
 	}
 	add("", run.Status.Warnings)
-	for _, phase := range run.Status.Phases {
-		for i := range phase.Targets {
-			add(phase.Name+"/"+phase.Targets[i].Target, phase.Targets[i].Warnings)
-		}
+	for phase, target := range v1alpha1.TargetResults(run.Status.Phases) {
+		add(phase.Name+"/"+target.Target, target.Warnings)
 	}
 	for _, lost := range run.Status.LostClients {
 		all = append(all, Warning{Type: "ClientLost", Where: fmt.Sprintf("%s/%d", lost.Target, lost.Client), Message: lost.Reason})
