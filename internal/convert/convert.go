@@ -113,21 +113,16 @@ func (n *notes) unneeded(option, why string)          { n.add(Unneeded, option, 
 // shown returns user input for messages: short, on one line, in printable ASCII.
 func shown(text string) string {
 	const most = 80
-	cut := text
-	if len(cut) > most {
-		cut = cut[:most]
-	}
-	var safe strings.Builder
-	for _, r := range cut {
+	safe := func(r rune) rune {
 		if r < ' ' || r > '~' {
-			r = '?'
+			return '?'
 		}
-		safe.WriteRune(r)
+		return r
 	}
 	if len(text) > most {
-		safe.WriteString("...")
+		return strings.Map(safe, text[:most]) + "..."
 	}
-	return safe.String()
+	return strings.Map(safe, text)
 }
 
 // all joins the problems, at most 20, so that a user can fix them at once.
@@ -140,7 +135,7 @@ func all(problems []error) error {
 }
 
 // program removes the program's name from the front of a command line that was copied as a whole.
-func program(arguments []string, names ...string) []string {
+func program(arguments []string, name string) []string {
 	if len(arguments) == 0 {
 		return arguments
 	}
@@ -148,13 +143,8 @@ func program(arguments []string, names ...string) []string {
 	if i := strings.LastIndexAny(first, `/\`); i >= 0 {
 		first = first[i+1:]
 	}
-	first = strings.TrimSuffix(first, ".exe")
-	for _, name := range names {
-		if first == name {
-			return arguments[1:]
-		}
+	if strings.TrimSuffix(first, ".exe") == name {
+		return arguments[1:]
 	}
 	return arguments
 }
-
-func pointer[T any](value T) *T { return &value }

@@ -57,8 +57,8 @@ func (w *diskspdWriter) convert() (Workload, error) {
 		return Workload{}, err
 	}
 	w.profile.Options = map[string]v1alpha1.FioOptionValue{}
-	w.profile.BlockSize = quantity(int64(w.target.block))             // #nosec G115 -- at most 1Gi
-	w.profile.ReadPercent = pointer(int32(100 - w.target.writeRatio)) // #nosec G115 -- percent, 0 to 100
+	w.profile.BlockSize = quantity(int64(w.target.block))         // #nosec G115 -- at most 1Gi
+	w.profile.ReadPercent = new(int32(100 - w.target.writeRatio)) // #nosec G115 -- percent, 0 to 100
 	w.caching()
 	if err := w.threads(); err != nil {
 		return Workload{}, err
@@ -137,7 +137,7 @@ func (w *diskspdWriter) dataset() error {
 func (w *diskspdWriter) caching() {
 	t := w.target
 	option := w.given("S", w.given("h", "no -S"))
-	w.profile.Direct = pointer(t.direct() && !t.mapped)
+	w.profile.Direct = new(t.direct() && !t.mapped)
 	switch {
 	case t.mapped:
 		w.profile.IOEngine = v1alpha1.FioMmap
@@ -158,7 +158,7 @@ func (w *diskspdWriter) caching() {
 		w.notes.unneeded(option, "write-through is for writes, and the load has none")
 	case t.mapped:
 		w.notes.differs(option, "DiskSpd writes mapped memory with non-temporal stores; fio uses plain stores", "")
-		w.profile.Fsync = &v1alpha1.FioFsync{EveryWrites: pointer(int32(1))}
+		w.profile.Fsync = &v1alpha1.FioFsync{EveryWrites: new(int32(1))}
 	default:
 		w.profile.Options["sync"] = "dsync" // FILE_FLAG_WRITE_THROUGH
 	}

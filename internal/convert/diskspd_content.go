@@ -21,15 +21,15 @@ func (w *diskspdWriter) content() {
 	case t.buffer > 0 && t.bufferFile != "":
 		w.notes.differs(option, "the content of a file cannot be the source of writes; they are random here",
 			"set compressibility to that of the file")
-		w.profile.RefillBuffers = pointer(true)
+		w.profile.RefillBuffers = new(true)
 	case t.buffer > 0:
 		w.notes.differs(option, fmt.Sprintf("DiskSpd writes one buffer of %d random bytes repeatedly; here every write has new data", t.buffer), "")
-		w.profile.RefillBuffers = pointer(true)
+		w.profile.RefillBuffers = new(true)
 	case t.zero:
 		w.profile.Options["zero_buffers"] = "1"
 		w.profile.Options["scramble_buffers"] = "0"
 	case w.span.randomWrites:
-		w.profile.RefillBuffers = pointer(true)
+		w.profile.RefillBuffers = new(true)
 	default:
 		w.profile.Options["buffer_pattern"] = v1alpha1.FioOptionValue(diskspdPattern())
 		w.profile.Options["scramble_buffers"] = "0"
@@ -102,7 +102,7 @@ func (w *diskspdWriter) flush() {
 	case !t.writes():
 		w.notes.unneeded(option, "the load writes nothing to flush")
 	default:
-		w.profile.Fsync = &v1alpha1.FioFsync{EveryWrites: pointer(int32(1))}
+		w.profile.Fsync = &v1alpha1.FioFsync{EveryWrites: new(int32(1))}
 		if t.flush != "v" {
 			w.notes.differs(option, "DiskSpd flushes persistent memory without a system call; here msync flushes after each write", "")
 		}

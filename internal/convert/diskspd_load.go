@@ -64,9 +64,9 @@ func (w *diskspdWriter) threads() error {
 		return fmt.Errorf("this results in %d jobs with %d outstanding operations each on %d files: a client has at most 1024 jobs, 4096 operations and 10000 files. Lower -t, -F or -o and raise the number of clients",
 			jobs, depth, files)
 	}
-	w.profile.Jobs, w.profile.QueueDepth = pointer(int32(jobs)), pointer(int32(depth)) // #nosec G115 -- checked
+	w.profile.Jobs, w.profile.QueueDepth = new(int32(jobs)), new(int32(depth)) // #nosec G115 -- checked
 	if files > 1 {
-		w.profile.FilesPerJob = pointer(int32(files)) // #nosec G115 -- checked
+		w.profile.FilesPerJob = new(int32(files)) // #nosec G115 -- checked
 	}
 	if shared {
 		w.profile.FileSharing = v1alpha1.FilesShared
@@ -212,7 +212,7 @@ func (w *diskspdWriter) pace() {
 	case t.rateBytes > 0:
 		w.profile.RateLimit = &v1alpha1.FioRateLimit{BytesPerSecond: resource.NewQuantity(t.rateBytes*1000*threads, resource.DecimalSI)}
 	case t.rateIOPS > 0:
-		w.profile.RateLimit = &v1alpha1.FioRateLimit{IOPS: pointer(t.rateIOPS * threads)}
+		w.profile.RateLimit = &v1alpha1.FioRateLimit{IOPS: new(t.rateIOPS * threads)}
 	}
 	if t.burst == 0 {
 		return

@@ -99,10 +99,10 @@ func diskspdFlag(set func(l *diskspdLine)) diskspdOption {
 	}
 }
 
-// diskspdNumber reads a whole number from 1 to most.
-func diskspdNumber(most int64, target func(l *diskspdLine) *int64) diskspdOption {
+// diskspdNumber reads a whole number.
+func diskspdNumber(least, most int64, target func(l *diskspdLine) *int64) diskspdOption {
 	return func(l *diskspdLine, rest string) error {
-		value, err := diskspdCount(rest, 1, most)
+		value, err := diskspdCount(rest, least, most)
 		if err != nil {
 			return err
 		}
@@ -112,14 +112,7 @@ func diskspdNumber(most int64, target func(l *diskspdLine) *int64) diskspdOption
 }
 
 func diskspdTime(target func(l *diskspdLine) *int64) diskspdOption {
-	return func(l *diskspdLine, rest string) error {
-		value, err := diskspdCount(rest, 0, 7*24*3600)
-		if err != nil {
-			return err
-		}
-		*target(l) = value
-		return nil
-	}
+	return diskspdNumber(0, 7*24*3600, target)
 }
 
 // diskspdIgnored accepts an option that is not converted, and adds a note.
@@ -130,11 +123,11 @@ func diskspdIgnored(kind Kind, why, remedy string) diskspdOption {
 	}
 }
 
-func diskspdBytes(target func(l *diskspdLine) *uint64, least uint64) diskspdOption {
+func diskspdBytes(target func(l *diskspdLine) *uint64) diskspdOption {
 	return func(l *diskspdLine, rest string) error {
 		value, err := diskspdWhole(rest, l.target.block)
-		if err == nil && value < least {
-			err = fmt.Errorf("must be at least %d", least)
+		if err == nil && value < 1 {
+			err = errors.New("must be at least 1")
 		}
 		*target(l) = value
 		return err

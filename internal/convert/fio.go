@@ -64,6 +64,7 @@ func fioWorkloads(sections []fioSection, options *Options) ([]Workload, error) {
 		return nil, fmt.Errorf("the jobs run in %d groups one after the other: at most 64 are converted", len(groups))
 	}
 	workloads := make([]Workload, 0, len(groups))
+	names := map[string]bool{}
 	for number, group := range groups {
 		w := fioWriter{jobs: group, options: options}
 		if len(groups) > 1 {
@@ -77,21 +78,20 @@ func fioWorkloads(sections []fioSection, options *Options) ([]Workload, error) {
 		if len(groups) > 1 && options.Name != "" {
 			converted.Name = fmt.Sprintf("%s-%d", options.Name, number+1)
 		}
+		converted.Name = unique(converted.Name, names)
 		workloads = append(workloads, converted)
 	}
-	distinct(workloads)
 	return workloads, nil
 }
 
-// distinct makes the names of the profiles unique.
-func distinct(workloads []Workload) {
-	seen := map[string]bool{}
-	for i := range workloads {
-		for name, n := workloads[i].Name, 2; seen[workloads[i].Name]; n++ {
-			workloads[i].Name = fmt.Sprintf("%s-%d", name, n)
-		}
-		seen[workloads[i].Name] = true
+// unique returns the name, with a number behind it if it is taken, and takes it.
+func unique(name string, taken map[string]bool) string {
+	made := name
+	for n := 2; taken[made]; n++ {
+		made = fmt.Sprintf("%s-%d", name, n)
 	}
+	taken[made] = true
+	return made
 }
 
 // resourceName turns the name of a job into a valid object name.

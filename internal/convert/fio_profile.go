@@ -142,22 +142,22 @@ func (w *fioWriter) typed(j *fioJob) (*v1alpha1.FioProfile, bool) {
 		return nil, false
 	}
 	p := &v1alpha1.FioProfile{
-		Pattern: v1alpha1.FioSequential, BlockSize: quantity(int64(j.block)), IOEngine: engine, Direct: pointer(j.direct), // #nosec G115 -- bounded
-		Jobs: pointer(int32(j.jobs)), Options: map[string]v1alpha1.FioOptionValue{}, // #nosec G115 -- checked by its rule
+		Pattern: v1alpha1.FioSequential, BlockSize: quantity(int64(j.block)), IOEngine: engine, Direct: new(j.direct), // #nosec G115 -- bounded
+		Jobs: new(int32(j.jobs)), Options: map[string]v1alpha1.FioOptionValue{}, // #nosec G115 -- checked by its rule
 	}
 	if j.asynchronous() {
-		p.QueueDepth = pointer(int32(j.depth)) // #nosec G115 -- checked by its rule
+		p.QueueDepth = new(int32(j.depth)) // #nosec G115 -- checked by its rule
 	}
 	if j.random() {
 		p.Pattern = v1alpha1.FioRandom
 	}
 	switch j.direction {
 	case "read", "randread":
-		p.ReadPercent = pointer(int32(100))
+		p.ReadPercent = new(int32(100))
 	case "write", "randwrite":
-		p.ReadPercent = pointer(int32(0))
+		p.ReadPercent = new(int32(0))
 	case "rw", "readwrite", "randrw":
-		p.ReadPercent = pointer(j.mix())
+		p.ReadPercent = new(j.mix())
 	default:
 		return nil, false
 	}
@@ -169,7 +169,7 @@ func (w *fioWriter) typed(j *fioJob) (*v1alpha1.FioProfile, bool) {
 		sets = j.jobs
 	}
 	if j.files > 1 {
-		p.FilesPerJob = pointer(int32(j.files)) // #nosec G115 -- checked by its rule
+		p.FilesPerJob = new(int32(j.files)) // #nosec G115 -- checked by its rule
 	}
 	if j.size > math.MaxInt64/max(sets, 1) {
 		return nil, false
@@ -245,7 +245,7 @@ func typedOption(p *v1alpha1.FioProfile, j *fioJob, o fio.KnownOption) bool {
 		p.Compressibility.ChunkSize = quantity(number)
 		return whole && number >= 512 && number <= 1<<30
 	case "refill_buffers":
-		p.RefillBuffers = pointer(o.Value == "1")
+		p.RefillBuffers = new(o.Value == "1")
 	default:
 		p.Options[o.Name] = v1alpha1.FioOptionValue(o.Value)
 		return len(o.Value) <= 256
@@ -269,7 +269,7 @@ func typedRate(p *v1alpha1.FioProfile, j *fioJob, name string, rate int64, whole
 	if name == "rate" {
 		p.RateLimit.BytesPerSecond = resource.NewQuantity(rate*jobs, resource.DecimalSI)
 	} else {
-		p.RateLimit.IOPS = pointer(rate * jobs)
+		p.RateLimit.IOPS = new(rate * jobs)
 	}
 	return true
 }
@@ -286,15 +286,15 @@ func typedFlush(p *v1alpha1.FioProfile, j *fioJob, o fio.KnownOption, number int
 		p.Fsync = &v1alpha1.FioFsync{}
 	}
 	if o.Name == "end_fsync" {
-		p.Fsync.AtEnd = pointer(true)
+		p.Fsync.AtEnd = new(true)
 		return true
 	}
 	if p.Fsync.EveryWrites != nil {
 		return false // both fsync and fdatasync
 	}
-	p.Fsync.EveryWrites = pointer(int32(number)) // #nosec G115 -- checked by its rule
+	p.Fsync.EveryWrites = new(int32(number)) // #nosec G115 -- checked by its rule
 	if o.Name == "fdatasync" {
-		p.Fsync.Data = pointer(true)
+		p.Fsync.Data = new(true)
 	}
 	return true
 }
@@ -319,14 +319,8 @@ func (w *fioWriter) jobFile() (*v1alpha1.FioProfile, error) {
 		if j.fileName != "" {
 			shared[j.fileName]++
 		}
-		for _, one := range []struct {
-			name, value string
-		}{
-			{"rw", j.direction}, {"ioengine", j.engine}, {"direct", zeroOne(j.direct)}, {"size", strconv.FormatUint(size, 10)},
-			{"numjobs", strconv.FormatUint(j.jobs, 10)}, {"nrfiles", strconv.FormatUint(j.files, 10)}, {"iodepth", strconv.FormatUint(j.depth, 10)},
-		} {
-			fmt.Fprintf(&text, "%s=%s\n", one.name, one.value)
-		}
+		fmt.Fprintf(&text, "rw=%s\nioengine=%s\ndirect=%s\n", j.direction, j.engine, zeroOne(j.direct))
+		fmt.Fprintf(&text, "size=%d\nnumjobs=%d\nnrfiles=%d\niodepth=%d\n", size, j.jobs, j.files, j.depth)
 		for _, one := range j.keep {
 			fmt.Fprintf(&text, "%s=%s\n", one.Name, one.Value)
 		}
@@ -357,10 +351,5 @@ func sectionName(name string, taken map[string]bool) string {
 	if strings.HasPrefix(clean, "global") {
 		clean = "job-" + clean
 	}
-	result := clean
-	for n := 2; taken[result]; n++ {
-		result = fmt.Sprintf("%s-%d", clean, n)
-	}
-	taken[result] = true
-	return result
+	return unique(clean, taken)
 }

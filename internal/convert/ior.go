@@ -80,6 +80,7 @@ func (w *iorWriter) option(o mpiOption) error {
 		o.name = long
 	}
 	p := w.profile
+	var count int64
 	var err error
 	switch o.name {
 	case "-a":
@@ -89,20 +90,16 @@ func (w *iorWriter) option(o mpiOption) error {
 	case "-b":
 		w.block, err = mpiBytes(o.value)
 	case "-s":
-		var count int64
 		count, err = mpiCount(o.value, 1_000_000)
 		p.Segments = &count
 	case "-i":
-		var count int64
 		count, err = mpiCount(o.value, 50_000)
-		p.Repetitions = pointer(int32(count)) // #nosec G115 -- bounded
+		p.Repetitions = new(int32(count)) // #nosec G115 -- bounded
 	case "-D":
-		var count int64
 		if count, err = mpiCount(o.value, 604_800); count > 0 {
-			p.Stonewall = pointer(v1alpha1.Duration(fmt.Sprintf("%ds", count)))
+			p.Stonewall = new(v1alpha1.Duration(fmt.Sprintf("%ds", count)))
 		}
 	case "-T":
-		var count int64
 		if count, err = mpiCount(o.value, 7*24*60); count > 0 {
 			w.limit = time.Duration(count) * time.Minute
 			w.notes.elsewhere(o.String(), "the phase sets the duration; IOR checks the time between repetitions only, while a phase ends on time", "set steady.duration to "+Seconds(w.limit))
@@ -127,7 +124,7 @@ func (w *iorWriter) option(o mpiOption) error {
 	case "-G":
 		w.notes.unneeded(o.String(), "the data signature follows from the seed of the run")
 	default:
-		w.more(o)
+		w.argument(o.String(), o.words())
 	}
 	return err
 }
@@ -137,7 +134,7 @@ func (w *iorWriter) directive(name, value string) {
 	text := name + "=" + value
 	switch strings.ToLower(name) {
 	case "stonewallingwearout":
-		w.profile.StonewallWearOut = pointer(value == "1")
+		w.profile.StonewallWearOut = new(value == "1")
 	case "summaryfile", "summaryformat", "summaryalways", "saverankperformancedetailscsv", "saveperopdatacsv", "storefileoffset":
 		w.notes.unneeded("-O "+text, whyOutput)
 	case "mintimeduration":
@@ -158,18 +155,7 @@ func (w *iorWriter) pattern(value string) error {
 	return fmt.Errorf("write one of timestamp, offset, incompressible and random")
 }
 
-// more processes an option that the profile may hold in args.
-func (w *iorWriter) more(o mpiOption) {
-	words := []string{o.name}
-	if o.hasValue {
-		words = append(words, o.value)
-		if strings.HasPrefix(o.name, "--") {
-			words = []string{o.String()}
-		}
-	}
-	w.argument(o.String(), words)
-}
-
+// argument processes an option that the profile may hold in args.
 func (w *iorWriter) argument(text string, words []string) {
 	trial := &v1alpha1.IORProfile{TransferSize: *quantity(8), BlockSize: *quantity(8), Args: append(slices.Clone(w.profile.Args), words...)}
 	if problems := ior.Validate(field.NewPath("ior"), trial); len(problems) > 0 {
@@ -184,11 +170,19 @@ func (w *iorWriter) flag(name string) bool {
 	return given && option.on()
 }
 
+// only returns true for a flag that is set, and else nothing, because false is the default.
+func (w *iorWriter) only(name string) *bool {
+	if w.flag(name) {
+		return new(true)
+	}
+	return nil
+}
+
 // finish sets the fields that depend on several options.
 func (w *iorWriter) finish() {
 	p := w.profile
 	p.TransferSize, p.BlockSize = *quantity(w.transfer), *quantity(w.block)
-	p.FilePerProcess, p.Fsync, p.KeepFiles = pointer(w.flag("-F")), pointer(w.flag("-e")), pointer(w.flag("-k"))
+	p.FilePerProcess, p.Fsync, p.KeepFiles = new(w.flag("-F")), new(w.flag("-e")), new(w.flag("-k"))
 	writes, reads := w.flag("-w"), w.flag("-r")
 	if !writes && !reads && !w.flag("-W") && !w.flag("-R") {
 		writes, reads = true, true
@@ -205,7 +199,7 @@ func (w *iorWriter) finish() {
 		p.Operations = append(p.Operations, v1alpha1.OperationRead)
 	}
 	if w.flag("-W") || w.flag("-R") {
-		p.Verify = pointer(true)
+		p.Verify = new(true)
 		if writes && reads && w.flag("-W") != w.flag("-R") {
 			w.notes.differs("-W or -R", "verify checks after writes and during reads, not only one of them", "")
 		}
@@ -215,20 +209,9 @@ func (w *iorWriter) finish() {
 		w.notes.differs("no -k", "IOR removes its files after the first repetition; here they stay", "the target's dataPolicy removes them at the end of the run")
 	}
 	w.paths()
-	if w.flag("-z") {
-		p.Random = pointer(true)
-	}
-	if w.flag("-B") {
-		p.Direct = pointer(true)
-	}
-	if w.flag("-g") {
-		p.IntraTestBarriers = pointer(true)
-	}
-	if w.flag("-E") {
-		p.UseExistingFiles = pointer(true)
-	}
+	p.Random, p.Direct, p.IntraTestBarriers, p.UseExistingFiles = w.only("-z"), w.only("-B"), w.only("-g"), w.only("-E")
 	if p.Repetitions == nil {
-		p.Repetitions = pointer(int32(1))
+		p.Repetitions = new(int32(1))
 	}
 	if reads {
 		p.ReorderTasks = v1alpha1.IORReorderNone
@@ -242,7 +225,7 @@ func (w *iorWriter) finish() {
 	switch {
 	case !w.flag("-c"):
 	case p.API == "MPIIO":
-		p.Collective = pointer(true)
+		p.Collective = new(true)
 	default:
 		w.notes.unneeded("-c", "the api "+shown(p.API)+" has no collective operations, and IOR ignores it too")
 	}

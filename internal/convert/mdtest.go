@@ -57,17 +57,17 @@ func (w *mdtestWriter) option(o mpiOption) error {
 	small := func(most int64) *int32 {
 		var count int64
 		count, err = mpiCount(o.value, most)
-		return pointer(int32(count)) // #nosec G115 -- bounded by most
+		return new(int32(count)) // #nosec G115 -- bounded by most
 	}
 	switch o.name {
 	case "-n":
 		p.FilesPerProcess, err = mpiCount(o.value, 100_000_000)
 	case "-u":
-		p.UniqueDirectories = pointer(o.on())
+		p.UniqueDirectories = new(o.on())
 	case "-F":
-		p.FilesOnly = pointer(o.on())
+		p.FilesOnly = new(o.on())
 	case "-D":
-		p.DirectoriesOnly = pointer(o.on())
+		p.DirectoriesOnly = new(o.on())
 	case "-w":
 		w.fileBytes, err = mpiCount(o.value, 1<<40)
 	case "-e":
@@ -103,13 +103,7 @@ func (w *mdtestWriter) option(o mpiOption) error {
 }
 
 func (w *mdtestWriter) more(o mpiOption) {
-	words := []string{o.name}
-	if o.hasValue {
-		if words = append(words, o.value); strings.HasPrefix(o.name, "--") {
-			words = []string{o.String()}
-		}
-	}
-	trial := &v1alpha1.MdtestProfile{FilesPerProcess: max(w.perDirectory, 1), FileSize: quantity(8), Args: append(slices.Clone(w.profile.Args), words...)}
+	trial := &v1alpha1.MdtestProfile{FilesPerProcess: max(w.perDirectory, 1), FileSize: quantity(8), Args: append(slices.Clone(w.profile.Args), o.words()...)}
 	if o.name == "-k" {
 		trial.FileSize = nil
 	}

@@ -24,6 +24,14 @@ func (o mpiOption) String() string {
 	return o.name + " " + o.value
 }
 
+// words returns the option as arguments of the tool.
+func (o mpiOption) words() []string {
+	if o.hasValue && !strings.HasPrefix(o.name, "--") {
+		return []string{o.name, o.value}
+	}
+	return []string{o.String()}
+}
+
 // on reports whether a flag is set. IOR also accepts flags such as -w=0.
 func (o mpiOption) on() bool {
 	number, err := strconv.Atoi(o.value)
