@@ -1,8 +1,8 @@
 package chart
 
 import (
+	"fmt"
 	"math"
-	"strconv"
 	"time"
 )
 
@@ -97,25 +97,14 @@ func Seconds(from, to float64) Axis {
 func timeLabel(seconds float64, step time.Duration) string {
 	whole := int(math.Round(seconds))
 	switch {
-	case step < time.Minute && whole < 600:
-		if whole < 60 {
-			return strconv.Itoa(whole) + " s"
-		}
-		return strconv.Itoa(whole/60) + ":" + twoDigits(whole%60)
+	case step < time.Minute && whole < 60:
+		return fmt.Sprintf("%d s", whole)
+	case step < time.Minute && whole < 600, step < time.Hour && whole < 3600 && whole%60 != 0:
+		return fmt.Sprintf("%d:%02d", whole/60, whole%60)
 	case step < time.Hour && whole < 3600:
-		if whole%60 != 0 {
-			return strconv.Itoa(whole/60) + ":" + twoDigits(whole%60)
-		}
-		return strconv.Itoa(whole/60) + " min"
+		return fmt.Sprintf("%d min", whole/60)
 	case whole%3600 == 0:
-		return strconv.Itoa(whole/3600) + " h"
+		return fmt.Sprintf("%d h", whole/3600)
 	}
-	return strconv.Itoa(whole/3600) + ":" + twoDigits(whole/60%60) + " h"
-}
-
-func twoDigits(n int) string {
-	if n < 10 {
-		return "0" + strconv.Itoa(n)
-	}
-	return strconv.Itoa(n)
+	return fmt.Sprintf("%d:%02d h", whole/3600, whole/60%60)
 }

@@ -20,11 +20,8 @@ func (ink) RGBA() (r, g, b, a uint32) { return 0, 0, 0, 0xffff }
 // canvas writes SVG. Its y axis points up, like vg's.
 type canvas struct {
 	strings.Builder
+	canvasState
 	width, height float64
-	lineWidth     vg.Length
-	dashes        []vg.Length
-	class         ink
-	at            vg.Point
 	stack         []canvasState
 }
 
@@ -59,26 +56,23 @@ func (c *canvas) SetColor(of color.Color) {
 	}
 }
 
-func (c *canvas) Push() {
-	c.stack = append(c.stack, canvasState{c.lineWidth, c.dashes, c.class, c.at})
-}
+func (c *canvas) Push() { c.stack = append(c.stack, c.canvasState) }
 
 func (c *canvas) Pop() {
-	last := c.stack[len(c.stack)-1]
-	c.stack = c.stack[:len(c.stack)-1]
-	c.lineWidth, c.dashes, c.class, c.at = last.lineWidth, last.dashes, last.class, last.at
+	last := len(c.stack) - 1
+	c.canvasState, c.stack = c.stack[last], c.stack[:last]
 }
 
 func (c *canvas) Stroke(path vg.Path) {
-	if c.lineWidth <= 0 {
-		return
+	if c.lineWidth > 0 {
+		c.path(string(c.class)+" stroke", c.d(path))
 	}
-	c.open("path", "class", string(c.class)+" stroke", "d", c.d(path))
-	c.WriteString("/>")
 }
 
-func (c *canvas) Fill(path vg.Path) {
-	c.open("path", "class", string(c.class)+" fill", "d", c.d(path))
+func (c *canvas) Fill(path vg.Path) { c.path(string(c.class)+" fill", c.d(path)) }
+
+func (c *canvas) path(class, d string) {
+	c.open("path", "class", class, "d", d)
 	c.WriteString("/>")
 }
 

@@ -112,8 +112,7 @@ func (l *Line) Plot(c draw.Canvas, p *plot.Plot) {
 	to.group(func() {
 		to.title(l.Name)
 		if d := envelope(to, points, x, limited); d != "" {
-			to.open("path", "class", "envelope", "d", d)
-			to.WriteString("/>")
+			to.path("envelope", d)
 		}
 		for _, faint := range []bool{false, true} {
 			var d strings.Builder
@@ -136,8 +135,7 @@ func (l *Line) Plot(c draw.Canvas, p *plot.Plot) {
 				if faint {
 					class = "trace faint"
 				}
-				to.open("path", "class", class, "d", d.String())
-				to.WriteString("/>")
+				to.path(class, d.String())
 			}
 		}
 	}, "class", styleOf("line", l.Colour, l.Dash), "data-name", l.Name, "data-points", strconv.Itoa(len(points)), "data-measured", strconv.Itoa(len(l.Points)))
@@ -201,13 +199,9 @@ func (l *Curve) Plot(c draw.Canvas, p *plot.Plot) {
 				whiskers.WriteString("M" + at + " " + number(limited(point.Low)) + "V" + number(limited(point.High)))
 			}
 		}
-		for class, path := range map[string]string{"trace": d.String()} {
-			to.open("path", "class", class, "d", path)
-			to.WriteString("/>")
-		}
+		to.path("trace", d.String())
 		if whiskers.Len() > 0 {
-			to.open("path", "class", "whisker", "d", whiskers.String())
-			to.WriteString("/>")
+			to.path("whisker", whiskers.String())
 		}
 		for _, point := range l.Points {
 			class := "dot"
@@ -229,8 +223,7 @@ func (s *Segment) Plot(c draw.Canvas, p *plot.Plot) {
 	to.group(func() {
 		to.title(s.Name)
 		left, right, at := number(float64(x(max(s.Start, p.X.Min)))), number(float64(x(min(s.End, p.X.Max)))), number(to.height-float64(y(s.Y)))
-		to.open("path", "class", "found", "d", "M"+left+" "+at+"H"+right)
-		to.WriteString("/>")
+		to.path("found", "M"+left+" "+at+"H"+right)
 	}, "class", "segment", "data-name", s.Name, "data-value", strconv.FormatFloat(s.Y, 'g', -1, 64))
 }
 
