@@ -94,13 +94,11 @@ func read(data []byte, local bool) (File, Errors, error) {
 	var faults Errors
 	for _, document := range documents {
 		document.local = local
-		read, wrong, err := document.decode(ctx)
+		wrong, err := document.decode(ctx, &file)
 		if err != nil {
 			return File{}, nil, err
 		}
 		faults = append(faults, wrong...)
-		file.Foreign = append(file.Foreign, read.Foreign...)
-		file.Objects = append(file.Objects, read.Objects...)
 	}
 	faults = append(faults, duplicates(file.Objects)...)
 	faults.Sort()
@@ -186,33 +184,32 @@ func (d document) fault(line int, message string) *Error {
 	return &Error{Line: d.before + line, Problem: Problem{Message: message}}
 }
 
-// decode returns the objects of a document: one object, all objects of a List, or none. The error is set only if the
-// rules cannot be read.
-func (d document) decode(ctx context.Context) (File, Errors, error) {
+// decode adds the objects of a document: one object, all objects of a List, or none. The error is set only if the rules
+// cannot be read.
+func (d document) decode(ctx context.Context, into *File) (Errors, error) {
 	node, wrong := d.parse()
 	if wrong != nil {
-		return File{}, Errors{wrong}, nil
+		return Errors{wrong}, nil
 	}
 	asJSON, err := kubeyaml.YAMLToJSONStrict(d.text)
 	if err != nil {
-		return File{}, Errors{d.unreadable(err)}, nil
+		return Errors{d.unreadable(err)}, nil
 	}
 	var content any
 	if err := utiljson.Unmarshal(asJSON, &content); err != nil {
-		return File{}, Errors{d.unreadable(err)}, nil
+		return Errors{d.unreadable(err)}, nil
 	}
 	if content == nil {
-		return File{}, nil, nil
+		return nil, nil
 	}
 	if node.Kind == yaml.DocumentNode && len(node.Content) == 1 {
 		node = node.Content[0]
 	}
 	items, listed := itemsOf(content)
 	if !listed {
-		return d.object(ctx, node, content)
+		return d.object(ctx, node, content, into)
 	}
 	list, _ := childOf(node, pathStep{name: "items"})
-	var file File
 	var faults Errors
 	for i, item := range items {
 		at := node
@@ -221,14 +218,13 @@ func (d document) decode(ctx context.Context) (File, Errors, error) {
 				at = dealiased(child)
 			}
 		}
-		read, wrong, err := d.object(ctx, at, item)
+		wrong, err := d.object(ctx, at, item, into)
 		if err != nil {
-			return File{}, nil, err
+			return nil, err
 		}
-		file.Objects, file.Foreign = append(file.Objects, read.Objects...), append(file.Foreign, read.Foreign...)
 		faults = append(faults, wrong...)
 	}
-	return file, faults, nil
+	return faults, nil
 }
 
 // nameClaims gives each target without a volume a claim with the name of the target.
@@ -253,15 +249,19 @@ func itemsOf(content any) ([]any, bool) {
 	return items, is
 }
 
-// object returns the object at a node of the document, or its name if it is of another API.
-func (d document) object(ctx context.Context, node *yaml.Node, content any) (File, Errors, error) {
+// object adds the object at a node of the document, or its name if it is of another API.
+func (d document) object(ctx context.Context, node *yaml.Node, content any, into *File) (Errors, error) {
 	fields, ok := content.(map[string]any)
 	if !ok {
-		return File{}, Errors{d.fault(lineOf(node, ""), "an object was expected: apiVersion, kind, metadata and spec")}, nil
+		return Errors{d.fault(lineOf(node, ""), "an object was expected: apiVersion, kind, metadata and spec")}, nil
 	}
 	foreign, err := foreignTitle(fields)
-	if err != nil || foreign != "" {
-		return File{Foreign: asNames(foreign)}, nil, err
+	if err != nil {
+		return nil, err
+	}
+	if foreign != "" {
+		into.Foreign = append(into.Foreign, foreign)
+		return nil, nil
 	}
 	written := runtime.DeepCopyJSON(fields)
 	if d.local {
@@ -269,7 +269,7 @@ func (d document) object(ctx context.Context, node *yaml.Node, content any) (Fil
 	}
 	meant, err := checkAsMeant(ctx, fields)
 	if err != nil {
-		return File{}, nil, err
+		return nil, err
 	}
 	fields, problems := meant.fields, meant.problems
 	if name, _ := lookUp(fields, "metadata.name"); len(problems) == 0 && (name == nil || name == "") {
@@ -281,21 +281,10 @@ func (d document) object(ctx context.Context, node *yaml.Node, content any) (Fil
 	}
 	object.Line, object.Written, object.document, object.node = d.before+lineOf(node, ""), written, d, node
 	object.moves = meant.moves
-	if len(problems) == 0 {
-		return File{Objects: []Object{*object}}, nil, nil
+	if typed == nil && object.Title() != "" {
+		into.Objects = append(into.Objects, *object)
 	}
-	faults := d.place(node, fields, problems)
-	if typed != nil || object.Title() == "" {
-		return File{}, faults, nil
-	}
-	return File{Objects: []Object{*object}}, faults, nil
-}
-
-func asNames(name string) []string {
-	if name == "" {
-		return nil
-	}
-	return []string{name}
+	return d.place(node, fields, problems), nil
 }
 
 // foreignTitle returns kind and name of an object of another API. It returns "" for an object of storagebench, or one
