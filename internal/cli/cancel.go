@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -54,7 +52,7 @@ func cancel(ctx context.Context, streams Streams, name string, wait bool, option
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := untilSignal(ctx)
 	defer stop()
 	run, err := cluster.liveRun(ctx, name)
 	if err != nil {
@@ -88,22 +86,16 @@ func cancel(ctx context.Context, streams Streams, name string, wait bool, option
 
 // liveRun returns the live run with the given name, or the live run of the benchmark with that name.
 func (c *cluster) liveRun(ctx context.Context, name string) (*v1alpha1.BenchmarkRun, error) {
-	run := &v1alpha1.BenchmarkRun{}
-	err := c.get(ctx, runResource, name, run)
-	if err != nil && !apierrors.IsNotFound(err) {
+	run, benchmark, err := c.runOrBenchmark(ctx, name)
+	if err != nil {
 		return nil, err
 	}
-	if err != nil {
-		benchmark := &v1alpha1.StorageBenchmark{}
-		if err := c.get(ctx, benchmarkResource, name, benchmark); apierrors.IsNotFound(err) {
-			return nil, c.noSuchRun(name)
-		} else if err != nil {
-			return nil, err
-		}
+	if run == nil {
 		active := activeRunOf(&benchmark.Status)
 		if active == "" {
 			return nil, fmt.Errorf("StorageBenchmark %s has no live run: see kubectl storagebench list %s", name, name)
 		}
+		run = &v1alpha1.BenchmarkRun{}
 		if err := c.get(ctx, runResource, active, run); err != nil {
 			return nil, fmt.Errorf("read the live run of StorageBenchmark %s: %w", name, err)
 		}

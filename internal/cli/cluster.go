@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os/signal"
 	"slices"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -69,6 +71,11 @@ func (f *clusterFlags) connect() (*cluster, error) {
 	return &cluster{client: client, namespace: namespace}, nil
 }
 
+// untilSignal returns a context that ends when the user or the system ends the program.
+func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+}
+
 // get reads an object and converts it to one of the project's types.
 func (c *cluster) get(ctx context.Context, resource schema.GroupVersionResource, name string, into any) error {
 	found, err := c.client.Resource(resource).Namespace(c.namespace).Get(ctx, name, metav1.GetOptions{})
@@ -114,22 +121,34 @@ func explained(err error) error {
 	return err
 }
 
+// runOrBenchmark returns the BenchmarkRun with the given name, or else the StorageBenchmark with that name; the other is nil.
+func (c *cluster) runOrBenchmark(ctx context.Context, name string) (*v1alpha1.BenchmarkRun, *v1alpha1.StorageBenchmark, error) {
+	run, benchmark := &v1alpha1.BenchmarkRun{}, &v1alpha1.StorageBenchmark{}
+	err := c.get(ctx, runResource, name, run)
+	switch {
+	case err == nil:
+		return run, nil, nil
+	case !apierrors.IsNotFound(err):
+		return nil, nil, err
+	}
+	err = c.get(ctx, benchmarkResource, name, benchmark)
+	switch {
+	case err == nil:
+		return nil, benchmark, nil
+	case apierrors.IsNotFound(err):
+		return nil, nil, fmt.Errorf("namespace %s has neither a BenchmarkRun nor a StorageBenchmark %q: see kubectl storagebench list -A", c.namespace, name)
+	}
+	return nil, nil, err
+}
+
 // findRun returns the BenchmarkRun with the given name. If there is none, it returns the live run of the
 // StorageBenchmark with that name, or else its last run, and the benchmark.
 func (c *cluster) findRun(ctx context.Context, name string) (*v1alpha1.BenchmarkRun, *v1alpha1.StorageBenchmark, error) {
-	run := &v1alpha1.BenchmarkRun{}
-	err := c.get(ctx, runResource, name, run)
-	if err == nil || !apierrors.IsNotFound(err) {
+	run, benchmark, err := c.runOrBenchmark(ctx, name)
+	if err != nil || run != nil {
 		return run, nil, err
 	}
-	benchmark := &v1alpha1.StorageBenchmark{}
-	err = c.get(ctx, benchmarkResource, name, benchmark)
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil, nil, c.noSuchRun(name)
-	case err != nil:
-		return nil, nil, err
-	}
+	run = &v1alpha1.BenchmarkRun{}
 	switch status := &benchmark.Status; {
 	case status.ActiveRun != nil && status.ActiveRun.UID != "":
 		err = c.get(ctx, runResource, status.ActiveRun.Name, run)
@@ -146,11 +165,6 @@ func (c *cluster) findRun(ctx context.Context, name string) (*v1alpha1.Benchmark
 		return nil, nil, fmt.Errorf("read the run of StorageBenchmark %s: %w", name, err)
 	}
 	return run, benchmark, nil
-}
-
-// noSuchRun returns the error for a name that belongs to neither a run nor a benchmark.
-func (c *cluster) noSuchRun(name string) error {
-	return fmt.Errorf("namespace %s has neither a BenchmarkRun nor a StorageBenchmark %q: see kubectl storagebench list -A", c.namespace, name)
 }
 
 // waitingFor returns why a benchmark has no run, or no further one, according to its conditions. The verdict on its last

@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -49,7 +47,7 @@ func rerun(ctx context.Context, streams Streams, name string, options runOptions
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := untilSignal(ctx)
 	defer stop()
 	benchmark, err := cluster.benchmarkOf(ctx, name)
 	if err != nil {
@@ -79,11 +77,9 @@ func (c *cluster) benchmarkOf(ctx context.Context, name string) (*v1alpha1.Stora
 	if err == nil || !apierrors.IsNotFound(err) {
 		return benchmark, err
 	}
-	run := &v1alpha1.BenchmarkRun{}
-	if err := c.get(ctx, runResource, name, run); apierrors.IsNotFound(err) {
-		return nil, c.noSuchRun(name)
-	} else if err != nil {
-		return nil, err
+	run, found, err := c.runOrBenchmark(ctx, name)
+	if err != nil || run == nil {
+		return found, err
 	}
 	of := run.Spec.BenchmarkRef.Name
 	err = c.get(ctx, benchmarkResource, of, benchmark)

@@ -5,10 +5,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -66,7 +64,7 @@ func runOnClass(ctx context.Context, streams Streams, options runOptions, flags 
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := untilSignal(ctx)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	retains, err := cluster.checkClass(ctx, trial.class)

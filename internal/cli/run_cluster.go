@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os/signal"
-	"syscall"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -36,7 +34,7 @@ func runInCluster(ctx context.Context, streams Streams, options runOptions, flag
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := untilSignal(ctx)
 	defer stop()
 	if namespace := read.benchmark.Namespace; namespace != "" {
 		if given := *flags.config.Namespace; given != "" && given != namespace {

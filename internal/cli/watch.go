@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -50,7 +48,7 @@ func newWatch(streams Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		ctx, stop := signal.NotifyContext(command.Context(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+		ctx, stop := untilSignal(command.Context())
 		defer stop()
 		name, err := cluster.runToWatch(ctx, streams, arguments[0])
 		if err != nil {
@@ -78,23 +76,14 @@ func left(ctx context.Context, streams Streams, name string, err error) error {
 // runToWatch returns the name of the run to watch. For a StorageBenchmark this is its live run, or else its last run.
 // If it has neither, runToWatch waits for one.
 func (c *cluster) runToWatch(ctx context.Context, streams Streams, name string) (string, error) {
-	run := &v1alpha1.BenchmarkRun{}
-	err := c.get(ctx, runResource, name, run)
-	if err == nil || !apierrors.IsNotFound(err) {
+	_, benchmark, err := c.runOrBenchmark(ctx, name)
+	if err != nil || benchmark == nil {
 		return name, err
-	}
-	benchmark := &v1alpha1.StorageBenchmark{}
-	if err := c.get(ctx, benchmarkResource, name, benchmark); apierrors.IsNotFound(err) {
-		return "", c.noSuchRun(name)
-	} else if err != nil {
-		return "", err
 	}
 	if benchmark.Status.ActiveRun == nil && benchmark.Status.LastRun != nil {
 		return benchmark.Status.LastRun.Name, nil
 	}
-	return c.awaitRun(ctx, streams, name, func(status *v1alpha1.StorageBenchmarkStatus) string {
-		return activeRunOf(status)
-	})
+	return c.awaitRun(ctx, streams, name, activeRunOf)
 }
 
 // activeRunOf returns the name of the active run, or "" if it has not been created.
