@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -16,6 +17,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agent/tool"
 	"github.com/storagebench/storagebench/internal/agentapi"
 	"github.com/storagebench/storagebench/internal/identity"
+	"github.com/storagebench/storagebench/test/hang"
 )
 
 // Excess connections, of unidentified peers and of client 0, do not keep out the operator.
@@ -31,11 +33,18 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 	describe()
 	const more = 5
+	var closed atomic.Int32
 	for range maxStrangers + more {
 		connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
 		must(t, err)
 		t.Cleanup(func() { _ = connection.Close() })
+		go func() {
+			_, _ = connection.Read(make([]byte, 1))
+			closed.Add(1)
+		}()
 	}
+	// Handshakes begin in any order: those of client 0 must not be the oldest.
+	hang.Until(t, "the agent has closed connections for the last", func() bool { return closed.Load() >= more })
 	first, err := authority().Client("target", 0)
 	must(t, err)
 	for range maxPerPeer + more {
