@@ -29,12 +29,12 @@ type Validity struct {
 	NotAfter  time.Time
 }
 
-// ValidityOf returns the period from a week before the run's creation to a week after the last moment at which an agent
-// can be alive, which is activeDeadline plus orphanTimeout after the creation. There is no rotation.
-func ValidityOf(created time.Time, activeDeadline, orphanTimeout time.Duration) Validity {
+// ValidityOf returns the period from a week before the run's start to a week after the last moment at which an agent
+// can be alive, which is activeDeadline plus orphanTimeout after the start. There is no rotation.
+func ValidityOf(started time.Time, activeDeadline, orphanTimeout time.Duration) Validity {
 	return Validity{
-		NotBefore: created.Add(-Margin),
-		NotAfter:  created.Add(activeDeadline + orphanTimeout + Margin),
+		NotBefore: started.Add(-Margin),
+		NotAfter:  started.Add(activeDeadline + orphanTimeout + Margin),
 	}
 }
 
