@@ -99,14 +99,14 @@ func (r *Reconciler) turn(ctx context.Context, run *v1alpha1.BenchmarkRun) (queu
 	if turn := queue.Of(self, others); turn.Verdict == queue.Wait || len(self.Claims) == 0 || len(others) == 0 {
 		return turn, nil
 	}
-	if self.Volumes, err = r.volumesOf(ctx, self); err != nil {
+	if self.Volumes, _, err = r.volumesOf(ctx, self); err != nil {
 		return queue.Turn{}, err
 	}
 	for i := range others {
 		if len(self.Volumes) == 0 {
 			break
 		}
-		if others[i].Volumes, err = r.volumesOf(ctx, others[i]); err != nil {
+		if others[i].Volumes, err = r.volumes.read(ctx, r, others[i]); err != nil {
 			return queue.Turn{}, err
 		}
 	}
@@ -253,24 +253,25 @@ func mayRun(pod *corev1.Pod) bool {
 }
 
 // volumesOf returns the identities of the storage behind a run's claims, if the claims are bound and the operator may
-// read the volumes.
-func (r *Reconciler) volumesOf(ctx context.Context, run queue.Run) ([]queue.Named, error) {
-	var all []queue.Named
+// read the volumes. all is true if that holds for each claim.
+func (r *Reconciler) volumesOf(ctx context.Context, run queue.Run) (named []queue.Named, all bool, err error) {
+	all = true
 	for _, one := range run.Claims {
 		name := strings.TrimPrefix(one.ID, run.Namespace+"/")
 		claim, err := r.readClaim(ctx, run.Namespace, name)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		volume, err := r.volumeOf(ctx, claim)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
+		all = all && volume != nil
 		for _, identity := range discover.Identities(volume) {
-			all = append(all, queue.Named{ID: identity, Text: "the volume of claim " + name})
+			named = append(named, queue.Named{ID: identity, Text: "the volume of claim " + name})
 		}
 	}
-	return all, nil
+	return named, all, nil
 }
 
 // withdraw ends a run that has not begun.

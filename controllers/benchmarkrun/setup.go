@@ -88,6 +88,7 @@ type Reconciler struct {
 	options  Options
 	sessions *sessions
 	admitted admitted
+	volumes  knownVolumes
 }
 
 // Setup adds the controller to a manager.

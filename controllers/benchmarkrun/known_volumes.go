@@ -1,0 +1,46 @@
+package benchmarkrun
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/storagebench/storagebench/internal/queue"
+)
+
+// knownVolumesAge is how long the volumes of other runs are not read again.
+const knownVolumesAge = time.Minute
+
+// knownVolumes remembers the volumes of runs, so that a run that takes its turn beside hundreds of others does not read
+// the claims and volumes of all of them. A volume that has become another one within this time is no danger: a claim
+// cannot be replaced while pods use it, and a run that has no pods yet reads its own claims anew when it takes its turn.
+type knownVolumes struct {
+	mu sync.Mutex
+	of map[string]readVolumes // by the UID of the run
+}
+
+type readVolumes struct {
+	at      time.Time
+	volumes []queue.Named
+}
+
+// read returns the volumes of a run. Claims that are not bound may be at any moment, so they are read each time.
+func (k *knownVolumes) read(ctx context.Context, r *Reconciler, run queue.Run) ([]queue.Named, error) {
+	// Reading under the lock makes runs that begin at the same time share the answers.
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := time.Now()
+	maps.DeleteFunc(k.of, func(_ string, one readVolumes) bool { return now.Sub(one.at) > knownVolumesAge })
+	if known, ok := k.of[run.UID]; ok {
+		return known.volumes, nil
+	}
+	volumes, all, err := r.volumesOf(ctx, run)
+	if err == nil && all {
+		if k.of == nil {
+			k.of = map[string]readVolumes{}
+		}
+		k.of[run.UID] = readVolumes{now, volumes}
+	}
+	return volumes, err
+}
