@@ -152,7 +152,7 @@ func table(all []Figures) string {
 			float64(f.HeapBytes)/mebibyte, float64(f.ResidentBytes)/mebibyte, f.Goroutines, float64(f.AllocatedBytes)/kibibyte/f.WindowSeconds/each,
 			f.writesPerRunSecond(), f.StatusAgeMedianSeconds, f.StatusAgeMostSeconds, f.SampleLateSeconds, f.SimulatorCPUSeconds/f.WindowSeconds)
 	}
-	if len(all) > 1 {
+	if len(all) > 1 && all[0].Agents != all[len(all)-1].Agents {
 		cpu, heap, resident := through(all, ofCPU), through(all, ofHeap), through(all, ofResident)
 		fmt.Fprintf(&text, "an agent: %.0f µs/s, heap %.1f KiB, resident %.1f KiB; without any: %.0f µs/s, heap %.1f MiB, resident %.1f MiB\n",
 			cpu.slope, heap.slope, resident.slope, cpu.constant, heap.constant/kibibyte, resident.constant/kibibyte)
