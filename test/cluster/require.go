@@ -93,19 +93,24 @@ func upByCommand(ctx context.Context, root string, state State, arguments ...str
 	return nil
 }
 
-// Nodes gives an embedded cluster so many nodes, or starts again those that have died. It has one again when the test is over.
-func (c *Cluster) Nodes(t testing.TB, count int) []Member {
-	t.Helper()
+// Up gives an embedded cluster so many nodes, and starts again those that have died.
+func (c *Cluster) Up(ctx context.Context, nodes int) error {
 	root, err := binaries.RepositoryRoot()
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
+	return upByCommand(ctx, root, c.State, fmt.Sprintf("--nodes=%d", nodes))
+}
+
+// Nodes is Up for a test, and returns the nodes. The cluster has one again when the test is over.
+func (c *Cluster) Nodes(t testing.TB, count int) []Member {
+	t.Helper()
 	t.Cleanup(func() {
-		if err := upByCommand(context.Background(), root, c.State, "--nodes=1"); err != nil {
+		if err := c.Up(context.Background(), 1); err != nil {
 			t.Error(err)
 		}
 	})
-	if err := upByCommand(t.Context(), root, c.State, fmt.Sprintf("--nodes=%d", count)); err != nil {
+	if err := c.Up(t.Context(), count); err != nil {
 		t.Fatal(err)
 	}
 	members, err := c.State.Members()

@@ -11,7 +11,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -52,26 +54,11 @@ func (s *space) objectsLeft() []string {
 	return left
 }
 
-func objectsOf(list client.ObjectList) []client.Object {
-	var all []client.Object
-	switch list := list.(type) {
-	case *corev1.PodList:
-		for i := range list.Items {
-			all = append(all, &list.Items[i])
-		}
-	case *corev1.SecretList:
-		for i := range list.Items {
-			all = append(all, &list.Items[i])
-		}
-	case *corev1.PersistentVolumeClaimList:
-		for i := range list.Items {
-			all = append(all, &list.Items[i])
-		}
-	case *networkingv1.NetworkPolicyList:
-		for i := range list.Items {
-			all = append(all, &list.Items[i])
-		}
-	}
+func objectsOf(list client.ObjectList) (all []client.Object) {
+	_ = meta.EachListItem(list, func(object runtime.Object) error {
+		all = append(all, object.(client.Object))
+		return nil
+	})
 	return all
 }
 

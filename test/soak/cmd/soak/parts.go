@@ -17,11 +17,14 @@ type part struct {
 	what string
 	// packages are folders. Of those outside of test/soak the tests of the files *_soak_test.go belong to the part.
 	packages []string
-	timeout  time.Duration
+	// file is the only one of the packages' files that belongs to the part, if any. It belongs to no other part then.
+	file    string
+	timeout time.Duration
 	// environment is set for the tests beside what all parts get.
 	environment []string
-	// cluster keeps one embedded cluster up over all packages of the part.
-	cluster bool
+	// cluster keeps one embedded cluster up over all packages of the part. If audited is true, their tests use all of the
+	// operator's rights.
+	cluster, audited bool
 }
 
 // parts in the order in which they run: the cheap ones first.
@@ -47,7 +50,9 @@ var parts = []part{
 	{name: "release", what: "the chart against all Kubernetes releases, and a release of four platforms, made twice",
 		packages: []string{"./test/chart", "./test/release"}, timeout: 2 * time.Hour},
 	{name: "cluster", what: "the operator in a real cluster: times, failures, losses, deletions, twins of real systems, rights by the audit log; the embedded cluster itself, whose parts are killed",
-		packages: []string{"./test/e2e", "./test/cluster"}, timeout: 5 * time.Hour, cluster: true},
+		packages: []string{"./test/e2e", "./test/cluster"}, timeout: 5 * time.Hour, cluster: true, audited: true},
+	{name: "schedules", what: "five hundred runs on three nodes, each disturbed at random moments: kills, deletions, broken stores, upgrades; `docs/soak/schedules.csv` has a line for each",
+		packages: []string{"./test/e2e"}, file: "schedules_soak_test.go", timeout: 24 * time.Hour, cluster: true},
 }
 
 // choose returns the parts of those names, in the order of the table; all without names.
@@ -97,6 +102,9 @@ func (p part) tests() (found []testName, err error) {
 			return nil, err
 		}
 		for _, file := range matches {
+			if !p.owns(filepath.Base(file)) {
+				continue
+			}
 			text, err := os.ReadFile(file)
 			if err != nil {
 				return nil, fmt.Errorf("find the soak tests: %w", err)
@@ -110,6 +118,14 @@ func (p part) tests() (found []testName, err error) {
 		return nil, fmt.Errorf("there is no soak test in %s", strings.Join(p.packages, ", "))
 	}
 	return found, nil
+}
+
+// owns reports whether a file of the part's packages belongs to the part.
+func (p part) owns(file string) bool {
+	if p.file != "" {
+		return file == p.file
+	}
+	return !slices.ContainsFunc(parts, func(other part) bool { return other.file == file })
 }
 
 // pattern selects tests, as -run of `go test` takes it; it is empty if there are none.

@@ -1,0 +1,498 @@
+package e2e
+
+import (
+	"cmp"
+	"context"
+	"encoding/csv"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/storagebench/storagebench/api/v1alpha1"
+	"github.com/storagebench/storagebench/test/builders"
+	"github.com/storagebench/storagebench/test/cluster"
+	"github.com/storagebench/storagebench/test/cluster/burst"
+	"github.com/storagebench/storagebench/test/invariants"
+	"github.com/storagebench/storagebench/test/soak"
+)
+
+var (
+	firstSchedule = flag.Int("schedules.first", 1, "`number` of the first schedule of TestSchedules")
+	lastSchedule  = flag.Int("schedules.last", 500, "`number` of the last schedule of TestSchedules")
+)
+
+const (
+	// schedulesRecord has a line for each schedule that has run, below the root of the repository. A soak that is cut off goes on
+	// with the others.
+	schedulesRecord = "docs/soak/schedules.csv"
+	// scheduleValid is how long a pass counts, as for `make soak MISSING=1`.
+	scheduleValid = 14 * 24 * time.Hour
+	// scheduleSeconds is how long each steady phase of a schedule lasts.
+	scheduleSeconds = 10
+	// undisturbedRun is about how long a run of a schedule takes if nothing happens.
+	undisturbedRun = 30 * time.Second
+)
+
+// schedule is a run and what happens to it. Both are drawn from the schedule's number.
+type schedule struct {
+	number int
+	load   string
+	events []event
+}
+
+// event is a fault at a time after the benchmark was applied.
+type event struct {
+	at    time.Duration
+	fault string
+}
+
+func (s schedule) String() string {
+	text := s.load
+	for _, e := range s.events {
+		text += fmt.Sprintf("; %s at %.1f s", e.fault, e.at.Seconds())
+	}
+	return text
+}
+
+// drawSchedule draws one to three faults of those that can happen to the load.
+func drawSchedule(number int) schedule {
+	random := rand.New(rand.NewPCG(1, uint64(number)))
+	pick := func(names []string) string { return names[random.IntN(len(names))] }
+	drawn := schedule{number: number, load: pick(slices.Sorted(maps.Keys(loads)))}
+	var possible []string
+	for name, fault := range faults {
+		if fault.happensTo(drawn.load) {
+			possible = append(possible, name)
+		}
+	}
+	slices.Sort(possible)
+	for range 1 + random.IntN(3) {
+		drawn.events = append(drawn.events, event{time.Duration(random.Int64N(int64(undisturbedRun))).Round(100 * time.Millisecond), pick(possible)})
+	}
+	slices.SortFunc(drawn.events, func(a, b event) int { return cmp.Compare(a.at, b.at) })
+	return drawn
+}
+
+// Five hundred schedules have each fault on each load that it can happen to.
+func TestDrawnSchedules(t *testing.T) {
+	t.Parallel()
+	drawn := map[string]int{}
+	for number := 1; number <= 500; number++ {
+		one := drawSchedule(number)
+		if again := drawSchedule(number); again.String() != one.String() {
+			t.Fatalf("schedule %d is %s, and then %s", number, one, again)
+		}
+		for _, e := range one.events {
+			drawn[one.load+", "+e.fault]++
+		}
+	}
+	for load := range loads {
+		for name, fault := range faults {
+			if fault.happensTo(load) && drawn[load+", "+name] == 0 {
+				t.Errorf("%s never happens to %s", name, load)
+			}
+		}
+	}
+}
+
+// scene is a schedule that runs.
+type scene struct {
+	*space
+
+	schedule
+	random *rand.Rand
+	store  *burst.Mounted
+	// uids are those of all pods that the run was seen to have.
+	uids map[string]bool
+	// folders are those that its claims were bound to, each with a node that has it.
+	folders map[string]cluster.Member
+	// happened are the faults that found something to hit.
+	happened []string
+}
+
+// loads are the runs of schedules: three clients that do a layout and then what check expects.
+var loads = map[string]struct {
+	arrange func(*scene) *builders.BenchmarkBuilder
+	check   func(*scene, *v1alpha1.BenchmarkRun)
+}{
+	onAllNodes: {func(s *scene) *builders.BenchmarkBuilder {
+		s.sharedClaim("data")
+		return chaotic(scheduleSeconds).Spread(v1alpha1.SpreadOnePerNode)
+	}, paceIsKept},
+	onOwnVolumes: {func(*scene) *builders.BenchmarkBuilder {
+		return chaotic(scheduleSeconds).PerClient().Spread(v1alpha1.SpreadPreferOnePerNode)
+	}, paceIsKept},
+	onStore: {func(s *scene) *builders.BenchmarkBuilder {
+		s.store = s.burstClaim("data", open)
+		return chaotic(scheduleSeconds)
+	}, paceIsKept},
+	withRanks: {func(s *scene) *builders.BenchmarkBuilder {
+		image, err := loadedMPIImage()
+		must(s.T, err)
+		s.sharedClaim("data")
+		return mpiBenchmark(image, directIOR("4Mi"), "data").Clients(3).Spread(v1alpha1.SpreadOnePerNode).Prepare("layout").
+			Steady("write", lasting(scheduleSeconds)).WithLoad(directIOR("4Mi").Overwrites().Engine())
+	}, transfersAreWhole},
+}
+
+const (
+	onAllNodes   = "fio on a volume of all nodes"
+	onOwnVolumes = "fio on a volume of each client"
+	onStore      = "fio on a store of one node"
+	withRanks    = "IOR on a volume of all nodes"
+)
+
+// paceIsKept checks that both phases have the operations of an undisturbed run, each with its latency and its bytes.
+func paceIsKept(s *scene, run *v1alpha1.BenchmarkRun) {
+	s.Helper()
+	for _, phase := range []string{"write", "read"} {
+		didAll(s.T, run, phase, 3, scheduleSeconds, 55)
+		for _, one := range targetOf(s.space, run, phase, "data").Operations {
+			if one.Bytes != one.Operations*(16<<10) {
+				s.Errorf("phase %s: %d operations of 16 KiB have %d bytes", phase, one.Operations, one.Bytes)
+			}
+		}
+	}
+}
+
+func transfersAreWhole(s *scene, run *v1alpha1.BenchmarkRun) {
+	s.Helper()
+	own := targetOf(s.space, run, "write", "data").IOR
+	if own == nil || own.Ranks != 6 || own.Clients != 3 || len(own.Operations) != 1 {
+		s.Errorf("IOR says %+v", own)
+		return
+	}
+	for _, repetition := range own.Operations[0].Repetitions {
+		if repetition.Bytes == 0 || repetition.Bytes%(256<<10) != 0 {
+			s.Errorf("a repetition wrote %d bytes, which are no whole transfers of 256 KiB", repetition.Bytes)
+		}
+	}
+}
+
+// TestSchedules disturbs runs on three nodes, each by faults at random moments. Whatever happens, the run ends in a documented
+// state with the figures of an undisturbed run, or says why not; it leaves nothing, and touches nobody's files.
+func TestSchedules(t *testing.T) {
+	threeNodes(t)
+	record := filepath.Join(requireNode(t).root, schedulesRecord)
+	passed, err := passedSchedules(record, time.Now().Add(-scheduleValid))
+	must(t, err)
+	for number := *firstSchedule; number <= *lastSchedule; number++ {
+		if passed[number] {
+			continue
+		}
+		began := time.Now()
+		outcome := ""
+		ok := t.Run(strconv.Itoa(number), func(t *testing.T) {
+			s := newScene(t, number)
+			t.Log(s.schedule)
+			outcome = s.play()
+		})
+		must(t, recordSchedule(record, []string{strconv.Itoa(number), began.UTC().Format(time.RFC3339), headOf(t), strconv.FormatBool(ok),
+			strconv.Itoa(int(time.Since(began).Seconds())), outcome, drawSchedule(number).String()}))
+	}
+	passed, err = passedSchedules(record, time.Now().Add(-scheduleValid))
+	must(t, err)
+	soak.Report(t, "schedules", "%d of %d have passed", len(passed), *lastSchedule-*firstSchedule+1)
+}
+
+func newScene(t *testing.T, number int) *scene {
+	t.Helper()
+	return &scene{space: newSpace(t), schedule: drawSchedule(number), uids: map[string]bool{}, folders: map[string]cluster.Member{},
+		random: rand.New(rand.NewPCG(2, uint64(number)))}
+}
+
+// play runs the schedule, checks everything, and returns how the run ended.
+func (s *scene) play() (outcome string) {
+	s.Helper()
+	benchmark := loads[s.load].arrange(s).OnLoss(v1alpha1.OnLossRestartStep, 5).StartTimeout("4m").ActiveDeadline("10m")
+	s.apply(benchmark.Obj())
+	began := time.Now()
+	events := s.events
+	var checker invariants.Checker
+	var last *v1alpha1.BenchmarkRun
+	over := func() bool {
+		s.look()
+		run, known := s.peek()
+		if run != nil {
+			checker.Check(s.T, run)
+			last = run
+			return run.Status.EndTime != nil
+		}
+		return known && (last != nil || s.deleted())
+	}
+	for len(events) > 0 && !over() {
+		if wait := events[0].at - time.Since(began); wait > 0 {
+			time.Sleep(min(wait, 500*time.Millisecond))
+			continue
+		}
+		if faults[events[0].fault].strike(s) {
+			s.happened = append(s.happened, events[0].fault)
+		} else {
+			s.Logf("%s: there was nothing to hit", events[0].fault)
+		}
+		events = events[1:]
+	}
+	s.mend()
+	s.until("the run is over", hang, over)
+	return s.judge(last)
+}
+
+// peek returns the run, or nil; known is false if the API server does not answer.
+func (s *scene) peek() (run *v1alpha1.BenchmarkRun, known bool) {
+	ctx, cancel := context.WithTimeout(s.Context(), 5*time.Second)
+	defer cancel()
+	var runs v1alpha1.BenchmarkRunList
+	if err := s.api.List(ctx, &runs, client.InNamespace(s.namespace)); err != nil {
+		return nil, false
+	}
+	if len(runs.Items) == 0 {
+		return nil, true
+	}
+	return &runs.Items[len(runs.Items)-1], true
+}
+
+// look notes the pods and the folders of the claims, and lays a stranger's file into each folder.
+func (s *scene) look() {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.Context(), 5*time.Second)
+	defer cancel()
+	var pods corev1.PodList
+	var claims corev1.PersistentVolumeClaimList
+	if s.api.List(ctx, &pods, client.InNamespace(s.namespace)) != nil || s.api.List(ctx, &claims, client.InNamespace(s.namespace)) != nil {
+		return // the API server does not answer at the moment
+	}
+	for _, pod := range pods.Items {
+		s.uids[string(pod.UID)] = true
+	}
+	for _, claim := range claims.Items {
+		var volume corev1.PersistentVolume
+		if claim.Spec.VolumeName == "" || s.api.Get(ctx, client.ObjectKey{Name: claim.Spec.VolumeName}, &volume) != nil {
+			continue
+		}
+		folder := ""
+		switch {
+		case volume.Spec.Local != nil:
+			folder = volume.Spec.Local.Path
+		case volume.Spec.HostPath != nil:
+			folder = volume.Spec.HostPath.Path
+		}
+		if _, known := s.folders[folder]; !known && folder != "" {
+			s.layStrangersFile(folder)
+		}
+	}
+}
+
+const (
+	strangersFile = "measurements-of-a-stranger.txt"
+	strangersText = "this is nobody's to remove\n"
+)
+
+// layStrangersFile lays a file beside what runs have on a volume, on the first node that has the folder.
+func (s *scene) layStrangersFile(folder string) {
+	s.Helper()
+	members, err := s.State.Members()
+	must(s.T, err)
+	for _, member := range members {
+		path, ok := pathOn(member, folder)
+		if ok && os.WriteFile(filepath.Join(path, strangersFile), []byte(strangersText), 0o600) == nil {
+			s.folders[folder] = member
+			return
+		}
+	}
+}
+
+// pathOn is where this machine sees a folder of a node; ok is false if the node is dead, or has no such folder.
+func pathOn(member cluster.Member, folder string) (path string, ok bool) {
+	pid, err := member.PID()
+	if err != nil {
+		return "", false
+	}
+	path = filepath.Join("/proc", strconv.Itoa(pid), "root", folder)
+	_, err = os.Stat(path)
+	return path, err == nil
+}
+
+// did reports whether a fault of a kind has happened.
+func (s *scene) did(is func(fault) bool) bool {
+	return slices.ContainsFunc(s.happened, func(name string) bool { return is(faults[name]) })
+}
+
+func (s *scene) deleted() bool { return s.did(func(f fault) bool { return f.deletes }) }
+
+// mend ends what faults have begun: stores answer, nodes and operator run.
+func (s *scene) mend() {
+	s.Helper()
+	if s.store != nil {
+		s.store.Set(open)
+	}
+	if !s.did(func(f fault) bool { return f.ofCluster }) {
+		return
+	}
+	must(s.T, s.Up(s.Context(), 3))
+	// A container that has died several times is started again after minutes.
+	var pods corev1.PodList
+	must(s.T, s.api.List(s.Context(), &pods, client.InNamespace(operatorNamespace)))
+	for i := range pods.Items {
+		if slices.ContainsFunc(pods.Items[i].Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.RestartCount > 0 }) {
+			must(s.T, client.IgnoreNotFound(s.api.Delete(s.Context(), &pods.Items[i])))
+		}
+	}
+	must(s.T, s.replicas(s.Context(), 1))
+}
+
+// judge checks what is left of the run and of its figures.
+func (s *scene) judge(run *v1alpha1.BenchmarkRun) (outcome string) {
+	s.Helper()
+	if run == nil {
+		s.nothingIsLeft()
+		return "deleted before it began"
+	}
+	complete := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionComplete)
+	failed := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionFailed)
+	switch {
+	case run.Status.EndTime == nil:
+		outcome = "deleted"
+		if !s.deleted() {
+			s.Errorf("the run is gone, and nobody has deleted it")
+		}
+	case failed != nil && failed.Status == "True":
+		outcome = "failed: " + failed.Reason
+		if !s.did(func(f fault) bool { return slices.Contains(f.fails, failed.Reason) }) {
+			s.Errorf("the run has failed, for no reason that %q can have: %s: %s", s.happened, failed.Reason, failed.Message)
+		}
+	case complete != nil && complete.Status == "True":
+		outcome = "complete"
+		if meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionValid) || !invariants.DisqualifiedByLoad(s.T, run.Status.Phases) {
+			loads[s.load].check(s, run)
+		} else {
+			outcome = "complete, not valid"
+		}
+	default:
+		s.Errorf("the run has ended neither complete nor failed: %s", conditionLines(run.Status.Conditions))
+	}
+	s.Logf("%s; of the faults %q happened; attempts %q", outcome, s.happened, attempts(run))
+	for _, lost := range run.Status.LostClients {
+		s.Logf("lost client %d in %s: %s", lost.Client, lost.Step, lost.Reason)
+	}
+	s.nothingIsLeft()
+	return outcome
+}
+
+// nothingIsLeft waits until no object, file or process of the run is left, and reads the stranger's files.
+func (s *scene) nothingIsLeft() {
+	s.Helper()
+	err := s.api.Get(s.Context(), client.ObjectKey{Name: s.namespace}, &corev1.Namespace{})
+	if client.IgnoreNotFound(err) != nil {
+		s.Fatal(err)
+	}
+	if !apierrors.IsNotFound(err) {
+		s.clean()
+	}
+	s.until("no process of the run is left", hang, func() bool { return len(processesIn(s.clientUIDs(), "")) == 0 })
+	for folder, member := range s.folders {
+		path, ok := pathOn(member, folder)
+		if !ok {
+			continue // it went with its claim
+		}
+		for _, file := range runFilesBelow(s.space, path) {
+			s.Errorf("left on %s: %s", folder, file)
+		}
+		if text, err := os.ReadFile(filepath.Join(path, strangersFile)); err != nil || string(text) != strangersText {
+			s.Errorf("a stranger's file on %s holds %q, %v", folder, text, err)
+		}
+	}
+}
+
+// processesIn are the processes of pods, alive, as this machine sees them: all, or those of a program.
+func processesIn(uids []string, program string) (found []int) {
+	folders, _ := filepath.Glob("/proc/[0-9]*")
+	for _, folder := range folders {
+		name, err := os.ReadFile(filepath.Join(folder, "comm"))
+		if err != nil || program != "" && strings.TrimSpace(string(name)) != program {
+			continue
+		}
+		groups, err := os.ReadFile(filepath.Join(folder, "cgroup"))
+		if err != nil || !slices.ContainsFunc(uids, func(uid string) bool {
+			return strings.Contains(string(groups), uid) || strings.Contains(string(groups), strings.ReplaceAll(uid, "-", "_"))
+		}) {
+			continue
+		}
+		if state, _ := stateOf(folder); state == "" || state == "Z" || state == "X" {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(folder)); err == nil {
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+// passedSchedules reads which schedules have passed since an instant, by the newest line of each.
+func passedSchedules(file string, since time.Time) (map[int]bool, error) {
+	passed := map[int]bool{}
+	from, err := os.Open(file)
+	if os.IsNotExist(err) {
+		return passed, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer from.Close()
+	lines, err := csv.NewReader(from).ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	for _, line := range lines[1:] {
+		number, err := strconv.Atoi(line[0])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		at, err := time.Parse(time.RFC3339, line[1])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		if passed[number] = line[3] == "true" && at.After(since); !passed[number] {
+			delete(passed, number)
+		}
+	}
+	return passed, nil
+}
+
+func recordSchedule(file string, line []string) error {
+	to, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	writer := csv.NewWriter(to)
+	if end, err := to.Seek(0, io.SeekEnd); err != nil {
+		return err
+	} else if end == 0 {
+		_ = writer.Write([]string{"schedule", "started", "commit", "passed", "seconds", "outcome", "events"})
+	}
+	_ = writer.Write(line)
+	writer.Flush()
+	return writer.Error()
+}
+
+// headOf is the commit that is checked out; empty outside of a repository.
+func headOf(t *testing.T) string {
+	t.Helper()
+	name, _ := exec.CommandContext(t.Context(), "git", "rev-parse", "--short=12", "HEAD").Output()
+	return strings.TrimSpace(string(name))
+}
