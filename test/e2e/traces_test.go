@@ -20,7 +20,8 @@ import (
 )
 
 // clean waits until nothing of any run is left in the space: no object that the run made, and no file
-// below a .storagebench of its volumes. Claims that outlive their run are no trace.
+// below a .storagebench of its volumes. Claims that outlive their run are no trace. A container that is told to end before its
+// program runs does not hear of it, and is killed after the two minutes that pods have.
 func (s *space) clean() {
 	s.Helper()
 	var left []string
@@ -28,7 +29,7 @@ func (s *space) clean() {
 		left = append(s.objectsLeft(), s.filesLeft()...)
 		return len(left) == 0
 	}
-	for deadline := time.Now().Add(90 * time.Second); !holds(); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); !holds(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			s.Errorf("the run is over and has left:\n  %s", strings.Join(left, "\n  "))
 			return
