@@ -56,7 +56,7 @@ var faults = map[string]fault{
 	"deletion of a pod":          {strike: func(s *scene) bool { return s.remove(&corev1.PodList{}) }},
 	"deletion of a pod by force": {strike: func(s *scene) bool { return s.remove(&corev1.PodList{}, client.GracePeriodSeconds(0)) }},
 	"deletion of a Secret":       {strike: func(s *scene) bool { return s.remove(&corev1.SecretList{}) }},
-	"deletion of a claim":        {strike: deleteClaim, fails: []string{v1alpha1.ReasonStartTimeout}},
+	"deletion of a claim":        {strike: deleteClaim, fails: noClaim},
 	"deletion of the run":        {strike: func(s *scene) bool { return s.remove(&v1alpha1.BenchmarkRunList{}) }, deletes: true, fails: []string{v1alpha1.ReasonStopped}},
 	"deletion of the benchmark":  {strike: func(s *scene) bool { return s.remove(&v1alpha1.StorageBenchmarkList{}) }, deletes: true, fails: []string{v1alpha1.ReasonStopped}},
 	"deletion in the foreground": {strike: func(s *scene) bool {
@@ -70,6 +70,9 @@ var faults = map[string]fault{
 	"a second operator":          {strike: secondOperator, ofCluster: true},
 	"an upgrade of the operator": {strike: rollOut, ofCluster: true},
 }
+
+// noClaim are the reasons for which a run fails whose lost client has no claim to go on with.
+var noClaim = []string{v1alpha1.ReasonStartTimeout, v1alpha1.ReasonClientLost, v1alpha1.ReasonDeadlineExceeded}
 
 // brief is the patience of a fault with the API server, which another fault may have killed.
 const brief = 5 * time.Second

@@ -219,7 +219,7 @@ func newScene(t *testing.T, number int) *scene {
 // play runs the schedule, checks everything, and returns how the run ended.
 func (s *scene) play() (outcome string) {
 	s.Helper()
-	benchmark := loads[s.load].arrange(s).OnLoss(v1alpha1.OnLossRestartStep, 5).StartTimeout("4m").ActiveDeadline("10m")
+	benchmark := loads[s.load].arrange(s).OnLoss(v1alpha1.OnLossRestartStep, 5).StartTimeout("4m").ActiveDeadline("6m")
 	s.apply(benchmark.Obj())
 	began := time.Now()
 	events := s.events
