@@ -221,7 +221,7 @@ func (w *world) undisturbed(run *v1alpha1.BenchmarkRun) {
 		target := phase.Targets[0]
 		clients := int(target.Clients)
 		for _, warning := range target.Warnings {
-			// If a layout starts again, a client that was told to start it before may have completed it.
+			// If a layout starts again, a client that started it earlier may have completed it.
 			if warning.Type == v1alpha1.WarningLayoutReused {
 				clients += len(warning.Clients)
 			}

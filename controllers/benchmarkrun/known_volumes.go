@@ -17,8 +17,11 @@ const knownVolumesAge = time.Minute
 // cannot be replaced while pods use it, and a run that has no pods yet reads its own claims anew when it takes its turn.
 type knownVolumes struct {
 	mu sync.Mutex
-	of map[string]readVolumes // by the UID of the run
+	of map[knownClaim]readVolumes
 }
+
+// knownClaim is a claim of a run, by the UID of the run and the ID of the claim.
+type knownClaim struct{ run, claim string }
 
 type readVolumes struct {
 	at      time.Time
@@ -30,17 +33,20 @@ func (k *knownVolumes) read(ctx context.Context, r *Reconciler, run queue.Run) (
 	// Reading under the lock makes runs that begin at the same time share the answers.
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	now := time.Now()
-	maps.DeleteFunc(k.of, func(_ string, one readVolumes) bool { return now.Sub(one.at) > knownVolumesAge })
-	if known, ok := k.of[run.UID]; ok {
-		return known.volumes, nil
-	}
-	volumes, all, err := r.volumesOf(ctx, run)
-	if err == nil && all {
-		if k.of == nil {
-			k.of = map[string]readVolumes{}
+	return volumesOf(run, func(claim queue.Named) ([]queue.Named, error) {
+		key, now := knownClaim{run.UID, claim.ID}, time.Now()
+		isOld := func(_ knownClaim, one readVolumes) bool { return now.Sub(one.at) > knownVolumesAge }
+		if known, ok := k.of[key]; ok && !isOld(key, known) {
+			return known.volumes, nil
 		}
-		k.of[run.UID] = readVolumes{now, volumes}
-	}
-	return volumes, err
+		maps.DeleteFunc(k.of, isOld)
+		volumes, err := r.volumesOfClaim(ctx, run.Namespace, claim)
+		if len(volumes) > 0 {
+			if k.of == nil {
+				k.of = map[knownClaim]readVolumes{}
+			}
+			k.of[key] = readVolumes{now, volumes}
+		}
+		return volumes, err
+	})
 }

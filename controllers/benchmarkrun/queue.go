@@ -99,7 +99,10 @@ func (r *Reconciler) turn(ctx context.Context, run *v1alpha1.BenchmarkRun) (queu
 	if turn := queue.Of(self, others); turn.Verdict == queue.Wait || len(self.Claims) == 0 || len(others) == 0 {
 		return turn, nil
 	}
-	if self.Volumes, _, err = r.volumesOf(ctx, self); err != nil {
+	self.Volumes, err = volumesOf(self, func(claim queue.Named) ([]queue.Named, error) {
+		return r.volumesOfClaim(ctx, self.Namespace, claim)
+	})
+	if err != nil {
 		return queue.Turn{}, err
 	}
 	for i := range others {
@@ -252,26 +255,33 @@ func mayRun(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp == nil || time.Since(pod.DeletionTimestamp.Time) < lingerTimeout
 }
 
-// volumesOf returns the identities of the storage behind a run's claims, if the claims are bound and the operator may
-// read the volumes. all is true if that holds for each claim.
-func (r *Reconciler) volumesOf(ctx context.Context, run queue.Run) (named []queue.Named, all bool, err error) {
-	all = true
-	for _, one := range run.Claims {
-		name := strings.TrimPrefix(one.ID, run.Namespace+"/")
-		claim, err := r.readClaim(ctx, run.Namespace, name)
+// volumesOf returns the identities of the storage behind a run's claims. read returns those of one claim.
+func volumesOf(run queue.Run, read func(claim queue.Named) ([]queue.Named, error)) (all []queue.Named, err error) {
+	for _, claim := range run.Claims {
+		volumes, err := read(claim)
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
-		volume, err := r.volumeOf(ctx, claim)
-		if err != nil {
-			return nil, false, err
-		}
-		all = all && volume != nil
-		for _, identity := range discover.Identities(volume) {
-			named = append(named, queue.Named{ID: identity, Text: "the volume of claim " + name})
-		}
+		all = append(all, volumes...)
 	}
-	return named, all, nil
+	return all, nil
+}
+
+// volumesOfClaim returns the identities of the storage behind a claim, if it is bound and the operator may read the volume.
+func (r *Reconciler) volumesOfClaim(ctx context.Context, namespace string, claim queue.Named) (all []queue.Named, err error) {
+	name := strings.TrimPrefix(claim.ID, namespace+"/")
+	found, err := r.readClaim(ctx, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	volume, err := r.volumeOf(ctx, found)
+	if err != nil {
+		return nil, err
+	}
+	for _, identity := range discover.Identities(volume) {
+		all = append(all, queue.Named{ID: identity, Text: "the volume of claim " + name})
+	}
+	return all, nil
 }
 
 // withdraw ends a run that has not begun.

@@ -256,7 +256,7 @@ func (d *Dataset) FreeBytes() (uint64, error) {
 	return space.Bavail * blockSize(space), err
 }
 
-// fileSystem returns what the file system tells of itself.
+// fileSystem returns the statistics of the file system.
 func (d *Dataset) fileSystem() (space unix.Statfs_t, err error) {
 	file, err := d.client.root.Open(".")
 	if err != nil {

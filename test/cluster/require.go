@@ -93,7 +93,7 @@ func upByCommand(ctx context.Context, root string, state State, arguments ...str
 	return nil
 }
 
-// Up gives an embedded cluster so many nodes, and starts again those that have died.
+// Up brings an embedded cluster to a number of nodes, and starts nodes that have died.
 func (c *Cluster) Up(ctx context.Context, nodes int) error {
 	root, err := binaries.RepositoryRoot()
 	if err != nil {

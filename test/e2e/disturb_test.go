@@ -199,7 +199,6 @@ func agentProcess(t *testing.T, pod *corev1.Pod) int {
 // programOf is the process of a pod that runs a program, as this machine sees it.
 func programOf(t *testing.T, pod *corev1.Pod, program string) int {
 	t.Helper()
-	ids := []string{string(pod.UID), strings.ReplaceAll(string(pod.UID), "-", "_")}
 	processes, err := filepath.Glob("/proc/[0-9]*")
 	must(t, err)
 	for _, process := range processes {
@@ -207,8 +206,7 @@ func programOf(t *testing.T, pod *corev1.Pod, program string) int {
 		if err != nil || !bytes.HasPrefix(command, []byte(program+"\x00")) {
 			continue
 		}
-		groups, err := os.ReadFile(process + "/cgroup")
-		if err != nil || !slices.ContainsFunc(ids, func(id string) bool { return bytes.Contains(groups, []byte(id)) }) {
+		if !isOfPod(process, string(pod.UID)) {
 			continue
 		}
 		id, err := strconv.Atoi(filepath.Base(process))
@@ -217,6 +215,12 @@ func programOf(t *testing.T, pod *corev1.Pod, program string) int {
 	}
 	t.Fatalf("no process of this machine is %s of pod %s: the node is elsewhere", program, pod.Name)
 	return 0
+}
+
+// isOfPod reports whether a process, by its folder in /proc, belongs to the pod with that UID.
+func isOfPod(process, uid string) bool {
+	groups, err := os.ReadFile(filepath.Join(process, "cgroup"))
+	return err == nil && (bytes.Contains(groups, []byte(uid)) || bytes.Contains(groups, []byte(strings.ReplaceAll(uid, "-", "_"))))
 }
 
 // retained makes the claim "data" on a folder of the node that stays when the claim goes, and gives the

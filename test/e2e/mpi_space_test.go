@@ -156,13 +156,8 @@ func processesOf(t *testing.T, pods []corev1.Pod) []podProcess {
 		if !slices.Contains(mpiPrograms, name) {
 			continue
 		}
-		groups, err := os.ReadFile(filepath.Join(folder, "cgroup"))
-		if err != nil {
-			continue
-		}
 		for _, pod := range pods {
-			id := string(pod.UID)
-			if bytes.Contains(groups, []byte(id)) || bytes.Contains(groups, []byte(strings.ReplaceAll(id, "-", "_"))) {
+			if isOfPod(folder, string(pod.UID)) {
 				state, parent := stateOf(folder)
 				found = append(found, podProcess{pid: filepath.Base(folder), program: name, pod: pod.Name, state: state, parent: parent})
 			}

@@ -40,9 +40,9 @@ const (
 	// schedulesRecord has a line for each schedule that has run, below the root of the repository. A soak that is cut off goes on
 	// with the others.
 	schedulesRecord = "docs/soak/schedules.csv"
-	// scheduleValid is how long a pass counts, as for `make soak MISSING=1`.
+	// scheduleValid limits the age of a pass, as `make soak MISSING=1` does.
 	scheduleValid = 14 * 24 * time.Hour
-	// scheduleSeconds is how long each steady phase of a schedule lasts.
+	// scheduleSeconds is the length of each steady phase of a schedule.
 	scheduleSeconds = 10
 	// undisturbedRun is about how long a run of a schedule takes if nothing happens.
 	undisturbedRun = 30 * time.Second
@@ -185,7 +185,7 @@ func transfersAreWhole(s *scene, run *v1alpha1.BenchmarkRun) {
 }
 
 // TestSchedules disturbs runs on three nodes, each by faults at random moments. Whatever happens, the run ends in a documented
-// state with the figures of an undisturbed run, or says why not; it leaves nothing, and touches nobody's files.
+// state with the figures of an undisturbed run, or says why not. It leaves nothing, and the files of others stay.
 func TestSchedules(t *testing.T) {
 	threeNodes(t)
 	record := filepath.Join(requireNode(t).root, schedulesRecord)
@@ -286,13 +286,7 @@ func (s *scene) look() {
 		if claim.Spec.VolumeName == "" || s.api.Get(ctx, client.ObjectKey{Name: claim.Spec.VolumeName}, &volume) != nil {
 			continue
 		}
-		folder := ""
-		switch {
-		case volume.Spec.Local != nil:
-			folder = volume.Spec.Local.Path
-		case volume.Spec.HostPath != nil:
-			folder = volume.Spec.HostPath.Path
-		}
+		folder := folderOf(&volume)
 		if _, known := s.folders[folder]; !known && folder != "" {
 			s.layStrangersFile(folder)
 		}
@@ -301,7 +295,7 @@ func (s *scene) look() {
 
 const (
 	strangersFile = "measurements-of-a-stranger.txt"
-	strangersText = "this is nobody's to remove\n"
+	strangersText = "do not remove\n"
 )
 
 // layStrangersFile lays a file beside what runs have on a volume, on the first node that has the folder.
@@ -370,7 +364,7 @@ func (s *scene) judge(run *v1alpha1.BenchmarkRun) (outcome string) {
 	case run.Status.EndTime == nil:
 		outcome = "deleted"
 		if !s.deleted() {
-			s.Errorf("the run is gone, and nobody has deleted it")
+			s.Errorf("the run is gone, and no fault has deleted it")
 		}
 	case failed != nil && failed.Status == "True":
 		outcome = "failed: " + failed.Reason
@@ -428,10 +422,7 @@ func processesIn(uids []string, program string) (found []int) {
 		if err != nil || program != "" && strings.TrimSpace(string(name)) != program {
 			continue
 		}
-		groups, err := os.ReadFile(filepath.Join(folder, "cgroup"))
-		if err != nil || !slices.ContainsFunc(uids, func(uid string) bool {
-			return strings.Contains(string(groups), uid) || strings.Contains(string(groups), strings.ReplaceAll(uid, "-", "_"))
-		}) {
+		if !slices.ContainsFunc(uids, func(uid string) bool { return isOfPod(folder, uid) }) {
 			continue
 		}
 		if state, _ := stateOf(folder); state == "" || state == "Z" || state == "X" {

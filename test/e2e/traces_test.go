@@ -98,14 +98,22 @@ func (s *space) folders() []string {
 		if client.IgnoreNotFound(err) != nil {
 			s.Fatal(err)
 		}
-		switch {
-		case volume.Spec.Local != nil:
-			folders = append(folders, volume.Spec.Local.Path)
-		case volume.Spec.HostPath != nil:
-			folders = append(folders, volume.Spec.HostPath.Path)
+		if folder := folderOf(&volume); folder != "" {
+			folders = append(folders, folder)
 		}
 	}
 	return folders
+}
+
+// folderOf is the folder of a node that a volume is; empty if it is none.
+func folderOf(volume *corev1.PersistentVolume) string {
+	switch {
+	case volume.Spec.Local != nil:
+		return volume.Spec.Local.Path
+	case volume.Spec.HostPath != nil:
+		return volume.Spec.HostPath.Path
+	}
+	return ""
 }
 
 // runFiles are what is below any .storagebench of a folder of the nodes.
