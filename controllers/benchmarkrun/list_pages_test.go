@@ -13,8 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
 // forgetful serves two objects of any kind on two pages. For each kind, it lets the first list expire before its
@@ -45,14 +43,19 @@ func (f *forgetful) List(_ context.Context, into client.ObjectList, options ...c
 		object = &corev1.Pod{}
 	case *corev1.PersistentVolumeList:
 		object = &corev1.PersistentVolume{}
-	case *v1alpha1.BenchmarkRunList:
-		object = &v1alpha1.BenchmarkRun{}
 	default:
 		object = &metav1.PartialObjectMetadata{}
 	}
 	object.SetName(name)
 	object.SetUID(types.UID(name))
 	return meta.SetList(into, []runtime.Object{object})
+}
+
+// Get serves every object.
+func (f *forgetful) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	into.SetName(key.Name)
+	into.SetUID(types.UID(key.Name))
+	return nil
 }
 
 // TestListsThatExpire checks that a list whose continue token has expired starts again, and that its first pages do

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,8 +39,9 @@ const (
 
 // takeTurn reports whether a run may begin. If not, the run's status names what it waits for.
 //
-// The decision is based on lists that bypass every cache, and is written with the resource version that the run had
-// before the lists were read. Package queue explains why that is enough.
+// The decision is based on a list of runs that bypasses every cache, and is written with the resource version that the
+// run had before the list was read. Package queue explains why that is enough. It holds for each pair of runs, so a
+// listed run may be read in a newer version.
 func (r *Reconciler) takeTurn(ctx context.Context, run *v1alpha1.BenchmarkRun) (bool, ctrl.Result, error) {
 	for {
 		before := run.DeepCopy()
@@ -198,12 +200,44 @@ func (r *Reconciler) watches(namespace string) bool {
 	return len(r.options.Namespaces) == 0 || slices.Contains(r.options.Namespaces, namespace)
 }
 
+// liveRunsIn returns the unfinished runs in a namespace. The API server lists only their metadata, because the runs
+// themselves would be megabytes per run that begins.
 func (r *Reconciler) liveRunsIn(ctx context.Context, namespace string) ([]v1alpha1.BenchmarkRun, error) {
-	var live []v1alpha1.BenchmarkRun
-	err := eachPage(ctx, r.direct, &v1alpha1.BenchmarkRunList{}, func() { live = nil },
-		func(page *v1alpha1.BenchmarkRunList) { live = append(live, page.Items...) },
+	var listed []metav1.PartialObjectMetadata
+	empty := &metav1.PartialObjectMetadataList{}
+	empty.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("BenchmarkRunList"))
+	err := eachPage(ctx, r.direct, empty, func() { listed = nil },
+		func(page *metav1.PartialObjectMetadataList) { listed = append(listed, page.Items...) },
 		client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: notOver()})
-	return live, err
+	if err != nil {
+		return nil, err
+	}
+	live := make([]v1alpha1.BenchmarkRun, 0, len(listed))
+	for i := range listed {
+		run, err := r.readListed(ctx, &listed[i])
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read run %s: %w", listed[i].Name, err)
+		}
+		if notOver().Matches(labels.Set(run.Labels)) {
+			live = append(live, *run)
+		}
+	}
+	return live, nil
+}
+
+// readListed returns the listed version of a run or a newer one: from the cache if it is there, otherwise from the API
+// server. The run shares its contents with the cache: do not change it.
+func (r *Reconciler) readListed(ctx context.Context, listed *metav1.PartialObjectMetadata) (*v1alpha1.BenchmarkRun, error) {
+	run := &v1alpha1.BenchmarkRun{}
+	err := r.client.Get(ctx, client.ObjectKeyFromObject(listed), run, client.UnsafeDisableDeepCopy)
+	if err == nil && run.UID == listed.UID && !olderThan(run, listed) {
+		return run, nil
+	}
+	run = &v1alpha1.BenchmarkRun{}
+	return run, r.direct.Get(ctx, client.ObjectKeyFromObject(listed), run)
 }
 
 // endedWithPods returns runs that have ended or were deleted and still have pods. Their load may continue if the

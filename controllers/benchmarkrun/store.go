@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/storagebench/storagebench/api/v1alpha1"
@@ -25,8 +26,8 @@ func (r *Reconciler) store(ctx context.Context, before, run *v1alpha1.BenchmarkR
 }
 
 // olderThan reports whether a is an older version of an object than b. Resource versions are increasing numbers.
-func olderThan(a, b *v1alpha1.BenchmarkRun) bool {
-	left, errLeft := strconv.ParseUint(a.ResourceVersion, 10, 64)
-	right, errRight := strconv.ParseUint(b.ResourceVersion, 10, 64)
+func olderThan(a, b metav1.Object) bool {
+	left, errLeft := strconv.ParseUint(a.GetResourceVersion(), 10, 64)
+	right, errRight := strconv.ParseUint(b.GetResourceVersion(), 10, 64)
 	return errLeft == nil && errRight == nil && left < right
 }
