@@ -42,7 +42,8 @@ func (d *Dataset) CachedBytes(name string) (uint64, error) {
 	return cached, nil
 }
 
-// window bounds the address space that one mincore call maps and the memory of its result.
+// window is the number of bytes of a file that one mincore call covers. It limits the mapped address space and the size
+// of the result.
 const window = 1 << 30
 
 func residentBytes(file *os.File) (uint64, error) {

@@ -12,9 +12,10 @@ const (
 	// that savings do not show, as on btrfs (tested).
 	CompressionHidden Compression = "Hidden"
 	// CompressionNone means that the file system does not compress. A layer below it, such as a storage array, may
-	// compress, which the file system cannot show.
+	// still compress, unnoticed by the file system.
 	CompressionNone Compression = "None"
-	// CompressionUnknown means that it depends on a server or program that cannot be queried, as with NFS and FUSE.
+	// CompressionUnknown means that compression depends on a server or program that cannot be queried, as with NFS and
+	// FUSE.
 	CompressionUnknown Compression = "Unknown"
 )
 

@@ -17,20 +17,21 @@ const (
 	// parents.
 	attempts   = 50
 	retryPause = 10 * time.Millisecond
-	// scratchPrefix begins the names of directories that are being created or removed.
+	// scratchPrefix begins the names of directories and ownership files that are being created.
 	scratchPrefix = ".tmp-"
 )
 
 // errLostRace means that another client removed a parent directory in the meantime. The caller retries from the top.
 var errLostRace = errors.New("a parent directory was removed in the meantime")
 
-// isTransient reports whether a concurrent change by another client can cause the error, so that a retry may
+// isTransient reports whether the error may result from a concurrent change by another client, so that a retry may
 // succeed.
 func isTransient(err error) bool {
 	return errors.Is(err, errLostRace) || errors.Is(err, errNoOwner) || errors.Is(err, errReplaced)
 }
 
-// retryChanged retries as long as concurrent changes by another client cause the failure.
+// retryChanged calls try, up to attempts times, until it succeeds or fails for a reason other than a concurrent change
+// by another client.
 func retryChanged(try func() error) error {
 	var err error
 	for range attempts {
@@ -178,11 +179,10 @@ func removeScratch(parent *directory, name string) error {
 	return parent.remove(name)
 }
 
-// ownFiles are the files that this package writes into each level, in addition to the directories of the next
-// level.
+// ownFiles are the files that this package writes into each level of directories, besides the subdirectories.
 var ownFiles = []string{ownerFile, lockFile}
 
-// removeOwnFiles deletes the given files of a level.
+// removeOwnFiles deletes the given files from a directory.
 func removeOwnFiles(d *directory, files []string) error {
 	for _, file := range files {
 		if err := d.remove(file); err != nil {

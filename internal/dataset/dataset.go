@@ -49,7 +49,7 @@ func Create(mount Mount, location Location, owner Owner) (*Dataset, error) {
 	return &Dataset{mount: mount, location: location, client: client}, nil
 }
 
-// Open opens the directory; errors.Is(err, ErrMissing) if there is none.
+// Open opens an existing directory. The error wraps ErrMissing if there is none.
 func Open(mount Mount, location Location) (*Dataset, error) {
 	if err := location.Validate(); err != nil {
 		return nil, err
@@ -100,8 +100,8 @@ func (d *Dataset) Path() string { return d.client.path }
 // Mount returns the verified mount of the directory.
 func (d *Dataset) Mount() Mount { return d.mount }
 
-// Is reports whether seen describes this directory, whatever path led to it. It is false if the directory's own
-// attributes cannot be read.
+// Is reports whether seen describes this directory, regardless of the path that led to it. It returns false if the
+// directory's own attributes cannot be read.
 func (d *Dataset) Is(seen fs.FileInfo) bool {
 	own, err := d.client.root.Stat(".")
 	return err == nil && os.SameFile(own, seen)
@@ -125,9 +125,10 @@ func (d *Dataset) Close() error {
 	return nil
 }
 
-// Remove deletes the client's directory and then the parents that contain only this package's own files. A second
-// call does nothing. It follows no symbolic link, crosses no mount, and skips a directory that replaced the opened
-// one. It fails with ErrHeld once another agent has taken the directory. Other clients may work concurrently.
+// Remove deletes the client's directory and then the parents that contain only this package's own files. A second call
+// does nothing. It follows no symbolic link and crosses no mount. It fails with ErrChanged if another directory has
+// replaced the opened one, and with ErrHeld if another agent has taken the directory. Other clients may work
+// concurrently.
 func (d *Dataset) Remove(ctx context.Context) error {
 	top, err := openTop(d.mount)
 	if err != nil {
@@ -140,8 +141,8 @@ func (d *Dataset) Remove(ctx context.Context) error {
 			if err := ignoreMissing(d.removeClient(ctx, top)); err != nil {
 				return err
 			}
-			// From here on, a directory with that name belongs to another client, which may create one while the
-			// removal of the parents is retried.
+			// From here on, a directory with that name belongs to another agent, which may create it while the removal
+			// of the parents is retried.
 			removed = true
 		}
 		return removeParents(top, d.location.BenchmarkUID, d.location.DatasetHash)
@@ -295,7 +296,7 @@ func (d *Dataset) CheckSpace(needBytes uint64) error {
 // ErrBadName means that a file name leads out of the directory.
 var ErrBadName = errors.New("is not a name inside the dataset")
 
-// walk opens the directory that contains a file of the dataset. The caller closes it unless it is the client's own.
+// walk opens the directory that contains a file of the dataset. The caller must release it (see release).
 func (d *Dataset) walk(file string) (holder *directory, base string, err error) {
 	if !filepath.IsLocal(file) || file == "." || filepath.Clean(file) != file {
 		return nil, "", &Problem{Reason: ErrBadName, Path: file, Remedy: "use a path relative to the dataset's directory"}

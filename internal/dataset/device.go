@@ -72,7 +72,7 @@ func OpenDevice(ctx context.Context, path string, use DeviceUse) (*Device, error
 	return d, nil
 }
 
-// Use checks a device that is already open for another use, as OpenDevice does.
+// Use checks whether the open device may also be used as requested, with the same checks as OpenDevice.
 func (d *Device) Use(use DeviceUse) error { return d.admit(use) }
 
 // DeviceIsMarked reports whether a device carries the mark of a client of a benchmark.
@@ -202,7 +202,7 @@ func (d *Device) proveGap() error {
 // readMark returns nil if the device carries no mark.
 func (d *Device) readMark() (*mark, error) {
 	if d.size < DeviceDataOffset {
-		return nil, nil //nolint:nilnil // There is no room for one.
+		return nil, nil //nolint:nilnil // The device is too small for a mark.
 	}
 	text := make([]byte, markBytes)
 	if _, err := d.file.ReadAt(text, 0); err != nil {
@@ -210,7 +210,7 @@ func (d *Device) readMark() (*mark, error) {
 	}
 	text, is := bytes.CutPrefix(text, []byte(markMagic))
 	if !is {
-		return nil, nil //nolint:nilnil // There is none.
+		return nil, nil //nolint:nilnil // There is no mark.
 	}
 	var found mark
 	if err := json.Unmarshal(bytes.TrimRight(text, "\x00"), &found); err != nil {

@@ -104,8 +104,8 @@ func (d *directory) child(name string) (*directory, error) {
 	return child, nil
 }
 
-// errReplaced is ErrChanged for a directory that was replaced while it was opened. Another client that removes and
-// creates it can be the cause, so the caller retries.
+// errReplaced is ErrChanged for a directory that was replaced while it was opened. The cause may be another client that
+// removes and recreates the directory, so the caller retries.
 var errReplaced = fmt.Errorf("%w", ErrChanged)
 
 func replacedProblem(path string) error {
@@ -125,7 +125,7 @@ func (d *directory) file(name string, flags int) (*os.File, error) {
 	if !before.Mode().IsRegular() {
 		return nil, &Problem{Reason: ErrForeign, Path: path, Detail: "it is not a regular file", Remedy: "remove it"}
 	}
-	// Without O_NONBLOCK a pipe that took the file's place would block the open forever.
+	// Without O_NONBLOCK, opening a pipe that has replaced the file would block forever.
 	file, err := d.root.OpenFile(name, flags|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, classify(path, "open", err)
@@ -164,18 +164,18 @@ func (d *directory) lockable(name string) (*os.File, error) {
 	return file, err
 }
 
-// remove removes a file or an empty directory of this directory. A missing one counts as removed.
+// remove removes a file or an empty subdirectory. A missing one counts as removed.
 func (d *directory) remove(name string) error {
 	return ignoreMissing(classify(filepath.Join(d.path, name), "remove", d.root.Remove(name)))
 }
 
-// links returns the hard link count of a file; 0 if the file system does not report it.
+// links returns the hard link count of a file, or 0 if the file system does not report it.
 func links(info fs.FileInfo) uint64 {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return 0
 	}
-	return uint64(stat.Nlink) //nolint:unconvert // It is narrower on some machines.
+	return uint64(stat.Nlink) //nolint:unconvert // Nlink is narrower on some architectures.
 }
 
 // each calls visit for every entry until visit returns stop or an error. Entries may be removed during the listing.

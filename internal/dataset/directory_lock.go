@@ -47,7 +47,7 @@ func (h Holder) String() string {
 type Hold struct {
 	holder Holder
 	file   *os.File
-	// locked is true if the file system supports locks and other machines see this one.
+	// locked is true if the file system supports locks and other machines see this lock.
 	locked bool
 }
 
@@ -77,23 +77,23 @@ func (e *heldError) problem() error {
 	}
 }
 
-// Take creates a client's directory, as Create does, for exclusive use by one holder. If another agent holds it (it
-// may be terminating and still removing its files), Take calls waiting once with that holder and waits for that agent
-// to exit. If the context ends first, errors.Is(err, ErrHeld). On a file system without locks, Take does not wait,
-// and the directory belongs to the newest holder: see Confirm.
+// Take creates a client's directory, as Create does, for exclusive use by one holder. If another agent holds it (it may
+// be terminating and still removing its files), Take calls waiting once with that holder and waits for that agent to
+// exit. If the context ends first, the error wraps ErrHeld. On a file system without locks, Take does not wait, and the
+// directory belongs to the newest holder: see Confirm.
 func Take(ctx context.Context, mount Mount, location Location, owner Owner, holder Holder, waiting func(Holder)) (*Dataset, *Hold, error) {
 	return take(ctx, func() (*Dataset, error) { return Create(mount, location, owner) }, holder, waiting)
 }
 
-// TakeOver takes an existing directory, as Take does, from an agent that the caller knows to be gone.
-// errors.Is(err, ErrMissing) if the directory no longer exists.
+// TakeOver takes an existing directory, as Take does, from an agent that the caller knows to be gone. The error wraps
+// ErrMissing if the directory no longer exists.
 func TakeOver(ctx context.Context, mount Mount, location Location, holder Holder) (*Dataset, *Hold, error) {
 	return take(ctx, func() (*Dataset, error) { return Open(mount, location) }, holder, func(Holder) {})
 }
 
-// TakeUnused is TakeOver for a caller that does not know whether the previous agent is gone. It takes a directory
-// that carries another agent's mark (its holder record) only if a lock that all machines see proves that the agent
-// has exited; otherwise errors.Is(err, ErrHeld).
+// TakeUnused is TakeOver for a caller that does not know whether the previous agent is gone. It takes a directory that
+// carries another agent's mark (its holder record) only if a lock that all machines see proves that the agent has
+// exited; otherwise the error wraps ErrHeld.
 func TakeUnused(ctx context.Context, mount Mount, location Location, holder Holder) (*Dataset, *Hold, error) {
 	open := func() (*Dataset, error) {
 		directory, err := Open(mount, location)
@@ -245,8 +245,8 @@ func readHolder(file *os.File) Holder {
 	return holder
 }
 
-// Confirm checks that the hold still owns the directory. errors.Is(err, ErrHeld) if another agent has taken it,
-// which can happen on a file system without locks; errors.Is(err, ErrMissing) if the holder record is gone, so that
+// Confirm checks that the hold still owns the directory. The error wraps ErrHeld if another agent has taken the
+// directory, which can happen on a file system without locks. It wraps ErrMissing if the holder record is gone, so that
 // no agent owns the directory.
 func (d *Dataset) Confirm(hold *Hold) error {
 	if hold.locked && d.refersTo(d.location.holderName(), hold.file) {
@@ -257,8 +257,8 @@ func (d *Dataset) Confirm(hold *Hold) error {
 	return d.ConfirmMark(hold)
 }
 
-// ConfirmMark is Confirm, but reads the holder record even if the lock seems to suffice: a file server may have given
-// the lock to another machine during a network partition.
+// ConfirmMark is like Confirm, but reads the holder record even if the lock seems to suffice: a file server may have
+// given the lock to another machine during a network partition.
 func (d *Dataset) ConfirmMark(hold *Hold) error {
 	// Another exiting client may briefly remove the ownership file.
 	err := retryChanged(func() error {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// flock tries to lock a whole file without waiting, with unix.LOCK_EX or LOCK_SH; errors.Is(err, unix.EWOULDBLOCK) if
+// flock tries to lock a whole file with unix.LOCK_EX or unix.LOCK_SH, without waiting. It returns unix.EWOULDBLOCK if
 // another process holds the lock.
 func flock(file *os.File, how int) error {
 	err := unix.Flock(int(file.Fd()), how|unix.LOCK_NB)

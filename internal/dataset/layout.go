@@ -64,7 +64,7 @@ func (d *Dataset) LaidOut() (LaidOut, error) {
 	}
 	var record layoutText
 	if err := json.Unmarshal(text, &record); err != nil || record.SchemaVersion != schemaVersion || record.Files == nil {
-		return LaidOut{}, nil //nolint:nilerr // It is no record of ours, so it says nothing.
+		return LaidOut{}, nil //nolint:nilerr // A record that cannot be read counts as missing.
 	}
 	return record.Files, nil
 }

@@ -22,7 +22,7 @@ const (
 )
 
 // Owners returns the UIDs of at most 64 benchmarks of an installation that have a directory on a target. It excludes
-// the benchmark with the UID besides, and directories that other or unnamed installations created.
+// the benchmark whose UID is besides, and directories that other or unnamed installations created.
 func Owners(mount Mount, installation, besides string) ([]string, error) {
 	if installation == "" {
 		return nil, nil

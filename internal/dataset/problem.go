@@ -63,7 +63,7 @@ func (p *Problem) Unwrap() []error {
 	return []error{p.Reason, p.Cause}
 }
 
-// SpaceError reports how many bytes are needed and free. errors.Is(err, ErrNoSpace) holds.
+// SpaceError reports how many bytes are needed and free. It wraps ErrNoSpace.
 type SpaceError struct {
 	Path      string
 	NeedBytes uint64
@@ -76,7 +76,7 @@ func (e *SpaceError) Error() string {
 		e.Path, ErrNoSpace, readable(e.NeedBytes), readable(e.FreeBytes))
 }
 
-// InodesError reports how many files are needed and how many can be created. errors.Is(err, ErrNoInodes) holds.
+// InodesError reports how many files are needed and how many can be created. It wraps ErrNoInodes.
 type InodesError struct {
 	Path      string
 	NeedFiles uint64

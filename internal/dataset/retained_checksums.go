@@ -21,10 +21,10 @@ type Kept struct {
 	Hold *Hold
 }
 
-// OpenKept opens the data that a client laid out under a location's dataset hash. It prefers the data of the
-// location's own benchmark, but accepts the data of any other, because the hash identifies the content. It is for
-// volumes that are mounted read-only, where no directory can be created. errors.Is(err, ErrMissing) if there is no
-// such data, ErrHeld if an agent may be writing to it.
+// OpenKept opens the data that a client laid out under a location's dataset hash. It prefers the data of the location's
+// own benchmark, but accepts the data of any other, because the hash identifies the content. It is for volumes that are
+// mounted read-only, where no directory can be created. The error wraps ErrMissing if there is no such data, and
+// ErrHeld if an agent may be writing to it.
 func OpenKept(mount Mount, location Location) (*Kept, error) {
 	if err := location.Validate(); err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func holdToRead(hash *directory, location Location) (*Hold, error) {
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		return nil, (&heldError{path: filepath.Join(hash.path, location.holderName()), holder: readHolder(file)}).problem()
 	}
-	return nil, nil //nolint:nilnil // It has no locks.
+	return nil, nil //nolint:nilnil // The file system has no locks.
 }
 
 // OpenFolder opens the user's own folder as the working directory, on a volume that is mounted read-only.
@@ -120,5 +120,5 @@ func OpenFolder(mount Mount) (*Dataset, error) {
 	return &Dataset{mount: mount, client: top, readOnly: true}, nil
 }
 
-// ReadOnly reports whether neither the dataset nor the records beside it can be written.
+// ReadOnly reports whether the dataset and the records beside it are read-only.
 func (d *Dataset) ReadOnly() bool { return d.readOnly }

@@ -2,5 +2,5 @@ package dataset
 
 import "golang.org/x/sys/unix"
 
-// sampleFlags prevents following a link, or blocking on a pipe, that took a file's place.
+// sampleFlags makes opening a file fail if a symbolic link has replaced it, and not block if a pipe has.
 const sampleFlags = unix.O_NOFOLLOW | unix.O_NONBLOCK

@@ -39,7 +39,7 @@ func CheckFolder(folder string) error {
 // parent in which it would be created.
 func (p Place) Look() (Mount, error) { return p.prove(looking) }
 
-// Find verifies the volume and the folder; errors.Is(err, ErrMissing) if there is no such folder.
+// Find verifies the volume and the folder. The error wraps ErrMissing if there is no such folder.
 func (p Place) Find() (Mount, error) { return p.prove(finding) }
 
 // Make verifies the volume and creates the folder if it is missing. storagebench never removes the folder, because

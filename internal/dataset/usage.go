@@ -32,8 +32,8 @@ func (s *Space) add(other Space) {
 
 // TypeSpace is the disk usage of the files with one extension.
 type TypeSpace struct {
-	// Extension is in lower case and without its dot: "" for files without one, OtherTypes for the types beyond the
-	// limit.
+	// Extension is in lower case and without its dot. It is "" for files without an extension, and OtherTypes for the
+	// sum of the types beyond maxTypes.
 	Extension string
 	Space
 }
@@ -56,11 +56,11 @@ const (
 	MaxUsageFiles = 100_000
 )
 
-// ErrTooMuch means that there are too many files or levels of directories to count. A partial sum would be
-// misleading.
+// ErrTooMuch means that there are too many files or levels of directories to count. No partial sum is returned, because
+// it would be misleading.
 var ErrTooMuch = errors.New("is too large to count")
 
-// Usage counts the disk usage of the directory's files now, even if the file system's figures are not final (see
+// Usage returns the current disk usage of the directory's files, even if the file system's figures are not final (see
 // SettledUsage). It returns the context's error when the context ends, and ErrTooMuch if there are more than maxFiles
 // entries or the directories are nested too deeply. It writes nothing and follows no symbolic link.
 func (d *Dataset) Usage(ctx context.Context, maxFiles int) (Usage, error) {
@@ -173,7 +173,7 @@ func (l *usageWalk) file(at *directory, base, name string, stat *unix.Statx_t) e
 	return nil
 }
 
-// data returns the bytes of a file that are not in holes.
+// data returns the number of bytes of a file that are outside holes.
 func (l *usageWalk) data(at *directory, base string) (uint64, error) {
 	file, err := at.file(base, os.O_RDONLY)
 	if err != nil {

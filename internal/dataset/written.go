@@ -33,17 +33,17 @@ type Coverage struct {
 	// BlockBytes is the space allocated to the file (st_blocks).
 	BlockBytes uint64
 	Source     Source
-	// Doubtful is true if the shortfall proves nothing, because the only evidence is st_blocks on a file system
-	// backed by a server or a FUSE program. Attribute caches report old figures (SMB under a lease: zero blocks for a
-	// second), and servers that compress report less.
+	// Doubtful is true if the file may be complete although WrittenBytes is less than ApparentBytes, because the only
+	// evidence is st_blocks on a file system backed by a server or a FUSE program. Attribute caches report old figures
+	// (SMB under a lease: zero blocks for a second), and servers that compress report less.
 	Doubtful bool
 }
 
 // Complete reports whether every byte was written.
 func (c Coverage) Complete() bool { return c.WrittenBytes >= c.ApparentBytes }
 
-// Written measures the coverage of a file by its path relative to the directory; errors.Is(err, fs.ErrNotExist) if
-// the file is missing.
+// Written measures the coverage of a file, given by its path relative to the directory. The error wraps fs.ErrNotExist
+// if the file is missing.
 func (d *Dataset) Written(name string) (Coverage, error) {
 	file, err := d.open(name)
 	if err != nil {

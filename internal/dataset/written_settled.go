@@ -50,8 +50,8 @@ func (m Mount) seconds(usual int, names ...string) time.Duration {
 }
 
 // Settled measures a file of a known size like Written, but allows for the attribute cache. It flushes data that has
-// not reached the server yet, and measures again while a shortfall proves nothing (see Doubtful), until the context
-// ends.
+// not reached the server yet, and measures again until the context ends while the result is Doubtful or a network file
+// system reports fewer than the expected bytes.
 func (d *Dataset) Settled(ctx context.Context, name string, bytes uint64) (Coverage, error) {
 	for flushed := false; ; {
 		// Each attempt reopens the file, which makes some file systems query the server.
