@@ -20,7 +20,8 @@ func AsWritten(run *v1alpha1.RunSpec, problems field.ErrorList) field.ErrorList 
 	return problems
 }
 
-// PathAsWritten does the same for a path, or for a text that begins with one, such as a warning of a plan.
+// PathAsWritten replaces the path of a field at the start of a text, such as a warning of a plan, with the path of the
+// field that the user wrote.
 func PathAsWritten(run *v1alpha1.RunSpec, text string) string {
 	root := field.NewPath("spec", "run")
 	replace := func(at *field.Path, long, short string) {

@@ -114,7 +114,7 @@ func (p *phaseMaker) refuseAxes(at *field.Path, axes *v1alpha1.SweepAxes) {
 	}
 }
 
-// refuseBelowOne reports values below 1, which would be taken for absent values.
+// refuseBelowOne reports values below 1. A value of 0 would be taken for an absent one.
 func refuseBelowOne[T int32 | int64](m *maker, at *field.Path, values []T) {
 	for i, value := range values {
 		if value < 1 {
@@ -145,7 +145,7 @@ func shuffled(count int, seed uint64) []int {
 		mixed = (mixed ^ mixed>>30) * 0xbf58476d1ce4e5b9
 		mixed = (mixed ^ mixed>>27) * 0x94d049bb133111eb
 		mixed ^= mixed >> 31
-		j := int(mixed % uint64(i+1)) //nolint:gosec // At most a few hundred; the bias of so few is below 1e-16.
+		j := int(mixed % uint64(i+1)) //nolint:gosec // At most maxCells; the modulo bias is then below 1e-16.
 		order[i], order[j] = order[j], order[i]
 	}
 	return order

@@ -45,7 +45,7 @@ func (p *phaseMaker) cooldown(phase *v1alpha1.CooldownPhase) {
 	}
 }
 
-// pause parses the length of an idle time, which must be greater than zero.
+// pause parses an idle time, which must be longer than zero.
 func (m *maker) pause(at *field.Path, text v1alpha1.Duration) (time.Duration, bool) {
 	before := len(m.problems)
 	length := m.duration(at, text)
@@ -56,9 +56,9 @@ func (m *maker) pause(at *field.Path, text v1alpha1.Duration) (time.Duration, bo
 	return length, len(m.problems) == before
 }
 
-// untilCredits waits until the bucket is certain to hold the given percentage. If the limits are not known yet, the run
-// computes the wait from the limits that it discovers or from the refill that a redrain has measured; without either it
-// waits for maxDuration, or not at all.
+// untilCredits plans an idle step that lasts until every bucket certainly holds the given percentage. If the limits are
+// not known yet, the run computes the wait from the limits that it discovers or from the refill that a redrain has
+// measured; without either it waits for maxDuration, or not at all.
 func (p *phaseMaker) untilCredits(at *field.Path, phase *v1alpha1.CooldownPhase) {
 	percent := int(phase.UntilCredits.Percent)
 	if percent < 1 || percent > 100 {
@@ -104,8 +104,8 @@ func (p *phaseMaker) untilCredits(at *field.Path, phase *v1alpha1.CooldownPhase)
 	p.add(step, "")
 }
 
-// wait returns the time that all these targets must idle until their buckets are certain to hold percent. longest is
-// that time if the buckets are empty, the worst case. unknown lists the targets without a known bucket.
+// wait returns how long the targets must idle until their buckets certainly hold percent. longest is the worst case:
+// the time that empty buckets need. unknown lists the targets without a known bucket.
 func (m *maker) wait(targets []string, percent float64) (wait, longest time.Duration, unknown []string) {
 	for _, target := range targets {
 		known := m.forecasts[target]
@@ -204,5 +204,5 @@ func wholeSeconds(seconds float64) time.Duration {
 	return time.Duration(math.Ceil(min(seconds, most)-1e-6)) * time.Second
 }
 
-// length formats a duration as specifications write it.
+// length formats a duration as in a specification.
 func length(d time.Duration) v1alpha1.Duration { return v1alpha1.DurationOf(d) }

@@ -22,13 +22,13 @@ const (
 	minVisible = 10 * time.Second
 )
 
-// creditForecast is the state of a target's bucket, in bytes, that is expected at the current point of the plan.
+// creditForecast is the expected state of a target's bucket, in bytes, at the current point of the plan.
 type creditForecast struct {
 	account credits.Account
 	// spentBy holds the credits that each phase has spent since the bucket was last full.
 	spentBy map[string]float64
-	// ceiling is the most credits that the bucket can hold, assuming that only drains spend any: a load of one
-	// operation at a time spends little.
+	// ceiling is the most credits that the bucket can hold. It assumes that only drains spend credits, because other
+	// loads may spend almost none, such as one operation at a time.
 	ceiling float64
 }
 
@@ -157,15 +157,15 @@ func (p *phaseMaker) expected(step *Step) (took time.Duration, known bool) {
 const sampled = time.Second
 
 const (
-	// usualLasting is the time that a lower rate must last to count as a baseline. If lastingPercent of minDuration
-	// is shorter, that time counts instead, but never less than leastLasting.
+	// A lower rate must last for usualLasting to count as a baseline, or for lastingPercent of minDuration if that is
+	// shorter, but at least for leastLasting.
 	usualLasting   = 85 * time.Second
 	leastLasting   = 8 * time.Second
 	lastingPercent = 70
 )
 
 // LeastBaseline returns how long a lower rate must last in a Drain to count as the baseline. The drain continues for
-// that long after the credits are spent. Rates are known per second, so the result is in whole seconds.
+// that long after the credits are spent. The result is in whole seconds, because rates are measured per second.
 func (s Step) LeastBaseline() time.Duration {
 	return wholeSeconds(min(usualLasting, max(leastLasting, s.MinDuration*lastingPercent/100)).Seconds())
 }

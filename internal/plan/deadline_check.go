@@ -15,7 +15,7 @@ func (s Step) Least() time.Duration {
 	case s.Adaptive():
 		return s.WarmUp + min(s.MinDuration, s.Duration)
 	case phasekind.Of(s.Kind).PicksRates && s.Cell > 0:
-		return 0 // it may not be needed
+		return 0 // the search may end without this step
 	}
 	return s.WarmUp + s.Duration
 }

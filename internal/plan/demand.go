@@ -14,7 +14,7 @@ import (
 
 // Demand is the load that a step puts on a target, over all its clients. Values that are not known are zero.
 type Demand struct {
-	// Load is the part of the demand that limits depend on. BlockBytes is 0 if operations have several sizes.
+	// Load is the part of the demand that limits depend on. Its BlockBytes is 0 if operations have several sizes.
 	Load limits.Load
 	// Outstanding is the number of operations outstanding at a time.
 	Outstanding float64
@@ -23,7 +23,8 @@ type Demand struct {
 	Random       bool
 	// Limit is the workload's rate limit.
 	Limit limits.Rate
-	// Metadata is true if the load works on names, not on data; such loads have no documented limits.
+	// Metadata is true if the load consists of metadata operations, such as creating and deleting files. Such loads
+	// have no documented limits.
 	Metadata bool
 }
 
@@ -71,7 +72,7 @@ func (a *DemandModel) Of(step *v1alpha1.ResolvedStep, target string) (Demand, bo
 		return Demand{}, false
 	}
 	overrides := thawOverrides(step)
-	overrides.LayoutJobs = cmp.Or(overrides.LayoutJobs, overrides.Jobs) // format 1 does not store it
+	overrides.LayoutJobs = cmp.Or(overrides.LayoutJobs, overrides.Jobs) // runs of format 1 do not store LayoutJobs
 	demand, ok := a.demand(&chosen.Engine, engine.Step{
 		Purpose: step.Purpose, Clients: max(1, int(step.Clients)), Processes: a.processes(overrides), Overrides: overrides,
 	})
@@ -155,7 +156,8 @@ func (a *DemandModel) Loads(target string) []limits.Load {
 	return drains
 }
 
-// ofPhase returns the demands of a phase that measures, one for each kind of load. Other phases have none.
+// ofPhase returns the demands of a phase, one for each kind of load. Phases that documented limits do not apply to have
+// none.
 func (a *DemandModel) ofPhase(phase *v1alpha1.Phase, target string) []Demand {
 	redrain := phase.Cooldown != nil && phase.Cooldown.Redrain != nil
 	if !phasekind.Of(phase.Kind()).Limited && !redrain {

@@ -35,17 +35,17 @@ func (s Step) freeze() v1alpha1.ResolvedStep {
 		Kind:                s.Kind,
 		Purpose:             s.Purpose,
 		Targets:             s.Targets,
-		Clients:             int32(s.Clients), //nolint:gosec // The API allows far fewer clients.
+		Clients:             int32(s.Clients), //nolint:gosec // The API limits it.
 		WarmUp:              v1alpha1.DurationOf(s.WarmUp),
 		MaxDuration:         v1alpha1.DurationOf(s.Limit),
 		Repeat:              unlessZero(s.Repeat),
 		Confirms:            unlessZero(s.Confirms),
 		Overrides:           freezeOverrides(s.Overrides),
-		Processes:           unlessZero(int32(s.Processes)), //nolint:gosec // The API allows far fewer.
+		Processes:           unlessZero(int32(s.Processes)), //nolint:gosec // The API limits it.
 		LayoutJobs:          unlessZero(s.Overrides.LayoutJobs),
-		Passes:              unlessZero(int32(s.Passes)), //nolint:gosec // The API allows few.
+		Passes:              unlessZero(int32(s.Passes)), //nolint:gosec // The API limits it.
 		EndWhenSteady:       unlessZero(s.EndWhenSteady),
-		UntilCreditsPercent: unlessZero(int32(s.UntilCreditsPercent)), //nolint:gosec // It is up to 100.
+		UntilCreditsPercent: unlessZero(int32(s.UntilCreditsPercent)), //nolint:gosec // At most 100.
 		Redrain:             unlessZero(s.Redrain),
 	}
 	if s.Duration > 0 {
@@ -55,7 +55,7 @@ func (s Step) freeze() v1alpha1.ResolvedStep {
 		frozen.MinDuration = new(v1alpha1.DurationOf(s.MinDuration))
 	}
 	if s.Cell >= 0 {
-		frozen.Cell = new(int32(s.Cell)) //nolint:gosec // The API allows far fewer cells.
+		frozen.Cell = new(int32(s.Cell)) //nolint:gosec // The API limits it.
 	}
 	for _, target := range s.Targets {
 		if bytes := s.NewBytes[target]; bytes > 0 {
@@ -80,9 +80,8 @@ func freezeOverrides(o Overrides) *v1alpha1.StepOverrides {
 	return &frozen
 }
 
-// Thaw returns the plan that a run stores. It plans no step again, so an operator with a different planner conducts
-// the run as it began. Predictions (Documented, Promises, Warnings, and the Credits and Expected of steps) are not
-// stored.
+// Thaw returns the plan that a run stores. It does not plan again, so an operator of another version conducts the run
+// as it began. Predictions (Documented, Promises, Warnings, and the Credits and Expected of steps) are not stored.
 //
 // Thaw fails on a newer Format, and on steps that do not match the run's specification.
 func Thaw(run *v1alpha1.BenchmarkRunSpec) (Plan, error) {
@@ -171,7 +170,8 @@ func thaw(run *v1alpha1.RunSpec, frozen *v1alpha1.ResolvedStep) (Step, error) {
 	return step, nil
 }
 
-// thawTarget adds the parts of the step for one target that follow from the specification.
+// thawTarget sets the workload, the striping and the volumes of one target, which the step does not store, from the
+// specification.
 func (s *Step) thawTarget(run *v1alpha1.RunSpec, phase *v1alpha1.Phase, name string) error {
 	at := slices.IndexFunc(run.Targets, func(t v1alpha1.Target) bool { return t.Name == name })
 	if at < 0 {
@@ -212,7 +212,7 @@ func thawOverrides(frozen *v1alpha1.ResolvedStep) Overrides {
 func completed(run *v1alpha1.BenchmarkRunSpec) (steps []v1alpha1.ResolvedStep, datasetHash string) {
 	m := maker{run: &run.Run, demands: NewDemandModel(&run.Run)}
 	m.findLayoutJobs()
-	// The needed space depends on the layout, as does the hash.
+	// NewBytes and the dataset hash depend on the layouts of all steps, so plan the whole run again.
 	made, _ := Make(&run.Run, run.Seed)
 	for i := range run.Steps {
 		step := *run.Steps[i].DeepCopy()
@@ -234,7 +234,7 @@ func (m *maker) complete(phase *v1alpha1.Phase, step *v1alpha1.ResolvedStep) {
 		switch {
 		case step.Purpose == Idle || chosen == nil:
 		case chosen.SpansClients():
-			step.Processes = new(int32(m.processes())) //nolint:gosec // The API allows few.
+			step.Processes = new(int32(m.processes())) //nolint:gosec // The API limits it.
 			if step.Overrides != nil && step.Overrides.Processes != nil {
 				step.Processes = step.Overrides.Processes
 			}

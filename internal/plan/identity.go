@@ -9,17 +9,17 @@ import (
 )
 
 // RunHash identifies what a benchmark asks to run. It returns 16 hexadecimal digits that depend on spec.run with
-// defaults filled in (by a file or by the API server) and references not resolved. Runs of one benchmark with the
-// same hash have the same spec.run, but for its observations.
+// defaults filled in (by a file or by the API server) and references not resolved. Runs of one benchmark with the same
+// hash have the same spec.run, except for its observations.
 //
 // Adding a field with a default to the API changes every hash, which makes every benchmark run again. Add fields
 // without a default, and treat an absent field as the default.
 func RunHash(run *v1alpha1.RunSpec) string {
 	run = run.DeepCopy()
 	run.SetDefaults()
-	run.Observations = nil // they change nothing that is run
+	run.Observations = nil // they do not change what is run
 	nameKinds(run)
-	for i := range run.Targets { // the former name, so that the newer one in a file starts no run
+	for i := range run.Targets { // hash the former name, so that renaming the field in a file starts no new run
 		run.Targets[i].Limits, run.Targets[i].Documented = run.Targets[i].DocumentedLimits(), nil
 	}
 	// json.Marshal sorts the keys of maps, and quantities have a canonical form, so equal specifications give equal
@@ -32,8 +32,8 @@ func RunHash(run *v1alpha1.RunSpec) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// nameKinds sets the kind of references without one to WorkloadProfile. That was the default until such references
-// were also looked up in the cluster, so stored benchmarks keep their hashes.
+// nameKinds sets the kind of profile references without one to WorkloadProfile, so that stored benchmarks keep their
+// hashes: that kind was the default before such references were also looked up among cluster profiles.
 func nameKinds(run *v1alpha1.RunSpec) {
 	name := func(workload *v1alpha1.Workload) {
 		if workload != nil && workload.ProfileRef != nil && workload.ProfileRef.Kind == "" {

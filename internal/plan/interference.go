@@ -17,14 +17,14 @@ const (
 	mostRepetitions  = 64
 )
 
-// block is a group of targets that are loaded together, and its part of a step's ID.
+// block is a group of targets that are loaded together. word is its part of the step's ID.
 type block struct {
 	targets []string
 	word    string
 }
 
-// interference measures each victim alone, and all of them beside each number of aggressors, in turn. Every second
-// repetition is in reverse order: a linear drift then adds to as many ratios as it takes away from.
+// interference measures each victim alone, then all victims together with each number of aggressors, and repeats that
+// sequence. Every second repetition is in reverse order, so that a linear drift raises as many ratios as it lowers.
 func (p *phaseMaker) interference(phase *v1alpha1.InterferencePhase) {
 	before := len(p.problems)
 	at := p.path.Child("interference")
@@ -96,7 +96,8 @@ func blocksOf(phase *v1alpha1.InterferencePhase) []block {
 	return all
 }
 
-// refuseRoles reports roles that name no target, or one twice, and phases without neighbours.
+// refuseRoles reports unknown targets, targets with more than one role, phases without neighbours, and invalid or too
+// many repetitions.
 func (p *phaseMaker) refuseRoles(at *field.Path, phase *v1alpha1.InterferencePhase) {
 	targets, roles := targetNames(p.run), map[string]*field.Path{}
 	for _, role := range []struct {
@@ -134,7 +135,8 @@ func (p *phaseMaker) refuseRoles(at *field.Path, phase *v1alpha1.InterferencePha
 	}
 }
 
-// refuseNeighbours reports numbers of aggressors that are not there, or do not rise.
+// refuseNeighbours reports the first number of aggressors that exceeds those named, or is not greater than the number
+// before it.
 func (p *phaseMaker) refuseNeighbours(at *field.Path, phase *v1alpha1.InterferencePhase) {
 	for i, count := range phase.Neighbours {
 		switch {
@@ -150,8 +152,8 @@ func (p *phaseMaker) refuseNeighbours(at *field.Path, phase *v1alpha1.Interferen
 	}
 }
 
-// timed reports whether the loads of these targets run for a time. Others would end at different times, and then no
-// longer be neighbours.
+// timed reports whether the loads of these targets all run for a given time. Loads with a fixed amount of work would
+// end at different times, and the remaining targets would lose their neighbours.
 func (p *phaseMaker) timed(targets []string) bool {
 	before := len(p.problems)
 	for _, target := range targets {
@@ -164,7 +166,7 @@ func (p *phaseMaker) timed(targets []string) bool {
 	return len(p.problems) == before
 }
 
-// warnIdle warns if victims are idle while others are measured alone, which gives them credits back.
+// warnIdle warns if victims can regain credits, because they are idle while another victim is measured alone.
 func (p *phaseMaker) warnIdle(at *field.Path, phase *v1alpha1.InterferencePhase) {
 	if len(phase.Victims) > 1 {
 		p.warn(at, "each victim is idle while another is measured alone, and a store with burst credits for each target gives credits "+

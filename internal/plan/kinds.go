@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// steadyRounds is the shortest time in which a steady state can be evaluated: five rounds of a minute.
+// steadyRounds is the shortest time in which a steady state can be evaluated: five rounds of one minute.
 const steadyRounds = 5 * time.Minute
 
 // prepare lays out the dataset of each target, then overwrites it if preconditioning is set.

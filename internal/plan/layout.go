@@ -14,12 +14,14 @@ import (
 type dataset struct {
 	// laidOut holds the bytes of each file that earlier phases are certain to have written.
 	laidOut map[string]uint64
-	// reserved holds the maximum size of each file: how much a measured step writes depends on its speed.
+	// reserved holds the maximum size of each file. The file may end up smaller, because how much a measured step
+	// writes depends on its speed.
 	reserved map[string]uint64
 	// reservedFor, laidOutFor and readableBy hold the sets of files that were already reserved, laid out or proven
-	// readable. Doing so again changes nothing and can be slow, because there can be many files.
+	// readable. These sets are not processed again, which could be slow with many files.
 	reservedFor, laidOutFor, readableBy map[filesKey]bool
-	// laidRanks and reservedRanks are the same for MPI jobs. brokenBy is the phase that rewrote laid-out files.
+	// laidRanks and reservedRanks are the counterparts of laidOut and reserved for MPI jobs. brokenBy is the phase that
+	// rewrote laid-out files and may have left them incomplete.
 	laidRanks, reservedRanks rankFiles
 	brokenBy                 string
 	// declared holds the keys of loads whose declared space is reserved.
@@ -47,7 +49,7 @@ func (m *maker) dataset(target string) *dataset {
 	return m.datasets[target]
 }
 
-// readable proves that a step reads only data that earlier phases have written.
+// readable reports whether a step reads only data that earlier phases have written, and adds a problem if not.
 func (p *phaseMaker) readable(target string, step *Step, made *engine.Description) bool {
 	data := p.dataset(target)
 	if data.unknown || !made.NeedsFiles {
@@ -89,7 +91,7 @@ func (p *phaseMaker) missingFile(target string, step *Step, made *engine.Descrip
 	return ""
 }
 
-// planLayout updates the data in the files of a target and the space that the step needs.
+// planLayout records which files the step reserves or lays out on a target, and how much space it needs.
 func (p *phaseMaker) planLayout(target string, step *Step) {
 	one := p.loads[target]
 	made, err := p.demands.describe(one.spec, step.For(target))

@@ -28,7 +28,7 @@ func (m *maker) jobDatasetOf(target string, spec *v1alpha1.Engine) (one jobDatas
 	if err != nil || made.JobFiles == (engine.JobFiles{}) {
 		return jobDataset{}, 0, false
 	}
-	return jobDataset{target, made.JobFiles}, int32(made.Jobs), true //nolint:gosec // The API allows few.
+	return jobDataset{target, made.JobFiles}, int32(made.Jobs), true //nolint:gosec // The API limits it.
 }
 
 // findLayoutJobs looks ahead for phases that raise the number of jobs on a dataset. All steps that use a dataset
@@ -111,7 +111,7 @@ func (m *maker) warnJobSubsets() {
 		step := &m.plan.Steps[i]
 		for target, spec := range step.Workloads {
 			made, err := m.demands.describe(spec, step.For(target))
-			one := jobSubset{jobs: int32(made.Jobs), all: step.Overrides.LayoutJobs} //nolint:gosec // The API allows few.
+			one := jobSubset{jobs: int32(made.Jobs), all: step.Overrides.LayoutJobs} //nolint:gosec // The API limits it.
 			if err != nil || step.WorkBound() || made.JobFiles == (engine.JobFiles{}) || one.jobs >= one.all {
 				continue
 			}

@@ -14,13 +14,13 @@ type rankFiles map[rankKey][]rankSet
 
 // rankKey distinguishes sets of files with different names or locations.
 type rankKey struct {
-	// name is the name of the first file per rank, of the shared file, or of mdtest's directory.
+	// name is the name of the first rank's file, of the shared file, or of mdtest's directory.
 	name string
 	// processes is set if each client has its own volume; it then determines which client holds the file of a rank.
 	processes int
 }
 
-// rankSet describes the files of the first ranks, from 0 on, and their size.
+// rankSet describes the files of the first ranks, starting with rank 0. bytes is the size of each file.
 type rankSet struct {
 	ranks, bytes uint64
 }
@@ -82,7 +82,7 @@ func (m *maker) missingRanks(target string, step *Step, made *engine.Description
 		step.Clients*step.Processes, target, why, remedy)
 }
 
-// planRanks updates the data in the files of an MPI job and the space that each client needs for it.
+// planRanks records which files an MPI job reserves or lays out, and how much space each client needs for them.
 func (m *maker) planRanks(target string, step *Step, made *engine.Description) {
 	data := m.dataset(target)
 	key, set := m.ranksOf(target, step, made)

@@ -83,11 +83,11 @@ type maker struct {
 	demands *DemandModel
 	// layoutJobs holds the number of jobs for which a dataset is laid out, if a phase raises the number of jobs.
 	layoutJobs map[jobDataset]int32
-	// rendered holds the loads whose input was proven to render.
+	// rendered holds the loads for which the tool's input is known to render.
 	rendered map[useOf]bool
 	// setUps holds the setups of commands that a prepare phase has run, per target.
 	setUps map[setupKey]bool
-	// tooManySteps is true once the excess of steps has been reported.
+	// tooManySteps is true once a problem has reported that the plan exceeds maxSteps.
 	tooManySteps bool
 }
 
@@ -117,7 +117,7 @@ func (m *maker) phase(index int, phase *v1alpha1.Phase) {
 		p.sweep(phase.Sweep)
 	case v1alpha1.PhaseSmallFiles: // Measure for each operation
 		p.smallFiles(phase.SmallFiles)
-	case v1alpha1.PhaseSearch: // [Drain] Measure, as often as it may need; rates are picked as steps begin
+	case v1alpha1.PhaseSearch: // [Drain] Measure for each step that the search may need; rates are picked as steps begin
 		p.search(phase.Search)
 	case v1alpha1.PhaseInterference: // [Drain] Measure for each block
 		p.interference(phase.Interference)

@@ -31,7 +31,7 @@ func Shared(target *v1alpha1.Target) bool {
 // processes returns the number of ranks of each client unless a ramp changes it.
 func (m *maker) processes() int { return max(1, int(m.run.Clients.ProcessesPerClient)) }
 
-// checkProcesses reports processesPerClient if no workload has ranks, or only some workloads have.
+// checkProcesses refuses processesPerClient if no workload runs under MPI, and warns if only some do.
 func (m *maker) checkProcesses() {
 	count := m.run.Clients.ProcessesPerClient
 	if count <= 1 {

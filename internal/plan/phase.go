@@ -149,7 +149,8 @@ func (p *phaseMaker) fits(step *Step, target string) bool {
 	return true
 }
 
-// loadErrors returns the errors of a load that does not suit the phase: those of its fields, unless the step overrides some.
+// loadErrors returns why a load does not suit the phase: an error for each field of the load, or a single error of the
+// phase if the step overrides fields or the cause names no field.
 func (p *phaseMaker) loadErrors(one *load, step *Step, err error) field.ErrorList {
 	overrides := ""
 	if step.Cell >= 0 {

@@ -24,7 +24,7 @@ type Plan struct {
 	Warnings []string
 }
 
-// Step returns the step with an ID, which must be one of the plan's.
+// Step returns the step with the given ID, which must be in the plan.
 func (p Plan) Step(id string) Step {
 	return p.Steps[slices.IndexFunc(p.Steps, func(step Step) bool { return step.ID == id })]
 }
@@ -67,8 +67,8 @@ type Step struct {
 	Processes int
 	// Overrides replace values of the workloads in a ramp or a sweep.
 	Overrides Overrides
-	// Cell is the index of the ramp's value, of the sweep's cell, of the search's step or of the block that is measured,
-	// otherwise -1. Repeat is true for a cell that was measured before; Confirms is true for a step that confirms the rate of a
+	// Cell is the index of the ramp value, sweep cell, search step or interference block that is measured, or -1.
+	// Repeat is true for a cell that was measured before; Confirms is true for a step that confirms the rate of a
 	// search.
 	Cell     int
 	Repeat   bool
@@ -79,7 +79,7 @@ type Step struct {
 	// is 0 for a fixed amount of work, such as mdtest's, and for an Idle step whose length depends on earlier
 	// measurements.
 	Duration, WarmUp time.Duration
-	// MinDuration is the least time after the WarmUp before a step may end early.
+	// MinDuration is the minimum time after WarmUp before the step may end early.
 	MinDuration time.Duration
 	// EndWhenSteady lets a Measure step end as soon as five consecutive rounds have been steady.
 	EndWhenSteady bool
@@ -88,7 +88,7 @@ type Step struct {
 	UntilCreditsPercent int
 	// Redrain is true for the Drain after an Idle step that measures the refill.
 	Redrain bool
-	// Limit is the time after which the load is ended in any case. RunLimit is the activeDeadline of the whole run;
+	// Limit is the time after which the load is stopped in any case. RunLimit is the activeDeadline of the whole run;
 	// it bounds what precedes the load, such as a setup that runs again.
 	Limit, RunLimit time.Duration
 	// NewBytes is the maximum free space, by target, that each client needs in the step, beyond what earlier steps
@@ -147,7 +147,7 @@ func (s Step) For(target string) engine.Step {
 // repeats the offsets of an earlier one would find the store's caches warm.
 func (s Step) Client(seed int64, index int) engine.Client {
 	return engine.Client{
-		Index: index, Seed: uint64(seed), //nolint:gosec // Any bits are a seed.
+		Index: index, Seed: uint64(seed), //nolint:gosec // Any bit pattern is a valid seed.
 		StepSeed: uint64(seed) + uint64(s.PhaseIndex)<<32 + uint64(s.Number)<<40, //nolint:gosec // As above.
 	}
 }

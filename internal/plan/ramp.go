@@ -39,12 +39,12 @@ func (p *phaseMaker) ramp(phase *v1alpha1.RampPhase) {
 			case v1alpha1.RampClients:
 				step.Clients = int(value)
 			case v1alpha1.RampJobs:
-				step.Overrides.Jobs = int32(value) //nolint:gosec // Just bounded.
+				step.Overrides.Jobs = int32(value) //nolint:gosec // Bounded by refuseValues.
 			case v1alpha1.RampQueueDepth:
-				step.Overrides.QueueDepth = int32(value) //nolint:gosec // Just bounded.
+				step.Overrides.QueueDepth = int32(value) //nolint:gosec // Bounded by refuseValues.
 			case v1alpha1.RampProcesses:
 				step.Processes = int(value)
-				step.Overrides.Processes = int32(value) //nolint:gosec // Just bounded.
+				step.Overrides.Processes = int32(value) //nolint:gosec // Bounded by refuseValues.
 			}
 			if !p.add(step, "") {
 				return

@@ -15,7 +15,8 @@ import (
 // of Kubernetes: 63 characters for labels, 253 for names.
 const maxNameLength = 40
 
-// refuseTargets reports targets that cannot become pods, and targets that would interfere with one another.
+// refuseTargets reports names that cannot be part of pod names and labels, and targets that would overwrite one
+// another's files.
 func (m *maker) refuseTargets() {
 	used := map[string]int{}
 	for i := range m.run.Targets {

@@ -61,7 +61,7 @@ func (p *phaseMaker) refuseFileOperations(at *field.Path, operations []v1alpha1.
 	for i, operation := range operations {
 		path, why := at.Index(i), ""
 		if i == 0 {
-			path = at // Admission has its fault of the first operation there, and callers show one fault of a field.
+			path = at // Admission reports a wrong first operation at this path, and callers show one problem per field.
 		}
 		switch operation {
 		case v1alpha1.OperationCreate:

@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// Label names the step for display: its phase, and its part of the phase if the phase has several.
+// Label names the step for display: by its phase, and by what the step does if the phase has several steps.
 func (s Step) Label() string {
 	var words []string
 	switch {
@@ -38,8 +38,8 @@ func (s Step) Label() string {
 	return s.Phase + " (" + strings.Join(words, ", ") + ")"
 }
 
-// CellWords returns the values of the ramp's step or the sweep's cell, such as "jobs 4", or the number of a step in a
-// phase that picks rates, or the targets of a block. Other steps have none.
+// CellWords returns the values of a ramp step or a sweep cell, such as "jobs 4", the number and rate of a search step,
+// or the number and targets of an interference block. Other steps have none.
 func (s Step) CellWords() []string {
 	if s.Cell < 0 {
 		return nil

@@ -81,7 +81,7 @@ func (p *Promise) ExpectedSeconds() float64 {
 // maxPromises limits the promises of a target: only the first cells of a sweep are kept.
 const maxPromises = 8
 
-// findLimits computes those documented limits of each target that follow from the specification.
+// findLimits computes the documented limits of each target for which the specification sets any.
 func (m *maker) findLimits() {
 	m.documented = map[string]limits.Computed{}
 	for i := range m.run.Targets {
@@ -148,7 +148,7 @@ func (m *maker) openForecasts() {
 		loads := m.demands.Loads(target.Name)
 		m.promise(target.Name, computed)
 		bucket, found := mainBucket(computed, loads)
-		if given := target.DocumentedLimits(); !found && given != nil { // a bucket that never empties causes a warning
+		if given := target.DocumentedLimits(); !found && given != nil { // warnTooShort reports a bucket that never empties
 			bucket, found = credits.Of(given.Throughput)
 		}
 		if found {
@@ -157,8 +157,8 @@ func (m *maker) openForecasts() {
 	}
 }
 
-// mainBucket returns the bucket that the loads empty first, in bytes. It converts a bucket of operations with the
-// size of the loads' operations.
+// mainBucket returns the bucket that the loads empty first, in bytes. It converts a bucket of operations to bytes by
+// the size of the loads' operations.
 func mainBucket(computed limits.Computed, loads []limits.Load) (credits.Bucket, bool) {
 	var found credits.Bucket
 	for _, load := range append(slices.Clone(loads), limits.Load{}) {
@@ -255,7 +255,7 @@ func finiteSeconds(seconds float64) *float64 {
 
 func roundTenth(value float64) float64 { return math.Round(value*10) / 10 }
 
-// warnInBurst warns of a steady phase that ends before the burst does, if no phase of the run drains the target.
+// warnInBurst warns of a measured step that ends before the burst does, unless the run has a burstDrain phase.
 func (p *phaseMaker) warnInBurst(at *field.Path, step *Step) {
 	for i := range p.run.Phases {
 		if p.run.Phases[i].BurstDrain != nil {

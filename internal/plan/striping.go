@@ -55,7 +55,7 @@ func (m *maker) stripingByTarget() map[string]Striping {
 	return found
 }
 
-// stripe sets the striping in each step that loads a target with one.
+// stripe sets the striping in each step that loads a target with striping settings.
 func (m *maker) stripe() {
 	stripingByTarget := m.stripingByTarget()
 	for i := range m.plan.Steps {

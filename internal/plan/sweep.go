@@ -19,10 +19,10 @@ const (
 	// smallest maximum if they are known.
 	unknownDrain = time.Hour
 	leastDrain   = 10 * time.Minute
-	// spareCredits is the margin of credits, as a share of its need, that a cell in a burst starts with: documented
-	// rates are rounded, and a load does not start and end instantly.
+	// spareCredits is the margin, as a share of the credits that a cell in a burst needs, with which the cell starts.
+	// Documented rates are rounded, and a load does not start and end instantly.
 	spareCredits = 0.05
-	// knownShare is the tolerance of a bucket's fill, as a share of the need: waits are whole seconds.
+	// knownShare is the tolerance of a bucket's fill, as a share of the need, because waits are whole seconds.
 	knownShare = 0.01
 )
 
@@ -53,7 +53,7 @@ func (p *phaseMaker) sweep(phase *v1alpha1.SweepPhase) {
 	if phase.Regime == v1alpha1.RegimeBurst {
 		p.warnAssumed(at, warmUp+duration)
 	}
-	order := shuffled(len(s.cells), uint64(p.seed)+uint64(p.index)<<32) //nolint:gosec // Any bits are a seed.
+	order := shuffled(len(s.cells), uint64(p.seed)+uint64(p.index)<<32) //nolint:gosec // Any bit pattern is a valid seed.
 	for _, group := range p.groups() {
 		if phase.Regime == v1alpha1.RegimeBaseline && !p.drainFirst(at, group, heaviest(&phase.Axes)) {
 			return
@@ -195,7 +195,7 @@ func (p *phaseMaker) pauseFor(targets []string, burst time.Duration) time.Durati
 	return pause
 }
 
-// warnAssumed warns of buckets that hold the credits of a cell only if they were full when the run starts.
+// warnAssumed warns of buckets that hold enough credits for a cell only if they are full when the run starts.
 func (p *phaseMaker) warnAssumed(at *field.Path, burst time.Duration) {
 	for _, target := range targetNames(p.run) {
 		account := p.forecasts[target].account

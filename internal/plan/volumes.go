@@ -21,15 +21,15 @@ func allowsRawWrites(target *v1alpha1.Target) bool {
 	return target.AllowRawDeviceWrites != nil && *target.AllowRawDeviceWrites
 }
 
-// VolumeBytes returns the most space that the data of a target with one volume takes there: the data of one client if each
-// has a claim of its own, else the data of all.
+// VolumeBytes returns the maximum space that a target's data takes on its single volume: the data of one client if each
+// client has its own claim, otherwise the data of all clients.
 func (p *Plan) VolumeBytes(target *v1alpha1.Target) uint64 {
 	needed := uint64(0)
 	for i := range p.Steps {
 		needed += p.Steps[i].NewBytes[target.Name]
 	}
 	if Shared(target) {
-		needed *= uint64(p.ClientsPerTarget) //nolint:gosec // The API allows few.
+		needed *= uint64(p.ClientsPerTarget) //nolint:gosec // The API limits it.
 	}
 	return needed
 }
