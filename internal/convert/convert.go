@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Kind is the consequence of a note for the load.
+// Kind classifies notes by their effect on the load.
 type Kind string
 
 // The kinds, the most severe first.
@@ -25,7 +25,7 @@ const (
 // Kinds lists the kinds in the order in which they are printed.
 var Kinds = []Kind{Differs, Elsewhere, Unneeded}
 
-// Note records what happened to an option that the profile does not contain as it was given.
+// Note explains what became of an option that the profile does not contain as given.
 type Note struct {
 	Kind Kind `json:"kind"`
 	// Option is the option as it was given, such as -r100.

@@ -7,7 +7,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// diskspdPatternBytes is the number of bytes of DiskSpd's pattern 0, 1, ... 255 that are written to an option.
+// diskspdPatternBytes is the number of bytes of DiskSpd's pattern 0, 1, ... 255 that the option buffer_pattern gets.
 const diskspdPatternBytes = 64
 
 // content reads the options for the written data: -Z and its variants.
@@ -109,7 +109,7 @@ func (w *diskspdWriter) flush() {
 	}
 }
 
-// affinity sets the CPUs of group 0. Only Windows has groups of CPUs.
+// affinity binds jobs to the CPUs of group 0. Linux has no CPU groups, so other groups are not converted.
 func (w *diskspdWriter) affinity() {
 	if len(w.span.affinity) == 0 {
 		return

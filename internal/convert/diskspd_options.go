@@ -13,7 +13,7 @@ const (
 	whyTracing      = "event tracing exists on Windows only"
 )
 
-// diskspdOptions holds all options of DiskSpd 2.2, by their letters.
+// diskspdOptions holds all options of DiskSpd 2.2, by letter.
 var diskspdOptions = map[byte]diskspdOption{
 	'?': func(*diskspdLine, string) error { return errors.New("prints help and runs nothing") },
 	':': diskspdIgnored(Differs, "experimental flags change how DiskSpd paces a limited load", "compare the measured rates"),

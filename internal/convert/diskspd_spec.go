@@ -9,7 +9,7 @@ import (
 type diskspdSpan struct {
 	// duration, warmUp and coolDown are in seconds. A duration of 0 means until DiskSpd is stopped.
 	duration, warmUp, coolDown int64
-	// threads is the value of -F, over all targets. requests is the value of -O. 0 if not given.
+	// threads is the value of -F, over all targets; requests is the value of -O. They are 0 if not given.
 	threads, requests int64
 	affinity          []diskspdCPU
 	noAffinity        bool

@@ -84,7 +84,7 @@ func fioWorkloads(sections []fioSection, options *Options) ([]Workload, error) {
 	return workloads, nil
 }
 
-// unique returns the name, with a number behind it if it is taken, and takes it.
+// unique returns the name, with a number appended if it is taken, and marks the result as taken.
 func unique(name string, taken map[string]bool) string {
 	made := name
 	for n := 2; taken[made]; n++ {

@@ -21,7 +21,7 @@ var fioSizes = []string{
 	"bs", "bsrange", "bssplit", "size", "filesize", "ba", "zonesize", "zonerange", "zoneskip", "buffer_compress_chunk", "rate", "iomem_align", "offset_increment",
 }
 
-// fioElsewhere maps options that belong to the benchmark to the remedy.
+// fioElsewhere maps options that are set in the benchmark to the remedy.
 var fioElsewhere = map[string]string{
 	"directory": "set the target's path or claim", "randseed": "set the seed of an earlier run to repeat its offsets",
 	"loops": "set a duration in the phase, or repeat the phase", "startdelay": "use a separate phase for the load before it",
@@ -29,7 +29,7 @@ var fioElsewhere = map[string]string{
 	"wait_for": "use one phase for each",
 }
 
-// fioUnneeded maps options that need no action to the reason for that.
+// fioUnneeded maps options that need no action to the reason.
 var fioUnneeded = map[string]string{
 	"unlink": "the target's dataPolicy removes files", "unlink_each_loop": "the target's dataPolicy removes files", "create_serialize": whyLayout,
 	"create_on_open": whyLayout, "create_only": whyLayout, "create_fsync": whyLayout, "allow_file_create": whyLayout, "overwrite": whyLayout, "fallocate": whyLayout,
@@ -209,7 +209,7 @@ func (j *fioJob) figure(o fio.KnownOption) {
 		j.direction = o.Value
 		return
 	case "bs":
-		j.block = number // 0 for several
+		j.block = number // 0 for several block sizes
 		return
 	case "bsrange", "bssplit":
 		j.block = 0

@@ -155,7 +155,7 @@ func (w *iorWriter) pattern(value string) error {
 	return fmt.Errorf("write one of timestamp, offset, incompressible and random")
 }
 
-// argument processes an option that the profile may hold in args.
+// argument adds an option to the profile's args, or a note if args must not contain it.
 func (w *iorWriter) argument(text string, words []string) {
 	trial := &v1alpha1.IORProfile{TransferSize: *quantity(8), BlockSize: *quantity(8), Args: append(slices.Clone(w.profile.Args), words...)}
 	if problems := ior.Validate(field.NewPath("ior"), trial); len(problems) > 0 {
@@ -170,7 +170,7 @@ func (w *iorWriter) flag(name string) bool {
 	return given && option.on()
 }
 
-// only returns true for a flag that is set, and else nothing, because false is the default.
+// only returns true if the flag is set, and nil otherwise, because false is the default.
 func (w *iorWriter) only(name string) *bool {
 	if w.flag(name) {
 		return new(true)

@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Thresholds of the attribution, from section 7 of the design where it sets them; see docs/design/0007-limits.md.
+// Thresholds of the attribution; see docs/design/0007-limits.md.
 const (
 	// reach is the maximum distance between a rate and a limit that holds it back, as a share of the limit.
 	reach = 0.10
@@ -21,11 +21,12 @@ const (
 	// back.
 	busyCPU   = 0.90
 	throttled = 0.05
-	// nearFloor is the latency, as a multiple of the floor, up to which operations do not queue. At queued times the
-	// floor and above, they do.
+	// nearFloor and queued are multiples of the latency floor, which is the latency of a single operation. Up to
+	// nearFloor operations do not queue, from queued on they do.
 	nearFloor = 1.25
 	queued    = 1.50
-	// gained is the factor by which more outstanding operations must raise the rate to show that the target had room.
+	// gained is the factor by which more outstanding operations must raise the rate to show that the target had
+	// capacity left.
 	gained = 1.10
 )
 
@@ -40,7 +41,7 @@ type Suspect struct {
 	Share float64
 	// Tied is true if the suspect explains the rate as well as the first suspect does.
 	Tied bool
-	// Evidence for and against the suspect, one sentence each.
+	// Evidence lists the evidence for and against the suspect, one sentence each.
 	Evidence []string
 	// rank orders suspects by evidence: 0 has support beyond nearness, 1 is near, 2 is near but contradicted, higher
 	// ranks are unlikely.
@@ -63,9 +64,10 @@ func (s Suspect) order() float64 {
 
 // Attribution compares a rate with the documented limits and ranks the possible causes that held it back.
 type Attribution struct {
-	// Suspects, best first; never empty. If there is no other, CauseUnknown is the only one.
+	// Suspects lists the suspects, most likely first. It is never empty: without any other suspect, it contains only
+	// CauseUnknown.
 	Suspects []Suspect
-	// Ambiguous is true if a suspect tied with the first has another cause.
+	// Ambiguous is true if suspects with different causes tie for first place.
 	Ambiguous bool
 	// PercentOfBaseline and PercentOfBurst compare the rate with the effective limits for this load. They are 0 if
 	// those are not known.
@@ -106,7 +108,8 @@ type judge struct {
 	computed Computed
 	measured Measured
 	suspects []Suspect
-	// used is the highest share that was reached of any limit; nearest is the suspect nearest to its limit.
+	// used is the highest utilization of any limit, including the clients' CPU and the rate limit of the load; nearest
+	// is the suspect whose limit is nearest to the rate.
 	used    float64
 	nearest *Suspect
 }

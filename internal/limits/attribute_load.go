@@ -7,7 +7,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// suspectLoad suspects the load generation: the clients' CPU, the tool, and the rate limit of the load.
+// suspectLoad adds suspects in the load generation: the clients' CPU, the tool, and the rate limit of the load.
 func (j *judge) suspectLoad() {
 	m := j.measured
 	if m.CPUShare >= busyCPU || m.ThrottledShare > throttled {
@@ -54,8 +54,8 @@ func (j *judge) has(cause Cause) bool {
 	return slices.ContainsFunc(j.suspects, func(suspect Suspect) bool { return suspect.Cause == cause })
 }
 
-// serverCache suspects the server's cache if reads are faster than the disks and the data fits into the server's
-// memory. The cache's own speed is the limit only if nothing else explains the rate.
+// serverCache adds the server's cache as a suspect if reads are faster than the disks and the data fits into the
+// server's memory. The cache's own speed is the limit only if nothing else explains the rate.
 func (j *judge) serverCache() {
 	m, share := j.measured, j.cacheableShare()
 	if share == 0 || share < 1 && !m.Random {
@@ -99,9 +99,9 @@ func choice(b Bound) Dimension {
 	return Bytes
 }
 
-// queueDepth suspects the queue depth only if operations do not queue and a deeper queue raised the rate: Little's
-// law holds in every closed loop, so it proves nothing by itself. The queue depth ranks first only if, in addition,
-// no limit is near. Otherwise it is listed after all other suspects, with the evidence against it.
+// queueDepth adds the queue depth as a suspect only if operations do not queue and a deeper queue raised the rate:
+// Little's law holds in every closed loop, so it proves nothing by itself. The queue depth ranks first only if, in
+// addition, no limit is near. Otherwise it is listed after all other suspects, with the evidence against it.
 func (j *judge) queueDepth() {
 	m := j.measured
 	if !j.atSingleLatency() || m.DeeperGain < gained || j.belowQueueDepth() || m.Outstanding <= 0 {

@@ -9,7 +9,7 @@ import (
 // causes maps each layer to its cause.
 var causes = map[Layer]Cause{LayerInstance: CauseInstance, LayerFlow: CauseFlow, LayerNetwork: CauseNetwork, LayerDisk: CauseDisk, LayerVolume: CauseDisk}
 
-// storage suspects every documented limit that applies to the load.
+// storage considers every documented limit that applies to the load as a suspect.
 func (j *judge) storage() {
 	for index := range j.computed.Limits {
 		limit := &j.computed.Limits[index]
@@ -29,7 +29,7 @@ func (j *judge) fasterThanDisks() bool {
 	return j.measured.Load.Operation == Read && uncachedLimit.Limit != nil && j.measured.share(uncachedLimit) > 1+reach
 }
 
-// consider suspects the baseline or the burst of a limit, whichever is in force and nearer to the rate.
+// consider adds the baseline or the burst of a limit as a suspect, whichever is in force and nearer to the rate.
 func (j *judge) consider(limit *Limit) {
 	fill := j.measured.fill(limit)
 	cold := limit.CachedReadsPass && j.cacheableShare() >= 1 // the limit applies only to reads that the cache does not serve

@@ -27,7 +27,7 @@ type Spending struct {
 	Bytes, Operations, Seconds float64
 	// Operation is the operation of the I/O; Both for mixed I/O.
 	Operation Operation
-	// MaybeCached is true if the server's cache may have served all of it.
+	// MaybeCached is true if the server's cache may have served all of the I/O.
 	MaybeCached bool
 }
 
@@ -61,8 +61,8 @@ func (c Computed) Open(loads ...Load) *Buckets {
 	return made
 }
 
-// Refilled sets the measured refill of the limit of a dimension, if exactly one limit that counts has this dimension.
-// It opens a new account for it, with unknown fill.
+// Refilled replaces the refill of a limit by the measured one, and opens a new account with unknown fill for it. It
+// does nothing unless exactly one limit that counts has the given dimension.
 func (b *Buckets) Refilled(of Dimension, refill float64) {
 	at := -1
 	for index := range b.all {
@@ -118,8 +118,8 @@ func (b *Buckets) Idle(seconds float64) {
 	}
 }
 
-// Emptied records that the credits of the named limits were seen to be gone. Without names, it records this for all
-// limits that count.
+// Emptied records that the credits of the named limits were observed to be spent. Without names, it records this for
+// all limits that count.
 func (b *Buckets) Emptied(names ...string) {
 	for index := range b.all {
 		if one := &b.all[index]; slices.Contains(names, one.limit.Name) || len(names) == 0 && one.matters {

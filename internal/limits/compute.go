@@ -33,7 +33,7 @@ type Limit struct {
 	Row       string
 	Layer     Layer
 	Dimension Dimension
-	// Operation that the limit applies to; empty for all.
+	// Operation is the operation that the limit applies to; empty for all operations.
 	Operation Operation
 	// Baseline and Burst are rates; Burst is 0 if there is none.
 	Baseline, Burst float64
@@ -73,7 +73,7 @@ type Cache struct {
 
 // Computed holds the documented limits of a target.
 type Computed struct {
-	// Limits in order from the machine to the volume.
+	// Limits are in order from the machine to the volume.
 	Limits []Limit
 	// Cache is the memory of the storage server; Bytes is 0 if it is not known.
 	Cache Cache
@@ -179,7 +179,7 @@ func (made *Computed) volume(c *Catalog, d Description, v Volume, found resolved
 	return true
 }
 
-// from records the row of a limit.
+// from records the catalog row that a limit comes from.
 func (l *Limit) from(of row) { l.Row, l.Sources, l.Overridden = of.key, of.sources, of.overridden }
 
 // adapt adjusts a limit to the caches and the compression of the volume.
@@ -213,11 +213,11 @@ func (made *Computed) add(l Limit) {
 		have.parts++
 		have.Arithmetic += "; " + l.Arithmetic
 		have.BurstArithmetic = join(have.burstOr(), l.burstOr(), have.Burst+l.Burst > 0)
-		if have.Burst+l.Burst > 0 { // a part without a burst still has its baseline
+		if have.Burst+l.Burst > 0 { // a part without a burst still contributes its baseline
 			have.Burst, l.Burst = max(have.Burst, have.Baseline), max(l.Burst, l.Baseline)
 		}
 		if have.Burst > 0 && (have.Bucket == 0) != (l.Bucket == 0) {
-			// The bucket of a part is not the bucket of the sum.
+			// Only one part has a known bucket, so the bucket of the sum is unknown.
 			have.Bucket, l.Bucket, have.Refill, l.Refill = 0, 0, 0, 0
 		}
 		have.BucketArithmetic = join(have.BucketArithmetic, l.BucketArithmetic, have.Bucket+l.Bucket > 0)

@@ -8,11 +8,11 @@ import (
 
 // Description holds the known facts about a target: its volumes and the machines that use them.
 type Description struct {
-	// Volumes that the target's clients load at the same time.
+	// Volumes are the volumes that the target's clients load at the same time.
 	Volumes []Volume
 	// Clients are the machines that run the load, by type; empty if they are not known.
 	Clients []Machines
-	// Region of the storage, such as eu-central-1; empty if it is not known.
+	// Region is the region of the storage, such as eu-central-1; empty if it is not known.
 	Region string
 }
 
@@ -20,9 +20,9 @@ type Description struct {
 type Volume struct {
 	// Driver is the name of the CSI driver, such as ebs.csi.aws.com; empty for a volume without one.
 	Driver string
-	// Parameters of the StorageClass. They are nil if the class does not exist or was deleted; all parameters are
-	// then unknown. A class without parameters has an empty map; the driver's defaults then apply to absent
-	// parameters.
+	// Parameters are the parameters of the StorageClass. nil means that the class does not exist or was deleted, so
+	// that all parameters are unknown. An empty map means that the class sets none, so that the driver's defaults
+	// apply.
 	Parameters map[string]string
 	// Attributes are the volumeAttributes of the PersistentVolume; nil if it has none.
 	Attributes map[string]string
@@ -30,7 +30,7 @@ type Volume struct {
 	Modified map[string]string
 	// CapacityBytes is the size of the volume; 0 if it is not known.
 	CapacityBytes int64
-	// MountOptions in force, such as nconnect=4 and cache=none.
+	// MountOptions are the mount options in force, such as nconnect=4 and cache=none.
 	MountOptions []string
 	// Count is the number of such volumes that are loaded at the same time, such as the disks of a stripe or one per
 	// client; 0 means 1.
@@ -49,7 +49,7 @@ type Machines struct {
 type Missing struct {
 	// Field is the field of the specification to set, or the fact to find out.
 	Field string
-	// What describes what is not known and what to specify.
+	// What describes the missing fact and what to specify.
 	What string
 }
 

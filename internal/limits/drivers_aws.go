@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// lustre resolves FSx for Lustre. The volume contains only the server's name; the class contains the deployment type.
+// lustre resolves FSx for Lustre. The volume contains only the server's name; its StorageClass contains the deployment
+// type.
 func lustre(v Volume, c *Catalog) resolved {
 	if v.Parameters == nil {
 		return unidentified("the deployment type of the FSx for Lustre volume is unknown, because its StorageClass does not exist; set documented.preset, such as aws-fsx-lustre/persistent-2-ssd-250, and documented.capacity")
@@ -38,7 +39,8 @@ func smb(Volume, *Catalog) resolved {
 	return unidentified("the server behind an SMB share cannot be discovered; set documented.preset, such as aws-fsx-windows/hdd-32, and documented.capacity")
 }
 
-// ebs resolves an EBS volume: only the classes contain the type and the provisioned figures.
+// ebs resolves an EBS volume. Only its StorageClass and VolumeAttributesClass contain the type and the provisioned
+// figures.
 func ebs(v Volume, c *Catalog) resolved {
 	if v.Parameters == nil && v.Modified["type"] == "" {
 		return unidentified("the type of the EBS volume is unknown, because its StorageClass does not exist; set documented.preset, such as aws-ebs/gp2, or documented.throughput and documented.iops")

@@ -7,7 +7,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// azureDisk resolves an Azure disk: the volume contains all parameters of its class, and its size decides the tier.
+// azureDisk resolves an Azure disk. The volume contains all parameters of its StorageClass, and its size determines the
+// tier.
 func azureDisk(v Volume, c *Catalog) resolved {
 	if v.Parameters == nil && v.Attributes == nil {
 		return unidentified("the kind of disk is unknown, because the volume lacks it and its StorageClass does not exist; set documented.preset, such as azure-disk/p30")

@@ -5,7 +5,8 @@ type Load struct {
 	// BlockBytes is the size of an operation; 0 if it is not known, in which case limits of bytes and of operations
 	// cannot be compared.
 	BlockBytes float64
-	// Operation of the load: Both for a mixed load, to which limits of only reads or only writes do not apply.
+	// Operation is the load's operation. It is Both for a mixed load, to which limits of only reads or only writes do
+	// not apply.
 	Operation Operation
 	// CachedShare is the share of the reads, 0 to 1, that the cache of the server or of the machine's host serves.
 	CachedShare float64

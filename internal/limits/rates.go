@@ -76,7 +76,8 @@ func (c Computed) Main(load Load) (Main, bool) {
 	}
 	limit := first.Limit
 	made := Main{Limit: limit, Bucket: credits.Bucket{Baseline: limit.Baseline, Burst: limit.Burst, Size: limit.Bucket, Refill: limit.Refill}}
-	// The rates that the other limits allow, in the unit that this limit counts.
+	// counted converts the operations per second of a level to the unit that this limit counts. The other limits may
+	// lower both rates.
 	counted := limit.Burst / limit.bound(load, true).OperationsPerSecond
 	for _, level := range course.Levels {
 		if level.StartSeconds == 0 {
@@ -121,7 +122,7 @@ func (c Computed) Part(share float64, ownVolumes bool) Computed {
 	return made
 }
 
-// part returns the part of the limit, and of its credits, that a share of the clients has.
+// part scales the limit and its credits to a share of the clients.
 func (l Limit) part(share float64) Limit {
 	rate, amount := l.Dimension.units()
 	for _, one := range []struct {

@@ -28,8 +28,8 @@ const (
 )
 
 // Record returns the description of a target and its documented limits in the form that a run records. Equal input
-// gives equal output, within the limits of the API. The record lists the volumes in the order of the description; the
-// caller adds their names, claims and handles, which do not affect any limit.
+// gives equal output, which is truncated to the maximum sizes of the API. The record lists the volumes in the order of
+// the description; the caller adds their names, claims and handles, which do not affect any limit.
 func Record(target string, d Description, computed Computed) v1alpha1.StorageDescription {
 	made := v1alpha1.StorageDescription{Target: target, CatalogVersion: v1alpha1.Truncate(computed.CatalogVersion, 64)}
 	for _, volume := range d.Volumes[:min(len(d.Volumes), maxRecorded)] {

@@ -33,7 +33,7 @@ type driver struct {
 	find    func(Volume, *Catalog) resolved
 }
 
-// drivers by their CSI name.
+// drivers maps the names of CSI drivers to their descriptions.
 var drivers = map[string]driver{
 	"fsx.csi.aws.com":         {fileTraffic, lustre},
 	"smb.csi.k8s.io":          {fileTraffic, smb},
@@ -73,8 +73,9 @@ func (c *Catalog) preset(name string, v Volume) (resolved, error) {
 	return resolved{rows: rows, traffic: c.trafficOf(v, rows), flowsPerNode: flowsOf(v)}, nil
 }
 
-// trafficOf returns the kind of traffic by which a machine reaches a volume: by its driver, or else by its rows. A row
-// with a network limit is reached over the network. It returns anyTraffic if the kind is not known.
+// trafficOf returns the kind of traffic by which a machine reaches a volume. The volume's driver determines it, or else
+// its rows: a row with a network limit is reached over the network. trafficOf returns anyTraffic if the kind is not
+// known.
 func (c *Catalog) trafficOf(v Volume, rows []string) traffic {
 	if by, known := drivers[v.Driver]; known {
 		return by.traffic

@@ -30,10 +30,10 @@ type Drain struct {
 // ThrottleTimeline is the rate of a load over time, from full buckets until the rate no longer changes.
 type ThrottleTimeline struct {
 	Levels []Level
-	// Drains of every limit with a published bucket.
+	// Drains holds the drain of every limit with a published bucket.
 	Drains []Drain
-	// Unpublished lists limits that would hold the load back without credits and whose bucket is not published: levels
-	// may end earlier than stated.
+	// Unpublished lists limits that would hold the load back without credits and whose bucket is not published. Levels
+	// may therefore end earlier than stated.
 	Unpublished []*Limit
 }
 
@@ -123,7 +123,7 @@ func (b *limitBucket) secondsLeft(operations float64) float64 {
 	return at.DrainSeconds(b.account.Fill())
 }
 
-// spend spends the credits of a level.
+// spend deducts the credits that a level spends.
 func (b *limitBucket) spend(level Level, start float64) {
 	if b.empty {
 		return

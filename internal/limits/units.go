@@ -20,17 +20,18 @@ const (
 	duration      kind = "seconds"
 )
 
-// Powers in use. Throughout the project decimal units are powers of 1000, binary units powers of 1024.
+// The binary units of capacity. Throughout the project decimal units are powers of 1000, binary units powers of 1024.
 const (
 	gibibyte = 1 << 30
 	tebibyte = 1 << 40
 )
 
-// unit of a figure, such as MB/s or IOPS/TiB.
+// unit is the unit of a figure, such as MB/s or IOPS/TiB.
 type unit struct {
 	kind   kind
 	factor float64
-	// perBytes is the capacity that the figure is per, in bytes; 0 for a figure that is not per capacity.
+	// perBytes is the capacity to which a figure per capacity refers, in bytes: 2^40 for IOPS/TiB. It is 0 for other
+	// figures.
 	perBytes float64
 }
 
