@@ -96,7 +96,7 @@ func TestLoadRefusesBeforeAnyHarm(t *testing.T) {
 		}, reason: tool.ReasonVolume, words: []string{"is not the directory that the run was planned for"}},
 		"unknown volume": {change: func(l *agentapi.LoadRequest) { l.Volume = "other" }, words: []string{`no volume "other"`}},
 		"no space": {change: func(l *agentapi.LoadRequest) { l.Dataset = &agentapi.Dataset{NewBytes: 1 << 60} },
-			reason: tool.ReasonNoSpace, words: []string{"1152921504606846976 bytes", "free some, enlarge the volume, or use a smaller dataset"}},
+			reason: tool.ReasonNoSpace, words: []string{"1152921504606846976 bytes", "free up space, enlarge the volume, or use a smaller dataset"}},
 		"file to read is missing": {change: func(l *agentapi.LoadRequest) { l.Dataset = reads(1 << 20) },
 			reason: tool.ReasonNotPrepared, words: []string{"data.0.0, which no phase has laid out"}},
 		"file to read is short": {prepare: func(r *rig) { r.put("data.0.0", fill(1<<19)) },

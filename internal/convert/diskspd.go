@@ -108,7 +108,7 @@ func (w *diskspdWriter) dataset() error {
 		end = t.limit
 	}
 	if t.base >= end {
-		return fmt.Errorf("%s starts beyond the end of the target of %d bytes", w.given("B", "-B"), size)
+		return fmt.Errorf("%s starts beyond the end of the target of %d bytes: lower it, or raise the size", w.given("B", "-B"), size)
 	}
 	w.bytes = end - t.base
 	if t.base > 0 || end < size {
@@ -148,14 +148,14 @@ func (w *diskspdWriter) caching() {
 		w.profile.Options["fadvise_hint"] = w.hint()
 		w.notes.unneeded(option, "uses the page cache, as DiskSpd does: direct is false, and a run warns about it")
 	} else if t.hints != "" {
-		w.notes.unneeded(w.given("fh", "-f"), "hints are for a cache, and no cache is used")
+		w.notes.unneeded(w.given("fh", "-f"), "hints apply only to a cache, and no cache is used")
 	}
 	if !t.writeThrough {
 		return
 	}
 	switch {
 	case !t.writes():
-		w.notes.unneeded(option, "write-through is for writes, and the load has none")
+		w.notes.unneeded(option, "write-through applies only to writes, and the load has none")
 	case t.mapped:
 		w.notes.differs(option, "DiskSpd writes mapped memory with non-temporal stores; fio uses plain stores", "")
 		w.profile.Fsync = &v1alpha1.FioFsync{EveryWrites: new(int32(1))}

@@ -33,7 +33,7 @@ func (w *diskspdWriter) content() {
 	default:
 		w.profile.Options["buffer_pattern"] = v1alpha1.FioOptionValue(diskspdPattern())
 		w.profile.Options["scramble_buffers"] = "0"
-		w.notes.differs("no -Z", fmt.Sprintf("DiskSpd writes the bytes 0 to 255 repeatedly; an option holds the first %d of them. Both favour a store that compresses or deduplicates",
+		w.notes.differs("no -Z", fmt.Sprintf("DiskSpd writes the bytes 0 to 255 repeatedly; buffer_pattern holds only the first %d of them. Both patterns favour a store that compresses or deduplicates",
 			diskspdPatternBytes), "for incompressible data, remove buffer_pattern and scramble_buffers and set refillBuffers to true")
 	}
 }
@@ -60,7 +60,7 @@ func (w *diskspdWriter) times() {
 		w.notes.elsewhere(w.given("W", "-W5, the default of -W"), "the phase sets the duration", fmt.Sprintf("set steady.warmUp to %ds", s.warmUp))
 	}
 	if s.coolDown > 0 {
-		w.notes.differs(w.given("C", "-C"), "no load runs after the measurement; the common window of all clients ends before the first of them does", "")
+		w.notes.differs(w.given("C", "-C"), "no load runs after the measurement; the common window of all clients ends before the first client does", "")
 	}
 }
 
@@ -85,7 +85,7 @@ func (w *diskspdWriter) machine() {
 		w.notes.differs(w.given("I", "-I"), "Windows sends the priority with each operation; on Linux few schedulers use it, and it is not sent to a server", "")
 	}
 	if t.largePages {
-		w.notes.differs(w.given("l", "-l"), "buffers in large pages need memory that is reserved on the node", "it affects the CPU only: see its share in the report")
+		w.notes.differs(w.given("l", "-l"), "large pages would have to be reserved on the node", "this affects only the CPU use: see the CPU share in the report")
 	}
 	if s.completion {
 		w.notes.unneeded(w.given("x", "-x"), "the way in which Windows delivers completions has no equivalent, and does not change the load")
@@ -130,5 +130,5 @@ func (w *diskspdWriter) affinity() {
 	}
 	w.profile.Options["cpus_allowed"] = v1alpha1.FioOptionValue(text)
 	w.profile.Options["cpus_allowed_policy"] = "split"
-	w.notes.differs(option, "the numbers refer to CPUs of the node, which differs from that machine; a pod may not have them", "remove cpus_allowed unless you need it")
+	w.notes.differs(option, "the numbers now refer to CPUs of the node, which may differ from those of the original machine; a pod may not be allowed to use them", "remove cpus_allowed unless you need it")
 }

@@ -55,7 +55,7 @@ func (w *diskspdWriter) threads() error {
 		w.spread, jobs, depth, shared = depth, jobs*depth, 1, true
 		files = w.targets
 		w.profile.IOEngine = v1alpha1.FioPsync
-		w.notes.unneeded(w.given("o", "-o2, the default of -o"), fmt.Sprintf("through the Linux page cache one job does one operation at a time, so %d jobs keep as many outstanding", jobs))
+		w.notes.unneeded(w.given("o", "-o2, the default of -o"), fmt.Sprintf("through the Linux page cache one job does one operation at a time, so %d jobs keep that many operations outstanding", jobs))
 	case !t.direct() && !t.mapped && depth > 1:
 		w.notes.differs(w.given("o", "-o2, the default of -o"), "through the Linux page cache libaio does one operation at a time, regardless of queueDepth",
 			"use -S (direct), or ioEngine io_uring if the nodes allow it")
@@ -224,7 +224,7 @@ func (w *diskspdWriter) pace() {
 	blocks := t.burst / perFile / w.spread
 	if blocks == 0 {
 		blocks = 1
-		w.notes.differs(w.given("i", "-i"), fmt.Sprintf("a burst of %d operations is less than the number of outstanding operations; in storagebench each of them does one", t.burst), "")
+		w.notes.differs(w.given("i", "-i"), fmt.Sprintf("a burst of %d operations is smaller than the number of outstanding operations; in storagebench each job does one operation per burst", t.burst), "")
 	}
 	w.profile.Options["thinktime"] = v1alpha1.FioOptionValue(strconv.FormatInt(t.think*1000, 10))
 	w.profile.Options["thinktime_blocks"] = v1alpha1.FioOptionValue(strconv.FormatInt(blocks, 10))

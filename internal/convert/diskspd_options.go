@@ -15,7 +15,7 @@ const (
 
 // diskspdOptions holds all options of DiskSpd 2.2, by letter.
 var diskspdOptions = map[byte]diskspdOption{
-	'?': func(*diskspdLine, string) error { return errors.New("prints help and runs nothing") },
+	'?': func(*diskspdLine, string) error { return errors.New("prints help and runs nothing: remove it") },
 	':': diskspdIgnored(Differs, "experimental flags change how DiskSpd paces a limited load", "compare the measured rates"),
 	'a': diskspdAffinity,
 	'b': diskspdBlockSize,
@@ -97,7 +97,7 @@ func diskspdBase(l *diskspdLine, rest string) error {
 
 func (l *diskspdLine) setLimit(limit uint64) error {
 	if l.limitGiven {
-		return errors.New("the end of the range is a duplicate: keep -f or the length of -B")
+		return errors.New("the end of the range is set twice: keep -f or the length of -B")
 	}
 	l.limitGiven, l.target.limit = true, limit
 	return nil
@@ -133,7 +133,7 @@ func diskspdTracing(l *diskspdLine, rest string) error {
 	case "p", "q", "c", "s", "PROCESS", "THREAD", "IMAGE_LOAD", "DISK_IO", "MEMORY_PAGE_FAULTS", "MEMORY_HARD_FAULTS", "NETWORK", "REGISTRY":
 		return diskspdIgnored(Unneeded, whyTracing+" and does not affect the load", "")(l, rest)
 	}
-	return errors.New("is not a kind of event tracing")
+	return errors.New("is an unknown kind of event tracing: remove it")
 }
 
 // diskspdRate reads -gVALUE[i].
@@ -217,7 +217,7 @@ func (t *diskspdTarget) distribution(text string) error {
 			one.size, err = strconv.ParseUint(size, 10, 8)
 		}
 		if err != nil || one.size == 0 || !t.absolute && one.size > 100 {
-			return fmt.Errorf("%q: write a size of the target above 0, in percent or bytes as the kind says", shown(part))
+			return fmt.Errorf("%q: write a size above 0: a percentage of the target for -rdpct, bytes for -rdabs", shown(part))
 		}
 		if t.ranges = append(t.ranges, one); len(t.ranges) > maxDiskspdRanges {
 			return fmt.Errorf("more than %d ranges", maxDiskspdRanges)
@@ -287,7 +287,7 @@ func diskspdVerbose(l *diskspdLine, rest string) error {
 	if rest != "" && rest != "s" {
 		return errors.New("write -v or -vs")
 	}
-	return diskspdIgnored(Unneeded, "reports say everything", "")(l, rest)
+	return diskspdIgnored(Unneeded, "reports always contain all details", "")(l, rest)
 }
 
 func diskspdWriteRatio(l *diskspdLine, rest string) error {

@@ -115,8 +115,8 @@ func (s *diskspdSpan) finish(t *diskspdTarget) error {
 	refuse(t.mapped && s.completion, "-x cannot be used with -Sm: remove -x")
 	refuse(t.mapped && t.cache == 'u', "-Sm uses the cache and cannot be used with -Su or -Sh: keep one")
 	refuse(!t.mapped && t.flush != "", "-N sets how mapped memory is flushed: add -Sm, or remove it")
-	refuse(t.limit > 0 && t.limit <= t.base, "-f must be above -B")
-	refuse(t.buffer > 0 && t.buffer < t.block, "the buffer of -Z (%d) is smaller than a block (%d)", t.buffer, t.block)
+	refuse(t.limit > 0 && t.limit <= t.base, "-f must be greater than -B: raise -f, or lower -B")
+	refuse(t.buffer > 0 && t.buffer < t.block, "the buffer of -Z (%d) is smaller than a block (%d): enlarge it, or lower -b", t.buffer, t.block)
 	refuse(t.block < 512 || t.block > 1<<30, "-b is %d bytes: profiles have blocks from 512 to 1Gi", t.block)
 	refuse(t.block%512 != 0 && t.direct() && !t.mapped, "-b is %d bytes: without a cache it must be a multiple of 512", t.block)
 	if err := t.finishRanges(); err != nil {
@@ -134,7 +134,7 @@ func (t *diskspdTarget) finishRanges() error {
 		percent += one.percent
 		size += one.size
 		if t.absolute && one.size < t.block {
-			return fmt.Errorf("-rdabs: a range of %d bytes is smaller than a block of %d", one.size, t.block)
+			return fmt.Errorf("-rdabs: a range of %d bytes is smaller than a block of %d: enlarge it, or lower -b", one.size, t.block)
 		}
 	}
 	switch {
@@ -143,7 +143,7 @@ func (t *diskspdTarget) finishRanges() error {
 	case !t.absolute && size > 100:
 		return fmt.Errorf("-rdpct: the shares of the target add up to %d %%, more than 100", size)
 	case !t.absolute && size == 100 && percent < 100:
-		return fmt.Errorf("-rdpct: the whole target is covered, but only %d %% of the operations", percent)
+		return fmt.Errorf("-rdpct: the ranges cover the whole target, but only %d %% of the operations: raise the shares of operations to 100 %%", percent)
 	case !t.absolute && size < 100 && percent == 100:
 		return errors.New("-rdpct: all operations are distributed, but not the whole target: end with 0/REST")
 	case percent < 100 && !t.absolute:

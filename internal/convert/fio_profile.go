@@ -98,7 +98,7 @@ func (w *fioWriter) sizes(j *fioJob) error {
 			j.size *= j.jobs
 		}
 	default:
-		j.notes.differs(fmt.Sprintf("offset_increment=%d", j.increment), "jobs do not start at offsets that overlap or leave gaps", "")
+		j.notes.differs(fmt.Sprintf("offset_increment=%d", j.increment), "parts that overlap or leave gaps are not supported; the increment is ignored", "")
 	}
 	return nil
 }

@@ -201,7 +201,7 @@ func (w *iorWriter) finish() {
 	if w.flag("-W") || w.flag("-R") {
 		p.Verify = new(true)
 		if writes && reads && w.flag("-W") != w.flag("-R") {
-			w.notes.differs("-W or -R", "verify checks after writes and during reads, not only one of them", "")
+			w.notes.differs("-W or -R", "verify always checks both after writes and during reads", "")
 		}
 	}
 	if reads && !writes && !*p.KeepFiles {
@@ -247,6 +247,6 @@ func (w *iorWriter) paths() {
 	case w.flag("-F"):
 		w.notes.severalPaths(names)
 	default:
-		w.notes.unneeded(names.String(), "a file that all ranks share is the first one, also in IOR")
+		w.notes.unneeded(names.String(), "a file that all ranks share is at the first path; IOR ignores the other paths too")
 	}
 }

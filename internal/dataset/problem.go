@@ -72,7 +72,7 @@ type SpaceError struct {
 
 // Error names the needed and the free space, and the path.
 func (e *SpaceError) Error() string {
-	return fmt.Sprintf("%s %s: the run needs %s, %s are free; free some, enlarge the volume, or use a smaller dataset",
+	return fmt.Sprintf("%s %s: the run needs %s, %s are free; free up space, enlarge the volume, or use a smaller dataset",
 		e.Path, ErrNoSpace, readable(e.NeedBytes), readable(e.FreeBytes))
 }
 
@@ -85,7 +85,7 @@ type InodesError struct {
 
 // Error names both numbers and the path.
 func (e *InodesError) Error() string {
-	return fmt.Sprintf("%s %s: the step creates %d files, but only %d more can be created; remove some, enlarge the volume, or use fewer and larger files",
+	return fmt.Sprintf("%s %s: the step creates %d files, but only %d more can be created; delete files, enlarge the volume, or use fewer and larger files",
 		e.Path, ErrNoInodes, e.NeedFiles, e.FreeFiles)
 }
 
@@ -123,7 +123,7 @@ func classify(path, intent string, err error) error {
 		problem.Reason, problem.Remedy = ErrPermission, "grant the user of the benchmark rwx permission"
 		problem.Detail = access(path)
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		problem.Reason, problem.Remedy = ErrNoSpace, "free some, or use another directory"
+		problem.Reason, problem.Remedy = ErrNoSpace, "free up space, or use another directory"
 	default:
 		return fmt.Errorf("%s %s: %w", intent, path, err)
 	}

@@ -14,11 +14,11 @@ func (j *judge) suspectLoad() {
 		made := Suspect{Cause: CauseClientCPU, rank: j.loadRank(m.CPUShare)}
 		if m.CPUShare >= busyCPU {
 			made.Share = min(m.CPUShare, 1)
-			made.Evidence = append(made.Evidence, fmt.Sprintf("the busiest client used %s of the CPU that it may use", measure.FormatShare(m.CPUShare)))
+			made.Evidence = append(made.Evidence, fmt.Sprintf("the busiest client used %s of its available CPU", measure.FormatShare(m.CPUShare)))
 		}
 		if m.ThrottledShare > throttled {
 			made.rank, made.Share = 0, 1
-			made.Evidence = append(made.Evidence, fmt.Sprintf("a client was stopped at its CPU limit in %s of the periods", measure.FormatShare(m.ThrottledShare)))
+			made.Evidence = append(made.Evidence, fmt.Sprintf("a client was throttled at its CPU limit in %s of the periods", measure.FormatShare(m.ThrottledShare)))
 		}
 		j.suspects = append(j.suspects, j.addLittlesLaw(made))
 		j.used = max(j.used, made.Share)
@@ -27,7 +27,7 @@ func (j *judge) suspectLoad() {
 	j.used = max(j.used, share)
 	if share >= 1-reach {
 		made := Suspect{Cause: CauseTool, Share: share, rank: j.loadRank(share),
-			Evidence: []string{"the workload limits its rate to this: " + measure.FormatShare(share) + " of it was reached"}}
+			Evidence: []string{"the workload has a rate limit, of which " + measure.FormatShare(share) + " was reached"}}
 		j.suspects = append(j.suspects, j.addLittlesLaw(made))
 	}
 	if j.belowQueueDepth() && !j.has(CauseClientCPU) && !j.has(CauseTool) {
@@ -109,13 +109,13 @@ func (j *judge) queueDepth() {
 	}
 	possible := m.Outstanding / m.LatencySeconds
 	made := Suspect{Cause: CauseQueueDepth, Share: m.OperationsPerSecond / possible, Evidence: []string{
-		fmt.Sprintf("%s outstanding at %s each give at most %s", number(m.Outstanding), seconds(m.LatencySeconds), measure.FormatOperationsPerSecond(possible)),
+		fmt.Sprintf("%s outstanding operations at %s each give at most %s", number(m.Outstanding), seconds(m.LatencySeconds), measure.FormatOperationsPerSecond(possible)),
 		fmt.Sprintf("a single operation takes %s: operations do not queue", seconds(m.FloorSeconds)),
 		fmt.Sprintf("with more outstanding operations the rate was %.2f times as high", m.DeeperGain),
 	}}
 	use := "the highest utilization of any documented limit is " + measure.FormatShare(j.used)
 	if j.used >= idle {
-		made.rank, use = 4, "evidence against it: the utilization of a limit is "+measure.FormatShare(j.used)+"; only below 80 % would this be the sole explanation"
+		made.rank, use = 4, "evidence against it: the utilization of a limit is "+measure.FormatShare(j.used)+"; only below 80 % would the queue depth be the sole explanation"
 		if len(j.suspects) == 0 {
 			j.suspects = append(j.suspects, j.unknownCause())
 		}

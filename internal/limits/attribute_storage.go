@@ -106,7 +106,7 @@ func (j *judge) addLoadEvidence(s *Suspect) {
 	switch {
 	case m.DeeperGain >= gained:
 		s.rank = 2
-		s.Evidence = append(s.Evidence, fmt.Sprintf("against it: with more outstanding operations the rate was %.2f times as high", m.DeeperGain))
+		s.Evidence = append(s.Evidence, fmt.Sprintf("evidence against it: with more outstanding operations the rate was %.2f times as high", m.DeeperGain))
 	case m.DeeperGain > 0:
 		s.rank = 0
 		s.Evidence = append(s.Evidence, "more outstanding operations did not raise the rate")

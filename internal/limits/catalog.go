@@ -233,5 +233,5 @@ func (c *Catalog) nearest(key string) string {
 	if len(like) > 24 {
 		like = append(like[:24], "...")
 	}
-	return "; there are " + strings.Join(like, ", ")
+	return "; known names are " + strings.Join(like, ", ")
 }

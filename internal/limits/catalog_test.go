@@ -56,7 +56,7 @@ func TestStrictLoading(t *testing.T) {
 		"a field that comes twice":         {"  cache: 4 GiB\n", "  cache: 4 GiB\n  cache: 5 GiB\n", `already defined`},
 		"no key":                           {"- key: my-nas/fast\n  source", "- source", `row "", line 5: key: missing; write one such as my-store/fast`},
 		"a key of another form":            {"key: my-nas/fast", "key: fast", `key: must have the form store/kind`},
-		"a preset of no row":               {"rows: [my-nas/fast]", "rows: [my-nas/fats]", `preset "my-nas/both": there is no row "my-nas/fats"; there are my-nas/both, my-nas/fast`},
+		"a preset of no row":               {"rows: [my-nas/fast]", "rows: [my-nas/fats]", `preset "my-nas/both": there is no row "my-nas/fats"; known names are my-nas/both, my-nas/fast`},
 		"a preset named as a row":          {"name: my-nas/both", "name: my-nas/fast", `preset "my-nas/fast": a row has the same key; rename one`},
 		"no limits":                        {"presets:", "- {key: my-nas/none, source: guide, limits: []}\npresets:", `row "my-nas/none", line 11: limits: missing`},
 		"no version":                       {"catalog: \"1\"\n", "", `catalog: missing; write the version of the data`},

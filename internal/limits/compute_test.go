@@ -181,7 +181,7 @@ func TestBucketArithmetic(t *testing.T) {
 		"the first is not published":      {sum(burst(0, ""), burst(40e9, "40 GB")), 0, 0, ""},
 		"one has no burst":                {sum(burst(40e9, "40 GB"), flat), 0, 0, ""},
 		"neither has a burst":             {sum(flat, flat), 0, 0, ""},
-		"a quarter of the clients":        {burst(40e9, "40 GB").part(0.25), 10e9, 25e6, "40 GB, of which 25 % of the clients have 10 GB"},
+		"a quarter of the clients":        {burst(40e9, "40 GB").part(0.25), 10e9, 25e6, "40 GB, of which 25 % of the clients get 10 GB"},
 		"of the clients without a bucket": {flat.part(0.25), 0, 0, ""},
 	} {
 		if l := test.got; l.Bucket != test.bucket || l.Refill != test.refill || l.BucketArithmetic != test.text {

@@ -154,7 +154,7 @@ func TestPresets(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = catalog.Compute(Description{Volumes: []Volume{{}}}, declared("nonsense", ""))
-	if err == nil || !strings.Contains(err.Error(), "there are aws-ebs/..., aws-ec2/...") {
+	if err == nil || !strings.Contains(err.Error(), "known names are aws-ebs/..., aws-ec2/...") {
 		t.Error(err)
 	}
 	for _, name := range catalog.Presets() {

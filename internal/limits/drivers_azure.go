@@ -23,7 +23,7 @@ func azureDisk(v Volume, c *Catalog) resolved {
 		found.rows = []string{"azure-disk/ultra"}
 	case "premium", "standardssd":
 		if v.CapacityBytes <= 0 {
-			return unidentified("the disk's tier is unknown, because its size is; set documented.preset, such as azure-disk/p30")
+			return unidentified("the disk's tier is unknown, because its size is unknown; set documented.preset, such as azure-disk/p30")
 		}
 		row, fits := c.azureTier(kind, v)
 		if !fits {

@@ -132,7 +132,7 @@ func (l Limit) part(share float64) Limit {
 	}{{&l.Baseline, &l.Arithmetic, rate}, {&l.Burst, &l.BurstArithmetic, rate}, {&l.Bucket, &l.BucketArithmetic, amount}} {
 		*one.figure *= share
 		if *one.text != "" {
-			*one.text += ", of which " + number(100*share) + " % of the clients have " + in(*one.figure, one.unit)
+			*one.text += ", of which " + number(100*share) + " % of the clients get " + in(*one.figure, one.unit)
 		}
 	}
 	l.Refill *= share

@@ -13,7 +13,7 @@ import (
 type kind string
 
 const (
-	byteRate      kind = "bytes a second"
+	byteRate      kind = "bytes per second"
 	operationRate kind = "operations per second"
 	byteAmount    kind = "bytes"
 	ioAmount      kind = "operations"

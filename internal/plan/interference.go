@@ -40,7 +40,7 @@ func (p *phaseMaker) interference(phase *v1alpha1.InterferencePhase) {
 	}
 	if p.phase.Mode == v1alpha1.PhaseSequential {
 		p.problems = append(p.problems, field.Invalid(p.path.Child("mode"), p.phase.Mode,
-			"an interference phase sets itself which targets it loads together: remove mode"))
+			"an interference phase chooses which targets it loads together: remove mode"))
 	}
 	if !p.loadable() || len(p.problems) > before {
 		return
@@ -119,7 +119,7 @@ func (p *phaseMaker) refuseRoles(at *field.Path, phase *v1alpha1.InterferencePha
 	switch {
 	case len(phase.Victims) == 0:
 		p.problems = append(p.problems, field.Required(at.Child("victims"),
-			fmt.Sprintf("name the targets to measure alone and beside others, of %v", targets)))
+			fmt.Sprintf("name the targets to measure alone and beside others: choose from %v", targets)))
 	case len(phase.Victims)+len(phase.Aggressors) < 2:
 		p.problems = append(p.problems, field.Required(at.Child("aggressors"),
 			"one target has no neighbours: name another target here, or name several victims to measure them as equals"))
@@ -159,8 +159,8 @@ func (p *phaseMaker) timed(targets []string) bool {
 	for _, target := range targets {
 		if one := p.loads[target]; one.WorkBound {
 			p.addOnce(field.Invalid(p.path, p.phase.Name, fmt.Sprintf(
-				"target %s uses %s, which does a fixed amount of work, so that neighbours would end at different times: "+
-					"give it a workload that runs for a time, such as fio", target, one.Kind)))
+				"target %s uses %s, which does a fixed amount of work, so neighbours would end at different times: "+
+					"give it a workload that runs for a given time, such as fio", target, one.Kind)))
 		}
 	}
 	return len(p.problems) == before
@@ -169,7 +169,7 @@ func (p *phaseMaker) timed(targets []string) bool {
 // warnIdle warns if victims can regain credits, because they are idle while another victim is measured alone.
 func (p *phaseMaker) warnIdle(at *field.Path, phase *v1alpha1.InterferencePhase) {
 	if len(phase.Victims) > 1 {
-		p.warn(at, "each victim is idle while another is measured alone, and a store with burst credits for each target gives credits "+
-			"back meanwhile: the report says which blocks may have begun with credits. To avoid it, use a phase for each victim")
+		p.warn(at, "each victim is idle while another is measured alone, and regains credits if the store keeps burst credits per target: "+
+			"the report counts the blocks that may have started with credits. To avoid this, use one phase per victim")
 	}
 }

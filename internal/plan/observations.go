@@ -7,7 +7,7 @@ import "github.com/storagebench/storagebench/internal/observation"
 func (m *maker) checkObservations() {
 	for i := range m.run.Observations {
 		if err := observation.Syntax(m.run.Observations[i].Query); err != nil {
-			m.warn(m.root.Child("observations").Index(i).Child("query"), "Prometheus would refuse it: %s", err)
+			m.warn(m.root.Child("observations").Index(i).Child("query"), "Prometheus would reject the query: %s", err)
 		}
 	}
 }

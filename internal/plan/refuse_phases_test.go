@@ -99,7 +99,7 @@ var phaseRefusals = map[string]refusal{
 		r.Phases[1].Search.Regime = v1alpha1.RegimeBurst
 	}), "spec.run.phases[1].search.regime", "supported values"},
 	"search on two targets at once": {on().Target("c").Workload(sharedReads()).Prepare("l").Search("x", "99", "5ms", 1000, "1m"),
-		"spec.run.phases[1].mode", "set Sequential"},
+		"spec.run.phases[1].mode", "set mode to Sequential"},
 	"search that ends in its warm-up": {on().Workload(sharedReads()).Prepare("l").Search("x", "99", "5ms", 1000, "5s").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Phases[1].Search.Rate.Min = new(int64(300))
 	}), "spec.run.phases[1]", "would end during the warm-up"},
@@ -115,7 +115,7 @@ var phaseRefusals = map[string]refusal{
 	"interference of one": {pair().Interference("x", []string{"a"}, nil, "1m"),
 		"spec.run.phases[0].interference.aggressors", "one target has no neighbours: name another target here"},
 	"interference without victims": {pair().Interference("x", nil, []string{"a", "c"}, "1m"),
-		"spec.run.phases[0].interference.victims", "name the targets to measure alone and beside others, of [a c]"},
+		"spec.run.phases[0].interference.victims", "name the targets to measure alone and beside others: choose from [a c]"},
 	"interference beside more than there are": {pair().Interference("x", []string{"a"}, []string{"c"}, "1m", 1, 2),
 		"spec.run.phases[0].interference.neighbours[1]", "must be from 1 to the number of aggressors (1)"},
 	"interference beside numbers of none": {pair().Interference("x", []string{"a", "c"}, nil, "1m", 1),
@@ -132,11 +132,11 @@ var phaseRefusals = map[string]refusal{
 	}), "spec.run.phases[0].interference.regime", "supported values"},
 	"interference of an instant": {pair().Interference("x", []string{"a"}, []string{"c"}, "0s"), "spec.run.phases[0].interference.blockDuration", "at least 1s"},
 	"interference of one after the other": {pair().Interference("x", []string{"a"}, []string{"c"}, "1m").Sequential(),
-		"spec.run.phases[0].mode", "an interference phase sets itself which targets it loads together: remove mode"},
+		"spec.run.phases[0].mode", "an interference phase chooses which targets it loads together: remove mode"},
 	"interference without a layout": {pair().Interference("x", []string{"a"}, []string{"c"}, "1m").With(builders.Fio().Reads()),
 		"spec.run.phases[0]", "Put a phase with `prepare: {}`"},
 	"interference by work": {pair().Interference("x", []string{"a"}, []string{"c"}, "1m").ForLoad("c", v1alpha1.Engine{Command: &v1alpha1.CommandProfile{Command: []string{"unzip"}}}),
-		"spec.run.phases[0]", "so that neighbours would end at different times: give it a workload that runs for a time"},
+		"spec.run.phases[0]", "so neighbours would end at different times: give it a workload that runs for a given time"},
 
 	// sweeps
 	"sweep of no axes":     {on().Sweep("x", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{}), "spec.run.phases[0].sweep.axes", "at least one axis"},
@@ -210,7 +210,7 @@ func TestWarnings(t *testing.T) {
 			[]string{"targets[0].volumes[0].claimTemplate.spec.resources: the data takes 128.0 MiB, but a claim of 100Mi is requested"}},
 		"a query that Prometheus would refuse": {fsx().BurstDrain("burst", "2m", "1h").Mutate(func(r *v1alpha1.RunSpec) {
 			r.Observations = []v1alpha1.Observation{{Name: "cpu", Query: "sum(rate(node_cpu_seconds_total[1m]))"}, {Name: "x", Query: "rate(x[5m"}}
-		}), []string{"observations[1].query: Prometheus would refuse it: 1:10: parse error: "}},
+		}), []string{"observations[1].query: Prometheus would reject the query: 1:10: parse error: "}},
 		"a full bucket": {fsx().BurstDrain("burst", "2m", "1h"), nil},
 		"a bucket that a layout was paid from": {fsx().Prepare("layout").BurstDrain("burst", "2m", "1h"),
 			[]string{"phases[1]: the bucket of target share is expected to hold only 93 % when the drain starts, and the drain measures no more than that: " +

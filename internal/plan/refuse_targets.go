@@ -63,7 +63,7 @@ func (m *maker) refuseName(at *field.Path, name string) {
 		return
 	}
 	m.problems = append(m.problems, field.Invalid(at, name, fmt.Sprintf(
-		"names of pods and labels derive from it: use at most %d lower-case letters, digits and dashes, "+
+		"pod names and labels are derived from it: use at most %d lower-case letters, digits and dashes, "+
 			"starting and ending with a letter or digit", maxNameLength)))
 }
 

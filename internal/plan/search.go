@@ -25,7 +25,7 @@ func (p *phaseMaker) search(phase *v1alpha1.SearchPhase) {
 	}
 	if len(p.run.Targets) > 1 && p.phase.Mode != v1alpha1.PhaseSequential {
 		p.problems = append(p.problems, field.Invalid(p.path.Child("mode"), p.phase.Mode,
-			"a search loads one target at a time, because each has its own highest rate: set Sequential"))
+			"a search loads one target at a time, because each has its own highest rate: set mode to Sequential"))
 	}
 	if !p.searchable() || len(p.problems) > before {
 		return
