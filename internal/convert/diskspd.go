@@ -133,7 +133,7 @@ func (w *diskspdWriter) dataset() error {
 	return nil
 }
 
-// caching reads -S.
+// caching converts -S: which caches DiskSpd uses.
 func (w *diskspdWriter) caching() {
 	t := w.target
 	option := w.given("S", w.given("h", "no -S"))

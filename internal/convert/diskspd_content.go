@@ -10,7 +10,7 @@ import (
 // diskspdPatternBytes is the number of bytes of DiskSpd's pattern 0, 1, ... 255 that the option buffer_pattern gets.
 const diskspdPatternBytes = 64
 
-// content reads the options for the written data: -Z and its variants.
+// content converts -Z and its variants: the written data.
 func (w *diskspdWriter) content() {
 	t := w.target
 	switch option := w.given("Z", "-Z"); {
@@ -47,7 +47,7 @@ func diskspdPattern() string {
 	return text.String()
 }
 
-// times reads -d, -W and -C.
+// times converts -d, -W and -C: duration, warm-up and cool-down.
 func (w *diskspdWriter) times() {
 	s := w.span
 	switch option := w.given("d", "-d10, the default of -d"); {
@@ -64,7 +64,8 @@ func (w *diskspdWriter) times() {
 	}
 }
 
-// machine reads the options about the machine: -a, -n, -I, -l, -x. It also reads -N.
+// machine converts the options about the machine: -a, -n, -I, -l and -x. It also converts -N: how mapped memory is
+// flushed.
 func (w *diskspdWriter) machine() {
 	t, s := w.target, w.span
 	if s.noAffinity {

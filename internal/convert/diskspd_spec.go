@@ -149,7 +149,7 @@ func (t *diskspdTarget) finishRanges() error {
 	case percent < 100 && !t.absolute:
 		t.ranges = append(t.ranges, diskspdRange{percent: 100 - percent, size: 100 - size})
 	case percent < 100:
-		t.ranges = append(t.ranges, diskspdRange{percent: 100 - percent}) // size 0: the rest
+		t.ranges = append(t.ranges, diskspdRange{percent: 100 - percent}) // a size of 0 means the rest of the target
 	}
 	return nil
 }

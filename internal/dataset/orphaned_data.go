@@ -200,7 +200,7 @@ func hasLocks(in *directory) (bool, error) {
 func (b *OrphanFilter) removeHash(ctx context.Context, mount Mount, uid *directory, hash string, result *OrphanResult) (cleared bool, err error) {
 	child, err := openOwned(uid, hash, b.BenchmarkUID)
 	if errors.Is(err, errNoOwner) {
-		return true, nil // another client is removing it, or was killed meanwhile: removeLevel waits or removes it
+		return true, nil // another client is removing it, or was killed while doing so: removeLevel handles both
 	}
 	if err != nil {
 		return false, err

@@ -9,7 +9,7 @@
 //	                         Compute --> Computed{Limits, Cache, Missing}
 //	                                        |  At(load)                the effective limit for a block size
 //	                                        |  ThrottleTimeline(load)  how long each level lasts, and the refill
-//	                                        |  Spec()                  as the API writes limits
+//	                                        |  Rates(load, dimension)  the limits as a single token bucket
 //	                                        v
 //	Measured (rate, latency, CPU, credits) --> Attribute --> ranked Suspects with evidence
 //

@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// cooldown idles all targets at once, even if the phase is Sequential: nothing is loaded, so the targets need not take
-// turns.
+// cooldown plans idle time for all targets at once, even if the phase is Sequential: nothing is loaded, so the targets
+// need not take turns.
 func (p *phaseMaker) cooldown(phase *v1alpha1.CooldownPhase) {
 	at := p.path.Child("cooldown")
 	kinds := 0
@@ -147,7 +147,8 @@ func (m *maker) discovered(targets []string) bool {
 	return true
 }
 
-// redrain idles, then drains again. All targets idle together; the drains take turns if the phase is Sequential.
+// redrain plans idle time and then another drain. All targets idle together; the drains take turns if the phase is
+// Sequential.
 func (p *phaseMaker) redrain(at *field.Path, phase *v1alpha1.CooldownPhase) {
 	pause, sound := p.pause(at.Child("redrain", "idle"), phase.Redrain.Idle)
 	times, timed := p.redrainTimes(at, phase, pause)

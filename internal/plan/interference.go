@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// Bounds of the API.
+// The API's bounds for repetitions.
 const (
 	leastRepetitions = 4
 	mostRepetitions  = 64
@@ -23,8 +23,9 @@ type block struct {
 	word    string
 }
 
-// interference measures each victim alone, then all victims together with each number of aggressors, and repeats that
-// sequence. Every second repetition is in reverse order, so that a linear drift raises as many ratios as it lowers.
+// interference plans blocks that measure each victim alone, then all victims together with each number of aggressors,
+// and repeats that sequence. Every second repetition is in reverse order, so that a linear drift raises as many ratios
+// as it lowers.
 func (p *phaseMaker) interference(phase *v1alpha1.InterferencePhase) {
 	before := len(p.problems)
 	at := p.path.Child("interference")

@@ -13,7 +13,7 @@ import (
 // steadyRounds is the shortest time in which a steady state can be evaluated: five rounds of one minute.
 const steadyRounds = 5 * time.Minute
 
-// prepare lays out the dataset of each target, then overwrites it if preconditioning is set.
+// prepare plans the layout of each target's dataset, and overwriting it if preconditioning is set.
 func (p *phaseMaker) prepare(phase *v1alpha1.PreparePhase) {
 	before := len(p.problems)
 	limit := p.deadline
@@ -45,7 +45,7 @@ func (p *phaseMaker) prepare(phase *v1alpha1.PreparePhase) {
 	}
 }
 
-// steady measures for a given time.
+// steady plans a measurement of a given duration.
 func (p *phaseMaker) steady(phase *v1alpha1.SteadyPhase) {
 	before := len(p.problems)
 	at := p.path.Child("steady")
@@ -110,7 +110,7 @@ func (p *phaseMaker) idle(targets []string, length time.Duration) Step {
 	return step
 }
 
-// burstDrain loads the targets until the burst credits are spent.
+// burstDrain plans a load that lasts until the burst credits are spent.
 func (p *phaseMaker) burstDrain(phase *v1alpha1.BurstDrainPhase) {
 	times, sound := p.drainTimes(p.path.Child("burstDrain"), phase)
 	if !p.loadable() || !sound {

@@ -18,7 +18,7 @@ type dataset struct {
 	// writes depends on its speed.
 	reserved map[string]uint64
 	// reservedFor, laidOutFor and readableBy hold the sets of files that were already reserved, laid out or proven
-	// readable. These sets are not processed again, which could be slow with many files.
+	// readable. They need not be processed again, which could be slow with many files.
 	reservedFor, laidOutFor, readableBy map[filesKey]bool
 	// laidRanks and reservedRanks are the counterparts of laidOut and reserved for MPI jobs. brokenBy is the phase that
 	// rewrote laid-out files and may have left them incomplete.

@@ -12,7 +12,7 @@ import (
 // maxProcesses is the API's limit for the ranks of a client.
 const maxProcesses = 1024
 
-// ramp measures each value of one dimension, in order.
+// ramp plans a step for each value of one dimension, in order.
 func (p *phaseMaker) ramp(phase *v1alpha1.RampPhase) {
 	before := len(p.problems)
 	at := p.path.Child("ramp")

@@ -26,7 +26,8 @@ const (
 	knownShare = 0.01
 )
 
-// sweep measures each combination of the axes in random order, and repeats the first cell at intervals and at the end.
+// sweep plans a step for each combination of the axes, in random order, and repeats the first cell at intervals and at
+// the end.
 func (p *phaseMaker) sweep(phase *v1alpha1.SweepPhase) {
 	before := len(p.problems)
 	at := p.path.Child("sweep")
