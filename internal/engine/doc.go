@@ -4,9 +4,10 @@
 // # How to add an engine
 //
 //  1. Add the profile to the API: in profile_types.go a field of v1alpha1.Engine, its EngineKind with the enum, its
-//     case in Engine.EngineKind, and its name in the CEL rules of WorkloadProfileSpec and Workload. Figures that no
-//     other tool has are a type, as a field of v1alpha1.TargetResult. If they are rates that take the place of reads
-//     and writes, TargetResult.OwnRates returns them: they are then the main figures everywhere. Run make generate.
+//     case in Engine.EngineKind, and its name in the CEL rules of WorkloadProfileSpec and Workload. If the tool reports
+//     figures that no other tool has, add a type for them and a field of this type to v1alpha1.TargetResult. If these
+//     figures are rates that replace the rates of reads and writes, return them from TargetResult.OwnRates: they are
+//     then the main figures everywhere. Run make generate.
 //  2. Add a package here with a value of Traits and a type that implements Engine, and its row in the map of AGENTS.md.
 //  3. Add a row to the table in package engines, and the name of the field to the pattern in .golangci.yml. The test
 //     of package engines fails until both are there.
@@ -14,31 +15,31 @@
 //     program in each client at the same instant, counts its I/O every second, ends it, and returns what it printed.
 //     The engine's Result calls command's for the I/O, and parses ClientReport.Output for the tool's own figures. Leave
 //     Traits.Tools empty: the agent looks for the program when it loads the step.
-//     A tool with live latencies, or with one job that spans clients, needs parts of its own: a message in LoadRequest
-//     of agent.proto; a package below internal/agent with a type that implements tool.Tool (see package
-//     internal/agent/tool), and its rows in internal/agent/tools.go; its line in internal/cli/plan_document.go. If it
-//     reports more than samples and totals, that is a message in Ended, which package conductor bounds, checks and
-//     translates to a field of result.Client and of ClientReport.
+//     A tool with live latencies, or with one job that spans clients, also needs a message in LoadRequest of
+//     agent.proto; a package below internal/agent with a type that implements tool.Tool (see package
+//     internal/agent/tool), and its rows in internal/agent/tools.go; and a line in internal/cli/plan_document.go. If
+//     it reports more than samples and totals, add a message to Ended, and let package conductor bound, check and
+//     translate it to a field of result.Client and of ClientReport.
 //  5. Convert command lines of the tool, if users have them: internal/convert.
-//  6. A report shows OwnRates without more. Show other figures in a file of internal/report, called in sectionsOf, and
-//     add the file to the exceptions of the rule in .golangci.yml.
+//  6. Reports show OwnRates without further code. Show other figures in a file of internal/report that sectionsOf
+//     calls, and add the file to the exceptions of the rule in .golangci.yml.
 //
-// A sample in config/samples and a page in docs complete it. Optional are defaults (api/v1alpha1/defaults.go) and the
-// overrides of a phase (v1alpha1.WorkloadOverride, and override.go in package engines).
+// Finally, add a sample to config/samples and a page to docs. Defaults (api/v1alpha1/defaults.go) and the overrides of
+// a phase (v1alpha1.WorkloadOverride, and override.go in package engines) are optional.
 //
 // An engine is pure: it starts no process, opens no file and reads no clock. The agent runs the tool; the plan, the
 // conductor, the result and the command line only call the engine:
 //
 //	Validate   plan and the controller of profiles: is the profile valid?
-//	Suits      plan: does a phase ask for something that the tool does not support? Traits say what no profile supports
+//	Suits      plan: does a phase need what this profile does not support? (Traits say what no profile supports.)
 //	Describe   plan: which files the load needs and leaves, how long it takes; result: what may distort the figures
 //	Render     conductor: the request for one client; plan renders it too, to find errors before the run
 //	Result     result: the tool's own figures, and what contradicts them
 //
 // Traits are data: whether the clients of a target run one job together, whether the load ends by itself, and so on. If
-// the calling code needs a fact that no trait and no field of Description holds, add one instead of comparing the kind.
-// A linter rejects the engine-specific fields of v1alpha1.Engine and v1alpha1.TargetResult, and the names of the
-// engines, outside the engines.
+// the calling code needs a fact that no trait and no field of Description provides, add a trait or a field instead of
+// comparing the kind. A linter rejects the engine-specific fields of v1alpha1.Engine and v1alpha1.TargetResult, and the
+// names of the engines, outside the engines.
 //
 // An engine whose tool the agent understands has three more parts, which only the agent and the engine itself use:
 //
@@ -62,5 +63,5 @@
 //   - Imports: the API types, k8s.io/apimachinery, internal/agentapi, this package and other engines, internal/measure
 //     and the standard library.
 //
-// Package fio is the example to follow, package command the smallest one.
+// Package fio is the example to follow. Package command is the smallest engine.
 package engine

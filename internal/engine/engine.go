@@ -58,13 +58,13 @@ const ToolMPI = "mpirun"
 // Traits are the properties of an engine that do not depend on a profile.
 type Traits struct {
 	Kind v1alpha1.EngineKind
-	// Tools are the names of the programs that each client needs, which a package below internal/agent looks for before
-	// the run. It is empty for engines whose tool is run as a command.
+	// Tools are the names of the programs that each client needs. A package below internal/agent looks for them before
+	// the run. It is empty for engines that run their tool as a command.
 	Tools []string
-	// Sources says where to get those of the programs that are rarely preinstalled.
+	// Sources says, by program name, where to get the programs that are rarely preinstalled.
 	Sources map[string]string
-	// Versions lists the versions of the tool that accept different input, newest first; "" stands for the newest. The
-	// version on the clients is not known until they run.
+	// Versions lists versions of the tool that differ in the input that they accept, newest first; "" stands for the
+	// newest. The version on the clients is unknown until they run.
 	Versions []string
 	// SpansClients is true if the clients of a target run one MPI job together.
 	SpansClients bool
@@ -74,7 +74,7 @@ type Traits struct {
 	Opaque bool
 	// TimesOperations is true if the tool reports the latency of single operations.
 	TimesOperations bool
-	// HasJobs is true if the load has a number of jobs per client that a phase can raise.
+	// HasJobs is true if a phase can raise the load's number of jobs per client.
 	HasJobs bool
 	// ManyVolumes is true if the load can spread over several volumes and use raw devices.
 	ManyVolumes bool
@@ -84,7 +84,7 @@ type Traits struct {
 	ReusesFiles bool
 	// SizeField is the field of a profile to raise for a larger dataset.
 	SizeField string
-	// Layers is the name of the engine's layouts in the hash of a dataset.
+	// Layers is the key under which the hash of a dataset includes the engine's layouts.
 	Layers string
 }
 
@@ -93,7 +93,7 @@ type Step struct {
 	Purpose v1alpha1.StepPurpose
 	// Clients is the number of clients of the target, Processes the number of ranks per client; both are at least 1.
 	Clients, Processes int
-	// Duration and WarmUp are as in a plan's step: Duration is 0 for a fixed amount of work.
+	// Duration and WarmUp are those of the plan's step. Duration is 0 for a fixed amount of work.
 	Duration, WarmUp time.Duration
 	// Passes is the number of times that a precondition overwrites the data.
 	Passes    int
@@ -129,10 +129,10 @@ type Use struct {
 	Run    *v1alpha1.RunSpec
 	Phase  *v1alpha1.Phase
 	Target string
-	// Root, At and Profile are the paths of the run, the phase and the engine's profile.
+	// Root, At and Profile are the field paths of the run, the phase and the engine's profile.
 	Root, At, Profile *field.Path
-	// Clients is the number of clients of each target. OwnVolumes is true if there are several, each with a volume of
-	// its own.
+	// Clients is the number of clients of each target. OwnVolumes is true if a target has several clients, each with
+	// its own volume.
 	Clients    int
 	OwnVolumes bool
 }
@@ -144,7 +144,7 @@ type Description struct {
 	Reads, Writes, Trims, Syncs, SyncsAtEnd bool
 	// Buffered is true if some I/O goes through the page cache, Random if the offsets are in random order.
 	Buffered, Random bool
-	// NoStorage is true if no file is touched, Metadata if the load works on names instead of data.
+	// NoStorage is true if the load touches no file, Metadata if it works on file names instead of file data.
 	NoStorage, Metadata bool
 	// NeedsFiles is true if the load reads files that must have been laid out before. Rewrites is true if it replaces
 	// laid-out files, and can leave them shorter.
@@ -169,18 +169,18 @@ type Description struct {
 	Files iter.Seq2[string, uint64]
 	// Ranks are the files of an MPI job.
 	Ranks RankFiles
-	// Reserved is the space for files whose names are unknown; all loads with the same key share it.
+	// Reserved is the space for files whose names are unknown. All loads with the same key share it.
 	Reserved Reserved
 	// JobFiles is set if the number of jobs determines how the dataset is divided into files.
 	JobFiles JobFiles
 	// Setup identifies what a prepare step must do before the load can run; empty if nothing.
 	Setup string
-	// Layer returns all settings except Files that determine what a prepare step lays out on a target, in a form that
-	// JSON can encode; nil if it lays out nothing.
+	// Layer returns the settings that determine what a prepare step lays out on a target, except Files, as a value that
+	// JSON can encode. Layer is nil if nothing is laid out.
 	Layer func(target string) any
 	// Cached is set if the client's own memory may serve reads.
 	Cached Cached
-	// Cautions are shown to the user before the run.
+	// Cautions are warnings for the user before the run.
 	Cautions []string
 }
 
@@ -195,7 +195,7 @@ type RankFiles struct {
 	Count, Bytes uint64
 }
 
-// Reserved is space that a load declares.
+// Reserved is space that a load needs for files that it does not name.
 type Reserved struct {
 	Key   string
 	Bytes uint64

@@ -31,7 +31,7 @@ type Overrides struct {
 type Offer struct {
 	// IOPS is the rate of each client in operations per second; 0 for a closed loop.
 	IOPS int64
-	// Latency is the highest latency at which the load must still arrive as offered.
+	// Latency is the highest latency of the store at which operations must still arrive at the offered rate.
 	Latency time.Duration
 }
 

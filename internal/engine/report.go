@@ -8,7 +8,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// MaxByteDifference is the largest relative difference between two counts of the same bytes that causes no warning.
+// MaxByteDifference is the largest relative difference between two counts of the same bytes that is accepted without a
+// warning.
 const MaxByteDifference = 0.05
 
 // Report holds what the clients of a target reported about a step, besides samples and totals.
@@ -34,8 +35,8 @@ type ClientReport struct {
 	Usable  bool
 	Program *Program
 	Like    *DataSample
-	// Output is the tool's output without the parts that the agent has parsed, shortened in the middle if it is long,
-	// 8 KiB each. An engine whose tool is run as a command finds the tool's own figures there.
+	// Output is the tool's output without the parts that the agent has parsed. Of long output, only the first and the
+	// last 8 KiB are kept. An engine that runs its tool as a command parses the tool's own figures from it.
 	Output string
 }
 
@@ -59,14 +60,14 @@ type Repetition struct {
 	// Index counts from 0.
 	Index int
 	Bytes uint64
-	// BytesExact is true if Bytes is not a product of rounded figures.
+	// BytesExact is false if Bytes is only an estimate: the product of rounded figures.
 	BytesExact                          bool
 	BytesPerSecond, OperationsPerSecond float64
 	// Open, Transfer and Close overlap between ranks. They and OperationsPerSecond are positive if IOR printed them.
 	Open, Transfer, Close time.Duration
 	// Total is the time from the first rank's start to the last rank's end.
 	Total time.Duration
-	// Ended is the time at which its output line was read, on the conductor's clock.
+	// Ended is the time at which IOR's output line for the repetition was read, on the conductor's clock.
 	Ended time.Time
 }
 
@@ -87,14 +88,13 @@ type Program struct {
 	Duration, Flush time.Duration
 	// CutShort is true if the program was stopped before it exited by itself.
 	CutShort bool
-	// Counts holds the counts of all sources, the most trusted first.
+	// Counts holds the I/O that each source counted, the most trusted source first.
 	Counts []Count
 }
 
 // Count holds a program's I/O as one source counted it.
 type Count struct {
-	Source v1alpha1.CommandSource
-	// ReadBytes and WriteBytes are the bytes by direction.
+	Source                v1alpha1.CommandSource
 	ReadBytes, WriteBytes uint64
 	// HasOperations is true if the source also counts operations.
 	HasOperations                   bool
@@ -120,8 +120,7 @@ type DataSample struct {
 
 // Findings are an engine's conclusions from a report.
 type Findings struct {
-	// Counted replaces the totals of clients, by client index. If it counts only bytes, the number of operations is
-	// kept.
+	// Counted replaces the totals of clients, by client index. A count without operations replaces only the bytes.
 	Counted map[int]Count
 	// Warnings are about the tool's own figures.
 	Warnings []Warning
@@ -147,8 +146,8 @@ type Pattern struct {
 	Version, Name string
 	// RatioMilli is the lz4 compression ratio of the data, times 1000; 0 if unknown.
 	RatioMilli int64
-	// Asked is true if the profile requested data that is as compressible as the user's own. Its compression is then
-	// part of the result.
+	// Asked is true if the profile requests data that is as compressible as the user's own. The store's compression of
+	// it is then part of the result and causes no warning.
 	Asked bool
 	// Repeats explains why the data may be compressible although RatioMilli is unknown.
 	Repeats string

@@ -11,7 +11,7 @@
 //	ControlGroup yes     yes      yes           no              no                no (a container's own)
 //	Mount        yes     yes      yes           no              no                YES
 //
-// The nearer to the storage, the better: the order of preference is Mount, ControlGroup, Storage, Calls, among the
-// sources that are available and can be told apart from the I/O of others. If another available source differs by more
-// than five percent, the result says so. docs/commands.md describes this for users.
+// Sources close to the storage are preferred, in the order Mount, ControlGroup, Storage, Calls. A source is used only
+// if it is available and its counts exclude the I/O of other clients. If another available source differs by more than
+// five percent, the result has a warning. docs/commands.md describes this for users.
 package command

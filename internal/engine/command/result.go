@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Bounds of the API.
+// Limits of the API for a reported command line: the number of words, and the number of characters per word.
 const (
 	maxCommandLine = 64
 	maxCommandWord = 512
@@ -69,8 +69,8 @@ func (e Engine) Result(_ *engine.Step, report *engine.Report, into *v1alpha1.Tar
 	return findings
 }
 
-// commonSource returns the most trusted source that all clients have. The statistics of a mount cover a whole machine:
-// two clients on one machine would both count the bytes of both.
+// commonSource returns the most trusted source that all clients have. The statistics of a mount cover a whole machine,
+// so two clients on the same machine would each count the bytes of both.
 func commonSource(report *engine.Report) v1alpha1.CommandSource {
 	for _, source := range Order {
 		if source == v1alpha1.SourceMount && mayShareMachine(report.Clients) {
@@ -125,7 +125,7 @@ var sourceWords = map[v1alpha1.CommandSource]string{
 	v1alpha1.SourceStorage: "the kernel's I/O accounting of the program", v1alpha1.SourceCalls: "the program's system calls",
 }
 
-// disagreement is a client's choice between counts that may differ.
+// disagreement is a client with the choice between its counts, which may differ.
 type disagreement struct {
 	client int
 	choice Choice

@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Override changes a workload as a phase says. It returns an error if the workload cannot be changed so.
+// Override applies a phase's override to a workload. It returns an error if the workload does not support the override.
 func Override(made *v1alpha1.Engine, change *v1alpha1.WorkloadOverride, path *field.Path) *field.Error {
 	switch {
 	case change.Fio != nil && made.Fio != nil && made.Fio.JobFile != "":
@@ -35,7 +35,8 @@ func overrideFio(profile *v1alpha1.FioProfile, change *v1alpha1.FioOverride) {
 	replace(&profile.Direct, change.Direct)
 	replace(&profile.RateLimit, change.RateLimit)
 	replace(&profile.Fsync, change.Fsync)
-	// A file cannot remove the field itself: the API server drops fields that are null.
+	// Sequential I/O has no distribution. The user's file cannot unset the field, because the API server drops null
+	// fields.
 	if change.Pattern == v1alpha1.FioSequential && change.RandomDistribution == "" {
 		profile.RandomDistribution = ""
 	}

@@ -11,7 +11,7 @@ type complaint struct {
 	pattern *regexp.Regexp
 	failure Failure
 	// certain is true for complaints that mean failure whatever the exit status: fio counts a job that was killed, or
-	// never started, as one that ended normally.
+	// that never started, as having ended normally.
 	certain bool
 }
 
@@ -23,7 +23,8 @@ var complaints = []complaint{
 	{regexp.MustCompile(`pid=[0-9]+ disappeared`), FailureKilled, true},
 	{regexp.MustCompile(`appears to be stuck\. Doing forceful exit`), FailureStuck, true},
 	{regexp.MustCompile(`job startup hung`), FailureStuck, true},
-	// A dump waits for a job that is inside an I/O; a job that ends meanwhile gives up after 5 s (EDEADLK).
+	// A dump holds stat_sem while it waits for a job that is inside an I/O. A job that ends meanwhile gives up on
+	// stat_sem after 5 s (EDEADLK).
 	{regexp.MustCompile(`stuck grabbing stat_sem`), FailureStuck, true},
 	{regexp.MustCompile(`file creation disallowed by allow_file_create=0`), FailureNoSuchFile, true},
 	{regexp.MustCompile(`does not (seem to )?support direct( IO|=1)`), FailureDirect, true},

@@ -9,10 +9,10 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// ErrNotFio is wrapped by Decode if the JSON is not output of fio.
+// ErrNotFio is wrapped in the error of Decode if the JSON is not fio's output.
 var ErrNotFio = errors.New("not the JSON output of fio")
 
-// ErrNoResult is wrapped by Decode if fio printed a document without any jobs.
+// ErrNoResult is wrapped in the error of Decode if fio printed a document without jobs.
 var ErrNoResult = errors.New("fio printed no result")
 
 var versionPattern = regexp.MustCompile(`^fio-[3-9]\.[0-9]{1,4}([-.+][0-9A-Za-z.+-]{1,80})?$`)
@@ -162,8 +162,8 @@ func decodeJob(item *value) (job Job, racy, err error) {
 
 // countFileOperations moves the counts of fio's engines for file operations (fileEngines) to the operation that the
 // engine performs. fio counts them as reads or writes with bytes that were never moved, and reports the time of each
-// call as completion latency. instant is true if they took less than a millisecond in all, which is implausible only
-// for real reads and writes.
+// call as completion latency. instant is true if all operations together took less than a millisecond, which is
+// implausible only for real reads and writes.
 func countFileOperations(job *Job, ioengine *value) (instant bool) {
 	if ioengine == nil {
 		return false
@@ -187,9 +187,9 @@ func countFileOperations(job *Job, ioengine *value) (instant bool) {
 }
 
 // countDataSyncs moves fdatasync operations to the syncs. fio's array of operation counts ends with syncs, so each
-// fdatasync increments the field behind it, the short reads (tested with 3.33; 3.14 and others print the same).
-// Without reads no read can be short, so all short reads are moved; with reads, at most the number of syncs that were
-// timed but not counted.
+// fdatasync increments the field after the array, which counts short reads (tested with 3.33; 3.14 and others print the
+// same). Without reads no read can be short, so all short reads are moved; with reads, at most the number of syncs that
+// were timed but not counted.
 func countDataSyncs(job *Job) {
 	read, sync := &job.Operations[measure.Read], &job.Operations[measure.Sync]
 	if sync.Total.Count <= sync.Operations {

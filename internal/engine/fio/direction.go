@@ -14,7 +14,7 @@ import (
 func decodeDirection(object *value, operation measure.Operation) (result OperationTotal, racy, err error) {
 	if object == nil || object.kind != '{' {
 		if operation == measure.Sync && object == nil {
-			return result, nil, nil // fio before 3.6 has none
+			return result, nil, nil // fio before 3.6 does not print syncs
 		}
 		return result, nil, errMissing
 	}
@@ -43,7 +43,7 @@ func decodeDirection(object *value, operation measure.Operation) (result Operati
 		d.err = checkRates(object, &result)
 	}
 	if d.binned && d.unbinned {
-		// json+ prints bins with all percentiles, json with none.
+		// fio prints bins either with all percentiles (json+) or with none (json).
 		d.fail("bins", errMissing)
 	}
 	for _, racy := range append(flaws[:], checkWork(&result)) {

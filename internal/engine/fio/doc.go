@@ -11,8 +11,8 @@
 //
 // # Reading
 //
-// Stream finds the JSON objects in fio's standard output, whatever surrounds them, and decodes each (Decode). Final
-// computes a Result from the last one, the exit status and standard error. Only what can be proven is a result:
+// Stream finds the JSON objects in fio's standard output, skips the text around them, and decodes each object (Decode).
+// Final computes a Result from the last one, the exit status and standard error. Only what can be proven is a result:
 //
 //	every figure is present, an integer where it must be, not negative, and given once
 //	io_kbytes, bw_bytes and iops agree with the totals from which fio computed them
@@ -29,7 +29,7 @@
 //	  runtime, job_runtime                                   timestamp_ms, total_ios, bins
 //	  io_bytes (before 3.42)                                 io_bytes (3.42 and later)
 //
-// So the bytes of a late dump belong to an earlier instant than its timestamp: first I/O + runtime. When ramp_time
-// ends, each job resets its totals, except for its sync latency; during the ramp fio records no latency at all. A
-// dump that is requested before a job's reset and written after it has the bytes and runtime of neither part.
+// So before 3.42 the bytes of a late dump belong to an instant before its timestamp: first I/O + runtime. When
+// ramp_time ends, each job resets its totals, except for its sync latency; during the ramp fio records no latency at
+// all. A dump that is requested before a job's reset and written after it has the bytes and runtime of neither part.
 package fio

@@ -58,9 +58,9 @@ type OperationTotal struct {
 	SubmissionCount           uint64
 }
 
-// Completed returns the number of completed operations. A completed operation has a latency, but total_ios counts issued
-// ones: it lacks those that a ramp issued and that completed after it, and includes one that failed. Without latencies
-// (gtod_reduce=1), it is the only count.
+// Completed returns the number of completed operations, which is the number of latencies. total_ios counts issued
+// operations instead: it lacks operations that were issued in the ramp and completed after it, and includes an
+// operation that failed. Without latencies (gtod_reduce=1), total_ios is the only count.
 func (t *OperationTotal) Completed() uint64 {
 	if timed := max(t.Total.Count, t.Completion.Count); timed > 0 {
 		return timed

@@ -127,7 +127,7 @@ func (e Engine) Render(step *engine.Step, client *engine.Client) (*agentapi.Load
 		tool.WrittenBytes = overwritten(&made) * uint64(max(step.Passes, 1)) // #nosec G115 -- at least 1
 	case Measure:
 		if made.Trims {
-			// Trimmed data does not count as laid out, whatever else the step writes.
+			// Trimmed data does not count as laid out, even if the step also writes.
 			dataset.Content += "-trimmed"
 		}
 	}
@@ -198,8 +198,8 @@ func layerOf(target string, profile *v1alpha1.FioProfile) layer {
 	return l
 }
 
-// ContentOf returns a short name for the content that a load writes into its files, wherever they are: equal names mean
-// the same kind of content.
+// ContentOf returns a short name for the content that a load writes into its files, whatever the target. Equal names
+// mean the same kind of content.
 func ContentOf(profile *v1alpha1.FioProfile) string { return engine.NameOf(layerOf("", profile)) }
 
 // Resize sets the dataset size of a profile. The size is validated later, with the rest of the profile.

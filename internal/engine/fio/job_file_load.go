@@ -99,7 +99,7 @@ func readSection(from *section, ordinal int) (loadSection, error) {
 	s.syncs = s.writes && (r.number("fsync", 0) > 0 || r.number("fdatasync", 0) > 0)
 	s.blockBytes = 4096
 	if text, ok := from.get("bs"); ok {
-		s.blockBytes, _ = strconv.ParseUint(text, 10, 64) // 0 for several
+		s.blockBytes, _ = strconv.ParseUint(text, 10, 64) // 0 if there are several sizes
 	}
 	for _, several := range []string{"bsrange", "bssplit"} {
 		if _, ok := from.get(several); ok {

@@ -28,8 +28,8 @@ type loadSection struct {
 	shared     bool
 	// bytesPerJob, if not 0, is the number of bytes of each shared file that belong to one job.
 	bytesPerJob uint64
-	// volumes is the number of volumes that the files are spread over, 0 for one. device is true if they are raw
-	// devices, on which the section's data begins at region.
+	// volumes is the number of volumes that the files are spread over; 0 means one volume. device is true if the
+	// volumes are raw devices, on which the section's data begins at offset region.
 	volumes int
 	device  bool
 	region  uint64
@@ -86,7 +86,7 @@ func (s *loadSection) fileFormat() string {
 	return s.prefix + ".$jobnum.$filenum"
 }
 
-// fileSets returns the number of sets of files: 1 if the jobs share files, otherwise one for each job of the layout.
+// fileSets returns the number of file sets: 1 if the jobs share files, otherwise one for each job of the layout.
 func (s *loadSection) fileSets() int {
 	if s.shared {
 		return 1

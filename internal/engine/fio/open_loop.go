@@ -13,19 +13,20 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// An open loop consists of many fio jobs that each do one operation at a time, at random intervals. fio submits
-// inline: if an operation is due while its job still waits for the preceding one, it starts late, and no latency
-// includes that wait. This is rare only if there are many more jobs than outstanding operations. In a model of one
-// server with constant service time, the share of operations above the 99th percentile came out 26 % too low with 10
-// x rate x latency jobs, 9 % too low with 40 x and 4 % with 60 x. So openLoop uses 40 x, or fewer where fio or the
-// API do not allow that many, but never fewer than 10 x. fio's own open loop, io_submit_mode=offload, does not end
-// when a rate is set (fio 3.33).
+// An open loop consists of many fio jobs that each do one operation at a time, at random intervals. fio submits inline:
+// if an operation is due while its job still waits for the preceding one, it starts late, and no latency includes that
+// wait. This is rare only if there are many more jobs than outstanding operations. In a model of one server with
+// constant service time, the share of operations above the 99th percentile came out 26 % too low with 10 x rate x
+// latency jobs, 9 % too low with 40 x and 4 % with 60 x. So openLoop uses 40 x rate x latency jobs, or fewer where fio
+// or the API do not allow that many, but never fewer than 10 x. fio's own open loop, io_submit_mode=offload, does not
+// end when a rate is set (fio 3.33).
 const (
 	leastPerOutstanding = 10
 	jobsPerOutstanding  = 40
 )
 
-// openLoop returns the profile, changed so that its jobs offer a rate. The jobs must share files: see suitsOpenLoop.
+// openLoop returns the profile, changed so that its jobs together offer a rate. The jobs must share files: see
+// suitsOpenLoop.
 func openLoop(profile *v1alpha1.FioProfile, offer engine.Offer) (*v1alpha1.FioProfile, error) {
 	outstanding := float64(offer.IOPS) * offer.Latency.Seconds()
 	// In fio, the rate of a job in one direction is a whole number of operations per second.
@@ -53,10 +54,10 @@ func openLoop(profile *v1alpha1.FioProfile, offer engine.Offer) (*v1alpha1.FioPr
 	return &made, nil
 }
 
-// settle returns the first part of the measured time of an open loop, whose latencies do not count. At the end of
-// ramp_time, as at the start of a job, fio 3.33 takes the next arrival of every job to be due, so all jobs issue an
-// operation at once. A server that completes C operations per second has worked this queue off after jobs / (C - rate)
-// seconds: 0.4 s at 65 % of C. Until then, and not for any load that was offered, latencies are up to jobs / C.
+// settle returns the length of the first part of an open loop's measured time, in which latencies do not count. At the
+// end of ramp_time, as at the start of a job, fio 3.33 considers the next arrival of every job due, so all jobs issue
+// an operation at once. A server that completes C operations per second works off this queue in jobs / (C - rate)
+// seconds: 0.4 s at 65 % of C. Until then the queue, not the offered load, makes latencies as high as jobs / C.
 func settle(offer engine.Offer, duration time.Duration) time.Duration {
 	if offer.IOPS == 0 {
 		return 0
@@ -69,7 +70,8 @@ const (
 	settlePerLatency = 100
 )
 
-// caution returns a warning if an offer has so few jobs that latencies come out too low, or "" if there are enough.
+// caution returns a warning if an offer has so few jobs that the measured latencies are too low, or "" if there are
+// enough jobs.
 func caution(offer engine.Offer, jobs int) string {
 	if wanted := math.Ceil(jobsPerOutstanding * float64(offer.IOPS) * offer.Latency.Seconds()); float64(jobs) < wanted {
 		return fmt.Sprintf("at %d operations per second each client has %d jobs, but needs %.0f (%d x rate x latency) to measure the waits of nearly all operations: "+
@@ -78,7 +80,8 @@ func caution(offer engine.Offer, jobs int) string {
 	return ""
 }
 
-// rarerShare returns the share of all operations that go in the rarer direction.
+// rarerShare returns the share of the rarer direction, reads or writes, in all operations; 1 if there is only one
+// direction.
 func rarerShare(profile *v1alpha1.FioProfile) float64 {
 	if profile.ReadPercent == nil || *profile.ReadPercent <= 0 || *profile.ReadPercent >= 100 {
 		return 1

@@ -2,8 +2,8 @@ package fio
 
 import "github.com/storagebench/storagebench/internal/measure"
 
-// directions are the JSON names of fio's directions, in the order of measure.Operations. fio has none for operations on
-// names; see fileEngines.
+// directions are the JSON names of fio's directions, in the order of measure.Operations. fio has no direction for
+// operations on file names; see fileEngines.
 var directions = [measure.Sync + 1]string{
 	measure.Read:  "read",
 	measure.Write: "write",

@@ -9,7 +9,7 @@ const (
 	Complete Outcome = "Complete"
 	// Stopped: fio was stopped early, and its output covers the work until then.
 	Stopped Outcome = "Stopped"
-	// Failed: see Failure. Any figures are not a result.
+	// Failed: see Failure. Its figures, if any, are not a result.
 	Failed Outcome = "Failed"
 )
 
@@ -19,7 +19,7 @@ type Failure string
 const (
 	// FailureNoSpace means that the volume is full.
 	FailureNoSpace Failure = "NoSpace"
-	// FailureQuota means that a quota of the volume is used up.
+	// FailureQuota means that a quota on the volume is exhausted.
 	FailureQuota Failure = "QuotaExceeded"
 	// FailureReadOnly means that the volume cannot be written.
 	FailureReadOnly Failure = "ReadOnly"
@@ -33,7 +33,7 @@ const (
 	FailurePermission Failure = "PermissionDenied"
 	// FailureBadOption means that fio does not accept an option or its value.
 	FailureBadOption Failure = "BadOption"
-	// FailureBadEngine means that this fio does not have the I/O engine.
+	// FailureBadEngine means that this build of fio does not have the I/O engine.
 	FailureBadEngine Failure = "BadEngine"
 	// FailureEngineBlocked means that fio has the I/O engine, but the kernel or the container refuses it.
 	FailureEngineBlocked Failure = "EngineBlocked"
@@ -51,7 +51,7 @@ const (
 	FailureCrashed Failure = "Crashed"
 	// FailureStuck means that fio gave up on a job that did not end.
 	FailureStuck Failure = "Stuck"
-	// FailureNoOutput means that fio printed no result at all.
+	// FailureNoOutput means that fio printed no result.
 	FailureNoOutput Failure = "NoOutput"
 	// FailureTruncated means that the output ends inside a document, or the run ended early.
 	FailureTruncated Failure = "Truncated"
@@ -59,7 +59,7 @@ const (
 	FailureInvalidOutput Failure = "InvalidOutput"
 	// FailureNoIO means that fio ended normally but did no I/O.
 	FailureNoIO Failure = "NoIO"
-	// FailureOther means that the message holds all that is known.
+	// FailureOther is any other failure. Only the message explains it.
 	FailureOther Failure = "Other"
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// Purpose is the kind of step that a job is for.
+// Purpose is the kind of step that a job runs.
 type Purpose int
 
 const (
@@ -46,7 +46,7 @@ func (p *Parameters) overrides() bool {
 	return p.Jobs != 0 || p.QueueDepth != 0 || p.BlockSizeBytes != 0 || p.ReadPercent != nil || p.LayoutJobs != 0 || p.Offer.IOPS != 0
 }
 
-// apply returns the profile with the values of the step.
+// apply returns the profile with the step's overrides.
 func (p *Parameters) apply(profile *v1alpha1.FioProfile) (*v1alpha1.FioProfile, error) {
 	if !p.overrides() {
 		return profile, nil

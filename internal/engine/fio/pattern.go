@@ -94,8 +94,8 @@ func likePattern(name string, report *engine.Report) engine.Pattern {
 	return made
 }
 
-// buffersOf returns the options of the profile or of its job file by fio's names, with the typed fields about buffers
-// as options.
+// buffersOf returns the options of the profile or of its job file by fio's names. It converts the typed fields about
+// buffers to options.
 func buffersOf(profile *v1alpha1.FioProfile) map[string]string {
 	set := map[string]string{}
 	for line := range strings.Lines(profile.JobFile) {
@@ -134,7 +134,7 @@ func blockOf(profile *v1alpha1.FioProfile, step *engine.Step) int64 {
 	return profile.BlockSize.Value()
 }
 
-// number returns the integer, or 0 if the text is not one.
+// number parses an integer. It returns 0 for other text.
 func number(text string) int {
 	value, err := strconv.Atoi(text)
 	if err != nil {

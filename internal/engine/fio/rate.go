@@ -60,7 +60,7 @@ func (r *typedReader) rates() *limit {
 	return &chosen
 }
 
-// share returns one job's part of a total over all jobs. The parts add up exactly.
+// share returns one job's part of a total over all jobs. The parts of all jobs add up to exactly the total.
 func share(total uint64, jobs, number int) uint64 {
 	count, index := uint64(jobs), uint64(number) // #nosec G115 -- not negative
 	each := total / count

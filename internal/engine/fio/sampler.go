@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// lateMilliseconds is the delay from which a dump counts as late. fio counts some figures when a dump is requested
-// and others when it is written; in a late dump these are different instants.
+// lateMilliseconds is the shortest delay between the request and the writing of a dump that makes the dump late. fio
+// counts some figures at the request and others at the writing; in a late dump these are different instants.
 const lateMilliseconds = 100
 
 // ErrNoTimestamp is returned for a document without timestamp_ms, which cannot be sampled.
@@ -21,7 +21,7 @@ var ErrNoTimestamp = errors.New("timestamp_ms is missing in the JSON document")
 type SamplerOptions struct {
 	// WarmUp is the ramp_time of the job; 0 for none.
 	WarmUp time.Duration
-	// Jobs is the number of jobs after numjobs, over all sections; 0 counts as 1.
+	// Jobs is the number of jobs in all sections, with numjobs applied; 0 counts as 1.
 	Jobs int
 	// Outstanding is the maximum number of operations in flight; 0 if unknown.
 	Outstanding uint64
@@ -35,8 +35,8 @@ type SamplerOptions struct {
 
 // Delta holds the work done between two dumps.
 type Delta struct {
-	// Sample has its own start and end. Its WarmUp is true if it lies in the ramp. Between the last warm-up sample and
-	// the first measured one there is a gap, because fio drops the figures of that time.
+	// Sample has its own start and end. Sample.WarmUp is true if the sample lies in the ramp. Between the last warm-up
+	// sample and the first measured one there is a gap, because fio drops the figures of that time.
 	Sample measure.Sample
 	// Histograms count the latencies of the completed operations; empty in the ramp, in which fio records none.
 	Histograms [measure.NumOperations]measure.Histogram
@@ -145,7 +145,7 @@ func (s *Sampler) Add(document *Document) ([]Delta, error) {
 // Close returns the remaining samples. Add must not be called after it.
 func (s *Sampler) Close() []Delta { return s.release(true) }
 
-// restart returns the complete samples and starts over from a dump.
+// restart returns the complete samples and starts sampling anew from a dump.
 func (s *Sampler) restart(next *point) []Delta {
 	deltas := s.release(true)
 	s.live = &epoch{origin: next.written - max(next.runtime, 0)}

@@ -7,8 +7,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// At the end of the load a job issues nothing more and waits until everything it has in flight is complete, which can
-// take seconds. Only then does it count those operations, all at once:
+// At the end of the load a job issues no more operations and waits until its operations in flight are complete, which
+// can take seconds. Only then does it count those operations, all at once:
 //
 //	 bytes                            .---- final
 //	   |                              |
@@ -18,10 +18,10 @@ import (
 //	   '------------|-----------------|---> time
 //	             load end      in flight is complete
 //
-// A straight line over that time would be wrong on both sides of the load's end. The number of issued operations
-// gives the answer, because none is issued after the end of the load. A job that keeps its queue filled has as many
-// operations in flight at the end of the load as at the last dump before the end, so it completed as many in between
-// as it issued.
+// A straight line over that time would be wrong on both sides of the load's end. The number of issued operations shows
+// how many completed by then, because none is issued after the end of the load. A job that keeps its queue filled has
+// as many operations in flight at the end of the load as at the last dump before the end, so it completed as many in
+// between as it issued.
 
 // Stopped records that the load was stopped early, at an instant of the wall clock of fio's machine. It may be called
 // concurrently with Add.

@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// placing says how a dump can be used.
+// placing is the use that the sampler can make of a dump.
 type placing int
 
 const (
@@ -33,11 +33,11 @@ func (s *Sampler) pointOf(snapshot *Snapshot) *point {
 	return next
 }
 
-// completed returns the completed bytes and operations. fio's total_ios counts issued operations, which include those
-// in flight, and after a ramp lack those that were in flight at its end: 306 of 337 with 32 in flight. Each completed
-// operation has a latency, so the latencies are counted instead, up to the number that the issued ones allow: fio may
-// stall between reading the two. fio records no latencies in the ramp, so there issued operations count as soon as any
-// bytes are complete.
+// completed returns the completed bytes and operations. fio's total_ios counts issued operations: it includes those in
+// flight, and after a ramp it lacks those that were in flight at the ramp's end (with 32 in flight it was 306 for 337
+// operations). Each completed operation has a latency, so the latencies are counted instead. Their number is capped by
+// what the issued operations allow, because fio may stall between reading the two. fio records no latencies in the
+// ramp, so in the ramp issued operations count as soon as any bytes are complete.
 func (s *Sampler) completed(total *OperationTotal, operation measure.Operation) measure.Counter {
 	counter := total.Counter
 	switch {
@@ -50,7 +50,7 @@ func (s *Sampler) completed(total *OperationTotal, operation measure.Operation) 
 	return counter
 }
 
-// mostUncounted bounds the operations that completed after the ramp and were issued in it.
+// mostUncounted bounds the operations that were issued in the ramp and completed after it.
 func (s *Sampler) mostUncounted() uint64 {
 	switch {
 	case s.options.WarmUp == 0:
@@ -90,7 +90,7 @@ func (s *Sampler) place(next *point, snapshot *Snapshot) placing {
 		}
 		if s.live == nil {
 			if next.runtime <= 0 {
-				// It may belong to the first instant of the ramp or of the measured part.
+				// The dump may belong to the first instant of the ramp or of the measured part.
 				return placeUnusable
 			}
 			s.live = &epoch{origin: next.written - next.runtime, warm: true}
@@ -108,10 +108,11 @@ func (s *Sampler) place(next *point, snapshot *Snapshot) placing {
 	return placeEnd
 }
 
-// placeAfterRamp handles the dumps from the first one that includes measured figures until one contains no others.
+// placeAfterRamp handles the dumps from the first that includes measured figures to the first that includes only
+// measured figures.
 func (s *Sampler) placeAfterRamp(next *point) placing {
 	if next.runtime <= 0 {
-		// Requested in the ramp and written after it: its totals belong to neither part.
+		// The dump was requested in the ramp and written after it, so its totals belong to neither part.
 		return placeUnusable
 	}
 	measured := &epoch{origin: next.written - next.runtime}
@@ -119,8 +120,8 @@ func (s *Sampler) placeAfterRamp(next *point) placing {
 		ramp := s.options.WarmUp.Milliseconds()
 		earliest := s.ramp.origin + ramp
 		if measured.origin < earliest-min(lateMilliseconds, ramp/4) && next.runtime <= 2*ramp {
-			// The longest runtime belongs to a job that is still in its ramp. It would not be longer than the ramp by much;
-			// if it is, the dumps in the ramp were late, and the ramp began earlier than they say.
+			// The longest runtime belongs to a job that is still in its ramp, so it is hardly longer than the ramp. If
+			// it is much longer, the dumps in the ramp were late, and the ramp began earlier than they show.
 			return placeUnusable
 		}
 	}
@@ -128,9 +129,9 @@ func (s *Sampler) placeAfterRamp(next *point) placing {
 	return placeEnd
 }
 
-// dropMixed drops the dump that began the measured part if the next dump shows that some jobs were still in their
-// ramp at that time, so that its totals mix both parts. Jobs do not begin at the same time (on a busy machine they
-// begin a large part of a second apart), and each resets its own totals. If a job resets after that dump, its runtime
+// dropMixed drops the dump that began the measured part if the next dump shows that some jobs were still in their ramp
+// at that time, so that its totals mix both parts. Jobs do not begin at the same time (on a busy machine their starts
+// can differ by a large part of a second), and each resets its own totals. If a job resets after that dump, its runtime
 // grows by less than the elapsed time until the next dump; the difference is the length of the ramp.
 func (s *Sampler) dropMixed(next *point) {
 	first := s.first

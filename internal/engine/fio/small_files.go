@@ -30,7 +30,7 @@ import (
 //
 // openfiles=1 makes fio close each file before it opens the next; otherwise it keeps all of them open.
 
-// fileEngines are fio's engines for operations on names.
+// fileEngines are fio's engines for operations on file names.
 var fileEngines = map[string]measure.Operation{"filecreate": measure.Create, "filestat": measure.Stat, "filedelete": measure.Delete}
 
 // fileJob describes how fio does one operation with each file.
@@ -53,8 +53,9 @@ var fileJobs = map[v1alpha1.Operation]fileJob{
 // maxSmallFileBytes is the maximum size of a file, which one operation writes or reads.
 const maxSmallFileBytes = 1 << 20
 
-// fileSettings are the options of a workload that a smallFiles phase applies. It sets the options in replacedSettings
-// itself. It refuses all others, because they would have no effect, or not the same effect as in other phases.
+// fileSettings are the options of a workload that a smallFiles phase applies. The phase sets the options in
+// replacedSettings itself. It refuses all other options, because they would have no effect, or a different effect than
+// in other phases.
 var (
 	fileSettings = slices.Concat(slices.DeleteFunc(slices.Clone(contentSettings), func(name string) bool { return name == "openfiles" }),
 		[]string{"fsync_on_close", "sync", "invalidate", "fadvise_hint", "randrepeat"})

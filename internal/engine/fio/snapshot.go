@@ -21,8 +21,8 @@ type Snapshot struct {
 	Errors []JobError
 }
 
-// HasBins reports whether the histogram from which percentiles are computed is present, or nothing was timed. fio
-// prints it only with --output-format=json+ and lat_percentiles=1.
+// HasBins reports whether there is a histogram to compute percentiles from, or nothing was timed. fio prints the
+// histogram only with --output-format=json+ and lat_percentiles=1.
 func (t *OperationTotal) HasBins() bool { return t.Total.Histogram.Count() > 0 || t.Total.Count == 0 }
 
 // JobError is the error of a reporting group.
@@ -135,7 +135,7 @@ func (s *Snapshot) measured() bool {
 	return false
 }
 
-// named lists the errors that storage returns. Messages show the numbers of others.
+// named lists the errors that storage returns. Messages show other errors by their number.
 var named = strings.Fields("EPERM ENOENT EINTR EIO ENXIO EBADF EAGAIN ENOMEM EACCES EBUSY EEXIST ENODEV ENOTDIR EISDIR EINVAL ENFILE EMFILE " +
 	"ETXTBSY EFBIG ENOSPC EROFS EPIPE ENOSYS ELOOP EILSEQ EREMOTEIO ESTALE EDQUOT ETIMEDOUT ENOTSUP ENOTCONN EHOSTDOWN EHOSTUNREACH " +
 	"ECONNRESET ENODATA")

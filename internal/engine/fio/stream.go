@@ -189,12 +189,12 @@ const maxHeadSpace = 64
 
 // headMatcher finds the beginning of documents.
 type headMatcher struct {
-	// length of the match so far: 0 for none, then "{", space and a part of the key.
+	// length of the match so far: 0 for none, otherwise "{", the space after it and the matched part of the key.
 	length int
 	inKey  int
 }
 
-// next consumes a byte and returns the length of the head that it completes, else 0.
+// next consumes a byte. It returns the length of the head if the byte completes one, otherwise 0.
 func (h *headMatcher) next(c byte) int {
 	space := c == ' ' || c == '\n' || c == '\t' || c == '\r'
 	switch {

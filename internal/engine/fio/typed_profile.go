@@ -28,7 +28,7 @@ type typedReader struct {
 	path     *field.Path
 	problems field.ErrorList
 	section  loadSection
-	// readPercent, dataset and random are the profile's values, checked.
+	// readPercent, dataset and random are the checked values of the profile.
 	readPercent int32
 	dataset     uint64
 	random      bool
@@ -40,7 +40,7 @@ func (r *typedReader) invalid(name string, value any, reason string) {
 	r.problems = append(r.problems, field.Invalid(r.path.Child(name), value, reason))
 }
 
-// typedLoad reads the typed fields. layoutJobs of 0 means the profile's own number of jobs.
+// typedLoad reads the typed fields. If layoutJobs is 0, the profile's own number of jobs applies.
 func typedLoad(path *field.Path, profile *v1alpha1.FioProfile, layoutJobs int, exact bool) (load, field.ErrorList) {
 	r := &typedReader{profile: profile, path: path, exact: exact, section: loadSection{name: "job", prefix: "data"}}
 	r.shape()

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// valueRule checks the value of an option and returns the form in which it is written. The forms contain no character
-// that is special to fio's parser, a shell or bc: no quotes and no "$". "/" occurs only between a size and its
-// percentage (bssplit, zoned distributions).
+// valueRule checks the value of an option and returns the form in which it is written to the job file. This form
+// contains no character that is special to fio's parser, a shell or bc: no quotes and no "$". "/" occurs only between a
+// size and its percentage (bssplit, zoned distributions).
 type valueRule func(value string) (written string, err error)
 
 // flag01 checks an option whose value may be omitted, which means 1.

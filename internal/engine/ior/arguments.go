@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// maxOpenRepetitions is the number of repetitions of a step that is ended from outside: more than any run reaches, and
-// far below the range of IOR's counters.
+// maxOpenRepetitions is the number of repetitions requested for a step that storagebench stops: more than any run
+// completes, and far below the range of IOR's counters.
 const maxOpenRepetitions = 50_000
 
 // Arguments returns the arguments of IOR for one step, without the program's name. The file is relative to the working

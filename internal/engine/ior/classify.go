@@ -65,8 +65,8 @@ var words = []struct {
 // badSizes is part of IOR 3.3.0's message about an invalid size, which ends with the text of an unrelated errno.
 const badSizes = " size must be "
 
-// classify returns the failure that the tool's lines indicate, and the line that indicates it. If it knows none of
-// them, it returns FailureOther and the first line, because MPI's lines about an abort come after the tool's own.
+// classify returns the failure that the tool's lines indicate, and the line that indicates it. If no line is known, it
+// returns FailureOther and the first line, because MPI's lines about an abort come after the tool's own.
 func classify(lines []string) (Failure, string) {
 	for _, line := range lines {
 		if strings.Contains(line, badSizes) {

@@ -12,17 +12,17 @@ import (
 // Sizes describe what a load of IOR or mdtest does on several clients.
 type Sizes struct {
 	engine.Description
-	// RankBytes is the size of the files of one rank, DatasetBytes of all clients. For mdtest they cover all files of
-	// an iteration.
+	// RankBytes is the total file size of one rank, DatasetBytes of all clients. For mdtest both cover all files of an
+	// iteration.
 	RankBytes, DatasetBytes uint64
-	// FileSizes maps the names of IOR's files, of all ranks and relative to the working directory, to their bytes. With
-	// a file per process it is empty for more than maxListed ranks. It is nil for mdtest.
+	// FileSizes maps the names of the IOR files of all ranks, relative to the working directory, to their sizes in
+	// bytes. With a file per process and more than maxListed ranks it is empty. It is nil for mdtest.
 	FileSizes map[string]uint64
 	// Inodes is the number of mdtest's files and directories that exist at the same time, over all ranks; 0 if unknown.
 	Inodes uint64
 }
 
-// maxListed bounds the files that are listed by name; DatasetBytes covers all files in any case.
+// maxListed is the maximum number of files that FileSizes lists. DatasetBytes always covers all files.
 const maxListed = 4096
 
 // Describe returns what a valid profile does on clients with ranksPerClient ranks each.
@@ -52,7 +52,7 @@ func Describe(profile *v1alpha1.IORProfile, clients, ranksPerClient int) (Sizes,
 	return sizes, nil
 }
 
-// checkRanks bounds the numbers of clients and ranks, which are factors of the sums of bytes.
+// checkRanks bounds the numbers of clients and ranks, because file sizes are multiplied by them.
 func checkRanks(clients, ranksPerClient int) error {
 	if clients < 1 || ranksPerClient < 1 || clients > 1<<16 || ranksPerClient > 1<<16 {
 		return fmt.Errorf("%d clients with %d ranks each: both must be from 1 to %d", clients, ranksPerClient, 1<<16)
@@ -60,7 +60,7 @@ func checkRanks(clients, ranksPerClient int) error {
 	return nil
 }
 
-// bytes sets the sums of bytes, which saturate instead of overflowing.
+// bytes sets the total sizes, which saturate instead of overflowing.
 func (t *Sizes) bytes(rank uint64, clients, ranksPerClient int) {
 	t.RankBytes = rank
 	t.ClientBytes = product(rank, uint64(ranksPerClient))    // #nosec G115 -- checked to be positive

@@ -15,24 +15,24 @@
 //	-T M                  no repetition begins after M minutes
 //
 // A time-bound step (steady, a step of a ramp, a cell of a sweep: Parameters.Duration) sets -D to the profile's
-// stonewall, or else to the whole duration (half of it if the step both writes and reads), and as many repetitions as
-// fill the duration. A step that only writes or only reads sets minTimeDuration to the same time as -D, so that a
-// file that is too small cannot end it early. A step that does both does not set it: IOR stops each read after the
-// amount that was written; with minTimeDuration it would then wait for the rest of the time without a single read,
-// and count that time. 3.3.0 does not have the option, so its files must be large enough.
+// stonewall, or else to the whole duration (half of it if the step both writes and reads), and requests enough
+// repetitions to fill the duration. A step that only writes or only reads sets minTimeDuration to the same time as -D,
+// so that a file that is too small cannot end it early. A step that does both does not set it: IOR stops each read
+// after the amount that was written; with minTimeDuration it would then wait for the rest of the time without a single
+// read, and count that time. 3.3.0 does not have the option, so its files must be large enough.
 //
-// A work-bound step (Duration 0) runs as the profile says: its repetitions of all its blocks, with -D only if the
-// profile sets stonewall. Limit becomes -T, rounded up to minutes. A burst drain is a work-bound step with more
-// repetitions than it can complete, unless the profile sets their number; it is stopped from outside. Prepare writes
-// everything once. mdtest has no option for the duration of a step: it is always work-bound.
+// A work-bound step (Duration 0) runs the profile's repetitions over all its blocks, with -D only if the profile sets
+// stonewall. Limit becomes -T, rounded up to minutes. A burst drain is a work-bound step with more repetitions than it
+// can complete, unless the profile sets their number; storagebench stops it. Prepare writes everything once. mdtest has
+// no option for the duration of a step: it is always work-bound.
 //
 // # Reading
 //
-// Stream reads IOR's output line by line, as table, JSON or CSV, even with standard error and the prefixes of mpirun's
-// --tag-output in it:
+// Stream reads IOR's output line by line, as table, JSON or CSV, even if it is mixed with standard error and has the
+// prefixes of mpirun's --tag-output:
 //
-//	3.3.0   CSV has no rows at all, so Arguments asks for the table; JSON nests each repetition one level deeper
-//	4.0.0   CSV has a heading and rows, no version, no parameters and no end
+//	3.3.0   CSV has no rows, so Arguments requests the table; JSON nests each repetition one level deeper
+//	4.0.0   CSV has a heading and rows, but no version, no parameters and no end mark
 //	4.1.0   the same
 //
 // The JSON is read line by line, one name per line, because it is invalid with -v, after warnings, after a stonewall
@@ -41,9 +41,9 @@
 // A row counts if every field is valid and its bandwidth, rate and times agree within rounding: lines that two ranks
 // wrote at the same time must not become a figure. The bytes of a repetition come from the warning before its row,
 // which IOR prints whenever they differ from the bytes that its parameters imply. Without a warning they follow from
-// the parameters, if known: CSV does not contain the segments, so the caller provides them (Stream.Segments).
-// Otherwise they are the only multiple of whole blocks that fits, or else the product of bandwidth and time
-// (Repetition.BytesExact).
+// the parameters, if known: CSV does not contain the segments, so the caller provides them (Stream.Segments). If the
+// parameters are unknown, the bytes are the only multiple of whole blocks that fits the figures, or else the product of
+// bandwidth and time, with Repetition.BytesExact false.
 //
 // Final and FinalMdtest evaluate a run by its output, exit status, standard error and expectation:
 //
@@ -60,5 +60,5 @@
 //   - IOR prints the bandwidth until the stonewall per rank from 4.0.0 on, but for all ranks in 3.3.0 (measured with
 //     both). Summary always holds the bandwidth of all ranks.
 //   - mdtest continues when an operation fails, warns, and counts it as done. Such a run is a failure.
-//   - mdtest's lines of each iteration (-V 1) cover rank 0 alone. Only its summary covers all ranks.
+//   - mdtest's lines per iteration (-V 1) cover only rank 0. Its summary covers all ranks.
 package ior

@@ -73,8 +73,8 @@ func (e Engine) Suits(use *engine.Use) field.ErrorList {
 func (e Engine) suitsOwnVolumes(use *engine.Use) field.ErrorList {
 	var problems field.ErrorList
 	if template := use.Run.Clients.Template; template != nil && isTrue(template.HostNetwork) && !use.Run.Clients.OnePerNode() {
-		// mpirun starts all ranks with the same address together, on the volume of the first client with that
-		// address.
+		// If clients share an address, mpirun starts the ranks of all of them on the volume of the first of these
+		// clients.
 		problems = append(problems, field.Invalid(use.Root.Child("clients", "template", "hostNetwork"), true, fmt.Sprintf(
 			"with hostNetwork, clients on one node share an address, so all their ranks use the volume of one client of target %s: "+
 				"remove it, or set clients.spread to OnePerNode, or claimTemplate.scope to Shared", use.Target)))

@@ -15,7 +15,7 @@ type jsonObject struct {
 	row       row
 	seen      map[string]bool
 	summary   summaryFigures
-	// damaged is true if the object contains anything but its figures; bad is the first such text.
+	// damaged is true if the object contains anything other than its figures; bad is the first such text.
 	damaged bool
 	bad     string
 }

@@ -20,8 +20,8 @@ type MdtestRate struct {
 type MdtestOutput struct {
 	Version, CommandLine     string
 	Tasks, Nodes, Iterations int
-	// Rates are the rows of the summary, which mdtest prints once, at its end. The lines of each iteration that -V 1
-	// adds cover rank 0 alone and are not a result.
+	// Rates are the rows of the summary, which mdtest prints once, at its end. The lines per iteration that -V 1 adds
+	// cover only rank 0 and are ignored.
 	Rates []MdtestRate
 	// NotMeasured lists the rows whose phase did not run, or whose rate is not a number.
 	NotMeasured []string

@@ -8,17 +8,17 @@ import (
 
 // option is an option that users may give in args.
 type option struct {
-	// least and most bound its value, a whole number. It is a flag if most is 0 and it has no words.
+	// least and most bound the value, a whole number. An option with most 0 and no words is a flag.
 	least, most int64
-	// isSize is true if the value is a number of bytes, with k, m or g.
+	// isSize is true if the value is a number of bytes, which may have the suffix k, m or g.
 	isSize bool
 	// words are the possible values if the value is not a number.
 	words []string
 	// times is the maximum number of times that the option may be given; 0 counts as 1.
 	times int
-	// directive is true if it is given as "-O name=value".
+	// directive is true if the option is given as "-O name=value".
 	directive bool
-	// since4 is true if 3.3.0 does not have it.
+	// since4 is true if the option exists in 4.0.0 and later, but not in 3.3.0.
 	since4 bool
 }
 
@@ -28,7 +28,8 @@ type options struct {
 	allowed map[string]option
 	// fields maps options to the fields of the profile that set them.
 	fields map[string]string
-	// refused holds the reasons for well-known options. All others are refused too.
+	// refused maps well-known options to the reason for refusing them. Options that are in none of the maps are refused
+	// too.
 	refused map[string]string
 }
 
@@ -112,7 +113,8 @@ func (a argument) words() []string {
 	return []string{a.name, a.value}
 }
 
-// arguments reads args in all their forms: "-d", "5" and "-d=5" and "-d 5", "-O", "name=value", "--name=value".
+// arguments parses args, in all forms that the tools accept: "-d", "5"; "-d=5"; "-d 5"; "-O", "name=value";
+// "--name=value".
 func (r *reader) arguments(field string, given []string, known options) []argument {
 	var all []argument
 	counts := map[string]int{}
@@ -192,7 +194,7 @@ func lookUp(texts map[string]string, name string, directive bool) (string, bool)
 	return "", false
 }
 
-// value checks a value and returns the form that is written.
+// value checks a value and returns the form that is written to the command line.
 func (o option) value(text string) (string, error) {
 	if o.flag() {
 		if text != "" {

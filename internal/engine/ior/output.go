@@ -18,16 +18,16 @@ const (
 	FormatEmptyCSV Format = "EmptyCSV"
 )
 
-// Repetition is one write or read of all the work, over all ranks. Times count from the first rank's start to the last
+// Repetition is one write or one read of all files, over all ranks. Times count from the first rank's start to the last
 // rank's end.
 type Repetition struct {
 	Operation measure.Operation
-	// Test is 0, or more in an output of several tests. Index counts from 0.
+	// Test is the index of the test, which is above 0 only in an output of several tests. Both indexes count from 0.
 	Test, Index int
 	// BytesPerSecond is IOR's own bandwidth: all bytes over TotalNanoseconds.
 	BytesPerSecond int64
-	// OperationsPerSecondMilli is transfers over the time of the write or read alone, per second times 1000; -1 if not
-	// printed.
+	// OperationsPerSecondMilli is the number of transfers divided by the time of the write or read alone, per second
+	// and times 1000; -1 if not printed.
 	OperationsPerSecondMilli int64
 	// BlockBytes and TransferBytes are 0 if not printed.
 	BlockBytes, TransferBytes int64

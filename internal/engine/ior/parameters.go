@@ -25,7 +25,7 @@ const (
 // Parameters are the settings that a step adds to a profile.
 type Parameters struct {
 	Purpose Purpose
-	// Version is the version of the tool, such as "4.0.0", from its output or its help. "" means 4.0.0 or later.
+	// Version is the version of the tool, such as "4.0.0", as its output or help shows it. "" means 4.0.0 or later.
 	Version string
 	// Duration makes a step of Measure time-bound: repetitions continue for that time. 0 means that the step is
 	// work-bound, as the profile says.
@@ -37,9 +37,9 @@ type Parameters struct {
 	Seed uint64
 }
 
-// VersionArguments returns the arguments of a run of IOR, without mpirun, that does no I/O and prints the version in
-// its first line, for Stream to read: Output.Version. IOR has no option for it. The exit status is meaningless (4.0.0
-// fails afterwards).
+// VersionArguments returns the arguments of a run of IOR, without mpirun, that does no I/O and prints IOR's version in
+// its first line. Stream parses the line into Output.Version. IOR has no option to print its version. The exit status
+// of the run is meaningless, because 4.0.0 fails after it has printed the version.
 func VersionArguments() []string {
 	return []string{"--dryRun", "-w", "-t", "8", "-b", "8", "-o", FileName}
 }
@@ -50,7 +50,7 @@ func (p *Parameters) before4() bool {
 	return dotted && len(major) == 1 && major >= "0" && major < "4"
 }
 
-// signature returns a positive number that stays the same for a run.
+// signature returns a positive number that is the same in all steps of a run.
 func (p *Parameters) signature() int64 {
 	return int64(p.Seed%1_000_000_007) + 1
 }

@@ -34,7 +34,7 @@ type workload struct {
 	args            []argument
 }
 
-// maxFileBytes bounds the sum of all blocks of a rank.
+// maxFileBytes is the maximum total size of a rank's blocks.
 const maxFileBytes = 1 << 60
 
 // Validate returns all errors in a profile, each with its field, the value and the remedy.

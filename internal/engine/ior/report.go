@@ -110,7 +110,7 @@ func runOf(kind v1alpha1.EngineKind, step *engine.Step, report *engine.Report, f
 	return run, true
 }
 
-// leastFlushes is the minimum number of flushes in a step. With fewer, its rate may be the rate of the clients'
+// leastFlushes is the minimum number of flushes in a step. With fewer, the measured rate may be that of the clients'
 // memory instead of the storage.
 const leastFlushes = 5
 
@@ -209,7 +209,7 @@ const sampleEdge = engine.SampleInterval + engine.SampleInterval/2
 // judgeRepetitions compares the samples with IOR's own bytes at the end of each repetition.
 func (e Engine) judgeRepetitions(report *engine.Report, findings *engine.Findings) {
 	if report.Sampled == nil {
-		return // another warning reports that
+		return // another warning reports the missing samples
 	}
 	var reported [measure.NumOperations]uint64
 	var worst float64

@@ -54,7 +54,7 @@ const (
 	FailureTruncated Failure = "Truncated"
 	// FailureInvalidOutput means that the output cannot be read, or contradicts itself.
 	FailureInvalidOutput Failure = "InvalidOutput"
-	// FailureOther means that the message holds all that is known.
+	// FailureOther is any other failure. Only the message explains it.
 	FailureOther Failure = "Other"
 )
 
@@ -187,7 +187,7 @@ func (j *judge) decide() {
 
 // stoppable reports whether a stop explains the failure.
 func stoppable(failure Failure) bool {
-	switch failure { //nolint:exhaustive // the others are flaws of their own
+	switch failure { //nolint:exhaustive // a stop does not cause the other failures
 	case FailureTruncated, FailureKilled, FailureNoOutput, FailureOther:
 		return true
 	}

@@ -23,7 +23,7 @@ const (
 // repetitions. The zero value is ready to use.
 type Stream struct {
 	// Segments is the number of segments of each rank, if known from elsewhere (SegmentsOf); 0 if not. The table and
-	// JSON contain it, the CSV does not: without it, the figures of a CSV row shorter than a millisecond do not
+	// JSON contain it, the CSV does not: without it, the CSV figures of a repetition shorter than a millisecond do not
 	// determine its bytes.
 	Segments int64
 

@@ -56,8 +56,8 @@ func parseInto(target *number, text string) bool {
 	return ok
 }
 
-// summarized checks a row of the summary and keeps it. It ignores a row without valid figures (IOR divides by the
-// time of repetitions that never ran), with a warning.
+// summarized checks a row of the summary and keeps it. It ignores a row without valid figures and adds a warning. Such
+// rows exist because IOR divides by the time of repetitions that never ran.
 func (s *Stream) summarized(read *summaryFigures, line int) {
 	operation, ok := operationOf(read.access)
 	if !ok {
@@ -161,7 +161,7 @@ func meanAndDeviation(values []float64) (float64, float64) {
 	return mean, math.Sqrt(squares / float64(len(values)))
 }
 
-// Spreads returns one Spread for each operation that occurs, writes first.
+// Spreads returns the Spread of each operation that occurs, writes first.
 func Spreads(repetitions []Repetition) []Summary {
 	var all []Summary
 	for _, operation := range []measure.Operation{measure.Write, measure.Read} {
