@@ -2,7 +2,7 @@ package engine
 
 import "strings"
 
-// ClippedHalf is the number of bytes kept from the head of a long text, and also from its tail.
+// ClippedHalf is the number of bytes kept from each end of a long text.
 const ClippedHalf = 8 << 10
 
 // ClippedText keeps the head and the tail of a tool's output of any length. The zero value is empty.

@@ -167,7 +167,7 @@ type Description struct {
 	// Files yields the names and the sizes of the client's files after a prepare step, each once; nil if the names are
 	// unknown or if Ranks describes the files. The only override that changes them is LayoutJobs. There can be many.
 	Files iter.Seq2[string, uint64]
-	// Ranks are the files of an MPI job.
+	// Ranks describes the files of an MPI job.
 	Ranks RankFiles
 	// Reserved is the space for files whose names are unknown. All loads with the same key share it.
 	Reserved Reserved
@@ -187,9 +187,9 @@ type Description struct {
 // Cached holds the two parts of a warning: why the memory of a client's machine may serve reads, and what to change.
 type Cached struct{ Why, Remedy string }
 
-// RankFiles are the files of the ranks of an MPI job, over all clients.
+// RankFiles describes the files of all ranks of an MPI job.
 type RankFiles struct {
-	// Name is the first file; empty if there are none.
+	// Name is the name of the first file; empty if there are no files.
 	Name string
 	// Count is the number of files, Bytes the size of each.
 	Count, Bytes uint64

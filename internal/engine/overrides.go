@@ -23,7 +23,7 @@ type Overrides struct {
 	// LayoutJobs is the largest number of jobs in any step of the run that works on these files. It is set if steps
 	// raise the number of jobs and each job has its own files; steps with fewer jobs then use only some of the files.
 	LayoutJobs int32
-	// Offer makes the load an open loop, in a search.
+	// Offer, which only a search sets, makes the load an open loop.
 	Offer Offer
 }
 

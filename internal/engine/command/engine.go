@@ -12,7 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// Traits describe users' programs. The programs are looked up when their step is loaded.
+// Traits are the traits of the command engine. They list no tools, because the agent looks for a user's program only
+// when it loads the step.
 var Traits = engine.Traits{
 	Kind: v1alpha1.EngineCommand, Versions: []string{""}, WorkBound: true, Opaque: true, Layers: "Setups", SizeField: "datasetSize",
 }

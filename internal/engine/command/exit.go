@@ -37,7 +37,7 @@ func (e Exit) Succeeded(codes []int32) bool {
 	return slices.Contains(codes, int32(e.Code)) //nolint:gosec // Exit codes have eight bits.
 }
 
-// String describes the exit in words.
+// String returns a clause such as "ended with exit code 1".
 func (e Exit) String() string {
 	if e.Signal != 0 {
 		return fmt.Sprintf("was killed by signal %d (%s)", int(e.Signal), e.Signal)

@@ -22,7 +22,7 @@ const (
 	nameAgent  = "AGENT"
 )
 
-// Names returns the variables, as users write them.
+// Names returns the variables as users write them, such as $(DATA).
 func Names() []string {
 	return []string{"$(" + nameData + ")", "$(" + nameClient + ")", "$(" + nameAgent + ")"}
 }

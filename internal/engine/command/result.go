@@ -125,7 +125,7 @@ var sourceWords = map[v1alpha1.CommandSource]string{
 	v1alpha1.SourceStorage: "the kernel's I/O accounting of the program", v1alpha1.SourceCalls: "the program's system calls",
 }
 
-// disagreement is a client with the choice between its counts, which may differ.
+// disagreement holds the choice between the counts of one client, which may differ.
 type disagreement struct {
 	client int
 	choice Choice

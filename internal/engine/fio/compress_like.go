@@ -13,7 +13,7 @@ const (
 	// mostCompressed is the highest percentage: beyond it fio's buffers are a few bytes of noise between zeros, and
 	// the compression ratio depends more on an algorithm's headers than on the data.
 	mostCompressed = 98
-	// leastCompressed is not 0, because at 0 fio writes the same few buffers again and again.
+	// leastCompressed is the lowest percentage. It is not 0, because at 0 fio writes the same few buffers repeatedly.
 	leastCompressed = 1
 )
 

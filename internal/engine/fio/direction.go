@@ -67,7 +67,7 @@ func checkTotals(object *value, result *OperationTotal) error {
 	if kibibytes != result.Bytes>>10 {
 		return fmt.Errorf("io_kbytes is %d, but io_bytes is %d", kibibytes, result.Bytes)
 	}
-	// fio computes it in 64 bits, which may overflow.
+	// fio computes bw_bytes in 64 bits, which may overflow.
 	var expected int64
 	if result.RuntimeMilliseconds > 0 {
 		expected = int64(1000 * result.Bytes / uint64(result.RuntimeMilliseconds)) // #nosec G115 -- as fio prints it
@@ -110,7 +110,7 @@ func checkRates(object *value, result *OperationTotal) error {
 	return nil
 }
 
-// latency decodes one latency object.
+// latency decodes a latency object, such as "lat_ns".
 func (d *decoder) latency(name string) (latency measure.Latency, racy error) {
 	object := d.object.member(name)
 	if object == nil || object.kind != '{' {

@@ -25,7 +25,7 @@ type Document struct {
 // Job is an entry of "jobs" (or of "client_stats").
 type Job struct {
 	Name string
-	// Host is set in client/server mode.
+	// Host is the name of the client's host; empty except in client/server mode.
 	Host  string
 	Group int64
 	// Errno is the job's error; 0 for none. For a group of jobs it is the error of the first failed job.

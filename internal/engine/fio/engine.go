@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// Traits describe fio.
+// Traits are the traits of the fio engine.
 var Traits = engine.Traits{
 	Kind: v1alpha1.EngineFio, Tools: []string{string(v1alpha1.EngineFio)}, Versions: []string{""},
 	TimesOperations: true, HasJobs: true, SmallFiles: true, ManyVolumes: true, ReusesFiles: true, Layers: "Layers", SizeField: "datasetSize",

@@ -2,11 +2,10 @@ package fio
 
 import "strconv"
 
-// errno is a Linux error number, because fio ran on Linux. The system that reads its output may number errors
-// differently.
+// errno is an error number of Linux, where fio runs. The system that reads fio's output may number errors differently.
 type errno int
 
-// Error returns the system's message.
+// Error returns Linux's message for the number.
 func (e errno) Error() string {
 	if known, ok := errnos[e]; ok {
 		return known.text

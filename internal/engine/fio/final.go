@@ -88,7 +88,7 @@ func Final(output Output, exit Exit, stderr string, expected Expectation) Result
 	return result
 }
 
-// judge holds the evidence during the evaluation. Each check returns true if it decided the outcome.
+// judge evaluates a run. Each of its checks returns true if it decided the outcome.
 type judge struct {
 	output     Output
 	exit       Exit
@@ -166,7 +166,7 @@ func (j *judge) notFinal() bool {
 		last := j.output.Damaged[len(j.output.Damaged)-1]
 		return j.fail(FailureInvalidOutput, "the last JSON document is unreadable, "+last.String())
 	case j.output.Documents > 1 && hasUnexpectedOutput(j.output.NoiseAfterLast):
-		// Only the last of several documents is the result, and the text after it may be a later one that is damaged.
+		// Only the last of several documents is the result, and the text after it may be a later, damaged document.
 		return j.fail(FailureInvalidOutput, "unexpected output after the last JSON document: "+clip(j.output.NoiseAfterLast))
 	case j.output.Last.Racy != nil:
 		return j.fail(FailureInvalidOutput, j.output.Last.Racy.Error())

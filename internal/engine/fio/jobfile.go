@@ -101,7 +101,7 @@ func (p *jobFileParser) line(line string, number int) error {
 
 func (p *jobFileParser) header(line string, number int) error {
 	p.finish()
-	// The following options belong to this section even if its name is bad.
+	// The following options belong to this section even if its name is invalid.
 	p.live = &section{name: "?", line: number}
 	name := strings.TrimSuffix(line[1:], "]")
 	if line[len(line)-1] != ']' || !sectionName.MatchString(name) {

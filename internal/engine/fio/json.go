@@ -186,7 +186,7 @@ func (p *parser) string() (string, error) {
 	return "", errSyntax
 }
 
-// Reasons to refuse a figure.
+// Reasons for rejecting a figure.
 var (
 	errMissing  = errors.New("is missing")
 	errNegative = errors.New("is negative")

@@ -70,7 +70,7 @@ func share(total uint64, jobs, number int) uint64 {
 	return each
 }
 
-// setting returns the option that limits one job: reads, then writes.
+// setting returns the option that limits the rate of one job. Its value has reads before writes.
 func (l *limit) setting(s *loadSection, number int) setting {
 	reads, writes := share(l.reads, s.jobs, number), share(l.writes, s.jobs, number)
 	text := strconv.FormatUint(writes, 10)
@@ -110,7 +110,7 @@ func (r *typedReader) split(rates *limit) []loadSection {
 		sections[number] = one
 	}
 	if !whole.shared {
-		// Files that are laid out for further jobs belong to the last section.
+		// The files of further jobs, which only other steps run, belong to the last section.
 		sections[whole.jobs-1].layoutJobs += whole.layoutJobs - whole.jobs
 	}
 	return sections

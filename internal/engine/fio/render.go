@@ -42,7 +42,7 @@ func read(path *field.Path, profile *v1alpha1.FioProfile, parameters *Parameters
 	}
 	if applied.JobFile == "" {
 		if applied.RateLimit != nil && (parameters.Purpose == Prepare || parameters.Purpose == Precondition) {
-			// A layout is not throttled.
+			// A layout ignores the rate limit.
 			unlimited := *applied
 			unlimited.RateLimit = nil
 			applied = &unlimited

@@ -187,8 +187,9 @@ func (s *Sampler) release(last bool) []Delta {
 			// Too short for a sample: the next sample includes its figures.
 			return nil
 		}
-		// There is no next sample. A stop with a queue can end like this: the last dump waits for all operations in
-		// flight, has counted none of them, and fio ends in the millisecond in which the dump is written.
+		// There is no next sample, so this sample gets a length of 1 ms. It occurs if fio is stopped with operations in
+		// flight: the last dump waits for all of them, has counted none of them, and fio ends in the millisecond in
+		// which the dump is written.
 		end = start + 1
 	}
 	counters := held.counters
@@ -251,8 +252,8 @@ func (p *point) counted(base *point, jobs int, last bool) int64 {
 	return max(asked, base.written)
 }
 
-// alignedTo returns the totals at the instant when the bytes were counted: the operations, which were counted when the
-// dump was written, are moved back to it in proportion to time.
+// alignedTo returns the totals at end, the instant when the dump's bytes were counted. The operations were counted
+// later, when the dump was written, so their number at end is interpolated linearly.
 func (p *point) alignedTo(end int64, base *point, start int64) [measure.NumOperations]measure.Counter {
 	from, before := start, [measure.NumOperations]measure.Counter{}
 	if base != nil {

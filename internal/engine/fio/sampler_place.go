@@ -77,7 +77,7 @@ func countsWhenWritten(version string) bool {
 	return err == nil && (major > 3 || major == 3 && minor >= 42)
 }
 
-// place finds the epoch of a dump.
+// place assigns a dump to an epoch: the ramp or the measured part.
 //
 // A total that decreases marks the end of the ramp. If the ramp is shorter than the interval between dumps, no total
 // decreases. fio records no latency in the ramp, so the first latency marks its end as well.

@@ -19,7 +19,7 @@ var (
 // lenient than parse only in numbers and strings.
 type scanner struct {
 	expect expectation
-	// open holds '{' or '[' for each level.
+	// open holds '{' or '[' for each level of nesting.
 	open []byte
 	// digits is the number of digits that are still to come in a \u escape.
 	digits int

@@ -36,7 +36,7 @@ var fileEngines = map[string]measure.Operation{"filecreate": measure.Create, "fi
 // fileJob describes how fio does one operation with each file.
 type fileJob struct {
 	engine, rw string
-	// data is true if the operation moves the data of the files.
+	// data is true if the operation reads or writes the content of the files.
 	data bool
 	// fresh is true if the files must not exist before the step.
 	fresh bool

@@ -121,7 +121,7 @@ func (s *Stream) begin(head int) {
 	s.live, s.start = true, s.output.Bytes-int64(head)
 	s.scan = scanner{open: s.scan.open[:0]}
 	for _, c := range s.pending {
-		_, _ = s.scan.next(c) // a head has no error
+		_, _ = s.scan.next(c) // a head is valid JSON
 	}
 }
 

@@ -270,7 +270,7 @@ func (r *typedReader) refill() {
 	}
 }
 
-// flushes reads fsync.
+// flushes reads the field fsync.
 func (r *typedReader) flushes() {
 	f := r.profile.Fsync
 	if f == nil {

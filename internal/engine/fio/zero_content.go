@@ -10,7 +10,7 @@ import (
 // compressibility.percent of each chunk with zeros: half of it at 50 percent.
 const zeroChunkBytes = 16 << 10
 
-// zeroWords mark a job file or an option with which fio may write something other than random data.
+// zeroWords are parts of the names of options with which fio may write data that is not random.
 var zeroWords = []string{"zero_buffers", "buffer_pattern", "buffer_compress", "dedupe", "trim", "verify"}
 
 // MayHoldZeros reports whether some 64 KiB of the data that a fio load writes may be all zeros. If not, zeros in a

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// Traits describe IOR.
+// Traits are the traits of the IOR engine.
 var Traits = engine.Traits{
 	Kind: v1alpha1.EngineIOR, Tools: []string{string(v1alpha1.EngineIOR), engine.ToolMPI}, Versions: []string{"", "3.3.0"},
 	Sources: sources, SpansClients: true, Layers: "Ranks", SizeField: "blockSize",

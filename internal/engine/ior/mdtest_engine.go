@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// MdtestTraits describe mdtest.
+// MdtestTraits are the traits of the mdtest engine.
 var MdtestTraits = engine.Traits{
 	Kind: v1alpha1.EngineMdtest, Tools: []string{string(v1alpha1.EngineMdtest), engine.ToolMPI}, Versions: Traits.Versions,
 	SpansClients: true, WorkBound: true, SizeField: "filesPerProcess",

@@ -64,7 +64,7 @@ func (s span) by(factor float64) span { return span{s.low * factor, s.high * fac
 
 func (s span) and(o span) span { return span{max(s.low, o.low), min(s.high, o.high)} }
 
-// widened allows for floating-point errors.
+// widened returns the span, widened to allow for floating-point errors.
 func (s span) widened() span { return span{s.low * (1 - 1e-9), s.high * (1 + 1e-9)} }
 
 func (s span) empty() bool { return s.low > s.high }

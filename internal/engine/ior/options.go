@@ -181,7 +181,7 @@ func (o *options) why(name string, directive bool) string {
 	return fmt.Sprintf("it is not on the list of allowed options of %s: remove it", o.tool)
 }
 
-// lookUp ignores the case of directives, as IOR does.
+// lookUp returns the text for an option. It ignores the case of directives, as IOR does.
 func lookUp(texts map[string]string, name string, directive bool) (string, bool) {
 	if text, ok := texts[name]; ok || !directive {
 		return text, ok

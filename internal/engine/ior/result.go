@@ -92,7 +92,7 @@ type Exit struct {
 	Code int
 	// Signal is the signal that killed the process; 0 for none.
 	Signal syscall.Signal
-	// Stopped is true if storagebench stopped it.
+	// Stopped is true if storagebench stopped the process.
 	Stopped bool
 }
 
