@@ -44,7 +44,7 @@ func (e Engine) Suits(use *engine.Use) field.ErrorList {
 				phase.Name+", or give it another workload"))
 		}
 		if phase.Prepare.Precondition != nil && *phase.Prepare.Precondition > 0 {
-			add(field.Invalid(use.At.Child("prepare", "precondition"), *phase.Prepare.Precondition, "data of a setup is not overwritten: remove it"))
+			add(field.Invalid(use.At.Child("prepare", "precondition"), *phase.Prepare.Precondition, "a command's setup has no precondition passes: remove it"))
 		}
 	case phase.Steady != nil:
 		noWarmUp(use.At.Child("steady"), phase.Steady.WarmUp)

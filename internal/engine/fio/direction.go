@@ -130,7 +130,7 @@ func (d *decoder) latency(name string) (latency measure.Latency, racy error) {
 		return latency, nil
 	}
 	if count == 0 && bins.Count() == 0 && (least != 0 || most != 0 || mean != 0) {
-		d.fail(name, errors.New("has N 0, but a min, max or mean"))
+		d.fail(name, errors.New("has N 0, but a nonzero min, max or mean"))
 		return latency, nil
 	}
 	latency, err := measure.LatencyFromMean(bins, count, mean, least, most)

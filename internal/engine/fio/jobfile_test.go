@@ -112,7 +112,7 @@ func TestJobFileLoadRefuses(t *testing.T) {
 		{"direct mmap", "[a]\nsize=1m\nioengine=mmap\ndirect=1\n", "cannot be direct"},
 		{"depth of psync", "[a]\nsize=1m\niodepth=4\n", "one operation at a time"},
 		{"unaligned", "[a]\nsize=1000k\nbs=1000\ndirect=1\n", "multiple of 512"},
-		{"engine's option", "[a]\nsize=1m\nhipri\n", "the I/O engine psync does not have it"},
+		{"engine's option", "[a]\nsize=1m\nhipri\n", "the I/O engine psync does not support it"},
 		{"many jobs", strings.Repeat("[a]\nsize=1m\nnumjobs=1024\n", 5), "the limit is 4096"},
 		{"many files", "[a]\nfilesize=4k\nnrfiles=10000\nnumjobs=11\n", "the limit is 100000"},
 		{"dataset", "[a]\nsize=1m\n", "set datasetSize to 1048576"},

@@ -75,7 +75,7 @@ const (
 func caution(offer engine.Offer, jobs int) string {
 	if wanted := math.Ceil(jobsPerOutstanding * float64(offer.IOPS) * offer.Latency.Seconds()); float64(jobs) < wanted {
 		return fmt.Sprintf("at %d operations per second each client has %d jobs, but needs %.0f (%d x rate x latency) to measure the waits of nearly all operations: "+
-			"a highest rate near that may be a few percent too high; raise clients.count, or lower search.rate.max", offer.IOPS, jobs, wanted, jobsPerOutstanding)
+			"a highest rate found near this load may be a few percent too high; raise clients.count, or lower search.rate.max", offer.IOPS, jobs, wanted, jobsPerOutstanding)
 	}
 	return ""
 }
@@ -103,7 +103,7 @@ func (e Engine) suitsOpenLoop(use *engine.Use) field.ErrorList {
 		return field.ErrorList{field.Forbidden(at.Child("jobFile"), "a search sets jobs, engine and rate itself, so it cannot use a job file: use the typed fields")}
 	}
 	if p.Pattern != v1alpha1.FioRandom {
-		refuse(at.Child("pattern"), p.Pattern, "operations of many jobs arrive in no order: set Random")
+		refuse(at.Child("pattern"), p.Pattern, "operations of many jobs arrive in random order: set Random")
 	}
 	if p.FileSharing != v1alpha1.FilesShared {
 		refuse(at.Child("fileSharing"), p.FileSharing, "a search changes the number of jobs with the rate, so all jobs need the same files: set Shared, "+

@@ -175,7 +175,7 @@ func onlyOn(value string) (string, error) {
 	return "", errFixed
 }
 
-var thinkTime = matching(`[0-9]{1,12}(?:us|ms|s)?`, "write a time in microseconds, or with us, ms or s")
+var thinkTime = matching(`[0-9]{1,12}(?:us|ms|s)?`, "write a time in microseconds, or with the unit us, ms or s")
 
 // distribution checks random_distribution. Zipf's distribution is not defined for the exponent 1.
 func distribution(value string) (string, error) {

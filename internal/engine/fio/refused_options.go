@@ -102,7 +102,7 @@ func checkEngineOption(name, engine string, where place) error {
 		}
 	}
 	if engines := allowedOptions[name].engines; len(engines) > 0 {
-		return fmt.Errorf("option %s%s is not allowed: the I/O engine %s does not have it, only %s", name, where, engine, strings.Join(engines, ", "))
+		return fmt.Errorf("option %s%s is not allowed: the I/O engine %s does not support it, only %s", name, where, engine, strings.Join(engines, ", "))
 	}
 	return nil
 }

@@ -129,7 +129,7 @@ func Render(profile *v1alpha1.FioProfile, parameters Parameters) (jobFile string
 	case Prepare, Precondition:
 		err = w.layout(&what, &parameters)
 	default:
-		err = fmt.Errorf("purpose %d is none of Measure, Prepare and Precondition", parameters.Purpose)
+		err = fmt.Errorf("purpose %d is not Measure, Prepare or Precondition", parameters.Purpose)
 	}
 	if err != nil {
 		return "", err

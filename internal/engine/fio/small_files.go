@@ -151,7 +151,7 @@ func (e Engine) describeFiles(step *engine.Step) (engine.Description, error) {
 	}
 	if made.Reads && made.Buffered {
 		made.Cached = engine.Cached{
-			Why: "the same client has just written the files, the reads are not direct, and the data on", Remedy: "set direct, or use more files",
+			Why: "the same client has just written the files, the reads are not direct, and the data on", Remedy: "set direct to true, or use more files",
 		}
 	}
 	return made, nil

@@ -105,7 +105,7 @@ func (w *workload) compatible(parameters *Parameters) error {
 	}
 	for _, argument := range w.args {
 		if argument.since4 && parameters.before4() {
-			return fmt.Errorf("args: IOR %s does not have %s: remove it, or use 4.0.0", parameters.Version, argument.name)
+			return fmt.Errorf("args: IOR %s does not support %s: remove it, or use 4.0.0 or later", parameters.Version, argument.name)
 		}
 	}
 	return nil

@@ -21,10 +21,10 @@ var Traits = engine.Traits{
 var sources = map[string]string{
 	string(v1alpha1.EngineIOR):    ofIOR,
 	string(v1alpha1.EngineMdtest): ofIOR,
-	engine.ToolMPI:                "it is part of Open MPI (package openmpi-bin of Debian, openmpi4 of openSUSE)",
+	engine.ToolMPI:                "it is part of Open MPI (package openmpi-bin in Debian, openmpi4 in openSUSE)",
 }
 
-const ofIOR = "it is part of IOR (github.com/hpc/ior, or package ior of openSUSE)"
+const ofIOR = "it is part of IOR (github.com/hpc/ior, or package ior in openSUSE)"
 
 // Engine is IOR with a profile.
 type Engine struct{ Profile *v1alpha1.IORProfile }

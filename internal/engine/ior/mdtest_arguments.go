@@ -136,7 +136,7 @@ func MdtestArguments(profile *v1alpha1.MdtestProfile, parameters Parameters) ([]
 	add(true, "-i", strconv.FormatInt(w.iterations, 10))
 	for _, argument := range w.args {
 		if argument.since4 && parameters.before4() {
-			return nil, fmt.Errorf("write the arguments of mdtest: args: mdtest %s does not have %s: remove it, or use 4.0.0", strings.TrimSpace(parameters.Version), argument.name)
+			return nil, fmt.Errorf("write the arguments of mdtest: args: mdtest %s does not support %s: remove it, or use 4.0.0 or later", strings.TrimSpace(parameters.Version), argument.name)
 		}
 		add(true, argument.words()...)
 	}

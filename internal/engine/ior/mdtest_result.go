@@ -86,12 +86,12 @@ func (r *MdtestResult) warn() {
 		add(WarnTimes, "the summary of times is ignored")
 	}
 	if len(r.Output.NotMeasured) > 0 {
-		add(WarnNotMeasured, "no rate of: %s", strings.Join(r.Output.NotMeasured, ", "))
+		add(WarnNotMeasured, "no rate for: %s", strings.Join(r.Output.NotMeasured, ", "))
 	}
 	for _, text := range r.Output.Warnings {
 		add(WarnToolMessages, "%s", text)
 	}
 	if r.Output.MoreWarnings > 0 {
-		add(WarnToolMessages, "%d more warnings of mdtest", r.Output.MoreWarnings)
+		add(WarnToolMessages, "%d more warnings from mdtest", r.Output.MoreWarnings)
 	}
 }

@@ -104,7 +104,7 @@ func (w *workload) readOperations(r *reader, profile *v1alpha1.IORProfile) {
 		case v1alpha1.OperationRead:
 			w.reads = true
 		default:
-			r.refuse("operations", operation, "write Write, Read, or both")
+			r.refuse("operations", operation, "must be Write or Read")
 		}
 	}
 }
@@ -158,10 +158,10 @@ func (w *workload) checkSizes(r *reader) {
 // reorderTasks.
 func (w *workload) checkTogether(r *reader, profile *v1alpha1.IORProfile) {
 	if w.direct && w.api != "POSIX" {
-		r.refuse("direct", true, "only the API POSIX has it: remove direct, or set api to POSIX")
+		r.refuse("direct", true, "only the POSIX API supports it: remove direct, or set api to POSIX")
 	}
 	if w.collective && w.api != "MPIIO" {
-		r.refuse("collective", true, "only the API MPIIO has collective operations: set api to MPIIO, or remove collective")
+		r.refuse("collective", true, "only the MPIIO API has collective operations: set api to MPIIO, or remove collective")
 	}
 	switch w.reorder {
 	case "":
@@ -178,7 +178,7 @@ func (w *workload) checkTogether(r *reader, profile *v1alpha1.IORProfile) {
 		r.refuse("reorderTasks", w.reorder, "write None, Constant or Random")
 	}
 	if w.reads && !w.writes && !w.keep {
-		r.refuse("keepFiles", false, "without it, IOR removes the files that it reads after the first repetition: remove keepFiles, or add Write to operations")
+		r.refuse("keepFiles", false, "IOR would remove the files that it reads after the first repetition: remove keepFiles, or add Write to operations")
 	}
 	if !slices.Contains([]string{"", "Timestamp", "Offset", "Incompressible", "Random"}, w.pattern) {
 		r.refuse("dataPattern", w.pattern, "write Timestamp, Offset, Incompressible or Random")

@@ -177,7 +177,7 @@ func (r *row) repetition(operation measure.Operation, moved int64) (Repetition, 
 	}
 	if moved > 0 {
 		if float64(moved) < possible.low || float64(moved) > possible.high {
-			return Repetition{}, fmt.Errorf("%d bytes in the duration of a %s do not match the reported %s MiB/s", moved,
+			return Repetition{}, fmt.Errorf("%d bytes at %s MiB/s do not fit the duration of the %s", moved,
 				strings.TrimRight(fmt.Sprintf("%.4f", f[figureBandwidth].value), "0"), r.access)
 		}
 		result.Bytes, result.BytesExact = moved, true

@@ -178,7 +178,7 @@ func (s *Stream) heading(line textLine) bool {
 // begin starts the rows of a test.
 func (s *Stream) begin(format Format, columns []column, line int) {
 	if columns == nil {
-		s.damaged(line, "unknown headings of the %s", format)
+		s.damaged(line, "unknown headings in the %s", format)
 		s.section = sectionHead
 		return
 	}
