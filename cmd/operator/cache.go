@@ -15,13 +15,13 @@ import (
 	"github.com/storagebench/storagebench/controllers/storagebenchmark"
 )
 
-// cacheOptions limits what the operator caches: only the pods of runs, and little more than the metadata of these
-// pods and of ended runs.
+// cacheOptions limits what the operator caches: no pods except those of runs, and for these pods and for ended runs
+// little more than their metadata.
 //
 // Reading a kind that no controller watches is an error. By default such a read would silently start a watch of the
 // kind in the whole cluster.
 //
-// If only some namespaces are watched, there is one watch per namespace and kind.
+// If only some namespaces are watched, the cache opens one watch per namespace and kind.
 func cacheOptions(namespaces []string) cache.Options {
 	var watched map[string]cache.Config
 	for _, namespace := range namespaces {

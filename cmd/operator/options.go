@@ -41,7 +41,7 @@ type options struct {
 	metricsCertificate string
 	limits             string
 	health             string
-	// pprof is the address of Go's profiles; 0 disables them.
+	// pprof is the address that serves Go's profiles; 0 disables them.
 	pprof string
 	// namespaces lists the namespaces to watch; empty means all.
 	namespaces []string
@@ -58,7 +58,7 @@ type options struct {
 	parallelRuns  int
 	// maxClients and maxClientsPerNamespace limit the number of clients of live runs.
 	maxClients, maxClientsPerNamespace int
-	// prometheus is asked for the observations of runs. Its URL is empty for none.
+	// prometheus configures the server that evaluates the observations of runs. Without a URL, they are not evaluated.
 	prometheus  prometheus.Config
 	logLevel    slog.Level
 	showVersion bool
@@ -77,7 +77,7 @@ func (o *options) addImages(flags *flag.FlagSet) {
 			"(default $IOR_IMAGE, or a name that is in no registry)")
 }
 
-// addBounds adds the flags that limit what the operator does at a time.
+// addBounds adds the flags for the loss timeout and for the limits on concurrent runs and clients.
 func (o *options) addBounds(flags *flag.FlagSet) {
 	flags.DurationVar(&o.lossTimeout, "loss-timeout", time.Minute,
 		"`duration` that an agent may be unreachable, while its pod seems to run, before its client counts as lost")
@@ -253,7 +253,7 @@ func defaultImage(variable, name string) string {
 	return cmp.Or(os.Getenv(variable), version.Image(name, version.Version))
 }
 
-// unpublished returns the flags whose images are in no registry, each followed by its image.
+// unpublished returns the flags whose images are in no registry as key-value pairs: a flag, then its image.
 func (o *options) unpublished() []any {
 	var all []any
 	for _, one := range []struct{ flag, image string }{

@@ -37,8 +37,8 @@ type dependencies struct {
 // setup adds the controllers to the manager.
 func setup(mgr ctrl.Manager, o *options, p dependencies) error {
 	someNamespaces := len(o.namespaces) > 0
-	// Several operators may each watch some namespaces. It is undefined which of them would validate a profile of
-	// the whole cluster, so none of them does.
+	// Several operators may each watch some namespaces. It would be undefined which of them validates a
+	// ClusterWorkloadProfile, so none of them does.
 	if err := workloadprofile.Setup(mgr, !someNamespaces); err != nil {
 		return err
 	}

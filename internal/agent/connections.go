@@ -15,7 +15,8 @@ const (
 	// maxStrangers limits the connections that have not proven an identity; maxPerPeer limits the connections of one
 	// identified peer.
 	maxStrangers, maxPerPeer = 64, 16
-	// handshakeTimeout bounds the time in which a connection must prove its identity. Clients under load are slow.
+	// handshakeTimeout bounds the time in which a connection must prove its identity. It is long because clients under
+	// load are slow.
 	handshakeTimeout = 30 * time.Second
 )
 

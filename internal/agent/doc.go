@@ -15,6 +15,6 @@
 // and examines the files that they use.
 //
 // The agent keeps all records in its log until the run ends (see Log). It enforces its deadlines itself, on the
-// monotonic clock. When it has lost its conductor, it stops its load, removes its data and exits. No process of the
-// tool outlives it.
+// monotonic clock. If it loses its conductor, it stops its load, removes its data and exits. No process of the tool
+// outlives it.
 package agent

@@ -79,7 +79,7 @@ func (a *Agent) carry(s *step) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.leaving && result.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {
-		// However the tool ended, the agent's exit caused it.
+		// The agent's exit ended the tool, whatever the tool itself reports.
 		result.Outcome, result.Reason = agentapi.Outcome_OUTCOME_STOPPED, agentapi.ReasonLeaving
 	}
 	s.write(&agentapi.Record{Entry: &agentapi.Record_Ended{Ended: result}})

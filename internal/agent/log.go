@@ -16,12 +16,12 @@ import (
 // from its start, so this also bounds the bytes that a replay decodes and discards.
 const chunkBytes = 4 << 10
 
-// Log keeps every record of the run as long as the agent lives, so that a conductor that reconnects after a crash
-// can read again from any sequence number.
+// Log keeps every record of the run until the agent exits, so that a conductor that reconnects after a crash can resume
+// from any sequence number.
 //
-// Most records are samples, one per second. They are packed to a few bytes (times as differences, counts as varints:
-// at most 16 bytes per operation). Other records are kept as protobuf. Twenty-four hours of two operations stay under
-// 8 MiB (TestLogBudget).
+// Most records are samples, one per second. They are packed into a few bytes (times as differences, counts as varints:
+// at most 16 bytes per kind of operation). Other records are kept as protobuf. Twenty-four hours of samples with reads
+// and writes stay under 8 MiB (TestLogBudget).
 type Log struct {
 	mu      sync.Mutex
 	chunks  []chunk
@@ -166,7 +166,7 @@ func (l *Log) stepIndex(key *agentapi.StepKey) uint64 {
 		}
 	}
 	l.steps = append(l.steps, &agentapi.StepKey{Id: key.GetId(), Attempt: key.GetAttempt()})
-	return uint64(len(l.steps) - 1) //nolint:gosec // It holds one at least.
+	return uint64(len(l.steps) - 1) //nolint:gosec // the list has at least one element
 }
 
 func (c *chunk) appendSample(step uint64, sample *agentapi.Sample) {
@@ -181,7 +181,7 @@ func (c *chunk) appendSample(step uint64, sample *agentapi.Sample) {
 	}
 	c.data = binary.AppendUvarint(c.data, flags)
 	for _, count := range sample.GetCounts() {
-		c.data = append(c.data, byte(count.GetOperation())) //nolint:gosec // Of four.
+		c.data = append(c.data, byte(count.GetOperation())) //nolint:gosec // one of four kinds
 		c.data = binary.AppendUvarint(c.data, count.GetBytes())
 		c.data = binary.AppendUvarint(c.data, count.GetOperations())
 		c.data = binary.AppendUvarint(c.data, count.GetMeanLatencyMicroseconds())

@@ -8,8 +8,8 @@ import (
 	"github.com/storagebench/storagebench/internal/agent/volumes"
 )
 
-// Abandon ends the agent without a command from its conductor. It removes the agent's data unless the data is to be
-// kept, and returns the line to print.
+// Abandon ends the agent without a command from its conductor. It removes the agent's data unless KeepData is set, and
+// returns the line to print.
 func (a *Agent) Abandon(reason string) string {
 	a.mu.Lock()
 	a.leaving = true

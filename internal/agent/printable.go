@@ -24,7 +24,8 @@ func printableError(err error) error {
 	return status.ErrorProto(made)
 }
 
-// printableCopy returns a copy of a response with printable texts. It copies because responses share cached parts.
+// printableCopy returns a copy of a response in which all strings are printable. It does not change the original,
+// because responses share cached parts.
 func printableCopy(answer any) any {
 	message, ok := answer.(proto.Message)
 	if !ok || !message.ProtoReflect().IsValid() {
@@ -35,7 +36,7 @@ func printableCopy(answer any) any {
 	return made
 }
 
-// mend makes all texts of a message printable.
+// mend makes all strings in a message printable.
 func mend(message proto.Message) {
 	// The callback never returns an error.
 	_ = protorange.Range(message.ProtoReflect(), func(path protopath.Values) error {
@@ -54,7 +55,7 @@ func mend(message proto.Message) {
 			holder.Message().Set(last.Step.FieldDescriptor(), protoreflect.ValueOfString(made))
 		case protopath.ListIndexStep:
 			holder.List().Set(last.Step.ListIndex(), protoreflect.ValueOfString(made))
-		default: // No message has a map of texts.
+		default: // No message has a map of strings.
 		}
 		return nil
 	})

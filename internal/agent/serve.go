@@ -28,17 +28,18 @@ type Process struct {
 const (
 	// minKeepAlive is the shortest keepalive interval that a conductor may use.
 	minKeepAlive = 5 * time.Second
-	// keepAlive is the time without messages after which the agent checks the connection, and also how long it
-	// waits for the answer. An open connection keeps the agent from counting as orphaned, so it must be a live one.
+	// keepAlive is the time without messages after which the agent checks the connection, and also how long it waits
+	// for the answer. An agent with an open connection does not count as orphaned, so dead connections must be
+	// detected.
 	keepAlive = 20 * time.Second
 	// leaveTimeout bounds the killing of processes that a tool left running.
 	leaveTimeout = 10 * time.Second
 )
 
-// Serve runs the agent until its conductor finishes it, it is orphaned, or it gets SIGTERM, SIGINT or SIGHUP. When
+// Serve runs the agent until its conductor finishes it, it is orphaned, or it receives SIGTERM, SIGINT or SIGHUP. When
 // it returns without an error, all processes of the tool have exited.
 func Serve(p Process) error {
-	// Even if the reader of our standard error is gone, the data must be removed.
+	// The agent must remove its data even if nothing reads its standard error any longer.
 	signal.Ignore(syscall.SIGPIPE)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)

@@ -185,10 +185,10 @@ func (a *Agent) Finish(_ context.Context, request *agentapi.FinishRequest) (*age
 	}
 	outcome := a.finish(wanted, "the run is finishing")
 	return &agentapi.FinishResponse{DataRemoved: outcome.Removed, Problem: outcome.Problem,
-		LeftRemoved: int32(min(outcome.Left.Removed, math.MaxInt32)), LeftStays: outcome.Left.Stays}, nil // #nosec G115 -- Just bounded.
+		LeftRemoved: int32(min(outcome.Left.Removed, math.MaxInt32)), LeftStays: outcome.Left.Stays}, nil // #nosec G115 -- bounded by min
 }
 
-// checkRemoval refuses removal requests that must be mistakes, because removal deletes data.
+// checkRemoval refuses removal requests that can only be mistakes, because removal deletes data.
 func (a *Agent) checkRemoval(request *agentapi.FinishRequest) error {
 	if slices.Contains(request.GetGoneBenchmarks(), a.env.Config.BenchmarkUID) {
 		return status.Error(codes.InvalidArgument, "the run's own benchmark is in goneBenchmarks")

@@ -77,7 +77,7 @@ func (t tools) describe(ctx context.Context) []*agentapi.Tool {
 	return slices.Concat(found...)
 }
 
-// close ends what tools keep between steps.
+// close closes the tools that keep processes between steps.
 func (t tools) close() {
 	for _, one := range t.all() {
 		if closer, ok := one.(io.Closer); ok {
@@ -121,7 +121,7 @@ func Subcommand(arguments []string, stdout, stderr io.Writer) (code int, called 
 	}
 	switch arguments[0] {
 	case "rank":
-		_, _ = fmt.Fprintf(stderr, "error: %s\n", tool.OneLine(mpi.Rank(arguments[1:]))) // It returns only if it failed.
+		_, _ = fmt.Fprintf(stderr, "error: %s\n", tool.OneLine(mpi.Rank(arguments[1:]))) // Rank returns only on failure.
 		return 1, true
 	case "launch":
 		return mpi.LaunchCommand(arguments[1:], stdout, stderr), true

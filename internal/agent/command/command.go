@@ -1,6 +1,6 @@
-// Package command runs users' programs for the agent. A process of ours, `agent supervise`, waits for the start and starts
-// the program. It becomes the parent of all processes that the program leaves, so that the reads and writes of all
-// processes are counted.
+// Package command runs users' programs for the agent. A wrapper process, `agent supervise`, waits for the start signal
+// and then starts the program. It adopts all processes that the program leaves running, so that the reads and writes of
+// every process are counted.
 package command
 
 import (
@@ -44,7 +44,7 @@ func New(env *tool.Environment, volumes *volumes.Set, system System) *Tool {
 	return &Tool{env: env, volumes: volumes, system: system}
 }
 
-// Describe implements tool.Tool. It returns nothing, because only a step names its program.
+// Describe implements tool.Tool. It returns nil, because the program is known only when a step names it.
 func (t *Tool) Describe(context.Context) []*agentapi.Tool { return nil }
 
 // ThisMachine is the agent's own machine. It implements System.

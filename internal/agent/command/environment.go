@@ -9,9 +9,8 @@ import (
 // scratchPattern is the os.MkdirTemp pattern of the scratch directories of user programs.
 const scratchPattern = "storagebench-command-"
 
-// environment returns the whole environment of a user's program: the search path, directories that it may
-// write to, and a locale in which file names are UTF-8. It keeps LD_LIBRARY_PATH, which an image may set for its
-// libraries.
+// environment returns the complete environment of a user's program: the search path, a directory that it may write to,
+// and a locale in which file names are UTF-8. It keeps LD_LIBRARY_PATH, which an image may set for its libraries.
 func environment(path, scratch string) []string {
 	all := []string{"PATH=" + path, "HOME=" + scratch, "TMPDIR=" + scratch, "LANG=C.UTF-8"}
 	if libraries := os.Getenv("LD_LIBRARY_PATH"); libraries != "" {
@@ -24,7 +23,7 @@ func environment(path, scratch string) []string {
 func values(data string, client int) command.Values {
 	program, err := os.Executable()
 	if err != nil {
-		program = "/proc/self/exe" // in the user's program, this is that program itself; it reports the mistake
+		program = "/proc/self/exe" // in the user's program this is that program itself, which then reports an error
 	}
 	return command.Values{Data: data, Client: client, Agent: program}
 }

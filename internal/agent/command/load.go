@@ -28,14 +28,14 @@ const (
 	reasonCommand = "CommandFailed"
 )
 
-// run is one run of a user's program or of its setup. The agent starts a process of its own, `agent supervise`,
-// which waits for the signal to start the program and then supervises it.
+// run is one run of a user's program or of its setup. The agent starts `agent supervise`, which waits for the signal to
+// start the program and then supervises it.
 type run struct {
 	step   *tool.Step
 	load   *agentapi.CommandTool
 	system System
 	files  *volumes.Files
-	// scratch is the program's own temporary directory; it is removed with the run.
+	// scratch is the program's own temporary directory; it is removed when the run ends.
 	scratch string
 	// words is the command line with its placeholders replaced. setup is true for a setup command.
 	words []string
@@ -126,8 +126,8 @@ func (t *Tool) waiting(step *tool.Step, files *volumes.Files, given []string, se
 	return r, nil
 }
 
-// workFolder creates the folder in which the program works, and returns its path and file info. The folder is
-// inside the client's own directory; symbolic links that lead out of the directory are refused.
+// workFolder creates the program's working directory, and returns its path and file info. The folder is inside the
+// client's own directory; symbolic links that lead out of the directory are refused.
 func workFolder(files *volumes.Files, folder string) (string, os.FileInfo, error) {
 	path := files.Path()
 	root, err := os.OpenRoot(path)
@@ -193,12 +193,12 @@ func (r *run) spawn(path, folder string) error {
 	return nil
 }
 
-// isIn checks that the process works in the verified directory, not in one that replaced it between the check and the
+// isIn checks that the process runs in the verified directory, not in one that replaced it between the check and the
 // start.
 func (r *run) isIn(verified os.FileInfo) error {
 	found, err := os.Stat(fmt.Sprintf("/proc/%d/cwd", r.handle.PID()))
 	if err != nil || os.SameFile(found, verified) {
-		return nil //nolint:nilerr // It is gone already, and did nothing; its end says why.
+		return nil //nolint:nilerr // The process has exited without doing anything; its exit explains why.
 	}
 	return r.files.Changed("the command was started in another directory")
 }
@@ -211,7 +211,7 @@ const (
 )
 
 // dropCaches drops the pages of the directory's files from this machine's page cache. Reads of pages that cannot be
-// dropped are served from memory; the byte sources then disagree, which shows it.
+// dropped are served from memory; a disagreement between the byte sources reveals that.
 func dropCaches(step *tool.Step, directory *volumes.Files) {
 	ctx, cancel := context.WithTimeout(step.Stopped, dropTime)
 	defer cancel()

@@ -25,7 +25,7 @@ type treeMeter struct {
 	over  bool
 }
 
-// begin takes the root's current counters as zero.
+// begin takes the root's current counters as the baseline.
 func (m *treeMeter) begin() error {
 	base, err := m.system.ReadIO(m.root)
 	if err != nil {
@@ -74,12 +74,12 @@ func (m *treeMeter) end(reported *process.IO) (process.IO, error) {
 	return m.total.Since(m.base), nil
 }
 
-// blindShare is the share of all observed bytes that may be missing from the final counters before blind reports
-// it: a reading may include I/O that is cancelled later, or miss some.
+// blindShare is the share of all observed bytes that may be missing from the final counters before blind reports it.
+// Small differences are normal: a reading may include I/O that is cancelled later, or miss some I/O.
 const blindShare = 0.01
 
-// blind returns a lower bound of the bytes moved by processes that no parent waited for. It returns 0 if they are at
-// most blindShare of all bytes.
+// blind returns a lower bound on the bytes moved by processes that no parent waited for, or 0 if they are at most
+// blindShare of all bytes.
 func (m *treeMeter) blind() uint64 {
 	if !m.over {
 		return 0

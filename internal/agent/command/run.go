@@ -17,7 +17,7 @@ import (
 type runEnd struct {
 	// start and flushed bound the run on the agent's clock; endedAt is when the program itself ended.
 	start, endedAt, flushed int64
-	// stopped is the reason for asking the program to stop; overdue is true if the program exceeded its deadline.
+	// stopped is the reason for asking the program to stop; overdue is true if the reason is its deadline.
 	stopped string
 	overdue bool
 	// hung is the reason for killing the program; remains is true if the program survived being killed.
@@ -57,7 +57,7 @@ func (r *run) Discard() {
 	r.files.Close()
 }
 
-// end ends the process and cleans up everything of the run except the directory.
+// end kills the process and cleans up after the run, but does not release the client's directory.
 func (r *run) end() {
 	_ = r.start.Close()
 	r.kill()

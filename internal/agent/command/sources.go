@@ -18,8 +18,8 @@ const (
 	sourceCalls        = "Calls"
 )
 
-// byteSources holds the counters of the mount and of the control group. Some of them are closer to the storage than
-// a program's system calls.
+// byteSources holds the counters of the mount and of the control group, which can be closer to the storage than the
+// program's system calls.
 type byteSources struct {
 	system System
 	mount  dataset.Mount

@@ -6,8 +6,8 @@ import (
 	"github.com/storagebench/storagebench/internal/agent/tool"
 )
 
-// wallOffset returns how far the wall clock is currently ahead of the monotonic clock. It reads both clocks three
-// times and uses the fastest reading, because that was interrupted least.
+// wallOffset returns how far the wall clock is currently ahead of the monotonic clock. It reads both clocks three times
+// and uses the fastest reading, because it was interrupted the least.
 func wallOffset(clock tool.Clock) int64 {
 	const readings = 3
 	var offset, shortest int64
@@ -22,9 +22,9 @@ func wallOffset(clock tool.Clock) int64 {
 	return offset
 }
 
-// evenWall is a wall clock that ignores clock changes: it is read once and then follows the monotonic clock. The
-// tool stamps its status dumps with the real wall clock. Without evenWall, a jump of that clock between two dumps
-// would shift one of them, and with it all samples of the step, by hours.
+// evenWall is a wall clock that ignores clock changes: it reads the real clock once and then follows the monotonic
+// clock. The tool stamps its status dumps with the real wall clock. Without evenWall, a jump of that clock between two
+// dumps would shift one of them, and with it all samples of the step, by hours.
 type evenWall struct {
 	clock  tool.Clock
 	offset int64

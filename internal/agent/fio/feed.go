@@ -28,12 +28,13 @@ type feed struct {
 	stream  fio.Stream
 	sampler *fio.Sampler
 	wall    evenWall
-	// documents counts the documents read so far.
+	// documents is the number of documents read so far.
 	documents atomic.Int64
 
 	histograms  [measure.NumOperations]measure.Histogram
 	minuteStart int64
-	// settling holds the latencies of the time that does not count; see settle in the engine.
+	// settling holds the latencies from the first part of an open loop's measured time, which the result excludes; see
+	// settle in internal/engine/fio.
 	settling [measure.NumOperations]measure.Histogram
 	// measured is the start of the first latency record.
 	measured int64

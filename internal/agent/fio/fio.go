@@ -39,7 +39,7 @@ func (t *Tool) Close() error {
 	return nil
 }
 
-// EndSpare ends the fio that waits for the next step, and with it its hold on the directory.
+// EndSpare ends the fio that waits for the next step, which also releases its lock on the directory.
 func (t *Tool) EndSpare() { t.spare.end() }
 
 // SparePID returns the PID of the fio that waits for the next step; 0 if there is none.
@@ -109,7 +109,7 @@ func (t *Tool) ready(step *tool.Step, files files, single *volumes.Files, like *
 		next = func() { go t.spare.keep(how) }
 	}
 	if reusable {
-		// This step needs no fio. An error is reported by the next step that needs one.
+		// This step needs no fio. If fio cannot be spawned, the next step that needs it reports the error.
 		files.Close()
 		return &reused{step: step, version: t.known.version(), loadEnded: next}, nil
 	}
@@ -125,7 +125,7 @@ func (t *Tool) ready(step *tool.Step, files files, single *volumes.Files, like *
 	return r, nil
 }
 
-// fioFor returns the spare fio if suitable, else a new one.
+// fioFor returns the spare fio if it is suitable, otherwise a new one.
 func (t *Tool) fioFor(how spawning, files files, single *volumes.Files) (*waitingFio, error) {
 	if single != nil {
 		if spare := t.spare.take(how, single); spare != nil {
@@ -183,7 +183,7 @@ func bytesOf(files []*agentapi.DataFile) uint64 {
 	return bytes
 }
 
-// wrote reports whether fio wrote all bytes of the layout, by fio's own count.
+// wrote reports whether fio wrote all bytes of the layout according to its own count.
 func wrote(step *tool.Step, ended *agentapi.Ended) volumes.Witness {
 	expected := cmp.Or(step.Request.GetFio().GetWrittenBytes(), bytesOf(step.Request.GetDataset().GetWrites()))
 	var written uint64

@@ -53,7 +53,7 @@ func (f *feed) result(state *os.ProcessState, stderr string, watch *supervision)
 	return ended
 }
 
-// amend adds to a result what fio does not know about its own end: why it was stopped or killed.
+// amend adds to a result the reason why fio was stopped or killed, which fio itself does not know.
 func (w *supervision) amend(ended *agentapi.Ended, judged fio.Outcome, exit fio.Exit) {
 	switch {
 	case w.hung != "":
@@ -76,9 +76,10 @@ func (w *supervision) amend(ended *agentapi.Ended, judged fio.Outcome, exit fio.
 	}
 }
 
-// totals adds the completed bytes and operations, by operation. After a warm-up the bytes may include a few
-// operations without latencies: fio counts the bytes of the whole batch of completions in which ramp_time ends, but
-// records latencies only for later completions. The excess is less than the queue depth of each job.
+// totals adds the completed bytes and the number of operations for each kind of operation. After a warm-up the bytes
+// may include a few operations without latencies: fio counts the bytes of the whole batch of completions in which
+// ramp_time ends, but records latencies only for later completions. The excess is less than the queue depth of each
+// job.
 func (f *feed) totals(ended *agentapi.Ended, snapshot *fio.Snapshot) {
 	for operation := range snapshot.Operations {
 		total := &snapshot.Operations[operation]
@@ -106,8 +107,8 @@ func (f *feed) totals(ended *agentapi.Ended, snapshot *fio.Snapshot) {
 	}
 }
 
-// settledLatency returns the latencies without those of the time in which the load settled. Of those, only the bins are
-// known, so the mean of the rest is as exact as a bin.
+// settledLatency returns the latencies without those recorded while the load settled. Only the histogram bins of the
+// latter are known, so the resulting mean is only as exact as a bin.
 func settledLatency(all *measure.Latency, settling *measure.Histogram) (measure.Latency, error) {
 	if settling.Count() == 0 {
 		return *all, nil

@@ -72,7 +72,7 @@ func (r *run) supervise(deadlineAt int64) *supervision {
 		case <-r.output:
 			return watch
 		case <-exited:
-			// Jobs that outlive their parent have no process to report to; some wait for it forever.
+			// Jobs that outlive their parent cannot report to it; some wait for it forever.
 			exited = nil
 			watch.clear()
 		case <-stopped:
@@ -106,7 +106,7 @@ func (r *run) plannedLoadEnd() <-chan time.Time {
 	return time.After(jobStart + time.Duration(load.GetWarmUpNanoseconds()+load.GetDurationNanoseconds()))
 }
 
-// giveUp ends the wait for fio, after allowing one more second to read output that has ended.
+// giveUp ends the wait for fio, after allowing one more second for its output to be read to the end.
 func (w *supervision) giveUp() {
 	select {
 	case <-w.run.output:

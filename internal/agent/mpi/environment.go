@@ -15,13 +15,13 @@ const (
 	rankDevice    = "STORAGEBENCH_DIRECTORY_ID"
 )
 
-// handedDown lists the environment variables with which an image states where its MPI is installed.
+// handedDown lists the environment variables by which an image specifies where its MPI is installed.
 var handedDown = []string{"LD_LIBRARY_PATH", "OPAL_PREFIX", "PRTE_PREFIX", "PMIX_PREFIX"}
 
-// environment returns the environment of mpirun and its daemons. It is minimal and does not depend on the user. A
-// user without an entry in /etc/passwd has no home directory and no shell there: without a home PMIx crashes, and
-// without a shell Open MPI wraps its remote command for an unknown shell. MPI reads HOME and SHELL first. Unless
-// another launch agent is set, MPI needs ssh to start anything, even a single rank without mpirun.
+// environment returns the environment of mpirun and its daemons. It is minimal and does not depend on the user. It sets
+// HOME and SHELL, which MPI reads before /etc/passwd, because the user may have no entry there: without a home
+// directory PMIx crashes, and without a shell Open MPI wraps its remote command for an unknown shell. It sets the
+// launch agent because MPI otherwise needs ssh to start anything, even a single rank without mpirun.
 func (t *Tool) environment(scratch string, more ...string) []string {
 	all := []string{
 		"PATH=" + t.env.Path, "LC_ALL=C", "SHELL=/bin/bash", "HOME=" + scratch, "TMPDIR=" + scratch,
@@ -35,8 +35,8 @@ func (t *Tool) environment(scratch string, more ...string) []string {
 	return append(all, more...)
 }
 
-// launchProgram returns MPI's launch agent: this program. If MPI would misread this program's path, the job has
-// only one host. Such a job needs no launch agent, but MPI still requires an existing one.
+// launchProgram returns MPI's launch agent: this program. If MPI would misread this program's path, newLauncher accepts
+// only jobs with one host. Such a job needs no launch agent, but MPI still requires that it exists.
 func launchProgram() string {
 	path, err := os.Executable()
 	if err == nil {

@@ -64,7 +64,7 @@ func Launch(ctx context.Context, dial Dial, order string, arguments []string, st
 	return code
 }
 
-// launch is the start of one daemon on one host.
+// launch starts one daemon on one host.
 type launch struct {
 	order   launchOrder
 	host    host
@@ -78,7 +78,7 @@ func newLaunch(path string, arguments []string) (*launch, error) {
 	if len(arguments) < 2 {
 		return nil, errors.New("missing arguments: give a host and the command line of its daemon")
 	}
-	text, err := os.ReadFile(path) //nolint:gosec // The agent that has started mpirun names it.
+	text, err := os.ReadFile(path) //nolint:gosec // The path comes from the agent that started mpirun.
 	if err != nil {
 		return nil, fmt.Errorf("read the order of the agent: %w", err)
 	}
@@ -97,8 +97,8 @@ func newLaunch(path string, arguments []string) (*launch, error) {
 	return l, nil
 }
 
-// run returns the daemon's exit code after the daemon has exited. An error means that the daemon was not started,
-// or that its end is unknown.
+// run returns the daemon's exit code after the daemon has exited. An error means that the daemon was not started, or
+// that its exit code is unknown.
 func (l *launch) run(ctx context.Context, dial Dial, stdout, stderr io.Writer) (int, error) {
 	connection, err := l.order.dialMember(dial, l.host.Client, l.host.Address)
 	if err != nil {
@@ -115,7 +115,7 @@ func (l *launch) run(ctx context.Context, dial Dial, stdout, stderr io.Writer) (
 		if err != nil {
 			return launchFailed, err
 		}
-		// The reader may be gone; the daemon keeps running until it is asked to stop.
+		// Ignore write errors: even if the reader is gone, the daemon keeps running until it is asked to stop.
 		_, _ = stdout.Write(output.GetStdout())
 		_, _ = stderr.Write(output.GetStderr())
 		if exit := output.GetExit(); exit != nil {
@@ -124,7 +124,7 @@ func (l *launch) run(ctx context.Context, dial Dial, stdout, stderr io.Writer) (
 	}
 }
 
-// report appends one line to the report file. Lines of several launchers do not mix.
+// report appends one line to the report file. O_APPEND keeps the lines of concurrent launchers separate.
 func (o launchOrder) report(report launchReport) error {
 	line, err := json.Marshal(report)
 	if err != nil {

@@ -47,8 +47,8 @@ type launchOrder struct {
 	Report string `json:"report"`
 }
 
-// launchReport is one line of the report file: what happened to a launcher's member. mpirun itself could name only
-// the member's address.
+// launchReport is one line of the report file: it says what happened to a launcher's member. mpirun's own messages name
+// only the member's address.
 type launchReport struct {
 	Kind    reportKind `json:"kind"`
 	Client  int        `json:"client"`
@@ -157,8 +157,8 @@ func (o launchOrder) dialMember(dial Dial, client int, address string) (*grpc.Cl
 }
 
 // tellEnd notifies all other clients that the job has ended. It returns when all of them have answered, or after
-// membersTimeout, so that an unreachable client does not delay the end. It returns a report of the first client that
-// it could not reach, or "".
+// membersTimeout, so that an unreachable client does not delay the end. It returns a message about the first client
+// that it could not reach, or "".
 func (l *launcher) tellEnd() (unreachable string) {
 	var others []*agentapi.MpiClient
 	for _, client := range l.load.GetClients() {

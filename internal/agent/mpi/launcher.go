@@ -32,7 +32,7 @@ type launcher struct {
 }
 
 // newLauncher prepares everything that mpirun needs. mpirun itself is started only at the start instant, because no
-// part of an MPI job can be started early and then wait.
+// part of an MPI job can be started early and then held back.
 func newLauncher(p *part) (*launcher, error) {
 	hosts, err := hostsOf(p.load)
 	if err != nil {
@@ -122,7 +122,7 @@ func (l *launcher) Run(deadline int64) *agentapi.Ended {
 	return ended
 }
 
-// start starts mpirun; where holds the environment variables that name the ranks' directory.
+// start starts mpirun; where holds the environment variables with the ranks' directory.
 func (l *launcher) start(where []string) error {
 	path, err := l.find("mpirun")
 	if err != nil {
@@ -223,7 +223,7 @@ func (l *launcher) judge(end launcherEnd) *agentapi.Ended {
 	code, signal := exited.Result()
 	exit := ior.Exit{Code: code, Signal: signal, Stopped: end.stopped != ""}
 	if exit.Stopped && exit.Signal == syscall.SIGKILL {
-		exit.Signal, exit.Code = 0, 1 // We killed it.
+		exit.Signal, exit.Code = 0, 1 // the agent killed it
 	}
 	ended := l.output.judge(exit, l.stderr.String(), l.job)
 	switch {

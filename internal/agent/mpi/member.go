@@ -70,7 +70,7 @@ type memberEnd struct {
 	// stopped is the reason for ending the part early; overdue is true if the part exceeded its deadline.
 	stopped string
 	overdue bool
-	// lost is the reason why client 0 is considered lost; hung is the reason for killing the ranks.
+	// lost says why client 0 is considered lost; hung is the reason for killing the ranks.
 	lost, hung string
 }
 

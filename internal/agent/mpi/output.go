@@ -16,7 +16,7 @@ import (
 const (
 	// maxSentRepetitions limits the repetitions in a result, because its record must fit into one message.
 	maxSentRepetitions = 1 << 14
-	// maxDisagreement is the maximum deviation of the sum of our samples from IOR's own figure, as a share of that
+	// maxDisagreement is the maximum difference between the sum of our samples and IOR's own figure, as a share of that
 	// figure.
 	maxDisagreement = 0.05
 )
@@ -31,8 +31,8 @@ type output struct {
 	mdtest ior.MdtestStream
 	// others holds the output of mpirun itself and of all ranks of IOR except the first.
 	others ior.Stream
-	// ends are the instants at which the repetitions' rows were read; seen holds what our own ranks had transferred
-	// when the last row was read.
+	// ends are the instants at which the repetitions' rows were read; seen holds what this client's ranks had
+	// transferred when the last row was read.
 	ends []int64
 	seen process.IO
 }
@@ -130,7 +130,7 @@ const overwrites = "exists already and will be "
 
 // isExpected reports whether a warning follows from the step's settings, or is reported elsewhere in the result.
 func (o *output) isExpected(warning ior.Warning) bool {
-	switch warning.Kind { //nolint:exhaustive // All others are told.
+	switch warning.Kind { //nolint:exhaustive // All others are reported.
 	case ior.WarnVersionUnknown:
 		return true
 	case ior.WarnStonewalled:

@@ -29,7 +29,7 @@ type part struct {
 	load *agentapi.MpiTool
 	// files are in the client's own directory, or in client 0's, which a member opens when the job is launched.
 	files *volumes.Files
-	// scratch is our own temporary directory; it is removed with the part.
+	// scratch is the part's own temporary directory; close removes it.
 	scratch string
 	// ranks is the minimum number of ranks below our MPI process. There may be more: a member does not know which
 	// clients share its address.
@@ -218,7 +218,7 @@ func (p *part) gather(ended *agentapi.Ended) {
 	ended.Operations = operations
 	ended.IoStartNanoseconds, ended.IoEndNanoseconds = p.samples.ioStart, p.samples.ioEnd
 	if ended.GetIoStartNanoseconds() == 0 && p.load.GetProgram() == "mdtest" && p.running.firstRank != 0 {
-		// mdtest may transfer no data at all; then only the time during which its ranks ran is known.
+		// mdtest may transfer no data; then only the time during which its ranks ran is known.
 		ended.IoStartNanoseconds, ended.IoEndNanoseconds = p.running.firstRank, p.running.lastRank
 	}
 	if seen := p.running.meter.seen(); seen < p.ranks && ended.GetOutcome() == agentapi.Outcome_OUTCOME_COMPLETE {

@@ -40,8 +40,8 @@ func (p *part) startMPI(command *exec.Cmd) (*mpiProcess, error) {
 	return started, nil
 }
 
-// follow reads the ranks' counters until the process exits, and then once more: the process's counters include the
-// I/O of ranks that exited between two readings, until the process is reaped.
+// follow reads the ranks' counters until the process exits, and once more before reaping it: until then, the process's
+// own counters include the I/O of ranks that exited between two readings.
 func (m *mpiProcess) follow() {
 	defer close(m.ended)
 	ticker := time.NewTicker(m.meter.interval())
@@ -78,9 +78,9 @@ func (m *mpiProcess) stallTimeout() time.Duration {
 	return cmp.Or(time.Duration(m.step.Request.GetStallTimeoutNanoseconds()), m.step.Timeouts.Hung)
 }
 
-// clear kills leftover processes. Its error names the processes that did not exit in time. A rank that is killed
-// during an I/O exits only when the storage has answered, so clear waits as long as for any stop. If the agent must
-// exit, clear waits for a shorter time.
+// clear kills leftover processes. Its error names the processes that did not exit in time. A rank that is killed during
+// an I/O exits only when the storage has answered, so the timeout must allow for that. If the agent must exit, clear
+// waits no longer than Timeouts.Gone.
 func (m *mpiProcess) clear(timeout time.Duration) error {
 	deadline := time.Now().Add(timeout)
 	abandoned := m.step.Abandoned
@@ -94,7 +94,7 @@ func (m *mpiProcess) clear(timeout time.Duration) error {
 			return left
 		}
 		if left != nil {
-			wait = 0 // Kill has waited already.
+			wait = 0 // Kill has already waited.
 		}
 		select {
 		case <-m.ended:

@@ -97,8 +97,8 @@ var rankProgramQuestions = map[string][]string{
 
 var rankProgramVersion = regexp.MustCompile(`(?m)^(?:IOR|mdtest)-([0-9][0-9A-Za-z.+-]{0,31})`)
 
-// askRankProgram returns the version of IOR or mdtest, or "" if the program does not print it when it runs outside
-// MPI. A step does not need the version, only the program.
+// askRankProgram returns the version of IOR or mdtest, or "" if the program does not print it outside MPI. A step needs
+// only the program, not its version.
 func (t *Tool) askRankProgram(ctx context.Context, name, path string) string {
 	scratch, err := os.MkdirTemp("", scratchPattern)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 // rankPrograms are the programs that ranks may run.
 var rankPrograms = []string{"ior", "mdtest"}
 
-// Rank implements `agent rank -- PROGRAM ARGUMENTS`: it becomes an MPI rank that works in this client's own
-// directory. MPI alone would start all ranks in a directory of the same path. Rank returns only on failure.
+// Rank implements `agent rank -- PROGRAM ARGUMENTS`: it becomes an MPI rank that works in this client's own directory.
+// MPI alone would start all ranks at the same path on every host. Rank returns only on failure.
 func Rank(arguments []string) error {
 	if len(arguments) < 2 || arguments[0] != "--" || !slices.Contains(rankPrograms, arguments[1]) {
 		return fmt.Errorf("start a rank: give -- and one of %v with its arguments", rankPrograms)
@@ -35,7 +35,7 @@ func Rank(arguments []string) error {
 	if err := leaveOutputToFirst(arguments[1]); err != nil {
 		return fmt.Errorf("start a rank of %s: %w", arguments[1], err)
 	}
-	err = syscall.Exec(path, arguments[1:], rankEnvironment(os.Environ())) //nolint:gosec // Of rankPrograms.
+	err = syscall.Exec(path, arguments[1:], rankEnvironment(os.Environ())) //nolint:gosec // one of rankPrograms
 	return fmt.Errorf("start a rank: %s: %w", path, err)
 }
 

@@ -50,7 +50,7 @@ type rankMeter struct {
 	expected  int
 
 	mu    sync.Mutex
-	ranks map[int]bool // false: exited
+	ranks map[int]bool // the value is false once the rank has exited
 	// live are the ranks found by the latest reading; base is the I/O that does not count as load.
 	live        []int
 	base, total process.IO
@@ -107,7 +107,7 @@ func (m *rankMeter) look(now time.Duration) process.IO {
 }
 
 // arm starts counting once a rank has a file open in its working directory, or the ranks have transferred more than
-// starting them takes.
+// they do while starting.
 func (m *rankMeter) arm(before process.IO) {
 	grown, ranks := m.total.Since(before), uint64(max(m.expected, len(m.ranks)))
 	m.armed = before != (process.IO{}) && (grown.ReadBytes > rankStartMost.ReadBytes+2*ranks*rankStart.ReadBytes ||

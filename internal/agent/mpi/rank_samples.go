@@ -18,8 +18,8 @@ const rankFloorBytes = 4096
 // the times of the first and the last I/O are more precise than one sample.
 type rankSamples struct {
 	warmUp, duration, interval time.Duration
-	// operations are the operations that the tool performs; bytes of other operations belong to MPI. If it is empty,
-	// all operations count.
+	// operations lists the operations that the tool performs; bytes of other operations belong to MPI. If the list is
+	// empty, all operations count.
 	operations []measure.Operation
 	// transfer is the size of each of the tool's operations. Operations are counted as bytes divided by transfer,
 	// because MPI makes system calls too. If transfer is unknown (0), system calls are counted.
@@ -37,8 +37,8 @@ type rankSamples struct {
 	// moved and movedLoad are the time and the counters of the latest reading with new I/O.
 	moved     int64
 	movedLoad process.IO
-	// held is a sample that ended idle. It is written unchanged if a later sample has I/O, else it is cut at
-	// heldMoved.
+	// held is a sample whose I/O stopped before its end. It is written unchanged if a later sample has I/O, otherwise
+	// it is cut at heldMoved, the time of its last I/O.
 	held      *agentapi.Sample
 	heldMoved int64
 	// idle are samples without I/O. They are written only if a later sample has I/O.
@@ -96,7 +96,7 @@ func (r *rankSamples) done(at int64) bool {
 	return r.duration > 0 && at >= r.warm()+int64(r.duration)
 }
 
-// grown reports whether more than MPI's own messages was transferred between two readings.
+// grown reports whether the ranks transferred more than MPI's own messages between two readings.
 func (r *rankSamples) grown(before, after process.IO) bool {
 	return slices.ContainsFunc(r.counts(before, after), func(c *agentapi.OperationCount) bool { return c.GetBytes() >= rankFloorBytes })
 }

@@ -22,7 +22,7 @@ func Ask(ctx context.Context, command *exec.Cmd, start func(*exec.Cmd) (Program,
 	defer cancel()
 	answer := &Tail{Limit: MaxAnswerBytes}
 	command.Stdout = answer
-	// A shorter time would lose the answer on a machine that stands still for a moment.
+	// A shorter delay could lose the output on a machine that stalls for a moment.
 	command.WaitDelay = askTimeout
 	program, err := start(command)
 	if err != nil {
@@ -45,5 +45,5 @@ func Ask(ctx context.Context, command *exec.Cmd, start func(*exec.Cmd) (Program,
 	return answer.String(), err
 }
 
-// BareEnvironment is the environment of a tool that only needs to find its programs.
+// BareEnvironment returns the environment of a tool that needs nothing but PATH.
 func BareEnvironment() []string { return []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"} }

@@ -49,8 +49,8 @@ type StallWatch struct {
 	notices int
 }
 
-// Look takes a reading of the counters. If they have not changed for Timeouts.Stalled and one of the processes is
-// stuck inside an I/O, it returns how long they have not changed, else 0. Once per stall it logs a notice that starts
+// Look takes a reading of the counters. If they have not changed for Timeouts.Stalled and one of the processes is stuck
+// inside an I/O, it returns how long they have been unchanged, otherwise 0. Once per stall it logs a notice that starts
 // with who.
 func (w *StallWatch) Look(step *Step, now time.Duration, load process.IO, stuck func() bool, who string) time.Duration {
 	if load != w.load || w.since == 0 {

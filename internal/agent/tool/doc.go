@@ -1,13 +1,13 @@
-// Package tool defines the agent's interface to its tools, and contains what the tools share. Each tool is a package
-// beside this one (fio, mpi, command); package agent lists them all. The agent's core, which serves the conductor,
-// keeps the log and holds the start barrier, knows tools only through this package's interfaces.
+// Package tool defines the agent's interface to its tools, and contains what the tools share. Each tool is a sibling
+// package (fio, mpi, command); package agent lists them all. The agent's core, which serves the conductor, keeps the
+// log and holds the start barrier, knows tools only through this package's interfaces.
 //
 //	Describe    the tool's programs and their versions, before the first step
 //	Load        checks a step and prepares its load, which waits for the start
 //	Load.Run    from the start to the end of the last process of the tool
 //
-// A tool whose process waits for the start also implements Waiting. A tool that keeps something between steps
-// implements io.Closer; it is closed when the agent exits.
+// A tool whose process waits for the start also implements Waiting. A tool that keeps processes between steps
+// implements io.Closer; the agent closes it before it exits.
 //
 // A tool writes its samples and notices to the step's log, and returns the figures as the step's result. Package
 // volumes prepares, checks and examines the files on the storage under test. Each tool decides which processes it

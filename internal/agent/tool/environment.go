@@ -43,8 +43,8 @@ type Config struct {
 	DatasetHash  string `json:"datasetHash"`
 	// Installation identifies the operator that knows which benchmarks exist; see dataset.Owner.
 	Installation string `json:"installation,omitempty"`
-	// KeepData is true if the data is kept after the run: it is marked as kept, and an agent that exits by itself
-	// does not remove it.
+	// KeepData is true if the data is to be kept after the run: the agent marks it as kept, and does not remove it when
+	// exiting by itself.
 	KeepData bool `json:"keepData"`
 
 	// FioPath is the program to run; empty means fio from PATH.

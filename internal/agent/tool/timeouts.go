@@ -34,15 +34,15 @@ type Timeouts struct {
 	Held, HeldAtEnd time.Duration
 	// Remove bounds the removal of clients' files on one volume.
 	Remove time.Duration
-	// Setup bounds a setup command that is repeated while its step is loaded, when the step has no deadline yet,
-	// unless the step sets another limit. No run lasts longer than the default.
+	// Setup bounds a setup command that is repeated while its step is being loaded, because the step has no deadline
+	// yet. The step can set another limit. No run lasts longer than the default.
 	Setup time.Duration
-	// Late limits how long after its start instant a step may still be started. Later, the other clients have been
+	// Late limits how long after its start instant a step may still be started. After that, the other clients have been
 	// running too long without this one, and all clients should repeat the step together.
 	Late time.Duration
 }
 
-// DefaultTimeouts returns the timeouts of an agent that is not in a test.
+// DefaultTimeouts returns the timeouts used outside tests.
 func DefaultTimeouts() Timeouts {
 	return Timeouts{
 		Look:      time.Second,

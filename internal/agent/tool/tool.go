@@ -62,7 +62,7 @@ func (s *Step) Notice(warning, format string, arguments ...any) {
 		Warning: warning, Message: fmt.Sprintf(format, arguments...)}}})
 }
 
-// Started logs the start of the load on this client, now.
+// Started logs that the load starts now on this client.
 func (s *Step) Started() {
 	s.Write(&agentapi.Record{Entry: &agentapi.Record_Started{
 		Started: &agentapi.Started{ReleasedNanoseconds: s.Clock.Monotonic()}}})
@@ -73,7 +73,7 @@ func (s *Step) Sample(sample *agentapi.Sample) {
 	s.Write(&agentapi.Record{Entry: &agentapi.Record_Sample{Sample: sample}})
 }
 
-// Reasons for the end of a step that the tool's own output does not show.
+// Reasons for the end of a step that do not come from the tool's own output.
 const (
 	ReasonStopped  = "Stopped"
 	ReasonHung     = "Hung"
@@ -82,7 +82,7 @@ const (
 	ReasonInvalid  = "InvalidOutput"
 )
 
-// Fail makes a result a failure.
+// Fail turns a result into a failure.
 func Fail(ended *agentapi.Ended, reason, format string, arguments ...any) {
 	ended.Outcome, ended.Reason, ended.Message = agentapi.Outcome_OUTCOME_FAILED, reason, fmt.Sprintf(format, arguments...)
 }

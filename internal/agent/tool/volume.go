@@ -13,8 +13,8 @@ func (v VolumeConfig) Place() dataset.Place {
 	return dataset.Place{Path: v.Path, Expect: expect, Folder: v.Folder}
 }
 
-// Advise replaces the remedy of a problem with advice for the author of a specification, who in a cluster neither
-// passes directories to the agent nor mounts them.
+// Advise replaces the remedy of a problem in a cluster with advice for the author of the specification, who neither
+// mounts directories nor passes them to the agent.
 func (v VolumeConfig) Advise(err error) error {
 	var problem *dataset.Problem
 	if !v.Expect.MustBeMountPoint || !errors.As(err, &problem) {

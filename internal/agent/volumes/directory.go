@@ -18,8 +18,8 @@ import (
 type Use struct {
 	// Direct is true if the step requests direct I/O, which bypasses the page cache.
 	Direct bool
-	// ContentSuffix is appended to the dataset's content identifier, for differences that the identifier does not
-	// cover.
+	// ContentSuffix is appended to the dataset's content identifier. It distinguishes contents that the identifier
+	// alone does not.
 	ContentSuffix string
 	// AnyReadOnly lets the tool work in the target's own folder if the volume is mounted read-only and holds no data of
 	// an earlier run.
@@ -102,7 +102,7 @@ func (f *Files) OpenDirectoryOf(client int) (err error) {
 func (f *Files) CheckProcess(pid int) error {
 	info, err := os.Stat(fmt.Sprintf("/proc/%d/cwd", pid))
 	if err != nil {
-		return nil //nolint:nilerr // It has already exited without effect; its end says why.
+		return nil //nolint:nilerr // The process has already exited without effect; its exit explains why.
 	}
 	if !f.Is(info) {
 		return f.Changed("the tool was started in another directory")
@@ -211,7 +211,7 @@ func (f *Files) Locks() []*os.File {
 // Close releases the directory; the agent keeps its lock. It may be called several times.
 func (f *Files) Close() {
 	if f.Dataset != nil {
-		_ = f.Dataset.Close() // It was only read, or errors of its files were already reported.
+		_ = f.Dataset.Close() // It was only read, or errors of its files have already been reported.
 		f.Dataset = nil
 	}
 }

@@ -13,9 +13,9 @@ import (
 // noticeHeld is the notice logged while the agent waits for the client's previous agent to exit.
 const noticeHeld = "DirectoryHeld"
 
-// holds are the agent's locks on the client's directory, by volume. When a pod is deleted by force, its agent may
+// holds contains the agent's locks on the client's directory, by volume. When a pod is deleted by force, its agent may
 // still run although the cluster no longer lists the pod. The client's next agent uses the same directory and waits
-// here for the old agent. The old agent touches nothing that it no longer owns.
+// here for the old agent. The old agent does not touch files that it no longer owns.
 type holds struct {
 	mu    sync.Mutex
 	taken map[string]*dataset.Hold

@@ -16,20 +16,20 @@ const maxCachedShare = 0.1
 
 // findings is the result of examining the step's files.
 type findings struct {
-	// incomplete is the proof that a file of the layout is incomplete. unsure is the reason why it is not proven that
-	// the layout is complete, or what the step read.
+	// incomplete names a file of the layout that is provably incomplete. unsure says why it could not be proven that
+	// the layout is complete, or that the step read only written data.
 	incomplete error
 	unsure     string
-	// unnoted is the reason why a layout could not be recorded.
+	// unnoted says why a layout could not be recorded.
 	unnoted      error
 	unwritten    uint64
 	cached, size uint64
 	space        spaceTaken
 }
 
-// Inspect examines the files after the tool has exited: whether a layout is complete, whether the step read bytes
-// that were never written, and whether direct I/O really bypassed the page cache. It closes the directory. wrote is
-// the evidence from the tool's own count of writes.
+// Inspect examines the files after the tool has exited: whether a layout is complete, whether the step read bytes that
+// were never written, and whether direct I/O really bypassed the page cache. It closes the directory. wrote is what the
+// tool's own count of writes shows.
 func (f *Files) Inspect(ended *agentapi.Ended, wrote Witness, hung bool) {
 	defer func() { f.Dataset = nil }()
 	if f.device != nil {
@@ -40,7 +40,7 @@ func (f *Files) Inspect(ended *agentapi.Ended, wrote Witness, hung bool) {
 		f.Close() // Examining the files could hang as well.
 		return
 	}
-	// The goroutine may outlive this call, so it has the directory to itself.
+	// The goroutine may outlive this call, so it gets its own copy of f and closes the directory itself.
 	looked, outcome, own := make(chan findings, 1), ended.GetOutcome(), *f
 	go func() {
 		looked <- own.look(outcome, wrote)

@@ -20,7 +20,7 @@ const NoticeReused = "LayoutReused"
 const noticeRenewed = "LayoutRenewed"
 
 // knownLayout caches the stored record of laid-out files after it is read or written, so that a step that does not
-// change the record need not read it.
+// change the record does not need to read it.
 type knownLayout struct {
 	mu    sync.Mutex
 	path  string
@@ -82,9 +82,8 @@ func (w *wholeFiles) has(directory *dataset.Dataset, name string, bytes uint64) 
 	return found && known >= bytes
 }
 
-// Layout reports whether the step has nothing to do because everything that it should lay out already exists.
-// Otherwise it updates the record, so that the data that the step writes is not mistaken for the earlier data,
-// however the step ends.
+// Layout reports whether the step has nothing to do because everything that it should lay out already exists. Otherwise
+// it updates the record, so that however the step ends, the data that it writes is not mistaken for earlier data.
 func (f *Files) Layout() (reusable bool, err error) {
 	if f.device != nil {
 		return f.layoutDevice()

@@ -82,7 +82,7 @@ func (s *Set) describeWithOwners(configured tool.VolumeConfig, before *agentapi.
 		volume.Owners = before.GetOwners()
 		return volume
 	}
-	// On an error no owners are listed, so none of their data is removed.
+	// If listing fails, no owners are reported, so none of their data is removed.
 	if mount, err := configured.Place().Find(); err == nil {
 		volume.Owners, _ = dataset.Owners(mount, s.env.Config.Installation, s.env.Config.BenchmarkUID)
 	}

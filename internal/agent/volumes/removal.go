@@ -15,9 +15,9 @@ import (
 type Removal struct {
 	// Own is true if this client's data is removed.
 	Own bool
-	// Others are lost clients of the same target, whose data on volumes shared with this client is removed.
+	// Others lists lost clients of the same target, whose data on volumes shared with this client is removed.
 	Others []int
-	// Gone are the UIDs of benchmarks that no longer exist, and Clients is the number of clients of the target; see
+	// Gone lists the UIDs of benchmarks that no longer exist, and Clients is the number of clients of the target; see
 	// FinishRequest.
 	Gone    []string
 	Clients int

@@ -9,7 +9,7 @@ import (
 )
 
 // Checksum records checksums of some blocks of all retained data, so that the next run can verify the data. It runs
-// once, at the end, because every writing step would invalidate the record, and because reads spend credits. If it
+// once, at the end, because every step that writes would invalidate the record, and because reads spend credits. If it
 // fails, the next run checks only for zeros.
 func (s *Set) Checksum() {
 	ctx, cancel := context.WithTimeout(context.Background(), s.env.Timeouts.Files)

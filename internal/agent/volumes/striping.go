@@ -118,7 +118,7 @@ func (s striping) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// stripingOf reads only the requested fields, one per call, because lfs then prints nothing else.
+// stripingOf reads only the requested fields, and each with its own call, because lfs then prints nothing else.
 func stripingOf(lfs, path string, wanted striping) (striping, error) {
 	var found striping
 	for _, figure := range []struct {

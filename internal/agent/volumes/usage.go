@@ -12,8 +12,8 @@ import (
 const (
 	// noticeUsage is the type of the notice that the disk usage is unknown, with the reason.
 	noticeUsage = "UsageUnknown"
-	// usageTime bounds the examination of all files, of which there can be many. It is idle time between two
-	// phases.
+	// usageTime bounds the examination of all files, of which there can be many. The client is idle during that time,
+	// between two phases.
 	usageTime = 2 * time.Second
 	// maxUsageTimeout limits the timeout that a step may request.
 	maxUsageTimeout = 10 * time.Second
@@ -36,7 +36,7 @@ func (f *Files) spaceTaken(outcome agentapi.Outcome) spaceTaken {
 	ctx, cancel := context.WithTimeout(context.Background(), usageTime+timeout)
 	defer cancel()
 	go func() {
-		// An agent that must exit does not wait for a figure.
+		// An agent that must exit does not wait for this figure.
 		select {
 		case <-f.step.Abandoned:
 			cancel()

@@ -6,10 +6,10 @@ import (
 	"fmt"
 )
 
-// noticeUnsure is the type of the warning that the amount of written data is unknown.
+// noticeUnsure is the type of the warning that it is unknown how much of the data was written.
 const noticeUnsure = "WrittenUnknown"
 
-// Witness is the evidence that the tool's own count of completed writes gives about a layout.
+// Witness says what the tool's own count of completed writes shows about a layout.
 type Witness int
 
 const (
@@ -22,7 +22,7 @@ const (
 )
 
 // checkLayout checks the files that a step should have filled. The file system's figures prove nothing while an
-// attribute cache returns old ones. So unless the tool's own count shows that everything was written, checkLayout
+// attribute cache returns stale ones. So unless the tool's own count shows that everything was written, checkLayout
 // waits for the cache to expire. If the figures still prove nothing, the tool's count decides; without a count, the
 // doubt becomes a warning (unsure). An error means that a file is incomplete or cannot be checked.
 func (f *Files) checkLayout(wrote Witness) (unsure string, err error) {
