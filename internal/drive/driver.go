@@ -16,7 +16,7 @@ import (
 
 // Clients controls the clients of a run, wherever they run.
 type Clients interface {
-	// Replace ends what remains of lost clients and connects their successors to the conductor.
+	// Replace cleans up lost clients and connects their replacements to the conductor.
 	Replace(keys []decide.ClientKey) error
 	// Finish makes clients clean up and exit.
 	Finish(keys []decide.ClientKey)
@@ -28,9 +28,9 @@ type Driver struct {
 	Conductor *conductor.Conductor
 	// Shared reports whether all clients of a target work in one directory.
 	Shared func(target string) bool
-	// DataGoes is true if a lost client's data is lost with it, so that its successor must lay out the data again.
+	// DataGoes is true if a lost client's data is lost with it, so that its replacement must lay out the data again.
 	DataGoes bool
-	// Observer evaluates the run's observations. It is nil if there is no Prometheus to ask.
+	// Observer evaluates the run's observations. It is nil if no Prometheus is configured.
 	Observer Observer
 
 	watcher *earlystop.Watcher
@@ -71,7 +71,8 @@ func (d *Driver) Snapshot(run *v1alpha1.BenchmarkRun, clients []decide.Client) (
 	return snapshot, nil
 }
 
-// Next returns the run's next action. A new cancel request, not yet recorded as a fact, starts to end the run.
+// Next returns the run's next action. If cancellation is requested but not yet recorded as a fact, the run counts as
+// ending from now.
 func (d *Driver) Next(snapshot decide.Snapshot) decide.Action {
 	if snapshot.Cancel != nil && snapshot.EndingSince.IsZero() {
 		snapshot.EndingSince = d.now()

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// beat is the longest interval between two decisions without news.
+	// beat is the longest interval between two decisions when the conductor has no news.
 	beat = time.Second
 	// liveEvery is the interval at which the running step's live figures are written to the status.
 	liveEvery = 500 * time.Millisecond
@@ -63,8 +63,8 @@ func New(options Options) *Loop {
 	return &Loop{Options: options}
 }
 
-// Until decides and acts until nothing is left to do. If the context ends, it stops the load, and the run fails with
-// the results so far.
+// Until decides and acts until nothing is left to do. If the context ends, it stops the load, and the run fails but
+// keeps its results so far.
 func (l *Loop) Until(ctx context.Context) error {
 	for {
 		if ctx.Err() != nil && l.cancelled == nil {
@@ -103,7 +103,8 @@ func (l *Loop) Until(ctx context.Context) error {
 	}
 }
 
-// wait returns when there may be something to do: on news, after a beat, or at latest if that is set and earlier.
+// wait returns when there may be something to do: on news from the conductor, after a beat, or at latest if that is set
+// and earlier.
 func (l *Loop) wait(ctx context.Context, latest time.Time) {
 	stopped := ctx.Done()
 	if l.cancelled != nil {

@@ -20,15 +20,17 @@ type Observer interface {
 	Answers() (answers []observation.Answer, ended bool)
 }
 
-// observing is the state of the evaluation that this process has started. A process that continues a run starts another.
+// observing is the state of the evaluation that this process has started. Another process that continues the run starts
+// its own.
 type observing struct {
-	// checked is true once the queries were tried before the first step, checking until the answers are noted.
+	// checked is true once a check of the queries was started, before the first step. checking is true until its
+	// answers are noted.
 	checked, checking bool
 	begun             time.Time
 	outcome           *observation.Outcome
 }
 
-// observing returns the state of the evaluation of the run's observations. Before the first step, it lets the server
+// observing returns the state of the evaluation of the run's observations. Before the first step, it makes the server
 // check the queries.
 func (d *Driver) observing(run *v1alpha1.BenchmarkRun, snapshot *decide.Snapshot) decide.Observing {
 	if d.Observer == nil || len(run.Spec.Run.Observations) == 0 {
@@ -41,7 +43,7 @@ func (d *Driver) observing(run *v1alpha1.BenchmarkRun, snapshot *decide.Snapshot
 	if snapshot.FinishSent.IsZero() && slices.ContainsFunc(snapshot.Clients, func(c decide.Client) bool {
 		return c.Connection != decide.Lost && c.Connection != decide.Finished
 	}) {
-		return decide.Observing{} // nothing is decided about it yet
+		return decide.Observing{} // clients are still active, so no evaluation is due yet
 	}
 	state := record.Observing(run, d.Observer.Interval())
 	if !state.Pending || d.observer.begun.IsZero() {
@@ -58,7 +60,7 @@ func (d *Driver) observing(run *v1alpha1.BenchmarkRun, snapshot *decide.Snapshot
 	return state
 }
 
-// noteChecks records which queries the server refuses, and that there is none to ask.
+// noteChecks records a warning for each query that the server refuses, or one warning if no Prometheus is configured.
 func (d *Driver) noteChecks(run *v1alpha1.BenchmarkRun) {
 	switch {
 	case len(run.Spec.Run.Observations) == 0:
@@ -86,7 +88,7 @@ func (d *Driver) recordObservations(run *v1alpha1.BenchmarkRun) Outcome {
 	if outcome == nil {
 		outcome = &observation.Outcome{Warnings: []v1alpha1.Warning{observation.Unasked("Prometheus did not answer in time")}}
 	}
-	d.observer.outcome = nil // it is large
+	d.observer.outcome = nil // free its memory
 	record.Observations(run, outcome, d.now())
 	return Outcome{Observed: outcome.Over}
 }

@@ -10,9 +10,9 @@ import (
 // cell is the time that one sample of a flow covers, in nanoseconds.
 const cell = int64(time.Second)
 
-// flow adds up the samples of several clients, second by second, up to the time that all of them have reported. A
-// client that is inside an I/O reports late and delays the flow until it reports. Its work is then spread over the
-// time of its sample, as in results.
+// flow adds up the samples of several clients, second by second, up to the latest time for which all of them have
+// reported. A client that is inside an I/O reports late and delays the flow until it reports. Its work is then spread
+// over the time of its sample, as in results.
 type flow struct {
 	clients []stream
 	// start is the time at which the last client started to measure; next is the start of the next cell.
@@ -20,7 +20,7 @@ type flow struct {
 	begun       bool
 }
 
-// stream is one client's part in a flow.
+// stream holds one client's samples in a flow.
 type stream struct {
 	// taken is the number of samples read so far.
 	taken int

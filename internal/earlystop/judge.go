@@ -21,7 +21,7 @@ type judge interface {
 // judgeOf returns the judge of a step on a target. documented is the target's documented rate without credits, and
 // baseline the rate at which the target was seen to settle, both in bytes per second; 0 if unknown.
 func judgeOf(step plan.Step, documented, baseline float64) judge {
-	// The drain before the steps of a phase may find the bucket empty already.
+	// The drain before the steps of a phase may find the bucket already empty.
 	before := phasekind.Of(step.Kind).ManySteps()
 	if baseline == 0 && before {
 		baseline = documented
@@ -35,9 +35,10 @@ func judgeOf(step plan.Step, documented, baseline float64) judge {
 	return &steadiness{}
 }
 
-// drain waits for a lasting drop, and then until the level after the drop is measured. The live detector is cheap:
-// it reads each sample and reports possible drops. The analysis that also evaluates the result then decides from the
-// samples so far whether the drop is real. A drain therefore ends on the same drop that its result reports.
+// drain waits for a lasting drop of the rate, and then until the level after the drop has been measured. The live
+// detector is cheap: it reads each sample and reports possible drops. The analysis that also evaluates the result then
+// decides from the samples so far whether the drop is real. A drain therefore ends on the same drop that its result
+// reports.
 type drain struct {
 	live    *detect.Live
 	samples []detect.Sample
@@ -50,8 +51,8 @@ type drain struct {
 }
 
 const (
-	// baselineSlack is the largest multiple of the documented baseline at which a level can be the baseline. A level
-	// above it has other credits to spend first.
+	// baselineSlack is the largest multiple of the documented baseline at which a level can be the baseline. At a
+	// higher level, the target is still spending other credits.
 	baselineSlack = 1.25
 	// confirmShare sets when the analysis runs again after it has failed to confirm a drop: after one more sample,
 	// plus one for each confirmShare samples since the drop.
@@ -79,7 +80,7 @@ func (d *drain) add(sample detect.Sample) string {
 	d.samples = append(d.samples, sample)
 	switch {
 	case !state.Certain, !state.Enough:
-		// Without a certain drop, the drain runs for its whole time.
+		// Without a certain drop, the drain runs for its full duration.
 		return ""
 	case d.highest > 0 && state.After.Value > d.highest, len(d.samples) < d.next:
 		return ""
@@ -123,7 +124,7 @@ func (s *steadiness) add(sample detect.Sample) string {
 	return s.why
 }
 
-// redrain waits until the rate is back on a known baseline. Its burst may last only a few seconds.
+// redrain waits until the rate is back at a known baseline. The burst before that may last only a few seconds.
 type redrain struct {
 	baseline, seconds float64
 	// since is the end of the last second in which the rate was above the baseline.
@@ -132,7 +133,7 @@ type redrain struct {
 	sum, length float64
 }
 
-// aboveBaseline is the largest multiple of the baseline at which a second still counts as on the baseline.
+// aboveBaseline is the largest multiple of the baseline at which the rate of a second still counts as the baseline.
 const aboveBaseline = 1.25
 
 func (r *redrain) add(sample detect.Sample) string {

@@ -9,7 +9,7 @@ import (
 
 // Source provides the samples of clients. A conductor implements it.
 type Source interface {
-	// SamplesFrom returns the samples of a client in an attempt, from an index on. over is true if no more samples
+	// SamplesFrom returns the samples of a client in an attempt, starting at an index. over is true if no more samples
 	// will come.
 	SamplesFrom(attempt decide.Attempt, key decide.ClientKey, index int) (samples []measure.Sample, over bool)
 }
@@ -92,7 +92,7 @@ type target struct {
 	keys  []decide.ClientKey
 	flow  flow
 	judge judge
-	// why is the reason why the target has measured enough as of the newest sample, or "" if it has not.
+	// why says why the target has measured enough as of the newest sample; "" if it has not.
 	why string
 }
 

@@ -26,7 +26,7 @@ type content struct {
 func newContent(seed uint64, index, percent int) *content {
 	var key [32]byte
 	binary.LittleEndian.PutUint64(key[:], seed)
-	binary.LittleEndian.PutUint64(key[8:], uint64(index)) //nolint:gosec // It counts from 0.
+	binary.LittleEndian.PutUint64(key[8:], uint64(index)) //nolint:gosec // not negative
 	return &content{random: rand.NewChaCha8(key), percent: percent}
 }
 

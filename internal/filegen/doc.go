@@ -1,5 +1,5 @@
-// Package filegen implements `agent files`: it creates many files of realistic sizes, with contents that compress
-// by a given percentage. They are the input of benchmarks with real programs, such as zip.
+// Package filegen implements `agent files`: it creates many files of realistic sizes, with contents that compress by a
+// given percentage. They are the input for benchmarks with real programs, such as zip.
 //
 // The same arguments produce the same bytes on any machine, so that comparisons of storage use the same data:
 //
@@ -9,7 +9,7 @@
 //	          any compressor with a window of some KiB reaches the given percentage. Except at 100 %, the
 //	          random part makes files and blocks differ from each other
 //
-// Existing files that were created with the same arguments are kept. A note beside the directory,
-// DIRECTORY.files.json, records the arguments and whether all files were written. It is written before and after
-// the files, so that an interrupted run is detected and repeated.
+// Existing files that were created with the same arguments are kept. A note beside the directory, DIRECTORY.files.json,
+// records the arguments and whether all files were written. It is written before and after the files, so that an
+// interrupted call is detected and repeated.
 package filegen

@@ -40,7 +40,7 @@ func (m *maker) checkRoom() error {
 func leftoverSize(root fs.FS, directory string) (files, bytes uint64) {
 	_ = fs.WalkDir(root, directory, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil {
-			return nil //nolint:nilerr // Go on with the other entries.
+			return nil //nolint:nilerr // Continue with the other entries.
 		}
 		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
 			files++

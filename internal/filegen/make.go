@@ -38,7 +38,7 @@ const (
 	maxParallel = 256
 )
 
-// note records with which options files were created, and whether all of them are complete.
+// note records the options with which files were created, and whether all files are complete.
 type note struct {
 	// Format is the version of the contents; a different version produces different bytes.
 	Format   int  `json:"format"`
@@ -72,8 +72,8 @@ func (o Options) Check() error {
 	return nil
 }
 
-// Make creates the files, which are on the storage when it returns. kept is true if they already existed. It refuses
-// a directory with files that an earlier call did not create.
+// Make creates the files and syncs them to storage. kept is true if they already existed. It refuses a directory with
+// files that an earlier call did not create.
 func Make(ctx context.Context, o Options) (kept bool, err error) {
 	if err := o.Check(); err != nil {
 		return false, err
@@ -96,7 +96,7 @@ func Make(ctx context.Context, o Options) (kept bool, err error) {
 	case known.equals(o) && known.Complete && m.complete():
 		return true, nil
 	case !known.equals(o):
-		// This command created the files, with other arguments.
+		// This command created the files, but with other arguments.
 		if err := m.remove(known); err != nil {
 			return false, err
 		}
@@ -130,7 +130,7 @@ func (m *maker) noteName() string { return filepath.Clean(m.options.Directory) +
 func (m *maker) readNote() (*note, error) {
 	text, err := m.root.ReadFile(m.noteName())
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil //nolint:nilnil // There is none.
+		return nil, nil //nolint:nilnil // There is no note.
 	}
 	var known note
 	if err == nil {
@@ -195,7 +195,7 @@ func (m *maker) remove(earlier *note) error {
 			return fmt.Errorf(what, err)
 		}
 		if (index+1)%perFolder == 0 || index+1 == earlier.Count {
-			_ = m.root.Remove(filepath.Dir(name)) // If it holds anything else, the directory cannot be removed either.
+			_ = m.root.Remove(filepath.Dir(name)) // If the folder contains anything else, removing the directory below fails too.
 		}
 	}
 	err := m.root.Remove(m.options.Directory)

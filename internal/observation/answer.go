@@ -16,11 +16,11 @@ import (
 // Answer is the answer to one query.
 type Answer struct {
 	Query
-	// Series are the series of the answer; see Add. More is the number of further ones with a value.
+	// Series holds the series that Add has kept. More is the number of other series with a value.
 	Series []Series
 	More   int
-	// Problem says why there is no answer. Refused is true if the server refused the query, which asking again does
-	// not change.
+	// Problem says why there is no answer. Refused is true if the server refused the query, so that repeating it is
+	// useless.
 	Problem string
 	Refused bool
 }
@@ -31,23 +31,23 @@ type Series struct {
 	// PromQL's notation, including the name.
 	Name, Labels string
 	Points       []Point
-	// Newest is the time of the newest sample up to the end of the step. It is zero if only the server knows it,
-	// because the query computes its values.
+	// Newest is the time of the newest sample up to the end of the step. It is zero if it is unknown because the query
+	// computes its values.
 	Newest time.Time
-	// summary is what Add keeps of the points.
+	// summary replaces Points when the series is added to an Answer.
 	summary *summary
 }
 
-// summary is what a result needs of the points of a series.
+// summary holds what a result needs from the points of a series.
 type summary struct {
 	figures
-	// start is the value at the start of the step, nil if there is none.
+	// start is the value at the start of the step; nil if there is none.
 	start *float64
 	over  []series.ObservedPoint
 }
 
-// Add adds a series if it has a value in the measured time. It keeps a summary of the points in place of them, and no
-// more than maxSeries series, so that the size of an answer is bounded, whatever the query selects.
+// Add adds a series if it has a value in the measured time. To bound the size of an answer whatever the query selects,
+// it replaces the points by a summary and keeps at most maxSeries series.
 func (a *Answer) Add(s Series) {
 	if s.summary == nil {
 		s.Points = inOrder(&a.Query, s.Points)
@@ -69,8 +69,8 @@ func (a *Answer) Add(s Series) {
 	a.Series = append(a.Series, s)
 }
 
-// inOrder drops points outside the time of a query, and those that are not later than the one before: the values over time
-// of a run could not be read with them.
+// inOrder drops points outside the time of a query, and points that are not later than their predecessor. With such
+// points, the stored values over time could not be read back.
 func inOrder(q *Query, points []Point) []Point {
 	before := q.Start.Add(-1)
 	return slices.DeleteFunc(points, func(p Point) bool {
@@ -82,15 +82,15 @@ func inOrder(q *Query, points []Point) []Point {
 	})
 }
 
-// OmitPoints drops the values over time, of which a run keeps a limited number.
+// OmitPoints drops the values over time, because a run keeps only a limited number of them.
 func (a *Answer) OmitPoints() {
 	for i := range a.Series {
 		a.Series[i].summary.over = nil
 	}
 }
 
-// shorten shortens the labels of a series. Different labels remain different, because those of the same text are taken
-// for one series.
+// shorten shortens the labels of a series. It appends a hash, so that different labels remain different: series with
+// equal labels count as one series.
 func shorten(labels string) string {
 	if utf8.RuneCountInString(labels) <= maxLabels {
 		return strings.ToValidUTF8(labels, "\uFFFD")
@@ -100,13 +100,13 @@ func shorten(labels string) string {
 	return fmt.Sprintf("%s#%016x", v1alpha1.Truncate(labels, maxLabels-17), sum.Sum64())
 }
 
-// Point is the value at an instant.
+// Point is the value of a series at an instant.
 type Point struct {
 	At    time.Time
 	Value float64
 }
 
-// figures summarize the values of a series in the measured time.
+// figures summarizes the values of a series in the measured time.
 type figures struct {
 	first, last, least, most, mean float64
 	points, resets                 int
@@ -115,7 +115,7 @@ type figures struct {
 }
 
 // figuresOf computes the figures of a series; ok is false if it has no value in the measured time. Values that are not
-// finite, such as 0/0, and huge ones count as missing.
+// finite, such as 0/0, and values of 1e300 and more count as missing.
 func figuresOf(q *Query, s *Series) (f figures, ok bool) {
 	want, sum := 0, 0.0
 	last := time.Time{}
@@ -155,16 +155,17 @@ func figuresOf(q *Query, s *Series) (f figures, ok bool) {
 	return f, true
 }
 
-// finite reports whether a value is a number whose sums over all steps are numbers too.
+// finite reports whether a value is a number and small enough that sums over all steps do not overflow.
 func finite(value float64) bool { return math.Abs(value) < 1e300 }
 
 // isCounter reports whether a metric is a counter by its name. The name is empty for values that a query computes, such
-// as a rate, for which Prometheus has accounted for resets.
+// as a rate, because Prometheus has already accounted for resets in them.
 func isCounter(name string) bool {
 	return slices.ContainsFunc([]string{"_total", "_count", "_sum", "_bucket"}, func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
-// late returns the age of the newest sample at the end of the step if it is more than two scrape intervals old, else 0.
+// late returns the age of the newest sample at the end of the step if it is more than two scrape intervals old,
+// otherwise 0.
 func (s *Series) late(q *Query, interval time.Duration) time.Duration {
 	if age := q.End.Sub(s.Newest); !s.Newest.IsZero() && age > 2*interval {
 		return age

@@ -1,5 +1,6 @@
 // Package observation turns the recorded times of a run's steps into range queries, and the answers into figures,
-// points for charts, and warnings about what is late or missing. The package is pure; internal/prometheus asks.
+// points for charts, and warnings about late or missing data. The package is pure; internal/prometheus sends the
+// queries.
 //
 //	first I/O     measured time                    last I/O
 //	|-- warm-up --|--------------------------------|
@@ -7,5 +8,6 @@
 //	              └───────────── figures ──────────┘
 //	└ level at the start                     └ late if the newest sample here is old
 //
-// A query is evaluated at the scrape interval, or less often if the step is so long that Prometheus would refuse.
+// A query is evaluated at the scrape interval, or less often if the step is so long that Prometheus would refuse the
+// query.
 package observation

@@ -18,7 +18,7 @@ const (
 	// maxKeptPoints is the maximum number of points that are kept per series for charts.
 	maxKeptPoints = 240
 	maxLabels     = 256
-	// MaxOver is the maximum number of series, over all steps, whose values over time a run keeps.
+	// MaxOver is the maximum number of series for which a run keeps values over time, counted over all steps.
 	MaxOver = 1024
 )
 
@@ -29,9 +29,9 @@ type Outcome struct {
 	// Over holds the values over time.
 	Over     []series.Observed
 	Warnings []v1alpha1.Warning
-	// Credits are the levels of the credits at the starts of drains.
+	// Credits holds the burst credit levels at the starts of drains.
 	Credits []Credit
-	// Complete is false if asking again later may give more.
+	// Complete is false if repeating the queries later may return more data.
 	Complete bool
 }
 
@@ -59,7 +59,7 @@ func Evaluate(run *v1alpha1.BenchmarkRun, answers []Answer, interval time.Durati
 	return e.made
 }
 
-// Refused returns a warning for each observation that the server does not evaluate, from the answers to Checks.
+// Refused returns a warning for each observation that the server cannot evaluate, according to the answers to Checks.
 func Refused(run *v1alpha1.RunSpec, answers []Answer) []v1alpha1.Warning {
 	var all []v1alpha1.Warning
 	for i := range answers {
@@ -71,7 +71,7 @@ func Refused(run *v1alpha1.RunSpec, answers []Answer) []v1alpha1.Warning {
 	return all
 }
 
-// Unasked returns the warning of a run with observations that has no Prometheus to ask.
+// Unasked returns the warning for a run whose observations are not evaluated; why is the reason.
 func Unasked(why string) v1alpha1.Warning {
 	return v1alpha1.NewWarning(v1alpha1.WarningObservationFailed, "", "no observation is evaluated: "+why)
 }
@@ -84,7 +84,7 @@ type evaluator struct {
 	made        Outcome
 }
 
-// remark is something about an observation in some steps. Its text is that of the first of them.
+// remark is a problem of an observation in one or more steps. Its text describes the problem in the first of them.
 type remark struct {
 	kind  remarkKind
 	text  string
@@ -138,7 +138,7 @@ func (e *evaluator) answer(a *Answer) bool {
 	return len(kept.Series) > 0
 }
 
-// keep keeps one series of a step.
+// keep adds one series of a step to the outcome.
 func (e *evaluator) keep(a *Answer, s *Series) {
 	name, labels, f := e.observation.Name, s.Labels, s.summary
 	e.made.Series = append(e.made.Series, v1alpha1.ObservedSeries{
@@ -163,8 +163,8 @@ func (e *evaluator) keep(a *Answer, s *Series) {
 	}
 }
 
-// credit notes the level of the credits at the start of a drain of the observation's target. Of several series, such as
-// the volumes of a stripe, the lowest counts.
+// credit records the credit level at the start of a drain of the observation's target. If there are several series,
+// such as one per volume of a stripe, the lowest level counts.
 func (e *evaluator) credit(a *Answer, s *Series) {
 	target := e.observation.CreditsOf
 	drains := slices.ContainsFunc(e.run.Spec.Steps, func(planned v1alpha1.ResolvedStep) bool {
@@ -183,7 +183,7 @@ func (e *evaluator) credit(a *Answer, s *Series) {
 	}
 }
 
-// warn turns the remarks on an observation into warnings. found is true if any step has a value.
+// warn turns the remarks about an observation into warnings. found is true if any step has a value.
 func (e *evaluator) warn(found bool) {
 	for _, r := range e.remarks {
 		warning := v1alpha1.WarningObservationIncomplete
@@ -219,7 +219,7 @@ func (e *evaluator) order() {
 	e.made.Over = e.made.Over[:min(len(e.made.Over), MaxOver)]
 }
 
-// thin joins neighbouring points, by their mean, until at most maxKeptPoints are left.
+// thin replaces groups of neighbouring points by their means, so that at most maxKeptPoints are left.
 func thin(points []Point) []series.ObservedPoint {
 	join := max((len(points)+maxKeptPoints-1)/maxKeptPoints, 1)
 	var kept []series.ObservedPoint

@@ -8,14 +8,14 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// PhaseSeries holds the values of one series of an observation over all steps of a phase. A value is NaN if it is not
-// a number.
+// PhaseSeries holds the values of one series of an observation over all steps of a phase. A value is NaN if its text is
+// not a number.
 type PhaseSeries struct {
 	Labels      string
 	First, Last float64
 	Min, Max    float64
 
-	// total is the sum of all values, of which there are points.
+	// total is the sum of all values; points is their number.
 	total  float64
 	points int64
 }
@@ -23,7 +23,7 @@ type PhaseSeries struct {
 // Mean returns the mean of all values.
 func (p *PhaseSeries) Mean() float64 { return p.total / float64(p.points) }
 
-// InPhase returns the values of an observation in a phase by series, in the order of the status.
+// InPhase returns the values of an observation in a phase, one entry per series, in the order of the status.
 func InPhase(steps []v1alpha1.ResolvedStep, observed *v1alpha1.Observations, observation, phase string) []PhaseSeries {
 	if observed == nil {
 		return nil
@@ -45,7 +45,7 @@ func InPhase(steps []v1alpha1.ResolvedStep, observed *v1alpha1.Observations, obs
 	return all
 }
 
-// add adds the values of the same series in another step.
+// add adds the values of the series in another step.
 func (p *PhaseSeries) add(s *v1alpha1.ObservedSeries) {
 	p.Last = parse(s.Last)
 	p.Min, p.Max = min(p.Min, parse(s.Min)), max(p.Max, parse(s.Max))

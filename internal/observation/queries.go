@@ -12,7 +12,7 @@ import (
 // maxEvaluations is the maximum number of points of a query; Prometheus refuses more than 11,000.
 const maxEvaluations = 10_000
 
-// Query asks for one observation over the time of one step.
+// Query is the query for one observation over the time of one step.
 type Query struct {
 	// Observation is the index in spec.run.observations.
 	Observation int
@@ -21,7 +21,8 @@ type Query struct {
 	Step string
 	// Start is the first I/O of the step, Measured the start of its measured time, End its last I/O.
 	Start, Measured, End time.Time
-	// Resolution is the interval between two evaluations. It divides the time from Start to End.
+	// Resolution is the interval between two evaluations. It divides the time from Start to End evenly, except for
+	// rounding to milliseconds.
 	Resolution time.Duration
 }
 
@@ -33,7 +34,8 @@ func (q *Query) Evaluations() int {
 	return int(q.End.Sub(q.Start)/q.Resolution) + 1
 }
 
-// Checks returns a query for each observation that shows, before there is any load, whether it can be evaluated.
+// Checks returns a query for each observation that shows, before any load starts, whether the observation can be
+// evaluated.
 func Checks(run *v1alpha1.RunSpec, now time.Time) []Query {
 	var all []Query
 	for i := range run.Observations {
@@ -87,7 +89,8 @@ func newestAttempts(run *v1alpha1.BenchmarkRun) map[string]*v1alpha1.StepStatus 
 	return newest
 }
 
-// windowOf returns the time of an attempt of a step: of its I/O, or of its pause.
+// windowOf returns a query over the time of an attempt of a step: the time of its I/O, or of the pause if it is an idle
+// step.
 func windowOf(newest *v1alpha1.StepStatus, planned *v1alpha1.ResolvedStep) (Query, bool) {
 	if newest == nil || newest.EndTime == nil {
 		return Query{}, false
@@ -99,7 +102,7 @@ func windowOf(newest *v1alpha1.StepStatus, planned *v1alpha1.ResolvedStep) (Quer
 	if start == nil || end == nil || !end.After(start.Time) {
 		return Query{}, false
 	}
-	// Prometheus counts in milliseconds.
+	// Prometheus timestamps have a precision of one millisecond.
 	w := Query{Step: planned.ID, Start: ceil(start), Measured: ceil(start), End: end.Truncate(time.Millisecond)}
 	if measured != nil && measured.After(start.Time) && measured.Before(end) {
 		w.Measured = ceil(measured)
@@ -111,8 +114,9 @@ func ceil(t *metav1.MicroTime) time.Time {
 	return t.Add(time.Millisecond - 1).Truncate(time.Millisecond)
 }
 
-// resolution returns the longest interval of whole milliseconds that is at most the given one and divides a time with
-// a remainder of less than one evaluation in a thousand.
+// resolution returns the interval at which to evaluate a query over the given length. It divides the length into the
+// fewest equal parts of at most one scrape interval, but into no more than maxEvaluations. Rounding down to whole
+// milliseconds adds less than one evaluation in a thousand if the result is a second or more.
 func resolution(length, interval time.Duration) time.Duration {
 	count := min(max((length+interval-1)/interval, 1), maxEvaluations)
 	return max((length / count).Truncate(time.Millisecond), time.Millisecond)

@@ -39,9 +39,9 @@ type Handle struct {
 	waited bool
 }
 
-// Start starts a command as the leader of a process group. The kernel kills the command when we die. Its
-// descendants are killed when it has exited, or by KillDescendants in the process that adopts them. Use Start in
-// place of cmd.Start, and Handle.Wait in place of cmd.Wait; pipes and contexts work as with os/exec.
+// Start starts a command as the leader of a process group. The kernel kills the command when this process dies. Its
+// descendants are killed when it has exited, or by KillDescendants in the process that adopts them. Use Start in place
+// of cmd.Start, and Handle.Wait in place of cmd.Wait; pipes and contexts work as with os/exec.
 func Start(command *exec.Cmd) (*Handle, error) {
 	if command.SysProcAttr == nil {
 		command.SysProcAttr = &syscall.SysProcAttr{}
@@ -87,8 +87,8 @@ func (h *Handle) runOnThread(begun chan<- error) {
 			break
 		}
 	}
-	// Orphans hold our pipes open and write to files that others may consider free. A process that cannot be killed
-	// now is blocked in an I/O; it is reported when the user of the Handle calls Kill.
+	// Orphans would hold our pipes open and write to files that others may consider free. A process that cannot be
+	// killed now is blocked in an I/O; the Handle's next Kill reports it.
 	_ = h.Kill()
 	close(h.exited)
 }
@@ -104,7 +104,7 @@ func (h *Handle) Exited() <-chan struct{} { return h.exited }
 // several times and returns the same error each time.
 func (h *Handle) Wait() error {
 	h.wait.Do(func() {
-		// Do not hold the lock yet: a waiting caller must not keep others from killing.
+		// Do not hold the lock yet: a caller of Wait must not keep others from killing the command.
 		<-h.exited
 		h.waitErr = h.collect()
 	})
@@ -194,7 +194,7 @@ func (h *Handle) members() ([]Process, error) {
 }
 
 // owns reports whether a process is in the group or has the cookie. The kernel reuses a group number only after the
-// group is empty; a process in such a reused group has a younger leader.
+// group is empty; a reused group has a younger leader.
 func (h *Handle) owns(p Process) bool {
 	if p.StartTicks < h.startTicks {
 		return false

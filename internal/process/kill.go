@@ -17,8 +17,8 @@ const (
 	killPatience = time.Second
 	killRounds   = 10
 	killPause    = 5 * time.Millisecond
-	// collectPatience is the number of rounds in which an exited child is not reaped, because a caller may wait for
-	// it.
+	// collectPatience is the number of rounds before an exited child is reaped, because another caller may be waiting
+	// for it.
 	collectPatience = 20
 )
 
@@ -81,7 +81,7 @@ func KillDescendants(ctx context.Context, pid int, except ...int) error {
 			started.collect(ended)
 			return nil
 		default:
-			patience-- // another goroutine may be waiting for them, and needs their status
+			patience-- // another goroutine may be waiting for them and need their status
 		}
 		pause()
 	}

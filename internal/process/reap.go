@@ -12,16 +12,16 @@ import (
 const (
 	// reapInterval bounds how long an exited orphan remains in the process table if a signal is lost.
 	reapInterval = 2 * time.Second
-	// reapAge is the minimum time since a child's exit after which no caller is assumed to wait for the child.
+	// reapAge is the time since a child's exit after which it is assumed that no caller waits for the child.
 	reapAge = time.Second
 )
 
 // Reap reaps exited orphans that this process has adopted, until the context ends; otherwise they would fill the
 // process table in a long run. It is for process 1 and subreapers, once per process.
 //
-// wait4(-1) would also take the status of commands that other callers wait for. So Reap works by PID: it never
-// reaps a command of Start, and any other child only a second after its exit; a child that a caller waits for does
-// not remain that long.
+// wait4(-1) would also take the status of commands that other callers wait for. So Reap works by PID: it never reaps a
+// command of Start, and any other child only a second after its exit, because a caller that waits for a child reaps it
+// sooner.
 func Reap(ctx context.Context) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, unix.SIGCHLD)

@@ -6,10 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// registry holds the commands that a Handle will wait for. Reap and Collect skip them; otherwise the Handle would
-// find its command's status gone.
+// registry holds the commands that a Handle will wait for. Reap and Collect skip them; otherwise the Handle's wait
+// would fail because the command's status is gone.
 //
-// The lock is held over fork and registration, so that a started command is never visible before it is registered.
+// The lock is held from fork to registration, so that a started command is never visible before it is registered.
 type registry struct {
 	sync.Mutex
 	pids map[int]bool

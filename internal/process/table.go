@@ -78,7 +78,7 @@ func parseStat(text []byte) (Process, error) {
 		if i == statState {
 			continue
 		}
-		// Some unsigned fields may not fit; none of them is used.
+		// Some unsigned fields may not fit into an int64; none of them is used.
 		value, err := strconv.ParseInt(field, 10, 64)
 		if err != nil && !errors.Is(err, strconv.ErrRange) {
 			return Process{}, fmt.Errorf("field %d of %q: %w", i+3, text, err)
@@ -96,7 +96,7 @@ func parseStat(text []byte) (Process, error) {
 	return Process{
 		PID: pid, PPID: int(numbers[statPPID]), PGID: int(numbers[statPGID]), Session: int(numbers[statSession]),
 		Command: string(text[open+1 : end]), State: fields[statState][0],
-		StartTicks: uint64(numbers[statStart]), //nolint:gosec // a time since the boot
+		StartTicks: uint64(numbers[statStart]), //nolint:gosec // a time since boot
 		CPU:        time.Duration(ticks) * (time.Second / ticksPerSecond),
 	}, nil
 }

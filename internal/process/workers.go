@@ -19,8 +19,8 @@ type Worker struct {
 	Command  string
 	// State is the kernel's letter for the state; D means inside an I/O.
 	State byte
-	// OnCPU is the CPU time; Turns is how many times it was scheduled. At least one of them grows with every
-	// completed I/O, however fast.
+	// OnCPU is the CPU time; Turns is how many times it was scheduled. At least one of them increases with every
+	// completed I/O, however fast the I/O is.
 	OnCPU time.Duration
 	Turns uint64
 
