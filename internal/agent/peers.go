@@ -31,7 +31,7 @@ func accepted(c *Config) []identity.Peer {
 	return peers
 }
 
-// NewServer returns the agent's server, which the caller serves and stops. It admits the peers that accepted returns,
+// NewServer returns the agent's server, which the caller starts and stops. It admits the peers that accepted returns,
 // each only to its own methods.
 func (a *Agent) NewServer() (*grpc.Server, error) {
 	config, err := a.env.Config.Identity.ServerTLS(accepted(&a.env.Config)...)

@@ -58,7 +58,7 @@ type Loop struct {
 	liveWrittenAt time.Time
 }
 
-// New returns a Loop for a run that record.Begin has begun, now or for an earlier Loop.
+// New returns a Loop for a run that record.Begin has begun, either just now or for an earlier Loop.
 func New(options Options) *Loop {
 	return &Loop{Options: options}
 }

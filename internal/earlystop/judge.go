@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// judge decides whether a step has measured enough. After each second of a series, add returns the reason, or ""
-// while more is needed.
+// judge decides whether a step has measured enough. add takes the samples of a series, one per second, and returns the
+// reason to end the step, or "" while more are needed.
 type judge interface {
 	add(sample detect.Sample) string
 }

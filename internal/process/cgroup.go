@@ -29,8 +29,8 @@ type cgroup struct {
 	unified          bool
 }
 
-// CgroupCPUStat returns the text of our control group's cpu.stat: the cgroup v1 file if the cpu controller is
-// mounted as v1, else the v2 file.
+// CgroupCPUStat returns the text of our control group's cpu.stat: the cgroup v1 file if the cpu controller is mounted
+// as v1, otherwise the v2 file.
 func CgroupCPUStat() (string, error) {
 	group, err := ownCgroup()
 	if err != nil {

@@ -177,7 +177,7 @@ func (r *run) spawn(path, folder string) error {
 	command := exec.Command(program, append([]string{"supervise", path}, r.words...)...)
 	command.Dir, command.Env = folder, environment(r.step.Path, r.scratch)
 	command.Stdout, command.Stderr = r.output, r.output
-	// Processes that the program leaves running may keep its output open forever.
+	// Processes that the program leaves running may keep its output open forever, so limit the wait for its end.
 	command.WaitDelay = r.step.Timeouts.Gone / 2
 	// All descendants of the program inherit the locks, so the directory stays locked until the last of them exits.
 	handle, start, reports, err := r.system.Supervise(command, r.files.Locks())

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// earlyStop is the time after its release within which a stopped fio has no results worth waiting for.
-	// earlyPatience limits how long to wait for such a fio to stop. A fio that receives SIGINT while it starts may
-	// deadlock in its signal handler (seen with 3.33).
+	// earlyStop is the time after its start within which a stopped fio has no results worth waiting for. earlyPatience
+	// limits how long to wait for such a fio to stop. A fio that receives SIGINT while it starts may deadlock in its
+	// signal handler (seen with 3.33).
 	earlyStop     = 2 * time.Second
 	earlyPatience = 3 * time.Second
 	// jobKilled is part of fio's message about a job that a signal has killed.
@@ -96,8 +96,8 @@ func (r *run) supervise(deadlineAt int64) *supervision {
 	}
 }
 
-// plannedLoadEnd returns a channel that fires when a fio that is released now should have issued its last I/O; nil
-// for a step of fixed work.
+// plannedLoadEnd returns a channel that fires when a fio that gets its job now should have issued its last I/O; nil for
+// a step with a fixed amount of work.
 func (r *run) plannedLoadEnd() <-chan time.Time {
 	load := r.step.Request.GetFio()
 	if load.GetDurationNanoseconds() == 0 {

@@ -58,7 +58,7 @@ func (s spawning) spawn() (*waitingFio, error) {
 	waiting.command.Env = tool.BareEnvironment()
 	waiting.command.Stderr = waiting.stderr
 	waiting.command.ExtraFiles = s.locks
-	// Processes that fio leaves running may keep its standard error open forever.
+	// Processes that fio leaves running may keep its standard error open forever, so limit the wait for its end.
 	waiting.command.WaitDelay = s.timeout / 2
 	var err error
 	if waiting.stdout, err = waiting.command.StdoutPipe(); err != nil {

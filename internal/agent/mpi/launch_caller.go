@@ -36,7 +36,7 @@ func (m *member) checkCaller(ctx context.Context) error {
 }
 
 // checkLaunch refuses a daemon that is not part of this client's own MPI, or that would be controlled from an address
-// other than the caller's. The caller decides which programs the daemon then runs.
+// other than the caller's: the controlling process decides which programs the daemon runs.
 func (m *member) checkLaunch(ctx context.Context, command []string) error {
 	if err := m.checkCaller(ctx); err != nil {
 		return err

@@ -21,7 +21,7 @@ import (
 //
 //	release -> Launch (daemon starts) -> Release (job has ended) -> all processes have exited
 //
-// If several clients share an address, only the first one is launched; the others only get Release.
+// If several clients share an address, a daemon is launched only on the first one; the others only receive Release.
 type member struct {
 	*part
 
@@ -171,8 +171,8 @@ func (m *member) isLaunched() bool {
 	}
 }
 
-// launch starts the daemon for client 0, passes its output to send, and returns when the daemon and all its
-// descendants have exited. The context ends with the call.
+// launch starts the daemon for client 0, passes its output to send, and returns when the daemon and all its descendants
+// have exited. ctx is the context of the gRPC call.
 func (m *member) launch(ctx context.Context, command []string, send func(*agentapi.LaunchOutput) error) error {
 	select {
 	case <-m.begun:

@@ -50,7 +50,7 @@ type rankSamples struct {
 	over           bool
 }
 
-// add takes a reading of the total that the ranks have read and written by an instant.
+// add takes a reading: the total that the ranks have read and written up to an instant.
 func (r *rankSamples) add(at int64, load process.IO) {
 	if r.over || at <= r.at {
 		return

@@ -2,9 +2,9 @@
 // package (fio, mpi, command); package agent lists them all. The agent's core, which serves the conductor, keeps the
 // log and holds the start barrier, knows tools only through this package's interfaces.
 //
-//	Describe    the tool's programs and their versions, before the first step
+//	Describe    returns the tool's programs and their versions, before the first step
 //	Load        checks a step and prepares its load, which waits for the start
-//	Load.Run    from the start to the end of the last process of the tool
+//	Load.Run    runs the load until the last process of the tool has exited
 //
 // A tool whose process waits for the start also implements Waiting. A tool that keeps processes between steps
 // implements io.Closer; the agent closes it before it exits.

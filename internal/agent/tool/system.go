@@ -24,7 +24,7 @@ type Processes interface {
 // Program is a started process, with all its descendants.
 type Program interface {
 	PID() int
-	// Exited is closed when the process and all its descendants have exited.
+	// Exited is closed when the process has exited and its descendants were killed.
 	Exited() <-chan struct{}
 	// Terminate sends SIGTERM to the process, or to its whole group.
 	Terminate(group bool) error

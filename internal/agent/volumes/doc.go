@@ -3,8 +3,8 @@
 // the data at the end of the run. Package dataset does the work on the storage; this package decides what a step may
 // do.
 //
-//	Open, OpenSpread   before the load: the mount is the planned one, space suffices, what is read exists
-//	Files.Layout       whether the step finds its data already written
-//	Files.Inspect      after the load: is the layout complete, were holes read, did direct I/O bypass the page cache
-//	Set.Remove         at the end of the run
+//	Open, OpenSpread   before the load: check the mount and the free space, and that the files to read exist
+//	Files.Layout       check whether the step's data already exists
+//	Files.Inspect      after the load: check the layout, reads of holes, and that direct I/O bypassed the page cache
+//	Set.Remove         at the end of the run: remove the data
 package volumes

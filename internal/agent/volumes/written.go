@@ -87,7 +87,7 @@ func (f *Files) unwrittenNow() uint64 {
 	return missing
 }
 
-// isWhole reports whether a file was laid out completely, as seen by this agent or as recorded beside the file.
+// isWhole reports whether a file was laid out completely, either by this agent or according to the directory's record.
 func (f *Files) isWhole(name string, bytes uint64) bool {
 	if f.set.whole.has(f.Dataset, name, bytes) {
 		return true
