@@ -69,19 +69,19 @@ type options struct {
 // addImages adds the flags that name images.
 func (o *options) addImages(flags *flag.FlagSet) {
 	flags.StringVar(&o.agentImage, "agent-image", defaultImage("AGENT_IMAGE", "operator"),
-		"`image` with /storagebench-agent, which is copied into the client pods (default $AGENT_IMAGE, or a name that is in no registry)")
+		"`image` with /storagebench-agent, which is copied into the client pods (default $AGENT_IMAGE, or this version's image, which is in no registry)")
 	flags.StringVar(&o.fioImage, "fio-image", defaultImage("FIO_IMAGE", "fio"),
-		"`image` of client pods for fio, unless a benchmark names one (default $FIO_IMAGE, or a name that is in no registry)")
+		"`image` of client pods for fio, unless a benchmark names one (default $FIO_IMAGE, or this version's image, which is in no registry)")
 	flags.StringVar(&o.iorImage, "ior-image", defaultImage("IOR_IMAGE", "ior"),
-		"`image` of client pods for runs with ior or mdtest, unless a benchmark names one; it must have fio too "+
-			"(default $IOR_IMAGE, or a name that is in no registry)")
+		"`image` of client pods for runs with ior or mdtest, unless a benchmark names one; it must contain fio too "+
+			"(default $IOR_IMAGE, or this version's image, which is in no registry)")
 }
 
 // addBounds adds the flags for the loss timeout and for the limits on concurrent runs and clients.
 func (o *options) addBounds(flags *flag.FlagSet) {
 	flags.DurationVar(&o.lossTimeout, "loss-timeout", time.Minute,
 		"`duration` that an agent may be unreachable, while its pod seems to run, before its client counts as lost")
-	flags.IntVar(&o.parallelRuns, "parallel-runs", 8, "`number` of runs that are reconciled concurrently; others usually wait for milliseconds. "+
+	flags.IntVar(&o.parallelRuns, "parallel-runs", 8, "`number` of runs that are reconciled concurrently; other runs usually wait only milliseconds. "+
 		"It does not limit the number of live runs: see --max-clients, and queues")
 	flags.IntVar(&o.maxClients, "max-clients", 2000, "`number` of clients of all live runs together; a run beyond it waits. "+
 		"Each client uses memory of the operator: raise its memory limit too")
@@ -104,12 +104,12 @@ func (o *options) addMetrics(flags *flag.FlagSet) {
 // addPrometheus adds the flags for the observations of runs.
 func (o *options) addPrometheus(flags *flag.FlagSet) {
 	flags.StringVar(&o.prometheus.URL, "prometheus-url", "", "`URL` of the Prometheus that evaluates the observations of runs, up to but not including "+
-		"/api/v1; without it, observations are not evaluated. Whoever may create a StorageBenchmark can read every series that it returns: see docs/security.md")
-	flags.StringVar(&o.prometheus.TokenFile, "prometheus-token-file", "", "`file` with a bearer token for it, read for each request")
-	flags.StringVar(&o.prometheus.CAFile, "prometheus-ca-file", "", "`file` with the CA certificates that verify its certificate (default: those of the system)")
+		"/api/v1; without it, observations are not evaluated. Anyone who may create a StorageBenchmark can read every series that it returns: see docs/security.md")
+	flags.StringVar(&o.prometheus.TokenFile, "prometheus-token-file", "", "`file` with a bearer token for that Prometheus, read for each request")
+	flags.StringVar(&o.prometheus.CAFile, "prometheus-ca-file", "", "`file` with the CA certificates that verify the certificate of that Prometheus (default: those of the system)")
 	flags.StringVar(&o.prometheus.NamespaceParameter, "prometheus-namespace-parameter", "", "URL `parameter` that carries the namespace of the run, for a "+
 		"proxy that enforces it, such as prom-label-proxy")
-	flags.DurationVar(&o.prometheus.Interval, "prometheus-interval", prometheus.DefaultInterval, "its scrape `interval`; a run waits up to five of them for late data")
+	flags.DurationVar(&o.prometheus.Interval, "prometheus-interval", prometheus.DefaultInterval, "scrape `interval` of that Prometheus; a run waits up to five intervals for late data")
 }
 
 func parse(arguments []string, output io.Writer) (options, error) {

@@ -85,9 +85,9 @@ func TestObservationsOfNobody(t *testing.T) {
 	gone := httptest.NewServer(nil)
 	gone.Close()
 	for want, config := range map[string]*prometheus.Config{
-		"no observation is evaluated: no Prometheus is configured": nil,
-		"observation answer: Prometheus cannot be asked":           {URL: gone.URL, Interval: time.Second},
-		"Prometheus cannot be asked: read the CA certificates":     {URL: gone.URL, Interval: time.Second, CAFile: "/nowhere"},
+		"observations are not evaluated: no Prometheus is configured": nil,
+		"observation answer: Prometheus cannot be asked":              {URL: gone.URL, Interval: time.Second},
+		"Prometheus cannot be asked: read the CA certificates":        {URL: gone.URL, Interval: time.Second, CAFile: "/nowhere"},
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()

@@ -323,9 +323,9 @@ func TestCommandRefused(t *testing.T) {
 	t.Parallel()
 	r := serve(t, nil)
 	for want, load := range map[string]*agentapi.LoadRequest{
-		"no-such-program is in no folder of PATH": commandRequest("missing", "no-such-program"),
-		"$(HOST) is not defined":                  commandRequest("word", "echo", "$(HOST)"),
-		"no command":                              commandRequest("empty"),
+		"no-such-program is not in PATH": commandRequest("missing", "no-such-program"),
+		"$(HOST) is not defined":         commandRequest("word", "echo", "$(HOST)"),
+		"no runnable command":            commandRequest("empty"),
 	} {
 		_, err := r.Load(t.Context(), load)
 		if err == nil || !strings.Contains(status.Convert(err).Message(), want) {

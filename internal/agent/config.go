@@ -27,7 +27,7 @@ func ReadConfig(r io.Reader) (Config, error) {
 	case config.RunUID == "", config.Target == "":
 		return Config{}, fmt.Errorf("the agent's configuration lacks runUID or target")
 	case config.Client < 0:
-		return Config{}, fmt.Errorf("the agent's configuration has client %d; clients count from 0", config.Client)
+		return Config{}, fmt.Errorf("the agent's configuration has client %d; clients are numbered from 0", config.Client)
 	case len(config.Volumes) == 0:
 		return Config{}, fmt.Errorf("the agent's configuration has no volume")
 	case config.OrphanTimeout <= 0:

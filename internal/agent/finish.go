@@ -20,7 +20,7 @@ func (a *Agent) finish(remove volumes.Removal, reason string) volumes.Outcome {
 		a.tools.close()
 		if live != nil && !a.end(live, reason) {
 			a.outcome = volumes.Outcome{Problem: fmt.Sprintf(
-				"step %s does not end, so its files were not touched: its file system does not answer",
+				"step %s does not end because its file system does not respond; its files were not touched",
 				tool.StepName(live.key))}
 		} else {
 			if !remove.Own {

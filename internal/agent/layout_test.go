@@ -44,7 +44,7 @@ func (r *rig) laysOut(load *agentapi.LoadRequest) (wrote bool) {
 	if reused {
 		started := records[0].GetStarted().GetReleasedNanoseconds()
 		if len(records) != 2 || started == 0 || ended.GetIoStartNanoseconds() != started || ended.GetIoEndNanoseconds() != started ||
-			len(ended.GetOperations()) > 0 || !strings.Contains(message, "1048576 bytes in 1 files exist already") {
+			len(ended.GetOperations()) > 0 || !strings.Contains(message, "1048576 bytes in 1 files already exist") {
 			r.t.Errorf("a layout that is used again ends with %v after %v", ended, records)
 		}
 	}

@@ -192,7 +192,7 @@ func (c *chunk) appendMessage(step uint64, record *agentapi.Record) error {
 	bare := &agentapi.Record{Entry: record.GetEntry()}
 	message, err := proto.Marshal(bare)
 	if err != nil {
-		return fmt.Errorf("keep a record of step %s: %w", record.GetStep().GetId(), err)
+		return fmt.Errorf("store a record of step %s: %w", record.GetStep().GetId(), err)
 	}
 	c.data = append(c.data, entryMessage)
 	c.data = binary.AppendUvarint(c.data, step)

@@ -45,7 +45,7 @@ func Serve(p Process) error {
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	defer signal.Stop(signals)
 	if err := process.SetSubreaper(); err != nil {
-		return fmt.Errorf("become the parent of orphans: %w", err)
+		return fmt.Errorf("adopt orphaned processes: %w", err)
 	}
 	served := New(p.Config, SystemClock{})
 	server, err := served.NewServer()

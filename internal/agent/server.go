@@ -198,7 +198,7 @@ func (a *Agent) checkRemoval(request *agentapi.FinishRequest) error {
 		case !request.GetRemoveData():
 			return status.Errorf(codes.InvalidArgument, "removeClients has client %d, but removeData is false", other)
 		case other < 0:
-			return status.Errorf(codes.InvalidArgument, "removeClients has client %d; clients count from 0", other)
+			return status.Errorf(codes.InvalidArgument, "removeClients has client %d; clients are numbered from 0", other)
 		}
 	}
 	return nil

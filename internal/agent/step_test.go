@@ -260,7 +260,7 @@ func TestMissedStart(t *testing.T) {
 	must(t, err)
 	ended, _ := r.finished("a")
 	if ended.GetOutcome() != agentapi.Outcome_OUTCOME_FAILED || ended.GetReason() != agentapi.ReasonStartMissed ||
-		len(ended.GetOperations()) > 0 || !strings.Contains(ended.GetMessage(), "after its instant") {
+		len(ended.GetOperations()) > 0 || !strings.Contains(ended.GetMessage(), "after the start instant") {
 		t.Errorf("ended %v", ended)
 	}
 }

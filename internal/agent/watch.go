@@ -51,7 +51,7 @@ func (a *Agent) attend(stream context.Context, request *agentapi.WatchRequest) (
 	}
 	if last := a.log.Last(); request.GetSince() > last {
 		return nil, nil, status.Errorf(codes.OutOfRange,
-			"records after %d were requested, but the log ends at %d: it is not the log that was read before",
+			"records after %d were requested, but the log ends at %d: this is not the log that was read earlier",
 			request.GetSince(), last)
 	}
 	a.watchers++

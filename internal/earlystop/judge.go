@@ -147,5 +147,5 @@ func (r *redrain) add(sample detect.Sample) string {
 	if r.length < r.seconds {
 		return ""
 	}
-	return fmt.Sprintf("back on the baseline after %.0f s, at %s", r.since, measure.FormatMegabytesPerSecond(r.sum/r.length))
+	return fmt.Sprintf("back at the baseline after %.0f s, at %s", r.since, measure.FormatMegabytesPerSecond(r.sum/r.length))
 }

@@ -219,7 +219,7 @@ func TestShortRedrainEndsOnTheKnownBaseline(t *testing.T) {
 	if at < 3+10 || at > 3+13 {
 		t.Errorf("it ended at %d s: %s", at, why)
 	}
-	if !strings.Contains(why, "back on the baseline after 3 s") {
+	if !strings.Contains(why, "back at the baseline after 3 s") {
 		t.Errorf("why: %s", why)
 	}
 	again := newWorld(step, 2, nil)

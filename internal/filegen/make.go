@@ -62,7 +62,7 @@ func (o Options) Check() error {
 	case o.Parallel < 1 || o.Parallel > maxParallel:
 		return fmt.Errorf("--parallel %d: give 1 to %d", o.Parallel, maxParallel)
 	case len(o.Extensions) == 0 || len(o.Extensions) > 64:
-		return errors.New("--extensions: give 1 to 64 of them, such as jpg,txt")
+		return errors.New("--extensions: give 1 to 64 extensions, such as jpg,txt")
 	}
 	for _, extension := range o.Extensions {
 		if extension == "" || !filepath.IsLocal("x."+extension) || path.Base("x."+extension) != "x."+extension || len(extension) > 16 {
@@ -185,7 +185,7 @@ func (m *maker) isNew() error {
 // remove removes the files that an earlier call created, and their folders. It refuses a directory in which anything
 // else is left.
 func (m *maker) remove(earlier *note) error {
-	const what = "remove the files of earlier arguments: %w"
+	const what = "remove the files created with other arguments: %w"
 	for index := range min(earlier.Count, maxCount) {
 		if len(earlier.Extensions) == 0 {
 			break

@@ -134,7 +134,7 @@ func TestEvaluate(t *testing.T) {
 		"a counter that began again": {observation: level, complete: true,
 			series:   one(observation.Series{Name: "x_total", Labels: "x_total", Points: points(1, 2, 3, 4, 1, 2, 3, 1, 2, 3)}),
 			want:     figures("x_total: 9 points, first 2, last 3, min 1, mean 2.333333333, max 4, 2 resets"),
-			warnings: []string{"ObservationIncomplete Info: observation level: x_total began again in step drain-1: use rate or increase, which account for that"}},
+			warnings: []string{"ObservationIncomplete Info: observation level: x_total was reset in step drain-1: use rate or increase, which account for resets"}},
 		"a gauge that falls": {observation: level, complete: true,
 			series: one(observation.Series{Name: "x", Labels: "x", Points: points(9, 8, 7, 6, 5, 4, 3, 2, 1, 0)}),
 			want:   figures("x: 9 points, first 8, last 0, min 0, mean 4, max 8")},

@@ -73,7 +73,7 @@ func Refused(run *v1alpha1.RunSpec, answers []Answer) []v1alpha1.Warning {
 
 // Unasked returns the warning for a run whose observations are not evaluated; why is the reason.
 func Unasked(why string) v1alpha1.Warning {
-	return v1alpha1.NewWarning(v1alpha1.WarningObservationFailed, "", "no observation is evaluated: "+why)
+	return v1alpha1.NewWarning(v1alpha1.WarningObservationFailed, "", "observations are not evaluated: "+why)
 }
 
 type evaluator struct {
@@ -155,7 +155,7 @@ func (e *evaluator) keep(a *Answer, s *Series) {
 		e.note(gap, a.Step, "%s has no value for %s of step %s", cmp.Or(labels, "the series"), f.missing.Round(time.Second), a.Step)
 	}
 	if f.resets > 0 {
-		e.note(reset, a.Step, "%s began again in step %s: use rate or increase, which account for that", cmp.Or(labels, "the counter"), a.Step)
+		e.note(reset, a.Step, "%s was reset in step %s: use rate or increase, which account for resets", cmp.Or(labels, "the counter"), a.Step)
 	}
 	e.made.Complete = e.made.Complete && age == 0 && f.atEnd == 0
 	if e.observation.CreditsOf != "" {

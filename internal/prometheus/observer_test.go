@@ -98,7 +98,7 @@ func TestObservationsOfAStore(t *testing.T) {
 		`late: late{volume="v"} 117: 1..1, 1 1 1`,
 		`1 + 1:  117: 2..2, 2 2 2`,
 		`burst_balance # all of it: burst_balance{volume="v"} 117: 98..40, 40 69 98`,
-		`ObservationIncomplete: observation cpu_seconds_total: cpu_seconds_total{volume="v"} began again in step drain-1: use rate or increase, which account for that`,
+		`ObservationIncomplete: observation cpu_seconds_total: cpu_seconds_total{volume="v"} was reset in step drain-1: use rate or increase, which account for resets`,
 		`ObservationIncomplete: observation gone: gone{volume="v"} has no value for 15m0s of step drain-1`,
 		`ObservationIncomplete: observation late: the newest sample was 2m0s old at the end of step drain-1`,
 		`ObservationFailed: observation nothing: no value in any step`,

@@ -273,7 +273,7 @@ func (m *Machine) Sync(string) error { return nil }
 // Find implements agent.System.
 func (m *Machine) Find(name, _ string) (string, error) {
 	if !slices.Contains([]string{"mpirun", "orted", "ior", "mdtest", commandName}, name) {
-		return "", fmt.Errorf("%s is in no folder of PATH", name)
+		return "", fmt.Errorf("%s is not in PATH", name)
 	}
 	return filepath.Join("/simulated", name), nil
 }

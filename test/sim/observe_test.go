@@ -88,7 +88,7 @@ func TestObservations(t *testing.T) {
 		"late":     {&answering{late: 40 * time.Second}, 5, 50 * time.Second, ""},
 		"too late": {&answering{late: 100 * time.Second}, 2, 80 * time.Second, "ObservationIncomplete: observation level: {volume=\"v\"} has no value for "},
 		"never":    {&answering{late: time.Hour}, 0, 80 * time.Second, "ObservationFailed: observation level: no value in any step"},
-		"silent":   {&answering{silent: true}, 0, 110 * time.Second, "ObservationFailed: no observation is evaluated: Prometheus did not answer in time"},
+		"silent":   {&answering{silent: true}, 0, 110 * time.Second, "ObservationFailed: observations are not evaluated: Prometheus did not answer in time"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {

@@ -99,7 +99,7 @@ func (t *Tool) ready(step *tool.Step, files *volumes.Files) (*run, error) {
 func (t *Tool) waiting(step *tool.Step, files *volumes.Files, given []string, setup bool) (*run, error) {
 	words, err := command.Expand(given, values(files.Path(), step.Config.Client))
 	if err != nil || len(words) == 0 {
-		return nil, status.Errorf(codes.InvalidArgument, "the step has no command that could be run: %v %v", given, err)
+		return nil, status.Errorf(codes.InvalidArgument, "the step has no runnable command: %v %v", given, err)
 	}
 	r := &run{step: step, load: step.Request.GetCommand(), system: t.system, files: files, words: words, setup: setup,
 		output: &tool.Tail{Limit: tool.MessageBytes}, reported: make(chan struct{})}
@@ -112,8 +112,7 @@ func (t *Tool) waiting(step *tool.Step, files *volumes.Files, given []string, se
 		return nil, tool.Refuse(tool.ReasonTool, err)
 	}
 	if r.scratch, err = os.MkdirTemp("", scratchPattern); err != nil {
-		return nil, tool.Refuse(tool.ReasonTool, fmt.Errorf("make a directory for what the program keeps while it "+
-			"runs: %w", err))
+		return nil, tool.Refuse(tool.ReasonTool, fmt.Errorf("make a scratch directory for the program: %w", err))
 	}
 	if err := r.spawn(path, folder); err != nil {
 		_ = os.RemoveAll(r.scratch)

@@ -64,7 +64,7 @@ func (m *treeMeter) end(reported *process.IO) (process.IO, error) {
 	if reported == nil {
 		ended, err := m.system.ReadIO(m.root)
 		if err != nil {
-			return m.total.Since(m.base), fmt.Errorf("I/O after the last reading, up to a second before the end, is "+
+			return m.total.Since(m.base), fmt.Errorf("I/O after the last reading, taken up to a second before the end, is "+
 				"unknown: %w", err)
 		}
 		reported = &ended

@@ -47,7 +47,7 @@ func (r *run) judge(ended *agentapi.Ended, end *runEnd) {
 	}
 	switch {
 	case end.remains:
-		fail(tool.ReasonHung, "%s does not end: %s",
+		fail(tool.ReasonHung, "%s does not exit: %s",
 			name, cmp.Or(end.hung, end.stopped, "a system call does not return"))
 	case end.hung != "":
 		fail(tool.ReasonHung, "%s was killed: %s", name, end.hung)
@@ -64,7 +64,7 @@ func (r *run) judge(ended *agentapi.Ended, end *runEnd) {
 		output := ended.GetToolMessages()
 		fail(command.Cause(output, usual), "%s %s%s", name, r.reports.exit, lastLine(output))
 	case end.unflushed != nil:
-		fail(command.Cause(end.unflushed.Error(), "IOError"), "%s succeeded, and then %s", name, end.unflushed)
+		fail(command.Cause(end.unflushed.Error(), "IOError"), "%s succeeded, but then %s", name, end.unflushed)
 	}
 }
 
@@ -85,8 +85,8 @@ func (r *run) remark(ended *agentapi.Ended, end *runEnd) {
 		warn("ToolMessages", "the program ended and left processes running, which were killed: %s", r.reports.left)
 	}
 	if bytes := r.meter.blind(); bytes > 0 {
-		warn("BytesUncertain", "%d bytes were read or written by processes that no other process waited for; how "+
-			"much more such processes moved is unknown", bytes)
+		warn("BytesUncertain", "%d bytes were read or written by processes that no parent waited for; such "+
+			"processes may have moved more", bytes)
 	}
 	if end.unread != nil {
 		warn("BytesUncertain", "%s", end.unread)

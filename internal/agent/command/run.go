@@ -43,7 +43,7 @@ func (r *run) Conclude() *agentapi.Ended {
 	end := runEnd{exit: r.reap()}
 	r.end()
 	ended := &agentapi.Ended{}
-	tool.Fail(ended, tool.ReasonKilled, "the process that was to start the program exited before the start")
+	tool.Fail(ended, tool.ReasonKilled, "the process that supervises the program exited before the start")
 	if end.exit != nil {
 		ended.Message += " (" + end.exit.String() + ")"
 	}
@@ -90,7 +90,7 @@ func (r *run) carry(deadline int64, samples *samples) runEnd {
 	end.start = clock.Monotonic()
 	samples.begin(end.start)
 	if _, err := r.start.Write([]byte{'g'}); err != nil {
-		r.output.Note("tell the program to start: " + err.Error())
+		r.output.Note("signal the program to start: " + err.Error())
 	}
 	_ = r.start.Close()
 	r.watch(deadline, &end, samples)
@@ -157,7 +157,7 @@ func (r *run) watch(deadlineAt int64, end *runEnd, samples *samples) {
 		}
 		end.stopped = why
 		if err := r.handle.Terminate(true); err != nil {
-			r.output.Note("tell the program to end: " + err.Error())
+			r.output.Note("signal the program to exit: " + err.Error())
 		}
 		killing = time.After(timeouts.Terminate)
 	}

@@ -77,7 +77,7 @@ func sampleOf(root, name string) (*agentapi.DataSample, error) {
 		return nil, err
 	}
 	if bytes == 0 {
-		return nil, fmt.Errorf("sample %s: nothing could be read from it", name)
+		return nil, fmt.Errorf("sample %s: no data could be read", name)
 	}
 	ratio := float64(bytes) / float64(stored)
 	return &agentapi.DataSample{

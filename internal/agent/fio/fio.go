@@ -169,7 +169,7 @@ func (r *reused) Run(int64) *agentapi.Ended {
 		Cpu:                meter.End(r.step.Clock, nil),
 	}
 	files := r.step.Request.GetDataset().GetWrites()
-	tool.Warn(ended, volumes.NoticeReused, "%d bytes in %d files exist already, complete and with this content, and "+
+	tool.Warn(ended, volumes.NoticeReused, "%d bytes in %d files already exist, complete and with the requested content, and "+
 		"were not written again",
 		bytesOf(files), len(files))
 	return ended

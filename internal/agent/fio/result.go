@@ -120,7 +120,7 @@ func settledLatency(all *measure.Latency, settling *measure.Histogram) (measure.
 	}
 	settled, err := all.Sub(&early)
 	if err != nil {
-		return measure.Latency{}, fmt.Errorf("latencies without those while the load settled: %w", err)
+		return measure.Latency{}, fmt.Errorf("latencies after the load settled: %w", err)
 	}
 	return settled, nil
 }

@@ -204,7 +204,7 @@ func (r *run) conclude(deadline int64) *agentapi.Ended {
 	watch := r.supervise(deadline)
 	state := r.reap(watch.remains)
 	if state == nil && watch.hung == "" {
-		watch.hung = "it did not end"
+		watch.hung = "it did not exit"
 	}
 	if watch.hung != "" && r.left != nil {
 		watch.hung += "; " + r.left.Error()

@@ -85,7 +85,7 @@ func checkDaemon(command []string) error {
 			continue
 		}
 		if !slices.Contains(settingFlags, rest[0]) || len(rest) < 3 {
-			return fmt.Errorf("argument %q of %s is not one that MPI passes in jobs of storagebench",
+			return fmt.Errorf("unexpected argument %q of %s: MPI does not pass it in storagebench jobs",
 				clip(rest[0]), command[0])
 		}
 		form := daemonSettings[rest[1]]

@@ -73,18 +73,18 @@ type launch struct {
 
 func newLaunch(path string, arguments []string) (*launch, error) {
 	if path == "" {
-		return nil, errors.New("only the mpirun of an agent calls it: " + launchFile + " is not set")
+		return nil, errors.New("agent launch is only for an agent's mpirun: " + launchFile + " is not set")
 	}
 	if len(arguments) < 2 {
 		return nil, errors.New("missing arguments: give a host and the command line of its daemon")
 	}
 	text, err := os.ReadFile(path) //nolint:gosec // The path comes from the agent that started mpirun.
 	if err != nil {
-		return nil, fmt.Errorf("read the order of the agent: %w", err)
+		return nil, fmt.Errorf("read the agent's launch order: %w", err)
 	}
 	l := &launch{command: plainCommand(arguments[1:])}
 	if err := json.Unmarshal(text, &l.order); err != nil {
-		return nil, fmt.Errorf("read the order of the agent: %w", err)
+		return nil, fmt.Errorf("read the agent's launch order: %w", err)
 	}
 	at := slices.IndexFunc(l.order.Hosts, func(one host) bool { return one.Name == arguments[0] })
 	if at < 0 {
@@ -92,7 +92,7 @@ func newLaunch(path string, arguments []string) (*launch, error) {
 	}
 	l.host = l.order.Hosts[at]
 	if first(l.command) != l.order.Daemon {
-		return nil, fmt.Errorf("%s is missing in the command for %s: %q", l.order.Daemon, l.host.Name, arguments[1:])
+		return nil, fmt.Errorf("%s is missing from the command for %s: %q", l.order.Daemon, l.host.Name, arguments[1:])
 	}
 	return l, nil
 }

@@ -65,7 +65,7 @@ func newLauncher(p *part) (*launcher, error) {
 	}}
 	l.ranks = hosts[0].Slots
 	if err := os.WriteFile(l.job.hostfile, []byte(hostfile(hosts)), 0o600); err != nil {
-		return nil, tool.Refuse(tool.ReasonTool, fmt.Errorf("write the hosts of the job: %w", err))
+		return nil, tool.Refuse(tool.ReasonTool, fmt.Errorf("write the job's hostfile: %w", err))
 	}
 	if l.link, err = newLaunchLink(p.step, hosts, version.daemon()); err != nil {
 		return nil, tool.Refuse(tool.ReasonTool, err)

@@ -207,7 +207,7 @@ func (m *member) start(command []string, output *launchOutput) (*mpiProcess, err
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed || m.running != nil {
-		return nil, status.Error(codes.FailedPrecondition, "the step has ended here, or was launched before")
+		return nil, status.Error(codes.FailedPrecondition, "the step has already ended or was already launched on this client")
 	}
 	path, err := m.find(command[0])
 	if err != nil {

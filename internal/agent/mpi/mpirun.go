@@ -33,7 +33,7 @@ func parseVersion(answer string) (version, error) {
 	}
 	major, err := strconv.Atoi(found[2])
 	if err != nil || major < minMPI || major > maxMPI {
-		return version{}, fmt.Errorf("mpirun is that of Open MPI %s; use an image with Open MPI 4 or 5", found[1])
+		return version{}, fmt.Errorf("mpirun is from Open MPI %s; use an image with Open MPI 4 or 5", found[1])
 	}
 	return version{text: found[1], major: major}, nil
 }

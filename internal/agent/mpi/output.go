@@ -147,8 +147,8 @@ func (o *output) isExpected(warning ior.Warning) bool {
 func (o *output) compare(ended *agentapi.Ended, repetitions []ior.Repetition, job job) {
 	load := o.part.load
 	if load.GetCollective() && len(job.hosts) > 1 {
-		tool.Warn(ended, "BytesUncertain", "ranks exchanged data before some of them wrote or read it for all; the "+
-			"samples include what went over the network, IOR's own figures do not")
+		tool.Warn(ended, "BytesUncertain", "some ranks wrote or read data on behalf of all; the samples include the "+
+			"data that ranks exchanged over the network, but IOR's own figures do not")
 		return
 	}
 	if len(job.hosts) > 1 && load.GetDurationNanoseconds() > 0 || len(repetitions) == 0 {
@@ -161,7 +161,7 @@ func (o *output) compare(ended *agentapi.Ended, repetitions []ior.Repetition, jo
 	if reported[measure.Read] > 0 && ior.ChecksWrites(load.GetArguments()) {
 		reported[measure.Read] += reported[measure.Write]
 		tool.Warn(ended, "BytesUncertain", "the written data was read back to check it; the samples include those "+
-			"reads, IOR's own figures do not")
+			"reads, but IOR's own figures do not")
 	}
 	for operation, seen := range map[measure.Operation]uint64{measure.Read: o.seen.ReadBytes, measure.Write: o.seen.WriteBytes} {
 		if difference := float64(seen) - reported[operation]; reported[operation] > 0 && max(difference, -difference) > maxDisagreement*reported[operation] {

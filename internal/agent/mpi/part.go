@@ -140,7 +140,7 @@ func (p *part) open() (err error) {
 		p.scratch, err = filepath.Abs(p.scratch)
 	}
 	if err != nil {
-		return tool.Refuse(tool.ReasonTool, fmt.Errorf("make a directory for what MPI keeps while it runs: %w", err))
+		return tool.Refuse(tool.ReasonTool, fmt.Errorf("make a scratch directory for MPI: %w", err))
 	}
 	return nil
 }

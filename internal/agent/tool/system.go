@@ -91,7 +91,7 @@ func (ThisMachine) Find(name, path string) (string, error) {
 			return found, nil
 		}
 	}
-	return "", fmt.Errorf("%s is in no folder of PATH (%s)", name, path)
+	return "", fmt.Errorf("%s is not in PATH (%s)", name, path)
 }
 
 // ReadIO implements Processes.

@@ -178,7 +178,7 @@ func (s *Set) clearDevice(ctx context.Context, volume tool.VolumeConfig, client 
 	leaves, err := held.Clear()
 	if err == nil && leaves {
 		err = fmt.Errorf("%s was released, but the data on it remains because it does not support discard; wipe it "+
-			"(blkdiscard -z, or dd of zeros) before another run, which would refuse it", volume.Path)
+			"(blkdiscard -z, or dd of zeros), or the next run will refuse it", volume.Path)
 	}
 	return err
 }

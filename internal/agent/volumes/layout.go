@@ -190,7 +190,7 @@ func fileDiffers(directory *dataset.Dataset, known dataset.LaidOut, file *agenta
 	noted, isNoted := known[name]
 	switch {
 	case !isNoted:
-		why = fmt.Sprintf("file %s is not recorded as complete; its layout may not have ended", name)
+		why = fmt.Sprintf("file %s is not recorded as complete; its layout may not have finished", name)
 	case noted.Content != content:
 		why = fmt.Sprintf("file %s was laid out with different content", name)
 	case noted.Bytes != file.GetBytes(), coverage.ApparentBytes != file.GetBytes():

@@ -61,7 +61,7 @@ func (p *Spread) open(set *Set, step *tool.Step, use Use) error {
 		p.volumes = append(p.volumes, files)
 		if (p.volumes[0].device == nil) != (files.device == nil) {
 			return tool.Refuse(tool.ReasonVolume, fmt.Errorf("target %s has volumes with file systems and raw "+
-				"devices: make two targets of them",
+				"devices: split them into two targets",
 				step.Config.Target))
 		}
 	}
@@ -100,7 +100,7 @@ func (p *Spread) link(folders int) error {
 		err = os.Symlink(p.volumes[i%len(p.volumes)].Path(), filepath.Join(p.path, strconv.Itoa(i)))
 	}
 	if err != nil {
-		return tool.Refuse(tool.ReasonTool, fmt.Errorf("make a directory in which the tool finds its volumes: %w", err))
+		return tool.Refuse(tool.ReasonTool, fmt.Errorf("make a directory of links to the volumes: %w", err))
 	}
 	return p.verify()
 }
@@ -113,7 +113,7 @@ func (p *Spread) verify() error {
 	for i, volume := range p.volumes {
 		info, err := os.Stat(filepath.Join(p.path, strconv.Itoa(i)))
 		if err != nil {
-			return tool.Refuse(tool.ReasonVolume, fmt.Errorf("look at volume %d: %w", i, err))
+			return tool.Refuse(tool.ReasonVolume, fmt.Errorf("check volume %d: %w", i, err))
 		}
 		if !volume.Is(info) {
 			return volume.Changed("")

@@ -36,7 +36,7 @@ func (f *Files) checkLayout(wrote Witness) (unsure string, err error) {
 		if err != nil {
 			return "", fmt.Errorf("check the layout: %w", err)
 		}
-		short := fmt.Sprintf("file %s holds %d written bytes of %d",
+		short := fmt.Sprintf("file %s has %d of %d bytes written",
 			file.GetName(), coverage.WrittenBytes, file.GetBytes())
 		switch {
 		case coverage.ApparentBytes < file.GetBytes(), !coverage.Complete() && !coverage.Doubtful:
@@ -44,7 +44,7 @@ func (f *Files) checkLayout(wrote Witness) (unsure string, err error) {
 		case coverage.Complete(), wrote == WroteAll:
 			f.set.whole.add(f.Dataset, file.GetName(), coverage.ApparentBytes)
 		case wrote == WroteLess:
-			return "", errors.New(short + ", and the tool wrote less than all of it")
+			return "", errors.New(short + ", and the tool wrote only part of it")
 		case unsure == "":
 			unsure = fmt.Sprintf("%s, judged by its disk usage on %s, which may be reported late or after compression",
 				short, f.Mount().FilesystemType)
