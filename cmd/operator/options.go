@@ -279,7 +279,7 @@ func (o *options) metricsServer() metricsserver.Options {
 	return served
 }
 
-// logTo writes the log of everything in this process to log, one JSON object per line.
+// logTo makes all loggers of this process write to log, one JSON object per line.
 func (o *options) logTo(log io.Writer) {
 	logger := logr.FromSlogHandler(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: o.logLevel}))
 	ctrl.SetLogger(logger)

@@ -41,8 +41,8 @@ func (a *Agent) newTools() tools {
 	}
 }
 
-// NewSimulated returns an agent with a model of fio. It runs the other tools as processes of a System, and reaches
-// other agents by dial.
+// NewSimulated returns an agent with a model of fio. It runs the other tools' processes on system, and connects to
+// other agents with dial.
 func NewSimulated(config Config, clock tool.Clock, fio tool.Tool, system System, dial mpi.Dial) *Agent {
 	a := New(config, clock)
 	a.tools = tools{fio: fio, mpi: mpi.New(a.env, a.volumes, system), command: command.New(a.env, a.volumes, system)}

@@ -46,8 +46,8 @@ func Reap(ctx context.Context) {
 	}
 }
 
-// Collect reaps those of the given processes that have exited and are our children, unless a Handle waits for them.
-// They are adopted descendants of a command, which Reap would reap later.
+// Collect reaps those of the given processes that have exited and are our children, unless a Handle waits for them. It
+// is for adopted descendants of a command, which Reap would reap only later.
 func Collect(pids []int) { started.collect(pids) }
 
 // endedChild is an exited child that was not reaped.

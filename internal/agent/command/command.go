@@ -18,11 +18,11 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// System provides what users' programs need from a machine.
+// System is the part of a machine that users' programs need. A simulation replaces it.
 type System interface {
 	tool.Processes
-	// Supervise starts `agent supervise`. The first byte written to start makes it start the user's program; its reports are
-	// read from reports. The program inherits the locks.
+	// Supervise starts `agent supervise`. Writing one byte to start makes it start the user's program; reports is the
+	// pipe with its reports. The program inherits the locks.
 	Supervise(command *exec.Cmd, locks []*os.File) (shim tool.Program, start io.WriteCloser, reports io.ReadCloser, err error)
 	// DeviceIO works like process.CgroupDeviceIO.
 	DeviceIO(device uint64) (process.DeviceIO, error)

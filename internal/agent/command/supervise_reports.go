@@ -26,7 +26,8 @@ type superviseReports struct {
 	counted *process.IO
 }
 
-// maxReportBytes exceeds the size of all reports together, because process names are short.
+// maxReportBytes limits how many bytes of reports are read. All reports together are shorter, because process names are
+// short.
 const maxReportBytes = 4 << 10
 
 // follow reads the reports to their end.

@@ -143,7 +143,7 @@ func (t *Tool) fioFor(how spawning, files files, single *volumes.Files) (*waitin
 	return waiting, nil
 }
 
-// reused is the load of a prepare phase whose data exists. It completes at its start instant.
+// reused is the load of a prepare phase whose data already exists. It completes at its start instant.
 type reused struct {
 	step    *tool.Step
 	version string

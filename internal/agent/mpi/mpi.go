@@ -29,7 +29,7 @@ import (
 // LauncherClient is the client that starts MPI jobs.
 const LauncherClient = 0
 
-// System provides what MPI jobs need from a machine.
+// System is the part of a machine that MPI jobs need. A simulation replaces it.
 type System interface {
 	tool.Processes
 	// Start starts a program like process.Start.

@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// rankLook is the interval between readings of the ranks' counters, and so the precision of the end of their I/O.
+	// rankLook is the interval between readings of the ranks' counters. It determines how precisely the end of their
+	// I/O is known.
 	rankLook = 50 * time.Millisecond
 	// rankLookEach is the minimum interval per rank. It bounds the cost: reading one rank takes 15 microseconds.
 	rankLookEach = 3 * time.Millisecond

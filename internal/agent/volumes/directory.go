@@ -41,7 +41,7 @@ type Files struct {
 	volume  tool.VolumeConfig
 	// mount is the verified mount of a directory that is opened later.
 	mount dataset.Mount
-	// device replaces the directory on a raw device.
+	// device is used in place of a directory if the volume is a raw device.
 	device *dataset.Device
 	// unwritten is the number of bytes that the step may read and that had never been written when the step was
 	// loaded.
@@ -140,8 +140,8 @@ func (f *Files) prepare() error {
 	return nil
 }
 
-// emptyFolders creates or empties the folders in which the step creates its files. Files that an earlier attempt left
-// would be opened, not created.
+// emptyFolders creates or empties the folders in which the step creates its files. Otherwise the step would open files
+// that an earlier attempt left, instead of creating them.
 func (f *Files) emptyFolders() error {
 	for _, folder := range f.request.GetDataset().GetNewFolders() {
 		if err := f.EmptyFolder(f.step.Stopped, folder); err != nil {

@@ -105,7 +105,7 @@ func (p *Spread) link(folders int) error {
 	return p.verify()
 }
 
-// CheckProcess checks that the links of a process that works among them still lead to the volumes.
+// CheckProcess checks that the links in the process's working directory still lead to the volumes.
 func (p *Spread) CheckProcess(int) error { return p.verify() }
 
 // verify checks that the links lead to the volumes that were checked. It tests one link per volume.
