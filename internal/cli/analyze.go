@@ -11,10 +11,10 @@ import (
 	"github.com/storagebench/storagebench/internal/report"
 )
 
-// confidence is the confidence level of every interval of package detect.
+// confidence is the confidence level of every interval that package detect returns.
 const confidence = 0.95
 
-// analyzeHeader holds the fields that start every document of the analyze commands.
+// analyzeHeader holds the leading fields of every document that the analyze commands print.
 type analyzeHeader struct {
 	SchemaVersion int `json:"schemaVersion"`
 	// Confidence is the confidence level of all intervals.
@@ -58,7 +58,7 @@ func newAnalyzeHeader(samples int, warnings []detect.Warning) analyzeHeader {
 // perSecond rounds a rate or an amount to an integer of at most MaxInt64/2.
 func perSecond(value float64) int64 { return int64(math.Round(min(value, math.MaxInt64/2))) }
 
-// microseconds rounds a time in seconds, or a share, to a millionth.
+// microseconds rounds a time in seconds, or a fraction, to six decimals.
 func microseconds(value float64) float64 { return math.Round(value*1e6) / 1e6 }
 
 func rateInterval(e detect.Estimate) analyzeInterval {

@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// burstDocument is the result of analyze burst.
+// burstDocument is the output of `analyze burst`.
 type burstDocument struct {
 	analyzeHeader
 	Exhausted               bool  `json:"exhausted"`
@@ -31,7 +31,7 @@ type burstDocument struct {
 	Segments           []burstSegment `json:"segments"`
 }
 
-// burstIntervals holds the confidence intervals of the fields with the same names.
+// burstIntervals holds the confidence intervals of the burstDocument fields with the same names.
 type burstIntervals struct {
 	BurstBytesPerSecond     analyzeInterval  `json:"burstBytesPerSecond"`
 	SustainedBytesPerSecond analyzeInterval  `json:"sustainedBytesPerSecond"`
@@ -64,7 +64,8 @@ type burstSegment struct {
 	MeanInterval            analyzeInterval `json:"meanInterval"`
 	DeviationBytesPerSecond int64           `json:"deviationBytesPerSecond"`
 	Shape                   string          `json:"shape"`
-	// The two levels of an alternating segment, and the share of time at the upper one.
+	// LowBytesPerSecond and HighBytesPerSecond are the two levels of a segment that alternates between them.
+	// HighShare is the fraction of time at the upper level.
 	LowBytesPerSecond  *int64   `json:"lowBytesPerSecond,omitempty"`
 	HighBytesPerSecond *int64   `json:"highBytesPerSecond,omitempty"`
 	HighShare          *float64 `json:"highShare,omitempty"`

@@ -22,7 +22,7 @@ const (
 	gapIntervals = 3
 )
 
-// csvRow is a row of two numbers, with its line in the file.
+// csvRow is a row of two numbers and its line number in the file.
 type csvRow struct {
 	line   int
 	values [2]float64
@@ -157,7 +157,7 @@ func readSeries(r io.Reader) ([]detect.Sample, error) {
 	return samples, nil
 }
 
-// readPoints reads the steps of a ramp.
+// readPoints reads the steps of a ramp, each with its load and its throughput.
 func readPoints(r io.Reader) ([]detect.Point, error) {
 	rows, err := readCSV(r, kneeHeader)
 	if err != nil {
@@ -173,7 +173,7 @@ func readPoints(r io.Reader) ([]detect.Point, error) {
 	return points, nil
 }
 
-// analyzeFile opens and reads a file, and names it in errors.
+// analyzeFile opens and reads a file. Its errors name the file.
 func analyzeFile[T any](streams Streams, name string, read func(io.Reader) ([]T, error)) ([]T, error) {
 	file, err := openInput(streams, name)
 	if err != nil {

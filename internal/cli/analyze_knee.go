@@ -22,13 +22,13 @@ type kneeDocument struct {
 	Scalability           *kneeScalability `json:"scalability"`
 }
 
-// kneeFigure is a figure with its interval, which is null if unknown.
+// kneeFigure is a figure with its confidence interval, which is null if unknown.
 type kneeFigure struct {
 	Value    float64          `json:"value"`
 	Interval *analyzeInterval `json:"interval"`
 }
 
-// kneeScalability is the fit of the universal scalability law. mostLoad, the load with the highest rate, is null if
+// kneeScalability is the fit of the Universal Scalability Law. MostLoad, the load with the highest rate, is null if
 // the rate keeps growing.
 type kneeScalability struct {
 	LambdaBytesPerSecond kneeFigure  `json:"lambdaBytesPerSecond"`

@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// anyNumber is the maximum of numberOfArguments for a verb without one.
+// anyNumber is the maximum to pass to numberOfArguments for a verb that takes any number of arguments.
 const anyNumber = -1
 
-// numberOfArguments checks the number of arguments of a verb. Its errors show how the verb is called.
+// numberOfArguments returns a check of a verb's argument count. Its errors show the usage line of the verb.
 func numberOfArguments(least, most int) cobra.PositionalArgs {
 	return func(command *cobra.Command, arguments []string) error {
 		switch {
@@ -24,7 +24,7 @@ func numberOfArguments(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// inFile adds the name of a file to an error about its content. An error of the file system already names the file.
+// inFile adds the name of a file to an error about its content. A file system error already names the file.
 func inFile(name string, err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

@@ -127,7 +127,7 @@ func (c *cluster) awaitEnd(ctx context.Context, streams Streams, run *v1alpha1.B
 			return err
 		}
 		if seen.UID != run.UID {
-			return errDeleted // another run has the name now
+			return errDeleted // another run now has this name
 		}
 		last = seen
 		return nil

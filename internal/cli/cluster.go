@@ -22,7 +22,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// The resources of this project.
+// The API resources of storagebench.
 var (
 	benchmarkResource      = v1alpha1.GroupVersion.WithResource("storagebenchmarks")
 	runResource            = v1alpha1.GroupVersion.WithResource("benchmarkruns")
@@ -41,7 +41,7 @@ func newClusterFlags(command *cobra.Command) *clusterFlags {
 	added := pflag.NewFlagSet("cluster", pflag.ContinueOnError)
 	flags.config.AddFlags(added)
 	added.VisitAll(func(flag *pflag.Flag) {
-		// All flags work; help shows only the usual ones.
+		// All flags work, but help shows only the common ones.
 		flag.Hidden = !slices.Contains([]string{"kubeconfig", "context", "namespace"}, flag.Name)
 	})
 	command.Flags().AddFlagSet(added)
@@ -71,12 +71,12 @@ func (f *clusterFlags) connect() (*cluster, error) {
 	return &cluster{client: client, namespace: namespace}, nil
 }
 
-// untilSignal returns a context that ends when the user or the system ends the program.
+// untilSignal returns a context that is cancelled when the program receives SIGINT, SIGTERM or SIGHUP.
 func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 }
 
-// get reads an object and converts it to one of the project's types.
+// get reads an object and converts it to its Go type.
 func (c *cluster) get(ctx context.Context, resource schema.GroupVersionResource, name string, into any) error {
 	found, err := c.client.Resource(resource).Namespace(c.namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -92,7 +92,7 @@ func decode(from *unstructured.Unstructured, into any) error {
 	return nil
 }
 
-// errNotInstalled is returned if the cluster does not have the project's kinds.
+// errNotInstalled is returned if the API server does not serve the kinds of storagebench.
 var errNotInstalled = errors.New("the cluster has no kind StorageBenchmark: install the operator first (docs/install.md)")
 
 // chooseCluster tells the user how to choose another cluster.
@@ -121,7 +121,8 @@ func explained(err error) error {
 	return err
 }
 
-// runOrBenchmark returns the BenchmarkRun with the given name, or else the StorageBenchmark with that name; the other is nil.
+// runOrBenchmark returns the BenchmarkRun with the given name, or else the StorageBenchmark with that name; the other
+// is nil.
 func (c *cluster) runOrBenchmark(ctx context.Context, name string) (*v1alpha1.BenchmarkRun, *v1alpha1.StorageBenchmark, error) {
 	run, benchmark := &v1alpha1.BenchmarkRun{}, &v1alpha1.StorageBenchmark{}
 	err := c.get(ctx, runResource, name, run)
@@ -167,15 +168,15 @@ func (c *cluster) findRun(ctx context.Context, name string) (*v1alpha1.Benchmark
 	return run, benchmark, nil
 }
 
-// waitingFor returns why a benchmark has no run, or no further one, according to its conditions. The verdict on its last
-// run is no reason.
+// waitingFor returns why a benchmark has not started a run, or not another one, according to its conditions. It skips
+// conditions that state the verdict on the last run, because a verdict does not prevent another run.
 func waitingFor(benchmark *v1alpha1.StorageBenchmark) string {
 	for _, kind := range []string{v1alpha1.ConditionStalled, v1alpha1.ConditionReconciling, v1alpha1.ConditionRunning, v1alpha1.ConditionReady} {
 		for i := range benchmark.Status.Conditions {
 			condition := &benchmark.Status.Conditions[i]
 			if condition.Type == kind && condition.Message != "" && condition.Status != metav1.ConditionFalse && !verdictOf(benchmark.Status.LastRun, condition) {
 				if condition.Reason == v1alpha1.ReasonNotJudged {
-					return condition.Message // it says only that there is no verdict yet
+					return condition.Message // the reason NotJudged only means that there is no verdict yet
 				}
 				return condition.Reason + ": " + condition.Message
 			}

@@ -140,7 +140,7 @@ func comparedOf(ctx context.Context, streams Streams, flags *clusterFlags, name 
 }
 
 // named gives each side of a comparison the name of its run, with the target if one was chosen. Sides with the same
-// name get the last elements of their path instead, as many as tell them apart.
+// name get the last elements of their paths instead, as many as it takes to distinguish them.
 func named(all []report.Compared, arguments []string) []report.Compared {
 	for i := range all {
 		if all[i].Target != "" {
@@ -165,7 +165,7 @@ func named(all []report.Compared, arguments []string) []report.Compared {
 	return all
 }
 
-// endOf returns the last elements of a path.
+// endOf returns the given number of elements from the end of a path.
 func endOf(path string, elements int) string {
 	all := strings.Split(path, "/")
 	return strings.Join(all[max(0, len(all)-elements):], "/")

@@ -51,7 +51,7 @@ func (f *clusterFlags) complete(command *cobra.Command, given []string, resource
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// fixedValues makes the shell complete the values of a flag.
+// fixedValues registers the values of a flag for shell completion.
 func fixedValues(command *cobra.Command, flag string, values ...string) {
 	// An error means that the flag does not exist, which is a mistake in this package.
 	_ = command.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))

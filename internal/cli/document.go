@@ -30,8 +30,8 @@ import (
 // runPrefix marks a name as the name of a run in the cluster, even if a file with that name exists.
 const runPrefix = "run/"
 
-// documentOf reads a run from the file with that name, or from the cluster if there is no such file. If the name is that
-// of a StorageBenchmark, it also returns the benchmark.
+// documentOf reads a run from the file with the given name, or from the cluster if there is no such file. If the name
+// is that of a StorageBenchmark, documentOf also returns the benchmark.
 func documentOf(ctx context.Context, streams Streams, flags *clusterFlags, name string) (report.Document, *v1alpha1.StorageBenchmark, error) {
 	if of, inCluster := strings.CutPrefix(name, runPrefix); inCluster {
 		return clusterDocument(ctx, flags, of)
@@ -81,9 +81,10 @@ func clusterDocument(ctx context.Context, flags *clusterFlags, name string) (rep
 	return document, benchmark, err
 }
 
-// judged returns the document of a run, and its exit code, as its benchmark judges the run now: by its current
-// objectives, and against earlier runs. It changes nothing if benchmark is nil or its verdict is about another run or
-// another specification. It writes a regression to standard error, because the report of a single run cannot show one.
+// judged applies the benchmark's current verdict to the document of a run, and returns the document and the exit
+// code. The verdict includes the benchmark's current objectives, unless its specification has changed since the run,
+// and the comparison with earlier runs. The document is returned unchanged if benchmark is nil or its verdict is on
+// another run. A regression is written to standard error, because the report of a single run cannot show one.
 func judged(streams Streams, document report.Document, benchmark *v1alpha1.StorageBenchmark) (report.Document, int) {
 	if benchmark == nil || benchmark.Status.LastRun == nil || benchmark.Status.LastRun.UID != document.RunUID {
 		return document, report.ExitCode(document)

@@ -103,7 +103,7 @@ func announce(streams Streams, read loaded, perHour float64, runs int) {
 	if runs > 1 {
 		each = "each run "
 	}
-	// One statement per line fits into 80 columns.
+	// Print one part per line, so that lines fit into 80 columns.
 	for _, part := range writtenParts(d.Written) {
 		lines = append(lines, each+"writes "+part)
 	}

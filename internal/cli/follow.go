@@ -23,7 +23,8 @@ type follower struct {
 
 	mu  sync.Mutex
 	run *v1alpha1.BenchmarkRun
-	// behind is how far the clock of the run's times is behind this machine's clock, if known.
+	// behind is by how much the clock that sets the run's timestamps lags this machine's clock. known is false until
+	// behind has been measured.
 	behind time.Duration
 	known  bool
 }

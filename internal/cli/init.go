@@ -59,8 +59,8 @@ func newInit(streams Streams) *cobra.Command {
 	return command
 }
 
-// volumeFlags adds the flags that describe the volumes and the clients of a benchmark. when is the start of their
-// help texts, which says when they apply; ofWhat is what the size is of.
+// volumeFlags adds the flags that describe the volumes and the clients of a benchmark. when is a prefix of their help
+// texts that says when they apply; ofWhat completes the help text "size of".
 func volumeFlags(command *cobra.Command, options *initOptions, when, ofWhat string) {
 	command.Flags().StringVar(&options.size, "size", "10Gi", when+"size of "+ofWhat+", at least 1Gi")
 	command.Flags().StringVar(&options.accessMode, "access-mode", string(corev1.ReadWriteOnce),
@@ -151,10 +151,10 @@ func (o *initOptions) check() error {
 	return nil
 }
 
-// maxDuration is the longest --duration: two phases of it end within trialDeadline.
+// maxDuration is the maximum of --duration. Two phases of this length end within trialDeadline.
 const maxDuration = 2 * time.Hour
 
-// sizeRemedy says how to write the size of a volume.
+// sizeRemedy returns a hint on how to write the size of a volume.
 func sizeRemedy(text string) string {
 	binary := spelling.BinarySize(text)
 	size, err := resource.ParseQuantity(binary)
@@ -170,7 +170,7 @@ func sizeRemedy(text string) string {
 	return fmt.Sprintf("Kubernetes writes sizes without B: write %s (powers of 1000) or %s (powers of 1024)", strings.TrimSuffix(binary, "i"), binary)
 }
 
-// nameRemedy says how to write the name of an object of Kubernetes.
+// nameRemedy returns a hint on how to write the name of a Kubernetes object.
 func nameRemedy(name string) string {
 	const rule = "names in Kubernetes have only lower-case letters, digits, dashes and dots"
 	if lower := strings.ToLower(name); len(validation.IsDNS1123Subdomain(lower)) == 0 {

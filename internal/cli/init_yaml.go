@@ -18,8 +18,8 @@ type first struct {
 	name string
 	// workload replaces the default workload, which writes and reads 64 KiB blocks. It is nil for the default.
 	workload *v1alpha1.Engine
-	// inFile is true if the profile's workload is written out, because the name alone may not be known where the file
-	// is run. resized is true if its dataset is smaller than the profile's.
+	// inFile is true if the file contains the profile's workload instead of a reference, because the cluster may not
+	// have the profile. resized is true if the dataset is smaller than the profile's.
 	inFile, resized bool
 	// deadline is the activeDeadline of a run, or empty for the default.
 	deadline v1alpha1.Duration
@@ -122,14 +122,14 @@ func (f *first) yaml() string {
 	return b.String()
 }
 
-// profiled writes the workload of a profile and the phases that measure it. A layout comes first unless the workload
-// ends when its work is done, because the workload may read.
+// profiled writes the workload of a profile and the phases that measure it. It adds a layout phase, because the
+// workload may read, unless the workload ends when its work is done.
 func (f *first) profiled(line func(string, ...any), size string) {
 	switch {
 	case f.inFile:
 		workload, err := json.Marshal(f.workload) // JSON is YAML
 		if err != nil {
-			panic(err) // it was read from YAML or JSON
+			panic(err) // cannot happen: the workload was decoded from YAML or JSON
 		}
 		line("    workload: %s", workload)
 	case f.resized:

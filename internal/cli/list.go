@@ -39,7 +39,7 @@ type listedBenchmark struct {
 	// Ready is the status of the Ready condition; Reason is its reason.
 	Ready  string `json:"ready"`
 	Reason string `json:"reason,omitempty"`
-	// Run is the live run, or else the last one. Phase is the phase that a live run is in.
+	// Run is the live run, or else the last one. Phase is the current phase of a live run.
 	Run   string `json:"run,omitempty"`
 	Phase string `json:"phase,omitempty"`
 	// LastRun is the last run that has ended; Display is its main figure.
@@ -166,9 +166,9 @@ func (c *cluster) benchmarks(ctx context.Context) ([]listedBenchmark, error) {
 	return all, err
 }
 
-// livePhase returns the phase that a run is in. It returns "" if no step has begun, or if the run cannot be read: it may
-// be gone by now, or the user may not read runs. It reads this run alone: few runs are live, and a list would transfer
-// the results of all that are kept.
+// livePhase returns the current phase of a run. It returns "" if no step has begun, or if the run cannot be read
+// because it has been deleted or the user may not read runs. It gets single runs because few are live, and a list
+// would transfer the results of all stored runs.
 func (c *cluster) livePhase(ctx context.Context, namespace, name string) string {
 	there := *c
 	there.namespace = namespace
@@ -236,7 +236,7 @@ func (d listDocument) text(w io.Writer) error {
 		}
 		display := one.Display
 		if one.Run != one.LastRun {
-			display = nil // it is not of the run in this line
+			display = nil // it belongs to the last run, not to the run in this line
 		}
 		named(one.Namespace, append([]string{one.Name, inPhase(one.Stage, one.Phase), one.Ready, one.Reason, one.Run, next}, displayTexts(display)...)...)
 	}

@@ -22,12 +22,11 @@ import (
 // loaded is a benchmark that was read, checked and planned.
 type loaded struct {
 	benchmark *v1alpha1.StorageBenchmark
-	// objects holds all objects of storagebench in the files.
+	// objects holds all storagebench objects in the files.
 	objects  []admission.Object
 	resolved *v1alpha1.RunSpec
 	plan     plan.Plan
-	// seed is the seed of the plan.
-	seed int64
+	seed     int64
 }
 
 // loadOptions controls how files are read.
@@ -82,8 +81,8 @@ func loadAll(streams Streams, names []string, options loadOptions) ([]loaded, er
 }
 
 // understand reads and checks files and plans their benchmarks. It adds the faults that it finds to each source. It
-// also plans benchmarks with faults, so that the user sees all faults at once, but drops what the plan reports about
-// a field that already has a fault, because the one may follow from the other.
+// also plans benchmarks with faults, so that the user sees all faults at once, but drops planning faults of fields
+// that already have a fault, because they may follow from it.
 func understand(sources []*source, options loadOptions) ([]loaded, error) {
 	var objects []admission.Object
 	for _, one := range sources {
@@ -130,7 +129,7 @@ func (s *source) plan(object *admission.Object, objects []admission.Object, opti
 	cluster := plan.Cluster{Namespace: benchmark.Namespace, PriorityClass: plan.OperatorPriorityClass}
 	planned, problems := plan.Make(resolved, options.seed, plan.InCluster(cluster))
 	for _, problem := range problems {
-		// A workload whose profile is not known cannot be checked.
+		// A workload whose profile is unknown cannot be checked.
 		if !slices.ContainsFunc(unresolved, func(one *field.Error) bool {
 			return strings.HasPrefix(one.Field, strings.TrimSuffix(problem.Field, ".profileRef"))
 		}) {
@@ -146,7 +145,7 @@ func (s *source) plan(object *admission.Object, objects []admission.Object, opti
 	return loaded{benchmark: benchmark, objects: objects, resolved: resolved, plan: planned, seed: options.seed}
 }
 
-// bodyOf returns the text of a planning error in the form of those of admission: the value, if it is a name or a number, and
+// bodyOf formats a planning error like an admission error: the value, if it is a string, a number or a boolean, and
 // what is wrong with it.
 func bodyOf(problem *field.Error) string {
 	shown := ""
@@ -165,7 +164,7 @@ func bodyOf(problem *field.Error) string {
 	return problem.ErrorBody()
 }
 
-// profilesOf looks profiles up among the objects of the file.
+// profilesOf returns a lookup of profiles among the objects of the files.
 func profilesOf(objects []admission.Object, namespace string) plan.Profiles {
 	return func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
 		for _, object := range objects {

@@ -15,7 +15,7 @@ import (
 // mergeDocument is the merged result of many fio clients.
 type mergeDocument struct {
 	SchemaVersion int `json:"schemaVersion"`
-	// LatencyType is lat (submission to completion) or clat (completion without submission), whichever has a
+	// LatencyType is lat (from submission to completion) or clat (without the time to submit), whichever has a
 	// histogram in all files. The two are never mixed. Operations that move no data always use lat.
 	LatencyType string          `json:"latencyType"`
 	Files       int             `json:"files"`

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/internal/report"
 )
 
-// parseDocument is the output of a tool in the project's own terms.
+// parseDocument is the output of a tool in storagebench's own format.
 type parseDocument struct {
 	SchemaVersion int    `json:"schemaVersion"`
 	Tool          string `json:"tool"`

@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/report"
 )
 
-// parseIORDocument is the output of IOR in the project's own terms.
+// parseIORDocument is the output of IOR in storagebench's own format.
 type parseIORDocument struct {
 	SchemaVersion int    `json:"schemaVersion"`
 	Tool          string `json:"tool"`
@@ -30,10 +30,11 @@ type parseIORRepetition struct {
 	Index     int    `json:"index"`
 	// BytesPerSecond is the rate over the total time, from the first rank's start to the last rank's end.
 	BytesPerSecond int64 `json:"bytesPerSecond"`
-	// IOPSMilli is a thousand times the IOPS, over the transfer time only.
+	// IOPSMilli is the IOPS in thousandths, over the transfer time only.
 	IOPSMilli *int64 `json:"iopsMilli,omitempty"`
 	Bytes     int64  `json:"bytes"`
-	// BytesExact is true if IOR printed the bytes, or if only one number of bytes fits its figures.
+	// BytesExact is true if IOR printed Bytes, or if its parameters or figures determine it. Otherwise Bytes is the
+	// product of bandwidth and time, as precise as the digits that IOR printed.
 	BytesExact          bool   `json:"bytesExact"`
 	Tasks               int    `json:"tasks,omitempty"`
 	BlockBytes          int64  `json:"blockBytes,omitempty"`
@@ -48,7 +49,7 @@ type parseIORSummary struct {
 	parseSummary
 	StdDevBytesPerSecond int64 `json:"stdDevBytesPerSecond"`
 	MeanNanoseconds      int64 `json:"meanNanoseconds"`
-	// The stonewall figures cover all ranks up to the stonewall.
+	// The stonewall figures are the time until IOR's stonewall (option -D) and the bandwidth of all ranks until then.
 	StonewallNanoseconds    int64 `json:"stonewallNanoseconds,omitempty"`
 	StonewallBytesPerSecond int64 `json:"stonewallBytesPerSecond,omitempty"`
 }
@@ -114,8 +115,8 @@ func iorWarnings(warnings []ior.Warning) []string {
 	return texts
 }
 
-// parseMdtestDocument is the output of mdtest in the project's own terms. It has no repetitions, because mdtest prints
-// none over all ranks.
+// parseMdtestDocument is the output of mdtest in storagebench's own format. It has no repetitions, because mdtest
+// prints only a summary for all ranks together.
 type parseMdtestDocument struct {
 	SchemaVersion int                  `json:"schemaVersion"`
 	Tool          string               `json:"tool"`

@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// loadTexts describes the load of each phase that measures, one line for all phases with the same load.
+// loadTexts describes the loads of the measuring phases. Phases with the same load share a line.
 func loadTexts(d *planDocument) []string {
 	var loads []string
 	labels := map[string][]string{}
@@ -53,7 +53,8 @@ func loadTexts(d *planDocument) []string {
 }
 
 // loadOf describes the operations that the steps of a phase measure on a target, such as "random writes of 64Ki". It
-// returns "" if they are not known before the run. What differs between cells is left to the line about their axes.
+// returns "" if they are not known before the run. It omits what differs between cells, because the line about their
+// axes shows it.
 func loadOf(steps []planStep, target string) string {
 	var order, operations, sizes []string
 	add := func(list *[]string, word string) {
@@ -97,7 +98,8 @@ func loadOf(steps []planStep, target string) string {
 	return words
 }
 
-// startsText says when the operator starts runs, unless it is only when spec.run is new or has changed.
+// startsText describes when the operator starts runs. It returns "" if the operator starts one only when spec.run is
+// new or has changed.
 func startsText(benchmark *v1alpha1.StorageBenchmark) string {
 	trigger := benchmark.Spec.Trigger
 	switch {
@@ -128,10 +130,10 @@ func objectiveTexts(objectives []v1alpha1.Objective) []string {
 	return texts
 }
 
-// maxQuery is the length to which a query is shortened.
+// maxQuery is the maximum number of characters shown of a query.
 const maxQuery = 100
 
-// observationTexts describes the observations of a run, with the beginning of each query on one line.
+// observationTexts describes the observations of a run, one line each, with the beginning of the query.
 func observationTexts(run *v1alpha1.RunSpec) []string {
 	var texts []string
 	for i := range run.Observations {

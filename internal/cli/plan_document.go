@@ -36,11 +36,11 @@ type planDocument struct {
 	// Cost is the cost of the run, if a price is given.
 	Cost     *cost    `json:"cost,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
-	// Documented holds the documented limits of the targets that are known before the run. Promises is what loads can
-	// expect from them.
+	// Documented holds the documented limits of the targets, if they are known before the run. Promises holds the
+	// rates that each load can expect from these limits.
 	Documented []v1alpha1.StorageDescription `json:"documented,omitempty"`
 	Promises   []plan.Promise                `json:"promises,omitempty"`
-	// Starts says when the operator starts runs; absent if only a new or changed spec.run starts one.
+	// Starts describes when the operator starts runs; absent if only a new or changed spec.run starts one.
 	Starts string `json:"starts,omitempty"`
 	// Objectives describes the objectives, one text each.
 	Objectives []string `json:"objectives,omitempty"`
@@ -204,7 +204,7 @@ func quoted(words []string) string {
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:=,@%+$()-]+$`)
 
-// anyRequest returns the load request for client 0, for the newest version of its tool that supports the load.
+// anyRequest returns the load request for client 0, for the newest version of the tool that supports the load.
 func anyRequest(step plan.Step, target string, seed int64) (*agentapi.LoadRequest, error) {
 	var problems []error
 	for _, version := range step.Load(target).Versions {

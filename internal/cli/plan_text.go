@@ -17,7 +17,7 @@ import (
 )
 
 type textOptions struct {
-	// jobs shows job files, all shows the steps of long phases one by one.
+	// jobs shows job files. all shows each step of long phases on its own line.
 	jobs, all bool
 }
 
@@ -90,10 +90,10 @@ func (d planDocument) text(w io.Writer, options textOptions) error {
 	return err
 }
 
-// creditsColumn is the column of the table that only storage with known burst credits has.
+// creditsColumn is the table column that is shown only for storage with known burst credits.
 const creditsColumn = "CREDITS"
 
-// withoutCredits removes the column of credits from a table in which no step has any.
+// withoutCredits removes the credits column from the table if no step has credits.
 func withoutCredits(lines [][]string) [][]string {
 	at := slices.Index(lines[0], creditsColumn)
 	if slices.ContainsFunc(lines[1:], func(line []string) bool { return line[at] != noCredits }) {
@@ -123,7 +123,7 @@ func (d planDocument) jobs(w io.Writer) {
 // headline returns the benchmark, its clients and steps, and its expected or minimum duration.
 func (d planDocument) headline() string { return strings.Join(d.summary(), "; ") }
 
-// summary returns the statements of the headline.
+// summary returns the parts of the headline.
 func (d planDocument) summary() []string {
 	head := d.Benchmark + ": " + measure.FormatCount(d.ClientsPerTarget, "client") + " per target, " + measure.FormatCount(len(d.Steps), "step") + ", "
 	if d.ExpectedSeconds != nil {
@@ -163,8 +163,8 @@ func (d planDocument) phases() func(func([]planStep) bool) {
 	}
 }
 
-// row returns the cells of one step. If sure is false, its start is the earliest possible one, because the duration
-// of an earlier step is unknown.
+// row returns the table row of one step. If sure is false, its start is the earliest possible one, because the
+// duration of an earlier step is unknown.
 func row(step planStep, sure bool) []string {
 	return []string{step.ID, does(step), strings.Join(step.Targets, ","),
 		starts(step.OffsetSeconds, sure), takes(step), creditsOf([]planStep{step}), laid(step.NewBytes)}
@@ -209,7 +209,7 @@ func does(step planStep) string {
 	return words
 }
 
-// runsCommand reports whether every target of the step is loaded by a user's program.
+// runsCommand reports whether the step runs a program of the user on every target.
 func (s planStep) runsCommand() bool {
 	for _, target := range s.Targets {
 		if !s.planned.Load(target).Opaque {
@@ -255,7 +255,7 @@ func warmed(p plan.Step) string {
 	return about(p.WarmUp.Seconds()) + " warm-up + "
 }
 
-// collapsed returns the cells of a phase with many steps.
+// collapsed returns a single table row for a phase with many steps.
 func collapsed(steps []planStep, sure bool) []string {
 	var cells, repeats, pauses, drains int
 	var idled, total float64
@@ -326,7 +326,7 @@ func axes(steps []planStep) string {
 	values := map[string][]string{}
 	clients := map[int]bool{}
 	cells := slices.Clone(steps)
-	// In the order of the specification, not of execution.
+	// List values in the order of the specification, not of execution.
 	slices.SortStableFunc(cells, func(a, b planStep) int { return a.planned.Cell - b.planned.Cell })
 	add := func(axis, value string) {
 		if !slices.Contains(order, axis) {

@@ -75,7 +75,7 @@ func show(streams Streams, output string, verbose bool, document report.Document
 	return write(streams.Out, output, document, reportOptions(streams, verbose))
 }
 
-// reportOptions returns the options for text on standard output, which has a chart only on a terminal.
+// reportOptions returns the options for a text report on standard output. The report has a chart only on a terminal.
 func reportOptions(streams Streams, verbose bool) report.TextOptions {
 	columns, ascii := live.Terminal(streams.printed)
 	return report.TextOptions{Verbose: verbose, Columns: columns, ASCII: ascii}

@@ -25,17 +25,18 @@ type runOptions struct {
 	// verbose adds details to the text.
 	verbose bool
 	fio     string
-	// prometheus is asked for the observations of a local run. Its URL is empty for none.
+	// prometheus configures the Prometheus that evaluates the observations of a local run. Its URL is empty if there
+	// is none.
 	prometheus prometheus.Config
 	// save lists files that the result is also written to.
 	save []string
-	// watch follows a run in a cluster to its end; forceConflicts takes over fields that other managers own.
+	// watch follows a run in a cluster to its end. forceConflicts takes over fields that other field managers own.
 	watch, forceConflicts bool
 	// repeat is the number of consecutive runs.
 	repeat int
 	// price is the price of storage and nodes per hour, or 0 if it is not given.
 	price float64
-	// class describes a run on a storage class.
+	// class describes the volumes and clients of a run with --storage-class.
 	class initOptions
 }
 
@@ -186,7 +187,7 @@ func formOf(name string) (string, error) {
 	return form, nil
 }
 
-// checkWritable returns an error if a file cannot be written later: before a run of hours is the time to say so.
+// checkWritable returns an error if a file cannot be written. It is called before a run, which may take hours.
 func checkWritable(name string) error {
 	folder := filepath.Dir(name)
 	info, err := os.Stat(folder)
@@ -211,7 +212,7 @@ func checkWritable(name string) error {
 	return nil
 }
 
-// notSaved is the error of a result that was shown but could not be written to a file.
+// notSaved is returned if a result was shown but could not be written to a file.
 type notSaved struct{ error }
 
 func (e notSaved) Unwrap() error { return e.error }
@@ -227,7 +228,7 @@ func present(streams Streams, options runOptions, document report.Document) erro
 	return save(streams, options, document)
 }
 
-// details returns the command that shows the details of a result: of the cluster, or of a saved file.
+// details returns a hint on how to show the details of a result, from the cluster or from a saved file.
 func (o *runOptions) details(document report.Document) string {
 	if !o.local && o.class.class == "" {
 		return fmt.Sprintf("`kubectl storagebench report run/%s -n %s -v` shows them", document.Run, document.Namespace)
@@ -240,7 +241,7 @@ func (o *runOptions) details(document report.Document) string {
 	return "-v shows them, as does `report FILE.json -v` after --save FILE.json"
 }
 
-// save writes a result to the files of --save.
+// save writes a result to the files given by --save.
 func save(streams Streams, options runOptions, document report.Document) error {
 	for _, name := range options.save {
 		form, err := formOf(name)

@@ -129,8 +129,8 @@ func trialName(class string) string {
 	return strings.TrimRight(name[:min(len(name), v1alpha1.MaxBenchmarkNameLength-len(suffix))], "-") + suffix
 }
 
-// checkClass returns an error if the StorageClass does not exist, and reports whether it retains volumes. If the
-// user may not read StorageClasses, it checks nothing; with a wrong name, the claims then stay pending.
+// checkClass returns an error if the StorageClass does not exist, and reports whether it retains volumes. If the user
+// may not read StorageClasses, it checks nothing, and claims with a wrong class name stay pending.
 func (c *cluster) checkClass(ctx context.Context, name string) (retains bool, err error) {
 	classes := c.client.Resource(classResource)
 	found, err := classes.Get(ctx, name, metav1.GetOptions{})
@@ -218,7 +218,7 @@ func nearestProfile(name string) string {
 	if i := spelling.Nearest(name, names, 4); i >= 0 {
 		return "; did you mean " + names[i] + "?"
 	}
-	// fio's randread is the beginning of rand-read-4k.
+	// Ignore dashes, so that fio's randread matches rand-read-4k.
 	best := ""
 	for _, known := range names {
 		if strings.HasPrefix(strings.ReplaceAll(known, "-", ""), name) && (best == "" || len(known) < len(best)) {

@@ -184,7 +184,7 @@ func (c *cluster) ask(ctx context.Context, streams Streams, name string, before 
 	return chosen, nil
 }
 
-// request requests another run of a benchmark.
+// request requests another run of a benchmark through an annotation.
 func (c *cluster) request(ctx context.Context, name string) error {
 	at := time.Now().UTC().Format(time.RFC3339Nano)
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{v1alpha1.AnnotationRequestedAt: at}}})

@@ -56,8 +56,8 @@ func runHere(ctx context.Context, streams Streams, arguments []string, options r
 	return exit(code)
 }
 
-// stillborn returns a record, based on the run's files, of a run that failed before it began. It returns nil if the
-// files cannot be read.
+// stillborn returns the record of a run that failed before it began, based on the files of the benchmark. It returns
+// nil if the files cannot be read.
 func stillborn(streams Streams, files []string) *v1alpha1.BenchmarkRun {
 	read, err := load(Streams{In: streams.In, Out: streams.Out, Err: io.Discard}, files, loadOptions{local: true})
 	if err != nil {
@@ -141,8 +141,8 @@ func conductLocally(ctx context.Context, streams Streams, options runOptions, re
 	return report.NewDocument(finished, version.Version).With(over), nil
 }
 
-// checkObservations returns an error if Prometheus refuses a query, which is better said before the run than after it.
-// It warns if the observations cannot be evaluated for another reason.
+// checkObservations returns an error if Prometheus rejects a query, so that the user learns it before the run. It
+// warns if the observations cannot be evaluated for another reason.
 func checkObservations(ctx context.Context, streams Streams, options runOptions, run *v1alpha1.RunSpec) error {
 	if len(run.Observations) == 0 {
 		return nil

@@ -16,7 +16,7 @@ import (
 // mostRepeats is the maximum of --repeat.
 const mostRepeats = 100
 
-// repeatOutputs lists the output formats of the variance between runs.
+// repeatOutputs lists the formats in which the variance between runs can be printed.
 var repeatOutputs = []string{"text", "json", "yaml", "markdown", "html"}
 
 // checkRepeat returns an error if --repeat is out of range or cannot be combined with other flags.

@@ -110,7 +110,7 @@ func isDirectory(name string) bool {
 	return name != "-" && err == nil && info.IsDir()
 }
 
-// read decodes the text, for a run in a cluster or on this machine.
+// read decodes the text. If local is true, its benchmarks run on directories, and targets need no claims.
 func (s *source) read(local bool) error {
 	decode := admission.Read
 	if local {
@@ -124,7 +124,7 @@ func (s *source) read(local bool) error {
 	return nil
 }
 
-// duplicates adds one fault for each kind and name that several sources contain, to the second of them.
+// duplicates adds a fault for each object that several sources contain, to the second of these sources.
 func duplicates(sources []*source) {
 	type place struct {
 		in     *source
