@@ -31,8 +31,8 @@ func (a Account) Known() bool { return a.most-a.least <= knownShare*a.bucket.Siz
 // Load spends the credits of a load with the given mean rate and duration; the bucket refills meanwhile.
 func (a *Account) Load(rate, seconds float64) { a.LoadBetween(rate, rate, seconds) }
 
-// LoadBetween is like Load for a load of which an unknown share reached the bucket: at least low and at most high
-// per second.
+// LoadBetween is like Load for a load of which an unknown part reached the bucket: at least low and at most high per
+// second.
 func (a *Account) LoadBetween(low, high, seconds float64) {
 	a.most = a.bucket.clamp(a.most + (a.bucket.Refill-low)*seconds)
 	a.least = a.bucket.clamp(a.least + (a.bucket.Refill-high)*seconds)

@@ -30,7 +30,7 @@ func Of(limits *v1alpha1.RateLimits) (Bucket, bool) {
 
 func number(quantity *resource.Quantity) float64 { return quantity.AsApproximateFloat64() }
 
-// Drains reports whether full demand empties the bucket at all.
+// Drains reports whether full demand empties the bucket.
 func (b Bucket) Drains() bool { return b.Burst > b.Refill }
 
 // DrainSeconds returns how long full demand takes to spend the given credits. It returns infinity if they refill at
@@ -52,9 +52,9 @@ func (b Bucket) FillSeconds(percent float64) float64 { return b.Size * percent /
 // clamp limits a fill to the range 0 to Size.
 func (b Bucket) clamp(fill float64) float64 { return min(max(fill, 0), b.Size) }
 
-// pass describes how a bucket with a given fill serves a demand. For the given seconds it lets load through at the
-// rate first, and the fill changes by drift per second. After that it lets load through at the rate then, and the
-// fill stays the same.
+// pass describes how a bucket with a given fill serves a demand. For a number of seconds, it lets load through at the
+// rate first, and the fill changes by drift per second. After that, it lets load through at the rate then, and the
+// fill stays constant.
 type pass struct {
 	first, seconds, drift, then float64
 }

@@ -14,14 +14,14 @@ func Bound(claim *corev1.PersistentVolumeClaim, volume *corev1.PersistentVolume)
 		ref != nil && ref.UID != "" && ref.UID == claim.UID && ref.Namespace == claim.Namespace && ref.Name == claim.Name
 }
 
-// Provisioned reports whether a claim's volume was provisioned for the claim, and so was empty. Any other volume existed
-// before it was bound, and may hold data.
+// Provisioned reports whether a claim's volume was provisioned for the claim, and so was empty. Any other volume
+// existed before it was bound, and may hold data.
 func Provisioned(claim *corev1.PersistentVolumeClaim, volume *corev1.PersistentVolume) bool {
 	return volume.Annotations[annotationProvisionedBy] != "" && !volume.CreationTimestamp.Before(&claim.CreationTimestamp)
 }
 
 // Adoptable reports whether the cluster would bind a claim without a selector to an existing volume, by the rules of
-// Kubernetes. It does so rather than have a volume provisioned, even if the claim's StorageClass could.
+// Kubernetes. The cluster prefers such a volume even if the claim's StorageClass could provision a new one.
 func Adoptable(claim *corev1.PersistentVolumeClaim, volume *corev1.PersistentVolume) bool {
 	wanted, has := &claim.Spec, &volume.Spec
 	if volume.DeletionTimestamp != nil || modeOf(wanted.VolumeMode) != modeOf(has.VolumeMode) {

@@ -47,7 +47,7 @@ type Node struct {
 	Labels map[string]string
 }
 
-// Kinds that Describe reads, as Target.Denied names them.
+// The kinds that Describe reads. Target.Denied uses these names as keys.
 const (
 	KindVolume          = "persistentvolumes"
 	KindClass           = "storageclasses"
@@ -73,7 +73,8 @@ type Found struct {
 	notes    []string
 }
 
-// Describe derives a description from the objects of a target. Volumes that are alike form one entry with a count.
+// Describe derives a description from the objects of a target. Volumes that differ only in their names share an
+// entry, which counts them.
 func Describe(t Target) Found {
 	var found Found
 	found.denied(t.Denied)
@@ -114,7 +115,8 @@ func groupKey(volume limits.Volume, names v1alpha1.VolumeDescription) string {
 	return fmt.Sprintf("%#v\x00%#v", volume, names)
 }
 
-// volume describes one claim. It returns the facts that limits depend on, and the names for the record.
+// volume describes the volume of one claim. It returns the facts that limits depend on, and the other facts for the
+// record.
 func (f *Found) volume(c Claim, mount *v1alpha1.MountedVolume, denied map[string]string) (limits.Volume, v1alpha1.VolumeDescription) {
 	names := v1alpha1.VolumeDescription{Name: c.Volume, MadeForRun: c.MadeForRun}
 	var volume limits.Volume
@@ -264,7 +266,7 @@ func isSecret(name string) bool {
 		func(word string) bool { return strings.Contains(name, word) })
 }
 
-// mountOf returns how the clients have mounted a volume, or nil if none has reported it.
+// mountOf returns the mount of a volume as the first client reported it, or nil if no client did.
 func mountOf(t Target, volume string) *v1alpha1.MountedVolume {
 	for i := range t.Environments {
 		if t.Environments[i].Target != t.Name {
@@ -295,7 +297,8 @@ func (f *Found) noteMountDifferences(t Target) {
 	}
 }
 
-// Complete adds the facts to a record that no limit depends on. The record must have been created from f.Description.
+// Complete adds those facts to a record that no limit depends on. The record must have been created from
+// f.Description.
 func (f Found) Complete(record *v1alpha1.StorageDescription) {
 	for i := range record.Volumes {
 		if i >= len(f.volumes) {
@@ -316,7 +319,7 @@ func (f Found) Complete(record *v1alpha1.StorageDescription) {
 	record.Notes = record.Notes[:min(len(record.Notes), maxListed)]
 }
 
-// Limits of the API.
+// The maximum number of entries in a list, and the maximum length of a text in characters, as in the API.
 const (
 	maxListed   = 16
 	maxSentence = 512
@@ -352,7 +355,7 @@ func Unread(all []v1alpha1.StorageDescription) []string {
 	return kinds
 }
 
-// denied records the kinds that could not be read as missing.
+// denied adds a missing fact for each kind that could not be read.
 func (f *Found) denied(kinds map[string]string) {
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		f.addMissing(rightToRead+kind, fmt.Sprintf(

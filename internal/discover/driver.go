@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Labels in which an installation of a driver puts its version on the CSIDriver object. Kubernetes has no field for it.
+// Labels of a CSIDriver object from which the driver's version is read, because the object has no field for it.
 const (
 	labelVersion = "app.kubernetes.io/version"
 	labelChart   = "helm.sh/chart"
@@ -27,7 +27,7 @@ func DriverOf(volume *corev1.PersistentVolume) string {
 	return volume.Spec.CSI.Driver
 }
 
-// driverVersion returns the version from the usual labels, or "" if there are none.
+// driverVersion returns the version from these labels, or "" if there is none.
 func driverVersion(driver *storagev1.CSIDriver) string {
 	if driver == nil {
 		return ""

@@ -18,7 +18,7 @@ type source struct {
 	readOnly bool
 }
 
-// CSI drivers. In-tree volumes get the name of the driver to which the kubelet migrates them.
+// Names of CSI drivers. An in-tree volume gets the name of the CSI driver to which the kubelet migrates it.
 const (
 	driverEBS       = "ebs.csi.aws.com"
 	driverAzureDisk = "disk.csi.azure.com"

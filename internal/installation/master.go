@@ -19,13 +19,13 @@ const (
 )
 
 // Master reads the master key from its Secret, and creates both if there is no Secret. It never changes an existing
-// Secret: if it holds no valid key, the error explains what to do.
+// Secret. If the Secret holds no valid key, the error explains what to do.
 func Master(ctx context.Context, client coreclient.SecretsGetter, namespace string) (identity.Master, error) {
 	secrets := client.Secrets(namespace)
 	secret, err := secrets.Get(ctx, MasterSecret, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		if secret, err = createMaster(ctx, secrets, namespace); apierrors.IsAlreadyExists(err) {
-			// Another operator was faster: use its key.
+			// Another operator has created the Secret first: use its key.
 			secret, err = secrets.Get(ctx, MasterSecret, metav1.GetOptions{})
 		}
 	}

@@ -22,9 +22,9 @@ import (
 // LeaseName is the name of the Lease, in the operator's namespace.
 const LeaseName = "storagebench-operator"
 
-// Times of the election. A leader that dies is replaced after LeaseDuration; meanwhile the agents continue their
-// current step. A leader that cannot renew the Lease for RenewDeadline exits, well before another operator may take
-// over.
+// Timing of the leader election. A leader that dies is replaced after LeaseDuration; meanwhile the agents continue
+// their current step. A leader that cannot renew the Lease for RenewDeadline exits, well before another operator may
+// take over.
 const (
 	LeaseDuration = 15 * time.Second
 	RenewDeadline = 10 * time.Second

@@ -36,7 +36,7 @@ func targetFigures(target *v1alpha1.TargetResult, kind v1alpha1.PhaseKind) []str
 	if target.OwnRates() != nil {
 		return ownRates(phasekind.Of(kind).Figures(target))
 	}
-	// The drain before the steps of a phase is not what the phase measures.
+	// A phase of many steps may begin with a drain, which is not what the phase measures.
 	if drained := drainFigures(target.Burst); drained != nil && !phasekind.Of(kind).ManySteps() {
 		return drained
 	}
@@ -115,8 +115,8 @@ func stepFigures(run *v1alpha1.BenchmarkRun, step *plan.Step) []string {
 	return words
 }
 
-// measuredFigures returns the figures of a step that is not a cell. A step with an operation of its own has just those of
-// the operation.
+// measuredFigures returns the figures of a step that is not a cell. For a step that performs a single operation on
+// each file, it returns only the figures of that operation.
 func measuredFigures(target *v1alpha1.TargetResult, step *plan.Step) []string {
 	own := step.Overrides.Operation
 	switch {

@@ -86,7 +86,7 @@ func (v *View) phases(room int) []line {
 				present = i
 			}
 		}
-		room = max(1, room-2) // two lines count the hidden phases
+		room = max(1, room-2) // two lines show how many phases are hidden
 		first = max(0, min(present-room/2, last-room))
 		last = first + room
 	}
@@ -210,7 +210,7 @@ func (s *Step) rates(o Options) []line {
 	if len(split) > 1 {
 		mixed = "  (" + strings.Join(split, ", ") + ")"
 	}
-	const before = 30 // columns
+	const before = 30 // columns before the sparkline
 	parts := max(10, min(40, o.Width-before-utf8.RuneCountInString(mixed)))
 	row := func(name, value string, total func(v1alpha1.LivePoint) int64, more string) line {
 		drawn := spark(ratesOf(s.Figures.Points, total, parts), signs)

@@ -13,7 +13,8 @@ import (
 type Screen struct {
 	file    *os.File
 	options Options
-	// drawn is the number of lines of the current frame, drawn on a terminal of width and height.
+	// drawn is the number of lines of the current frame. width and height are the size of the terminal when it was
+	// drawn.
 	drawn         int
 	width, height int
 }
@@ -36,8 +37,8 @@ func terminalOf(w io.Writer) *os.File {
 	return file
 }
 
-// Terminal returns the width of the terminal that w is, and whether the terminal shows only
-// ASCII. columns is 0 if w is not a terminal.
+// Terminal returns the width of the terminal w in columns, and whether it can show only ASCII. columns is 0 if w is
+// not a terminal.
 func Terminal(w io.Writer) (columns int, ascii bool) {
 	file := terminalOf(w)
 	if file == nil {

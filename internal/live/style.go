@@ -24,7 +24,7 @@ var codes = map[Style]string{Bold: "1", Dim: "2", Good: "32", Bad: "31;1", Warn:
 // Options describes what the terminal can show.
 type Options struct {
 	Width, Height int
-	// Colour permits colours.
+	// Colour is true if colours are allowed.
 	Colour bool
 	// Plain restricts output to ASCII.
 	Plain bool
@@ -73,7 +73,8 @@ func (l line) draw(o Options) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// printable returns text with one column per character. Foreign text must neither move the cursor nor break lines.
+// printable returns text with one column per character. Names and messages from outside must neither move the cursor
+// nor break lines.
 func printable(text string, plain bool) []rune {
 	var runes []rune
 	for _, r := range text {

@@ -27,7 +27,7 @@ const (
 // View is the state of a run at one instant.
 type View struct {
 	Benchmark, Run string
-	// Stage and Message are those of the run's status; the stage of a run that was cancelled says so.
+	// Stage and Message are those of the run's status, except that the stage of a cancelled run is Cancelled.
 	Stage, Message string
 	// Ended is true once the run has ended. Verdict is the reason if the run failed or is not valid, else empty.
 	Ended, Failed bool
@@ -147,8 +147,8 @@ func (l *looker) newest(id string) *v1alpha1.StepStatus {
 	return nil
 }
 
-// CurrentPhase returns the phase of the newest step of a run that has begun and not ended, or "". It reads the run
-// alone, and needs no plan.
+// CurrentPhase returns the phase of the newest step of a run that has begun and not ended, or "". It needs only the
+// run, not its plan.
 func CurrentPhase(run *v1alpha1.BenchmarkRun) string {
 	if run.Status.EndTime != nil {
 		return ""

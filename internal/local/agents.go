@@ -21,7 +21,7 @@ import (
 // Agent is an agent that runs as a child process.
 type Agent struct {
 	command *exec.Cmd
-	// lifeline stays open as long as the agent is to live.
+	// lifeline is open while the agent should run. Closing it makes the agent exit.
 	lifeline *os.File
 	ready    *os.File
 	exited   chan struct{}
@@ -123,7 +123,7 @@ func (p *Agent) locate(ctx context.Context) (string, error) {
 	return line[:len(line)-1], nil
 }
 
-// Endpoint returns how the conductor reaches the agent, with the operator's credentials.
+// Endpoint returns the address and the operator's credentials with which the conductor connects to the agent.
 func (p *Agent) Endpoint(key decide.ClientKey, runUID string, authority *identity.Authority) (conductor.Endpoint, error) {
 	operator, err := authority.Operator()
 	if err != nil {

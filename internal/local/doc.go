@@ -4,7 +4,7 @@
 // No process or data may remain, whichever process is killed. To ensure this, three kinds of processes watch one
 // another:
 //
-//	guard   the process that the user started; waits, and reports for a killed runner
+//	guard   the process that the user started; waits, and reports if the runner is killed
 //	runner  plans, conducts, prints the result
 //	agents  one per client, each with its fio
 //

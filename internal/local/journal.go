@@ -18,7 +18,7 @@ type Entry struct {
 	Series *series.Step `json:"series,omitempty"`
 	// Observed holds the values of the run's observations.
 	Observed []series.Observed `json:"observed,omitempty"`
-	// Data lists what must be removed at the end.
+	// Data lists the directories to remove at the end.
 	Data []Data `json:"data,omitempty"`
 	// Printed is true once the result has been printed for the user.
 	Printed bool `json:"printed,omitempty"`

@@ -26,13 +26,13 @@ type Options struct {
 	Directories map[string][]string
 	// AgentCommand is the command line that starts an agent.
 	AgentCommand []string
-	// FioPath is the fio program to run. If it is empty, fio is searched in PATH.
+	// FioPath is the fio program to run. If it is empty, fio is looked up in PATH.
 	FioPath string
 	// Seed is the seed of all random choices of the run; it must be the plan's seed.
 	Seed int64
 	// Series collects the series of the steps. It may be nil.
 	Series *series.Log
-	// Observer evaluates the run's observations. It is nil if there is no Prometheus to ask.
+	// Observer evaluates the run's observations. It is nil without a Prometheus or without observations.
 	Observer drive.Observer
 	// Journal reports to the guard. It is nil without a guard.
 	Journal *Journal

@@ -102,7 +102,7 @@ func (r *runner) createIdentities() error {
 // conduct drives the run until nothing is left to do.
 func (r *runner) conduct(ctx context.Context) error {
 	return drive.New(drive.Options{
-		// Whatever the claims' specification, all clients of a target share one directory in a local run.
+		// In a local run, all clients of a target share one directory, no matter what the claims specify.
 		Driver: drive.NewDriver(drive.Driver{Plan: r.options.Plan, Conductor: r.conductor, Shared: func(string) bool { return true },
 			Observer: r.options.Observer}),
 		Run: r.run, Clients: r,

@@ -39,7 +39,7 @@ func (r *runner) noteStorage() error {
 	return nil
 }
 
-// mounted returns a target's volumes as its clients found them.
+// mounted returns a target's volumes as its clients reported them.
 func (r *runner) mounted(target string) []v1alpha1.MountedVolume {
 	for _, environment := range r.run.Status.Environments {
 		if environment.Target == target && len(environment.Volumes) > 0 {

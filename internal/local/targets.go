@@ -20,7 +20,7 @@ import (
 const (
 	// installationName is the name of the installation in the ownership files of local runs.
 	installationName = "local"
-	// leftTimeout limits how long removing the data of killed runs may take.
+	// leftTimeout limits how long it may take to remove the data of killed runs.
 	leftTimeout = time.Minute
 )
 
@@ -137,8 +137,9 @@ func (r *runner) proveDirectory(spec *v1alpha1.Target, directory string) (mount 
 	return mount, true, err
 }
 
-// checkSpace refuses a run whose data does not fit. Each agent also checks, but only for its own data. Volumes with
-// reusable data of an earlier run are left to the agents.
+// checkSpace returns an error if the data of the run does not fit on a volume. Each agent also checks this, but only
+// for its own data. checkSpace skips volumes with data of an earlier run, because only the agents know whether it can
+// be reused.
 func (r *runner) checkSpace(t *target) error {
 	var all uint64
 	for _, step := range r.options.Plan.Steps {
@@ -162,7 +163,7 @@ func (r *runner) checkSpace(t *target) error {
 	return nil
 }
 
-// data lists what must be removed at the end of the run.
+// data lists the directories to remove at the end of the run.
 func (r *runner) data() []Data {
 	var all []Data
 	for _, t := range r.targets {
@@ -201,8 +202,8 @@ func (t *target) sweep() []v1alpha1.DataLeft {
 }
 
 // removeOrphans removes the data of other local runs that ended without removing it, for example because all their
-// processes were killed. It keeps data that those runs were to keep. Locks that are free prove that a run has ended;
-// this is reliable only on local file systems.
+// processes were killed. It skips data that those runs retained on purpose. A free lock proves that a run has ended,
+// but only on local file systems.
 func (t *target) removeOrphans(run *v1alpha1.BenchmarkRun) {
 	ctx, cancel := context.WithTimeout(context.Background(), leftTimeout)
 	defer cancel()

@@ -31,31 +31,31 @@ const (
 	maxProblem     = 400
 	// queryTimeout limits the duration of one query.
 	queryTimeout = 10 * time.Second
-	// askedSeries is the number of series that the server is asked for; some servers ignore it.
+	// askedSeries is the maximum number of series requested from the server. Some servers ignore it.
 	askedSeries = 200
 	// DefaultInterval is the default scrape interval.
 	DefaultInterval = 15 * time.Second
 )
 
-// Config describes the Prometheus to ask.
+// Config describes the Prometheus to query.
 type Config struct {
 	// URL is the address, up to but not including /api/v1.
 	URL string
 	// TokenFile is a file with a bearer token, read for each request, and CAFile a file with the CA certificates that
 	// verify the server's certificate. Both may be empty.
 	TokenFile, CAFile string
-	// NamespaceParameter is the URL parameter that carries the namespace of the run, for a proxy that enforces it; empty
-	// for none.
+	// NamespaceParameter is the URL parameter that carries the namespace of the run, for a proxy that enforces it;
+	// empty for none.
 	NamespaceParameter string
 	// Interval is the interval at which the queried series are scraped.
 	Interval time.Duration
 }
 
-// reading is held while an answer is read and summarized. So the process holds one large answer at a time, however many
-// runs end at once.
+// reading is a semaphore that is held while an answer is read and summarized, so that the process has at most one
+// large answer in memory, even if many runs end at once.
 var reading = make(chan struct{}, 1)
 
-// Client asks a Prometheus for one namespace. Its methods must not run concurrently.
+// Client queries a Prometheus on behalf of one namespace. It is not safe for concurrent use.
 type Client struct {
 	api      promv1.API
 	requests *requester
@@ -89,7 +89,7 @@ func New(config Config, namespace string) (*Client, error) {
 	return &Client{api: promv1.NewAPI(client), requests: requests}, nil
 }
 
-// Close closes connections.
+// Close closes idle connections.
 func (c *Client) Close() { c.requests.next.CloseIdleConnections() }
 
 // Check returns an error if the configuration cannot work.
@@ -110,12 +110,12 @@ func (c *Config) Check() error {
 	return nil
 }
 
-// requester adds the token and the namespace to requests, and bounds answers.
+// requester adds the token and the namespace to requests, and limits the size of answers.
 type requester struct {
 	config    Config
 	namespace string
 	next      *http.Transport
-	// reads is true while it holds reading.
+	// reads is true while the requester holds the semaphore reading.
 	reads bool
 }
 
@@ -151,7 +151,7 @@ func (r *requester) RoundTrip(request *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// release lets others read answers.
+// release releases the semaphore reading if the requester holds it.
 func (r *requester) release() {
 	if r.reads {
 		r.reads = false
@@ -159,7 +159,7 @@ func (r *requester) release() {
 	}
 }
 
-// bounded fails once more was read than allowed.
+// bounded is a reader that fails after a maximum number of bytes.
 type bounded struct {
 	io.ReadCloser
 	left int
@@ -174,7 +174,8 @@ func (b *bounded) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// Ask evaluates one query. The texts of its answer are printable: authors of queries choose names and values of labels.
+// Ask evaluates one query. Texts in the answer are made printable, because the author of a query can choose the names
+// and values of labels.
 func (c *Client) Ask(ctx context.Context, q observation.Query) observation.Answer {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
@@ -191,8 +192,8 @@ func (c *Client) Ask(ctx context.Context, q observation.Query) observation.Answe
 	return answer
 }
 
-// read reads the answer to a query. It returns the labels, without the name, of the answer's series if any of them has
-// a name.
+// read evaluates a query and adds the series to answer. If any of them has a name, read returns the labels of each
+// series without its name.
 func (c *Client) read(ctx context.Context, answer *observation.Answer) (keys []string, err error) {
 	defer c.requests.release()
 	matrix, err := c.ask(ctx, answer.Expression, answer.Query)
@@ -230,8 +231,9 @@ func key(metric model.Metric) string {
 	return metric.String()
 }
 
-// age finds the times of the newest samples. Prometheus gives them for queries that select series; of computed values
-// it gives the time of the evaluation, which says nothing, and what cannot be found out is left unknown.
+// age finds the time of each series' newest sample by querying timestamp(). This works for queries that select
+// series. For computed values, timestamp() returns the time of the evaluation instead. Times that cannot be found
+// stay unknown.
 func (c *Client) age(ctx context.Context, keys []string, answer *observation.Answer) {
 	defer c.requests.release()
 	last := answer.Query
@@ -264,7 +266,7 @@ func printable(text string) string {
 	}, text)
 }
 
-// ask evaluates an expression over the time of a query.
+// ask evaluates an expression over the time range of a query.
 func (c *Client) ask(ctx context.Context, expression string, q observation.Query) (model.Matrix, error) {
 	value, _, _, err := c.api.QueryRange(ctx, expression, promv1.Range{Start: q.Start, End: q.End, Step: max(q.Resolution, time.Millisecond)},
 		promv1.WithTimeout(queryTimeout), promv1.WithLimit(askedSeries))
@@ -278,19 +280,19 @@ func (c *Client) ask(ctx context.Context, expression string, q observation.Query
 	return matrix, nil
 }
 
-// explain returns the problem in words, and whether the server refused the query itself.
+// explain describes an error, and reports whether the server rejected the query itself.
 func explain(err error) (problem string, refused bool) {
 	var answered *promv1.Error
 	switch {
 	case errors.As(err, &answered) && answered.Type == promv1.ErrBadData:
-		// Newer versions name the parameter.
+		// Newer versions of Prometheus name the parameter.
 		return "Prometheus refuses the query: " + strings.TrimPrefix(answered.Msg, `invalid parameter "query": `), true
 	case errors.As(err, &answered):
 		return "Prometheus does not answer: " + answered.Msg, false
 	case errors.Is(err, context.DeadlineExceeded):
 		return "Prometheus did not answer in time", false
 	}
-	// The address is the operator's, and no user's business: these errors contain it.
+	// Unwrap errors that contain the address of Prometheus, which users should not see.
 	if asked, is := errors.AsType[*url.Error](err); is {
 		err = asked.Err
 	}

@@ -1,6 +1,6 @@
-// Package prometheus evaluates the observations of runs: it asks the Prometheus that whoever installs the operator, or
-// starts a local run, has configured. A benchmark cannot choose the server, only the queries.
+// Package prometheus evaluates the observations of runs. It queries the Prometheus that is configured in the operator
+// or, for a local run, on the command line. A benchmark can choose only the queries, not the server.
 //
-// Answers are bounded in bytes and in time, and redirects are not followed: a server that answers slowly, endlessly
-// or with another address costs a run its observations and nothing else.
+// Answers are limited in size and time, and redirects are not followed. If a server answers slowly, endlessly or with
+// a redirect, the run loses its observations but nothing else.
 package prometheus

@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/observation"
 )
 
-// evaluationTimeout limits the duration of all queries of an evaluation together.
+// evaluationTimeout limits the total duration of the queries of an evaluation.
 const evaluationTimeout = 60 * time.Second
 
 // Observer evaluates the observations of one run in the background.
@@ -34,7 +34,7 @@ func NewObserver(config Config, namespace string) *Observer {
 // Interval returns the scrape interval.
 func (o *Observer) Interval() time.Duration { return o.config.Interval }
 
-// Ask starts an evaluation, and ends an earlier one.
+// Ask starts an evaluation, and cancels an earlier one.
 func (o *Observer) Ask(queries []observation.Query) {
 	ctx, cancel := context.WithTimeout(context.Background(), evaluationTimeout)
 	started := &evaluation{cancel: cancel}
@@ -63,7 +63,8 @@ func (o *Observer) Answers() (answers []observation.Answer, ended bool) {
 	return o.newest.answers, true
 }
 
-// answers evaluates queries. If there is no client, such as without the file of authorities, that is the answer to each.
+// answers evaluates queries. If no client can be created, for example because the CA file is missing, each answer
+// contains that problem.
 func (o *Observer) answers(ctx context.Context, queries []observation.Query) []observation.Answer {
 	client, err := New(o.config, o.namespace)
 	if err == nil {

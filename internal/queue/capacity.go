@@ -16,7 +16,7 @@ type Capacity struct {
 	// is 0 if the run fits. All is true if the limit applies to all namespaces together.
 	Limit, Free int
 	All         bool
-	// Before is the run of the same namespace that waits for capacity and is ahead, or nil.
+	// Before is the first run of the same namespace that waits for capacity ahead of this run, or nil.
 	Before *Run
 }
 

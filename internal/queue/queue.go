@@ -45,9 +45,11 @@ type Verdict string
 const (
 	// Wait means that the run stays Waiting, or becomes Waiting again.
 	Wait Verdict = "Wait"
-	// Raise means that the run becomes Raised and is decided again with a list that was read after that write.
+	// Raise means that the run becomes Raised. Of is then called again, with a list of runs that was read after that
+	// write.
 	Raise Verdict = "Raise"
-	// Stay means that the run stays Raised and is decided again, because another Raised run is about to lower itself.
+	// Stay means that the run stays Raised and Of is called again later, because another Raised run is about to
+	// become Waiting.
 	Stay Verdict = "Stay"
 	// Begin means that the run becomes Live.
 	Begin Verdict = "Begin"

@@ -9,8 +9,8 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// ManyMissed is the maximum number of missed times that are counted. More misses indicate a wrong clock or a missing
-// deadline.
+// ManyMissed is the maximum number of missed times that are counted. More missed times indicate a wrong clock or a
+// missing deadline.
 const ManyMissed = 100
 
 // Schedule is a cron schedule in a time zone. The zero value is not usable.
@@ -19,9 +19,9 @@ type Schedule struct {
 	location *time.Location
 }
 
-// Error is a fault of a cron line or of a time zone.
+// Error describes an invalid cron line or time zone.
 type Error struct {
-	// Field is the faulty one: schedule or timeZone.
+	// Field is the invalid field: schedule or timeZone.
 	Field string
 	Value string
 	// Message says what is wrong with the value and what to write.
@@ -75,7 +75,7 @@ func Zone(name string) (*time.Location, error) {
 
 var parser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
 
-// macros maps the words of cron to lines of five fields.
+// macros maps cron's shorthands, such as @daily, to lines of five fields.
 var macros = map[string]string{
 	"@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0", "@monthly": "0 0 1 * *",
 	"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
@@ -87,7 +87,7 @@ var fields = [5]struct{ name, values string }{
 	{"day of the week", "0 (Sunday) to 6 or SUN to SAT"},
 }
 
-// explain says which field of a refused line is wrong and what it may hold.
+// explain names the invalid field of a rejected line and the values that it may have.
 func explain(line string, err error) string {
 	for i, text := range strings.Fields(line) {
 		alone := [5]string{"*", "*", "*", "*", "*"}
@@ -99,35 +99,36 @@ func explain(line string, err error) string {
 	return err.Error()
 }
 
-// Next returns the first time after the given one, in the schedule's time zone, or the zero time if there is none
-// within five years.
+// Next returns the first scheduled time after the given time, in the schedule's time zone, or the zero time if there
+// is none within five years.
 func (s Schedule) Next(after time.Time) time.Time {
 	return s.line.Next(after.In(s.location))
 }
 
-// Due describes what a schedule requires at a moment.
+// Due describes which start of a schedule is due at a given time.
 type Due struct {
-	// At is the newest time that has passed, was not handled, and may still start. It is zero if there is none.
+	// At is the newest scheduled time that has passed, was not handled, and may still start a run. It is zero if
+	// there is none.
 	At time.Time
 	// Missed is the number of such times, including At. TooMany is true if there are more than ManyMissed, so that
 	// Missed does not count them all.
 	Missed  int
 	TooMany bool
-	// Expired is the newest time that has passed, was not handled, and may no longer start. It is zero if there is
-	// none or if a time is due.
+	// Expired is the newest scheduled time that has passed, was not handled, and may no longer start a run. It is
+	// zero if there is none or if a time is due.
 	Expired time.Time
-	// Next is the first time in the future.
+	// Next is the first scheduled time in the future.
 	Next time.Time
 }
 
-// Due returns what the schedule requires at the moment now. handled is the newest time that was already handled, or
-// the time at which the schedule was created. deadline is the longest delay of a start; 0 means any.
+// Due returns which start is due at the time now. handled is the newest scheduled time that was already handled, or
+// the time at which the schedule was created. deadline is the maximum delay of a start; 0 means no maximum.
 func (s Schedule) Due(handled, now time.Time, deadline time.Duration) Due {
 	due := Due{Next: s.Next(now)}
 	first, last := handled, now
 	if deadline > 0 {
 		if earliest := now.Add(-deadline); earliest.After(handled) {
-			handled = earliest.Add(-time.Nanosecond) // a time exactly the deadline ago may still start
+			handled = earliest.Add(-time.Nanosecond) // a run may still start if its time was exactly the deadline ago
 			last = handled
 		}
 	}
@@ -145,8 +146,8 @@ func (s Schedule) Due(handled, now time.Time, deadline time.Duration) Due {
 	return due
 }
 
-// newest returns the last time after earliest and up to now. It searches backwards in growing intervals, so that the
-// cost hardly grows with the number of missed times.
+// newest returns the last scheduled time after earliest and up to now. It searches backwards in growing intervals, so
+// that the cost hardly grows with the number of missed times.
 func (s Schedule) newest(earliest, now time.Time) time.Time {
 	var newest time.Time
 	for back := time.Minute; newest.IsZero(); back *= 2 {

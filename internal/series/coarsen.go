@@ -3,8 +3,9 @@ package series
 import "slices"
 
 // coarsen reduces the largest target: it drops the clients, drops every other minute, or joins pairs of points,
-// roughly whichever are most numerous. Of an observation that is larger it drops every other point. A target with at
-// most one point left loses all its data. coarsen returns false if there is nothing left to reduce.
+// roughly whichever are most numerous. If an observation is larger than this target, coarsen drops every other point
+// of the observation instead. A target with at most one point left loses all its data. coarsen returns false if there
+// is nothing left to reduce.
 func (l *Log) coarsen() bool {
 	var most *Target
 	for i := range l.Steps {

@@ -14,8 +14,8 @@ const microsecond = 1000
 // Limits on the input of Decode.
 const (
 	maxPoints = 1 << 21
-	// MaxDuration is the longest time that a minute, including the pauses of its clients, may cover: a run lasts at
-	// most 7 days.
+	// MaxDuration is the longest time that a Minute may span, including pauses of its clients. It is longer than any
+	// run, which lasts at most 7 days.
 	MaxDuration = 8 * 24 * time.Hour
 )
 

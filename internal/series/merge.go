@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Merge merges the logs in which the steps of a run are kept into one log. It keeps the newest attempt of each step,
-// and sorts the steps by the given order of step IDs. Steps that are not in order come last.
+// Merge combines the partial logs of a run into one log. It keeps the newest attempt of each step, and sorts the
+// steps by the given order of step IDs. Steps that are not in order come last.
 func Merge(parts []*Log, order []string) *Log {
 	var steps []Step
 	whole := &Log{}

@@ -7,7 +7,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Observed holds the values of one series of an observation over a step.
+// Observed holds one series of an observation's values during a step.
 type Observed struct {
 	Name, Step, Labels string
 	Points             []ObservedPoint
@@ -19,8 +19,8 @@ type ObservedPoint struct {
 	Value       float64
 }
 
-// observedColumn is the serialized form of Observed. Times are milliseconds: the first since 1970, the others since
-// the one before.
+// observedColumn is the serialized form of Observed. Times are in milliseconds. The first is Unix time, each other
+// one is the time since the previous one.
 type observedColumn struct {
 	Name   string    `json:"name"`
 	Step   string    `json:"step"`

@@ -37,11 +37,11 @@ type State uint8
 
 // The states, from the most to the least useful.
 const (
-	// Measured: all clients were running, after their warm-up.
+	// Measured means that all clients were running and had completed their warm-up.
 	Measured State = iota
-	// WarmUp: a client was warming up. The point's I/O spends credits but counts in no figure.
+	// WarmUp means that a client was warming up. The I/O of the point spends credits but is not part of any figure.
 	WarmUp
-	// Transition: clients were starting, stopping, or completing the I/O in flight.
+	// Transition means that clients were starting, stopping, or completing the I/O in flight.
 	Transition
 	numStates
 )
@@ -65,7 +65,7 @@ type Point struct {
 	Counters                         [measure.NumOperations]measure.Counter
 }
 
-// Join adds what was completed in the interval that follows.
+// Join extends p by the point that follows it.
 func (p *Point) Join(next *Point) {
 	p.EndNanoseconds = next.EndNanoseconds
 	for operation, counter := range next.Counters {
