@@ -86,8 +86,8 @@ func TestObservationsOfNobody(t *testing.T) {
 	gone.Close()
 	for want, config := range map[string]*prometheus.Config{
 		"observations are not evaluated: no Prometheus is configured": nil,
-		"observation answer: Prometheus cannot be asked":              {URL: gone.URL, Interval: time.Second},
-		"Prometheus cannot be asked: read the CA certificates":        {URL: gone.URL, Interval: time.Second, CAFile: "/nowhere"},
+		"observation answer: cannot query Prometheus":                 {URL: gone.URL, Interval: time.Second},
+		"cannot query Prometheus: read the CA certificates":           {URL: gone.URL, Interval: time.Second, CAFile: "/nowhere"},
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()

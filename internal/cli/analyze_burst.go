@@ -81,8 +81,8 @@ func newAnalyzeBurst(streams Streams) *cobra.Command {
 			"spent: the greatest sum of (rate - refill) up to the drop. Dips of half a minute, alternation\n" +
 			"between two levels, drift and sawtooth do not count as drops. A series without a drop is not an error.\n\n" +
 			"The file has the header " + seriesHeader + ". Rows are in time order, at any interval; a gap of\n" +
-			"more than three times the usual interval counts as missing samples. A time is the end\n" +
-			"of its sample; in a file that starts at 0 it is the start.",
+			"more than three times the usual interval counts as missing samples. Each time is the end\n" +
+			"of a sample, or its start in a file that begins at 0.",
 		Example: "  kubectl storagebench analyze burst drain.csv\n" +
 			"  kubectl storagebench analyze burst drain.csv -o json --refill 32000000",
 		Args: numberOfArguments(1, 1),
@@ -203,7 +203,7 @@ func printBurst(w io.Writer, r detect.Result) error {
 	for _, drop := range r.Drops {
 		row(fmt.Sprintf("drop at %.1f s", drop.Seconds.Value), fmt.Sprintf("%s to %s",
 			measure.FormatMegabytesPerSecond(drop.Before.Value), measure.FormatMegabytesPerSecond(drop.After.Value)))
-		row("  spent until then", bytesText(drop.Spent))
+		row("  credits spent", bytesText(drop.Spent))
 		row("  above a refill of", fmt.Sprintf("%s\t%s", measure.FormatMegabytesPerSecond(drop.Refill), refillText(drop.RefillSource)))
 	}
 	if r.BucketAtLeast != nil {

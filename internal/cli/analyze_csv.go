@@ -67,7 +67,7 @@ func readCSV(r io.Reader, header string) ([]csvRow, error) {
 		return nil, fmt.Errorf("read after line %d: %w", line, err)
 	}
 	if !headed {
-		return nil, fmt.Errorf("it is empty: the first line must be %q, followed by a row per sample", header)
+		return nil, fmt.Errorf("empty input: the first line must be %q, followed by a row per sample", header)
 	}
 	return rows, nil
 }
@@ -85,7 +85,7 @@ func parseRow(text, header string) (csvRow, error) {
 	parts := fields(text)
 	names := strings.Split(header, ",")
 	if len(parts) != len(names) {
-		return row, fmt.Errorf("it has %d fields, not %d (%s): write numbers with a decimal point and without thousands separators",
+		return row, fmt.Errorf("the field count is %d, must be %d (%s): write numbers with a decimal point and without thousands separators",
 			len(parts), len(names), header)
 	}
 	for i, part := range parts {
@@ -114,7 +114,7 @@ func readSeries(r io.Reader) ([]detect.Sample, error) {
 		return nil, err
 	}
 	if len(rows) < 2 {
-		return nil, fmt.Errorf("it has %d rows of samples: give at least two, because the time between rows is the length of a sample", len(rows))
+		return nil, fmt.Errorf("the number of sample rows is %d: give at least two, because the time between rows is the length of a sample", len(rows))
 	}
 	intervals := make([]float64, 0, len(rows)-1)
 	for i := 1; i < len(rows); i++ {

@@ -21,10 +21,10 @@ func newCancel(streams Streams) *cobra.Command {
 		SuggestFor: []string{"stop", "delete", "abort"},
 		Short:      "Stop a live run, and show its results so far",
 		Long: "Stop a live run: its load ends, its data and its claims are removed, and its results so far are shown.\n" +
-			"NAME is a BenchmarkRun, or a StorageBenchmark, whose live run is meant. The run is deleted, so --save is\n" +
-			"the way to keep its results. The benchmark stays, and starts its next run as its trigger says; to prevent\n" +
-			"that, set spec.suspend to true.\n\n" +
-			"Exit codes: 0 the run was stopped; 1 nothing to stop, or it failed; 130 waiting was interrupted.",
+			"NAME is a BenchmarkRun, or a StorageBenchmark to stop its live run. The run is deleted: use --save to keep\n" +
+			"its results. The benchmark stays, and its trigger starts the next run as usual; to prevent that, set\n" +
+			"spec.suspend to true.\n\n" +
+			"Exit codes: 0 the run was stopped; 1 there was nothing to stop, or stopping failed; 130 waiting was interrupted.",
 		Example: "  kubectl storagebench cancel nightly\n" +
 			"  kubectl storagebench cancel nightly-1a2b3c4d -n storage-tests --save partial.json\n" +
 			"  kubectl storagebench cancel nightly --wait=false",

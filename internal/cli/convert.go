@@ -42,7 +42,7 @@ func newConvert(streams Streams) *cobra.Command {
 		Use:   "convert diskspd|fio|ior|mdtest [-f FILE] [-- ARGUMENTS...]",
 		Short: "Convert a command line or job file of another tool to a WorkloadProfile",
 		Long: "Convert a command line of DiskSpd, fio, IOR or mdtest, or a fio job file, to a WorkloadProfile. Comments\n" +
-			"above it list what differs, what belongs into the benchmark, and what was left out because it has no\n" +
+			"above it list what differs, what belongs in the benchmark, and what was left out because it has no\n" +
 			"effect here. Nothing is dropped silently, and nothing is guessed: if a tool takes its size from an existing\n" +
 			"file, give it with --dataset-size.",
 		Example: "  kubectl storagebench convert diskspd -- diskspd.exe -c8G -b1M -d720 -t1 -o32 -w100 -Sh -L test.dat\n" +

@@ -73,7 +73,7 @@ func writtenParts(w plan.Written) (parts []string) {
 		parts = append(parts, measure.FormatBytes(w.LayoutBytes)+" to lay out data")
 	}
 	if w.MeasuredBytes > 0 {
-		parts = append(parts, "up to "+measure.FormatBytes(w.MeasuredBytes)+" in measured phases (by rate and documented limits)")
+		parts = append(parts, "up to "+measure.FormatBytes(w.MeasuredBytes)+" in measured phases (from rates and documented limits)")
 	}
 	if len(w.Unbounded) > 0 {
 		parts = append(parts, "an unknown amount in "+strings.Join(w.Unbounded, ", ")+" (depends on the storage)")

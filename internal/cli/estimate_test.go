@@ -18,7 +18,7 @@ func TestWrittenStatements(t *testing.T) {
 		"nothing":  {plan.Written{}, []string{"nothing"}},
 		"a layout": {plan.Written{LayoutBytes: 2e6}, []string{"2.000 MB to lay out data"}},
 		"all": {plan.Written{LayoutBytes: 2e6, MeasuredBytes: 3e6, Unbounded: []string{"mixed"}},
-			[]string{"2.000 MB to lay out data", "up to 3.000 MB in measured phases (by rate and documented limits)",
+			[]string{"2.000 MB to lay out data", "up to 3.000 MB in measured phases (from rates and documented limits)",
 				"an unknown amount in mixed (depends on the storage)"}},
 	} {
 		if got := writtenParts(test.written); !slices.Equal(got, test.want) {

@@ -36,7 +36,7 @@ func newInit(streams Streams) *cobra.Command {
 		Long: "Write a first StorageBenchmark, with comments that explain each line and what to change\n" +
 			"next. It measures a claim, or new volumes of a storage class, which each run creates and\n" +
 			"removes. It reads nothing from a cluster and creates nothing there: give the size and the access mode of\n" +
-			"a claim if they are not 10Gi and ReadWriteOnce. --profile takes a workload of the library (see\n" +
+			"a claim if they are not 10Gi and ReadWriteOnce. --profile uses a workload of the library (see\n" +
 			"`kubectl storagebench profiles`).",
 		Example: "  kubectl storagebench init --claim data > bench.yaml\n" +
 			"  kubectl storagebench init --claim shared --size 1Ti --access-mode ReadWriteMany --clients 4 > bench.yaml\n" +
@@ -94,9 +94,9 @@ func runInit(streams Streams, made first) error {
 	written := &source{name: made.name, text: []byte(text)}
 	if _, err := understand([]*source{written}, loadOptions{seed: 1}); err != nil || len(written.faults) > 0 {
 		if made.profile != "" {
-			return fmt.Errorf("--profile %s does not suit such volumes:\n%s", made.profile, indent(errors.Join(err, written.faults).Error()))
+			return fmt.Errorf("--profile %s does not fit these volumes:\n%s", made.profile, indent(errors.Join(err, written.faults).Error()))
 		}
-		return fmt.Errorf("internal error: the benchmark written is not valid: %w", errors.Join(err, written.faults))
+		return fmt.Errorf("internal error: the generated benchmark is not valid: %w", errors.Join(err, written.faults))
 	}
 	if made.output == "json" {
 		return printAs(streams.Out, "json", initDocument{SchemaVersion: report.SchemaVersion, Name: made.name, YAML: text}, nil)
@@ -136,7 +136,7 @@ func (o *initOptions) check() error {
 		return fmt.Errorf("--size %q: %s", o.size, sizeRemedy(o.size))
 	}
 	if length, err := v1alpha1.Duration(o.duration).Parse(); err != nil || length < time.Second || length > maxDuration {
-		return fmt.Errorf("--duration %q: write a length from 1s to %s, such as 30s or 10m", o.duration, v1alpha1.DurationOf(maxDuration))
+		return fmt.Errorf("--duration %q: write a duration from 1s to %s, such as 30s or 10m", o.duration, v1alpha1.DurationOf(maxDuration))
 	}
 	switch corev1.PersistentVolumeAccessMode(o.accessMode) {
 	case corev1.ReadWriteOnce, corev1.ReadWriteMany, corev1.ReadWriteOncePod:
@@ -172,7 +172,7 @@ func sizeRemedy(text string) string {
 
 // nameRemedy returns a hint on how to write the name of a Kubernetes object.
 func nameRemedy(name string) string {
-	const rule = "names in Kubernetes have only lower-case letters, digits, dashes and dots"
+	const rule = "Kubernetes names consist of lower-case letters, digits, dashes and dots"
 	if lower := strings.ToLower(name); len(validation.IsDNS1123Subdomain(lower)) == 0 {
 		return rule + "; did you mean " + lower + "?"
 	}

@@ -111,12 +111,12 @@ func (f *first) yaml() string {
 	line("    - name: read")
 	line("      override: {fio: {readPercent: 100}}")
 	line("      steady: {duration: %s, warmUp: 5s}", f.duration)
-	line("    # Next: storage with burst credits shows its burst for a while and its baseline after it. Measure both:")
+	line("    # Next: storage with burst credits is fast until they are spent. Measure its burst and its baseline:")
 	line("    # - name: burst")
 	line("    #   burstDrain: {minDuration: 2m, maxDuration: 2h}")
 	line("    # - name: baseline")
 	line("    #   steady: {duration: 15m, warmUp: 30s}")
-	line("  # Figures that must hold; a pipeline can stop if they do not (exit code 2):")
+	line("  # Objectives for the figures; if a run misses one, the exit code is 2, which can stop a pipeline:")
 	line("  # objectives:")
 	line("  # - {name: writes, phase: write, operation: Write, throughput: {min: 100M}}")
 	return b.String()
@@ -134,7 +134,7 @@ func (f *first) profiled(line func(string, ...any), size string) {
 		line("    workload: %s", workload)
 	case f.resized:
 		line("    workload:")
-		line("      profileRef: {name: %s, datasetSize: %s}   # caches may hold so little; the profile has more", f.profile, size)
+		line("      profileRef: {name: %s, datasetSize: %s}   # smaller than in the profile, so caches may hold it", f.profile, size)
 	default:
 		line("    workload:")
 		line("      profileRef: {name: %s}", f.profile)

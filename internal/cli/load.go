@@ -46,7 +46,7 @@ func load(streams Streams, names []string, options loadOptions) (loaded, error) 
 		return loaded{}, err
 	}
 	if len(all) > 1 {
-		return loaded{}, fmt.Errorf("there are %d StorageBenchmarks, %s and %s first: run one at a time, with -f FILE",
+		return loaded{}, fmt.Errorf("there are %d StorageBenchmarks, the first are %s and %s: run one at a time, with -f FILE",
 			len(all), all[0].benchmark.Name, all[1].benchmark.Name)
 	}
 	return all[0], nil
@@ -68,7 +68,7 @@ func loadAll(streams Streams, names []string, options loadOptions) ([]loaded, er
 			broken = append(broken, fmt.Sprintf("%s has %s:\n%s", one.shownName(), measure.FormatCount(len(one.faults), "mistake"), indent(one.faults.Error())))
 		}
 		if len(one.file.Foreign) > 0 {
-			_, _ = fmt.Fprintf(streams.Err, "%s: passed over, because not of storagebench: %s\n", one.name, measure.FormatList(one.file.Foreign, 5))
+			_, _ = fmt.Fprintf(streams.Err, "%s: skipped objects of other APIs: %s\n", one.name, measure.FormatList(one.file.Foreign, 5))
 		}
 	}
 	switch {
@@ -221,7 +221,7 @@ func suggestProfiles(unresolved field.ErrorList, objects []admission.Object) {
 		problem.Type, problem.BadValue = field.ErrorTypeInvalid, name
 		switch best := spelling.Nearest(name, names, 4); {
 		case best < 0:
-			problem.Detail += "; `kubectl storagebench profiles` lists those of the library"
+			problem.Detail += "; `kubectl storagebench profiles` lists the profiles of the library"
 		case known[best].Kind != kind && kind != plan.AnyProfile:
 			problem.Detail = fmt.Sprintf("did you mean {kind: %s, name: %s}?", known[best].Kind, names[best])
 		default:

@@ -104,7 +104,7 @@ func readFio(streams Streams, name string) (fioResult, error) {
 	interrupted := strings.Contains(output.Noise, "fio: terminating on signal ")
 	if interrupted {
 		judged.Warnings = append(judged.Warnings, fio.Warning{Kind: fio.WarnToolMessages,
-			Message: "fio was stopped by a signal before it was done"})
+			Message: "a signal stopped fio before it completed"})
 	}
 	return fioResult{name: name, Result: judged, interrupted: interrupted}, nil
 }

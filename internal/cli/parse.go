@@ -44,10 +44,10 @@ func newParse(streams Streams) *cobra.Command {
 	var output string
 	command := &cobra.Command{
 		Use:   "parse fio|ior|mdtest FILE",
-		Short: "Parse a tool's output, and reject one that is not a result",
-		Long: "Parse a tool's output and print it in the format of this project. An output that is not a result (an error,\n" +
-			"a truncated document, nothing at all) ends with exit code 1 and the tool's own message. IOR's output can be\n" +
-			"a table, JSON or CSV; truncated after some repetitions it is a result with \"complete\": false. The\n" +
+		Short: "Parse a tool's output, and reject output that is not a result",
+		Long: "Parse a tool's output and print it in the format of this project. Output that is not a result (an error,\n" +
+			"a truncated document, an empty file) ends with exit code 1 and the tool's own message. IOR's output can be\n" +
+			"a table, JSON or CSV; if it is truncated after some repetitions, it is a result with \"complete\": false. The\n" +
 			"tool's exit code is not in the file: check it too.",
 		Example: "  fio --output-format=json+ job.fio | kubectl storagebench parse fio -\n" +
 			"  kubectl storagebench parse ior ior.out\n" +

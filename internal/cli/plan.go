@@ -21,10 +21,10 @@ func newPlan(streams Streams) *cobra.Command {
 			"expected to spend; with --price-per-hour also the cost. JSON and YAML also have spec.run with\n" +
 			"profiles and defaults filled in.\n" +
 			"All errors are reported at once, with their lines. Needs neither a cluster nor the storage,\n" +
-			"so a pipeline can run it. Exit codes: 0 it can be run; 1 it cannot.\n\n" +
+			"so a pipeline can run it. Exit codes: 0 the benchmark can run; 1 it cannot.\n\n" +
 			"All StorageBenchmarks of the files are planned, with the profiles in any of them. Files may have\n" +
-			"several documents, such as the output of kubectl kustomize; of a directory, the .yaml, .yml and\n" +
-			".json files are read. Objects of other APIs are passed over and named. With several\n" +
+			"several documents, such as the output of kubectl kustomize; in a directory, the .yaml, .yml and\n" +
+			".json files are read. Objects of other APIs are skipped and listed. With several\n" +
 			"benchmarks, -o json is a list and -o yaml has documents.",
 		Example: "  kubectl storagebench plan -f config/samples/quickstart.yaml\n" +
 			"  kubectl storagebench plan -f bench.yaml --all\n" +

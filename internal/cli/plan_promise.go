@@ -97,7 +97,7 @@ func promiseCourse(p *plan.Promise) string {
 	}
 	for _, drain := range p.Drains {
 		if drain.Seconds != nil {
-			fmt.Fprintf(&b, "\n    credits of %s: spent in %s, back in %s", drain.Limit, about(*drain.Seconds), about(drain.RefillSeconds))
+			fmt.Fprintf(&b, "\n    credits of %s: spent in %s, refilled in %s", drain.Limit, about(*drain.Seconds), about(drain.RefillSeconds))
 		}
 	}
 	if names := slices.Compact(slices.Sorted(slices.Values(p.Unpublished))); len(names) > 0 {

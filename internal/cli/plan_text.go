@@ -50,7 +50,7 @@ func (d planDocument) text(w io.Writer, options textOptions) error {
 	b.WriteString("\n")
 	for steps := range d.phases() {
 		if text := axes(steps); text != "" {
-			fmt.Fprintf(&b, "  %s: %s, in random order, here by seed %d; each run has its own\n", steps[0].Phase, text, d.Seed)
+			fmt.Fprintf(&b, "  %s: %s, in random order, here with seed %d; each run has its own\n", steps[0].Phase, text, d.Seed)
 		}
 	}
 	for i := range d.Run.Phases {
@@ -295,7 +295,7 @@ func collapsed(steps []planStep, sure bool) []string {
 		does = "measure " + measure.FormatCount(cells, "block")
 	}
 	if repeats > 0 {
-		does += fmt.Sprintf(" and repeats one of them %s", times(repeats))
+		does += fmt.Sprintf(" and repeat one of them %s", times(repeats))
 	}
 	if drains > 0 {
 		does = "drain, then " + does

@@ -25,7 +25,7 @@ func newReport(streams Streams) *cobra.Command {
 			"-o html is one file that opens offline, with charts over time. -o markdown is for a pull request.\n" +
 			"-o csv has the measurements over time; --table selects rates (series), percentiles per minute\n" +
 			"(latency), the latency distribution, or the rates per client. The exit codes are those of `run`.\n" +
-			"For a StorageBenchmark, they and the verdicts follow its current objectives and its comparison with\n" +
+			"For a StorageBenchmark, exit codes and verdicts follow its current objectives and its comparison with\n" +
 			"earlier runs, as its Ready condition does.",
 		Example: "  kubectl storagebench report quickstart\n" +
 			"  kubectl storagebench report quickstart-1a2b3c4d -o html > report.html\n" +
@@ -35,7 +35,7 @@ func newReport(streams Streams) *cobra.Command {
 		Args: numberOfArguments(1, 1),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			if table != string(report.CSVSeries) && output != "csv" {
-				return fmt.Errorf("--table %s is for -o csv", table)
+				return fmt.Errorf("--table %s requires -o csv", table)
 			}
 			document, benchmark, err := documentOf(command.Context(), streams, flags, arguments[0])
 			if err != nil {

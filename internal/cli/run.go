@@ -58,10 +58,10 @@ func newRun(streams Streams, arguments []string) *cobra.Command {
 			"--save keeps it. If this program dies, the cluster removes the volumes at the end of the run and the rest some\n" +
 			"hours later. --profile selects a workload: a WorkloadProfile of the namespace, a ClusterWorkloadProfile, or\n" +
 			"one of the library (see `kubectl storagebench profiles`). Without it, random writes and reads of 64 KiB are\n" +
-			"measured, each for the time of --duration.\n\n" +
-			"With --repeat N, the run is done N times, and the result is the variance between the runs: mean, 95 %\n" +
+			"measured, each for --duration.\n\n" +
+			"With --repeat N, the benchmark runs N times, and the result is the variance between the runs: mean, 95 %\n" +
 			"interval, standard deviation and coefficient of variation of each figure. A run does not wait for the burst\n" +
-			"credits that the one before has spent: for that, end the phases with a cooldown. --save then numbers its files.\n\n" +
+			"credits that the previous run spent: to wait, end the phases with a cooldown. --save then numbers its files.\n\n" +
 			"With --local, it runs on directories of this machine, with agents as child processes: no cluster, no\n" +
 			"root. Only files below DIR/.storagebench are written, and they are removed at the end unless the target's\n" +
 			"dataPolicy is Retain. Ctrl-C stops it, with the results so far.\n\n" +
@@ -102,9 +102,9 @@ func newRun(streams Streams, arguments []string) *cobra.Command {
 
 func prometheusFlags(command *cobra.Command, config *prometheus.Config) {
 	command.Flags().StringVar(&config.URL, "prometheus", "", "with --local: URL of the Prometheus that evaluates the benchmark's observations")
-	command.Flags().StringVar(&config.TokenFile, "prometheus-token-file", "", "with --local: file with a bearer token for it")
-	command.Flags().StringVar(&config.CAFile, "prometheus-ca-file", "", "with --local: file with the CA certificates that verify its certificate")
-	command.Flags().DurationVar(&config.Interval, "prometheus-interval", prometheus.DefaultInterval, "with --local: its scrape interval; the run waits up to five of them for late data")
+	command.Flags().StringVar(&config.TokenFile, "prometheus-token-file", "", "with --local: file with a bearer token for Prometheus")
+	command.Flags().StringVar(&config.CAFile, "prometheus-ca-file", "", "with --local: file with the CA certificates that verify the certificate of Prometheus")
+	command.Flags().DurationVar(&config.Interval, "prometheus-interval", prometheus.DefaultInterval, "with --local: scrape interval of Prometheus; the run waits up to five intervals for late data")
 }
 
 // check returns an error for flags that cannot be combined.
@@ -122,7 +122,7 @@ func (o *runOptions) check(command *cobra.Command) error {
 	}
 	if flag := changed("prometheus", "prometheus-token-file", "prometheus-ca-file", "prometheus-interval"); flag != "" {
 		if !o.local {
-			return fmt.Errorf("%s is for --local: in a cluster, the operator's --prometheus-url says which Prometheus is asked", flag)
+			return fmt.Errorf("%s is for --local: in a cluster, the operator queries the Prometheus of its --prometheus-url", flag)
 		}
 		if err := o.prometheus.Check(); err != nil {
 			return fmt.Errorf("--prometheus: %w", err)
@@ -138,7 +138,7 @@ func (o *runOptions) check(command *cobra.Command) error {
 		return errors.New(`--storage-class "": give the name of a StorageClass, see kubectl get storageclasses`)
 	}
 	if flag := changed("local", "target", "fio", "force-conflicts", "watch"); flag != "" || len(o.files) > 0 {
-		return fmt.Errorf("--storage-class makes its own benchmark in a cluster: remove %s", cmp.Or(flag, "-f"))
+		return fmt.Errorf("--storage-class creates its own benchmark in a cluster: remove %s", cmp.Or(flag, "-f"))
 	}
 	return nil
 }

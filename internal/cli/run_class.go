@@ -86,7 +86,7 @@ func runOnClass(ctx context.Context, streams Streams, options runOptions, flags 
 		_, _ = fmt.Fprintln(streams.Err, "the result is not kept in the cluster: -v shows all of it at the end, --save result.json keeps it for `report -v`")
 	}
 	if retains {
-		_, _ = fmt.Fprintf(streams.Err, "StorageClass %s has reclaimPolicy Retain: its volumes stay after the run, and you have to delete them\n", trial.class)
+		_, _ = fmt.Fprintf(streams.Err, "StorageClass %s has reclaimPolicy Retain: its volumes remain after the run and must be deleted manually\n", trial.class)
 	}
 	if err := cluster.createTrial(ctx, streams, read, options.repeat); err != nil {
 		return err
@@ -94,7 +94,7 @@ func runOnClass(ctx context.Context, streams Streams, options runOptions, flags 
 	current, err := cluster.followTrial(ctx, streams, trial.name, options)
 	err = cluster.endTrial(ctx, streams, trial.name, current, options, err)
 	if retains {
-		_, _ = fmt.Fprintf(streams.Err, "The volumes of StorageClass %s stay: delete those of `kubectl get persistentvolumes | grep %s/%s-`\n", trial.class, cluster.namespace, trial.name)
+		_, _ = fmt.Fprintf(streams.Err, "The volumes of StorageClass %s remain: delete those that `kubectl get persistentvolumes | grep %s/%s-` lists\n", trial.class, cluster.namespace, trial.name)
 	}
 	return err
 }
@@ -175,7 +175,7 @@ func (c *cluster) chooseProfile(ctx context.Context, streams Streams, trial *fir
 		spec = profile.Spec.Engine
 	}
 	if !found {
-		return fmt.Errorf("--profile %q: neither namespace %s nor the cluster nor the library has such a profile%s", name, c.namespace, nearestProfile(name))
+		return fmt.Errorf("--profile %q: there is no such profile in namespace %s, in the cluster or in the library%s", name, c.namespace, nearestProfile(name))
 	}
 	trial.workload = fitted(&spec, quantity(trial.datasetSize()))
 	if whole, reduced := layoutBytes(&spec), layoutBytes(trial.workload); reduced < whole {
@@ -228,7 +228,7 @@ func nearestProfile(name string) string {
 	if best != "" && name != "" {
 		return "; did you mean " + best + "?"
 	}
-	return "; list those of the library with `kubectl storagebench profiles`"
+	return "; list the profiles of the library with `kubectl storagebench profiles`"
 }
 
 // load reads and plans the benchmark of a trial, and checks that its data fits on the volumes.
@@ -239,9 +239,9 @@ func (f *first) load() (loaded, error) {
 	case err != nil:
 		return loaded{}, err
 	case len(written.faults) > 0 && f.workload != nil:
-		return loaded{}, fmt.Errorf("the profile cannot be run on such volumes; write a file with `kubectl storagebench init` and change it:\n%s", indent(written.faults.Error()))
+		return loaded{}, fmt.Errorf("the profile cannot run on these volumes; write a file with `kubectl storagebench init` and change it:\n%s", indent(written.faults.Error()))
 	case len(written.faults) > 0:
-		return loaded{}, fmt.Errorf("internal error: the benchmark written is not valid: %w", written.faults)
+		return loaded{}, fmt.Errorf("internal error: the generated benchmark is not valid: %w", written.faults)
 	}
 	read := all[0]
 	need := read.plan.VolumeBytes(&read.resolved.Targets[0])
@@ -262,7 +262,7 @@ func (c *cluster) createTrial(ctx context.Context, streams Streams, read loaded,
 	case apierrors.IsNotFound(err):
 		return explained(err)
 	case err != nil:
-		_, _ = fmt.Fprintf(streams.Err, "cannot create the Job that removes the benchmark if this program dies (%v); then use: kubectl delete storagebenchmark %s -n %s\n",
+		_, _ = fmt.Fprintf(streams.Err, "cannot create the Job that removes the benchmark if this program dies (%v); in that case, run: kubectl delete storagebenchmark %s -n %s\n",
 			err, name, c.namespace)
 	default:
 		benchmark.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job", Name: timer.GetName(), UID: timer.GetUID()}})

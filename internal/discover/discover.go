@@ -171,7 +171,7 @@ func (f *Found) class(c Claim, volume *limits.Volume, names *v1alpha1.VolumeDesc
 		names.StorageClassGone = denied[KindClass] == ""
 	case c.PV != nil && c.PV.CreationTimestamp.Before(&c.Class.CreationTimestamp):
 		names.StorageClassGone = true
-		f.note("StorageClass %s is newer than PersistentVolume %s, so the volume was created with an earlier one", c.Class.Name, c.PV.Name)
+		f.note("StorageClass %s is newer than PersistentVolume %s, so the volume was created with an earlier class of that name", c.Class.Name, c.PV.Name)
 	case c.PV == nil && c.Claim != nil && volume.Driver != c.Class.Provisioner:
 	default:
 		if volume.Parameters = plain(c.Class.Parameters); volume.Parameters == nil {

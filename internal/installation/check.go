@@ -93,7 +93,7 @@ func minimalBenchmark(namespace string) *v1alpha1.StorageBenchmark {
 
 func checkAccepted(ctx context.Context, api client.Client, namespace string) error {
 	if err := api.Create(ctx, minimalBenchmark(namespace), client.DryRunAll); err != nil {
-		return fmt.Errorf("create one as a dry run: %w; the installed CRDs may be of another version: %s", err, upgradeKinds)
+		return fmt.Errorf("create one as a dry run: %w; the installed CRDs may be from another version: %s", err, upgradeKinds)
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func (v *View) head() []line {
 	if !v.Started {
 		clock = text(v.Message)
 		if v.Message == "" {
-			clock = text("not begun")
+			clock = text("not started")
 		}
 	}
 	return []line{title, clock, nil}

@@ -93,10 +93,10 @@ func (l *Lines) ending(view *View, now time.Time) {
 	if view.Now != nil && !view.Now.Idle {
 		words += fmt.Sprintf("; waiting for %s to stop outstanding I/O", measure.FormatCount(cmp.Or(view.Now.Clients, view.Now.Of), "client"))
 	} else {
-		words += "; waiting for clients to leave"
+		words += "; waiting for clients to exit"
 	}
 	if !first {
-		words += fmt.Sprintf(", for %s now; I/O that the kernel has begun cannot be interrupted, only waited for", Short(now.Sub(l.failed)))
+		words += fmt.Sprintf(", for %s so far; the kernel cannot interrupt I/O that it has begun", Short(now.Sub(l.failed)))
 	}
 	l.line(words, now)
 }

@@ -142,8 +142,8 @@ func TestEvaluate(t *testing.T) {
 			warnings: []string{"ObservationFailed Warning: observation level: no value in any step"}},
 		"refused": {observation: level, problem: "Prometheus refuses the query: 1:3: parse error", refused: true, complete: true,
 			warnings: []string{"ObservationFailed Warning: observation level: Prometheus refuses the query: 1:3: parse error"}},
-		"out of reach": {observation: level, problem: "Prometheus cannot be asked: connection refused",
-			warnings: []string{"ObservationFailed Warning: observation level: Prometheus cannot be asked: connection refused"}},
+		"out of reach": {observation: level, problem: "cannot query Prometheus: connection refused",
+			warnings: []string{"ObservationFailed Warning: observation level: cannot query Prometheus: connection refused"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			made := run(test.observation)

@@ -305,5 +305,5 @@ func explain(err error) (problem string, refused bool) {
 	if errors.As(err, new(*tls.CertificateVerificationError)) {
 		err = errors.New("its certificate cannot be verified")
 	}
-	return "Prometheus cannot be asked: " + err.Error(), false
+	return "cannot query Prometheus: " + err.Error(), false
 }

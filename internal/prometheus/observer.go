@@ -74,7 +74,7 @@ func (o *Observer) answers(ctx context.Context, queries []observation.Query) []o
 	kept := 0
 	for _, q := range queries {
 		if err != nil {
-			answers = append(answers, observation.Answer{Query: q, Problem: "Prometheus cannot be asked: " + err.Error()})
+			answers = append(answers, observation.Answer{Query: q, Problem: "cannot query Prometheus: " + err.Error()})
 			continue
 		}
 		answer := client.Ask(ctx, q)

@@ -175,7 +175,7 @@ func TestServers(t *testing.T) {
 	}
 	s := httptest.NewServer(nil)
 	s.Close()
-	if answer := ask(t, prometheus.Config{URL: s.URL, Interval: interval}); !strings.Contains(answer.Problem, "Prometheus cannot be asked: ") || answer.Refused {
+	if answer := ask(t, prometheus.Config{URL: s.URL, Interval: interval}); !strings.Contains(answer.Problem, "cannot query Prometheus: ") || answer.Refused {
 		t.Errorf("of a server that is not there: %+v", answer)
 	}
 }

@@ -128,7 +128,7 @@ func (c *targetColumn) target() (Target, error) {
 		p := m.Percentiles
 		known := slices.DeleteFunc(slices.Clone(p[:]), func(nanoseconds uint64) bool { return nanoseconds == 0 })
 		if !slices.IsSorted(known) {
-			return made, fmt.Errorf("the percentiles are not increasing at %d ns", p)
+			return made, fmt.Errorf("the percentiles %d ns are not in increasing order", p)
 		}
 		made.Minutes = append(made.Minutes, Minute{StartNanoseconds: m.Start, EndNanoseconds: m.End, Operation: m.Operation, Samples: m.Samples,
 			P50: p[0], P95: p[1], P99: p[2], P999: p[3]})
@@ -138,7 +138,7 @@ func (c *targetColumn) target() (Target, error) {
 		for i, bin := range d.Bins {
 			low, high := binOf(bin[0])
 			if low != bin[0] || i > 0 && d.Bins[i-1][0] >= bin[0] {
-				return made, fmt.Errorf("%d ns is not a bin, or out of order", bin[0])
+				return made, fmt.Errorf("%d ns is not the lower edge of a bin, or is out of order", bin[0])
 			}
 			read.Bins = append(read.Bins, Bin{LowNanoseconds: low, HighNanoseconds: high, Count: bin[1]})
 		}
@@ -146,7 +146,7 @@ func (c *targetColumn) target() (Target, error) {
 	}
 	for _, one := range c.Clients {
 		if one[0] < 0 || one[0] > math.MaxInt32 || one[1] < 0 {
-			return made, fmt.Errorf("client %d has %d bytes/s", one[0], one[1])
+			return made, fmt.Errorf("invalid client rate: client %d, %d bytes/s", one[0], one[1])
 		}
 		made.Clients = append(made.Clients, ClientRate{Client: int(one[0]), BytesPerSecond: one[1]})
 	}
@@ -166,7 +166,7 @@ func (c *targetColumn) readPoints() ([]Point, error) {
 	for i := range points {
 		const longest = measure.MaxInstant / microsecond / 4
 		if c.Gaps[i] < 0 || c.Gaps[i] > longest || c.Lengths[i] < 0 || c.Lengths[i] > longest || c.States[i] < 0 || c.States[i] >= int(numStates) {
-			return nil, fmt.Errorf("point %d has a gap of %d us, a length of %d us and state %d", i, c.Gaps[i], c.Lengths[i], c.States[i])
+			return nil, fmt.Errorf("invalid point %d: gap %d us, length %d us, state %d", i, c.Gaps[i], c.Lengths[i], c.States[i])
 		}
 		points[i].StartNanoseconds = at + c.Gaps[i]*microsecond
 		points[i].EndNanoseconds = points[i].StartNanoseconds + c.Lengths[i]*microsecond
@@ -182,7 +182,7 @@ func (c *targetColumn) readPoints() ([]Point, error) {
 			return nil, err
 		}
 		if len(counts.Bytes) != count || len(counts.Operations) != count {
-			return nil, fmt.Errorf("%d points have %d bytes and %d operations of %s", count, len(counts.Bytes), len(counts.Operations), name)
+			return nil, fmt.Errorf("%d points, but %d byte counts and %d operation counts of %s", count, len(counts.Bytes), len(counts.Operations), name)
 		}
 		for i := range points {
 			points[i].Counters[operation] = measure.Counter{Bytes: counts.Bytes[i], Operations: counts.Operations[i]}

@@ -78,7 +78,7 @@ func Decode(text []byte) (*Log, error) {
 		return nil, fmt.Errorf("read the series: %w", err)
 	}
 	if len(plain) > maxDecoded {
-		return nil, fmt.Errorf("read the series: they exceed %d MiB", maxDecoded>>20)
+		return nil, fmt.Errorf("read the series: larger than %d MiB", maxDecoded>>20)
 	}
 	var from columns
 	if err := json.Unmarshal(plain, &from); err != nil {
