@@ -23,8 +23,8 @@ type follower struct {
 
 	mu  sync.Mutex
 	run *v1alpha1.BenchmarkRun
-	// behind is by how much the clock that sets the run's timestamps lags this machine's clock. known is false until
-	// behind has been measured.
+	// behind is the lag of the clock that sets the run's timestamps, relative to this machine's clock. known is false
+	// until it has been measured.
 	behind time.Duration
 	known  bool
 }

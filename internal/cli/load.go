@@ -180,8 +180,8 @@ func profilesOf(objects []admission.Object, namespace string) plan.Profiles {
 	}
 }
 
-// orLibrary also looks up ClusterWorkloadProfiles in the library that is built into this program. A cluster may have
-// different profiles with the same names, so the result does not show what would run there.
+// orLibrary extends the lookup of ClusterWorkloadProfiles to the library that is built into this program. A cluster
+// may have different profiles with the same names, so the result does not show what would run there.
 func orLibrary(inFile plan.Profiles) plan.Profiles {
 	return func(ref v1alpha1.ProfileRef) (v1alpha1.Engine, bool) {
 		if engine, found := inFile(ref); found || ref.Kind != v1alpha1.ClusterWorkloadProfileKind {

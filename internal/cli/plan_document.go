@@ -88,7 +88,7 @@ type planStep struct {
 	Operation v1alpha1.Operation `json:"operation,omitempty"`
 	// Credits is the expected fill level of the credit bucket at the start and at the end, by target.
 	Credits map[string]planCredits `json:"credits,omitempty"`
-	// NewBytes is the most free space that the step can take, over all clients and targets.
+	// NewBytes is the maximum free space that the step can fill, over all clients and targets.
 	NewBytes uint64            `json:"newBytes"`
 	Jobs     map[string]string `json:"jobs"`
 

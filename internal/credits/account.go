@@ -45,8 +45,8 @@ func (a *Account) Idle(seconds float64) { a.Load(0, seconds) }
 func (a *Account) Emptied() { a.most, a.least = 0, 0 }
 
 // Demand spends the credits of a load that demands the given rate per second, and returns how much of it the bucket
-// lets through in the given seconds if it was full initially: the demand or the burst while there are credits, then
-// at most the baseline. Full demand is math.Inf(1).
+// lets through in the given seconds if it was full initially: the lower of demand and burst while there are credits,
+// then at most the baseline. Full demand is math.Inf(1).
 func (a *Account) Demand(demand, seconds float64) (through float64) {
 	a.least, _ = a.bucket.pass(a.least, demand).after(a.bucket, a.least, seconds)
 	a.most, through = a.bucket.pass(a.most, demand).after(a.bucket, a.most, seconds)

@@ -65,8 +65,8 @@ const (
 type Found struct {
 	// Description holds the facts that limits depend on.
 	Description limits.Description
-	// volumes holds the names of Description.Volumes, in the same order. machines counts all client nodes by instance
-	// type, including nodes without one.
+	// volumes holds the names and the other facts of Description.Volumes, in the same order. machines counts all
+	// client nodes by instance type, including nodes without one.
 	volumes  []v1alpha1.VolumeDescription
 	machines []v1alpha1.MachineDescription
 	missing  []v1alpha1.MissingFact

@@ -65,7 +65,7 @@ func New(config *rest.Config, namespace string) (*Candidate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("get the host name for leader election: %w", err)
 	}
-	// A separate client: renewals must not wait for the rate limit or the connection of other requests.
+	// Use a separate client, so that renewals do not wait for the rate limit or the connection of other requests.
 	config = rest.AddUserAgent(rest.CopyConfig(config), "leader-election")
 	config.Timeout = requestTimeout
 	leases, err := coordinationclient.NewForConfig(config)

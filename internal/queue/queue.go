@@ -29,8 +29,8 @@ type Run struct {
 	State   State
 	// Queue is the run's queue, with an ID that is unique in the cluster, or empty if it has none.
 	Queue Named
-	// Claims and Volumes are what the run uses. A volume has several identities if there are several ways to detect
-	// that two volumes are the same storage.
+	// Claims and Volumes identify the storage that the run uses. A volume has several identities if there are several
+	// ways to detect that two volumes are the same storage.
 	Claims, Volumes []Named
 	// Clients is the number of clients of the run, for Limits.
 	Clients int
@@ -118,7 +118,7 @@ func Shared(a, b Run) (what Named, volume, shared bool) {
 	return Named{}, false, false
 }
 
-// Matters reports whether another run can keep a run from beginning, by its state and age alone.
+// Matters reports whether the state and the age of other allow it to keep run from beginning.
 func Matters(run, other Run) bool { return other.State != Waiting || before(other, run) }
 
 // before reports whether a is served before b.
