@@ -31,8 +31,9 @@ func newAgent(streams Streams) *cobra.Command {
 	return command
 }
 
-// calledAsAgent runs the agent's subcommands that tools call; in a local run, this program is the agent. The
-// arguments after the subcommand are not flags of this program.
+// calledAsAgent runs a subcommand of the agent, if the arguments name one. Tools such as mpirun call these
+// subcommands; in a local run, this program is the agent. The arguments after a subcommand are not flags of this
+// program.
 func calledAsAgent(arguments []string, streams Streams) (code int, called bool) {
 	return agent.Subcommand(arguments, streams.Out, streams.Err)
 }

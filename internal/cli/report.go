@@ -18,7 +18,7 @@ func newReport(streams Streams) *cobra.Command {
 		Use:        "report RUN|BENCHMARK|FILE",
 		SuggestFor: []string{"show", "describe", "result"},
 		Short:      "Show the result of a run: text, JSON, CSV, Markdown or HTML",
-		Long: "Show the result of a run: of a BenchmarkRun in a cluster, of the latest run of a StorageBenchmark\n" +
+		Long: "Show the result of a BenchmarkRun in a cluster, of the latest run of a StorageBenchmark\n" +
 			"there, or of a JSON or YAML file that `run` wrote with --save or -o (- for standard input). A file takes\n" +
 			"precedence over a run of the same name; run/NAME always means the run in the cluster.\n\n" +
 			"The text fits a screen; -v adds notes, evidence, timeline and all other details.\n" +
