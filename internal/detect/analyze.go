@@ -58,9 +58,10 @@ type analysis struct {
 	blockSize int
 	pace      pace
 	missing   float64
-	// extra is the additional certainty that a drop needs because many scales are searched, in squares of the noise.
+	// extra is the additional certainty that a drop needs because many scales are searched, in units of the noise
+	// variance.
 	extra float64
-	// begin is the first settled sample. times are the times of the lasting drops.
+	// begin is the index of the first settled sample. times are the times of the lasting drops.
 	begin int
 	times []Estimate
 	// measured are the stretches between the drops.
@@ -104,7 +105,8 @@ func (a *analysis) findLevels() {
 		if i > 0 {
 			start = a.times[i-1].Value
 		}
-		// A time in a different segment belongs to a different change, so this one is not a step.
+		// If the estimated time lies in a different segment, it belongs to a different change, and this change is not a
+		// step.
 		margin := 2 * a.pace.of(dipSeconds) // dips beside the drop make segments too
 		near := at.Value >= a.samples[nearFrom*size].StartSeconds-margin &&
 			at.Value <= a.samples[min(nearTo*size, len(a.samples))-1].EndSeconds+margin
@@ -150,8 +152,8 @@ func (a *analysis) recordCleaning(c *dropSearch, size int) {
 	}
 }
 
-// settled returns the first sample after the ramp-up, where the rate reaches the level of the following segment
-// within its noise.
+// settled returns the index of the first sample after the ramp-up, where the rate reaches the level of the following
+// segment to within the noise.
 func (a *analysis) settled(c *dropSearch, size int, cleaned []float64) int {
 	bounds := c.bounds()
 	from, to := c.begin, len(c.values)

@@ -26,8 +26,8 @@ type dropPosterior struct {
 	correlation, rough float64
 
 	// For each sample, last is the index of the previous sample that is not aside, or -1; next is the index of the
-	// following one, or the number of samples. kept is the share of the previous sample's deviation that carries
-	// over.
+	// following one, or the number of samples. kept is the share of the previous sample's deviation that carries over
+	// to the sample.
 	last, next []int
 	kept       []float64
 	// prefix[k][i] is the cost of the samples before i if all of them lie before the drop and the last of them that is

@@ -90,7 +90,8 @@ type divider struct {
 	cuts   []cut
 }
 
-// divide cuts from..to at its sharpest place unless chance explains that, and continues with both parts.
+// divide cuts the runs [from, to) where their level changes most sharply, unless chance explains the change, and then
+// divides both parts.
 func (d *divider) divide(from, to int) {
 	if to-from < 2*leastLevelRuns {
 		return
@@ -111,11 +112,11 @@ func (d *divider) divide(from, to int) {
 	d.divide(from+at, to)
 }
 
-// sharpest finds the place with the greatest energy statistic between the two sides:
+// sharpest finds the cut with the greatest energy statistic between the two sides:
 //
 //	nm/(n+m) (2 mean|x-y| - mean|x-x'| - mean|y-y'|)
 //
-// with distances between runs on different sides and on the same side. The sums are updated from one place to the next.
+// with distances between runs on different sides and on the same side. The sums are updated from one cut to the next.
 func sharpest(x []float64) (at int, sharpness float64) {
 	var within0, within1, between float64
 	for i := range x {

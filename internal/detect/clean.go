@@ -6,7 +6,7 @@ import (
 )
 
 // dipSeconds is the longest interruption that does not count as a change. cleanSeconds is the window of the running
-// median that bridges it, more than twice as long.
+// median that removes such interruptions. It must be more than twice as long.
 const (
 	dipSeconds   = 32
 	cleanSeconds = 75
@@ -90,7 +90,7 @@ func isStray(off []float64, bound float64, half int) []bool {
 	return far
 }
 
-// runningMedian returns, for each value, the median of it and of up to half values on either side, fewer at the ends.
+// runningMedian returns, for each value, the median of it and of up to `half` values on either side, fewer at the ends.
 func runningMedian(values []float64, half int) []float64 {
 	result := make([]float64, len(values))
 	window := make([]float64, 0, 2*half+2)

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// locate finds the time of the drop near the sample guess, between the samples from and to.
+// locate estimates the time of the drop near sample `guess`, between samples `from` and `to`.
 func (a *analysis) locate(from, guess, to int) Estimate {
 	gap := min(2+int(a.pace.of(30)/a.typical), (guess-from)/2, (to-guess)/2)
 	after := a.sideOf(a.samples[guess:to], gap, 0)
@@ -72,7 +72,7 @@ type noisySide struct {
 	rough float64
 }
 
-// set sets the noise of a side, estimated from the given number of samples. A smaller deviation is raised to a
+// set sets the noise of a side, which was estimated from the given number of samples, and raises its deviation to a
 // minimum.
 func (s *noisySide) set(n noise, samples int) {
 	const least = 1e-4
@@ -105,8 +105,8 @@ func (a *analysis) sideOf(samples []Sample, skipFirst, skipLast int) noisySide {
 	return s
 }
 
-// withoutStrays returns stretches of deviations from a level, without the strays that remain of overlapping dips
-// after cleaning.
+// withoutStrays returns stretches of deviations from a level, without the strays that overlapping dips leave after
+// cleaning.
 func withoutStrays(values []float64, level float64) [][]float64 {
 	off := make([]float64, len(values))
 	for i, v := range values {

@@ -27,7 +27,7 @@ const (
 )
 
 // Scalability is Gunther's universal scalability law: rate = Lambda*N / (1 + Contention*(N-1) + Coherency*N*(N-1)) for
-// a load of N. Most is the load of the highest rate; nil if the rate only grows or only falls.
+// a load of N. Most is the load with the highest rate; nil if the rate only grows or only falls.
 type Scalability struct {
 	Lambda, Contention, Coherency Estimate
 	Most                          *Estimate
@@ -181,7 +181,7 @@ func (l scalabilityLaw) rate(load float64) float64 {
 	return load / (l.a + l.b*(load-1) + l.c*load*(load-1))
 }
 
-// most returns the load of the highest rate, or infinity if the rate only grows or only falls.
+// most returns the load with the highest rate, or infinity if the rate only grows or only falls.
 func (l scalabilityLaw) most() float64 {
 	if l.c <= 0 || l.b >= l.a {
 		return math.Inf(1)

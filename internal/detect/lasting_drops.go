@@ -21,8 +21,8 @@ const (
 	// Each change in the optimal segmentation must reduce the sum of squares by the variance of the innovations
 	// times (penaltyBase + penaltyGrowth ln n), for n values.
 	penaltyBase, penaltyGrowth = 8, 3
-	// certainBase and certainGrowth set the same requirement for a lasting drop in the result. For normal noise,
-	// exceeding the growth term by 25 has a probability of less than 10^-5.
+	// certainBase and certainGrowth are the corresponding requirement for a lasting drop in the result. For normal
+	// noise, exceeding the growth term by 25 has a probability of less than 10^-5.
 	certainBase, certainGrowth = 25, 2
 	// cautionSpread is the additional requirement if few values are independent, because the noise estimate is then
 	// poor.
@@ -30,8 +30,8 @@ const (
 	// priorNoise is the noise assumed before any data, as a share, with the weight of priorValues values: a few equal
 	// values do not prove that there is no noise.
 	priorNoise, priorValues = 0.02, 4
-	// straightBase is the minimum by which a step must explain both sides better than a straight line, in squares of
-	// the noise.
+	// straightBase is the minimum by which a step must explain both sides better than a straight line, in units of the
+	// noise variance.
 	straightBase = 5
 )
 
@@ -44,9 +44,10 @@ type dropSearch struct {
 	white  *whitened
 	noise  noise
 	pace   pace
-	// extra is the additional certainty that a drop needs because the search is repeated, in squares of the noise.
+	// extra is the additional certainty that a drop needs because the search is repeated, in units of the noise
+	// variance.
 	extra float64
-	// begin is the first block after the ramp-up.
+	// begin is the index of the first block after the ramp-up.
 	begin int
 	// segments lists the first blocks of all segments except the first; lasting lists those of the lasting drops.
 	segments []int
@@ -219,8 +220,8 @@ func (c *dropSearch) confirm() {
 	}
 }
 
-// marginOf is margin with the noise of both sides of the drop. Blocks in which this or another drop may lie do not
-// count as noise.
+// marginOf is margin with the noise estimated from both sides of the drop. The estimate excludes blocks in which this
+// or another drop may lie.
 func (c *dropSearch) marginOf(values []float64, from, at, to int) float64 {
 	if from > c.begin && at-from > 2 {
 		from++
@@ -252,7 +253,8 @@ func (c *dropSearch) flattened(from, at, to int) ([]float64, bool) {
 	return flat, turned
 }
 
-// flatten moves the segments of [from, to) to the one of their levels that sorts first by before, if they alternate.
+// flatten shifts the segments of [from, to) to the first of their levels in the order given by before, if they
+// alternate. It reports whether they do.
 func (c *dropSearch) flatten(flat []float64, from, to int, before func(level, other float64) bool) bool {
 	var levels []float64
 	bounds := []int{from}
@@ -286,7 +288,7 @@ func (c *dropSearch) flatten(flat []float64, from, to int, before func(level, ot
 	return true
 }
 
-// margin returns how far a drop at a block exceeds the required certainty: the smallest margin of all criteria, in
+// margin returns how far a drop at block `at` exceeds the required certainty: the smallest margin of all criteria, in
 // standard deviations of the noise. If it is negative, the drop is not certain.
 func (c *dropSearch) margin(from, at, to int) float64 {
 	n := float64(to - from)

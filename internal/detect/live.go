@@ -14,14 +14,14 @@ const (
 	// start of the detector's history.
 	liveSeconds = 85
 	liveShare   = 0.02
-	// rampUpSeconds is the longest ramp-up. returnedSeconds is the time that the rate must have been back before a drop
-	// is withdrawn.
+	// rampUpSeconds is the longest ramp-up. returnedSeconds is how long the rate must have been back at the upper level
+	// before a drop is withdrawn.
 	rampUpSeconds, returnedSeconds = 90, 45
-	// liveExtra is the additional certainty, in squares of the noise, that a drop needs compared with a single
+	// liveExtra is the additional certainty, in units of the noise variance, that a drop needs compared with a single
 	// analysis, because a live detector tests it with each sample.
 	liveExtra = 12
-	// Up to fewBlocks blocks are evaluated in full with each sample, which takes no longer than one stage with more
-	// blocks.
+	// With up to fewBlocks blocks, each sample triggers a full evaluation, which takes no longer than one stage with
+	// more blocks.
 	fewBlocks = 160
 	// openingShare: the first samples are searched again each time the number of samples has grown by 1/openingShare.
 	openingShare = 16
@@ -79,8 +79,8 @@ type Live struct {
 	squares, covered float64
 	last             Sample
 	begun            bool
-	// seen is the number of samples so far, nextOpening the number of samples at which the first ones are searched
-	// next.
+	// seen is the number of samples so far. nextOpening is the number of samples at which the first samples are
+	// searched next.
 	seen, nextOpening int
 	// stage is the next stage of the evaluation of the blocks, which is spread over several samples.
 	stage      int
@@ -209,7 +209,7 @@ func (l *Live) follow() {
 		l.state = LiveState{Drops: l.state.Drops, Returns: l.state.Returns + 1}
 		return
 	}
-	// The mean omits the first block, because the drop may lie in it.
+	// The mean excludes the first block, because the drop may lie in it.
 	l.state.After = l.meanAfter()
 	half := (l.state.After.High - l.state.After.Low) / 2
 	l.state.Enough = end-l.state.Seconds >= l.options.BaselineSeconds && len(l.blocks) >= 2*leastBlocks &&

@@ -9,7 +9,7 @@ import (
 type liveWindow struct {
 	// values are the cleaned logarithms of the rates of the first blocks; raw are the same before cleaning.
 	values, raw []float64
-	// middle[i] is the median of raw[i-half:i+half+1]. A new block changes only the last half entries.
+	// middle[i] is the median of raw[i-half:i+half+1]. A new block changes only the last `half` entries.
 	middle []float64
 	half   int
 	window []float64
@@ -63,8 +63,8 @@ func (l *Live) prepare() {
 	}
 }
 
-// slide updates the running median. Its window is shorter at both ends, so the last half entries are recomputed.
-// With more than fewBlocks values, slide keeps the current window if its half width differs from half by only one.
+// slide updates the running median. Its window is shorter at both ends, so the last `half` entries are recomputed. With
+// more than fewBlocks values, slide keeps the current window if its half width differs from `half` by only one.
 func (k *liveWindow) slide(half int) {
 	n := len(k.raw)
 	if half > k.half+1 || half < k.half-1 || half != k.half && n <= fewBlocks {
@@ -167,8 +167,8 @@ func (l *Live) decide() {
 	l.recordDrop(at, mean(k.values[k.begin:at]), mean(k.values[at:]))
 }
 
-// open searches for a burst that is short compared with the time after it, which an evaluation of all blocks treats as
-// an outlier.
+// open searches for a burst that is short compared with the time after it. An evaluation of all blocks would treat such
+// a burst as an outlier.
 func (l *Live) open() {
 	if l.state.Certain || len(l.blocks) < 2*leastSamples {
 		return
@@ -186,8 +186,8 @@ func (l *Live) open() {
 	l.recordDrop(a.sampleAt(at), level(a.between(start, at)), level(a.between(at, l.last.EndSeconds)))
 }
 
-// recordDrop records a drop near a block, between the logarithms of two rates, if the drop has lasted. It discards the
-// blocks before the drop.
+// recordDrop records a drop near block `at`, if the drop has lasted long enough, and discards the blocks before it.
+// before and after are the logarithms of the rates on both sides.
 func (l *Live) recordDrop(at int, before, after float64) {
 	// Cleaning may have removed the last blocks of the burst.
 	for at+1 < len(l.blocks) && l.blocks[at].Rate > math.Exp((before+after)/2) {
@@ -208,7 +208,8 @@ func (l *Live) recordDrop(at int, before, after float64) {
 	l.liveWindow.reset()
 }
 
-// staysApart reports whether the levels before and after are apart: neither side spent long beyond the other level.
+// staysApart reports whether the levels before and after the block `at` remain apart: before it, the rate was not near
+// the lower level for long; after it, the rate was not near the upper level for long.
 func (l *Live) staysApart(blocks []Sample, at int) bool {
 	before, after := blocks[:at], blocks[at:]
 	upper, lower := l.middleRate(before), l.middleRate(after)

@@ -9,7 +9,7 @@ type measuredStretch struct {
 	segment Segment
 	// variance is the variance of the mean, freedom its degrees of freedom.
 	variance, freedom float64
-	// half is half of the interval of the mean, from the noise alone.
+	// half is half the width of the mean's interval, counting noise only.
 	half float64
 }
 
@@ -182,7 +182,7 @@ func (a *analysis) residuals(samples []Sample) (stretches [][]float64, means flo
 	return stretches, means
 }
 
-// meanOf returns the mean rate of samples with its interval, from the correlated noise.
+// meanOf returns the mean rate of samples with its interval, which accounts for correlated noise.
 func meanOf(samples []Sample) (estimate Estimate, variance, freedom float64, n noise) {
 	return meanOfIn(samples, make([]float64, 0, len(samples)))
 }

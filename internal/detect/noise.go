@@ -94,13 +94,14 @@ func fitNoiseAbout(stretches [][]float64, means float64) noise {
 	return noise{correlation: correlation, innovation: max(innovations/free, 1e-10)}
 }
 
-// fewPrior is the weight of priorNoise, in values, beside a few values. It is a compromise: with less weight, the
-// intervals of stores without noise are far too wide; with more, those of stores with 5 % of noise are too narrow.
+// fewPrior is the weight of priorNoise compared with a few measured values: it counts as this many values. It is a
+// compromise: with less weight, the intervals of stores without noise are far too wide; with more, those of stores with
+// 5 % of noise are too narrow.
 const fewPrior = 2
 
-// fewNoise estimates the noise of a few logarithms of rates about their mean, with its degrees of freedom. They show
-// neither their correlation nor, if there are two or three, how much they vary, so the noise assumed before any data
-// counts too.
+// fewNoise estimates the noise of a few logarithms of rates about their mean, with its degrees of freedom. So few
+// values do not reveal their correlation, and two or three do not reveal their variance either, so the estimate also
+// includes priorNoise.
 func fewNoise(values []float64) (n noise, freedom float64) {
 	squares := 0.0
 	for _, d := range deviations(values) {
@@ -126,7 +127,7 @@ func (n noise) meanVariance(values float64) float64 {
 }
 
 // freedom returns the degrees of freedom of meanVariance if the noise was estimated from the given number of values:
-// the variances of the logarithms of the innovation and of the correlation's factor add up.
+// it adds the variances of two logarithms: of the innovation, and of the correlation's factor.
 func (n noise) freedom(values float64) float64 {
 	return max(values/(1+2*(1+n.correlation)/(1-n.correlation)), 2)
 }

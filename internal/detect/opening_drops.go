@@ -2,20 +2,20 @@ package detect
 
 import "math"
 
-// lengthen is the factor from one scale to the next. A burst of a tenth to four fifths of a scale is found at that
-// scale, so each burst is searched for at two scales or more.
+// lengthen is the factor from one scale to the next. A burst that lasts a tenth to four fifths of a scale is found at
+// that scale, so each burst can be found at two or more scales.
 const lengthen = 2
 
-// scaleExtra is the additional certainty that a drop needs because a dozen scales are searched: twice the logarithm
-// of their number, in squares of the noise.
+// scaleExtra is the additional certainty that a drop needs because a dozen scales are searched: twice the logarithm of
+// their number, in units of the noise variance.
 const scaleExtra = 5
 
 // findRegimes finds the lasting drops at all scales: in the whole series, in its first leastSamples samples, in the
 // first twice as many, and so on.
 //
 // A change that is short compared with the whole series counts as a dip or an outlier. At the start of the series it
-// may be a burst: the cache of a disk, or a small bucket. So the first seconds alone decide whether there is a burst of
-// a few seconds, and the rest can only show that the rate returned. A longer baseline changes neither decision.
+// may be a burst: a disk's cache, or a small bucket. So the first seconds alone decide whether there is a burst of a
+// few seconds, and the rest can only show that the rate returned. A longer baseline changes neither decision.
 func (a *analysis) findRegimes() {
 	a.findLevels()
 	a.findOpenings()
@@ -126,8 +126,9 @@ func (a *analysis) adoptOpening(part *analysis) {
 	a.breaks = breaks
 }
 
-// fastStart returns how long the first level was faster at its start than in the rest, in a way that may not be a
-// burst: it may be only a sample or two, or contain a long dip. It returns 0 if the start was not faster.
+// fastStart returns for how many seconds the first level started faster than it continued. Such a start need not be a
+// burst: it may consist of only one or two samples, or contain a long dip. fastStart returns 0 if the start was not
+// faster.
 func (a *analysis) fastStart() (seconds float64) {
 	const leastFaster, standsOut, mostOfAll, first = 1.25, 5, 0.25, 3
 	samples := a.samples[a.begin:]

@@ -2,7 +2,7 @@ package detect
 
 import "math"
 
-// A change is not lasting if the rate is at the other level in runs of at least returnSeconds that sum to more than
+// A change does not last if the rate is at the other level in runs of at least returnSeconds that add up to more than
 // returnShare of the time on a level.
 const (
 	returnSeconds = 10
@@ -30,7 +30,7 @@ func (a *analysis) dropLasts(start, at, end float64) bool {
 	if two, ok := alternating(after); ok {
 		lower = medianRate(two.high)
 		if upper-lower < separation*(upper-medianRate(two.low)) {
-			return false // it returns to its former level at each turn
+			return false // the rate returns to its former level at each turn
 		}
 	}
 	if upper <= lower {
@@ -102,8 +102,8 @@ func medianRate(samples []Sample) float64 {
 	return median(rates)
 }
 
-// longRuns returns the total time during which the condition holds in runs that are too long to be noise. last
-// reports whether the last such run extends to the end.
+// longRuns returns the total time of the runs of samples that meet the condition. It counts runs of at least `least`
+// seconds and two samples, or all runs if least is 0. last reports whether the last counted run extends to the end.
 func longRuns(samples []Sample, least float64, is func(rate float64) bool) (sum float64, last bool) {
 	run, count := 0.0, 0
 	for i, s := range samples {

@@ -49,8 +49,8 @@ type RunUse string
 const (
 	// UseBaseline: later runs are compared with this run.
 	UseBaseline RunUse = "Baseline"
-	// UsePending: the run is one of the newest, and not part of the baseline yet. UseSuspected: the run seems worse,
-	// but that is not certain. UseRegressed: the run is worse.
+	// UsePending: the run is one of the newest and not part of the baseline yet. UseSuspected: the run seems worse, but
+	// that is not certain. UseRegressed: the run is worse.
 	UsePending   RunUse = "Pending"
 	UseSuspected RunUse = "Suspected"
 	UseRegressed RunUse = "Regressed"
@@ -273,7 +273,8 @@ func (s *regressionState) pool(run *HistoryRun) []*HistoryRun {
 	return append(pool, run)
 }
 
-// take adds a judged run to the pending runs, and moves the runs that are no longer pending.
+// take adds a judged run to the pending runs. Runs that are no longer pending join the baseline; when a regression
+// ends, those that were worse are dropped instead.
 func (s *regressionState) take(run *HistoryRun, regressed, suspicious bool) {
 	s.pending = append(s.pending, pendingRun{run: run, regressed: regressed, suspicious: suspicious})
 	if s.confirmed() {

@@ -22,7 +22,7 @@ const (
 	usualCorrelation    = 0.2
 	usualCorrelationFor = 20.0
 	mostCorrelation     = 0.7
-	// leastLean is the minimum deviation of the newest run itself, in spreads.
+	// leastLean is the minimum deviation of the newest run alone from the baseline's mean, in spreads.
 	leastLean = 1.5
 	// leastSpread is the minimum spread, for figures that are rounded.
 	leastSpread = 0.0005
@@ -56,9 +56,9 @@ func (s *regressionState) judge(metric *RunMetric, pool []*HistoryRun, metrics i
 		if leans && look.corrected < allottedRate && math.Abs(math.Expm1(look.difference)) >= s.policy.Tolerance {
 			verdict = map[bool]RegressionVerdict{true: RegressionRegressed, false: RegressionImproved}[isWorse]
 		}
-		// Show the most certain of the looks with a verdict. Looks in which all runs have changed take precedence:
-		// runs that have not changed would make the change look smaller than it is. Without a verdict, show the look
-		// with the most runs.
+		// Show the most certain look that has a verdict. Looks in which all runs have changed take precedence: runs
+		// that have not changed would make the change look smaller than it is. Without a verdict, show the look with
+		// the most runs.
 		if verdict != RegressionNoChange && allDiffer(newest[len(newest)-looked:], side.mean) {
 			look.shown = look.corrected * sureOfAll
 		}
@@ -127,7 +127,7 @@ func values(runs []*HistoryRun, metric *RunMetric) []float64 {
 // runsSide holds the statistics of the earlier runs, over the logarithms of a figure.
 type runsSide struct {
 	mean, spread, correlation float64
-	// ofMean is the variance of the mean in squares of the spread.
+	// ofMean is the variance of the mean, as a multiple of the squared spread.
 	ofMean  float64
 	freedom float64
 }
@@ -145,7 +145,7 @@ func sideOf(x []float64) runsSide {
 	seen := usualCorrelation
 	if squares > 0 {
 		seen = products / squares
-		seen += (1 + 4*seen) / n // its bias in a short series (Kendall)
+		seen += (1 + 4*seen) / n // corrects the bias in a short series (Kendall)
 	}
 	s.correlation = min(max((n*seen+usualCorrelationFor*usualCorrelation)/(n+usualCorrelationFor), 0), mostCorrelation)
 	s.ofMean = meanVariance(len(x), s.correlation)
@@ -159,8 +159,8 @@ func sideOf(x []float64) runsSide {
 // student returns the distribution of a difference from the mean, in standard deviations of that difference.
 func (s *runsSide) student() distuv.StudentsT { return distuv.StudentsT{Sigma: 1, Nu: s.freedom} }
 
-// meanVariance returns the variance of the mean of n runs, each correlated with the preceding one, for a variance of
-// 1.
+// meanVariance returns the variance of the mean of n runs, each correlated with the preceding one, if one run has a
+// variance of 1.
 func meanVariance(n int, correlation float64) float64 {
 	count := float64(n)
 	sum, power := count, 1.0

@@ -8,8 +8,7 @@ type Estimate struct {
 // Options hold the known facts about the store.
 type Options struct {
 	// Refill is the rate at which credits return, if known: measured by a redrain, documented or given.
-	Refill *float64
-	// RefillSource is the source of Refill.
+	Refill       *float64
 	RefillSource RefillSource
 	// Earlier is the I/O before the series, in order and on the same time axis, so its times may be negative. It
 	// affects only the amount spent. There was no I/O between its samples.

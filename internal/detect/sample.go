@@ -15,7 +15,7 @@ type Sample struct {
 
 func (s Sample) seconds() float64 { return s.EndSeconds - s.StartSeconds }
 
-// Limits of the samples: a century, and an exabyte per second.
+// Limits of the samples: times within a century, and rates up to an exabyte per second.
 const (
 	maxSeconds = 3.2e9
 	maxRate    = 1e18
@@ -50,7 +50,8 @@ func check(samples []Sample) error {
 	return nil
 }
 
-// refuse returns the reason why a sample cannot follow another one, or "".
+// refuse returns the reason why a sample is invalid or cannot follow the sample before, or "" if it is valid. before is
+// nil for the first sample.
 func refuse(s Sample, before *Sample) string {
 	switch {
 	case !(math.Abs(s.StartSeconds) <= maxSeconds) || !(math.Abs(s.EndSeconds) <= maxSeconds):

@@ -6,13 +6,13 @@ import (
 )
 
 // The steady-state rule of SNIA's Performance Test Specification 2.0.2 (2.1.24), on rounds of one minute: over a window
-// of five rounds, the rounds differ by at most 20 % of their mean, and the best straight line through them by at most
-// 10 %.
+// of five rounds, the rounds differ by at most 20 % of their mean, and the best straight line through them changes by
+// at most 10 % of the mean.
 const (
 	RoundSeconds  = 60
 	WindowRounds  = 5
 	mostExcursion = 0.20
-	// MostSlope is the greatest change along the line.
+	// MostSlope is the greatest change along that line over the window, as a share of the mean.
 	MostSlope = 0.10
 	// leastCovered is the minimum share of a round that samples must cover.
 	leastCovered = 0.95
@@ -59,7 +59,7 @@ type SteadyWindow struct {
 type SteadyResult struct {
 	State  Steadiness
 	Rounds []Round
-	// First is the first steady window, whose mean is the figure of a run; nil if there is none.
+	// First is the first steady window, whose mean is the result of a run; nil if there is none.
 	First *SteadyWindow
 	// Last is the last window; nil if there is none.
 	Last     *SteadyWindow

@@ -7,7 +7,8 @@ import "math"
 type whitened struct {
 	values      []float64
 	correlation float64
-	// sum and squares are the sums before an index of u = value - correlation * previous value, and of its square.
+	// sum[i] and squares[i] are the sums of u and of u squared over the values before index i, where u = value -
+	// correlation * previous value.
 	sum, squares []float64
 }
 

@@ -70,7 +70,7 @@ func (c ClockOffset) ToLocal(remoteNanoseconds int64) int64 {
 }
 
 // maxDriftPPM is the highest difference in speed between two clocks that counts as drift. The kernel corrects a clock's
-// frequency by at most 500 ppm (adjtimex(2)); the quartz of a machine is off by up to 100 ppm.
+// frequency by at most 500 ppm (adjtimex(2)); a machine's quartz is off by up to 100 ppm.
 const maxDriftPPM = 500
 
 // RemoteClock translates instants of a remote clock whose offset was estimated at two instants.

@@ -76,7 +76,7 @@ func (s *CPUStat) field(name string) (target *uint64, unit uint64) {
 	return nil, 0
 }
 
-// SaturatedShare is the share of its CPU limit, 0 to 1, from which a client counts as saturated: the tool, not the
+// SaturatedShare is the share of its CPU limit, 0 to 1, at which a client counts as saturated: the tool, not the
 // storage, may then limit the result.
 const SaturatedShare = 0.90
 

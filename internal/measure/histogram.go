@@ -131,8 +131,8 @@ func saturatingSum(a, b *page) *page {
 	return sum
 }
 
-// Sub returns what was counted after earlier, where both are states of the same growing counter. If a bin went down,
-// the error wraps ErrCounterReset.
+// Sub returns what was counted since earlier, an older state of the same growing counter. If a bin went down, the error
+// wraps ErrCounterReset.
 func (h *Histogram) Sub(earlier *Histogram) (Histogram, error) {
 	if h.saturated || earlier.saturated {
 		return Histogram{}, errors.New("subtract histograms: a count overflows 64 bits")
@@ -170,7 +170,7 @@ func (h *Histogram) Count() uint64 { return h.total }
 func (h *Histogram) Saturated() bool { return h.saturated }
 
 // CountInLastBucket returns the number of latencies in fio's last bucket, of 17.05 s and longer, whose exact value
-// is unknown. If there are any, the result gets the warning LatencyClipped.
+// is unknown. If it is not 0, the result gets the warning LatencyClipped.
 func (h *Histogram) CountInLastBucket() uint64 {
 	if last := h.pages[numGroups-1]; last != nil {
 		return last[bucketsInGroup-1]

@@ -38,8 +38,8 @@ func (h *Histogram) AppendBinary(b []byte) ([]byte, error) {
 func (h *Histogram) MarshalBinary() ([]byte, error) { return h.AppendBinary(nil) }
 
 // UnmarshalBinary reads exactly what AppendBinary wrote. It returns an error, and leaves h unchanged, if the data is
-// truncated, has trailing bytes, leaves the grid or is not canonical, or if the counts overflow. The grid bounds the
-// memory, whatever the data.
+// truncated, has trailing bytes, leaves the grid or is not canonical, or if the counts overflow. The size of the grid
+// bounds the memory, whatever the data.
 func (h *Histogram) UnmarshalBinary(data []byte) error {
 	decoded, rest, err := decodeHistogram(data)
 	if err != nil {

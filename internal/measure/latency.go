@@ -12,13 +12,13 @@ import (
 //
 // The zero value is empty and ready to use. A Latency is a value: copies are independent.
 type Latency struct {
-	// Histogram counts the same operations. It is empty if the tool reported no bins. In a dump of a running fio,
-	// its total can differ from Count by the operations that completed while fio was writing the dump. Only the
-	// histogram yields percentiles.
+	// Histogram holds the latencies of the operations in Count. It is empty if the tool reported no bins. In a dump of
+	// a running fio, its total can differ from Count by the operations that completed while fio was writing the dump.
+	// Only the histogram yields percentiles.
 	Histogram Histogram `json:"histogram"`
 	// Count is the number of operations timed.
 	Count uint64 `json:"count"`
-	// SumNanoseconds is the sum of all their latencies.
+	// SumNanoseconds is the sum of the latencies of these operations.
 	SumNanoseconds Uint128 `json:"sumNanoseconds"`
 	// MinNanoseconds and MaxNanoseconds are the exact minimum and maximum, 0 if Count is 0.
 	MinNanoseconds uint64 `json:"minNanoseconds"`
@@ -114,8 +114,8 @@ func (l *Latency) Merge(other *Latency) {
 	l.SumNanoseconds = l.SumNanoseconds.Add(other.SumNanoseconds)
 }
 
-// Sub returns what was measured after earlier, where both are states of the same growing counter. If a figure went
-// down, the error wraps ErrCounterReset.
+// Sub returns what was measured since earlier, an older state of the same growing counter. If a figure went down, the
+// error wraps ErrCounterReset.
 //
 // Bins, count and sum are exact. The minimum and maximum of the difference are only bounds, derived from its
 // outermost bins and from the minimum and maximum of l.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// latencyFormat is the first byte of an encoded latency. Change it with the layout.
+// latencyFormat is the first byte of an encoded latency. Change it whenever the encoding changes.
 const latencyFormat = 1
 
 // AppendBinary appends the format byte, then as unsigned varints the count, the high and low half of the sum, min

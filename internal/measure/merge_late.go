@@ -6,14 +6,14 @@ import "iter"
 const maxLateIntervals = 30
 
 // MergeLate repairs the samples of a tool whose dumps can be delayed. fio delays the dumps of --status-interval for
-// a job that is inside an I/O. Before fio 3.42, such a dump has the bytes of the instant at which it was requested
-// but the time at which it was written, and all bytes of the delay are in the next, short sample (measured: 32.6 and
-// then 2,805 MB/s, where 150 is true). The fio engine moves bytes to the right sample if it can determine it;
-// MergeLate handles the rest:
+// a job that is inside an I/O. Before fio 3.42, such a dump counts the bytes up to the instant at which it was
+// requested but is stamped with the time at which it was written, and all bytes of the delay are in the next, short
+// sample (measured: 32.6 and then 2,805 MB/s, where 150 is true). The fio engine moves bytes to the right sample if it
+// can determine it; MergeLate handles the rest:
 //
 //   - A late sample, over 1.5 intervals long, is merged with its successor, and if that is late too, with the next
 //     one, and so on. Such a chain ends at 30 intervals. Without that limit, a run in which every dump is late would
-//     become one sample; at 30 intervals the bytes that the last delay displaces are few against the chain's.
+//     become one sample; at 30 intervals, the bytes that the last delay displaces are few compared with the chain's.
 //   - A last sample shorter than half an interval is merged with its predecessor.
 //
 // Only adjoining samples are merged, and only if both or neither belong to the warm-up. Counters, the first start and

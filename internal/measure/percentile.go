@@ -55,7 +55,7 @@ func (h *Histogram) PercentileUnchecked(p float64) (nanoseconds uint64, ok bool)
 	if h.total == 0 || h.saturated || !validPercentile(p) {
 		return 0, false
 	}
-	rank := h.total // fio's arithmetic misses it at p = 100 for totals near 2^63
+	rank := h.total // for p = 100, where fio's arithmetic misses the last rank for totals near 2^63
 	if p < 100 {
 		rank = fioRank(p, h.total)
 	}

@@ -10,7 +10,7 @@ func Sum(a, b uint64) uint64 {
 	return math.MaxUint64
 }
 
-// Clamp converts a count to an integer of the API and saturates at the greatest int64.
+// Clamp converts a count to an int64 of the API and saturates at the greatest int64.
 func Clamp(value uint64) int64 { return int64(min(value, math.MaxInt64)) }
 
 // Round rounds a figure to an integer of the API. It returns the greatest int64 for figures that are too large or
@@ -23,8 +23,8 @@ func Round(value float64) int64 {
 	return int64(value)
 }
 
-// Charged returns the sum over all operations in the way in which stores count and limit operations: a sync spends
-// no operation credits, all others do.
+// Charged returns the sum over all operations as stores count and limit them: a sync spends no operation credits, all
+// other operations do.
 func Charged(counters [NumOperations]Counter) (sum Counter) {
 	for operation, counter := range counters {
 		sum.Bytes = Sum(sum.Bytes, counter.Bytes)

@@ -23,8 +23,8 @@ type Series struct {
 	// end is the instant at which the last sample is cut off, if cut is true; see Until.
 	end int64
 	cut bool
-	// before[operation][i] holds what was completed before sample i. It has one more element than edges, the total, or
-	// none for an operation that no sample has: most series have one or two operations.
+	// before[operation][i] holds what was completed before sample i. Its last element, beyond those of edges, is the
+	// total. It is nil for an operation that occurs in no sample, because most series have only one or two operations.
 	before [NumOperations][]Counter
 }
 
@@ -34,14 +34,14 @@ type edges struct {
 	WarmUp                           bool
 }
 
-// SeriesBytes returns the memory of a series that NewSeries creates for a number of samples in which a number of
-// different operations occur.
+// SeriesBytes returns the memory, in bytes, of a series from NewSeries with the given number of samples, in which the
+// given number of different operations occur.
 func SeriesBytes(samples, operations int) int {
 	return samples * (int(unsafe.Sizeof(edges{})) + operations*int(unsafe.Sizeof(Counter{})))
 }
 
-// NewSeries creates a series from samples, which must be in order of time and must not overlap. It allocates memory
-// for a number of samples first; more are possible.
+// NewSeries creates a series from samples, which must be in order of time and must not overlap. capacity is the
+// expected number of samples; more are possible.
 func NewSeries(capacity int, samples iter.Seq[Sample]) (*Series, error) {
 	series := &Series{edges: make([]edges, 0, capacity)}
 	for sample := range samples {

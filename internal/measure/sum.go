@@ -2,7 +2,7 @@ package measure
 
 import "fmt"
 
-// maxGridCells bounds the memory of a Grid: 14 days in steps of a second, twice the longest run.
+// maxGridCells bounds the memory of a Grid: 14 days in steps of one second. The longest run takes half of that.
 const maxGridCells = 14 * 24 * 3600
 
 // Grid holds what several clients completed together in steps of equal length. The last cell ends with the window and

@@ -72,7 +72,7 @@ type TimeBound struct {
 	// Window is the time in which every client was running.
 	Window Window
 	Rates  Rates
-	// Share is the smallest share of its own time, 0 to 1, that a client spent in the window.
+	// Share is the smallest share of its own time, 0 to 1, that any client spent in the window.
 	Share   float64
 	Verdict WindowVerdict
 	// StartSkewNanoseconds is the time from the first client's start to the last client's start.

@@ -80,7 +80,8 @@ func uint128Of(value *big.Int) (Uint128, bool) {
 	return Uint128{High: new(big.Int).Rsh(value, 64).Uint64(), Low: low.Uint64()}, true
 }
 
-// MarshalText returns the decimal digits. JSON then holds a string, because most JSON readers round numbers over 2^53.
+// MarshalText returns the decimal digits. In JSON the value is therefore a string, because most JSON readers round
+// numbers over 2^53.
 func (u Uint128) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
 // UnmarshalText accepts decimal digits only.

@@ -16,10 +16,10 @@ type Window struct {
 	EndNanoseconds   int64 `json:"endNanoseconds"`
 }
 
-// Nanoseconds returns the length.
+// Nanoseconds returns the length of the window.
 func (w Window) Nanoseconds() int64 { return w.EndNanoseconds - w.StartNanoseconds }
 
-// Seconds returns the length.
+// Seconds returns the length of the window.
 func (w Window) Seconds() float64 { return float64(w.Nanoseconds()) / nanosecondsInSecond }
 
 const nanosecondsInSecond = 1e9
@@ -49,8 +49,8 @@ func CommonWindow(spans []ClientSpan) (window Window, ok bool) {
 	return window, true
 }
 
-// wholeWindow returns the time from the first start to the last end. ok is false if there are no clients or a span has
-// no length.
+// wholeWindow returns the time from the first client's start to the last client's end. ok is false if there are no
+// clients or a span has no length.
 func wholeWindow(spans []ClientSpan) (window Window, ok bool) {
 	for i, span := range spans {
 		if !span.sound() {
