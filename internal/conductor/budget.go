@@ -14,7 +14,8 @@ import (
 // a budget and all budgets above it. A budget that is exceeded drops its largest client, so that clients with many
 // reports do not displace those with few.
 type Budget struct {
-	// scope names what the budget covers, and sent what agents did that takes the bytes, for messages.
+	// scope and sent are parts of messages: scope names what the budget covers, and sent says what the agents did to
+	// exceed it.
 	scope, sent string
 	limit       int64
 	above       *Budget
@@ -25,7 +26,7 @@ type Budget struct {
 	// The fields below are guarded by locks.counting.
 	used  int64
 	below map[*Budget]bool
-	// closed is true once the client was shed or replaced.
+	// closed is true once the client has been shed or replaced.
 	closed bool
 }
 
@@ -59,15 +60,15 @@ func ProcessBudget() *Budget {
 	return NewBudget(limit / 8 * 5)
 }
 
-// forResults returns a budget for computing a result of a run, beside the budget of all runs: three fifths as much, which
-// is the rest of Go's memory limit. Only one result is computed at a time.
+// forResults returns a separate budget for computing a result of a run. It is three fifths of the budget of all runs,
+// which is the rest of Go's memory limit. Only one result is computed at a time.
 func (b *Budget) forResults() *Budget {
 	made := NewBudget(b.limit / 5 * 3)
 	made.scope, made.sent = "the clients of a run", "sent samples whose result takes"
 	return made
 }
 
-// ofRun returns the budget of a run: three quarters of the process's, so that no run can take all of it.
+// ofRun returns the budget of a run: three quarters of the process's budget, so that no run can take all of it.
 func (b *Budget) ofRun() *Budget { return b.split("the clients of a run", b.limit/4*3, nil) }
 
 // ofClient returns the budget of a client of a run.

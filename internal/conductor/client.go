@@ -35,9 +35,9 @@ type client struct {
 	// address is the agent's listen address, or "" until it is located.
 	address string
 	offset  measure.ClockOffset
-	// seen is the sequence number of the newest record that was read. replay is the sequence number of the newest
-	// record in the agent's log when the agent was first reached. The client is not ready before that record is
-	// read, because the state of its steps is unknown until then.
+	// seen is the sequence number of the newest record that the conductor has read. replay is the sequence number of
+	// the newest record in the agent's log when the agent was first reached. The client is not ready before that record
+	// is read, because the state of its steps is unknown until then.
 	seen, replay uint64
 	// broken is the start of the newest period without a good session. unreachable is true while a ready agent has no
 	// session.
@@ -50,7 +50,7 @@ type client struct {
 	// of the latencies over time. It ignores a few strings of limited length.
 	budget           *Budget
 	descriptionBytes int
-	// working counts the memory that the result of the client's samples takes.
+	// working counts the memory that is needed to compute a result from the client's samples.
 	working *Budget
 }
 
@@ -72,7 +72,7 @@ func newClient(owner *Conductor, key decide.ClientKey, replacements int) *client
 	return c
 }
 
-// shed loses the client and drops its reports. Its participation in attempts remains known.
+// shed marks the client as lost and drops its reports. Its participation in attempts remains known.
 func (c *client) shed(reason string) {
 	c.lose(reason)
 	c.mu.Lock()
@@ -80,8 +80,7 @@ func (c *client) shed(reason string) {
 	c.drop()
 }
 
-// drop drops all records of a client that is shed. None of its attempts counts as complete any more. Callers hold
-// mu.
+// drop drops all records of a client that is shed. Its attempts no longer count as complete. Callers hold mu.
 func (c *client) drop() {
 	for attempt, p := range c.attempts {
 		progress := p.progress
@@ -207,8 +206,8 @@ func (c *client) storeDescription(description *agentapi.DescribeResponse) error 
 	return nil
 }
 
-// receive counts the bytes that the agent has sent, including unknown fields. If they far exceed a client's budget,
-// it loses the client and returns an error.
+// receive counts the bytes that the agent has sent, including unknown fields. If they far exceed a client's budget, it
+// marks the client as lost and returns an error.
 func (c *client) receive(bytes int) error {
 	c.mu.Lock()
 	c.sent += int64(bytes)

@@ -8,9 +8,9 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// SamplesFrom returns a client's samples in an attempt, from an index on, including the warm-up. Times are converted
-// to the reference clock with the current estimate of the offset. over is true if no more samples will come, because
-// the attempt has ended on the client or the client is gone.
+// SamplesFrom returns a client's samples in an attempt from the given index on, including those of the warm-up. Times
+// are converted to the reference clock with the current estimate of the offset. over is true if no more samples will
+// come, because the attempt has ended on the client or the client is gone.
 func (c *Conductor) SamplesFrom(attempt decide.Attempt, key decide.ClientKey, index int) (samples []measure.Sample, over bool) {
 	client := c.client(key)
 	if client == nil {
@@ -27,7 +27,7 @@ func (c *Conductor) SamplesFrom(attempt decide.Attempt, key decide.ClientKey, in
 	return slices.Collect(translated(p.samples.from(index), clock)), over || p.progress == decide.Ended
 }
 
-// translated yields samples of an agent's clock in the reference clock.
+// translated converts the times of samples from an agent's clock to the reference clock.
 func translated(samples iter.Seq[measure.Sample], clock measure.RemoteClock) iter.Seq[measure.Sample] {
 	return func(yield func(measure.Sample) bool) {
 		for sample := range samples {

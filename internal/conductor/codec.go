@@ -10,8 +10,8 @@ import (
 
 // Limits for messages from agents.
 const (
-	// maxMessageBytes suffices for a result with eight histograms of 20 kB and the tool's messages. Repetitions of
-	// IOR come on top.
+	// maxMessageBytes suffices for a result with eight histograms of 20 kB and the tool's messages. Repetitions of IOR
+	// are added to it.
 	maxMessageBytes    = 512 << 10
 	maxRepetitionBytes = 96
 	// maxHeaderBytes suffices for the error of a refused command.
@@ -29,8 +29,8 @@ const (
 // element takes only two bytes on the wire.
 type codec struct {
 	maxBytes int
-	// received is called with the size of each message before unknown fields are dropped. An error refuses the
-	// message.
+	// received is called with the size of each message before unknown fields are dropped. If it returns an error, the
+	// message is refused.
 	received func(bytes int) error
 	// unreadable is called with the reason before a message is refused.
 	unreadable func(err error)
@@ -71,7 +71,7 @@ func (c codec) Unmarshal(data []byte, message any) error {
 	return err
 }
 
-// memoryOf estimates the memory of an encoded message once it is decoded without unknown fields.
+// memoryOf estimates the memory, in bytes, that an encoded message takes once it is decoded without unknown fields.
 func memoryOf(data []byte, message protoreflect.MessageDescriptor) (int, error) {
 	memory := messageBytes
 	for len(data) > 0 {
@@ -99,7 +99,7 @@ func memoryOf(data []byte, message protoreflect.MessageDescriptor) (int, error) 
 	return memory, nil
 }
 
-// keptBytes estimates the memory of a message that was decoded by codec.
+// keptBytes estimates the memory, in bytes, of a message that was decoded by codec.
 func keptBytes(message proto.Message) int {
 	encoded, err := proto.Marshal(message)
 	if err != nil {

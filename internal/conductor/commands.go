@@ -36,7 +36,8 @@ func (c *Conductor) each(timeout time.Duration, keys []decide.ClientKey, command
 	}
 }
 
-// ask records that an attempt is requested now, and reduces earlier attempts of the same step.
+// ask records that an attempt is requested now, and drops everything but the progress of earlier attempts of the same
+// step.
 func (c *Conductor) ask(attempt decide.Attempt) {
 	c.requested.ask(attempt)
 	for _, client := range c.all() {
@@ -69,8 +70,8 @@ func (c *client) load(ctx context.Context, load *agentapi.LoadRequest) error {
 	return err
 }
 
-// loaded handles the answer to a Load. Without an answer it forgets the attempt, so that it is sent again unless the
-// client is lost by then.
+// loaded handles the answer to a Load. If there is no answer, it forgets the attempt, so that the attempt is sent again
+// unless the client is lost by then.
 func (c *client) loaded(ctx context.Context, attempt decide.Attempt, err error) {
 	switch status.Code(err) {
 	case codes.OK:
@@ -152,7 +153,7 @@ type FinishOptions struct {
 	// AlsoRemove returns the indexes of lost clients of the same target whose data a client removes along with its
 	// own, because they shared its volumes. It may be nil, and applies only with RemoveData.
 	AlsoRemove func(decide.ClientKey) []int
-	// OrphanedData selects the data from before the run that a client removes. It may be nil.
+	// OrphanedData returns the older data, from before the run, that a client removes. It may be nil.
 	OrphanedData func(decide.ClientKey) OrphanedData
 }
 
@@ -223,7 +224,7 @@ func cleanAll(texts []string) []string {
 // uidText matches valid benchmark UIDs.
 var uidText = regexp.MustCompile(`^[A-Za-z0-9-]{1,63}$`)
 
-// Owners returns the UIDs of other benchmarks of the same installation with directories on the clients' volumes.
+// Owners returns the UIDs of other benchmarks of the same installation that have directories on the clients' volumes.
 func (c *Conductor) Owners() []string {
 	var all []string
 	for _, client := range c.all() {

@@ -30,7 +30,7 @@ type Endpoint struct {
 // Options are the settings of a conductor.
 type Options struct {
 	RunUID string
-	// Epoch is the leader's epoch; agents refuse a lower epoch than the highest one that they have seen.
+	// Epoch is the leader's epoch; agents refuse commands with a lower epoch than the highest one they have seen.
 	Epoch uint64
 	// Tools returns the programs that the clients of a target need; see plan.Plan.Tools. Nil means fio only, which
 	// agents then need not report.
@@ -66,7 +66,7 @@ type Conductor struct {
 	cancel  context.CancelFunc
 	workers sync.WaitGroup
 	changed chan struct{}
-	// gathering is true while changed figures wait for those of other clients.
+	// gathering is true while changed figures wait for the figures of other clients.
 	gathering atomic.Bool
 
 	mu      sync.Mutex
@@ -76,7 +76,7 @@ type Conductor struct {
 
 	requested *requested
 	budget    *Budget
-	// working limits the memory that the result of a step of this run takes.
+	// working limits the memory for computing the result of a step of this run.
 	working   *Budget
 	latencies latencies
 	totals    totals
@@ -121,8 +121,8 @@ func (c *Conductor) run(work func()) {
 	}
 }
 
-// Changed receives a value when the result of Clients may have changed. Figures of running steps are gathered for a
-// moment first.
+// Changed receives a value when the result of Clients may have changed. Changed figures of running steps are collected
+// for a moment first (see gather).
 func (c *Conductor) Changed() <-chan struct{} { return c.changed }
 
 func (c *Conductor) notify() {
@@ -132,11 +132,11 @@ func (c *Conductor) notify() {
 	}
 }
 
-// gather is the time that figures wait for those of other clients before they count as a change. All clients of a step
-// started at the same instant, so their samples arrive together, once a second.
+// gather is how long changed figures wait for the figures of other clients before they count as a change. All clients
+// of a step started at the same instant, so their samples arrive together, once a second.
 const gather = 500 * time.Millisecond
 
-// notifySoon is notify for changed figures: one look at those of all clients is enough.
+// notifySoon is notify for changed figures. It waits first, so that one notification covers the figures of all clients.
 func (c *Conductor) notifySoon() {
 	if c.gathering.CompareAndSwap(false, true) {
 		time.AfterFunc(gather, func() {
@@ -160,8 +160,8 @@ func (a *Agent) Lose(message string) { a.client.lose(message) }
 
 // Expect adds an agent to connect to once its address is known. Until then it counts as Connecting, and needs
 // neither a connection nor a goroutine. If the key is already known, the agent is a replacement; add it only when
-// the previous agent is certainly gone. replacements is how often this client was replaced before this conductor
-// knew it.
+// the previous agent is certainly gone. replacements is the number of times that the client was replaced before this
+// conductor knew it.
 func (c *Conductor) Expect(key decide.ClientKey, replacements int) *Agent {
 	c.mu.Lock()
 	old := c.clients[key]
@@ -196,7 +196,7 @@ func (c *Conductor) Clients() []decide.Client {
 	return all
 }
 
-// Unreachable lists the ready clients whose agents do not answer at present.
+// Unreachable lists the ready clients whose agents currently do not answer.
 func (c *Conductor) Unreachable() []decide.ClientKey {
 	var keys []decide.ClientKey
 	for _, client := range c.all() {

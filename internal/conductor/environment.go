@@ -11,7 +11,7 @@ import (
 )
 
 // Environments groups the clients by equal descriptions. Free space changes between the clients' reports, so a group
-// has the lowest free space of its clients.
+// shows the lowest free space of its clients.
 func (c *Conductor) Environments() []v1alpha1.Environment {
 	var each []v1alpha1.Environment
 	for _, client := range c.all() {

@@ -13,7 +13,7 @@ import (
 type Job struct {
 	// Version is the version of IOR or mdtest on the clients, or "" if it is unknown.
 	Version string
-	// Shared is true if all clients of the target work in one directory, which is client 0's.
+	// Shared is true if all clients of the target work in one directory, that of client 0.
 	Shared bool
 	// Addresses are the addresses (host and port) of the agents of the target's clients, by client index. Only
 	// client 0 receives them.
@@ -36,7 +36,7 @@ func (c *Conductor) jobOf(step plan.Step, target string, shared bool) (Job, erro
 		}
 		job.Addresses = append(job.Addresses, address)
 		if version == "" {
-			continue // the agent was too busy to report it in time: do not compare an unknown version
+			continue // the agent was too busy to report the version in time; ignore it in the comparison
 		}
 		version = strings.TrimPrefix(version, "IOR-")
 		if len(versions[version]) == 0 {

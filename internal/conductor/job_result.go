@@ -21,7 +21,7 @@ const (
 	maxCommandWords = 256
 	maxWordLength   = 512
 	maxRanks        = 1 << 21
-	// maxRate is far above any real rate. It fits into the API's integers even in thousandths.
+	// maxRate is far above any real rate. Even in thousandths, it fits into the API's integers.
 	maxRate = 1e15
 )
 

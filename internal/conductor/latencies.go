@@ -36,7 +36,7 @@ type latencyKey struct {
 // minutes holds the latencies of one target in one attempt.
 type minutes struct {
 	sums map[minuteKey]*minuteSum
-	// kept is the approximate memory charged to each budget.
+	// kept is the approximate memory, in bytes, charged to each budget.
 	kept map[*Budget]int
 	// dropped is true once a client that contributed was lost. No further records are added then.
 	dropped bool
@@ -47,7 +47,7 @@ type minuteKey struct {
 	operation measure.Operation
 }
 
-// minuteBytes is the approximate memory of a minuteSum without its histogram.
+// minuteBytes is the approximate memory, in bytes, of a minuteSum without its histogram.
 const minuteBytes = 160
 
 // minuteSum holds an encoded histogram, because a decoded one needs ten times the memory.
@@ -70,7 +70,7 @@ func minuteOf(released int64, from *agentapi.LatencyMinute) (int, error) {
 	return int(index), nil
 }
 
-// add adds a client's record of a minute. Its memory counts against the client's budget.
+// add adds a client's record to a minute. The additional memory counts against the client's budget.
 func (l *latencies) add(
 	key latencyKey, budget *Budget, clock measure.ClockOffset, index int, from *agentapi.LatencyMinute,
 ) error {
@@ -172,8 +172,8 @@ func (l *latencies) drop(of *Budget) {
 	}
 }
 
-// Latencies returns the latencies of an attempt over time, by target, sorted by time, then operation. They sum what
-// all clients of the target have reported so far.
+// Latencies returns the latencies of an attempt over time, by target, sorted by time, then operation. Each is the sum
+// of all clients' reports so far.
 func (c *Conductor) Latencies(attempt decide.Attempt) map[string][]series.Minute {
 	c.latencies.mu.Lock()
 	defer c.latencies.mu.Unlock()

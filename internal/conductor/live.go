@@ -9,8 +9,8 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// running holds the totals of an attempt so far and the mean latencies of its newest sample, so that live figures
-// need not read all samples each second.
+// running holds the totals of an attempt so far and the mean latencies of its newest sample, so that live figures do
+// not require reading all samples each second.
 type running struct {
 	// done excludes syncs; see measure.Charged.
 	done measure.Counter

@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// LoadRequest returns the request that sends a step to one client. It depends only on the plan, the run's seed and
-// the job, so that a repeated request is byte-identical.
+// LoadRequest returns the request that sends a step to one client. It depends only on the plan, the run's seed and the
+// job, so a repeated request is byte-identical.
 func LoadRequest(step plan.Step, key decide.ClientKey, seed int64, job Job) (*agentapi.LoadRequest, error) {
 	load, use, client := step.Load(key.Target), step.For(key.Target), step.Client(seed, key.Index)
 	use.Devices, client.Version, client.Shared, client.Addresses = job.Devices, job.Version, job.Shared, job.Addresses

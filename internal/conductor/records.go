@@ -30,13 +30,14 @@ type clientAttempt struct {
 	usage   *result.Usage
 	// implausible describes the first implausible value in the client's records.
 	implausible error
-	// kept is the memory that is counted for the attempt, and working that of its series when a result is computed.
+	// kept is the memory, in bytes, that is counted for the attempt. working is the memory that its series takes while
+	// a result is computed.
 	kept, working int
 	// occurred holds the operations that occurred in samples.
 	occurred [measure.NumOperations]bool
 }
 
-// partBytes is the approximate memory of a clientAttempt.
+// partBytes is the approximate memory of a clientAttempt, in bytes.
 const partBytes = 640
 
 // rank orders progress, so that a late report never moves an attempt backwards.
@@ -68,7 +69,7 @@ func (c *client) remove(attempt decide.Attempt) {
 	}
 }
 
-// reduce drops everything of an attempt except its progress. Callers hold mu.
+// reduce drops all records of an attempt except its progress. Callers hold mu.
 func (c *client) reduce(attempt decide.Attempt, progress decide.Progress) {
 	c.remove(attempt)
 	c.clientAttempt(attempt).progress = progress
@@ -120,7 +121,7 @@ func (c *client) take(record *agentapi.Record) error {
 	return err
 }
 
-// read adds a record. It reports whether more than figures has changed.
+// read adds a record. news is false if the record only adds samples or latencies.
 func (c *client) read(record *agentapi.Record) (news bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -173,8 +174,8 @@ func (c *client) readEntry(attempt decide.Attempt, record *agentapi.Record, curr
 	}
 }
 
-// maxAhead limits how far in the future a report may be. It is generous: it only keeps a report that claims to span
-// years from allocating memory for all of them.
+// maxAhead limits how far in the future a report may be. It is generous, because its only purpose is to keep a report
+// that claims to span years from taking memory for all of them.
 const maxAhead = time.Hour
 
 // plausible returns an error unless start and end lie between maxMinutes before now and maxAhead after now. Both are
@@ -211,7 +212,7 @@ func (c *client) takeSample(attempt decide.Attempt, p *clientAttempt, from *agen
 	return nil
 }
 
-// workOn counts the memory of a series with one more sample.
+// workOn counts the memory that the attempt's series takes with one more sample.
 func (c *client) workOn(p *clientAttempt, sample *measure.Sample) {
 	operations := 0
 	for operation, counter := range sample.Counters {

@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// interest says how much the conductor keeps of an agent's reports about an attempt.
+// interest determines how much the conductor keeps of an agent's reports about an attempt.
 type interest int
 
 const (
@@ -20,7 +20,7 @@ const (
 	current
 )
 
-// maxUnrecorded is the maximum number of attempts that are missing from the records when a conductor starts. Records
+// maxUnrecorded is the maximum number of attempts per step that the records can lack when a conductor starts. Records
 // from a cache can be one write old, and an attempt takes several writes.
 const maxUnrecorded = 1
 

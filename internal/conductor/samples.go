@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// samples holds the samples of an attempt, packed like those in the agent's log: one of two operations takes some 25
-// bytes instead of 136.
+// samples holds the samples of an attempt, packed like those in the agent's log: a sample with two operations takes
+// about 25 bytes instead of 136.
 type samples struct {
 	chunks []sampleChunk
 	count  int
@@ -19,13 +19,13 @@ type samples struct {
 	began int64
 }
 
-// sampleChunk is a sequence of samples. Times are differences from the end of the sample before, and from zero at the
-// start of a chunk, so that each chunk can be read alone.
+// sampleChunk is a sequence of samples. Times are stored as differences from the end of the previous sample, or from
+// zero at the start of a chunk, so that each chunk can be read alone.
 type sampleChunk struct {
-	// first is the index of its first sample.
+	// first is the index of the chunk's first sample in the attempt.
 	first int
 	data  []byte
-	// clock is the end of its last sample.
+	// clock is the end of the chunk's last sample.
 	clock int64
 }
 
@@ -36,7 +36,7 @@ const (
 	warmUpFlag = 1 << 7
 )
 
-// add appends a sample, and returns by how many bytes the memory has grown.
+// add appends a sample and returns the growth in memory in bytes.
 func (s *samples) add(sample *measure.Sample) (grown int) {
 	if n := len(s.chunks); n == 0 || len(s.chunks[n-1].data) >= chunkBytes {
 		room := cap(s.chunks)
@@ -65,31 +65,31 @@ func (c *sampleChunk) add(sample *measure.Sample) {
 	}
 	c.data = append(c.data, flags)
 	c.data = binary.AppendVarint(c.data, sample.StartNanoseconds-c.clock)
-	// #nosec G115 -- sampleOf has checked that it does not end before its start.
+	// #nosec G115 -- sampleOf has checked that the sample does not end before its start.
 	c.data = binary.AppendUvarint(c.data, uint64(sample.EndNanoseconds-sample.StartNanoseconds))
 	c.clock = sample.EndNanoseconds
 	for operation, counter := range sample.Counters {
 		if counter != (measure.Counter{}) {
-			c.data = append(c.data, byte(operation)) // #nosec G115 -- Of seven.
+			c.data = append(c.data, byte(operation)) // #nosec G115 -- One of seven operations.
 			c.data = binary.AppendUvarint(c.data, counter.Bytes)
 			c.data = binary.AppendUvarint(c.data, counter.Operations)
 		}
 	}
 }
 
-// snapshot yields the samples that there are now, also while more are added.
+// snapshot yields the current samples. More samples may be added while the caller iterates.
 func (s *samples) snapshot() iter.Seq[measure.Sample] {
 	kept := samples{chunks: slices.Clone(s.chunks), count: s.count}
 	return kept.from(0)
 }
 
-// from yields the samples from an index on.
+// from yields the samples from the given index on.
 func (s *samples) from(index int) iter.Seq[measure.Sample] {
 	return func(yield func(measure.Sample) bool) {
 		if index >= s.count {
 			return
 		}
-		// The last chunk that begins at the index or before it.
+		// Start with the last chunk that begins at or before the index.
 		at := max(0, sort.Search(len(s.chunks), func(i int) bool { return s.chunks[i].first > index })-1)
 		for ; at < len(s.chunks); at++ {
 			reader := sampleReader{data: s.chunks[at].data}

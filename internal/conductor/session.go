@@ -25,18 +25,18 @@ const (
 	retryInterval = 100 * time.Millisecond
 	// keepAlive limits both how long an agent may be silent before it is pinged and how long its answer may take.
 	keepAlive = 10 * time.Second
-	// introduceTimeout exceeds the time in which an agent determines its tools' versions, which takes seconds on a
+	// introduceTimeout exceeds the time that an agent needs to determine its tools' versions, which takes seconds on a
 	// machine that starts many pods.
 	introduceTimeout = 30 * time.Second
 	// maxDialPause limits the backoff, so that a new or recovered agent is reached quickly.
 	maxDialPause = 250 * time.Millisecond
-	// startGrace is the time in which an agent that refuses connections counts as starting: a container runs before its
-	// program listens.
+	// startGrace is how long an agent that refuses connections counts as starting: a container runs before its program
+	// listens.
 	startGrace = 5 * time.Second
-	// goodSession is the minimum duration of a good session without records.
+	// goodSession is the minimum duration of a session without records for the session to count as good.
 	goodSession = 250 * time.Millisecond
-	// readBuffer is the size of the read buffer of a connection. An agent sends some hundred bytes a second, and gRPC's
-	// default of 32 KiB would be a third of the memory that an agent takes.
+	// readBuffer is the size of the read buffer of a connection. An agent sends a few hundred bytes per second, and
+	// gRPC's default of 32 KiB would be a third of the conductor's memory per agent.
 	readBuffer = 4 << 10
 	// window is the number of bytes that an agent may send before they are read. By default gRPC lets it grow to 16 MiB
 	// for a fast sender, and small messages take ten times their size while they wait.
@@ -164,12 +164,12 @@ func (c *client) maxMessage() int {
 	return maxMessageBytes
 }
 
-// loseUnreadable loses a client whose agent sent an unreadable message.
+// loseUnreadable marks the client as lost because its agent sent an unreadable message.
 func (c *client) loseUnreadable(err error) {
 	c.lose("its agent sent an unreadable message: " + err.Error())
 }
 
-// mismatch returns the reason why the responding agent cannot be the agent of this client, or nil if it can.
+// mismatch returns the reason why the responding agent cannot be used for this client, or nil if it can.
 func (c *client) mismatch(d *agentapi.DescribeResponse) *decide.Failure {
 	key := c.key
 	if d.GetProtocol() != agentapi.Protocol {

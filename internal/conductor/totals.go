@@ -17,21 +17,21 @@ type TotalOf struct {
 	Operation    measure.Operation
 }
 
-// SampleCount is the number of samples that a target's clients have reported, and how many seconds of load have no
-// samples.
+// SampleCount holds the number of samples that a target's clients have reported (Taken), and the seconds of load for
+// which samples are missing (Lost).
 type SampleCount struct {
 	Taken, Lost uint64
 }
 
 // totals sums everything that the clients have reported since the conductor was created. Unlike attempts, totals are
-// never forgotten, so they only grow, as counters must: recording a step or losing a client subtracts nothing. The
-// plan bounds their memory, because they contain only requested steps: one counter per step, target and operation,
+// never forgotten. They only grow, as counters must: neither recording a step nor losing a client subtracts anything.
+// The plan bounds their memory, because they contain only requested steps: one counter per step, target and operation,
 // and a Distribution per target.
 type totals struct {
 	mu       sync.Mutex
 	counters map[TotalOf]measure.Counter
 	samples  map[string]SampleCount
-	// latency is the distribution of each target in its newest attempt with latencies.
+	// latency holds the distribution of each target in its newest attempt with latencies.
 	latency map[string]*Distribution
 }
 
@@ -114,15 +114,15 @@ func (t *totals) addLatency(attempt decide.Attempt, target string, clock measure
 	return nil
 }
 
-// Totals returns the bytes and operations that the clients have reported since this conductor was created. They
-// include what agents remember from before, warm-up, layouts and failed attempts, and never decrease.
+// Totals returns the bytes and operations that the clients have reported since this conductor was created. They include
+// warm-ups, layouts, failed attempts and earlier I/O that agents remember, and never decrease.
 func (c *Conductor) Totals() map[TotalOf]measure.Counter {
 	c.totals.mu.Lock()
 	defer c.totals.mu.Unlock()
 	return maps.Clone(c.totals.counters)
 }
 
-// Samples returns the counts of samples by target.
+// Samples returns the sample counts by target.
 func (c *Conductor) Samples() map[string]SampleCount {
 	c.totals.mu.Lock()
 	defer c.totals.mu.Unlock()

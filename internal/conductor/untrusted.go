@@ -30,8 +30,8 @@ const (
 	maxVolumeOwners = 64
 )
 
-// clean turns a text into one line for display. It removes nonprintable characters, because some control a terminal
-// and others hide or reorder text, and truncates the text to length.
+// clean turns a text into one line for display and truncates it to length. It removes nonprintable characters, because
+// some of them control a terminal and others hide or reorder text.
 func clean(text string, length int) string {
 	return v1alpha1.Truncate(strings.Map(func(r rune) rune {
 		switch {

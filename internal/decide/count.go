@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// counts sorts the clients of an attempt by their progress. Lost clients are in none of the lists.
+// counts groups the clients of an attempt by their progress. Lost and finished clients are in none of the lists.
 type counts struct {
 	absent, loading, loaded, running, ended []ClientKey
 	// terminated lists the ended clients that did not complete the attempt and will soon be reported lost.
@@ -13,7 +13,7 @@ type counts struct {
 	failed     []failedClient
 	// peerLost lists the clients that may have failed because another client was lost.
 	peerLost []failedClient
-	// coupled is true if the clients form one job.
+	// coupled is true if the clients of each target form one job.
 	coupled bool
 }
 

@@ -2,8 +2,8 @@
 //
 // It makes all decisions of a run, for the operator and for local runs alike. Next is pure: it takes all recorded facts
 // and the current time and returns one action. The caller executes the action, records the outcome as a fact, and calls
-// Next again. Nothing is remembered between calls, so a caller that dies at any point and restarts gets the same answer
-// from the same facts.
+// Next again. Next remembers nothing between calls, so a caller that dies at any point and restarts gets the same
+// answer from the same facts.
 //
 //	            +--------- replacement ---------+
 //	            v                               |

@@ -44,8 +44,8 @@ func (s Snapshot) next(now time.Time) Action {
 	}
 	action, pending := s.awaitClients(*step, begun, now)
 	if old, live := s.earlierAttempt(*step, begun); len(live) > 0 && (!pending || action.Kind == Wait) {
-		// Stop the load now instead of waiting until all clients are ready: a replacement can take minutes, and no
-		// step needs this load any more.
+		// Stop the load now instead of waiting until all clients are ready: a replacement can take minutes, and this
+		// load is no longer needed.
 		return Action{Kind: Stop, Attempt: old, Clients: live, Until: action.Until}
 	}
 	if pending {
@@ -89,7 +89,7 @@ func (s Snapshot) awaitReady(now time.Time) (Action, bool) {
 	if len(connecting) == 0 {
 		return Action{}, false
 	}
-	// Each client has the whole timeout, and so does each replacement.
+	// The timeout applies to each client separately, and to each replacement anew.
 	var first time.Time
 	var why []string
 	for _, c := range connecting {
@@ -139,10 +139,10 @@ func (s Snapshot) run(step Step, record Record, now time.Time) Action {
 	return s.running(step, record, attempt, counts, now)
 }
 
-// unstartable handles an attempt that has ended on some clients before it was started, because the other clients
-// would start without them. It stops the other clients and repeats the step. If a client is about to be lost, it
-// waits instead, and then the loss policy applies. If none is, a conductor stopped those clients and died before it
-// recorded the repetition.
+// unstartable handles an attempt that has ended on some clients before it was started: the other clients would start
+// without them. It stops the other clients and repeats the step. If a client is about to be lost, it waits instead, and
+// then the loss policy applies. Otherwise, a conductor stopped those clients and died before it recorded the
+// repetition.
 func (s Snapshot) unstartable(step Step, record Record, attempt Attempt, counts counts) Action {
 	live := s.live(step, attempt)
 	switch {

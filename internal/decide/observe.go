@@ -2,31 +2,31 @@ package decide
 
 import "time"
 
-// Observing is the state of the evaluation of a run's observations.
+// Observing describes the progress of evaluating a run's observations.
 type Observing struct {
-	// Pending is true if observations are to be evaluated and no evaluation is recorded.
+	// Pending is true if the run has observations and no evaluation of them is recorded yet.
 	Pending bool
-	// From is the earliest time of an evaluation. By is the time from which an evaluation counts although data is
-	// missing. Every is the interval between two evaluations.
+	// From is the earliest time of an evaluation. From By on, an evaluation counts even if data is missing. Every is
+	// the interval between two evaluations.
 	From, By time.Time
 	Every    time.Duration
-	// Begun is the time at which the newest evaluation began, zero if there is none. Ended is true once it has ended,
-	// and Complete if nothing was missing.
+	// Begun is the time at which the newest evaluation began, or zero if there is none. Ended is true once it has
+	// ended, and Complete is true if no data was missing.
 	Begun           time.Time
 	Ended, Complete bool
 }
 
 const (
-	// evaluationPatience limits the wait for an evaluation, and cancelledPatience that of a cancelled run. Evaluations
-	// have shorter timeouts of their own.
+	// evaluationPatience limits how long a run waits for an evaluation to end; cancelledPatience applies to a cancelled
+	// run. Evaluations have their own, shorter timeouts.
 	evaluationPatience = 90 * time.Second
 	cancelledPatience  = 10 * time.Second
-	// observeBeat is the interval at which a running evaluation is looked at.
+	// observeBeat is the interval at which a running evaluation is checked.
 	observeBeat = 200 * time.Millisecond
 )
 
-// observe evaluates the observations of a run whose clients have left: again while data is late, but not beyond By. A
-// run that was ended early does not wait.
+// observe evaluates the observations of a run whose clients have left. It repeats the evaluation while data is missing,
+// until By. A run that was ended early does not wait for late data.
 func (s Snapshot) observe(now time.Time) (Action, bool) {
 	o := s.Observing
 	early, patience := s.Cancel != nil || s.Failure != nil, evaluationPatience

@@ -12,12 +12,11 @@ type Snapshot struct {
 	Steps []Step
 	// Clients are the clients as the conductor observes them now.
 	Clients []Client
-	// Enough holds the attempts that may end now because they have measured enough, each with the reason.
+	// Enough holds the attempts that have measured enough and may end now, each with the reason.
 	Enough map[Attempt]string
 	// Records holds the records of the steps that have begun, by step ID.
-	Records map[string]Record
-	Policy  Policy
-	// Observing is the state of the evaluation of the run's observations.
+	Records   map[string]Record
+	Policy    Policy
 	Observing Observing
 	// Begun is the time at which the run was deployed; the start timeout counts from it.
 	Begun time.Time
@@ -77,10 +76,10 @@ type Step struct {
 	// an empty bucket. If the step loses a client, it ends with its results so far, and the run continues with the
 	// next step.
 	NonRepeatable bool
-	// Earliest is the earliest end, after its start, of a step that has measured enough.
+	// Earliest is the time after its start from which the step may be concluded once it has measured enough.
 	Earliest time.Duration
 	// Latest is the time after its start at which the step is concluded even if it has not measured enough. 0 means
-	// that it ends by itself.
+	// that the step ends by itself.
 	Latest time.Duration
 	// Coupled is true if the clients of each target form one job, which ends for all of them when one is lost.
 	Coupled bool
@@ -108,7 +107,7 @@ const (
 	Connecting Connection = "Connecting"
 	// Ready clients respond and have everything they need.
 	Ready Connection = "Ready"
-	// Lost clients were ready once and are gone for good.
+	// Lost clients are gone permanently, even if they never became ready.
 	Lost Connection = "Lost"
 	// Unfit clients respond but cannot take part, for the reason that they report.
 	Unfit Connection = "Unfit"
@@ -187,7 +186,7 @@ type Failure struct {
 
 func (f Failure) Error() string { return f.Reason + ": " + f.Message }
 
-// LossPolicy says how a run reacts to the loss of a client.
+// LossPolicy defines how a run reacts to the loss of a client.
 type LossPolicy string
 
 const (

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// start decides the common start once; a recorded intent is sent again unchanged. A machine that was too busy to
-// deliver the start in time will be just as busy a second later, so each new attempt gets four times the lead.
+// start sets the common start once; a recorded start is sent again unchanged. A machine that was too busy to deliver
+// the start in time will be just as busy a second later, so each new attempt gets four times the lead.
 func (s Snapshot) start(step Step, record Record, attempt Attempt, loaded []ClientKey, now time.Time) Action {
 	begin, deadline := record.Start, record.Deadline
 	if begin.IsZero() {
@@ -31,9 +31,9 @@ func (c counts) missedStart(record Record) bool {
 	})
 }
 
-// maxMissedStarts limits the repetitions of a step for this reason. With one client the first attempt has a lead of
-// 42 ms and the third less than a second, which was too little on a machine with two processors and fifty programs
-// competing for them. The fifth has ten seconds.
+// maxMissedStarts limits how often a step is repeated because of missed starts. With one client the first attempt has a
+// lead of 42 ms and the third less than a second, which was not enough on a machine with two processors and fifty
+// programs competing for them. The fifth has ten seconds.
 const maxMissedStarts = 4
 
 // longestLead bounds the lead: with many clients the first attempt already has one second.

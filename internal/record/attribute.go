@@ -39,10 +39,11 @@ type attributor struct {
 	documented limits.Computed
 	demands    *plan.DemandModel
 	// credits holds, by step ID, the bounds of each limit's credits during the whole step. emptied holds, by step
-	// ID, the limits whose credits were observed to be spent. It is used for limits whose credits are not tracked.
+	// ID, the limits whose credits were observed to be spent. emptied is used for limits whose credits are not tracked.
 	credits map[string]map[string]limits.Fill
 	emptied map[string][]string
-	// points are compared with one another first; then the functions in set store their attributions.
+	// points are the loads whose rates are attributed. They are compared with one another first; then the functions in
+	// set store the attributions.
 	points []*result.Point
 	set    []func()
 }
@@ -82,8 +83,8 @@ func (a *attributor) follow() {
 	}
 }
 
-// burstTooBrief reports whether the credits, filled to percent, last no longer than the step's warm-up and a tenth
-// of the rest.
+// burstTooBrief reports whether the credits of a bucket filled to percent last no longer than the step's warm-up and a
+// tenth of its remaining time.
 func (a *attributor) burstTooBrief(name string, percent float64, one *attemptIO) bool {
 	at := slices.IndexFunc(a.documented.Limits, func(l limits.Limit) bool { return l.Name == name })
 	if at < 0 {
@@ -120,7 +121,7 @@ func (a *attributor) stillGone(gone []string, one attemptIO, end time.Time) []st
 	})
 }
 
-// collect adds the points of a phase.
+// collect adds a point for each measured load of a phase.
 func (a *attributor) collect(phase *v1alpha1.PhaseResult, found *v1alpha1.TargetResult) {
 	found.Attributions = nil
 	for i := range a.run.Spec.Steps {
@@ -167,7 +168,7 @@ func (a *attributor) add(point *result.Point, step *v1alpha1.ResolvedStep) *resu
 	return point
 }
 
-// prepare adds what the run knows about a step to its point.
+// prepare adds the documented limits, the credits and the expected caching of a step to its point.
 func (a *attributor) prepare(point *result.Point, step *v1alpha1.ResolvedStep) *result.Point {
 	point.Documented = shareOf(a.run, a.documented, a.target, step.Clients)
 	point.Credits = a.credits[step.ID]

@@ -148,7 +148,7 @@ func dropInfo(status *v1alpha1.BenchmarkRunStatus) {
 	})
 }
 
-// omitRepetitions keeps at most most repetitions of each IOR operation, and the figures that summarize all of them.
+// omitRepetitions keeps at most `most` repetitions of each IOR operation, and the figures that summarize all of them.
 func omitRepetitions(most int) func(*v1alpha1.BenchmarkRunStatus) {
 	return func(status *v1alpha1.BenchmarkRunStatus) {
 		eachTarget(status, func(target *v1alpha1.TargetResult) { engines.OmitRepetitions(target, most) })

@@ -48,7 +48,8 @@ func sharedNodes(planned plan.Step, clients []result.Client) map[string][]result
 	return remarks
 }
 
-// compareTargets records the comparison of the targets with results in a step's phase, and how evenly equals share.
+// compareTargets records how the targets with results in a step's phase compare, and how evenly targets that were
+// loaded together as equals shared the storage.
 func compareTargets(run *v1alpha1.BenchmarkRun, planned plan.Step) {
 	if planned.Purpose == plan.Idle && planned.Kind != v1alpha1.PhaseCooldown {
 		return
@@ -57,7 +58,8 @@ func compareTargets(run *v1alpha1.BenchmarkRun, planned plan.Step) {
 	phase.Comparisons, phase.Fairness = compare.Targets(&run.Spec.Run, phase), compare.Fairness(&run.Spec.Run, phase)
 }
 
-// dropComparisons keeps two figures of each comparison and drops its notes. Both can be recomputed from the results.
+// dropComparisons keeps two figures of each comparison and drops its notes. The dropped figures and notes can be
+// recomputed from the results.
 func dropComparisons(status *v1alpha1.BenchmarkRunStatus) {
 	for i := range status.Phases {
 		for j := range status.Phases[i].Comparisons {

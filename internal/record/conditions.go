@@ -37,7 +37,7 @@ func set(run *v1alpha1.BenchmarkRun, kind string, status metav1.ConditionStatus,
 }
 
 // reasons maps the reasons of decisions, agents and tools to the API's. A reason that is neither here nor in
-// documentedReasons becomes StepFailed. The message then contains the original reason.
+// documentedReasons becomes StepFailed. The message contains the original reason unless that is a documented one.
 var reasons = map[string]string{
 	"NoSpace":            v1alpha1.ReasonNotEnoughSpace,
 	"QuotaExceeded":      v1alpha1.ReasonNotEnoughSpace,
@@ -83,7 +83,7 @@ var documentedReasons = map[string]bool{
 // word matches reasons that are worth reporting; any other reason comes from a faulty agent.
 var word = regexp.MustCompile(`^[A-Za-z]{1,40}$`)
 
-// documented returns a failure as a reason of the API and its message.
+// documented translates a failure to a reason of the API and a message.
 func documented(failure decide.Failure) (reason, message string) {
 	if documentedReasons[failure.Reason] {
 		return failure.Reason, failure.Message

@@ -65,9 +65,9 @@ func noteEmptied(run *v1alpha1.BenchmarkRun, a *limits.Buckets, phase, target st
 	a.Emptied(result.EmptiedBy(limitsOf(run, target), found.Burst)...)
 }
 
-// open opens the accounts of a target's buckets before a phase. It uses the documented limits, with the refill
-// measured by a redrain if there is one. Without limits it uses the single bucket that a drain and a redrain have
-// measured. It returns nil if no bucket is known.
+// open returns the buckets of a target before a phase, with an unknown fill. It uses the documented limits, with the
+// refill that an earlier redrain measured, if any. Without limits it uses the single bucket that a drain and a redrain
+// have measured. It returns nil if no bucket is known.
 func open(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, target string) *limits.Buckets {
 	bytes, operations := measuredRefill(run, phase, target)
 	if made := limitsOf(run, target).Open(demands.Loads(target)...); made != nil {
@@ -110,7 +110,8 @@ func spentBucket(series *v1alpha1.BurstSeries, refill float64) (credits.Bucket, 
 		return credits.Bucket{}, false
 	}
 	bucket := credits.Bucket{Baseline: float64(series.Baseline.Value), Burst: float64(series.Burst.Value), Refill: refill}
-	// The drain computed its credits with the refill that was known then; correct them for the measured refill.
+	// The spent credits were computed with the refill that was known during the drain; correct them for the measured
+	// refill.
 	bucket.Size = float64(last.Spent.Value)
 	if series.Refill != nil {
 		bucket.Size += (float64(series.Refill.Value) - refill) * float64(last.AtNanoseconds.Value) / 1e9
@@ -128,7 +129,7 @@ func noteCredits(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned 
 }
 
 // credit returns the estimated fill of a target's emptiest bucket at the start and the end of an attempt, in
-// percent, and the fill of each bucket at the start by the name of its limit. It returns nil for what is unknown.
+// percent, and the fill of each bucket at the start by the name of its limit. Unknown values are nil.
 func credit(
 	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, target string,
 ) (start, end *int32, fills map[string]limits.Fill) {
@@ -158,14 +159,14 @@ func percentOf(a *limits.Buckets) *int32 {
 }
 
 // idleUntil returns when an Idle step that waits for credits ends: as soon as every target's bucket is certain to
-// hold them. It is zero if the step waits for its maximum.
+// hold them. It is zero if the step waits for its maximum duration.
 func idleUntil(run *v1alpha1.BenchmarkRun, planned plan.Step) (until time.Time) {
 	demands := plan.NewDemandModel(&run.Spec.Run)
 	for _, target := range planned.Targets {
 		a, end, known := account(run, demands, planned.Phase, target, decide.Attempt{})
 		if !known {
 			if cooldown := run.Spec.Run.Phases[planned.PhaseIndex].Cooldown; cooldown == nil || cooldown.MaxDuration == nil {
-				// There is nothing to wait for: the step ends at once.
+				// There is nothing to wait for: the step ends immediately.
 				return timeOf(run.Status.StartTime)
 			}
 			return time.Time{}

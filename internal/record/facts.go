@@ -68,8 +68,8 @@ func Retry(run *v1alpha1.BenchmarkRun, action decide.Action, now time.Time) {
 	fit(run)
 }
 
-// Relayout repeats each step that has laid out data on a target, because the data may be lost with a client. It
-// repeats complete layouts too, because only a running replacement can tell whether the data still exists.
+// Relayout repeats each step that has laid out data on a target, because the loss of a client may have destroyed the
+// data. It repeats complete layouts too, because only a running replacement can check whether the data still exists.
 func Relayout(run *v1alpha1.BenchmarkRun, target string) {
 	for _, planned := range run.Spec.Steps {
 		if !phasekind.Of(planned.Kind).LaysOut || !slices.Contains(planned.Targets, target) {
@@ -84,7 +84,7 @@ func Relayout(run *v1alpha1.BenchmarkRun, target string) {
 	fit(run)
 }
 
-// newestAttempt returns the facts of the last attempt of a step, or nil if there is none.
+// newestAttempt returns the facts of a step's last attempt, or nil if there is none.
 func newestAttempt(run *v1alpha1.BenchmarkRun, id string) *v1alpha1.StepStatus {
 	var newest *v1alpha1.StepStatus
 	for i := range run.Status.Steps {
@@ -105,7 +105,7 @@ func Fail(run *v1alpha1.BenchmarkRun, failure decide.Failure, now time.Time) {
 	run.Status.Message = v1alpha1.Truncate(message, maxConditionMessage)
 }
 
-// Finishing records that the clients were told to remove data and exit.
+// Finishing records that the clients were directed to remove data and exit.
 func Finishing(run *v1alpha1.BenchmarkRun, now time.Time) {
 	run.Status.Stage = v1alpha1.StageFinishing
 	set(run, v1alpha1.ConditionDataRemoved, metav1.ConditionUnknown, v1alpha1.ReasonInProgress, "", now)

@@ -46,7 +46,7 @@ func unfinished(run *v1alpha1.BenchmarkRun) string {
 	return ""
 }
 
-// removed records whether the data was removed, and what remains.
+// removed records whether the data was removed, and which data remains.
 func removed(run *v1alpha1.BenchmarkRun, left []v1alpha1.DataLeft, now time.Time) {
 	run.Status.DataLeft = nil
 	for _, one := range left[:min(len(left), maxDataLeft)] {

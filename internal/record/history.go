@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// keepsEmpty is the share of the baseline at which a load keeps an empty bucket from filling.
+	// keepsEmpty is the share of the baseline from which a load keeps an empty bucket from filling.
 	keepsEmpty = 0.9
 	// longGap is a pause that is long enough for an empty bucket to fill noticeably.
 	longGap = 30 * time.Second
@@ -69,7 +69,7 @@ func earlierIO(run *v1alpha1.BenchmarkRun, attempt decide.Attempt, target string
 	return all
 }
 
-// resolved returns the frozen step with that ID.
+// resolved returns the frozen step with the given ID, or an empty one if there is none.
 func resolved(run *v1alpha1.BenchmarkRun, id string) v1alpha1.ResolvedStep {
 	for _, step := range run.Spec.Steps {
 		if step.ID == id {
@@ -104,8 +104,8 @@ func refillOf(series *v1alpha1.BurstSeries, scale float64, before *float64) *flo
 	return new(float64(series.Refill.Value) / scale)
 }
 
-// bucketEmpty reports whether the target was certainly without credits when the step began or, for a redrain, when
-// the preceding pause began. It is true for storage that is known not to burst.
+// bucketEmpty reports whether the target certainly had no credits when the step began or, for a redrain, when the
+// preceding pause began. It is true for storage that is known not to burst.
 func bucketEmpty(run *v1alpha1.BenchmarkRun, planned plan.Step, target string, earlier []attemptIO) bool {
 	if known := limitsOf(run, target); known.KnowsStorage() && !known.Bursts() && !burstOnly(run, target) {
 		return true
@@ -125,7 +125,8 @@ func bucketEmpty(run *v1alpha1.BenchmarkRun, planned plan.Step, target string, e
 	return empty && !idlePrecedes(run, planned, target)
 }
 
-// burstOnly reports whether the specification has a burst without a baseline, which then counts as a lasting limit.
+// burstOnly reports whether the specification declares a burst rate without a baseline. The burst rate then counts as a
+// permanent limit.
 func burstOnly(run *v1alpha1.BenchmarkRun, target string) bool {
 	at := slices.IndexFunc(run.Spec.Run.Targets, func(t v1alpha1.Target) bool { return t.Name == target })
 	if at < 0 {
@@ -183,8 +184,8 @@ func drainSpent(run *v1alpha1.BenchmarkRun, phase, target string) (bytes, operat
 	return nil, nil
 }
 
-// spentOf returns the credits that a series has spent up to its last drop. scale applies to the rates only; amounts
-// are in whole units.
+// spentOf returns the credits that a series has spent up to its last drop. It divides rates by scale; amounts are
+// already in whole units.
 func spentOf(series *v1alpha1.BurstSeries, scale float64) *result.Spent {
 	if series == nil || len(series.Drops) == 0 || series.Refill == nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/storagebench/storagebench/internal/objective"
 )
 
-// judgeObjectives records the verdict on each objective of the run and on all of them together.
+// judgeObjectives records a verdict on each objective of the run, and one on all of them together.
 func judgeObjectives(run *v1alpha1.BenchmarkRun, now time.Time) {
 	run.Status.Objectives = nil
 	if len(run.Spec.Objectives) > 0 {
@@ -26,8 +26,8 @@ func shortenObjectives(length int) func(*v1alpha1.BenchmarkRunStatus) {
 	}
 }
 
-// dropHistograms drops the latency histograms and keeps the percentiles, except those of interference that later blocks
-// would have to be added to.
+// dropHistograms drops the latency histograms and keeps the percentiles. Interference levels lose their percentiles
+// too, because without a histogram the latencies of later blocks cannot be added to them.
 func dropHistograms(status *v1alpha1.BenchmarkRunStatus) {
 	eachTarget(status, func(target *v1alpha1.TargetResult) {
 		for i := range target.Operations {

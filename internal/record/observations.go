@@ -13,8 +13,8 @@ import (
 // lateIntervals is the number of scrape intervals after the end of the last step for which a run waits for late data.
 const lateIntervals = 5
 
-// Observing returns the state of the evaluation of a run's observations as far as it is recorded. interval is the
-// scrape interval.
+// Observing returns whether a run still has to evaluate its observations, according to its status, and when. interval
+// is the scrape interval.
 func Observing(run *v1alpha1.BenchmarkRun, interval time.Duration) decide.Observing {
 	end := observation.End(run)
 	if end.IsZero() || observed(run) {
@@ -27,7 +27,7 @@ func observed(run *v1alpha1.BenchmarkRun) bool {
 	return run.Status.Observations != nil && run.Status.Observations.EvaluatedTime != nil
 }
 
-// Observe records that the run waits for its observations.
+// Observe records that the run waits, until `by` at the latest, for the data of its observations.
 func Observe(run *v1alpha1.BenchmarkRun, by time.Time) {
 	if failed(run) == nil {
 		run.Status.Message = "evaluating the observations, which may be late, until " + by.UTC().Format(time.TimeOnly) + " UTC"
@@ -55,7 +55,7 @@ func Observations(run *v1alpha1.BenchmarkRun, outcome *observation.Outcome, now 
 	fit(run)
 }
 
-// omitObservations keeps at most most entries of the observations in the status.
+// omitObservations keeps at most `most` entries of the observations in the status.
 func omitObservations(most int) func(*v1alpha1.BenchmarkRunStatus) {
 	return func(status *v1alpha1.BenchmarkRunStatus) {
 		if o := status.Observations; o != nil && len(o.Series) > most {

@@ -56,7 +56,7 @@ func objectives(given []v1alpha1.Objective) []v1alpha1.Objective {
 }
 
 // Snapshot returns the input of a decision: the facts of the run, its plan, and the current state of its clients. It
-// fails only on a specification that admission would refuse.
+// fails only for a specification that admission would refuse.
 func Snapshot(run *v1alpha1.BenchmarkRun, planned plan.Plan, clients []decide.Client) (decide.Snapshot, error) {
 	snapshot := decide.Snapshot{
 		Clients: clients,
@@ -137,8 +137,8 @@ func stepOf(run *v1alpha1.BenchmarkRun, step plan.Step) decide.Step {
 	return made
 }
 
-// StartLead returns how far ahead the common start instant is set, which must be long enough to notify all clients.
-// An agent that is notified too late reports that, and the step starts again with a longer lead.
+// StartLead returns how far in the future the common start instant is set, which must leave enough time to notify all
+// clients. An agent that is notified too late reports that, and the step starts again with a longer lead.
 func StartLead(clients int) time.Duration {
 	return min(leastLead+time.Duration(clients)*leadOfClient, mostLead)
 }

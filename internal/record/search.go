@@ -30,8 +30,8 @@ func trialsOf(run *v1alpha1.BenchmarkRun, planned plan.Step) []search.Trial {
 	return result.Trials(run.Status.Result(planned.Phase, planned.Targets[0]), planned.Duration)
 }
 
-// question returns what the search of a step must find out, or nil for other steps. It counts the trials that are
-// stored in the run, which may differ from what this version would plan.
+// question returns the question that a step's search must answer, or nil if the step belongs to no search. Its number
+// of trials is that of the stored steps, which may differ from what this version would plan.
 func question(run *v1alpha1.BenchmarkRun, planned plan.Step) *search.Question {
 	phase := run.Spec.Run.Phase(planned.Phase)
 	if phase == nil || phase.Search == nil || planned.Cell < 0 || len(planned.Targets) == 0 {
@@ -60,8 +60,8 @@ func sameSearch(step *v1alpha1.ResolvedStep, planned plan.Step) bool {
 	return step.Phase == planned.Phase && step.Cell != nil && len(step.Targets) == 1 && step.Targets[0] == planned.Targets[0]
 }
 
-// operationsBaseline returns the operations per second without credits that the last drain up to a phase measured.
-// It returns 0 if there was no drain, or if the drain did not exhaust the credits.
+// operationsBaseline returns the baseline, in operations per second, that the last drain up to and including a phase
+// measured. It returns 0 if there was no drain, or if the drain did not exhaust the credits.
 func operationsBaseline(run *v1alpha1.BenchmarkRun, phase, target string) (baseline float64) {
 	for _, one := range run.Status.Phases {
 		if found := run.Status.Result(one.Name, target); found != nil && found.Burst != nil {
@@ -77,7 +77,7 @@ func operationsBaseline(run *v1alpha1.BenchmarkRun, phase, target string) (basel
 	return baseline
 }
 
-// skipUnneeded records as skipped the steps that a search no longer needs after a step.
+// skipUnneeded records the later steps of a search as skipped if the search no longer needs them.
 func skipUnneeded(run *v1alpha1.BenchmarkRun, planned plan.Step, now time.Time) {
 	asked := question(run, planned)
 	if asked == nil || failed(run) != nil {

@@ -49,8 +49,8 @@ func boundStorage(d *v1alpha1.StorageDescription) {
 	}
 }
 
-// Documented returns the documented limits of each target, by name: as recorded in the run or, until then, from its
-// specification and the catalog.
+// Documented returns the documented limits of each target, by target name: as recorded in the run or, before they are
+// recorded, from its specification and the catalog.
 func Documented(run *v1alpha1.BenchmarkRun) map[string]limits.Computed {
 	made := map[string]limits.Computed{}
 	for i := range run.Spec.Run.Targets {
@@ -103,7 +103,7 @@ func shareOf(run *v1alpha1.BenchmarkRun, of limits.Computed, target string, clie
 	return of.Part(float64(clients)/float64(all), ownVolumes(run, target))
 }
 
-// shortenEvidence keeps at most most sentences of each suspect's evidence, truncated to length.
+// shortenEvidence keeps at most `most` sentences of each suspect's evidence, each truncated to length.
 func shortenEvidence(most, length int) func(*v1alpha1.BenchmarkRunStatus) {
 	return eachSuspect(func(s *v1alpha1.Suspect) {
 		s.Evidence = s.Evidence[:min(len(s.Evidence), most)]
@@ -128,7 +128,7 @@ func eachSuspect(do func(*v1alpha1.Suspect)) func(*v1alpha1.BenchmarkRunStatus) 
 	}
 }
 
-// dropSuspects keeps at most most suspects, the most likely ones.
+// dropSuspects keeps the most likely suspects of each attribution, at most `most`.
 func dropSuspects(most int) func(*v1alpha1.BenchmarkRunStatus) {
 	return func(status *v1alpha1.BenchmarkRunStatus) {
 		eachTarget(status, func(target *v1alpha1.TargetResult) {
@@ -140,7 +140,8 @@ func dropSuspects(most int) func(*v1alpha1.BenchmarkRunStatus) {
 	}
 }
 
-// shortenStorage shortens texts about the storage. It keeps the figures, because results are compared with them.
+// shortenStorage shortens the texts of storage descriptions. It keeps the figures, because results are compared with
+// them.
 func shortenStorage(length int) func(*v1alpha1.BenchmarkRunStatus) {
 	return func(status *v1alpha1.BenchmarkRunStatus) {
 		for i := range status.Storage {
