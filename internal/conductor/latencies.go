@@ -38,7 +38,7 @@ type minutes struct {
 	sums map[minuteKey]*minuteSum
 	// kept is the approximate memory, in bytes, charged to each budget.
 	kept map[*Budget]int
-	// dropped is true once a client that contributed was lost. No further records are added then.
+	// dropped is true once a client that contributed was shed. No further records are added then.
 	dropped bool
 }
 

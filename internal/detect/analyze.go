@@ -10,7 +10,7 @@ import (
 // number.
 const mostBlocks = 1200
 
-// leastSamples is the minimum number of samples for finding a drop, on both sides together.
+// leastSamples is the minimum number of samples, on both sides of a drop together, for finding the drop.
 const leastSamples = 6
 
 // Analyze analyzes the series of a burst drain. The samples must be in order and must not overlap; otherwise the error
@@ -34,7 +34,7 @@ func Analyze(samples []Sample, options Options) (Result, error) {
 	return a.result, nil
 }
 
-// thinned joins samples that are much shorter than the changes to find, to bound time and memory.
+// thinned joins samples that are much shorter than the changes to be found, to bound run time and memory.
 func thinned(samples []Sample, p pace) []Sample {
 	const most, mostInWindow = 120_000, 4000
 	size := (len(samples) + most - 1) / most
@@ -69,7 +69,7 @@ type analysis struct {
 	result   Result
 }
 
-// findLevels finds the lasting drops on blocks, and then their times on samples.
+// findLevels finds the lasting drops in the series of blocks, and then estimates their times from the samples.
 func (a *analysis) findLevels() {
 	if len(a.samples) < leastSamples {
 		return
@@ -107,7 +107,7 @@ func (a *analysis) findLevels() {
 		}
 		// If the estimated time lies in a different segment, it belongs to a different change, and this change is not a
 		// step.
-		margin := 2 * a.pace.of(dipSeconds) // dips beside the drop make segments too
+		margin := 2 * a.pace.of(dipSeconds) // dips next to the drop form segments too
 		near := at.Value >= a.samples[nearFrom*size].StartSeconds-margin &&
 			at.Value <= a.samples[min(nearTo*size, len(a.samples))-1].EndSeconds+margin
 		// A drop whose time is too uncertain is not a step either.

@@ -43,9 +43,9 @@ const turnCost, outlierCost, dipCost = 12, 30, 20
 // far is the number of standard deviations beyond which a sample is not noise.
 const far = 5
 
-// dropTime estimates the time of a drop and its 95 % interval, with equal prior probability for all times. The sample
-// in which the drop lies has a share of each level, so the time is more precise than the samples. Within samples that
-// are aside, all times are equally likely.
+// dropTime estimates the time of a drop and its 95 % interval, with equal prior probability for all times. The rate of
+// the sample that contains the drop is a mix of both levels, which shows where in the sample the drop lies. Within
+// samples that are aside, all times are equally likely.
 func (t *dropPosterior) dropTime() Estimate {
 	t.samples, t.aside = withGaps(t.samples, t.aside)
 	t.link()
@@ -113,8 +113,8 @@ func (t *dropPosterior) cost(i int, off, last, deviation float64) float64 {
 	return squares + 2*math.Log(deviation)
 }
 
-// near reports whether a sample is just above the level after the drop. Such a sample may be on that level, however
-// many standard deviations away it seems, because strongly correlated noise is estimated badly.
+// near reports whether a sample is just above the level after the drop. Such a sample may be on that level, no matter
+// how many standard deviations away it seems, because the estimate of strongly correlated noise is poor.
 func (t *dropPosterior) near(i int) bool {
 	const nearShare = 0.03 // of the height of the drop
 	above := t.samples[i].Rate - t.after.level

@@ -49,7 +49,8 @@ func withPauses(earlier []Sample, start float64) []Sample {
 	return all
 }
 
-// around returns the mean rate of up to thirty samples, starting at one sample and going in one direction.
+// around returns the mean rate of up to thirty samples, starting at sample `from` and going forwards or backwards by
+// `step`.
 func around(samples []Sample, from, step int) float64 {
 	var amount, seconds float64
 	for i, n := from, 0; i >= 0 && i < len(samples) && n < 30; i, n = i+step, n+1 {
@@ -112,7 +113,7 @@ func spent(filled []Sample, until, refill float64, l levels) (amount, seconds fl
 	return amount, seconds
 }
 
-// spentMost returns the maximum of spent over all times, a lower bound on the bucket of a store whose rate never
+// spentMost returns the maximum of spent over all times, a lower bound on the bucket size of a store whose rate never
 // dropped.
 func spentMost(filled []Sample, refill float64) float64 {
 	most, amount := 0.0, 0.0

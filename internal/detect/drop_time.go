@@ -22,8 +22,8 @@ func (a *analysis) locate(from, guess, to int) Estimate {
 }
 
 // interruptions marks runs of at least two samples below both levels, which carry no information about the time of
-// the drop. A single such sample may be an outlier. It also marks samples between the levels next to two marked
-// ones, because such a dip may extend into them.
+// the drop. A single such sample may be an outlier. It also marks samples that are between both levels and next to two
+// such samples, because the dip may extend into them.
 func (a *analysis) interruptions(from, to int, before, after side) []bool {
 	const far = 3 // standard deviations
 	top, bottom := math.Log(after.level)+far*after.deviation, math.Log(after.level)-far*after.deviation
@@ -84,7 +84,7 @@ func (s *noisySide) set(n noise, samples int) {
 }
 
 // sideOf returns the level and the noise of samples, without their outliers and dips. The first skipFirst and the last
-// skipLast samples only help to recognize dips and are left out.
+// skipLast samples are used only to recognize dips, not for the level and the noise.
 func (a *analysis) sideOf(samples []Sample, skipFirst, skipLast int) noisySide {
 	if len(samples) <= skipFirst+skipLast {
 		return noisySide{side: side{level: 1, deviation: 1}, rough: 1}

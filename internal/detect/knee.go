@@ -39,7 +39,7 @@ type Scalability struct {
 // scalability fit; without a fit they are absent (equal to the value).
 type KneeResult struct {
 	Steps []Point
-	// Knee is the load at which the curve bends most, by Kneedle; nil if it does not bend.
+	// Knee is the load at which the curve bends most, according to the Kneedle method; nil if it does not bend.
 	Knee *Estimate
 	// Enough is the first load whose rate is within 95 % of the plateau.
 	Enough, Plateau Estimate

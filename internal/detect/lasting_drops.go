@@ -15,8 +15,8 @@ const (
 	// outlast is the factor by which the last stay on the lower level must exceed any earlier one for the earlier
 	// ones to be ignored. When the rate alternates between two levels, no stay lasts that long.
 	outlast = 8
-	// sharpness is the minimum share of a drop that must remain at its edge between straight lines fitted to either
-	// side. Nothing remains of a drift.
+	// sharpness is the minimum gap, as a share of the drop, that straight lines fitted to both sides must have at the
+	// drop. The lines of a drift have no gap.
 	sharpness = 0.5
 	// Each change in the optimal segmentation must reduce the sum of squares by the variance of the innovations
 	// times (penaltyBase + penaltyGrowth ln n), for n values.
@@ -182,7 +182,8 @@ func (c *dropSearch) separated(bounds []int) []int {
 	return found
 }
 
-// lasted returns the seconds from a bound until the rate fell below bottom for longer than a dip.
+// lasted returns the seconds from bound i until the rate fell below `bottom` for longer than a dip, or until the end of
+// the series.
 func (c *dropSearch) lasted(bounds []int, i int, bottom float64) float64 {
 	end := i + 1
 	for end+1 < len(bounds) && (c.level(bounds[end], bounds[end+1]) >= bottom || c.seconds(bounds[end], bounds[end+1]) < c.pace.of(dipSeconds)) {
@@ -196,7 +197,7 @@ func (c *dropSearch) regimes() []int {
 	return append(append([]int{c.begin}, c.lasting...), len(c.values))
 }
 
-// confirm removes the least certain candidate, one at a time, until each is certain.
+// confirm removes the least certain candidate, one at a time, until all that remain are certain.
 func (c *dropSearch) confirm() {
 	for len(c.lasting) > 0 {
 		bounds := c.regimes()

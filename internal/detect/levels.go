@@ -78,8 +78,9 @@ func twoMeans(rates []float64) (low, high float64) {
 	return low, high
 }
 
-// cheapestPath returns the cheapest path through the two states, true for high. A turn costs half of the squared distance
-// between the levels: twice the cost of a value midway between them.
+// cheapestPath assigns each rate to a level, true for high, with the least total cost. A rate costs its squared
+// distance from its level. A turn costs half of the squared distance between the levels: twice the cost of a rate
+// midway between them.
 func cheapestPath(rates []float64, low, high float64) []bool {
 	turn := 0.5 * (high - low) * (high - low)
 	var costLow, costHigh float64
@@ -207,7 +208,7 @@ func stateResiduals(samples []Sample, states []bool, low, high float64) [][]floa
 }
 
 // runs returns the duration in seconds of each stay on either level. The first and the last stay are cut off by the
-// series.
+// ends of the series.
 func runs(samples []Sample, states []bool) (lows, highs []float64) {
 	start := 0
 	for i := 1; i <= len(states); i++ {

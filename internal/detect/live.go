@@ -69,13 +69,13 @@ type Live struct {
 	// within holds the sum of the squared deviations of each block's samples from the block's mean. Joining samples
 	// into blocks would otherwise hide these deviations.
 	within []float64
-	// size is the number of samples per block, pending the block that is not yet full, and count the number of
-	// samples in it.
+	// size is the number of samples per block. pending is the block that is not yet full, and count is the number of
+	// its samples.
 	size    int
 	pending Sample
 	count   int
-	// squares is the sum of the squared rates of the pending samples times their seconds, covered the sum of those
-	// seconds.
+	// squares is the sum of the squared rates of the pending samples times their seconds, and covered is the sum of
+	// those seconds.
 	squares, covered float64
 	last             Sample
 	begun            bool

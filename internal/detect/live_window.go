@@ -127,7 +127,7 @@ func (l *Live) best() {
 		return
 	}
 	k.begin = min(l.rampUp(k.at), k.at-leastBlocks)
-	// The drop may lie in either block next to it.
+	// The drop may lie in either block next to the split.
 	k.scratch = append(append(k.scratch[:0], k.values[k.begin:k.at-1]...), k.values[k.at+1:]...)
 	before, after := k.scratch[:k.at-1-k.begin], k.scratch[k.at-1-k.begin:]
 	center(before)

@@ -10,8 +10,8 @@ const (
 	// (simulated: 1.76 to 1.86 times).
 	leastForNoise = 8
 	unseenNoise   = 1.9
-	// mostBatches is the number of batches that a series is cut into. More batches are more correlated with their
-	// neighbours; fewer make a wider interval.
+	// mostBatches is the maximum number of batches that a series is cut into. More batches are more correlated with
+	// their neighbours; fewer make a wider interval.
 	mostBatches = 16
 	// leastBatches is the minimum number of batches. Fewer would make the interval so wide that a sweep's cells of 20 s
 	// would show nothing.

@@ -22,7 +22,8 @@ const (
 	usualCorrelation    = 0.2
 	usualCorrelationFor = 20.0
 	mostCorrelation     = 0.7
-	// leastLean is the minimum deviation of the newest run alone from the baseline's mean, in spreads.
+	// leastLean is the minimum deviation of the newest run alone from the baseline's mean, in spreads, for a verdict or
+	// a suspicion.
 	leastLean = 1.5
 	// leastSpread is the minimum spread, for figures that are rounded.
 	leastSpread = 0.0005

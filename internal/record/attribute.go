@@ -150,7 +150,7 @@ func (a *attributor) collect(phase *v1alpha1.PhaseResult, found *v1alpha1.Target
 	}
 }
 
-// levels adds the point of a phase, or of each level of a drain.
+// levels adds one point for a phase, or one for each level of a drain.
 func (a *attributor) levels(found *v1alpha1.TargetResult, whole *result.Point) {
 	levels, points := result.DrainPoints(whole, found.Burst)
 	for i, point := range points {

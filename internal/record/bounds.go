@@ -35,7 +35,7 @@ func bound(e *v1alpha1.Environment) {
 	e.Kernel = v1alpha1.Truncate(e.Kernel, 128)
 	e.Architecture = v1alpha1.Truncate(e.Architecture, 32)
 	if !engines.Known(e.Engine) {
-		e.Engine = "" // the API refuses it
+		e.Engine = "" // the API refuses unknown engines
 	}
 	e.Volumes = slices.Clone(e.Volumes[:min(len(e.Volumes), 16)])
 	for i := range e.Volumes {

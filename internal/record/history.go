@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// keepsEmpty is the share of the baseline from which a load keeps an empty bucket from filling.
+	// keepsEmpty is the share of the baseline that a load must reach to keep an empty bucket from filling.
 	keepsEmpty = 0.9
 	// longGap is a pause that is long enough for an empty bucket to fill noticeably.
 	longGap = 30 * time.Second
@@ -153,7 +153,8 @@ func drained(run *v1alpha1.BenchmarkRun, phase, target string) (empty bool, base
 	return true, baseline
 }
 
-// idlePrecedes reports whether an Idle step precedes the step on the target. The pause before a redrain does not count.
+// idlePrecedes reports whether the target's last step before this one is Idle. The pause before a redrain does not
+// count.
 func idlePrecedes(run *v1alpha1.BenchmarkRun, planned plan.Step, target string) bool {
 	if planned.Redrain {
 		return false

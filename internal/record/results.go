@@ -69,7 +69,7 @@ func end(fact *v1alpha1.StepStatus, problems []string, now time.Time) {
 	}
 }
 
-// extend extends the time of a phase by the measured I/O of a step, or by the pause if the step idles.
+// extend extends the time span of a phase to the measured I/O of a step, or to the pause of an Idle step.
 func extend(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt) {
 	fact := step(run, attempt)
 	start, end := timeOf(fact.MeasuredTime), timeOf(fact.LastIOTime)
