@@ -172,7 +172,7 @@ func TestHostileRecords(t *testing.T) {
 		"bad histogram":          {records: sequence(ended(operation(0, []byte{1, 2, 3}, latency()))), words: "Read: decode latency"},
 		"bad completion":         {records: sequence(ended(operation(0, latency(), []byte("x")))), words: "Read: decode latency"},
 		"no histogram":           {records: sequence(ended(operation(0, nil, nil))), words: "decode latency"},
-		"operation out of range": {records: sequence(ended(operation(measure.NumOperations, latency(), latency()))), words: "invalid result: operation 7 of 7"},
+		"operation out of range": {records: sequence(ended(operation(measure.NumOperations, latency(), latency()))), words: "invalid result: operation 7 is out of range"},
 		"huge operation":         {records: sequence(ended(operation(math.MaxUint32, latency(), latency()))), words: "invalid result: operation 4294967295"},
 		"operation twice":        {records: sequence(ended(twice)), words: "invalid result: duplicate Write"},
 		"many operations":        {records: sequence(ended(func(e *agentapi.Ended) { e.Operations = make([]*agentapi.OperationResult, 1000) })), words: "invalid result: 1000 operations"},

@@ -31,7 +31,7 @@ func jobResult(from *agentapi.MpiResult) (*agentapi.MpiResult, error) {
 		return nil, nil
 	}
 	if len(from.GetRepetitions()) > maxRepetitions || len(from.GetRates()) > maxRates || len(from.GetCommandLine()) > maxCommandWords {
-		return nil, fmt.Errorf("invalid result: %d repetitions, %d rates, command line of %d words",
+		return nil, fmt.Errorf("invalid result: %d repetitions, %d rates and %d command-line words are too many",
 			len(from.GetRepetitions()), len(from.GetRates()), len(from.GetCommandLine()))
 	}
 	kept := &agentapi.MpiResult{
@@ -53,7 +53,7 @@ func addJob(to *result.Client, from *agentapi.MpiResult, clock measure.RemoteClo
 		return nil
 	}
 	if from.GetRanks() < 0 || from.GetRanks() > maxRanks || from.GetClients() < 0 || from.GetClients() > from.GetRanks() {
-		return fmt.Errorf("invalid result: %d ranks in %d clients", from.GetRanks(), from.GetClients())
+		return fmt.Errorf("invalid result: %d ranks in %d clients is implausible", from.GetRanks(), from.GetClients())
 	}
 	job := &engine.Job{
 		CommandLine: from.GetCommandLine(), Ranks: int(from.GetRanks()), Clients: int(from.GetClients()), MPIVersion: from.GetMpiVersion(),
@@ -71,7 +71,7 @@ func addJob(to *result.Client, from *agentapi.MpiResult, clock measure.RemoteClo
 			Mean: reported.GetMeanOperationsPerSecond(), StandardDeviation: reported.GetStandardDeviationOperationsPerSecond(),
 		}
 		if !allPlausible(rate.Max, rate.Min, rate.Mean, rate.StandardDeviation) || rate.Operation == "" {
-			return fmt.Errorf("invalid result: %q with %v operations/s", rate.Operation, rate.Mean)
+			return fmt.Errorf("invalid result: %q with %v operations/s is implausible", rate.Operation, rate.Mean)
 		}
 		job.Rates = append(job.Rates, rate)
 	}
@@ -81,7 +81,7 @@ func addJob(to *result.Client, from *agentapi.MpiResult, clock measure.RemoteClo
 
 func repetitionOf(from *agentapi.Repetition, clock measure.RemoteClock) (engine.Repetition, error) {
 	if from.GetOperation() >= measure.NumOperations {
-		return engine.Repetition{}, fmt.Errorf("invalid repetition: operation %d of %d", from.GetOperation(), measure.NumOperations)
+		return engine.Repetition{}, fmt.Errorf("invalid repetition: operation %d is out of range, there are %d", from.GetOperation(), measure.NumOperations)
 	}
 	if !allPlausible(from.GetBytesPerSecond(), max(from.GetOperationsPerSecond(), 0)) || from.GetTotalNanoseconds() <= 0 ||
 		from.GetTotalNanoseconds() > maxInstant || from.GetIndex() < 0 {

@@ -245,7 +245,7 @@ func TestJobResults(t *testing.T) {
 		"negative rate":    {func(m *agentapi.MpiResult) { m.Rates[0].MeanOperationsPerSecond = -1 }, "with -1 operations/s"},
 		"nameless":         {func(m *agentapi.MpiResult) { m.Rates[0].Operation = "" }, "invalid result"},
 		"a flood of rates": {func(m *agentapi.MpiResult) { m.Rates = slices.Repeat(m.Rates, 100) }, "100 rates"},
-		"a flood of words": {func(m *agentapi.MpiResult) { m.CommandLine = make([]string, 10_000) }, "10000 words"},
+		"a flood of words": {func(m *agentapi.MpiResult) { m.CommandLine = make([]string, 10_000) }, "10000 command-line words"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -61,11 +61,11 @@ type minuteSum struct {
 func minuteOf(released int64, from *agentapi.LatencyMinute) (int, error) {
 	start, end := from.GetStartNanoseconds(), from.GetEndNanoseconds()
 	if start < -maxInstant || end > maxInstant || end < start || released < -maxInstant || released > maxInstant {
-		return 0, fmt.Errorf("invalid latencies: from %d to %d ns", start, end)
+		return 0, fmt.Errorf("invalid latencies: from %d to %d ns is not a valid interval", start, end)
 	}
 	index := (start + (end-start)/2 - released) / int64(time.Minute)
 	if index < 0 || index >= maxMinutes || len(from.GetHistograms()) > measure.NumOperations {
-		return 0, fmt.Errorf("invalid latencies: minute %d, %d operations", index, len(from.GetHistograms()))
+		return 0, fmt.Errorf("invalid latencies: minute %d is out of range, or %d operations are too many", index, len(from.GetHistograms()))
 	}
 	return int(index), nil
 }
@@ -115,7 +115,7 @@ func (m *minutes) sum(minute minuteKey, start, end int64, histogram *measure.His
 		first, last = min(known.start, start), max(known.end, end)
 	}
 	if first < -measure.MaxInstant || last > measure.MaxInstant || last-first > int64(series.MaxDuration) {
-		return 0, fmt.Errorf("invalid latencies: from %d to %d ns, in minute %d, which spans %d to %d ns",
+		return 0, fmt.Errorf("invalid latencies: from %d to %d ns is outside minute %d, which would span %d to %d ns",
 			start, end, minute.index, first, last)
 	}
 	if known == nil {

@@ -205,7 +205,7 @@ func (c *client) lacks(d *agentapi.DescribeResponse) *decide.Failure {
 	for _, name := range c.owner.options.tools(c.key.Target) {
 		switch problem, reported := problems[name]; {
 		case !reported && c.owner.options.Tools != nil:
-			return missing(name, "not in the client's image: use an image that has it")
+			return missing(name, "not in the client's image: use an image that contains it")
 		case problem != "":
 			return missing(name, problem)
 		}

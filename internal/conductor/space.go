@@ -39,7 +39,7 @@ const (
 
 var (
 	plainType      = regexp.MustCompile(`^([a-z0-9_-]{1,16}|[*])?$`)
-	errUsageOfMany = fmt.Errorf("it reports the disk usage of more than %d file types", maxUsageTypes)
+	errUsageOfMany = fmt.Errorf("its agent reports the disk usage of more than %d file types", maxUsageTypes)
 	errUsage       = errors.New("reported disk usage is implausible")
 )
 

@@ -80,7 +80,7 @@ func (p *clientAttempt) end(to *result.Client, clock measure.RemoteClock) {
 		to.StopMessage = ended.GetMessage()
 	}
 	if from, until := ended.GetIoStartNanoseconds(), ended.GetIoEndNanoseconds(); from < -maxInstant || until > maxInstant || until < from {
-		p.noteImplausible(fmt.Errorf("invalid result: I/O from %d to %d ns", from, until))
+		p.noteImplausible(fmt.Errorf("invalid result: I/O from %d to %d ns is not a valid interval", from, until))
 	} else {
 		to.IOStart, to.IOEnd = instant(clock, from), instant(clock, until)
 	}
@@ -126,7 +126,7 @@ func checkOperations(reported []*agentapi.OperationResult) error {
 // addOperation checks and decodes one operation of a result.
 func addOperation(to *result.Client, reported *agentapi.OperationResult) error {
 	if reported.GetOperation() >= measure.NumOperations {
-		return fmt.Errorf("invalid result: operation %d of %d", reported.GetOperation(), measure.NumOperations)
+		return fmt.Errorf("invalid result: operation %d is out of range, there are %d", reported.GetOperation(), measure.NumOperations)
 	}
 	name := measure.Operation(reported.GetOperation())
 	operation := &to.Operations[name]

@@ -51,7 +51,7 @@ func (s Snapshot) WhyStopped() string {
 	case len(counts.failed) > 0:
 		return "another client failed"
 	case len(counts.peerLost) > 0:
-		return "another client lost a peer"
+		return "another client reported the loss of a client"
 	case step.NonRepeatable && !record.Start.IsZero():
 		return "another client was lost; the step cannot be repeated"
 	}

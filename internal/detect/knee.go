@@ -93,7 +93,7 @@ func FindKnee(points []Point) (KneeResult, error) {
 	fit, ok := scale(steps)
 	if len(steps) < LeastScalePoints || !ok {
 		r.Warnings = append(r.Warnings, Warning{WarnNoScalabilityFit,
-			fmt.Sprintf("no scalability law fits: it needs %d loads with rates above 0; without it there are no confidence intervals", LeastScalePoints)})
+			fmt.Sprintf("no scalability law fits, so there are no confidence intervals: a fit needs at least %d loads with rates above 0", LeastScalePoints)})
 		return r, nil
 	}
 	r.resample(fit)

@@ -29,7 +29,7 @@ const maxCPUStatBytes = 64 << 10
 // except the usage are then 0. A text without any known field is an error.
 func ParseCPUStat(text string) (CPUStat, error) {
 	if len(text) > maxCPUStatBytes {
-		return CPUStat{}, fmt.Errorf("parse cpu.stat: %d bytes are too many", len(text))
+		return CPUStat{}, fmt.Errorf("parse cpu.stat: a text of %d bytes is too long", len(text))
 	}
 	var stat CPUStat
 	found := false

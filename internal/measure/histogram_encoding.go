@@ -74,7 +74,7 @@ func decodeHistogram(data []byte) (Histogram, []byte, error) {
 			return Histogram{}, nil, fmt.Errorf("count: %w", err)
 		}
 		if skipped >= uint64(numBuckets-next) { // #nosec G115 -- next is at most numBuckets
-			return Histogram{}, nil, fmt.Errorf("a bin is beyond the maximum of %d", numBuckets)
+			return Histogram{}, nil, fmt.Errorf("a bin lies outside the grid of %d buckets", numBuckets)
 		}
 		if n == 0 || n > math.MaxUint64-h.total {
 			return Histogram{}, nil, fmt.Errorf("count %d is 0 or overflows the sum", n)

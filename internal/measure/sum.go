@@ -34,7 +34,7 @@ func SumOver(window Window, stepNanoseconds int64, series ...*Series) (Grid, err
 
 func checkStep(stepNanoseconds int64) error {
 	if stepNanoseconds <= 0 || stepNanoseconds > MaxInstant {
-		return fmt.Errorf("sum of series: the step of %d ns is not positive or too long", stepNanoseconds)
+		return fmt.Errorf("sum of series: the step of %d ns is out of range", stepNanoseconds)
 	}
 	return nil
 }
@@ -47,7 +47,7 @@ func newGrid(stepNanoseconds int64, window Window, series []*Series) (Grid, erro
 	}
 	cells := (window.Nanoseconds()-1)/stepNanoseconds + 1
 	if cells > maxGridCells {
-		return Grid{}, fmt.Errorf("sum of series: %d steps of %d ns, the limit is %d", cells, stepNanoseconds, maxGridCells)
+		return Grid{}, fmt.Errorf("sum of series: %d steps of %d ns are too many, the limit is %d", cells, stepNanoseconds, maxGridCells)
 	}
 	totals := make([][NumOperations]Counter, len(series))
 	for client, one := range series {

@@ -30,7 +30,7 @@ func observed(run *v1alpha1.BenchmarkRun) bool {
 // Observe records that the run waits, until `by` at the latest, for the data of its observations.
 func Observe(run *v1alpha1.BenchmarkRun, by time.Time) {
 	if failed(run) == nil {
-		run.Status.Message = "evaluating the observations, which may be late, until " + by.UTC().Format(time.TimeOnly) + " UTC"
+		run.Status.Message = "evaluating the observations; waiting for late data until " + by.UTC().Format(time.TimeOnly) + " UTC"
 	}
 }
 
