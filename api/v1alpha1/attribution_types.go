@@ -9,8 +9,8 @@ type Cause string
 const (
 	// CauseDisk is the disks or the volume.
 	CauseDisk Cause = "Disk"
-	// CauseLimit is a limit from documented.throughput or documented.iops of the target. Which part of the
-	// storage sets it is not known.
+	// CauseLimit is a limit from documented.throughput or documented.iops of the target. The part
+	// of the storage that sets it is unknown.
 	CauseLimit Cause = "Limit"
 	// CauseNetwork is the network of the storage server.
 	CauseNetwork Cause = "Network"
@@ -20,7 +20,7 @@ const (
 	CauseInstance Cause = "Instance"
 	// CauseCredits is a limit that is at its baseline because its credits are spent.
 	CauseCredits Cause = "Credits"
-	// CauseServerCache is the cache of the storage server, at its own speed.
+	// CauseServerCache is the speed of the storage server's cache.
 	CauseServerCache Cause = "ServerCache"
 	// CauseClientCPU is the client's CPU.
 	CauseClientCPU Cause = "ClientCPU"

@@ -72,8 +72,8 @@ type BenchmarkRunSpec struct {
 	Run RunSpec `json:"run"`
 
 	// format is the format version of the steps. An operator conducts runs of its own format and of
-	// earlier ones. 2: the steps hold everything that the run is conducted from. Absent: 1, written
-	// by operators before 2026-12.
+	// earlier ones. 2: the steps hold everything that is needed to conduct the run. Absent: 1,
+	// written by operators before 2026-12.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	Format *int32 `json:"format,omitempty"`
@@ -92,8 +92,7 @@ type BenchmarkRunSpec struct {
 	Steps []ResolvedStep `json:"steps"`
 
 	// objectives are the objectives of the benchmark when the run was created. status.objectives
-	// holds the verdicts on these; the benchmark's own status is evaluated by its current
-	// objectives.
+	// holds the verdicts on these; the benchmark's own status uses its current objectives.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -180,11 +179,11 @@ type ResolvedStep struct {
 	// +optional
 	Duration *Duration `json:"duration,omitempty"`
 
-	// minDuration is the least time before a step that ends by its measurements may end.
+	// minDuration is the minimum length of a step that ends by its measurements.
 	// +optional
 	MinDuration *Duration `json:"minDuration,omitempty"`
 
-	// maxDuration ends the step in any case, counted from its start.
+	// maxDuration is the time limit of the step, counted from its start.
 	// +required
 	MaxDuration Duration `json:"maxDuration"`
 
@@ -205,7 +204,7 @@ type ResolvedStep struct {
 	// +optional
 	Passes *int32 `json:"passes,omitempty"`
 
-	// endWhenSteady lets the step end as soon as it was steady for long enough.
+	// endWhenSteady lets the step end once it has been steady for long enough.
 	// +optional
 	EndWhenSteady *bool `json:"endWhenSteady,omitempty"`
 
@@ -218,8 +217,8 @@ type ResolvedStep struct {
 	// +optional
 	Redrain *bool `json:"redrain,omitempty"`
 
-	// newBytes is the most additional free space that each client of a target needs, beyond that of
-	// the steps before.
+	// newBytes is the maximum free space that each client of a target needs in addition to that of
+	// earlier steps.
 	// +optional
 	// +listType=map
 	// +listMapKey=target
@@ -256,7 +255,7 @@ const (
 	StepMeasure StepPurpose = "Measure"
 	// StepDrain loads the targets until the burst credits are spent.
 	StepDrain StepPurpose = "Drain"
-	// StepIdle loads nothing for a time.
+	// StepIdle pauses the load.
 	StepIdle StepPurpose = "Idle"
 )
 
@@ -277,7 +276,7 @@ type StepOverrides struct {
 	// processes is the number of MPI ranks per client.
 	// +optional
 	Processes *int32 `json:"processes,omitempty"`
-	// operation is what a step of a smallFiles phase does with each file.
+	// operation is the operation of a smallFiles step on each file.
 	// +optional
 	Operation Operation `json:"operation,omitempty"`
 	// rate is the rate limit of each client.
@@ -512,8 +511,8 @@ type StepStatus struct {
 	// +optional
 	StartTime *metav1.MicroTime `json:"startTime,omitempty"`
 
-	// offeredIOPS is the rate that a search chose for the step, over all clients of the target. It is
-	// recorded before the agents are told to begin.
+	// offeredIOPS is the rate that a search chose for the step, over all clients of the target. It
+	// is recorded before the agents are notified.
 	// +optional
 	OfferedIOPS *int64 `json:"offeredIOPS,omitempty"`
 

@@ -128,7 +128,7 @@ type PodTemplate struct {
 	// +kubebuilder:validation:MaxItems=32
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
-	// topologySpreadConstraints are those of the pods, in addition to what spread adds.
+	// topologySpreadConstraints are the constraints of the pods, in addition to what spread adds.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -149,7 +149,7 @@ type PodTemplate struct {
 	// +optional
 	SecurityContext *ClientSecurityContext `json:"securityContext,omitempty"`
 
-	// hostNetwork runs the clients in the network of their node.
+	// hostNetwork runs the clients in their node's network.
 	// +optional
 	HostNetwork *bool `json:"hostNetwork,omitempty"`
 }
@@ -162,8 +162,8 @@ type ClientResources struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(k, isQuantity(string(self[k])))",message="requests: a quantity such as 500m or 2Gi for each resource"
 	Requests corev1.ResourceList `json:"requests,omitempty"`
 
-	// limits are the most resources that the client can use. A CPU limit throttles the tool; the
-	// result reports if it did.
+	// limits are the maximum resources that the client can use. A CPU limit may throttle the tool;
+	// the result reports it.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=16
 	// +kubebuilder:validation:XValidation:rule="self.all(k, isQuantity(string(self[k])))",message="limits: a quantity such as 500m or 2Gi for each resource"

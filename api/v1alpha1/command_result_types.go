@@ -32,8 +32,7 @@ type CommandResult struct {
 	CommandLine []string `json:"commandLine,omitempty"`
 
 	// exitCode is the exit code of the program: 0 if it is 0 in all clients, otherwise the first
-	// other one in the order of the clients. For a program that was killed, it is 128 plus the
-	// signal number.
+	// nonzero one in client order. For a program that was killed, it is 128 plus the signal number.
 	// +optional
 	ExitCode int32 `json:"exitCode"`
 
@@ -42,13 +41,12 @@ type CommandResult struct {
 	// +optional
 	DurationNanoseconds int64 `json:"durationNanoseconds"`
 
-	// flushNanoseconds is the additional time until all data that the program had left in the
-	// memory of the client was on the storage, the longest of all clients. Rates are over both
-	// times.
+	// flushNanoseconds is the additional time to flush the data that the program left in the
+	// client's memory, the longest of all clients. Rates cover both times.
 	// +optional
 	FlushNanoseconds int64 `json:"flushNanoseconds"`
 
-	// cutShort is true if the program was stopped before it exited by itself.
+	// cutShort is true if the program was stopped before it exited on its own.
 	// +optional
 	CutShort bool `json:"cutShort,omitempty"`
 

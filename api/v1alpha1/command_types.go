@@ -31,8 +31,8 @@ type CommandProfile struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^/|(^|/)[.][.]?(/|$)|//|[[:cntrl:]]|/$')",message="workingDirectory: a relative path inside the client's directory, without '.' and '..', double or closing slashes and control characters"
 	WorkingDirectory string `json:"workingDirectory,omitempty"`
 
-	// datasetSize is the most that setup and command write per client, in bytes. Free space is
-	// checked against it.
+	// datasetSize is the maximum number of bytes that setup and command write per client. Free
+	// space is checked against it.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1Pi')))",message="a whole number of bytes above zero, such as 8Gi"
 	DatasetSize *resource.Quantity `json:"datasetSize,omitempty"`

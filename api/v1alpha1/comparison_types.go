@@ -13,7 +13,7 @@ type TargetComparison struct {
 	// +kubebuilder:validation:MaxLength=40
 	Target string `json:"target"`
 
-	// invalid explains why the two targets cannot be compared. There are then no figures.
+	// invalid explains why the two targets cannot be compared. figures is then empty.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Invalid string `json:"invalid,omitempty"`

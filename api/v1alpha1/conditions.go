@@ -99,7 +99,7 @@ const (
 	ReasonWaitsForVolume = "WaitsForVolume"
 	// ReasonWaitsForQuota: Kueue has not admitted its clients yet.
 	ReasonWaitsForQuota = "WaitsForQuota"
-	// ReasonWaitsForClients: the operator conducts as many clients as it may.
+	// ReasonWaitsForClients: the operator has reached its limit of clients.
 	ReasonWaitsForClients = "WaitsForClients"
 	// ReasonItsTurn: no run is ahead in the queue.
 	ReasonItsTurn = "ItsTurn"
@@ -143,7 +143,8 @@ const (
 	ReasonInternalError = "InternalError"
 )
 
-// IsCancellation reports whether the reason of Failed says that the run was ended on purpose, and not by a fault.
+// IsCancellation reports whether a run with this reason of Failed was ended on purpose, not by a
+// fault.
 func IsCancellation(reason string) bool {
 	return reason == ReasonStopped || reason == ReasonReplaced
 }

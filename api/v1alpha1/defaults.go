@@ -1,23 +1,24 @@
 package v1alpha1
 
-// This file is the only place where shorthand fields become the fields that everything else reads, and where absent
-// fields inside lists get their defaults. The schema has no defaults inside lists: a list belongs to its file as a
-// whole, so a default that the API server adds to an item is a difference that Argo CD with server-side apply would
-// find for ever. The defaults of all other fields are in the schema.
+// Only this file expands shorthand fields to the fields that all other code reads, and sets the defaults of absent
+// fields inside lists. The schema has no defaults inside lists: a list is applied as a whole, so Argo CD with
+// server-side apply would permanently report a default that the API server adds to an item as a difference. The
+// defaults of all other fields are in the schema.
 
-// DefaultMinDuration is the least time of a burstDrain.
+// DefaultMinDuration is the default minDuration of a burstDrain phase.
 const DefaultMinDuration Duration = "2m"
 
-// DefaultVolume is the name of the volume of a target that is given by its claimName.
+// DefaultVolume is the name of the volume of a target that sets claimName.
 const DefaultVolume = "data"
 
-// DefaultPrecisionPercent is the precision of a search, DefaultSearchWarmUp the warm-up of each of its steps.
+// DefaultPrecisionPercent is the default precision of a search. DefaultSearchWarmUp is the default warm-up of its
+// steps.
 const (
 	DefaultPrecisionPercent int32    = 2
 	DefaultSearchWarmUp     Duration = "5s"
 )
 
-// FileOperations lists the operations of a smallFiles phase that names none, in order. They are all that it can do.
+// FileOperations lists all operations of a smallFiles phase, in the order in which they run by default.
 var FileOperations = []Operation{OperationCreate, OperationStat, OperationWrite, OperationRead, OperationDelete}
 
 // OperationsOrDefault returns the operations of the phase, in order.
@@ -28,15 +29,14 @@ func (p *SmallFilesPhase) OperationsOrDefault() []Operation {
 	return p.Operations
 }
 
-// DefaultRepetitions is how often an interference phase measures each block. DefaultBlockWarmUp is the warm-up of a
-// block.
+// DefaultRepetitions is the default number of times that an interference phase measures each block. DefaultBlockWarmUp
+// is the default warm-up of a block.
 const (
 	DefaultRepetitions int32    = 6
 	DefaultBlockWarmUp Duration = "5s"
 )
 
-// SetDefaults replaces shorthand fields by those that they stand for, and sets the absent fields of a run to their
-// defaults.
+// SetDefaults expands the shorthand fields of a run and sets its absent fields to their defaults.
 func (r *RunSpec) SetDefaults() {
 	for i := range r.Targets {
 		r.Targets[i].setDefaults()
@@ -114,7 +114,7 @@ func (w *Workload) setDefaults() {
 	}
 }
 
-// orDefault sets a field that is absent.
+// orDefault sets a field to a value if it has the zero value.
 func orDefault[T comparable](field *T, value T) {
 	var absent T
 	if *field == absent {

@@ -60,10 +60,10 @@ const (
 	// EventLimitsFaulty: the ConfigMap of documented limits cannot be used.
 	EventLimitsFaulty = "LimitsFaulty"
 	// EventProfileKept: a profile with the name of a library profile does not belong to the
-	// library, or no longer does, and is left as it is.
+	// library, or no longer does, and is left unchanged.
 	EventProfileKept = "ProfileKept"
-	// EventProfileLeft: a library profile of another version, which this version does not have, is
-	// left in place.
+	// EventProfileLeft: a library profile of another version, which this version lacks, is left in
+	// place.
 	EventProfileLeft = "ProfileLeft"
 	// EventVolumeInUse: something else uses a volume of a run.
 	EventVolumeInUse = "VolumeInUse"

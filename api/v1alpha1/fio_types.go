@@ -94,7 +94,7 @@ type FioProfile struct {
 
 	// compressLike is the path of a file or directory with your own data, relative to the target's
 	// path. Before the load, the agents measure with lz4 how well a sample of it compresses; the
-	// written data compresses equally well. It excludes compressibility.
+	// written data compresses equally well. It cannot be combined with compressibility.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
@@ -110,7 +110,7 @@ type FioProfile struct {
 	// +optional
 	Fsync *FioFsync `json:"fsync,omitempty"`
 
-	// options are further fio options, name to value, from a list of safe ones. Options that name a
+	// options are additional fio options by name, from a list of safe ones. Options that name a
 	// path, run a command or load code are refused, and so are those that a typed field or the
 	// operator sets.
 	// +optional
@@ -194,7 +194,7 @@ type FioRateLimit struct {
 
 // Compressibility sets how well the written data compresses.
 type Compressibility struct {
-	// percent is the part of each chunk that compression saves, in percent.
+	// percent is the percentage of each chunk that compression saves.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100

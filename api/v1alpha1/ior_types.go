@@ -109,7 +109,7 @@ type IORProfile struct {
 	Verify *bool `json:"verify,omitempty"`
 
 	// dataPattern is the content of the written data. The default differs between tools and between
-	// versions, and a compressing store turns a compressible pattern into speed. Random needs IOR
+	// versions, and compressible data makes a compressing store look faster. Random needs IOR
 	// 4.0.0; Incompressible is broken from 4.0.0 on.
 	// +optional
 	// +kubebuilder:validation:Enum=Timestamp;Offset;Incompressible;Random

@@ -15,7 +15,7 @@ const (
 	// LabelQueue is the queue of a run.
 	LabelQueue = Group + "/queue"
 	// LabelOver is "true" on a BenchmarkRun that has ended and has no objects left in the cluster.
-	// It allows listing the other runs alone.
+	// With it, a label selector can exclude such runs.
 	LabelOver = Group + "/over"
 )
 
@@ -50,7 +50,7 @@ const (
 	// applied it.
 	AnnotationLibraryVersion = Group + "/library-version"
 	// AnnotationLibraryApplied on a library profile is the spec that the operator applied, as JSON.
-	// Any difference from it is a change by someone else.
+	// Any difference from it was made outside the operator.
 	AnnotationLibraryApplied = Group + "/library-applied"
 )
 

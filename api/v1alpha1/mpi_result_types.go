@@ -92,7 +92,7 @@ type IOROperation struct {
 	// +optional
 	OmittedRepetitions int32 `json:"omittedRepetitions,omitempty"`
 
-	// repetitions are in the order in which they ended.
+	// repetitions are the listed repetitions in the order in which they ended.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32

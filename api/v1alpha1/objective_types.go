@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Objective is one figure that has to be reached. Exactly one of throughput, iops, latency, burst,
+// Objective is one figure and its bounds. Exactly one of throughput, iops, latency, burst,
 // timeToBaseline, credits, baseline, refill and ratio is set.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.throughput), has(self.iops), has(self.latency), has(self.burst), has(self.timeToBaseline), has(self.credits), has(self.baseline), has(self.refill), has(self.ratio)].filter(x, x).size() == 1",message="give exactly one figure: throughput, iops, latency, burst, timeToBaseline, credits, baseline, refill or ratio"
@@ -143,7 +143,7 @@ type LatencyObjective struct {
 	// +optional
 	Max *ShortDuration `json:"max,omitempty"`
 
-	// min is the shortest accepted latency. A shorter one comes from a cache.
+	// min is the shortest accepted latency. Shorter latencies indicate a cache.
 	// +optional
 	Min *ShortDuration `json:"min,omitempty"`
 }

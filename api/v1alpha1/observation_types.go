@@ -3,8 +3,8 @@ package v1alpha1
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // Observation is a PromQL query whose answers for the time of each step are kept with the result.
-// Who conducts the run decides which Prometheus is asked: the operator's --prometheus-url, or
-// --prometheus of a local run.
+// The flag --prometheus-url of the operator, or --prometheus of a local run, sets the Prometheus
+// server to query.
 type Observation struct {
 	// name is the name of the observation.
 	// +required
@@ -13,7 +13,7 @@ type Observation struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="use lower-case letters, digits and dashes only, beginning and ending with a letter or a digit"
 	Name string `json:"name"`
 
-	// query is the PromQL query, whose value is a vector or a number. At most eight of its series
+	// query is the PromQL query, whose result is a vector or a number. At most eight of its series
 	// are kept per step: aggregate with sum or topk.
 	// +required
 	// +kubebuilder:validation:MinLength=1
@@ -32,8 +32,8 @@ type Observation struct {
 	// +kubebuilder:validation:items:MaxLength=40
 	Phases []string `json:"phases,omitempty"`
 
-	// creditsOf is the target whose burst credits the query gives, in percent of a full bucket. The
-	// level at the start of a drain then replaces the warning that it is unknown.
+	// creditsOf is the target whose burst credits the query returns, in percent of a full bucket.
+	// The level at the start of a drain then replaces the warning that it is unknown.
 	// +optional
 	// +kubebuilder:validation:MaxLength=40
 	CreditsOf string `json:"creditsOf,omitempty"`
@@ -52,7 +52,7 @@ type Observations struct {
 	// +kubebuilder:validation:MaxItems=256
 	Series []ObservedSeries `json:"series,omitempty"`
 
-	// omitted is the number of entries that the status has no room for.
+	// omitted is the number of entries that did not fit into the status.
 	// +optional
 	Omitted int32 `json:"omitted,omitempty"`
 }
@@ -104,11 +104,11 @@ type ObservedSeries struct {
 	// +kubebuilder:validation:MaxLength=32
 	Max string `json:"max"`
 
-	// missingSeconds is the part of the time without a value, rounded up.
+	// missingSeconds is the time without a value, rounded up.
 	// +optional
 	MissingSeconds int64 `json:"missingSeconds,omitempty"`
 
-	// resets is the number of times that a counter began again.
+	// resets is the number of counter resets.
 	// +optional
 	Resets int32 `json:"resets,omitempty"`
 }

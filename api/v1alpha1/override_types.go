@@ -17,7 +17,8 @@ type WorkloadOverride struct {
 	IOR *IOROverride `json:"ior,omitempty"`
 }
 
-// FioOverride replaces settings of a FioProfile. A pattern Sequential removes randomDistribution.
+// FioOverride replaces settings of a FioProfile. Setting pattern to Sequential removes
+// randomDistribution.
 //
 // +kubebuilder:validation:MinProperties=1
 type FioOverride struct {
@@ -37,7 +38,7 @@ type FioOverride struct {
 	BlockSize *resource.Quantity `json:"blockSize,omitempty"`
 
 	// jobs replaces the number of jobs per client. With fileSharing PerJob, each number of jobs has
-	// files of its own.
+	// its own files.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1024
@@ -49,11 +50,11 @@ type FioOverride struct {
 	// +kubebuilder:validation:Maximum=4096
 	QueueDepth *int32 `json:"queueDepth,omitempty"`
 
-	// direct replaces whether the page cache of the client is bypassed.
+	// direct sets whether the page cache of the client is bypassed.
 	// +optional
 	Direct *bool `json:"direct,omitempty"`
 
-	// rateLimit replaces the limit of the load of each client.
+	// rateLimit replaces the rate limit of each client.
 	// +optional
 	RateLimit *FioRateLimit `json:"rateLimit,omitempty"`
 
@@ -63,7 +64,7 @@ type FioOverride struct {
 	// +kubebuilder:validation:MaxLength=128
 	RandomDistribution string `json:"randomDistribution,omitempty"`
 
-	// fsync replaces when writes are flushed to the storage.
+	// fsync sets when writes are flushed to the storage.
 	// +optional
 	Fsync *FioFsync `json:"fsync,omitempty"`
 }
@@ -85,15 +86,15 @@ type IOROverride struct {
 	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && !s.matches('[kMGTPE]$') && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1Gi')))",messageExpression="string(self).matches('[kMGTPE]$') ? 'decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'a whole number of bytes from 1 to 1Gi, such as 1Mi'"
 	TransferSize *resource.Quantity `json:"transferSize,omitempty"`
 
-	// random replaces whether the offsets within each block are in random order.
+	// random sets whether the offsets within each block are in random order.
 	// +optional
 	Random *bool `json:"random,omitempty"`
 
-	// direct replaces whether the page cache of the client is bypassed.
+	// direct sets whether the page cache of the client is bypassed.
 	// +optional
 	Direct *bool `json:"direct,omitempty"`
 
-	// reorderTasks replaces which rank reads which data.
+	// reorderTasks sets which rank reads which data.
 	// +optional
 	ReorderTasks IORReorder `json:"reorderTasks,omitempty"`
 }

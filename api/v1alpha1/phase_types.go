@@ -25,8 +25,8 @@ type Phase struct {
 	// +optional
 	Workload *Workload `json:"workload,omitempty"`
 
-	// override changes some settings of the workload in this phase. The files stay the same, so that
-	// a phase can read what another has written.
+	// override changes some settings of the workload in this phase. The files stay the same, so
+	// that a phase can read what another phase wrote.
 	// +optional
 	Override *WorkloadOverride `json:"override,omitempty"`
 
@@ -78,7 +78,7 @@ type Phase struct {
 	// +optional
 	Search *SearchPhase `json:"search,omitempty"`
 
-	// interference measures what load on other targets costs a target.
+	// interference measures how load on other targets slows a target.
 	// +optional
 	Interference *InterferencePhase `json:"interference,omitempty"`
 }
@@ -102,8 +102,8 @@ type Expectation string
 // ExpectServerCache marks a phase that reads from the memory of the storage server.
 const ExpectServerCache Expectation = "ServerCache"
 
-// PhaseKind is the kind of a phase. It corresponds to the one field of Phase that is set; a refill is
-// a Cooldown.
+// PhaseKind is the kind of a phase. It corresponds to the one field of Phase that is set; a refill
+// phase has the kind Cooldown.
 //
 // +kubebuilder:validation:Enum=Prepare;Ramp;Sweep;Steady;BurstDrain;Cooldown;SmallFiles;Search;Interference
 type PhaseKind string
@@ -194,8 +194,7 @@ type SteadyPhase struct {
 	// +optional
 	WarmUp Duration `json:"warmUp,omitempty"`
 
-	// endWhenSteady ends the phase before its duration is over, as soon as five rounds of one
-	// minute were steady.
+	// endWhenSteady ends the phase early, once five one-minute rounds were steady.
 	// +optional
 	EndWhenSteady *bool `json:"endWhenSteady,omitempty"`
 }
@@ -249,9 +248,9 @@ const (
 	// needs documented.throughput for every target, and is rejected if a full bucket does not last for
 	// a cell.
 	RegimeBurst Regime = "Burst"
-	// RegimeBaseline drains the credits first, unless the phase right before did.
+	// RegimeBaseline drains the credits first, unless the preceding phase did.
 	RegimeBaseline Regime = "Baseline"
-	// RegimeAny measures with whatever credits there are.
+	// RegimeAny measures at any credit level.
 	RegimeAny Regime = "Any"
 )
 
@@ -264,7 +263,7 @@ type SweepPhase struct {
 
 	// regime is the state of the burst credits in which the cells are measured. Burst inserts
 	// pauses between cells so that each cell can burst; Baseline drains the credits first; Any
-	// measures with whatever credits there are.
+	// measures at any credit level.
 	// +required
 	Regime Regime `json:"regime"`
 
@@ -283,7 +282,7 @@ type SweepPhase struct {
 // +kubebuilder:validation:XValidation:rule="(has(self.clients) ? self.clients.size() : 1) * (has(self.jobs) ? self.jobs.size() : 1) * (has(self.queueDepth) ? self.queueDepth.size() : 1) * (has(self.blockSize) ? self.blockSize.size() : 1) * (has(self.readPercent) ? self.readPercent.size() : 1) <= 256",message="axes: at most 256 cells, the product of the lengths of all axes; shorten one, or make two phases of it"
 // +kubebuilder:validation:XValidation:rule="[has(self.clients) ? self.clients : [], has(self.jobs) ? self.jobs : [], has(self.queueDepth) ? self.queueDepth : [], has(self.readPercent) ? self.readPercent : []].all(l, l.all(a, l.exists_one(b, b == a)))",message="axes: duplicate value; remove it"
 type SweepAxes struct {
-	// clients are the numbers of clients that take part.
+	// clients lists the numbers of clients.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -292,8 +291,8 @@ type SweepAxes struct {
 	// +kubebuilder:validation:items:Maximum=1000
 	Clients []int32 `json:"clients,omitempty"`
 
-	// jobs are the numbers of jobs per client. With fileSharing PerJob, the dataset is laid out for
-	// the largest number; fewer jobs work on part of it.
+	// jobs lists the numbers of jobs per client. With fileSharing PerJob, the dataset is laid out
+	// for the largest number; fewer jobs work on part of it.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -334,13 +333,13 @@ type SweepAxes struct {
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.minDuration) ? self.minDuration : '2m').matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || !self.maxDuration.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(has(self.minDuration) ? self.minDuration : '2m') <= duration(self.maxDuration)",message="maxDuration: cannot be shorter than minDuration (2m where absent); raise it or lower minDuration",fieldPath=".maxDuration"
 type BurstDrainPhase struct {
-	// minDuration is the least time before the phase may end. It also determines how long a lower
-	// rate must last to be permanent: 70 % of minDuration, at least 8 and at most 85 seconds; 84
+	// minDuration is the minimum length of the phase. It also determines how long a lower rate must
+	// last to count as permanent: 70 % of minDuration, at least 8 and at most 85 seconds; 84
 	// seconds with the default. Absent: 2m.
 	// +optional
 	MinDuration Duration `json:"minDuration,omitempty"`
 
-	// maxDuration ends the phase at the latest. Credits that last longer are not an error.
+	// maxDuration is the maximum length of the phase. Credits that last longer are not an error.
 	// +required
 	MaxDuration Duration `json:"maxDuration"`
 }
@@ -355,9 +354,9 @@ type CooldownPhase struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; write a length of time such as 30s, or remove the field"
 	Duration *Duration `json:"duration,omitempty"`
 
-	// untilCredits pauses until the bucket should hold that much again, based on the target's
-	// limits or on the refill that an earlier redrain measured. If neither is known, it pauses for
-	// maxDuration, or not at all if maxDuration is absent.
+	// untilCredits pauses until the bucket should have refilled to this level, based on the
+	// target's limits or on the refill that an earlier redrain measured. If neither is known, it
+	// pauses for maxDuration, or not at all if maxDuration is absent.
 	// +optional
 	UntilCredits *UntilCredits `json:"untilCredits,omitempty"`
 
@@ -380,7 +379,7 @@ type UntilCredits struct {
 	Percent int32 `json:"percent"`
 }
 
-// Redrain is a pause followed by a second drain. A refill phase becomes one in the run.
+// Redrain is a pause followed by a second drain. A run stores a refill phase as a redrain.
 type Redrain struct {
 	// idle is the length of the pause before the drain.
 	// +required
@@ -401,16 +400,16 @@ type RefillPhase struct {
 	MaxDuration *Duration `json:"maxDuration,omitempty"`
 }
 
-// SmallFilesPhase works through the files of a fio workload, one operation after the other. Each
-// operation is a step: all clients start it together, and it ends when it was done once with every
-// file. The phase makes its own files; those of a prepare phase are not touched. jobs and filesPerJob,
-// or numjobs and nrfiles of a job file, are the number of files, and each job has a folder of its
-// own. A file is written and read by a single operation, whatever the blockSize of the workload.
+// SmallFilesPhase runs file operations on the files of a fio workload, one operation after the
+// other. Each operation is a step: all clients start it together, and it ends when every file was
+// processed once. The phase creates its own files and does not touch those of a prepare phase. jobs
+// and filesPerJob (numjobs and nrfiles in a job file) set the number of files; each job has its own
+// directory. Each file is written or read by a single operation, whatever the workload's blockSize.
 type SmallFilesPhase struct {
-	// operations are what is done with each file, in order. Create makes empty files. Write creates
-	// files and writes them. Both begin without files: what is left of earlier ones is removed first,
-	// unmeasured. Stat reads the attributes of a file, Read opens it and reads all of it, Delete
-	// removes it. Absent: Create, Stat, Write, Read, Delete.
+	// operations are the operations on each file, in order. Create makes empty files. Write creates
+	// files and writes them. Both start without files: files left by earlier operations are removed
+	// first, unmeasured. Stat reads the attributes of a file, Read opens it and reads all of it,
+	// Delete removes it. Absent: Create, Stat, Write, Read, Delete.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -431,27 +430,27 @@ type SmallFilesPhase struct {
 // SearchPhase finds the highest rate of operations that meets an objective. Operations arrive at
 // random (a Poisson process) whether or not earlier ones have completed, so a store that is too
 // slow queues them. The rate doubles from rate.min until a step misses the objective; bisection
-// narrows the highest rate down; five steps confirm it. Only fio can be searched with, with the
-// pattern Random and fileSharing Shared. The search sets jobs, queueDepth and ioEngine itself.
+// narrows the highest rate down; five steps confirm it. The workload must be fio with pattern
+// Random and fileSharing Shared. The search sets jobs, queueDepth and ioEngine itself.
 type SearchPhase struct {
-	// objective is what the rate has to meet.
+	// objective is the condition that a rate must meet.
 	// +required
 	Objective SearchObjective `json:"objective"`
 
-	// rate bounds the rates that are tried.
+	// rate bounds the rates to try.
 	// +required
 	Rate SearchRate `json:"rate"`
 
-	// precisionPercent ends the bisection: the lowest rate that missed is at most this much above the
-	// highest that met the objective. Absent: 2.
+	// precisionPercent ends the bisection once the lowest rate that missed the objective is at most
+	// this much above the highest that met it. Absent: 2.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=50
 	PrecisionPercent *int32 `json:"precisionPercent,omitempty"`
 
 	// regime is the state of the burst credits. Baseline drains them first and tries no rate above
-	// the baseline that the drain measured. Any searches with whatever credits there are: the
-	// result may be that of the burst.
+	// the baseline that the drain measured. Any searches at any credit level, so the result may be
+	// the burst rate.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self != 'Burst'",message="regime: a search measures Baseline or Any; use one of these"
 	Regime Regime `json:"regime"`
@@ -461,7 +460,7 @@ type SearchPhase struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
 	StepDuration Duration `json:"stepDuration"`
 
-	// warmUp is the time under load before each step is measured, in which the jobs fall out of step.
+	// warmUp is the time under load before each step is measured, in which the jobs desynchronize.
 	// Absent: 5s.
 	// +optional
 	WarmUp Duration `json:"warmUp,omitempty"`
@@ -487,12 +486,11 @@ type SearchLatency struct {
 	Max ShortDuration `json:"max"`
 }
 
-// SearchRate bounds the rates of a search, in operations per second of all clients of a target
-// together.
+// SearchRate bounds the rates of a search, in operations per second over all clients of a target.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.min) || self.min <= self.max",message="max: cannot be below min; exchange the two",fieldPath=".max"
 type SearchRate struct {
-	// min is the first rate. Absent: the lowest with enough operations in a step for the
+	// min is the first rate. Absent: the lowest that gives enough operations per step for the
 	// percentile.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
@@ -506,12 +504,12 @@ type SearchRate struct {
 	Max int64 `json:"max"`
 }
 
-// InterferencePhase measures each victim alone and beside its neighbours, in turn: all other victims
-// and the aggressors. Each repetition has a block for each victim alone and a block for each number of
-// neighbours; every second repetition has them in reverse order, so that a drift cancels.
+// InterferencePhase measures each victim alternately alone and beside its neighbours: all other
+// victims and the aggressors. Each repetition has one block per victim alone and one per number of
+// neighbours; every second repetition reverses their order, so that drift cancels out.
 type InterferencePhase struct {
-	// victims are the targets that are measured alone and beside the others. Without aggressors, at
-	// least two victims: equals, of which the result also has how evenly they share.
+	// victims are the targets to measure alone and beside the others. Without aggressors, at least
+	// two victims are required, and the result also shows how evenly they share.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -519,15 +517,15 @@ type InterferencePhase struct {
 	// +kubebuilder:validation:items:MaxLength=40
 	Victims []string `json:"victims"`
 
-	// aggressors are the targets that load only beside the victims.
+	// aggressors are the targets that are loaded only to disturb the victims.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=15
 	// +kubebuilder:validation:items:MaxLength=40
 	Aggressors []string `json:"aggressors,omitempty"`
 
-	// neighbours are the numbers of aggressors to measure beside, in rising order, such as [1, 2, 4].
-	// Each takes the first of the list of aggressors. Absent: all aggressors.
+	// neighbours are the numbers of aggressors to load beside the victims, in rising order, such as
+	// [1, 2, 4]. Each number uses the first aggressors of the list. Absent: all aggressors.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=15
@@ -542,8 +540,8 @@ type InterferencePhase struct {
 	// +kubebuilder:validation:MultipleOf=2
 	Repetitions *int32 `json:"repetitions,omitempty"`
 
-	// regime is the state of the burst credits. Baseline drains those of all targets first, together.
-	// Any measures with whatever credits there are.
+	// regime is the state of the burst credits. Baseline first drains those of all targets
+	// together. Any measures at any credit level.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self != 'Burst'",message="regime: interference measures Baseline or Any; use one of these"
 	Regime Regime `json:"regime"`

@@ -129,8 +129,8 @@ func (e *Engine) EngineKind() EngineKind {
 	return ""
 }
 
-// LimitsRate reports whether the profile limits the rate of the load, so that its throughput says nothing of the
-// storage unless it is missed.
+// LimitsRate reports whether the profile limits the rate of the load. The throughput then
+// characterizes the storage only if it stays below the limit.
 func (e *Engine) LimitsRate() bool { return e.Fio != nil && e.Fio.RateLimit != nil }
 
 // WorkloadProfileSpec is a workload. Exactly one of the engines is set.
@@ -167,8 +167,8 @@ type ProfileRef struct {
 	Name string `json:"name"`
 
 	// datasetSize replaces the datasetSize of the profile, which must be a fio profile without a
-	// jobFile. It allows one profile for many storages: the amount of data per client depends on
-	// the storage, the shape of the load does not.
+	// jobFile. One profile can thus serve many storage systems: the amount of data depends on the
+	// system, the shape of the load does not.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (!s.matches('[kMGTPE]$') || quantity(s).isGreaterThan(quantity('1Pi')) || int(quantity(s).asApproximateFloat()) % 4096 == 0))",messageExpression="string(self).matches('[kMGTPE]$') ? 'decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'a whole number of bytes, such as 8Gi'"
 	DatasetSize *resource.Quantity `json:"datasetSize,omitempty"`

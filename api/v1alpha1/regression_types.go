@@ -29,7 +29,7 @@ type RegressionResult struct {
 	// +required
 	Verdict RegressionVerdict `json:"verdict"`
 
-	// comparedRuns is the number of earlier runs that were compared with.
+	// comparedRuns is the number of earlier runs in the comparison.
 	// +optional
 	ComparedRuns int32 `json:"comparedRuns,omitempty"`
 
@@ -51,7 +51,7 @@ type RegressionResult struct {
 	// +kubebuilder:validation:items:MaxLength=253
 	PooledRuns []string `json:"pooledRuns,omitempty"`
 
-	// suspicion is true while a suspected change is undecided. Until then, later runs are not
+	// suspicion is true while a suspected change is undecided. Meanwhile, later runs are not
 	// compared with the newest runs.
 	// +optional
 	Suspicion bool `json:"suspicion,omitempty"`
@@ -296,7 +296,7 @@ type ComparedRun struct {
 	// +kubebuilder:validation:MaxItems=8
 	Values []int64 `json:"values,omitempty"`
 
-	// facts are the facts that differ from those of the run before. An empty value means that the
+	// facts are the facts that differ from those of the previous run. An empty value means that the
 	// fact is no longer known.
 	// +optional
 	// +listType=atomic

@@ -104,8 +104,8 @@ type TargetResult struct {
 	// +optional
 	TailNanoseconds *int64 `json:"tailNanoseconds,omitempty"`
 
-	// measuredNanoseconds is the sum of the measured times of all clients. Latencies are over all
-	// of it.
+	// measuredNanoseconds is the sum of the measured times of all clients. Latencies cover all of
+	// it.
 	// +optional
 	MeasuredNanoseconds int64 `json:"measuredNanoseconds,omitempty"`
 
@@ -159,8 +159,8 @@ type TargetResult struct {
 	// +optional
 	Search *SearchResult `json:"search,omitempty"`
 
-	// interference holds the cost of the neighbours of an interference phase. operations are the figures
-	// beside the most neighbours; those of each block are in steps.
+	// interference shows how the neighbours of an interference phase affect the target. operations
+	// are the figures beside the most neighbours; those of each block are in steps.
 	// +optional
 	Interference *InterferenceResult `json:"interference,omitempty"`
 
@@ -203,8 +203,8 @@ type TargetResult struct {
 }
 
 // OwnRates returns the mean rates that the tool itself reports, in thousandths of an operation per
-// second, by the tool's name for the operation. They are the figures of such a tool, in place of its
-// reads and writes. OwnRates returns nil for the results of other tools.
+// second, by the tool's name for the operation. For such a tool, they replace the figures of reads
+// and writes. OwnRates returns nil for the results of other tools.
 func (t *TargetResult) OwnRates() iter.Seq2[string, int64] {
 	if t.Mdtest == nil {
 		return nil
@@ -242,9 +242,9 @@ type OperationResult struct {
 	IOPSMilli *int64 `json:"iopsMilli,omitempty"`
 
 	// rateErrorPPM is half of the 95 % confidence interval of bytesPerSecond and iopsMilli, in
-	// millionths of them. It covers the random error of a mean over samples that vary and are
-	// correlated as these are. Another run may differ by more. Absent if there are too few samples,
-	// or if the rate is not the mean of a single level.
+	// millionths of them. It covers the random error of the mean, given the variance and
+	// correlation of the samples. Another run may differ by more. Absent if there are too few
+	// samples, or if the rate is not the mean of a single level.
 	// +optional
 	RateErrorPPM *int64 `json:"rateErrorPPM,omitempty"`
 
@@ -330,8 +330,8 @@ type ClientRate struct {
 	BytesPerSecond int64 `json:"bytesPerSecond"`
 }
 
-// SteadyStateResult is the steady-state verdict of SNIA's Performance Test Specification, with
-// rounds of 60 seconds in a window of five.
+// SteadyStateResult is the steady-state verdict of SNIA's Performance Test Specification, with a
+// window of five 60-second rounds.
 type SteadyStateResult struct {
 	// assessed is false if the step was too short for five rounds.
 	// +optional
@@ -392,8 +392,8 @@ type BurstResult struct {
 	// +optional
 	IdleNanoseconds *int64 `json:"idleNanoseconds,omitempty"`
 
-	// observedCreditPercentAtStart is the level of the store's credits when the drain began, by the
-	// observation whose creditsOf names the target.
+	// observedCreditPercentAtStart is the level of the store's credits when the drain began, from
+	// the observation whose creditsOf names the target.
 	// +optional
 	ObservedCreditPercentAtStart *int32 `json:"observedCreditPercentAtStart,omitempty"`
 
@@ -434,7 +434,7 @@ type BurstSeries struct {
 	// +kubebuilder:validation:Enum=Measured;Documented;Assumed
 	RefillSource string `json:"refillSource,omitempty"`
 
-	// bucketAtLeast is the least size of the bucket that a series without a drop proves.
+	// bucketAtLeast is the minimum bucket size that a series without a drop proves.
 	// +optional
 	BucketAtLeast *int64 `json:"bucketAtLeast,omitempty"`
 
@@ -535,8 +535,8 @@ type CooldownResult struct {
 // StepResult holds the figures of one step of a ramp or one cell of a sweep. It is small because
 // there can be 256 of them.
 type StepResult struct {
-	// cell is the index: that of the ramp's or the search's step, or that of the sweep's cell with the
-	// axes in the order clients, jobs, queueDepth, blockSize, readPercent, the last one changing
+	// cell is the index of the step in a ramp or search, or of the cell in a sweep, with the axes
+	// in the order clients, jobs, queueDepth, blockSize, readPercent, the last one changing
 	// fastest.
 	// +required
 	Cell int32 `json:"cell"`
@@ -631,8 +631,7 @@ type SearchResult struct {
 	// millionths.
 	// +optional
 	SlowerPPM *Estimate `json:"slowerPPM,omitempty"`
-	// atLeast is true if no rate that was tried missed the objective: the highest rate may be
-	// higher.
+	// atLeast is true if every tried rate met the objective, so that even higher rates may meet it.
 	// +optional
 	AtLeast bool `json:"atLeast,omitempty"`
 	// message states the result in a sentence.
@@ -641,14 +640,14 @@ type SearchResult struct {
 	Message string `json:"message,omitempty"`
 }
 
-// InterferenceResult holds the cost of neighbours for a target.
+// InterferenceResult shows how neighbours affect a target.
 type InterferenceResult struct {
-	// levels are the figures by the number of neighbours, from alone upwards.
+	// levels are the figures per number of neighbours, from 0 upwards.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Levels []InterferenceLevel `json:"levels,omitempty"`
-	// blocksWithCredits is the number of blocks before which burst credits may not have been spent.
+	// blocksWithCredits is the number of blocks that may have started with burst credits.
 	// +optional
 	BlocksWithCredits int32 `json:"blocksWithCredits,omitempty"`
 	// message states the result in a sentence.
@@ -657,8 +656,8 @@ type InterferenceResult struct {
 	Message string `json:"message,omitempty"`
 }
 
-// InterferenceLevel holds the figures of the blocks with one number of neighbours. Ratios are to the
-// blocks alone, each block beside neighbours to the block alone in the same repetition.
+// InterferenceLevel holds the figures of the blocks with the same number of neighbours. Ratios
+// compare each block with the block without neighbours in the same repetition.
 type InterferenceLevel struct {
 	// neighbours is the number of other targets under load. 0: alone.
 	// +optional
@@ -700,7 +699,8 @@ type InterferenceOperation struct {
 	// p99RatioPPM is the ratio of the 99th percentile, in millionths.
 	// +optional
 	P99RatioPPM *Estimate `json:"p99RatioPPM,omitempty"`
-	// histogram holds the merged counts until the last block, as in the latency of operations.
+	// histogram is the merged histogram of the blocks, as in LatencyResult, until the last block
+	// ends.
 	// +optional
 	// +kubebuilder:validation:MaxLength=16384
 	Histogram []byte `json:"histogram,omitempty"`
@@ -710,7 +710,7 @@ type InterferenceOperation struct {
 // blocks in which all were loaded.
 type FairnessResult struct {
 	// jainPPM is Jain's index of the rates, in millionths: a million if all are equal, a million
-	// divided by their number if one has everything.
+	// divided by their number if one gets everything.
 	// +optional
 	JainPPM *Estimate `json:"jainPPM,omitempty"`
 	// leastOfMostPPM is the lowest rate as a share of the highest, in millionths.

@@ -1,7 +1,7 @@
 package v1alpha1
 
-// RunSpec is everything that a run freezes: what is measured, from where, with which workload, in
-// which order. Its hash identifies what was run.
+// RunSpec is the part of the spec that a run freezes: what to measure, from where, with which
+// workload and in which order. Its hash identifies what was run.
 //
 // +kubebuilder:validation:XValidation:rule="self.targets.all(a, self.targets.exists_one(b, b.name == a.name))",message="targets: names must differ; rename one",fieldPath=".targets"
 // +kubebuilder:validation:XValidation:rule="self.phases.all(a, self.phases.exists_one(b, b.name == a.name))",message="phases: names must differ, because results refer to them; rename one",fieldPath=".phases"
@@ -15,8 +15,8 @@ package v1alpha1
 // +kubebuilder:validation:XValidation:rule="!has(self.observations) || self.observations.all(a, self.observations.exists_one(b, b.name == a.name))",message="observations: names must differ; rename one",fieldPath=".observations"
 // +kubebuilder:validation:XValidation:rule="!has(self.observations) || self.observations.all(o, (!has(o.creditsOf) || self.targets.exists(t, t.name == o.creditsOf)) && (!has(o.phases) || o.phases.all(n, self.phases.exists(p, p.name == n))))",message="observations: creditsOf must be the name of one of run.targets, and phases those of run.phases; correct the name",fieldPath=".observations"
 type RunSpec struct {
-	// targets are the storage to measure. With several targets, the mode of each phase determines
-	// whether they are measured together or one after the other.
+	// targets are the storage systems to measure. With several targets, the mode of each phase
+	// determines whether they are measured together or one after the other.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -28,7 +28,7 @@ type RunSpec struct {
 	// +kubebuilder:default={}
 	Clients Clients `json:"clients,omitzero"`
 
-	// workload is the workload of every phase without a workload of its own.
+	// workload is the workload of every phase without its own.
 	// +optional
 	Workload *Workload `json:"workload,omitempty"`
 
@@ -60,8 +60,8 @@ type RunSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; write a time such as 1h"
 	OrphanTimeout Duration `json:"orphanTimeout,omitempty"`
 
-	// activeDeadline ends the run in any case, counted from the creation of its pods. At most seven
-	// days (168h).
+	// activeDeadline is the time limit of the run, counted from the creation of its pods. At most
+	// seven days (168h).
 	// +optional
 	// +kubebuilder:default="48h"
 	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; write a time such as 48h"

@@ -7,16 +7,17 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// A size in plain bytes, such as 64000, is accepted, but 64k is refused, because fio and IOR mean 64Ki by it. As Quantity
-// writes 64000 as 64k, a client in Go that reads an object and writes it again would be refused. The types with such
-// sizes therefore write them without a decimal suffix. Overrides and the axes of a sweep leave that to the types around
-// them, because controller-gen cannot apply MinProperties to a type that encodes itself.
+// The API accepts a size in plain bytes, such as 64000, but refuses 64k, because fio and IOR mean 64Ki by it. Quantity
+// formats 64000 as 64k, so an update by a Go client that has read the object would be refused. The types with such
+// sizes therefore encode them without a decimal suffix. The types that contain FioOverride, IOROverride and SweepAxes
+// encode the sizes of these, because controller-gen cannot apply MinProperties to a type with its own MarshalJSON.
 
-// page is 4 KiB: the size of a dataset or file that is a multiple of it may have a decimal suffix.
+// page is 4 KiB. The size of a dataset or file may have a decimal suffix if it is a multiple of page.
 const page = 4096
 
-// plainSize returns a size that is written without a decimal suffix. It returns the size itself if that has none anyway,
-// is not a whole number, or is a multiple of decimalUnit, which may have one; 0 allows none.
+// plainSize returns the size in a format without a decimal suffix. It returns the size unchanged if it has no such
+// suffix, is not a whole number, or is a multiple of decimalUnit. If decimalUnit is 0, no size may have a decimal
+// suffix.
 func plainSize(size *resource.Quantity, decimalUnit int64) *resource.Quantity {
 	if size == nil || size.Format != resource.DecimalSI {
 		return size
@@ -26,12 +27,12 @@ func plainSize(size *resource.Quantity, decimalUnit int64) *resource.Quantity {
 		return size
 	}
 	if whole == 1000 {
-		return resource.NewQuantity(whole, resource.DecimalExponent) // below 1Ki a binary quantity is written as a decimal one
+		return resource.NewQuantity(whole, resource.DecimalExponent) // Quantity formats a binary size below 1Ki as a decimal one
 	}
 	return resource.NewQuantity(whole, resource.BinarySI)
 }
 
-// marshal encodes a value like json.Marshal, but leaves the escaping of HTML to the encoder that calls it.
+// marshal encodes a value like json.Marshal, but leaves HTML escaping to the calling encoder.
 func marshal(value any) ([]byte, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)

@@ -87,7 +87,7 @@ type VolumeDescription struct {
 	// +kubebuilder:validation:MaxLength=64
 	DriverVersion string `json:"driverVersion,omitempty"`
 
-	// volumeHandle is the driver's name of the volume.
+	// volumeHandle is the driver's ID of the volume.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	VolumeHandle string `json:"volumeHandle,omitempty"`

@@ -63,9 +63,9 @@ type StorageBenchmarkSpec struct {
 	// +optional
 	Trigger *Trigger `json:"trigger,omitempty"`
 
-	// suspend prevents new runs from being started; a live run continues. It is evaluated when it
-	// ends; delete it to stop it. Requests for a run in the meantime, such as a new value of
-	// trigger.manual, start one run once suspend is false again.
+	// suspend prevents new runs from being started; a live run continues. That run is evaluated
+	// when it ends; to stop it, delete it. Requests for a run in the meantime, such as a new value
+	// of trigger.manual, start one run once suspend is false again.
 	// +optional
 	Suspend *bool `json:"suspend,omitempty"`
 
@@ -77,8 +77,8 @@ type StorageBenchmarkSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="use lower-case letters, digits and dashes only, beginning and ending with a letter or a digit"
 	Queue string `json:"queue,omitempty"`
 
-	// successfulRunsHistoryLimit is the number of complete runs to keep, whatever the verdict on
-	// them. Absent: 20.
+	// successfulRunsHistoryLimit is the number of complete runs to keep, whatever their verdict.
+	// Absent: 20.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=200
@@ -90,20 +90,20 @@ type StorageBenchmarkSpec struct {
 	// +kubebuilder:validation:Maximum=200
 	FailedRunsHistoryLimit *int32 `json:"failedRunsHistoryLimit,omitempty"`
 
-	// historyLimit is the former name of successfulRunsHistoryLimit, which precedes it.
+	// historyLimit is the former name of successfulRunsHistoryLimit, which takes precedence.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=200
 	HistoryLimit *int32 `json:"historyLimit,omitempty"`
 
-	// failedHistoryLimit is the former name of failedRunsHistoryLimit, which precedes it.
+	// failedHistoryLimit is the former name of failedRunsHistoryLimit, which takes precedence.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=200
 	FailedHistoryLimit *int32 `json:"failedHistoryLimit,omitempty"`
 
-	// objectives are the figures that a run has to reach. A change of them evaluates the stored
-	// results again and starts no run.
+	// objectives are the figures that a run has to reach. Changing them re-evaluates the stored
+	// results without starting a run.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -114,16 +114,16 @@ type StorageBenchmarkSpec struct {
 	// +optional
 	Regression *RegressionPolicy `json:"regression,omitempty"`
 
-	// headline is the name of the phase whose figure kubectl get shows of the runs that start from
-	// now on. Absent: the baseline of a burst drain; without one, the last phase with a throughput,
-	// or else with rates of files or a duration. A phase that expects the server's cache is shown
-	// only if it is named here.
+	// headline is the name of the phase whose figure kubectl get shows for runs that start from now
+	// on. Absent: the baseline of a burst drain; without one, the last phase with a throughput, or
+	// else with file rates or a duration. A phase that expects the server's cache is shown only if
+	// named here.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=40
 	Headline string `json:"headline,omitempty"`
 
-	// run is everything that a run freezes. Its hash identifies what was run.
+	// run is the part of the spec that each run freezes. Its hash identifies what was run.
 	// +required
 	Run RunSpec `json:"run"`
 }
@@ -173,7 +173,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="has(self.schedule) || !(has(self.timeZone) || has(self.startingDeadlineSeconds) || has(self.startingDeadline))",message="trigger: timeZone and startingDeadlineSeconds are of the schedule; set schedule, or remove them"
 type Trigger struct {
 	// onChange starts a run when spec.run is new or has changed. Absent: true without a schedule,
-	// false with one. With false, a new benchmark takes its value of manual as handled.
+	// false with one. If false, the initial value of manual of a new benchmark counts as handled.
 	// +optional
 	OnChange *bool `json:"onChange,omitempty"`
 
@@ -197,30 +197,31 @@ type Trigger struct {
 	// +kubebuilder:validation:Maximum=604800
 	StartingDeadlineSeconds *int64 `json:"startingDeadlineSeconds,omitempty"`
 
-	// concurrencyPolicy determines what happens to a live run when another one is due: Forbid lets it
-	// finish, and the other one follows; Replace ends it without a verdict, as soon as the next run
-	// could start. Absent: Forbid.
+	// concurrencyPolicy determines what happens to a live run when another one is due: Forbid lets
+	// it finish first; Replace ends it without a verdict as soon as the next run can start. Absent:
+	// Forbid.
 	// +optional
 	ConcurrencyPolicy ConcurrencyPolicy `json:"concurrencyPolicy,omitempty"`
 
-	// startingDeadline is the former name of startingDeadlineSeconds, which precedes it.
+	// startingDeadline is the former name of startingDeadlineSeconds, which takes precedence.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; write a length of time such as 30s, or remove the field"
 	StartingDeadline *Duration `json:"startingDeadline,omitempty"`
 
-	// replacePolicy is the former name of concurrencyPolicy, which precedes it. Wait is Forbid, and
-	// Stop is Replace.
+	// replacePolicy is the former name of concurrencyPolicy, which takes precedence. Wait is
+	// Forbid, and Stop is Replace.
 	// +optional
 	ReplacePolicy ReplacePolicy `json:"replacePolicy,omitempty"`
 
-	// manual is any text, of which each new value requests one more run, such as from Git.
-	// status.lastHandledManual echoes it. Values that change faster than runs start are one request.
+	// manual is any text; each new value requests one more run, such as from Git.
+	// status.lastHandledManual echoes it. Values that change faster than runs start count as one
+	// request.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Manual string `json:"manual,omitempty"`
 }
 
-// StartsOnChange reports whether a spec.run that is new or has changed starts a run.
+// StartsOnChange reports whether a new or changed spec.run starts a run.
 func (t *Trigger) StartsOnChange() bool {
 	if t != nil && t.OnChange != nil {
 		return *t.OnChange
@@ -228,7 +229,7 @@ func (t *Trigger) StartsOnChange() bool {
 	return t == nil || t.Schedule == ""
 }
 
-// Replaces reports whether a run that is due stops the live one.
+// Replaces reports whether a due run stops the live one.
 func (t *Trigger) Replaces() bool {
 	switch {
 	case t == nil:
@@ -324,8 +325,8 @@ type StorageBenchmarkStatus struct {
 	// +optional
 	LastScheduleTime *metav1.Time `json:"lastScheduleTime,omitempty"`
 
-	// nextScheduleTime is the time of the next scheduled run. A time in the past is due, and waits
-	// for the live run or for something that is missing.
+	// nextScheduleTime is the time of the next scheduled run. A time in the past is due and waits
+	// for the live run or a missing reference.
 	// +optional
 	NextScheduleTime *metav1.Time `json:"nextScheduleTime,omitempty"`
 
@@ -431,13 +432,13 @@ type Headline struct {
 	// +required
 	Operation Operation `json:"operation"`
 
-	// bytesPerSecond is the throughput of all clients in the common window. Of a drain whose credits
-	// ran out, it is the baseline.
+	// bytesPerSecond is the throughput of all clients in the common window. For a drain whose
+	// credits ran out, it is the baseline.
 	// +optional
 	BytesPerSecond int64 `json:"bytesPerSecond"`
 
-	// iopsMilli is the rate in thousandths of an operation per second. Of a drain whose credits ran
-	// out, it is that of the baseline.
+	// iopsMilli is the rate in thousandths of an operation per second. For a drain whose credits
+	// ran out, it is that of the baseline.
 	// +optional
 	IOPSMilli int64 `json:"iopsMilli"`
 

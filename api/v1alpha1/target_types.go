@@ -34,14 +34,14 @@ type Target struct {
 	// +kubebuilder:validation:MaxItems=16
 	Volumes []Volume `json:"volumes,omitempty"`
 
-	// path is the directory in each volume below which the run works, always in a directory
-	// .storagebench of its own. Absent: the root of the volume.
+	// path is the directory of each volume in which the run creates its own directory
+	// .storagebench. Absent: the root of the volume.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^/|(^|/)[.][.]?(/|$)|//|[[:cntrl:]]|/$')",message="path: a relative path inside the volume, without '.' and '..', double or closing slashes and control characters, such as bench/a"
 	Path string `json:"path,omitempty"`
 
-	// documented are the limits of the storage by its documentation, by preset or one by one; they
+	// documented are the documented limits of the storage, as a preset or individually; they
 	// throttle nothing. Absent: discovered from the volume, if possible.
 	// +optional
 	Documented *Limits `json:"documented,omitempty"`
@@ -144,10 +144,10 @@ type ClaimTemplate struct {
 	// +optional
 	Lifetime ClaimLifetime `json:"lifetime,omitempty"`
 
-	// allowExistingVolumes lets the claims bind to volumes that exist already, such as by
-	// spec.volumeName, spec.selector or an empty spec.storageClassName. Such volumes may hold data. Files
-	// keep their group, unless fsGroup is set. The claims are still deleted as lifetime says, and with
-	// them volumes whose reclaim policy is Delete.
+	// allowExistingVolumes lets the claims bind to existing volumes, such as by spec.volumeName,
+	// spec.selector or an empty spec.storageClassName. Such volumes may hold data. Files keep their
+	// group, unless fsGroup is set. The claims are still deleted as lifetime says, and with them
+	// volumes whose reclaim policy is Delete.
 	// +optional
 	AllowExistingVolumes *bool `json:"allowExistingVolumes,omitempty"`
 

@@ -34,7 +34,7 @@ func Truncate(text string, length int) string {
 const maxEventNote = 1024
 
 // EventNote formats the note of an event and shortens it to what the API server accepts. Unlike
-// other texts, a note is limited in bytes: a longer one loses the whole event.
+// other texts, a note is limited in bytes; if it is longer, the API server rejects the event.
 func EventNote(format string, arguments ...any) string {
 	text := strings.ToValidUTF8(fmt.Sprintf(format, arguments...), "\uFFFD")
 	if len(text) <= maxEventNote {

@@ -94,8 +94,8 @@ type TypeUsage struct {
 	// +optional
 	AllocatedBytes int64 `json:"allocatedBytes"`
 
-	// compressionRatioMilli is 1000 times dataBytes divided by allocatedBytes. Absent if that of
-	// all files is absent.
+	// compressionRatioMilli is 1000 times dataBytes divided by allocatedBytes. Absent if the ratio
+	// of all files is absent.
 	// +optional
 	CompressionRatioMilli *int64 `json:"compressionRatioMilli,omitempty"`
 }

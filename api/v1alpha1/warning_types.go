@@ -43,9 +43,9 @@ type Warning struct {
 	Clients []int32 `json:"clients,omitempty"`
 }
 
-// WarningType names a problem with a result. What it means for the result depends on the kind of the phase. The columns
-// are prepare, measuring (steady, ramp, sweep, smallFiles, search), burstDrain, and others (cooldown, verify, fault, provision). I
-// is Info, W is Warning, D is Disqualifying.
+// WarningType names a problem with a result. The severity of a warning depends on the kind of the phase: prepare,
+// measuring (steady, ramp, sweep, smallFiles, search, interference), burstDrain, or others (cooldown). I is Info, W is
+// Warning, D is Disqualifying.
 //
 //	type                   prepare measuring burstDrain others  meaning
 //	StartSkew                 I        W         W        I     clients began I/O too far apart
@@ -91,7 +91,7 @@ type Warning struct {
 //	LayoutRenewed             I        I         I        I     existing data could not be used and was written again
 //	PatternCompresses         I        W         W        I     the storage compresses the data that the tool writes
 //	CompressionNotShown       I        W         W        I     that data may be compressed, which is not visible
-//	DirectoryHeld             I        I         I        I     waited for a client's last agent, which held its files
+//	DirectoryHeld             I        I         I        I     waited for a client's previous agent, which held its files
 //	UsageUnknown              I        I         I        I     the space that the files occupy is not known
 //	ToolMessages              I        I         I        I     the tool printed messages that are not recognized
 //	VolumeInUse               I        W         W        I     something else uses a volume of the run
