@@ -20,9 +20,9 @@ const entry = "default/kustomization.yaml"
 // Folders that can be built.
 const (
 	// Default contains everything that a cluster needs. Metrics is Default with metrics that Prometheus can reach.
-	// Monitoring is Metrics with the objects that the Prometheus operator and Grafana look for. Namespaced is
-	// Default with an operator that watches one namespace. Kueue is the additional permission for Kueue; install it
-	// beside one of the others.
+	// Monitoring is Metrics with the objects that the Prometheus operator and Grafana look for. Namespaced is Default
+	// with an operator that watches one namespace. Kueue is the additional permission for Kueue; install it in addition
+	// to one of the others.
 	Default    = "default"
 	Metrics    = "metrics"
 	Monitoring = "monitoring"
@@ -92,7 +92,8 @@ func (i *Images) Of(name string) *string {
 }
 
 // Patch returns a strategic merge patch that makes the operator's Deployment use the images. The operator takes the
-// images of clients from its environment, because several folders can patch environment variables but not arguments.
+// images of clients from its environment, because the patches of several folders can add environment variables, but
+// would replace each other's arguments.
 func (i *Images) Patch() string {
 	text := fmt.Sprintf(`apiVersion: apps/v1
 kind: Deployment

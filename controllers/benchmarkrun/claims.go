@@ -19,7 +19,7 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// claimed holds what was found out about a run's claims before the run creates a pod.
+// claimed holds the findings about a run's claims, made before the run creates a pod.
 type claimed struct {
 	// storage holds, by target, the properties of the storage that its pods depend on.
 	storage map[string]objects.Storage
@@ -121,8 +121,8 @@ func (r *Reconciler) usedClaims(ctx context.Context, run *v1alpha1.BenchmarkRun)
 
 func clientsOf(run *v1alpha1.BenchmarkRun) int { return max(1, int(run.Spec.Run.Clients.Count)) }
 
-// named returns the claim with the given name, and reads each claim only once. A missing claim is nil and no error:
-// its pods wait until it exists.
+// named returns the claim with the given name, and reads each claim only once. It returns nil without an error if the
+// claim does not exist: the run's pods wait for it.
 func (r *Reconciler) named(ctx context.Context, run *v1alpha1.BenchmarkRun, all *[]*usedClaim, name string) (*usedClaim, error) {
 	for _, one := range *all {
 		if one.claim.Name == name {

@@ -29,7 +29,7 @@ func (a *admitted) forget(key client.ObjectKey) {
 	delete(a.runs, key)
 }
 
-// awaitCapacity reports whether there is capacity for the clients of a run. If not, the run's status says what it
+// awaitCapacity reports whether there is capacity for the clients of a run. If not, the run's status names what it
 // waits for. If there can never be enough capacity, the run fails.
 func (r *Reconciler) awaitCapacity(ctx context.Context, run *v1alpha1.BenchmarkRun) (bool, ctrl.Result, error) {
 	r.admitted.mu.Lock()

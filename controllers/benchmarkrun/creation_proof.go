@@ -19,7 +19,7 @@ import (
 // The value is secret until the operator has created an object of that name for that owner; then it can be read. An
 // attacker who deletes the object and creates another one with a copy of the annotation passes the check, unless this
 // process knows the UID of the first object. That requires the right to delete and create pods in the namespace, and
-// gains only a pod that the run could have had with any image.
+// yields no more than a client pod with an image of the attacker's choice.
 func (r *Reconciler) proofOf(object client.Object, owner types.UID) (string, error) {
 	kind, err := apiutil.GVKForObject(object, r.client.Scheme())
 	if err != nil {
@@ -49,7 +49,7 @@ func (r *Reconciler) hasProof(object client.Object, owner types.UID) bool {
 	return err == nil && ownedBy(object, owner) && hmac.Equal([]byte(object.GetAnnotations()[v1alpha1.AnnotationProof]), []byte(proof))
 }
 
-// ownPods returns the pods that the operator has created, in place. It checks each pod only once.
+// ownPods removes, in place, the pods that the operator has not created. It checks each pod only once.
 func (r *Reconciler) ownPods(run *v1alpha1.BenchmarkRun, s *session, pods []corev1.Pod) []corev1.Pod {
 	seen := make(map[types.UID]bool, len(pods))
 	own := filter(pods, func(pod *corev1.Pod) bool {

@@ -28,7 +28,7 @@ func (r *Reconciler) sendEvents(run, before *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// runEventsOf returns events about the changes between two statuses that users want to see.
+// runEventsOf returns events about the changes between two statuses that matter to users.
 func runEventsOf(run, before *v1alpha1.BenchmarkRun) []runEvent {
 	var all []runEvent
 	add := func(kind, reason, action, note string, arguments ...any) {
@@ -126,7 +126,7 @@ func end(run *v1alpha1.BenchmarkRun, failed *metav1.Condition, add adder) {
 	}
 }
 
-// isTrue returns a condition that is True, or nil if it is not.
+// isTrue returns the condition of the given type if it is True, otherwise nil.
 func isTrue(run *v1alpha1.BenchmarkRun, kind string) *metav1.Condition {
 	if found := meta.FindStatusCondition(run.Status.Conditions, kind); found != nil && found.Status == metav1.ConditionTrue {
 		return found

@@ -9,12 +9,12 @@ import (
 	"github.com/storagebench/storagebench/internal/queue"
 )
 
-// knownVolumesAge is how long the volumes of other runs are not read again.
+// knownVolumesAge is how long the volumes of a run's claim are remembered.
 const knownVolumesAge = time.Minute
 
-// knownVolumes remembers the volumes of runs, so that a run that takes its turn beside hundreds of others does not read
-// the claims and volumes of all of them. A volume that has become another one within this time is no danger: a claim
-// cannot be replaced while pods use it, and a run that has no pods yet reads its own claims anew when it takes its turn.
+// knownVolumes remembers the volumes behind the claims of runs, so that a run that checks its turn among hundreds of
+// others need not read all of their claims and volumes. An outdated entry does no harm: a claim cannot be replaced
+// while pods use it, and a run that has no pods yet reads its own claims again when it takes its turn.
 type knownVolumes struct {
 	mu sync.Mutex
 	of map[knownClaim]readVolumes
@@ -28,9 +28,9 @@ type readVolumes struct {
 	volumes []queue.Named
 }
 
-// read returns the volumes of a run. Claims that are not bound may be at any moment, so they are read each time.
+// read returns the volumes of a run. Unbound claims are read each time, because they may be bound at any moment.
 func (k *knownVolumes) read(ctx context.Context, r *Reconciler, run queue.Run) ([]queue.Named, error) {
-	// Reading under the lock makes runs that begin at the same time share the answers.
+	// The lock is held while reading, so that runs that begin at the same time share the answers.
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return volumesOf(run, func(claim queue.Named) ([]queue.Named, error) {

@@ -27,7 +27,7 @@ type observation struct {
 	// storage describes the discovered targets, if it is time to record them. warnings concern the whole run.
 	storage  []v1alpha1.StorageDescription
 	warnings []v1alpha1.Warning
-	// superseded is the message that another leader conducts the run, or "" if there is none.
+	// superseded is the agent's message if another leader conducts the run, otherwise "".
 	superseded string
 }
 
@@ -95,7 +95,8 @@ func (r *Reconciler) podsOf(ctx context.Context, run *v1alpha1.BenchmarkRun) ([]
 	return list.Items, nil
 }
 
-// filter removes, in place, the pods for which keep returns false. Unlike slices.DeleteFunc it copies no pod to ask.
+// filter removes, in place, the pods for which keep returns false. Unlike slices.DeleteFunc, it does not copy each pod
+// to call keep.
 func filter(pods []corev1.Pod, keep func(*corev1.Pod) bool) []corev1.Pod {
 	kept := pods[:0]
 	for i := range pods {

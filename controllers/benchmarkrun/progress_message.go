@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// leastProgressInterval is the shortest interval at which the status reports the progress of a step.
-	// Each report is a write to the API server, so that 200 live runs make 28 writes a second.
+	// leastProgressInterval is the shortest interval at which the status reports the progress of a step. Each report is
+	// a write to the API server; 200 live runs make 28 writes per second.
 	leastProgressInterval = 7 * time.Second
-	// progressBytesPerSecond limits how much the reports of a run make the API server write, see progressInterval.
+	// progressBytesPerSecond limits the rate at which a run's reports make etcd grow; see progressInterval.
 	progressBytesPerSecond = 10_000
-	// connectInterval is the interval at which the status reports which clients are not connected: a run of a thousand
-	// clients would write each of them otherwise.
+	// connectInterval is the interval at which the status reports which clients are not connected. Without it, a run
+	// with a thousand clients would write its status for each client that connects.
 	connectInterval = 2 * time.Second
 	// maxMessage is the API's limit on the length of status.message.
 	maxMessage = 2048

@@ -187,7 +187,7 @@ func (r *Reconciler) liveRuns(ctx context.Context, namespace string) ([]v1alpha1
 	return all, nil
 }
 
-// watchedNamespaces returns the namespaces to list one by one. Watching all namespaces takes one list.
+// watchedNamespaces returns the namespaces to list one by one, or only NamespaceAll if all are watched.
 func (r *Reconciler) watchedNamespaces() []string {
 	if len(r.options.Namespaces) == 0 {
 		return []string{metav1.NamespaceAll}

@@ -22,8 +22,8 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// resume returns the session of a live run. If this process has none, for example after a restart, it creates one
-// from what is recorded. If this operator cannot conduct the run, the error is a *cannotConduct.
+// resume returns the session of a live run. If this process has none, for example after a restart, it creates one from
+// the recorded facts. If this operator cannot conduct the run, the error is a *cannotConduct.
 func (r *Reconciler) resume(ctx context.Context, run *v1alpha1.BenchmarkRun) (*session, error) {
 	if found := r.sessions.get(client.ObjectKeyFromObject(run), run.UID); found != nil {
 		return found, nil
@@ -67,7 +67,7 @@ func (r *Reconciler) resume(ctx context.Context, run *v1alpha1.BenchmarkRun) (*s
 		done:    make(chan struct{}),
 	}
 	made.driver = drive.NewDriver(drive.Driver{Plan: planned, Conductor: made.conductor, Shared: shared(run),
-		// The client's data is gone: its agent removed it when told to exit, or its claim was deleted.
+		// A lost client's data is gone: its agent removed it when told to exit, or its claim was deleted.
 		DataGoes: true, Observer: r.observer(run)})
 	for _, step := range planned.Steps {
 		made.phases[step.ID] = step.Phase
@@ -83,7 +83,7 @@ func (r *Reconciler) resume(ctx context.Context, run *v1alpha1.BenchmarkRun) (*s
 	return made, nil
 }
 
-// observer returns what evaluates the observations of a run, or nil if there is nothing to evaluate or to ask.
+// observer returns the evaluator of a run's observations, or nil if the run has none or the operator has no Prometheus.
 func (r *Reconciler) observer(run *v1alpha1.BenchmarkRun) drive.Observer {
 	if r.options.Prometheus == nil || len(run.Spec.Run.Observations) == 0 {
 		return nil

@@ -18,14 +18,14 @@ import (
 // gets proportionally less.
 const wholeSteps = 16
 
-// observationsPart is the name of the part of a run's series that holds its observations. No step has it: the IDs of
-// steps end with a number.
+// observationsPart is the name of the part of a run's series that holds its observations. No step has this name,
+// because the IDs of steps end with a number.
 const observationsPart = "observations"
 
-// keepSeries stores a part of the time series of a run, of a step or of all observations, in a ConfigMap of its own. It
-// does so before the result is recorded, so that a new operator process repeats it if this one dies in between. The figures do not depend on the
-// series. If the cluster rejects the ConfigMap, for example because of a quota, an event reports that and the run
-// continues.
+// keepSeries stores one part of a run's time series, a step or all observations, in its own ConfigMap. It does so
+// before the result is recorded, so that a new operator process repeats it if this one dies in between. The figures do
+// not depend on the series. If the cluster rejects the ConfigMap, for example because of a quota, an event reports that
+// and the run continues.
 func (r *Reconciler) keepSeries(ctx context.Context, run *v1alpha1.BenchmarkRun, part string, attempt int, log *series.Log) {
 	if err := r.addSeries(ctx, run, part, attempt, log); err != nil && ctx.Err() == nil {
 		r.sendEvent(run, corev1.EventTypeWarning, v1alpha1.EventSeriesNotKept, "KeepSeries", "%s: %s", part, err.Error())

@@ -48,9 +48,9 @@ type session struct {
 	order []decide.ClientKey
 	// common lists the objects that all clients need and that were not created yet.
 	common []client.Object
-	// ownPods records, by UID, whether the operator created each pod that was last seen to name the run as its owner.
+	// ownPods records, by UID, whether the operator created each pod that names the run as its owner.
 	ownPods map[types.UID]bool
-	// claimed holds what was found out about the run's claims. It is nil until they are inspected.
+	// claimed holds the findings about the run's claims. It is nil until they are inspected.
 	claimed *claimed
 	// progressReportedAt is the time of the last progress report in the status, progressInterval the time until the
 	// next one.
@@ -79,14 +79,14 @@ type member struct {
 	// uid is the UID of the pod, once it was created or seen. served is true if its Secret exists too.
 	uid    types.UID
 	served bool
-	// noSecret is true while the pod certainly has no Secret: this process has just created the pod.
+	// noSecret is true while the pod certainly has no Secret, because this process has just created the pod.
 	noSecret bool
 	// agent is the conductor's handle of this pod's agent. connected is true once the agent's address is known.
 	agent     *conductor.Agent
 	connected bool
 	lost      bool
-	// why is the cluster's reason for the missing client. uncreated is true while it is that its pod or its Secret could
-	// not be created.
+	// why is the reason why the client is missing, as the cluster reports it. uncreated is true while that reason is
+	// that the client's pod or Secret could not be created.
 	why       string
 	uncreated bool
 	// heldUntil is the last time that the pod was seen waiting for quota.
@@ -153,7 +153,7 @@ type sessions struct {
 	changed chan changed
 	// memory limits the memory that is used for the reports of the agents of all runs.
 	memory *conductor.Budget
-	// computing is held while a result is computed: it takes several times the memory of the reports.
+	// computing is held while a result is computed, because that takes several times the memory of the reports.
 	computing sync.Mutex
 
 	mu      sync.Mutex

@@ -43,7 +43,7 @@ const (
 	// parallelRuns is the default number of runs that are reconciled in parallel. A reconcile waits only for the API
 	// server, never for an agent.
 	parallelRuns = 8
-	// defaultLossTimeout is the default for how long an agent may be unreachable while its pod appears to be running.
+	// defaultLossTimeout is the default time for which an agent may be unreachable while its pod appears to be running.
 	defaultLossTimeout = time.Minute
 )
 
@@ -73,7 +73,7 @@ type Options struct {
 	ParallelRuns int
 	// Limits bounds the clients of live runs.
 	Limits queue.Limits
-	// Prometheus is asked for the observations of runs; nil for none.
+	// Prometheus configures the server that evaluates the observations of runs; nil means none.
 	Prometheus *prometheus.Config
 	// Live, if not nil, provides the state of the live runs once Setup has returned.
 	Live *Live
@@ -159,5 +159,5 @@ func (r *Reconciler) podDeleted(deleted event.DeleteEvent) bool {
 	return true
 }
 
-// changed is the event by which a session requests a reconcile.
+// changed is the event with which a session requests a reconcile.
 type changed = event.TypedGenericEvent[*v1alpha1.BenchmarkRun]

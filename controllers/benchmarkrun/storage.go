@@ -71,7 +71,7 @@ func nodesOf(run *v1alpha1.BenchmarkRun, s *session, target string, pods map[str
 	return slices.Compact(names)
 }
 
-// storageReader reads the objects that lead from claims to storage, each object once.
+// storageReader reads the chain of objects from claims to their storage, and each object only once.
 type storageReader struct {
 	r         *Reconciler
 	namespace string
@@ -86,12 +86,12 @@ type storageReader struct {
 	node       map[string]discover.Node
 }
 
-// manyClaims is the number of claims above which they are listed: reading them one by one would take too many
-// requests.
+// manyClaims is the number of claims above which all claims of the namespace are listed, because reading claims one by
+// one would take too many requests.
 const manyClaims = 24
 
-// claims returns the claims of a target with the objects that they lead to. It leaves out missing claims, which their
-// pods report.
+// claims returns the claims of a target, with their volumes, drivers and classes. It leaves out missing claims; the
+// pods that wait for them report them.
 func (s *storageReader) claims(ctx context.Context, run *v1alpha1.BenchmarkRun, target *v1alpha1.Target) ([]discover.Claim, error) {
 	var all []discover.Claim
 	var names []string
@@ -132,7 +132,7 @@ func madeFor(run *v1alpha1.BenchmarkRun, claim *corev1.PersistentVolumeClaim) bo
 	return made && run.Status.StartTime != nil && !claim.CreationTimestamp.Time.Before(run.Status.StartTime.Truncate(time.Second))
 }
 
-// follow reads the objects that a claim leads to.
+// follow reads the volume, the driver and the classes of a claim.
 func (s *storageReader) follow(ctx context.Context, c *discover.Claim) error {
 	var err error
 	c.PV, err = boundVolume(c.Claim, func(name string) (*corev1.PersistentVolume, error) {
@@ -144,7 +144,7 @@ func (s *storageReader) follow(ctx context.Context, c *discover.Claim) error {
 		return err
 	}
 	if name := discover.DriverOf(c.PV); name != "" {
-		// No limit depends on the driver, so a missing right to read it is not reported.
+		// No limit depends on the driver, so missing permission to read it is not reported.
 		c.Driver, err = once(&s.driver, name, func() (*storagev1.CSIDriver, error) {
 			driver, _, err := optional(ctx, s.r, name, &storagev1.CSIDriver{})
 			return driver, err
@@ -249,7 +249,8 @@ func once[T any](known *map[string]*T, name string, read func() (*T, error)) (*T
 	return found, nil
 }
 
-// unlessDenied is optional for a kind whose absence is reported. It asks only once for a kind that it may not read.
+// unlessDenied reads an object like optional. If the operator may not read its kind, or the cluster lacks it,
+// unlessDenied records the reason in denied and does not try to read that kind again.
 func unlessDenied[T client.Object](ctx context.Context, s *storageReader, kind, name string, into T) (found T, err error) {
 	if s.denied[kind] != "" {
 		return found, nil

@@ -23,8 +23,8 @@ import (
 const (
 	// eventReadInterval is the interval at which the events of pods that do not start are read.
 	eventReadInterval = 5 * time.Second
-	// startGrace is the time after the creation of a pod in which errors that every start can have are not shown: the
-	// scheduler fails and tries again while a volume is being bound.
+	// startGrace is the time after the creation of a pod during which errors of a normal start are not shown: while a
+	// volume is being bound, the scheduler fails and retries.
 	startGrace = 10 * time.Second
 	// maxEventReads is the number of pods whose events are read at a time, so that a run with many clients leaves
 	// request quota for other runs.

@@ -1,10 +1,11 @@
 // Package catalog holds the documented limits that results are compared with: the limits built into the operator, and
 // the ones that a ConfigMap in the operator's namespace adds or replaces.
 //
-// The ConfigMap is read whenever a run is described, so changes apply to the next run. It is also read once a minute,
-// so that a fault is reported before a run depends on it. A faulty ConfigMap changes nothing: the last valid catalog
-// stays in use. The fault is reported in four places, because the author of the ConfigMap may see only one of them:
-// an event on the ConfigMap, the operator's log, the metric storagebench_limits_catalog_valid, and the notes of runs.
+// The ConfigMap is read whenever the storage of a run is described, so changes apply to the next run. It is also read
+// once a minute, so that a fault is reported before a run depends on it. A faulty ConfigMap changes nothing: the last
+// valid catalog stays in use. The fault is reported in four places, because the author of the ConfigMap may see only
+// one of them: an event on the ConfigMap, the operator's log, the metric storagebench_limits_catalog_valid, and the
+// notes of runs.
 package catalog
 
 import (
@@ -104,7 +105,7 @@ func (s *Source) Current(ctx context.Context) (*limits.Catalog, []string) {
 	return s.current, []string{v1alpha1.Truncate("using the last valid limits: "+s.fault, 512)}
 }
 
-// unread stands for the version of a ConfigMap that could not be read.
+// unread is recorded as the version of a ConfigMap that could not be read.
 const unread = "unread"
 
 // apply puts a ConfigMap into effect, or reports the problem with it.

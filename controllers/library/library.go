@@ -1,15 +1,15 @@
-// Package library keeps the profiles of the operator's version in its cluster.
+// Package library installs the profiles of the operator's version in its cluster.
 //
-// Each leader applies them once, at its start, by server-side apply with a field manager of their own. The label and
-// the managed fields determine who owns a profile:
+// Each leader applies them once, at its start, by server-side apply with its own field manager. The label and the
+// managed fields determine who owns a profile:
 //
 //	no such object                        it is created, with the label
-//	label, spec set only by the operator  it is changed to what this version has
-//	label, changed by someone else        it is left as it is, and an event reports that
-//	no label                              it is a user's own profile: left as it is, and an event reports that
-//	label, not in this version            it is left as it is, and an event reports that: benchmarks may refer to it
+//	label, spec set only by the operator  it is updated to this version
+//	label, changed by another manager     it is left unchanged, and an event reports that
+//	no label                              it is a user's own profile: left unchanged, and an event reports that
+//	label, not in this version            it is left unchanged, and an event reports that: benchmarks may refer to it
 //
-// So values that a user has set are never overwritten, and nothing is deleted. To restore a profile of the library,
+// Thus values that a user has set are never overwritten, and nothing is deleted. To restore a profile of the library,
 // delete the changed one and restart the operator.
 //
 // To apply an object that does not exist, the API server also requires the right to create it, by name. The operator
@@ -167,7 +167,8 @@ func owner(live *unstructured.Unstructured) string {
 	case !ours(live):
 		return "it has no label " + v1alpha1.LabelLibrary + ", so it does not belong to the library"
 	}
-	// Only the managed fields reveal fields that others have added: a default of a newer version has no manager.
+	// Fields that others have added are recognized by their manager: a field without a manager may be a default of a
+	// newer version.
 	for _, entry := range live.GetManagedFields() {
 		if entry.Manager != FieldManager && entry.Subresource == "" && setsSpec(entry.FieldsV1) {
 			return entry.Manager + " modified it"

@@ -89,7 +89,7 @@ func missedEvent(count int, atLeast bool, then string) benchmarkEvent {
 	return benchmarkEvent{corev1.EventTypeWarning, v1alpha1.EventScheduleMissed, actionSchedule, text + "; " + then, nil}
 }
 
-// skippedEvent returns the event about a scheduled time that is now too late to start a run.
+// skippedEvent returns the event about a scheduled run that it is too late to start.
 func skippedEvent(obs observation) []benchmarkEvent {
 	if !obs.times.skips(obs) {
 		return nil

@@ -32,9 +32,10 @@ type Problem struct {
 	// unknown field, or the datasetSize that is not a multiple of a wrong blockSize.
 	Meant [2]string
 
-	// move is the path to which an unknown field probably has to be moved, with its value as it is; "" if none is known.
+	// move is the path to which an unknown field should probably be moved with its value unchanged; "" if none is
+	// known.
 	move string
-	// written is the path in the file, if Path is that of a field which is moved.
+	// written is the path in the file, if the field was moved to Path.
 	written string
 }
 
@@ -70,8 +71,9 @@ func check(ctx context.Context, object map[string]any, all bool) ([]Problem, err
 	return append(problems, found...), nil
 }
 
-// withoutConsequences returns the problems of unknown fields and those found by the rules, without those that follow from
-// others: a misnamed field is not also missing, and what is written in place of a list has no unknown fields.
+// withoutConsequences returns the problems of unknown fields and those found by the rules, without those that follow
+// from others: a misnamed field is not also reported as missing, nor are fields that are written in place of a list
+// reported as unknown.
 func withoutConsequences(unknown, found []Problem) []Problem {
 	unknown = slices.DeleteFunc(slices.Clone(unknown), func(p Problem) bool {
 		return slices.ContainsFunc(found, func(above Problem) bool {

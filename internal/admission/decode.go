@@ -76,8 +76,8 @@ type File struct {
 // means that the rules cannot be read or that the file exceeds a limit.
 func Read(data []byte) (File, Errors, error) { return read(data, false) }
 
-// ReadLocal is like Read, for a run on directories of one machine: a target needs no claim there, and gets one with its
-// own name.
+// ReadLocal is like Read, for a run on directories of one machine. Targets need no claim there: a target without a
+// volume gets a claim with the target's name.
 func ReadLocal(data []byte) (File, Errors, error) { return read(data, true) }
 
 func read(data []byte, local bool) (File, Errors, error) {
@@ -105,7 +105,7 @@ func read(data []byte, local bool) (File, Errors, error) {
 	return file, faults, nil
 }
 
-// duplicates returns one fault for each kind and name that several objects have, at the second of them.
+// duplicates returns a fault for each kind and name that occurs more than once, at the second object with it.
 func duplicates(objects []Object) Errors {
 	named := map[string][]*Object{}
 	for i := range objects {
@@ -150,7 +150,7 @@ type document struct {
 	text []byte
 	// before is the number of lines in the file before the document.
 	before int
-	// local is true if the document is read for a run on directories.
+	// local is true if the document is read for a local run.
 	local bool
 }
 
@@ -381,14 +381,13 @@ func newObject(fields map[string]any) (*Object, *Problem) {
 // positioned extracts the line in the document and the message from a YAML error.
 var positioned = regexp.MustCompile(`line ([0-9]+): (.*)`)
 
-// misplaced matches the errors of YAML's grammar, in contrast to those of its words. The parser reports them on the
-// line on which the enclosing list or object begins.
+// misplaced matches the syntax errors that the parser reports on the line on which the enclosing list or object begins.
 var misplaced = regexp.MustCompile(`^did not find expected (node content|'-' indicator|key|',' or '[\]}]')$`)
 
-// keyTwice matches the error about a key that an object has twice.
+// keyTwice matches the error about a duplicate key of an object.
 var keyTwice = regexp.MustCompile(`^key (".*") already set in map$`)
 
-// grammarRemedies maps errors of YAML's grammar to what to do about them.
+// grammarRemedies maps YAML syntax errors to their remedies.
 var grammarRemedies = map[string]string{
 	"could not find expected ':'":                    "; write each field as name: value, with a space after the colon",
 	"mapping values are not allowed in this context": "; write a space after each colon, put a value that contains a colon in quotes, and check the indentation",
@@ -432,8 +431,9 @@ func (d document) unreadable(err error) *Error {
 	return d.fault(line, message)
 }
 
-// misplacedLine returns the line at which the parser gave up, by the older parser that kubectl uses: it reports that line,
-// counted from 0, where the newer one reports the line on which the enclosing list or object begins.
+// misplacedLine returns the line at which parsing failed, as reported by the older parser that kubectl uses, which
+// counts lines from 0. The newer parser reports the line on which the enclosing list or object begins. If the older
+// parser does not report a line, misplacedLine returns otherwise.
 func (d document) misplacedLine(otherwise int) int {
 	_, err := kubeyaml.YAMLToJSON(d.text)
 	if err == nil {
@@ -450,7 +450,7 @@ func (d document) misplacedLine(otherwise int) int {
 	return line + 1
 }
 
-// tab returns the line, near the one where the parser gave up, that is indented with a tab, or 0 if there is none.
+// tab returns the line, near the one where parsing failed, that is indented with a tab, or 0 if there is none.
 func (d document) tab(near int) int {
 	lines := bytes.Split(d.text, []byte("\n"))
 	for _, line := range []int{near, near + 1, near - 1} {

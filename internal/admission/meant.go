@@ -46,11 +46,11 @@ var spokenUnits = map[string]time.Duration{
 	"h": time.Hour, "hr": time.Hour, "hrs": time.Hour, "hour": time.Hour, "hours": time.Hour, "d": 24 * time.Hour, "day": 24 * time.Hour, "days": 24 * time.Hour,
 }
 
-// wrongDuration matches our messages about a duration, with the units that the field takes.
+// wrongDuration matches our messages about a duration, with the units that the field accepts.
 var wrongDuration = regexp.MustCompile(`write whole numbers (?:above zero )?with the units ([a-z, ]+) in that order`)
 
-// meantDuration returns how to write a duration that a message is about, such as 1h30m for 1.5h. It returns "" if the
-// message is about something else, or if the field's units cannot express it.
+// meantDuration returns the accepted spelling of a wrong duration, such as 1h30m for 1.5h. It returns "" if the message
+// is not about a duration, or if the field's units cannot express it.
 func meantDuration(value any, message string) string {
 	text, is := value.(string)
 	about, match := wrongDuration.FindStringSubmatch(message), spokenDuration.FindStringSubmatch(strings.ToLower(strings.TrimSpace(text)))
@@ -83,8 +83,8 @@ func meantDuration(value any, message string) string {
 // rate matches a quantity of bytes per second as people write it, such as 100MB/s or 1.5GiB/s.
 var rate = regexp.MustCompile(`^([0-9]{1,9}(?:\.[0-9]{1,3})?) ?([kKMGT]i?)?B?(?:/s|ps)?$`)
 
-// meantRate returns the quantity that a rate with a unit stands for, such as 100M for 100MB/s. It returns "" if the message
-// is about something else.
+// meantRate returns the quantity that a rate with a unit stands for, such as 100M for 100MB/s. It returns "" if the
+// message is not about a rate.
 func meantRate(value any, message string) string {
 	text, _ := value.(string)
 	match := rate.FindStringSubmatch(text)
@@ -109,7 +109,8 @@ var decimalRate = regexp.MustCompile(`above zero, such as [0-9]+[MGT]$`)
 // percentile matches a percentile as people write it, such as p99.
 var percentile = regexp.MustCompile(`^[pP]([0-9]{1,2}(?:\.[0-9]{1,4})?)$`)
 
-// meantPercentile returns how to write a percentile, such as "99" for p99. It returns "" for other fields and values.
+// meantPercentile returns the accepted spelling of a percentile, such as "99" for p99. It returns "" for other fields
+// and values.
 func meantPercentile(path string, value any) string {
 	text, _ := value.(string)
 	if match := percentile.FindStringSubmatch(text); match != nil && strings.HasSuffix(path, ".percentile") {

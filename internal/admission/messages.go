@@ -15,7 +15,7 @@ import (
 	"github.com/storagebench/storagebench/internal/spelling"
 )
 
-// ofNames is Kubernetes' rule about names, in few words.
+// ofNames is a short form of Kubernetes' rule for names.
 const ofNames = "use lower-case letters, digits, dashes and dots only, beginning and ending with a letter or a digit"
 
 // maxShownValue is the maximum number of characters that a message quotes from a wrong value.
@@ -42,8 +42,8 @@ func (r *rules) toProblems(object map[string]any, faults field.ErrorList) []Prob
 	return withoutNameTwice(problems)
 }
 
-// withoutNameTwice drops Kubernetes' own message about a name if ours about the same name is there too: ours is stricter
-// and shorter.
+// withoutNameTwice drops Kubernetes' own message about a name if there is also one of ours, which is stricter and
+// shorter.
 func withoutNameTwice(problems []Problem) []Problem {
 	theirs := func(p Problem) bool { return p.Path == "metadata.name" && strings.HasSuffix(p.Message, ofNames) }
 	if !slices.ContainsFunc(problems, func(p Problem) bool { return p.Path == "metadata.name" && !theirs(p) }) {
@@ -79,8 +79,9 @@ func describeDecimal(path string, value any, fault *field.Error) string {
 	return fmt.Sprintf("%s is decimal, %s; did you mean %si?", text, why, strings.Replace(text, "k", "K", 1))
 }
 
-// exceeded returns the largest size of a field that has a decimal one of whole pages, whose only fault then is that it is
-// larger. It returns "" for other faults.
+// exceeded returns the maximum size of a field if its value is a larger decimal size. It returns "" for other faults.
+// Call it only if describeDecimal returns "": the size is then a multiple of page, so its only fault is that it is too
+// large.
 func exceeded(path string, value any, fault *field.Error) string {
 	text, is := value.(string)
 	if !is || !isDecimalSize(fault) || !decimal.MatchString(text) {
@@ -170,8 +171,8 @@ func describe(object map[string]any, fault *field.Error) string {
 	return detail
 }
 
-// leastDataset returns the least datasetSize of a workload of fio, one block for each file of each job, or "" if a value
-// cannot be read.
+// leastDataset returns the minimum datasetSize of a fio workload: one block for each file of each job. It returns "" if
+// a value cannot be read.
 func leastDataset(object map[string]any, path string) string {
 	workload := strings.TrimSuffix(path, "datasetSize")
 	number := func(field string) int64 {
@@ -193,7 +194,7 @@ func leastDataset(object map[string]any, path string) string {
 	return resource.NewQuantity(size.Value()*files, resource.BinarySI).String()
 }
 
-// volumesOfTarget matches the field that a target must have unless it names a claim.
+// volumesOfTarget matches the path of a target's volumes, which are required unless the target names a claim.
 var volumesOfTarget = regexp.MustCompile(`\.targets\[\d+\]\.volumes$`)
 
 // wantedTypes maps the types of the API to words for messages.
@@ -202,10 +203,11 @@ var wantedTypes = map[string]string{
 	"array": `a list, with "- " before each entry`, "object": "fields, each as name: value",
 }
 
-// wrongType matches the required type in the API server's message. The message gives the actual type only as a Go type.
+// wrongType extracts the required type from the API server's message. The message gives the actual type only as a Go
+// type.
 var wrongType = regexp.MustCompile(`must be of type (\w+)`)
 
-// formatted matches the path in the API server's message about a number that does not have the field's format.
+// formatted extracts the path from the API server's message about a number that does not have the field's format.
 var formatted = regexp.MustCompile(`^Checked value must be of type \w+ with format \w+ in ([^:]+)`)
 
 // mostInt32 is the largest value of most numeric fields.
@@ -296,8 +298,8 @@ func (r *rules) place(object map[string]any, fault *field.Error) Problem {
 // digits matches a duration without a unit.
 var digits = regexp.MustCompile(`^[0-9]{1,8}$`)
 
-// unitOf returns the unit that a duration without one probably has, in words for a message. It returns "" if the field
-// holds no duration.
+// unitOf returns the probable unit of a duration without one, worded for a message. It returns "" if the field holds no
+// duration.
 func (r *rules) unitOf(path string) string {
 	schema := schemaAt(r.structural, parsePath(path))
 	if schema == nil {

@@ -11,10 +11,11 @@ import (
 // move is a field that was written under a name or in a place that the API does not know.
 type move struct{ from, to string }
 
-// mostMoves bounds how often moved fields are moved again: a field can be misnamed in an object that is misplaced.
+// mostMoves limits the number of rounds in which fields are moved: a field can be misnamed in an object that is
+// misplaced.
 const mostMoves = 3
 
-// meaning is an object with its fields in the places that the API knows, and its defaults.
+// meaning is an object with its fields moved to the places that the API knows, and with its defaults.
 type meaning struct {
 	fields map[string]any
 	moves  []move
@@ -23,7 +24,7 @@ type meaning struct {
 }
 
 // checkAsMeant checks an object, and then moves each unknown field to the place that its fault names and checks again,
-// so that one answer has the faults of its value too.
+// so that the faults of its value are reported at the same time.
 func checkAsMeant(ctx context.Context, fields map[string]any) (meaning, error) {
 	made := meaning{fields: fields}
 	var moved []Problem
@@ -52,7 +53,7 @@ func checkAsMeant(ctx context.Context, fields map[string]any) (meaning, error) {
 	}
 }
 
-// asWritten sets the path in the file of the problems of moved fields.
+// asWritten sets, for problems of moved fields, the path that the field has in the file.
 func asWritten(problems []Problem, moves []move) []Problem {
 	for i := range problems {
 		problem := &problems[i]
@@ -69,8 +70,8 @@ func asWritten(problems []Problem, moves []move) []Problem {
 	return problems
 }
 
-// moveField moves a field of an object. It changes nothing and returns false if there is a field in that place already, or
-// something else than fields above it.
+// moveField moves a field of an object. It changes nothing and returns false if the place is already taken, or if a
+// parent of the place is not an object.
 func moveField(object map[string]any, from, to string) bool {
 	value, found := lookUp(object, from)
 	if !found || strings.HasPrefix(to, from+".") {

@@ -20,7 +20,8 @@ func refine(object map[string]any, problems []Problem) []Problem {
 	return refineReferences(object, refineTrigger(object, refineNames(object, problems)))
 }
 
-// refineNames names each entry of a list that has the name of an earlier one, in place of the rule about the list.
+// refineNames replaces the fault that names in a list must differ with a fault for each entry that has the name of an
+// earlier one.
 func refineNames(object map[string]any, problems []Problem) []Problem {
 	var refined []Problem
 	for _, problem := range problems {
@@ -55,11 +56,13 @@ func namedTwice(object map[string]any, path string) []Problem {
 
 // references lists the fields that refer to entries of a list by their names.
 var references = []struct {
-	// from is the list whose entries have the field, which is a name, or several in a list. to is the list that it refers to.
+	// from is the list whose entries have the field, which holds one name or a list of names. to is the list of the
+	// named entries.
 	from, field, to string
-	// noun is a word for the entries of to, and otherwise a remark about an absent field.
+	// noun names an entry of to in messages. otherwise says what applies without the field.
 	noun, otherwise string
-	// rulePath and ruleText are the path and the beginning of the rule's message, which names no entry.
+	// rulePath and ruleText are the path and the start of the message of the API's own rule, which does not name the
+	// entry.
 	rulePath, ruleText string
 }{
 	{from: "spec.objectives", field: "phase", to: "spec.run.phases", noun: "phase", rulePath: "spec", ruleText: "objectives: phase must be"},
@@ -69,8 +72,8 @@ var references = []struct {
 	{from: "spec.run.observations", field: "creditsOf", to: "spec.run.targets", noun: "target", rulePath: "spec.run.observations", ruleText: "creditsOf must be"},
 }
 
-// refineReferences names each field that refers to a phase or a target that does not exist, in place of the rules about all
-// of them.
+// refineReferences replaces the faults of the API's rules about references with a fault for each field that refers to a
+// phase or a target that does not exist.
 func refineReferences(object map[string]any, problems []Problem) []Problem {
 	for _, reference := range references {
 		var wrong []Problem
@@ -115,7 +118,7 @@ func namesIn(object map[string]any, path string) []string {
 	return names
 }
 
-// nearest suggests the name that is most similar to a mistyped one, or lists all of a few.
+// nearest suggests the name that is most similar to a mistyped one, or lists the names if there are few.
 func nearest(name string, names []string) string {
 	const few = 8
 	if i := spelling.Nearest(name, names, min(4, len(name))); i >= 0 {
@@ -127,13 +130,13 @@ func nearest(name string, names []string) string {
 	return "correct it"
 }
 
-// mostEntries bounds the lists whose entries are compared. The rules allow none so long.
+// mostEntries limits the length of lists whose entries are compared. The API's rules allow only shorter lists.
 const mostEntries = 1000
 
 const (
 	schedulePath = "spec.trigger.schedule"
 	timeZonePath = "spec.trigger.timeZone"
-	// A longer cron line or time zone is refused for its length.
+	// The API's limits on the length of a cron line and a time zone. Its rules refuse longer ones.
 	longestSchedule, longestTimeZone = 100, 64
 )
 
@@ -152,7 +155,7 @@ func refineTrigger(object map[string]any, problems []Problem) []Problem {
 	return problems
 }
 
-// replaced returns the problems with a fault of the schedule in place of all others of its field.
+// replaced replaces all problems of a field with the given fault of the schedule, if there is one.
 func replaced(problems []Problem, path, value string, err error) []Problem {
 	var fault *schedule.Error
 	if !errors.As(err, &fault) {

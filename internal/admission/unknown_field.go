@@ -14,15 +14,15 @@ import (
 	"github.com/storagebench/storagebench/internal/spelling"
 )
 
-// fioTerm is the API's counterpart of an option of fio.
+// fioTerm is the API's counterpart of a fio option.
 type fioTerm struct {
-	// fields are the API's fields that replace the option in the same place. It is empty if the setting has no
+	// fields are the API's fields that replace the option in the same place. It is empty if the option has no
 	// counterpart there.
 	fields []string
 	remedy string
 }
 
-// fioTerms maps options of fio to their counterparts, for users who know fio better than the API.
+// fioTerms maps fio options to their counterparts, for users who know fio better than the API.
 var fioTerms = map[string]fioTerm{
 	"bs":        {[]string{"blockSize"}, "corresponds to blockSize, such as 4Ki"},
 	"iodepth":   {[]string{"queueDepth"}, "corresponds to queueDepth"},
@@ -46,7 +46,7 @@ var fioTerms = map[string]fioTerm{
 	"buffer_compress_chunk":      {[]string{"compressibility"}, "corresponds to compressibility.chunkSize"},
 }
 
-// sameValue lists the options of fio whose value is also that of the API's field.
+// sameValue lists the fio options whose value can be used for the API's field unchanged.
 var sameValue = map[string]bool{"bs": true, "iodepth": true, "numjobs": true, "size": true, "nrfiles": true, "rwmixread": true,
 	"runtime": true, "ramp_time": true}
 
@@ -59,22 +59,23 @@ var fioPatterns = map[string]string{
 	"randrw":    "pattern: Random with readPercent, the share of reads (fio's rwmixread, by default 50)",
 }
 
-// elsewhere maps options of fio to advice about the field of a phase that replaces them.
+// elsewhere maps fio options to advice about the field of a phase that replaces them.
 var elsewhere = map[string]string{
 	"runtime":   "corresponds to the duration of a phase, such as steady: {duration: 60s}; move it there",
 	"ramp_time": "corresponds to the warmUp of a phase, such as steady: {warmUp: 10s}; move it there",
 }
 
-// synonyms maps words for fields, in lower case, to the fields of the API. The first that is known in the same place counts.
+// synonyms maps words for fields, in lower case, to the fields of the API. The first one that exists in the same place
+// is suggested.
 var synonyms = map[string][]string{
 	"pvc": {"claimName"}, "claim": {"claimName"}, "persistentvolumeclaim": {"claimName"}, "replicas": {"count"}, "pods": {"count"},
 	"values": {"steps"}, "duration": {"stepDuration", "blockDuration", "maxDuration"}, "cron": {"schedule"},
 	"profile": {"profileRef"}, "promql": {"query"}, "expr": {"query"}, "expression": {"query"},
 }
 
-// advice is what to write in place of an unknown field that no field replaces as it is.
+// advice is the remedy for an unknown field whose value no other field accepts unchanged.
 type advice struct {
-	// place is the end of the path of the object that has the field, without indexes; name matches the field.
+	// place is a suffix of the path of the object that has the field, without indexes; name matches the field.
 	place string
 	name  *regexp.Regexp
 	// write is the remedy, in which $1 is the first group of name and %s the value. meant lists the fields that replace it.
@@ -83,7 +84,7 @@ type advice struct {
 }
 
 var advices = []advice{
-	{"spec", regexp.MustCompile(`^schedule$`), `write trigger: {schedule: "%s"}`, []string{"trigger"}}, // of an object; see advise
+	{"spec", regexp.MustCompile(`^schedule$`), `write trigger: {schedule: "%s"}`, []string{"trigger"}}, // for an object; see advise
 	{".latency", regexp.MustCompile(`^[pP](\d+(?:\.\d+)?)$`), `write percentile: "$1", max: %s`, []string{"percentile", "max"}},
 	{"spec.objectives[]", regexp.MustCompile(`^[pP](\d+(?:\.\d+)?)$`), `write latency: {percentile: "$1", max: %s}`, []string{"latency"}},
 	{".phases[]", regexp.MustCompile(`^(?:duration|runtime)$`), "write it in the kind of the phase, such as steady: {duration: %s}", []string{"steady"}},
@@ -96,7 +97,8 @@ var advices = []advice{
 	{".template", regexp.MustCompile(`^spec$`), "the template has no spec: move its fields one level up", nil},
 }
 
-// advise returns the advice about an unknown field of the object at the path parent, and the fields that replace it. It returns "" if there is none.
+// advise returns the advice about an unknown field of the object at the path parent, and the fields that replace the
+// unknown one. It returns "" if there is none.
 func advise(parent, name string, value any) (message string, meant []string) {
 	place := indexes.ReplaceAllString(strings.TrimSuffix(parent, "."), "[]")
 	for _, one := range advices {
@@ -105,7 +107,7 @@ func advise(parent, name string, value any) (message string, meant []string) {
 		}
 		if one.place == "spec" {
 			if value = onlyValue(value); value == nil {
-				break // a text, which can be moved as it is
+				break // a string, which can be moved unchanged
 			}
 		}
 		given := printable(fmt.Sprint(value))
@@ -127,8 +129,8 @@ func onlyValue(value any) any {
 	return nil
 }
 
-// unknownField describes an unknown field with its value, and suggests a similar known one. meant lists the fields
-// that the user probably meant, and move is the path to which the value can be moved as it is.
+// unknownField describes an unknown field with its value, and suggests a similar known one. meant lists the fields that
+// the user probably meant, and move is the path to which the value can be moved unchanged.
 func (r *rules) unknownField(path string, value any) (message string, meant []string, move string) {
 	steps := parsePath(path)
 	if len(steps) == 0 {
@@ -240,7 +242,7 @@ func (r *rules) placeOf(name, written string) string {
 			n++
 		}
 		if len(own)-n > 2 {
-			continue // too deep below another field to be what was meant
+			continue // too deep below another field to be the one meant
 		}
 		switch near := 2*n - len(own); { // prefers long common prefixes and few steps beyond them
 		case near > nearest:

@@ -104,7 +104,8 @@ func Templates(root *field.Path, run *v1alpha1.RunSpec, writes func(target strin
 	return problems
 }
 
-// incomplete reports what the API server would refuse in each claim, but only once the run exists.
+// incomplete reports missing fields for which the API server would refuse each claim, but only after the run is
+// created.
 func incomplete(at *field.Path, spec *corev1.PersistentVolumeClaimSpec) field.ErrorList {
 	var problems field.ErrorList
 	if len(spec.AccessModes) == 0 {

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Margin extends the validity of a run's certificates before its creation and after its last possible moment, to allow
-// for clock differences.
+// Margin extends the validity of a run's certificates before its start and after its last possible moment, to allow for
+// clock differences.
 const Margin = 7 * 24 * time.Hour
 
 // agentName is the DNS name in every client certificate, so that Go's own verification accepts it. The URI identifies

@@ -41,8 +41,9 @@ func (s Storage) device(volume string) bool { return slices.Contains(s.Devices, 
 
 func (s Storage) readOnly(volume string) bool { return slices.Contains(s.ReadOnly, volume) }
 
-// onOneNode requires the node on which the other clients that share a volume run, and the node that already uses it.
-// The first client may choose any node: the scheduler admits a pod whose affinity only the pod itself could satisfy.
+// onOneNode adds to the affinity the node on which the other clients that share a volume run, and the node that already
+// uses it. The first client may choose any node: the scheduler admits a pod whose affinity only the pod itself could
+// satisfy.
 func (s Storage) onOneNode(run *v1alpha1.BenchmarkRun, affinity *corev1.Affinity) *corev1.Affinity {
 	if len(s.SameNodeTargets) == 0 && s.Node == "" {
 		return affinity

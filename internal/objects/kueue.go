@@ -17,7 +17,7 @@ const (
 	// name. kueueCount is the annotation with the number of pods in the group.
 	kueueGroup = "kueue.x-k8s.io/pod-group-name"
 	kueueCount = "kueue.x-k8s.io/pod-group-total-count"
-	// kueueRetriable, with the value "false" on one pod, declares that the group is finished for good.
+	// kueueRetriable, with the value "false" on one pod, declares the whole group finished.
 	kueueRetriable = "kueue.x-k8s.io/retriable-in-group"
 	// kueueGate is the prefix of the scheduling gates that Kueue removes on admission; topology-aware scheduling has a
 	// second one.

@@ -12,7 +12,7 @@ func ofRun(run *v1alpha1.BenchmarkRun) *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: map[string]string{v1alpha1.LabelRun: labelValue(run.Name)}}
 }
 
-// affinity returns the user's affinity and, if each client needs or should have a node of its own, a pod anti-affinity.
+// affinity returns the user's affinity and, if each client needs or should have its own node, a pod anti-affinity.
 func affinity(run *v1alpha1.BenchmarkRun, on Storage) *corev1.Affinity {
 	all := template(run).Affinity.DeepCopy()
 	clients := &run.Spec.Run.Clients

@@ -9,10 +9,11 @@ import (
 
 // Settings is the operator's configuration for the objects of runs.
 type Settings struct {
-	// AgentImage contains AgentProgram. FioImage is for clients without an image of their own. IORImage replaces it if
-	// a workload of the run needs MPI; it contains fio too, because a pod has only one image.
+	// AgentImage contains AgentProgram. FioImage is the image of clients for which a benchmark sets none. IORImage
+	// replaces it if a workload of the run needs MPI; it also contains fio, because a pod has only one image.
 	AgentImage, FioImage, IORImage string
-	// PullSecrets are added to every client pod with an image that they apply to, beside those that a benchmark names.
+	// PullSecrets are added to every client pod with an image that they apply to, in addition to those that a benchmark
+	// names.
 	PullSecrets []PullSecret
 	// ClientLabels are added to every client pod, unless a benchmark sets another value.
 	ClientLabels map[string]string
@@ -51,7 +52,7 @@ const (
 	// JSON.
 	ConfigKey  = "agent.json"
 	ConfigFile = configDirectory + "/" + ConfigKey
-	// AgentPort is the TCP port of an agent with an address of its own; see Port.
+	// AgentPort is the TCP port of an agent with its own address; see Port.
 	AgentPort = 7440
 	// AgentPortName is the name of that port in the pod.
 	AgentPortName = "agent"

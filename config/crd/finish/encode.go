@@ -9,7 +9,7 @@ import (
 
 // encode writes a CRD with its innermost maps and lists on one line each:
 //
-//	jobs: {description: jobs a client., format: int32, maximum: 1024, type: integer}
+//	jobs: {description: Jobs per client., format: int32, maximum: 1024, type: integer}
 //
 // In the usual form, half of a CRD is the indentation of such lines.
 func encode(definition map[string]any) ([]byte, error) {

@@ -41,8 +41,8 @@ var toldElsewhere = []string{
 // the rest; a test in internal/plan proves that they refuse whatever the removed rules refuse.
 var checkedByPlan = []string{"phases.workload.", "targetWorkloads.workload.", "phases.override."}
 
-// formerName is a field by its former name. A rule refuses new benchmarks that have it, so those that have it were
-// validated when they were stored, and it needs no schema.
+// formerName is the former name of a field. A rule refuses it in new benchmarks, and stored benchmarks that have it
+// were validated when they were created, so the field needs no schema.
 const formerName = "spec.run.targets.limits"
 
 type finisher struct {
