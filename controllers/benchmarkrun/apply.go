@@ -13,7 +13,7 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// soon requests the next decision at once: facts have changed, and the run waits for nothing external.
+// soon is the delay before the next decision if facts have changed and the run waits for nothing external.
 const soon = time.Millisecond
 
 // apply records the facts of an action in the run and returns what to do next.
@@ -83,7 +83,7 @@ func (c clients) Finish([]decide.ClientKey) {
 		m := c.s.members[one.Key]
 		switch {
 		case m.finishing, one.Connection == decide.Lost, one.Connection == decide.Finished:
-		case one.Connection == decide.Connecting && m.worked && !late: // wait for it
+		case one.Connection == decide.Connecting && m.worked && !late: // wait for it to connect
 		case one.Connection == decide.Connecting && !m.reached:
 			m.gone("its agent was never reached")
 		default:

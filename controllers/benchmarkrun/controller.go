@@ -52,9 +52,9 @@ func (r *Reconciler) read(ctx context.Context, key client.ObjectKey) (*v1alpha1.
 	return r.sessions.newest(run), nil
 }
 
-// begin records that the run creates objects from now on, once there is capacity for its clients and it is first in
-// its queue. It adds the finalizer first, because created objects must be cleaned up. Each write uses the resource
-// version of the preceding one, so nothing can change between the check of the other runs and the start.
+// begin records the start of a run, once there is capacity for its clients and it is first in its queue. From then on,
+// the run creates objects. begin adds the finalizer first, because created objects must be cleaned up. Each write uses
+// the resource version of the preceding one, so nothing can change between the check of the other runs and the start.
 func (r *Reconciler) begin(ctx context.Context, run *v1alpha1.BenchmarkRun) (ctrl.Result, error) {
 	if why := replacedBy(run); why != nil {
 		return r.withdraw(ctx, run, *why)

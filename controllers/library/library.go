@@ -190,7 +190,7 @@ func setsSpec(fields *metav1.FieldsV1) bool {
 	}
 	var top map[string]any
 	if err := json.Unmarshal(fields.GetRawBytes(), &top); err != nil {
-		return true // unreadable fields may be a change
+		return true // assume a change if the fields cannot be read
 	}
 	_, sets := top["f:spec"]
 	return sets

@@ -75,7 +75,7 @@ func newRun(obs observation, scheme *runtime.Scheme) (*v1alpha1.BenchmarkRun, er
 		Benchmark: v1alpha1.BenchmarkReference{Name: benchmark.Name, UID: string(benchmark.UID)},
 		Hash:      recorded.Hash,
 		Seed:      seed,
-		// The current objectives: those at the time of the request are no longer known.
+		// Use the current objectives, because those at the time of the request are no longer known.
 		Objectives: benchmark.Spec.Objectives,
 		Headline:   benchmark.Spec.Headline,
 	}, obs.candidate.run, planned)

@@ -13,7 +13,7 @@ import (
 // defaultStartTimeout is the API's default.
 const defaultStartTimeout = 10 * time.Minute
 
-// claim is a desired condition without its times.
+// claim is a desired condition without its type and times.
 type claim struct {
 	status          metav1.ConditionStatus
 	reason, message string

@@ -29,8 +29,7 @@ const (
 	actionSuspend  = "LookAtSuspend"
 )
 
-// eventsOf returns the events that users want to see. Each is sent once, together with the patch that records its
-// fact.
+// eventsOf returns the events that matter to users. Each is sent once, together with the patch that records its fact.
 func eventsOf(obs observation, act action, out outcome, status *v1alpha1.StorageBenchmarkStatus) []benchmarkEvent {
 	switch act.do {
 	case replace:
@@ -89,7 +88,7 @@ func missedEvent(count int, atLeast bool, then string) benchmarkEvent {
 	return benchmarkEvent{corev1.EventTypeWarning, v1alpha1.EventScheduleMissed, actionSchedule, text + "; " + then, nil}
 }
 
-// skippedEvent returns the event about a scheduled run that it is too late to start.
+// skippedEvent returns the event about a scheduled run that is skipped because its starting deadline has passed.
 func skippedEvent(obs observation) []benchmarkEvent {
 	if !obs.times.skips(obs) {
 		return nil

@@ -64,7 +64,7 @@ func handledUpTo(benchmark *v1alpha1.StorageBenchmark, now time.Time) time.Time 
 // asks reports whether the schedule requests a run, or has a problem that must be corrected.
 func (t timetable) asks() bool { return t.problem != nil || !t.due.At.IsZero() }
 
-// skips reports whether it is too late to start the run of a scheduled time. The time is recorded only while there is
+// skips reports whether the starting deadline of a scheduled run has passed. The time is recorded only while there is
 // no active run, because the name of a recorded run follows from the times that were handled.
 func (t timetable) skips(obs observation) bool {
 	return !t.due.Expired.IsZero() && obs.active.state == noActive

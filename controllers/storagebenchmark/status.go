@@ -111,7 +111,7 @@ func stageOf(status *v1alpha1.StorageBenchmarkStatus, obs observation, act actio
 	return v1alpha1.StagePending
 }
 
-// find returns the condition of a kind, or nil.
+// find returns the condition of the given type, or nil.
 func find(conditions []metav1.Condition, kind string) *metav1.Condition {
 	return meta.FindStatusCondition(conditions, kind)
 }

@@ -80,7 +80,7 @@ func specAndStatus(object client.Object) (*v1alpha1.WorkloadProfileSpec, *v1alph
 	panic(fmt.Sprintf("%T is not a profile", object))
 }
 
-// report writes the evaluation of a spec of the given generation to a status.
+// report evaluates a spec and writes the result, with the spec's generation, to a status.
 func report(spec *v1alpha1.WorkloadProfileSpec, status *v1alpha1.WorkloadProfileStatus, generation int64) {
 	status.ObservedGeneration = generation
 	status.Engine = spec.EngineKind()

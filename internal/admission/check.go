@@ -22,7 +22,7 @@ import (
 
 // Problem is one fault of an object.
 type Problem struct {
-	// Path of the field, such as spec.run.phases[0].steady.duration.
+	// Path is the path of the field, such as spec.run.phases[0].steady.duration.
 	Path string
 	// Message describes the fault and its remedy.
 	Message string
@@ -207,7 +207,7 @@ func (r *rules) broken(ctx context.Context, object map[string]any, known field.E
 			return true
 		}
 		return slices.ContainsFunc(known, func(one *field.Error) bool {
-			// A field that one of two engines lacks does not explain that there are two.
+			// That a field is missing in one of two engines does not explain why there are two.
 			explains := one.Type != field.ErrorTypeRequired || !strings.HasPrefix(fault.Detail, "give exactly one of")
 			return explains && related(one.Field, fault.Field)
 		})

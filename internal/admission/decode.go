@@ -29,7 +29,7 @@ const (
 
 // Object is one object of a file, with its defaults set. Exactly one of the pointers is set.
 type Object struct {
-	// Line is the line on which the object begins, from 1.
+	// Line is the line on which the object begins, counted from 1.
 	Line int
 
 	Benchmark      *v1alpha1.StorageBenchmark
@@ -88,7 +88,7 @@ func read(data []byte, local bool) (File, Errors, error) {
 	if len(documents) > maxDocuments {
 		return File{}, nil, Errors{{Problem: Problem{Message: fmt.Sprintf("the file has %d documents; at most %d are read: split it", len(documents), maxDocuments)}}}
 	}
-	// The rules bound their own cost, so nothing here can block.
+	// The cost of evaluating the rules is limited, so nothing here can block.
 	ctx := context.Background()
 	var file File
 	var faults Errors
@@ -239,7 +239,7 @@ func nameClaims(fields map[string]any) {
 	}
 }
 
-// itemsOf returns the objects of a List, as kubectl get writes it.
+// itemsOf returns the objects of a List, as kubectl get prints it.
 func itemsOf(content any) ([]any, bool) {
 	fields, _ := content.(map[string]any)
 	if kind, _ := fields["kind"].(string); !strings.HasSuffix(kind, "List") {

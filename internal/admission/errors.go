@@ -9,7 +9,7 @@ import (
 
 // Error is one fault of a file.
 type Error struct {
-	// Line in the file, from 1; 0 if unknown.
+	// Line is the line in the file, counted from 1; 0 if unknown.
 	Line int
 	// Object is the kind and name of the object, such as StorageBenchmark/quickstart; empty if unknown.
 	Object string

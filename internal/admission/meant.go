@@ -122,8 +122,8 @@ func meantPercentile(path string, value any) string {
 // mostListed is the maximum number of values or fields that a message lists.
 const mostListed = 8
 
-// withValues completes a message about an absent field, or about a value in place of fields, with the values or the
-// fields that the schema knows.
+// withValues adds the allowed values to a message about a missing field, and the known fields to a message about a
+// value that should be an object.
 func withValues(schema *structuralschema.Structural, message string) string {
 	switch {
 	case message == "required; add it" && schema.ValueValidation != nil:

@@ -107,7 +107,7 @@ func meantSize(value any) string {
 	if !is {
 		return ""
 	}
-	// 8m is a quantity, of thousandths.
+	// 8m parses as a quantity: 8 thousandths.
 	if _, err := resource.ParseQuantity(text); err == nil && !strings.HasSuffix(text, "m") {
 		return ""
 	}

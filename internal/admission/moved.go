@@ -41,7 +41,7 @@ func checkAsMeant(ctx context.Context, fields map[string]any) (meaning, error) {
 				rest = append(rest, problem)
 				continue
 			}
-			problem.Meant = [2]string{} // its value is checked
+			problem.Meant = [2]string{} // the next round checks its value
 			moves = append(moves, move{from: problem.Path, to: problem.move})
 			moved = append(moved, asWritten([]Problem{problem}, made.moves)...)
 		}
@@ -96,7 +96,7 @@ func lastName(path string) string {
 	return steps[len(steps)-1].name
 }
 
-// holder returns the fields that contain the field at a path. With create, it adds absent ones.
+// holder returns the object that contains the field at a path. If create is true, it creates missing parents.
 func holder(object map[string]any, path string, create bool) (map[string]any, bool) {
 	var at any = object
 	steps := parsePath(path)

@@ -9,7 +9,7 @@ import (
 )
 
 // Bundle holds everything that a party of a run needs to prove its identity and to verify the others. It holds a
-// private key: keep it in a Secret or in a file of mode 0600. It prints without the key.
+// private key: keep it in a Secret or in a file of mode 0600. Formatting it does not reveal the key.
 type Bundle struct {
 	CAPEM          string `json:"ca"`
 	CertificatePEM string `json:"certificate"`

@@ -29,8 +29,8 @@ type Storage struct {
 
 const (
 	deviceDirectory = "/dev/storagebench"
-	// diskGroup is the group that owns disk devices on every common Linux. Device files in a pod have the owner that
-	// they have on its node, and the pod's user is not root.
+	// diskGroup is the group that owns disk devices on all common Linux distributions. Device files in a pod have the
+	// owner that they have on its node, and the pod's user is not root.
 	diskGroup = 6
 )
 

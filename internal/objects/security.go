@@ -8,7 +8,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// podSecurity complies with Pod Security "restricted" and applies the user's settings for file ownership.
+// podSecurity returns a security context that complies with Pod Security "restricted" and applies the user's settings
+// for file ownership.
 func podSecurity(run *v1alpha1.BenchmarkRun, target v1alpha1.Target, on Storage) *corev1.PodSecurityContext {
 	var wanted v1alpha1.ClientSecurityContext
 	if said := template(run).SecurityContext; said != nil {

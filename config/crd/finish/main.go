@@ -8,8 +8,8 @@
 //     an annotation, and Helm puts all of them into one Secret.
 //   - It removes what is a default or redundant: the list type atomic, the anyOf of quantities, and the pattern of
 //     quantities whose rule checks them.
-//   - It removes the only default inside a list that comes from a type of Kubernetes. Such a default would be a
-//     difference between a file and the live object (api/v1alpha1/defaults.go).
+//   - It removes the only default inside a list that comes from a type of Kubernetes. Such a default would show
+//     up as a difference between a file and the live object (api/v1alpha1/defaults.go).
 //   - It removes the rules within the frozen copies of a benchmark's spec.run and spec.objectives in a BenchmarkRun,
 //     and most rules of the workloads of phases. The former were checked when the benchmark was admitted; the operator
 //     and the command line check both again when they plan.

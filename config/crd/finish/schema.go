@@ -79,7 +79,7 @@ func (f finisher) walk(schema map[string]any, path []string, bare bool) {
 		delete(schema, "default")
 	}
 	if schema["x-kubernetes-list-type"] == "atomic" {
-		delete(schema, "x-kubernetes-list-type") // the default
+		delete(schema, "x-kubernetes-list-type") // atomic is the default
 	}
 	if schema["x-kubernetes-int-or-string"] == true {
 		finishQuantity(schema)
@@ -96,7 +96,7 @@ func (f finisher) walk(schema map[string]any, path []string, bare bool) {
 	}
 	for _, inner := range []string{"items", "additionalProperties"} {
 		if child, ok := schema[inner].(map[string]any); ok {
-			delete(child, "description") // the list has one
+			delete(child, "description") // the list has its own
 			f.walk(child, path, bare)
 		}
 	}
@@ -114,7 +114,7 @@ func (f finisher) describe(schema map[string]any, path string, bare bool) {
 		return
 	}
 	text, _, _ = strings.Cut(text, "\n\n")
-	text = strings.ReplaceAll(text, "\n", " ") // one line, so that the field can be on one
+	text = strings.ReplaceAll(text, "\n", " ") // a single line, so that encode can write the field on one line
 	var kept []string
 	for len(text) > 0 {
 		sentence := text

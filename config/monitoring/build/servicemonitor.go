@@ -8,7 +8,7 @@ import (
 const (
 	operatorNamespace = "storagebench-system"
 	operatorName      = "storagebench-operator"
-	// tokenFile is the file in which every pod finds the token of its service account.
+	// tokenFile is the path of the service account token in every pod.
 	tokenFile = "/var/run/secrets/kubernetes.io/serviceaccount/token" //nolint:gosec // A path.
 )
 
@@ -16,8 +16,8 @@ func labels() map[string]string {
 	return map[string]string{"app.kubernetes.io/name": "storagebench", "app.kubernetes.io/component": "operator"}
 }
 
-// ServiceMonitor makes Prometheus scrape the operator with Prometheus' own token. It keeps the labels of the
-// metrics, whose namespace is the benchmark's, not the operator's.
+// ServiceMonitor returns the object with which Prometheus scrapes the operator, using Prometheus' own token. The labels
+// of the metrics take precedence, because their namespace is the benchmark's, not the operator's.
 func ServiceMonitor() *monitoringv1.ServiceMonitor {
 	insecure := true
 	scheme := monitoringv1.Scheme("https")

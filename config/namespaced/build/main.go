@@ -1,5 +1,5 @@
 // Command build derives the roles of an operator that watches selected namespaces from the single role that
-// controller-gen generates from the markers in the code. Thus the operator's permissions are listed only once. Run
+// controller-gen generates from the markers in the code, so that the operator's permissions are listed only once. Run
 // it in the root of the repository.
 package main
 

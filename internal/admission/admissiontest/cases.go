@@ -17,7 +17,7 @@ import (
 
 // Case is an object to check.
 type Case struct {
-	// Name of the case; unique in its list.
+	// Name is unique in the list of cases.
 	Name string
 	// Object is a JSON document without defaults.
 	Object map[string]any
