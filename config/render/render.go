@@ -138,7 +138,7 @@ func Pinned(config fs.FS, folder string, images Images) ([]byte, error) {
 func setTags(files filesys.FileSystem, version string) error {
 	text, err := files.ReadFile(entry)
 	if err != nil {
-		return fmt.Errorf("read the names of the images: %w", err)
+		return fmt.Errorf("read the image names: %w", err)
 	}
 	var kustomization types.Kustomization
 	if err := yaml.UnmarshalStrict(text, &kustomization); err != nil {

@@ -175,10 +175,10 @@ func (c *claimed) checkIdle(all []*usedClaim, users map[*usedClaim][]user) {
 		for _, want := range one.volumes {
 			message := fmt.Sprintf("claim %s (target %s, volume %s) is in use by %s", one.claim.Name, want.target.Name, want.volume.Name, by)
 			c.warnings = append(c.warnings, v1alpha1.NewWarning(v1alpha1.WarningVolumeInUse, v1alpha1.PhaseSteady,
-				message+": its load affects the results"))
+				message+": load from other users affects the results"))
 			if idle := want.target.RequireIdle; idle != nil && *idle && c.refusal == nil {
 				c.refusal = &decide.Failure{Reason: v1alpha1.ReasonVolumeInUse, Message: message +
-					", but requireIdle is true: stop it and request another run, or set requireIdle to false"}
+					", but requireIdle is true: stop the other users and request another run, or set requireIdle to false"}
 			}
 		}
 	}

@@ -124,8 +124,8 @@ func (r *Reconciler) conduct(ctx context.Context, run *v1alpha1.BenchmarkRun) (c
 	}
 	if err := r.store(ctx, before, run); apierrors.IsInvalid(err) {
 		// The same result would be refused again and again, while the clients wait.
-		return r.abandon(ctx, before, before.DeepCopy(), &cannotConduct{v1alpha1.ReasonInternalError, "the API server refuses the result: " +
-			err.Error() + ". Check that the installed kinds are of the operator's version"})
+		return r.abandon(ctx, before, before.DeepCopy(), &cannotConduct{v1alpha1.ReasonInternalError, "the API server rejects the result: " +
+			err.Error() + ". Check that the installed CRDs match the operator's version"})
 	} else if err != nil {
 		return retryConflict(err, "update the status")
 	}

@@ -100,7 +100,7 @@ func ignoreRefusal(err error) error {
 
 // errNotOurs is wrapped by the error for an object that cannot be created because its name is taken by an object that
 // the operator did not create.
-var errNotOurs = errors.New("an object with this name exists that this operator did not create: delete it")
+var errNotOurs = errors.New("an object with this name exists, but this operator did not create it: delete the object")
 
 // commonOf returns the objects that all clients of a run share, in order of creation.
 func (r *Reconciler) commonOf(run *v1alpha1.BenchmarkRun) []client.Object {

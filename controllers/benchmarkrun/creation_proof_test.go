@@ -83,7 +83,7 @@ func (w *world) madeBefore(run *v1alpha1.BenchmarkRun) *corev1.Pod {
 // waitsFor waits until the run reports that an existing object is in its way.
 func (w *world) waitsFor(run *v1alpha1.BenchmarkRun, object string) {
 	w.Helper()
-	want := "create " + object + ": an object with this name exists that this operator did not create: delete it"
+	want := "create " + object + ": an object with this name exists, but this operator did not create it: delete the object"
 	w.until(run, "waiting for "+object, func() bool { return strings.Contains(run.Status.Message, want) })
 }
 

@@ -106,7 +106,7 @@ func (a *Applier) Apply(ctx context.Context) error {
 	for _, left := range there {
 		if ours(left) {
 			a.report(ctx, left, corev1.EventTypeNormal, v1alpha1.EventProfileLeft, "this version of the library no longer has this profile; "+
-				"it is kept for benchmarks that refer to it: delete it when none do")
+				"it is kept for benchmarks that refer to it: delete it when no benchmark refers to it")
 		}
 	}
 	if failures == nil {

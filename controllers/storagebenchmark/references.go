@@ -94,7 +94,7 @@ func explainUnreadable(missing field.ErrorList) {
 		kind, _, _ := strings.Cut(fmt.Sprint(problem.BadValue), " ")
 		if kind == v1alpha1.ClusterWorkloadProfileKind || kind == plan.AnyProfile {
 			problem.Detail = "this operator watches selected namespaces and has no permission to read cluster-scoped profiles: create a " +
-				v1alpha1.WorkloadProfileKind + " with the same spec in this namespace, or grant the operator the ClusterRole of watch.clusterReads"
+				v1alpha1.WorkloadProfileKind + " with the same spec in this namespace, or grant the operator the ClusterRole that the chart creates for watch.clusterReads"
 		}
 	}
 }

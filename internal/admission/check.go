@@ -166,7 +166,7 @@ func malformedMetadata(metadata any) *Problem {
 		case "labels", "annotations":
 			entries, is := fields[name].(map[string]any)
 			if !is && fields[name] != nil {
-				return &Problem{Path: path, Message: "write a name and a text for each, such as app: storage"}
+				return &Problem{Path: path, Message: "write each entry as key: value, such as app: storage"}
 			}
 			for _, key := range slices.Sorted(maps.Keys(entries)) {
 				if _, is := entries[key].(string); !is {

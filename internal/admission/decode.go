@@ -59,7 +59,7 @@ func Decode(data []byte) ([]Object, error) {
 	case len(faults) > 0:
 		return nil, faults
 	case len(file.Objects) == 0:
-		return nil, Errors{{Problem: Problem{Message: "the file has no object of storagebench; write a StorageBenchmark"}}}
+		return nil, Errors{{Problem: Problem{Message: "the file has no storagebench object; add a StorageBenchmark"}}}
 	}
 	return file.Objects, nil
 }
@@ -82,11 +82,11 @@ func ReadLocal(data []byte) (File, Errors, error) { return read(data, true) }
 
 func read(data []byte, local bool) (File, Errors, error) {
 	if len(data) > maxFileBytes {
-		return File{}, nil, Errors{{Problem: Problem{Message: fmt.Sprintf("the file has %d bytes; at most %d are read: split it", len(data), maxFileBytes)}}}
+		return File{}, nil, Errors{{Problem: Problem{Message: fmt.Sprintf("the file has %d bytes, but at most %d are read; split it", len(data), maxFileBytes)}}}
 	}
 	documents := split(data)
 	if len(documents) > maxDocuments {
-		return File{}, nil, Errors{{Problem: Problem{Message: fmt.Sprintf("the file has %d documents; at most %d are read: split it", len(documents), maxDocuments)}}}
+		return File{}, nil, Errors{{Problem: Problem{Message: fmt.Sprintf("the file has %d documents, but at most %d are read; split it", len(documents), maxDocuments)}}}
 	}
 	// The cost of evaluating the rules is limited, so nothing here can block.
 	ctx := context.Background()
@@ -116,7 +116,7 @@ func duplicates(objects []Object) Errors {
 		if len(same) < 2 {
 			continue
 		}
-		message := fmt.Sprintf("the object of line %d has the same kind and name; rename one", same[0].Line)
+		message := fmt.Sprintf("the object on line %d has the same kind and name; rename one", same[0].Line)
 		if len(same) > 2 {
 			message = fmt.Sprintf("%d objects of the file have this kind and name, the first on line %d; rename all but one", len(same), same[0].Line)
 		}
@@ -253,7 +253,7 @@ func itemsOf(content any) ([]any, bool) {
 func (d document) object(ctx context.Context, node *yaml.Node, content any, into *File) (Errors, error) {
 	fields, ok := content.(map[string]any)
 	if !ok {
-		return Errors{d.fault(lineOf(node, ""), "an object was expected: apiVersion, kind, metadata and spec")}, nil
+		return Errors{d.fault(lineOf(node, ""), "not an object; write apiVersion, kind, metadata and spec")}, nil
 	}
 	foreign, err := foreignTitle(fields)
 	if err != nil {
@@ -273,7 +273,7 @@ func (d document) object(ctx context.Context, node *yaml.Node, content any, into
 	}
 	fields, problems := meant.fields, meant.problems
 	if name, _ := lookUp(fields, "metadata.name"); len(problems) == 0 && (name == nil || name == "") {
-		problems = append(problems, Problem{Path: "metadata.name", Message: "required in a file; generateName makes no name here"})
+		problems = append(problems, Problem{Path: "metadata.name", Message: "required in a file; generateName is not supported here"})
 	}
 	object, typed := newObject(fields)
 	if typed != nil && (len(problems) == 0 || typed.Path == "kind") {
@@ -368,7 +368,7 @@ func newObject(fields map[string]any) (*Object, *Problem) {
 		object.ClusterProfile = &v1alpha1.ClusterWorkloadProfile{}
 		into = object.ClusterProfile
 	case v1alpha1.BenchmarkRunKind:
-		return object, &Problem{Path: "kind", Message: "a BenchmarkRun is a record that storagebench makes; write a StorageBenchmark"}
+		return object, &Problem{Path: "kind", Message: "a BenchmarkRun is a record that storagebench creates; write a StorageBenchmark instead"}
 	default:
 		return object, nil
 	}
@@ -397,7 +397,7 @@ var grammarRemedies = map[string]string{
 func (d document) unreadable(err error) *Error {
 	for i, line := range bytes.Split(d.text, []byte("\n")) {
 		if bytes.Contains(line, []byte("{{")) {
-			return d.fault(i+1, "{{ begins an action of a template; render the file before, as with helm template")
+			return d.fault(i+1, "{{ starts a template action; render the file first, for example with helm template")
 		}
 	}
 	match := positioned.FindStringSubmatch(err.Error())
@@ -410,7 +410,7 @@ func (d document) unreadable(err error) *Error {
 	}
 	message := "invalid YAML from here on: " + strings.ToValidUTF8(match[2], "\uFFFD")
 	if twice := keyTwice.FindStringSubmatch(match[2]); twice != nil {
-		message = fmt.Sprintf("the key %s is there twice; merge the two, or remove one", strings.ToValidUTF8(twice[1], "\uFFFD"))
+		message = fmt.Sprintf("duplicate key %s; merge the two, or remove one", strings.ToValidUTF8(twice[1], "\uFFFD"))
 	}
 	message += grammarRemedies[match[2]]
 	begun := line
@@ -419,14 +419,14 @@ func (d document) unreadable(err error) *Error {
 	}
 	for _, near := range []int{line, begun} {
 		if tab := d.tab(near); tab > 0 {
-			return d.fault(tab, "a tab indents this line; YAML takes spaces only: replace the tab with spaces")
+			return d.fault(tab, "this line is indented with a tab; YAML allows only spaces: replace the tab with spaces")
 		}
 	}
 	if lines := bytes.Split(d.text, []byte("\n")); line >= 1 && line <= len(lines) && bytes.Contains(lines[line-1], []byte("${")) {
-		return d.fault(line, message+"; put values in place of variables such as ${NAME}, as with envsubst, or put them in quotes")
+		return d.fault(line, message+"; replace variables such as ${NAME} with values, for example with envsubst, or put them in quotes")
 	}
 	if line != begun && misplaced.MatchString(match[2]) {
-		message += fmt.Sprintf("; indent this line like its neighbours in what begins on line %d, and check the quotes before it", d.before+begun)
+		message += fmt.Sprintf("; indent this line like the other entries of the block that starts on line %d, and check the quotes before it", d.before+begun)
 	}
 	return d.fault(line, message)
 }

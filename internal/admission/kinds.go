@@ -105,7 +105,7 @@ func findKind(apiVersion, name string) (*kind, *Problem, error) {
 		return found, nil, nil
 	}
 	if ok {
-		return nil, &Problem{Path: "apiVersion", Message: fmt.Sprintf("%q: write %s, the version that this program knows",
+		return nil, &Problem{Path: "apiVersion", Message: fmt.Sprintf("%q: write %s, the version that this program supports",
 			apiVersion, found.gvk.GroupVersion())}, nil
 	}
 	names := slices.Sorted(maps.Keys(known))

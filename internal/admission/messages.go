@@ -74,7 +74,7 @@ func describeDecimal(path string, value any, fault *field.Error) string {
 		if size, err := resource.ParseQuantity(text); err != nil || size.Value()%page == 0 {
 			return ""
 		}
-		why = "and no multiple of 4096"
+		why = "and not a multiple of 4096"
 	}
 	return fmt.Sprintf("%s is decimal, %s; did you mean %si?", text, why, strings.Replace(text, "k", "K", 1))
 }
@@ -139,7 +139,7 @@ func describe(object map[string]any, fault *field.Error) string {
 		return cmp.Or(detail, "required; add it")
 	case field.ErrorTypeNotSupported:
 		if ours := fioPatterns[fmt.Sprint(fault.BadValue)]; ours != "" && strings.HasSuffix(fault.Field, ".pattern") {
-			return fmt.Sprintf("%s is a fio option; write %s", show(fault.BadValue), ours)
+			return fmt.Sprintf("%s is a value of fio's rw; write %s", show(fault.BadValue), ours)
 		}
 		if meant := meantValue(fault); meant != "" {
 			return fmt.Sprintf("%s is not a known value; did you mean %s?", show(fault.BadValue), meant)
@@ -157,9 +157,9 @@ func describe(object map[string]any, fault *field.Error) string {
 	}
 	if strings.HasPrefix(detail, "should have at least 1 ") {
 		if volumesOfTarget.MatchString(fault.Field) {
-			return "is empty; write a claim in its place, as claimName: NAME"
+			return "is empty; name a claim instead, as claimName: NAME"
 		}
-		return "is empty; add to it, or remove it where it is optional"
+		return "is empty; add an entry, or remove it if it is optional"
 	}
 	value, found := lookUp(object, fault.Field)
 	if needed := leastDataset(object, fault.Field); needed != "" && strings.HasPrefix(detail, "too small, each file of each job") {
@@ -246,7 +246,7 @@ func describeType(object map[string]any, fault *field.Error, detail string) stri
 func notText(value any) string {
 	shown := show(value)
 	if shown == "" {
-		return "write a text here"
+		return "write text here"
 	}
 	return shown + ": YAML does not read this as text; put it in quotes"
 }

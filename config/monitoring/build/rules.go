@@ -32,7 +32,7 @@ func Alerts() []Alert {
 			Expression: `storagebench_benchmark_last_run_info{reason="RunInvalid"} == 1`,
 			Summary:    "The newest run of " + of + " is invalid.",
 			Description: "A warning disqualifies the results of run {{ $labels.run }}, so they are not exported. " +
-				"Its condition Valid has the warning.",
+				"Its condition Valid names the warning.",
 		},
 		{
 			Name: "StorageBenchmarkObjectiveMissed", Severity: "warning",
