@@ -63,11 +63,11 @@ type Attribution struct {
 	// +optional
 	IOPSMilli int64 `json:"iopsMilli"`
 
-	// baseline is the lowest documented limit without credits. Absent: none is known.
+	// baseline is the lowest documented limit without credits. Absent: unknown.
 	// +optional
 	Baseline *DocumentedRate `json:"baseline,omitempty"`
 
-	// burst is the lowest documented limit with credits. Absent: none is known, or nothing bursts.
+	// burst is the lowest documented limit with credits. Absent: unknown, or no limit bursts.
 	// +optional
 	Burst *DocumentedRate `json:"burst,omitempty"`
 
@@ -76,7 +76,7 @@ type Attribution struct {
 	// +optional
 	Ambiguous bool `json:"ambiguous,omitempty"`
 
-	// suspects are the possible explanations, the most likely first.
+	// suspects are the possible explanations, most likely first.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -90,13 +90,13 @@ type DocumentedRate struct {
 	// +kubebuilder:validation:MaxLength=128
 	Limit string `json:"limit"`
 
-	// bytesPerSecond is the throughput that the limit allows. Absent: it is a limit of operations,
-	// and their size is not known.
+	// bytesPerSecond is the throughput that the limit allows. Absent: the limit is in operations of
+	// unknown size.
 	// +optional
 	BytesPerSecond *int64 `json:"bytesPerSecond,omitempty"`
 
 	// iopsMilli is the rate that the limit allows, in thousandths of an operation per second.
-	// Absent: it is a limit of bytes, and the size of operations is not known.
+	// Absent: the limit is in bytes, and the operation size is unknown.
 	// +optional
 	IOPSMilli *int64 `json:"iopsMilli,omitempty"`
 
@@ -174,12 +174,12 @@ type StepAttribution struct {
 	Ambiguous bool `json:"ambiguous,omitempty"`
 
 	// permilleOfBaseline is the part of the documented baseline that was reached, in thousandths.
-	// Absent: none is known.
+	// Absent: unknown.
 	// +optional
 	PermilleOfBaseline *int64 `json:"permilleOfBaseline,omitempty"`
 
 	// permilleOfBurst is the part of the documented burst that was reached, in thousandths. Absent:
-	// none is known, or nothing bursts.
+	// unknown, or no limit bursts.
 	// +optional
 	PermilleOfBurst *int64 `json:"permilleOfBurst,omitempty"`
 }

@@ -174,8 +174,8 @@ type ResolvedStep struct {
 	// +optional
 	WarmUp Duration `json:"warmUp,omitempty"`
 
-	// duration is the longest that the step measures or pauses. Absent: the step ends when its work
-	// is done, or its length follows from earlier measurements.
+	// duration is the maximum time for which the step measures or pauses. Absent: the step ends
+	// when its work is done, or its length follows from earlier measurements.
 	// +optional
 	Duration *Duration `json:"duration,omitempty"`
 
@@ -327,7 +327,7 @@ type BenchmarkRunStatus struct {
 	// +optional
 	EndTime *metav1.MicroTime `json:"endTime,omitempty"`
 
-	// environments describe the clients as detected, one entry for all clients that are alike.
+	// environments describe the clients as detected, one entry per distinct environment.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -384,7 +384,7 @@ type BenchmarkRunStatus struct {
 	DataLeft []DataLeft `json:"dataLeft,omitempty"`
 }
 
-// Environment describes a group of clients that are alike, as detected.
+// Environment describes a group of identical clients, as detected.
 type Environment struct {
 	// target is the target of these clients.
 	// +required
@@ -521,7 +521,7 @@ type StepStatus struct {
 	// +optional
 	PlannedEndTime *metav1.MicroTime `json:"plannedEndTime,omitempty"`
 
-	// deadline is the time at which the agents stop by themselves.
+	// deadline is the time at which the agents stop on their own.
 	// +optional
 	Deadline *metav1.MicroTime `json:"deadline,omitempty"`
 

@@ -49,8 +49,8 @@ type Clients struct {
 	MaxRestarts *int32 `json:"maxRestarts,omitempty"`
 
 	// template sets properties of the pods. The list of properties is closed: volumes, environment,
-	// service account, host namespaces other than the network, ports and further containers cannot
-	// be set.
+	// service account, host namespaces other than the network, ports and additional containers
+	// cannot be set.
 	// +optional
 	Template *PodTemplate `json:"template,omitempty"`
 }
@@ -196,7 +196,7 @@ type ClientSecurityContext struct {
 	// +kubebuilder:validation:Enum=OnRootMismatch;Always
 	FSGroupChangePolicy *corev1.PodFSGroupChangePolicy `json:"fsGroupChangePolicy,omitempty"`
 
-	// supplementalGroups are further group IDs of the tool.
+	// supplementalGroups are additional group IDs of the tool.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32

@@ -18,7 +18,7 @@ type TargetComparison struct {
 	// +kubebuilder:validation:MaxLength=512
 	Invalid string `json:"invalid,omitempty"`
 
-	// figures are the figures that both targets have, the most telling first.
+	// figures are the figures that both targets have, most significant first.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -97,7 +97,7 @@ const (
 	// FigureNoDifference: the confidence interval of the difference includes zero, or the
 	// difference is too small to be measured.
 	FigureNoDifference FigureVerdict = "NoDifference"
-	// FigureNotJudged: the confidence interval of a figure is not known.
+	// FigureNotJudged: the confidence interval of a figure is unknown.
 	FigureNotJudged FigureVerdict = "NotJudged"
 )
 
@@ -125,12 +125,12 @@ type FigureComparison struct {
 	DifferencePermille int64 `json:"differencePermille"`
 
 	// lowerPermille is the lower end of the 95 % confidence interval of differencePermille. Absent:
-	// not known.
+	// unknown.
 	// +optional
 	LowerPermille *int64 `json:"lowerPermille,omitempty"`
 
 	// upperPermille is the upper end of the 95 % confidence interval of differencePermille. Absent:
-	// not known.
+	// unknown.
 	// +optional
 	UpperPermille *int64 `json:"upperPermille,omitempty"`
 
@@ -154,7 +154,7 @@ type CellComparison struct {
 	// noDifference is the number of cells in which chance may explain the difference.
 	// +required
 	NoDifference int32 `json:"noDifference"`
-	// notJudged is the number of cells in which the effect of chance is not known.
+	// notJudged is the number of cells without a known confidence interval.
 	// +required
 	NotJudged int32 `json:"notJudged"`
 	// omitted is the number of cells for which at least one of the targets has no valid result.

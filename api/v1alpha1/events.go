@@ -46,7 +46,7 @@ const (
 	EventObjectiveMissed = "ObjectiveMissed"
 	// EventRegressed: runs became worse than earlier ones.
 	EventRegressed = "Regressed"
-	// EventRecovered: a run passed after one that had not, or a verdict became good because the
+	// EventRecovered: a run passed after one that did not, or a verdict became good because the
 	// objectives changed.
 	EventRecovered = "Recovered"
 	// EventRegressionEnded: runs are no longer worse than earlier ones.

@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// FioProfile is a workload for fio: typed fields for common settings, options for further fio
+// FioProfile is a workload for fio: typed fields for common settings, options for other fio
 // options, or a whole jobFile instead of both.
 //
 // Without a jobFile, pattern, readPercent and blockSize are required. They have no defaults, so

@@ -115,7 +115,7 @@ type IORProfile struct {
 	// +kubebuilder:validation:Enum=Timestamp;Offset;Incompressible;Random
 	DataPattern string `json:"dataPattern,omitempty"`
 
-	// args are further IOR command-line options, from a list of safe ones. Options that name a
+	// args are additional IOR command-line options, from a list of safe ones. Options that name a
 	// path, run a command or load code are refused, and so are those that a field or the operator
 	// sets.
 	// +optional
@@ -142,8 +142,8 @@ const (
 // +kubebuilder:validation:XValidation:rule="!(has(self.filesOnly) && self.filesOnly && has(self.directoriesOnly) && self.directoriesOnly)",message="directoriesOnly: excludes filesOnly; remove one of them, both are tested without",fieldPath=".directoriesOnly"
 // +kubebuilder:validation:XValidation:rule="!(has(self.directoriesOnly) && self.directoriesOnly && has(self.fileSize))",message="fileSize: directories have none; remove fileSize, or directoriesOnly",fieldPath=".fileSize"
 type MdtestProfile struct {
-	// filesPerProcess is the number of items per rank: that many files, and also that many
-	// directories if directories are tested.
+	// filesPerProcess is the number of items per rank: files and, if directories are tested, as
+	// many directories.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000
@@ -189,7 +189,7 @@ type MdtestProfile struct {
 	// +kubebuilder:validation:Maximum=1000
 	Iterations *int32 `json:"iterations,omitempty"`
 
-	// args are further mdtest command-line options, from a list of safe ones.
+	// args are additional mdtest command-line options, from a list of safe ones.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64

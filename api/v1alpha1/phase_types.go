@@ -178,7 +178,7 @@ type PreparePhase struct {
 	// +kubebuilder:validation:Maximum=10
 	Precondition *int32 `json:"precondition,omitempty"`
 
-	// maxDuration is the longest that the layout, or the overwriting after it, may take. A step
+	// maxDuration is the maximum duration of the layout, and of the overwriting after it. A step
 	// that takes longer fails. Absent: limited only by the run's activeDeadline.
 	// +optional
 	MaxDuration *Duration `json:"maxDuration,omitempty"`
@@ -420,7 +420,7 @@ type SmallFilesPhase struct {
 	// +kubebuilder:validation:XValidation:rule="!('Read' in self) || 'Write' in self",message="operations: Read needs files with data; put Write before it"
 	Operations []Operation `json:"operations,omitempty"`
 
-	// maxDuration is the longest that one operation may take for all files. A step that takes longer
+	// maxDuration is the maximum duration of one operation on all files. A step that takes longer
 	// fails. Absent: limited only by the run's activeDeadline.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"

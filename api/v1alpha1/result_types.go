@@ -184,7 +184,7 @@ type TargetResult struct {
 	Usage *UsageResult `json:"usage,omitempty"`
 
 	// clientCPUPermille is the CPU use of the busiest client, in thousandths of the CPU that its
-	// load can use. Absent: not known.
+	// load can use. Absent: unknown.
 	// +optional
 	ClientCPUPermille *int64 `json:"clientCPUPermille,omitempty"`
 
@@ -356,7 +356,7 @@ type SteadyStateResult struct {
 	Rounds int32 `json:"rounds,omitempty"`
 }
 
-// BurstResult is the result of a burst drain. Bounds are those of the 95 % confidence interval.
+// BurstResult is the result of a burst drain. Estimates have 95 % confidence intervals.
 type BurstResult struct {
 	// exhausted reports whether the credits ran out.
 	// +optional
@@ -500,7 +500,7 @@ type Drop struct {
 	// +optional
 	After Estimate `json:"after"`
 	// spent is the credits that were spent. It is a lower bound on the size of the bucket if the
-	// fill level at the start is not known.
+	// initial fill level is unknown.
 	// +optional
 	Spent *Estimate `json:"spent,omitempty"`
 	// cause is the cause of the drop.
@@ -523,7 +523,7 @@ type CooldownResult struct {
 	// +optional
 	WantedPercent *int32 `json:"wantedPercent,omitempty"`
 	// creditPercentAtEnd is the estimated fill level of the bucket at the end, in percent. Absent:
-	// not known.
+	// unknown.
 	// +optional
 	CreditPercentAtEnd *int32 `json:"creditPercentAtEnd,omitempty"`
 	// message states the length of the pause, what determined it, and what is unknown.
@@ -555,7 +555,7 @@ type StepResult struct {
 	// +optional
 	Confirms *bool `json:"confirms,omitempty"`
 	// slowerPPM is the share of operations above the latency of the search's objective, in
-	// millionths: that of the kind of operation with the largest share. Absent: not known.
+	// millionths: that of the kind of operation with the largest share. Absent: unknown.
 	// +optional
 	SlowerPPM *int64 `json:"slowerPPM,omitempty"`
 	// neighbours is the number of other targets under load in a block of an interference phase.
@@ -578,7 +578,7 @@ type StepResult struct {
 	// +kubebuilder:validation:MaxItems=8
 	Warnings []WarningType `json:"warnings,omitempty"`
 	// clientCPUPermille is the CPU use of the busiest client, in thousandths of the CPU that its
-	// load can use. Absent: below 500, or not known.
+	// load can use. Absent: below 500, or unknown.
 	// +optional
 	ClientCPUPermille *int64 `json:"clientCPUPermille,omitempty"`
 	// throttledPermille is the share of CPU periods in which the CPU limit throttled the client
@@ -621,7 +621,7 @@ type SearchResult struct {
 	// found is true if a rate met the objective in the steps that confirm it.
 	// +optional
 	Found bool `json:"found"`
-	// offeredIOPS is that rate: the operations that arrived per second.
+	// offeredIOPS is the highest rate, in offered operations per second.
 	// +optional
 	OfferedIOPS *int64 `json:"offeredIOPS,omitempty"`
 	// achievedIOPSMilli is the rate of completed operations at that rate, in thousandths.

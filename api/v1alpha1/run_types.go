@@ -46,7 +46,7 @@ type RunSpec struct {
 	// +kubebuilder:validation:MaxItems=16
 	Observations []Observation `json:"observations,omitempty"`
 
-	// startTimeout is the longest time that the clients may take to become ready.
+	// startTimeout is the maximum time for the clients to become ready.
 	// +optional
 	// +kubebuilder:default="10m"
 	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; write a time such as 10m"

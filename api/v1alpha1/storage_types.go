@@ -9,7 +9,7 @@ type StorageDescription struct {
 	// +kubebuilder:validation:MaxLength=40
 	Target string `json:"target"`
 
-	// volumes are the volumes of the target, one entry for all that are alike.
+	// volumes are the volumes of the target, one entry per group of identical volumes.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -27,12 +27,12 @@ type StorageDescription struct {
 	// +kubebuilder:validation:MaxItems=48
 	Limits []DocumentedLimit `json:"limits,omitempty"`
 
-	// serverMemoryBytes is the memory of the storage server that its cache can use. Absent: not
-	// known.
+	// serverMemoryBytes is the memory of the storage server that its cache can use. Absent:
+	// unknown.
 	// +optional
 	ServerMemoryBytes *int64 `json:"serverMemoryBytes,omitempty"`
 
-	// missing lists the limits that are not known, and what to specify.
+	// missing lists the unknown limits, and what to specify.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -51,7 +51,7 @@ type StorageDescription struct {
 	CatalogVersion string `json:"catalogVersion,omitempty"`
 }
 
-// VolumeDescription is one volume of a target, or several that are alike.
+// VolumeDescription describes one volume of a target, or several identical ones.
 type VolumeDescription struct {
 	// name is the name of the volume within the target.
 	// +required
@@ -97,8 +97,8 @@ type VolumeDescription struct {
 	// +kubebuilder:validation:MaxLength=253
 	StorageClass string `json:"storageClass,omitempty"`
 
-	// storageClassGone is true if the StorageClass no longer exists, so that the parameters which
-	// the volume was created with are not known.
+	// storageClassGone is true if the StorageClass no longer exists, so that the parameters with
+	// which the volume was created are unknown.
 	// +optional
 	StorageClassGone bool `json:"storageClassGone,omitempty"`
 
@@ -108,14 +108,14 @@ type VolumeDescription struct {
 	VolumeAttributesClass string `json:"volumeAttributesClass,omitempty"`
 
 	// parameters describe the storage. They come from the StorageClass, the volume and its
-	// VolumeAttributesClass, of which the later ones take precedence. Parameters that name Secrets
-	// are left out.
+	// VolumeAttributesClass, in increasing order of precedence. Parameters that name Secrets are
+	// left out.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.size() <= 128 && self[k].size() <= 256)",message="parameters: keys have at most 128 characters, values at most 256"
 	Parameters map[string]string `json:"parameters,omitempty"`
 
-	// sizeBytes is the size of the volume. Absent: not known.
+	// sizeBytes is the size of the volume. Absent: unknown.
 	// +optional
 	SizeBytes int64 `json:"sizeBytes,omitempty"`
 

@@ -190,8 +190,8 @@ type Trigger struct {
 	// +kubebuilder:validation:MaxLength=64
 	TimeZone string `json:"timeZone,omitempty"`
 
-	// startingDeadlineSeconds is the longest delay of a scheduled run. A run that is later is
-	// skipped. Absent: no limit.
+	// startingDeadlineSeconds is the maximum delay of a scheduled run. A run that would start later
+	// is skipped. Absent: no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=604800

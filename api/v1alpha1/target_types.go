@@ -188,7 +188,8 @@ type Limits struct {
 	// +optional
 	IOPS *RateLimits `json:"iops,omitempty"`
 
-	// serverMemory is the memory of the storage server in bytes: the most that its cache can hold.
+	// serverMemory is the memory of the storage server in bytes: the maximum that its cache can
+	// hold.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1Pi')))",message="a whole number of bytes above zero, such as 4Gi"
 	ServerMemory *resource.Quantity `json:"serverMemory,omitempty"`

@@ -24,9 +24,9 @@ type UsageResult struct {
 	// +kubebuilder:validation:MaxLength=64
 	FileSystem string `json:"fileSystem,omitempty"`
 
-	// compression states how allocatedBytes shows compression: Shown (it does not include the savings,
-	// as on ZFS), Hidden (the file system may compress and does not show it here, as on btrfs),
-	// None (the file system does not compress), or Unknown (a server decides, as with NFS).
+	// compression states whether allocatedBytes reflects compression: Shown (it excludes the
+	// savings, as on ZFS), Hidden (the file system may compress but does not show it here, as on
+	// btrfs), None (the file system does not compress), or Unknown (a server decides, as with NFS).
 	// Compression by an array below the file system is never visible.
 	// +optional
 	// +kubebuilder:validation:Enum=Shown;Hidden;None;Unknown
@@ -58,7 +58,7 @@ type UsageResult struct {
 	DataPattern string `json:"dataPattern,omitempty"`
 
 	// patternRatioMilli is 1000 times the measured ratio by which lz4 compresses that pattern.
-	// Absent if it is not known.
+	// Absent if unknown.
 	// +optional
 	PatternRatioMilli *int64 `json:"patternRatioMilli,omitempty"`
 

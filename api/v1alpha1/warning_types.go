@@ -60,7 +60,7 @@ type Warning struct {
 //	FreshVolume               I        W         W        I     the volume is new for the run: its credits are full
 //	BurstBilled               I        W         W        I     the burst costs money and does not end
 //	UnwrittenDataRead         D        D         D        D     reads hit blocks that were never written
-//	WrittenUnknown            W        W         W        I     it is not known how much of the files was written
+//	WrittenUnknown            W        W         W        I     how much of the files was written is unknown
 //	RunTooShort               I        W         W        I     the run was shorter than the credits could last
 //	ClientLost                D        D         D        D     a client was lost, and its figures with it
 //	ClientReplaced            I        I         D        I     a step was repeated with a replacement
@@ -85,14 +85,14 @@ type Warning struct {
 //	SearchInconclusive        I        W         I        I     the highest rate of a search is a bound, or not confirmed
 //	IOStalled                 I        W         W        I     no operation completed for a long time
 //	NoDropSeen                I        I         W        I     the throughput never fell
-//	CreditsUnknown            I        I         W        I     the fill level of the bucket at the start is not known
+//	CreditsUnknown            I        I         W        I     the initial fill level of the bucket is unknown
 //	ToolVersionsDiffer        W        W         W        W     the clients run different versions of the tool
 //	LayoutReused              I        I         I        I     existing data was reused and not written again
 //	LayoutRenewed             I        I         I        I     existing data could not be used and was written again
 //	PatternCompresses         I        W         W        I     the storage compresses the data that the tool writes
 //	CompressionNotShown       I        W         W        I     that data may be compressed, which is not visible
 //	DirectoryHeld             I        I         I        I     waited for a client's previous agent, which held its files
-//	UsageUnknown              I        I         I        I     the space that the files occupy is not known
+//	UsageUnknown              I        I         I        I     the space that the files occupy is unknown
 //	ToolMessages              I        I         I        I     the tool printed messages that are not recognized
 //	VolumeInUse               I        W         W        I     something else uses a volume of the run
 //	DataLeftBehind            I        I         I        I     data of deleted benchmarks or earlier runs was found
