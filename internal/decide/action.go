@@ -47,7 +47,7 @@ type Action struct {
 	Deadline time.Time
 	Until    time.Time
 	Failure  *Failure
-	// Reason explains why the step has measured enough. It is set only for Conclude.
+	// Reason explains why the step has measured enough, or why it is repeated. It is set only for Conclude and Retry.
 	Reason string
 }
 

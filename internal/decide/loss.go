@@ -57,7 +57,9 @@ func (s Snapshot) restart(lost []Client, step Step, record Record, attempt Attem
 		return Action{Kind: Wait}, true
 	}
 	if !record.Start.IsZero() || s.attemptReceived(step, attempt) {
-		return Action{Kind: Retry, Attempt: Attempt{Step: step.ID, Number: record.Attempt + 1}, Clients: keys(lost)}, true
+		again := retry(step, record, "a client was lost")
+		again.Clients = keys(lost)
+		return again, true
 	}
 	return Action{Kind: Replace, Clients: keys(lost)}, true
 }

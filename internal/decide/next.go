@@ -151,7 +151,12 @@ func (s Snapshot) unstartable(step Step, record Record, attempt Attempt, counts 
 	case len(live) > 0:
 		return Action{Kind: Stop, Attempt: attempt, Clients: live}
 	}
-	return Action{Kind: Retry, Attempt: Attempt{Step: step.ID, Number: record.Attempt + 1}}
+	return retry(step, record, "clients were stopped before the start")
+}
+
+// retry ends an attempt without a result and begins the next one.
+func retry(step Step, record Record, reason string) Action {
+	return Action{Kind: Retry, Attempt: Attempt{Step: step.ID, Number: record.Attempt + 1}, Reason: reason}
 }
 
 // earlierAttempt returns an earlier attempt that is still loaded or running on some clients.
@@ -190,7 +195,7 @@ func (s Snapshot) abandon(step Step, record Record, attempt Attempt, counts coun
 		return Action{Kind: Wait}
 	}
 	if counts.missedStart(record) {
-		return Action{Kind: Retry, Attempt: Attempt{Step: step.ID, Number: record.Attempt + 1}}
+		return retry(step, record, "not all clients received the start in time")
 	}
 	first := counts.failed[0]
 	return Action{Kind: Fail, Attempt: attempt, Failure: &Failure{Reason: first.failure.Reason,

@@ -215,8 +215,9 @@ func TestLossGoesBeforeOtherFailures(t *testing.T) {
 			decide.ClientStep{Progress: decide.Ended, Failed: failure, Since: w.now}
 	}
 	w.snapshot.Clients = w.seen()
-	if got := decide.Next(w.snapshot, w.now.Add(10*time.Second)); got.Kind != decide.Retry {
-		t.Errorf("%s, want the step to be repeated", got)
+	got := decide.Next(w.snapshot, w.now.Add(10*time.Second))
+	if got.Kind != decide.Retry || got.Reason != "a client lost its connection to another client" {
+		t.Errorf("%s, want the step to be repeated because of the lost connection", got)
 	}
 }
 

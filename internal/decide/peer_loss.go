@@ -46,7 +46,7 @@ func (s Snapshot) awaitPeerLoss(step Step, record Record, attempt Attempt, count
 	case lost && step.NonRepeatable:
 		return Action{Kind: RecordResult, Attempt: attempt}
 	case lost && record.Attempt <= s.Policy.MaxRestarts:
-		return Action{Kind: Retry, Attempt: Attempt{Step: step.ID, Number: record.Attempt + 1}}
+		return retry(step, record, "a client lost its connection to another client")
 	}
 	return Action{Kind: Fail, Attempt: attempt, Failure: &Failure{Reason: first.failure.Reason,
 		Message: fmt.Sprintf("step %s: client %s: %s", step.ID, first.key, first.failure.Message)}}

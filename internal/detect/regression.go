@@ -171,7 +171,7 @@ func checkHistory(history []HistoryRun, policy *RegressionPolicy) error {
 	if policy.Tolerance == 0 {
 		policy.Tolerance = 0.05
 	}
-	if policy.Against < LeastBaselineRuns-1 || !(policy.Tolerance > 0) || policy.Tolerance >= 10 {
+	if policy.Against < LeastBaselineRuns || !(policy.Tolerance > 0) || policy.Tolerance >= 10 {
 		return fmt.Errorf("against is %d runs and tolerance is %g: use at least 4 runs, and a tolerance above 0 and below 10", policy.Against, policy.Tolerance)
 	}
 	return nil

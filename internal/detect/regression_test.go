@@ -164,7 +164,8 @@ func TestRegressionRefuses(t *testing.T) {
 	}{
 		"no run": {}, "a figure of 0": {history: bad}, "no number": {history: changedRun(equalRuns(5, 0), func(r *HistoryRun) { r.Metrics[0].Value = math.NaN() })},
 		"too many": {history: make([]HistoryRun, mostHistoryRuns+1)}, "against one": {history: equalRuns(5, 0), policy: RegressionPolicy{Against: 1}},
-		"tolerance": {history: equalRuns(5, 0), policy: RegressionPolicy{Tolerance: -1}},
+		"against too few": {history: equalRuns(5, 0), policy: RegressionPolicy{Against: LeastBaselineRuns - 1}},
+		"tolerance":       {history: equalRuns(5, 0), policy: RegressionPolicy{Tolerance: -1}},
 	} {
 		if _, err := Regression(one.history, one.policy); err == nil {
 			t.Errorf("%s is accepted", name)

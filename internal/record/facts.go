@@ -59,11 +59,7 @@ func Conclude(run *v1alpha1.BenchmarkRun, action decide.Action, now time.Time) {
 func Retry(run *v1alpha1.BenchmarkRun, action decide.Action, now time.Time) {
 	old := step(run, decide.Attempt{Step: action.Attempt.Step, Number: action.Attempt.Number - 1})
 	old.State, old.EndTime = v1alpha1.StepFailed, micro(now)
-	why := "a client was lost"
-	if len(action.Clients) == 0 {
-		why = "not all clients received the start in time"
-	}
-	old.Message = fmt.Sprintf("%s; repeated as attempt %d", why, action.Attempt.Number)
+	old.Message = fmt.Sprintf("%s; repeated as attempt %d", action.Reason, action.Attempt.Number)
 	step(run, action.Attempt).State = v1alpha1.StepStarting
 	fit(run)
 }
