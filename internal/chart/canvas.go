@@ -14,10 +14,10 @@ import (
 // ink is a colour given as a CSS class name; the page's style sheet defines the colour.
 type ink string
 
-// RGBA implements color.Color; the canvas does not use it.
+// RGBA implements color.Color. The canvas writes the class name instead of this value.
 func (ink) RGBA() (r, g, b, a uint32) { return 0, 0, 0, 0xffff }
 
-// canvas writes SVG. Its y axis points up, like vg's.
+// canvas writes SVG. Its y axis points up, as in gonum's vg package.
 type canvas struct {
 	strings.Builder
 	canvasState
@@ -43,7 +43,7 @@ func newCanvas(size Size) *canvas {
 func (c *canvas) Size() (x, y vg.Length)              { return vg.Length(c.width), vg.Length(c.height) }
 func (c *canvas) SetLineWidth(w vg.Length)            { c.lineWidth = w }
 func (c *canvas) Translate(by vg.Point)               { c.at = c.at.Add(by) }
-func (c *canvas) Rotate(float64)                      {} // no label is rotated
+func (c *canvas) Rotate(float64)                      {} // no chart has rotated labels
 func (c *canvas) Scale(float64, float64)              {}
 func (c *canvas) DrawImage(vg.Rectangle, image.Image) {}
 
@@ -126,7 +126,7 @@ func (c *canvas) d(path vg.Path) string {
 	return b.String()
 }
 
-// number formats a coordinate with a precision of a tenth of a pixel.
+// number formats a coordinate, rounded to a tenth of a pixel.
 func number(value float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(value, 'f', 1, 64), ".0")
 }

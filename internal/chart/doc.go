@@ -1,5 +1,5 @@
-// Package chart draws the charts of a report as SVG. gonum's plot lays out axes, ticks and text, and draws them on
-// this package's canvas.
+// Package chart draws the charts of a report as SVG. gonum's plot package lays out axes, ticks and text, and draws them
+// on this package's canvas.
 //
 //	Figure --> plot.Plot --> canvas --> <svg role="img"> with <title> and <desc>, to be put into a page
 //

@@ -21,7 +21,7 @@ var (
 
 // Figure is the content of a chart.
 type Figure struct {
-	// ID is a word that is unique within the page.
+	// ID is a single word, unique within the page.
 	ID string
 	// Title is the chart's title. Text describes the chart for readers who cannot see it.
 	Title, Text string
@@ -31,7 +31,7 @@ type Figure struct {
 	// Levels are horizontal lines across the chart; Marks are vertical lines.
 	Levels []Level
 	Marks  []Mark
-	// Lines show intervals, Curves connect points.
+	// Lines are made of measured intervals. Curves connect points.
 	Lines  []Line
 	Curves []Curve
 	// Segments are thick horizontal lines over part of the chart.
@@ -101,7 +101,7 @@ type CurvePoint struct {
 	Name            string
 }
 
-// Segment is a level found in a range of X, with its confidence interval.
+// Segment is a level that the analysis found in a range of X.
 type Segment struct {
 	Name          string
 	Start, End, Y float64
@@ -176,11 +176,12 @@ func (f *Figure) plot(narrow bool) *plot.Plot {
 	for i := range f.Curves {
 		p.Add(&f.Curves[i])
 	}
-	// Add would widen the axes to the plotters' data ranges, but these plotters report none.
+	// Add would widen the axes to the plotters' data ranges, but these plotters do not report any.
 	return p
 }
 
-// ticker supplies the labels of an axis. If thin is set and there are more than five, it omits every other label.
+// ticker supplies the labels of an axis. If thin is set and the axis has more than five labels, it omits every other
+// one.
 type ticker struct {
 	axis *Axis
 	thin bool
@@ -207,7 +208,7 @@ func on(c draw.Canvas) *canvas {
 	for {
 		cropped, ok := at.(draw.Canvas)
 		if !ok {
-			return at.(*canvas) //nolint:forcetypeassert // A Figure is drawn on no other one.
+			return at.(*canvas) //nolint:forcetypeassert // A Figure is drawn only on this canvas type.
 		}
 		at = cropped.Canvas
 	}

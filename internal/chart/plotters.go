@@ -106,7 +106,7 @@ func (l *Line) Plot(c draw.Canvas, p *plot.Plot) {
 	limited := func(value float64) vg.Length { return y(min(max(value, p.Y.Min), p.Y.Max)) }
 	pixel := (p.X.Max - p.X.Min) / max(float64(c.Max.X-c.Min.X), 1)
 	if _, log := p.X.Scale.(plot.LogScale); log {
-		pixel = 0 // a pixel has no constant width in X
+		pixel = 0 // on a logarithmic axis, pixels differ in their width in X
 	}
 	points := thin(l.Points, pixel)
 	to.group(func() {
@@ -157,8 +157,8 @@ func envelope(to *canvas, points []Point, x, y func(float64) vg.Length) string {
 	return d.String()
 }
 
-// thin merges the points that share a pixel into one with their mean, weighted by length, and their minimum and
-// maximum. It does not merge across a gap or between faint points and others.
+// thin merges points that share a pixel into one, with the mean weighted by length, the minimum and the maximum. It
+// does not merge across a gap or between faint points and others.
 func thin(points []Point, pixel float64) []Point {
 	var thinned []Point
 	weight := 0.0

@@ -12,12 +12,12 @@ var (
 	asciiShades = []rune(" ._-=+*%#")
 )
 
-// maxTall is the maximum number of lines that each get all rows. If there are more lines, each gets one row.
+// maxTall is the maximum number of lines that can each use all rows. If there are more lines, each gets one row.
 const maxTall = 2
 
-// TextRows draws the figure's lines as text, at most columns wide. Each line of the figure has its own rows; all
-// lines share one scale from 0. A column shows the mean over its time, or is blank if nothing was measured. The
-// names of the bands and the labels of the X axis are below.
+// TextRows draws the figure's lines as text, at most columns wide. Each line of the figure has its own rows; all lines
+// share one scale from 0. A column shows the mean over its time, or is blank if nothing was measured. Below the rows
+// are the names of the bands and the labels of the X axis.
 func (f *Figure) TextRows(columns, rows int, ascii bool) []string {
 	if len(f.Lines) > maxTall {
 		rows = 1
@@ -95,7 +95,7 @@ func (l *Line) means(x Axis, columns int) []float64 {
 // columnOf returns the column of a value, or the nearest column if the value is outside the axis.
 func (a Axis) columnOf(value float64, columns int) int {
 	at := (value - a.Min) / (a.Max - a.Min) * float64(columns)
-	if !(at > 0) { // also true for NaN, the result for an axis without length
+	if !(at > 0) { // also true for NaN, which an axis of zero length yields
 		return 0
 	}
 	return int(min(at, float64(columns-1)))

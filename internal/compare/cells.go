@@ -42,7 +42,7 @@ func (p *Pair) countCell(count *v1alpha1.CellComparison, cell int32) {
 	}
 }
 
-// CellOf returns the result of a cell, or nil if it has none.
+// CellOf returns the result of the given cell, or nil if there is none.
 func CellOf(steps []v1alpha1.StepResult, cell int32) *v1alpha1.StepResult {
 	at := slices.IndexFunc(steps, func(s v1alpha1.StepResult) bool { return s.Cell == cell })
 	if at < 0 {
@@ -92,8 +92,8 @@ func iops(cell *v1alpha1.StepResult) v1alpha1.Estimate {
 	return operations
 }
 
-// repeatDeviation returns the largest deviation found when a cell was measured again, as a share, and at least
-// rateResolution. Cells are measured at different times, so a smaller difference between them does not count.
+// repeatDeviation returns the largest relative deviation found when a cell was measured again, but at least
+// rateResolution. Cells are measured at different times, so a difference between them counts only if it is larger.
 func (p *Pair) repeatDeviation() float64 {
 	most := rateResolution
 	for _, steps := range [][]v1alpha1.StepResult{p.Baseline.Steps, p.Target.Steps} {

@@ -25,7 +25,7 @@ const (
 	BaselineBetter
 )
 
-// Difference is the difference between a figure and the baseline's, relative to the baseline's: 0.05 is 5 %.
+// Difference is the relative difference between a figure and the baseline's figure: 0.05 means 5 % higher.
 type Difference struct {
 	Share, Lower, Upper float64
 	// Known is true if Lower and Upper are known.
@@ -33,8 +33,8 @@ type Difference struct {
 	Verdict Verdict
 }
 
-// Of compares a figure with the baseline's. A difference of at most resolution, a share, does not count, because it
-// may be due to the method of measurement. ok is false unless both figures are positive or both are 0.
+// Of compares a figure with the baseline's. It ignores a relative difference of at most resolution, because that may
+// come from the method of measurement. ok is false unless both figures are positive or both are 0.
 func Of(baseline, other Value, better Direction, resolution float64) (Difference, bool) {
 	if baseline.Value == 0 && other.Value == 0 {
 		return Difference{Known: true, Verdict: NoDifference}, true

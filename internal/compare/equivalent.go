@@ -7,11 +7,11 @@ type Equivalence string
 
 // The results of the test.
 const (
-	// Equivalent means that two one-sided tests at 5 % each find the difference within the margin.
+	// Equivalent means that two one-sided tests, at 5 % each, show that the difference is within the margin.
 	Equivalent Equivalence = "Equivalent"
 	// NotEquivalent means that the 95 % interval of the difference is entirely outside the margin.
 	NotEquivalent Equivalence = "NotEquivalent"
-	// Inconclusive means that the interval crosses an end of the margin.
+	// Inconclusive means that the interval lies partly inside and partly outside the margin.
 	Inconclusive Equivalence = "Inconclusive"
 	// NotTested means that a figure has no interval.
 	NotTested Equivalence = "NotTested"
@@ -26,12 +26,11 @@ func (e Equivalence) Bool() *bool {
 	return nil
 }
 
-// oneSided is the 95 % quantile of the normal distribution divided by its 97.5 % quantile. Two one-sided tests at 5
-// % find a difference within a margin if and only if its 90 % interval is within the margin (Schuirmann, 1987).
+// oneSided is the 95 % quantile of the normal distribution divided by its 97.5 % quantile. Two one-sided tests at 5 %
+// show that a difference is within a margin if and only if its 90 % interval is within it (Schuirmann, 1987).
 const oneSided = 1.644854 / 1.959964
 
-// Within tests whether the figures differ by no more than margin, a share such as 0.05: whether their ratio is between
-// 1/(1+margin) and 1+margin.
+// Within tests whether the ratio of the figures is between 1/(1+margin) and 1+margin; a margin of 0.05 means 5 %.
 func (d *Difference) Within(margin float64) Equivalence {
 	if !d.Known || d.Share <= -1 {
 		return NotTested

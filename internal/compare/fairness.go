@@ -9,8 +9,9 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// Fairness returns how evenly targets share that were loaded together as equals, or nil for a phase without equals. It
-// takes the blocks in which all of them were loaded and valid.
+// Fairness returns how evenly the victims of an interference phase without aggressors share the storage. It uses the
+// blocks in which all of them were loaded and have valid results. It returns nil for other phases, and if there is no
+// such block.
 func Fairness(run *v1alpha1.RunSpec, phase *v1alpha1.PhaseResult) *v1alpha1.FairnessResult {
 	blocks := phasekind.BlocksOf(run.Phase(phase.Name))
 	equals := blocks.Victims
@@ -47,8 +48,8 @@ func Fairness(run *v1alpha1.RunSpec, phase *v1alpha1.PhaseResult) *v1alpha1.Fair
 	return made
 }
 
-// jainIndex returns the index of fairness by Jain, Chiu and Hawe (1984): 1 if all rates are equal, 1/n if one of n
-// has everything.
+// jainIndex returns the fairness index of Jain, Chiu and Hawe (1984): 1 if all n rates are equal, 1/n if only one rate
+// is not zero.
 func jainIndex(rates []float64) float64 {
 	sum, squares := 0.0, 0.0
 	for _, rate := range rates {
@@ -60,7 +61,7 @@ func jainIndex(rates []float64) float64 {
 
 // meanPPM returns the mean of shares in millionths, with its interval.
 func meanPPM(shares []float64) *v1alpha1.Estimate {
-	slices.Sort(shares) // so that the sum does not depend on the order
+	slices.Sort(shares) // so that rounding does not depend on the order
 	mean, squares := 0.0, 0.0
 	for _, share := range shares {
 		mean += share / float64(len(shares))

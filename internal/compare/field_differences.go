@@ -16,10 +16,10 @@ type FieldDifference struct {
 	Other    string `json:"other"`
 }
 
-// maxUnlike is the maximum number of fields listed; more explain nothing.
+// maxUnlike is the maximum number of fields listed; longer lists would not help to explain a difference.
 const maxUnlike = 64
 
-// Differences lists the fields in which two values differ, by their JSON names, in order.
+// Differences lists the fields in which two values differ, by JSON path, in the order of their names.
 func Differences(a, b any) []FieldDifference {
 	var all []FieldDifference
 	walk("", toJSON(a), toJSON(b), &all)

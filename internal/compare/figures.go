@@ -7,16 +7,16 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// The smallest differences that count, as shares of a figure. Smaller ones depend on the method of measurement, not
-// on the storage: where in a sample the window starts, and the width of the histogram bucket whose middle is
-// reported as a percentile.
+// The smallest relative differences that count. Smaller ones come from the method of measurement, not from the storage:
+// they depend on where in a sample the window starts, and on the width of the histogram bucket whose middle is reported
+// as a percentile.
 const (
 	rateResolution       = 0.005
 	percentileResolution = 0.016
 	ratioResolution      = 0.01
 )
 
-// API returns the verdict's name in the API.
+// API converts the verdict to the API's type.
 func (v Verdict) API() v1alpha1.FigureVerdict {
 	switch v {
 	case NoDifference:
@@ -76,7 +76,7 @@ func (p *Pair) figures(made *v1alpha1.TargetComparison) {
 	}
 }
 
-// of returns the difference of a figure in the API's form.
+// of converts the difference to the API's type.
 func (d *Difference) of(figure v1alpha1.FigureName, operation string, baseline, target int64) v1alpha1.FigureComparison {
 	made := v1alpha1.FigureComparison{Figure: figure, Operation: v1alpha1.Truncate(operation, 64), Baseline: baseline, Target: target,
 		DifferencePermille: permille(d.Share), Verdict: d.Verdict.API()}
@@ -86,8 +86,8 @@ func (d *Difference) of(figure v1alpha1.FigureName, operation string, baseline, 
 	return made
 }
 
-// levels returns the Operation of the levels that are compared: operations if both drains ran out of operation credits,
-// otherwise bytes.
+// levels returns the Operation of the levels to compare: InOperations if the main series of both drains is in
+// operations, otherwise "", which means bytes.
 func (p *Pair) levels() string {
 	_, one := phasekind.MainSeries(p.Baseline.Burst)
 	_, other := phasekind.MainSeries(p.Target.Burst)
@@ -120,8 +120,8 @@ func rateError(result *v1alpha1.TargetResult, operation string) *int64 {
 	return operationOf(result, operation).RateErrorPPM
 }
 
-// meanLatency returns a mean latency. In a closed loop with one operation, its relative error equals the error of
-// the rate.
+// meanLatency returns a mean latency with its interval, if known. In a closed loop with one kind of operation, its
+// relative error equals that of the rate.
 func meanLatency(nanoseconds int64, errorPPM *int64, closed bool) Value {
 	if !closed || errorPPM == nil {
 		return WithoutInterval(float64(nanoseconds))

@@ -6,22 +6,23 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Block is a figure under two conditions that were measured one after the other. Reversed is true if the condition of
-// Other was measured first.
+// Block holds a figure that was measured under two conditions, one after the other. Reversed is true if Other was
+// measured first.
 type Block struct {
 	Baseline, Other float64
 	Reversed        bool
 }
 
-// leastBlocks is the smallest number of blocks with an interval.
+// leastBlocks is the minimum number of blocks needed to compute an interval.
 const leastBlocks = 3
 
 // Paired returns the ratio of Other to Baseline over independent blocks: the geometric mean of the blocks' ratios, with
 // the 95 % interval by Student's t distribution.
 //
-// A drift adds the same amount to the logarithms of all ratios in one order, and takes it away from those in the
-// reverse order. With blocks in both orders, the ratio is therefore the mean of the two orders' means, and the
-// interval is from the deviations within each order: the drift cancels from both, and costs one degree of freedom.
+// A drift of the storage adds the same amount to the logarithms of all ratios measured in one order, and subtracts it
+// from those measured in the reverse order. With blocks in both orders, the ratio is therefore the mean of the two
+// orders' means, and the interval is computed from the deviations within each order: the drift cancels out of both, at
+// the cost of one degree of freedom.
 //
 // ok is false if no block has two positive figures.
 func Paired(blocks []Block) (ratio Value, ok bool) {
@@ -66,8 +67,8 @@ func Paired(blocks []Block) (ratio Value, ok bool) {
 	return Between(math.Exp(mean), math.Exp(mean-half), math.Exp(mean+half)), true
 }
 
-// RatioVerdict says whether a ratio from Paired shows a difference. As in Of, a difference of at most the resolution
-// of the method of measurement does not count. percentile is true for the ratio of two percentiles.
+// RatioVerdict says whether a ratio from Paired shows a difference. Like Of, it ignores a difference of at most the
+// resolution of the method of measurement. percentile is true for the ratio of two percentiles.
 func RatioVerdict(ratio Value, better Direction, percentile bool) Verdict {
 	resolution := rateResolution
 	if percentile {

@@ -8,8 +8,8 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// RepeatedFigure is one figure of several runs of the same specification, and its variation between them. The
-// figures are in the unit of the API.
+// RepeatedFigure is one figure of several runs of the same specification, and its variation between them. Values are in
+// the API's unit of the figure.
 type RepeatedFigure struct {
 	Phase     string              `json:"phase"`
 	Target    string              `json:"target"`
@@ -54,7 +54,7 @@ func Repeats(runs [][]v1alpha1.PhaseResult) []RepeatedFigure {
 	return all
 }
 
-// fold adds a value to its figure.
+// fold adds a run's value to the list entry of its figure, and creates the entry if it is missing.
 func fold(all []RepeatedFigure, phase, target string, figure *phasekind.Figure) []RepeatedFigure {
 	at := slices.IndexFunc(all, func(f RepeatedFigure) bool {
 		return f.Phase == phase && f.Target == target && f.Figure == figure.Name && f.Operation == figure.Operation

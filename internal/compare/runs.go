@@ -10,7 +10,7 @@ import (
 
 // Side is one side of a comparison: a run or one target of a run.
 type Side struct {
-	// Name is the displayed name.
+	// Name is the name to display.
 	Name string
 	// Target restricts the comparison to one target of the run; empty means all.
 	Target string
@@ -20,7 +20,7 @@ type Side struct {
 	ID string
 }
 
-// RunPhase compares a phase of two sides, one target of each.
+// RunPhase compares one target of one side with one target of the other, in one phase.
 type RunPhase struct {
 	Phase string             `json:"phase"`
 	Kind  v1alpha1.PhaseKind `json:"kind"`
@@ -31,15 +31,15 @@ type RunPhase struct {
 	Refused string   `json:"refused,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
 	Figures []Figure `json:"figures,omitempty"`
-	// Cells are the cells of a sweep or the steps of a ramp. Count is the number of them that each side won.
+	// Cells are the cells of a sweep or the steps of a ramp. Count says in how many of them each side was better.
 	Cells []Cell                   `json:"cells,omitempty"`
 	Count *v1alpha1.CellComparison `json:"count,omitempty"`
 
-	// Pair is for callers that show the cells.
+	// Pair gives callers access to the compared results, for example to show the cells.
 	Pair *Pair `json:"-"`
 }
 
-// Figure is one figure of both sides. Equivalent is nil unless Equivalence is conclusive.
+// Figure compares one figure of both sides. Equivalent is nil unless Equivalence is conclusive.
 type Figure struct {
 	v1alpha1.FigureComparison
 	Equivalence Equivalence `json:"equivalence"`
@@ -72,7 +72,7 @@ func Runs(baseline, other Side, margin float64) []RunPhase {
 			all = append(all, RunPhase{Phase: b.Name, Kind: b.Kind, Refused: baseline.Name + " has no result of this phase"})
 		}
 	}
-	// Omit layouts without a compression ratio: there is nothing to compare.
+	// Omit layouts without a compression ratio, because they have nothing to compare.
 	return slices.DeleteFunc(all, func(p RunPhase) bool {
 		return phasekind.Of(p.Kind).LaysOut && p.Refused == "" && len(p.Figures) == 0
 	})

@@ -19,9 +19,9 @@ const (
 	maxNote        = 256
 )
 
-// Targets compares each other target of a phase with the first one. The comparison depends on the results alone, so
+// Targets compares the first target of a phase with each of the others. The comparison depends only on the results, so
 // it can be repeated at any time. For phases that only lay out files, it compares the space that the files occupy. It
-// does not compare targets that are each other's neighbours.
+// skips interference phases, whose targets affect each other.
 func Targets(run *v1alpha1.RunSpec, phase *v1alpha1.PhaseResult) []v1alpha1.TargetComparison {
 	if len(phase.Targets) < 2 || phasekind.Of(phase.Kind).Interleaved {
 		return nil
@@ -43,9 +43,9 @@ func Targets(run *v1alpha1.RunSpec, phase *v1alpha1.PhaseResult) []v1alpha1.Targ
 }
 
 // Closed reports whether a target's load is a closed loop, in which each operation starts when a previous one
-// completes. By Little's law, the mean latency is then known as precisely as the operations per second. A load with
-// a rate limit or pauses is not a closed loop, nor is the load of a phase that picks rates. A job file is assumed not
-// to be one.
+// completes. By Little's law, the mean latency is then known as precisely as the operations per second. A load with a
+// rate limit or pauses is not a closed loop, nor is the load of a phase that picks rates. The load of a job file is
+// assumed not to be one.
 func Closed(run *v1alpha1.RunSpec, phase *v1alpha1.Phase, target string) bool {
 	workload := run.WorkloadOf(phase, target)
 	if workload == nil || phase != nil && phasekind.Of(phase.Kind()).PicksRates {
@@ -93,7 +93,7 @@ type Pair struct {
 	// BaselineClosed and TargetClosed report whether the loads are closed loops; see Closed.
 	BaselineClosed, TargetClosed bool
 	// Runs is true if the results are from two runs. Load on other targets of a run then does not prevent the
-	// comparison, and the number of figures is not limited.
+	// comparison, and the number of figures is unlimited.
 	Runs bool
 }
 

@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Value is a figure with its 95 % interval. Figures are positive rates, times and ratios.
+// Value is a figure with its 95 % interval. Figures are rates, times and ratios, which are never negative.
 type Value struct {
 	Value, Lower, Upper float64
 	// Known is true if there is an interval.
@@ -16,7 +16,7 @@ type Value struct {
 // WithoutInterval returns a figure without an interval.
 func WithoutInterval(value float64) Value { return Value{Value: value} }
 
-// Within returns a figure with half the width of its interval, in the figure's unit.
+// Within returns a figure whose interval extends by half, in the figure's unit, to both sides.
 func Within(value, half float64) Value {
 	return Between(value, value-half, value+half)
 }

@@ -1,8 +1,8 @@
 // Package library holds the ClusterWorkloadProfiles that ship with this version. The operator applies them to its
-// cluster; the command line uses them where there is no cluster.
+// cluster; the CLI uses them if there is no cluster.
 //
 // Each profile is a file in the folder profiles. Its annotations say what it is for and where its numbers come from;
-// a number without a source is marked as our own. The library does not contain workloads without a public source.
+// numbers without a source are marked as our own. The library does not contain workloads without a public source.
 // docs/profiles.md is generated from the same files.
 package library
 
@@ -37,7 +37,7 @@ func (p *Profile) About() string { return p.Annotations[v1alpha1.AnnotationAbout
 // Source returns the sources of its numbers.
 func (p *Profile) Source() string { return p.Annotations[v1alpha1.AnnotationSource] }
 
-// Object returns the profile as it is in its file, without the fields that the Go type would add.
+// Object returns the profile exactly as its file defines it, without the fields that the Go type would add.
 func (p *Profile) Object() (*unstructured.Unstructured, error) {
 	object := &unstructured.Unstructured{}
 	text, err := yaml.YAMLToJSON([]byte(p.Text))
@@ -81,7 +81,7 @@ func load() ([]Profile, error) {
 func Find(name string) (Profile, bool) {
 	all, err := Profiles()
 	if err != nil {
-		return Profile{}, false // cannot happen: a test reads the whole library
+		return Profile{}, false // cannot happen, because a test reads the whole library
 	}
 	for _, one := range all {
 		if one.Name == name {

@@ -9,13 +9,13 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// conditions lists the conditions of a benchmark that are exported.
+// conditions lists the exported conditions of a benchmark.
 var conditions = []string{v1alpha1.ConditionReady, v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled, v1alpha1.ConditionRunning, v1alpha1.ConditionRegressed}
 
 var statuses = []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown}
 
-// Benchmark returns the state of a benchmark, its schedule and the verdicts on its newest run. runs are its existing
-// runs.
+// Benchmark returns the state of a benchmark, its schedule and the verdicts on its newest run. runs are the benchmark's
+// runs that still exist.
 func Benchmark(benchmark *v1alpha1.StorageBenchmark, runs []*v1alpha1.BenchmarkRun) []Point {
 	p := points{common: []string{benchmark.Namespace, benchmark.Name}}
 	for _, name := range conditions {
@@ -101,7 +101,7 @@ func resultsValid(reason string) bool {
 		reason == v1alpha1.ReasonFigureAbsent
 }
 
-// Queues counts the runs of each queue. The benchmark names the queue; runs without a benchmark, or whose benchmark
+// Queues counts the runs of each queue. The queue is set in the benchmark; runs without a benchmark, or whose benchmark
 // has no queue, are not counted.
 func Queues(benchmarks map[string]*v1alpha1.StorageBenchmark, runs []*v1alpha1.BenchmarkRun) []Point {
 	type key struct{ namespace, queue string }

@@ -33,13 +33,13 @@ const (
 	GroupOperator  Group = "Queues and the operator"
 )
 
-// prefix begins all metric names.
+// prefix is the prefix of all metric names.
 const prefix = "storagebench_"
 
 // FullName returns the name with the prefix.
 func (f *Family) FullName() string { return prefix + f.Name }
 
-// Common label names, by the subject of the series.
+// Label names that several metrics share, by the subject of the series.
 var (
 	ofBenchmark = []string{"namespace", "benchmark"}
 	ofPhase     = append(slices.Clone(ofBenchmark), "phase")

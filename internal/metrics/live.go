@@ -7,16 +7,16 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// LiveRun is the state of a run in a live session at one instant.
+// LiveRun is the state of a run's live session at one instant.
 type LiveRun struct {
 	Namespace, Benchmark, Name string
 	// Clients counts the clients by target and connection state.
 	Clients map[string]map[string]int
 	// Samples counts the samples by target.
 	Samples map[string]SampleCount
-	// Loads are the totals so far. They never decrease during the session.
+	// Loads are the totals since the start of the session. They never decrease.
 	Loads map[Load]measure.Counter
-	// Latencies are the latencies of the running step.
+	// Latencies are the latencies of the current or last step.
 	Latencies map[Load]Latency
 }
 
@@ -29,10 +29,10 @@ type Load struct {
 // SampleCount is the number of samples received, and the number of seconds that no sample covers.
 type SampleCount struct{ Taken, Lost uint64 }
 
-// Latency is the latency of the running step: in total, and in the newest minute.
+// Latency holds the latencies of a step so far: all of them, and those of the newest reported minute.
 type Latency struct{ Whole, Newest measure.Histogram }
 
-// connections are the exported connection states, so that a state without clients is exported as 0.
+// connections lists all exported connection states. A state without clients is exported as 0.
 var connections = []string{"Connecting", "Ready", "Lost", "Unfit", "Finished"}
 
 // Live returns the metrics of a live run: its clients, samples, totals and latencies.

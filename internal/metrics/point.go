@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Point is one series at one instant.
+// Point is the value of one series at one instant.
 type Point struct {
 	Family *Family
 	// Labels are the values of Family.Labels.
@@ -22,7 +22,7 @@ type points struct {
 	all    []Point
 }
 
-// add adds a point. labels follow the common ones.
+// add adds a point whose labels are the common ones followed by labels.
 func (p *points) add(family *Family, value float64, labels ...string) {
 	values := make([]string, 0, len(p.common)+len(labels))
 	values = append(append(values, p.common...), labels...)
@@ -35,21 +35,21 @@ func (p *points) addTime(family *Family, at *metav1.MicroTime, labels ...string)
 	}
 }
 
-// addEstimate adds the value of an estimate in base units. in is the number of stored units per base unit.
+// addEstimate adds the value of an estimate, converted to base units. in is the number of stored units per base unit.
 func (p *points) addEstimate(family *Family, estimate *v1alpha1.Estimate, in float64, labels ...string) {
 	if estimate != nil {
 		p.add(family, float64(estimate.Value)/in, labels...)
 	}
 }
 
-// addCount adds a figure that may be absent, in base units.
+// addCount adds a figure, converted to base units, unless it is absent. in is the number of stored units per base unit.
 func (p *points) addCount(family *Family, figure *int64, in float64, labels ...string) {
 	if figure != nil {
 		p.add(family, float64(*figure)/in, labels...)
 	}
 }
 
-// Units of stored figures per base unit.
+// Numbers of stored units per base unit.
 const (
 	one         = 1
 	milli       = 1e3

@@ -11,7 +11,7 @@ import (
 )
 
 // Results returns the results of the newest run of a benchmark: its times, its problems and, if it is complete and
-// valid, its figures. Figures of other runs do not measure what was requested, so a gap in the graph is better. run
+// valid, its figures. The figures of other runs do not measure what was requested, so a gap in a graph is better. run
 // must be the whole object, not a trimmed one from a cache.
 func Results(run *v1alpha1.BenchmarkRun) []Point {
 	p := points{common: []string{run.Namespace, run.Spec.BenchmarkRef.Name}}
@@ -79,7 +79,7 @@ func (p *points) result(target *v1alpha1.TargetResult) {
 	p.burst(target.Burst)
 }
 
-// observations adds what the store or its nodes said of themselves in a phase.
+// observations adds the mean, minimum and maximum of each observed series in a phase.
 func (p *points) observations(run *v1alpha1.BenchmarkRun, phase string) {
 	for i := range run.Spec.Run.Observations {
 		name := run.Spec.Run.Observations[i].Name
@@ -91,10 +91,10 @@ func (p *points) observations(run *v1alpha1.BenchmarkRun, phase string) {
 	}
 }
 
-// millionth is the unit of ratios in millionths, per base unit.
+// millionth is the number of millionths per base unit.
 const millionth = 1e6
 
-// interference adds what neighbours cost, by their number.
+// interference adds the effect of each number of neighbours on the victim's throughput and latency.
 func (p *points) interference(result *v1alpha1.InterferenceResult) {
 	if result == nil {
 		return
@@ -109,7 +109,7 @@ func (p *points) interference(result *v1alpha1.InterferenceResult) {
 	}
 }
 
-// operationOf returns the label value of an operation; reads and writes together are "All".
+// operationOf returns the label value of an operation. It is "All" for reads and writes together.
 func operationOf(operation v1alpha1.Operation) string {
 	if operation == "" {
 		return "All"

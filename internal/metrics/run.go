@@ -9,18 +9,18 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// RunState is the state of a run in one word.
+// RunState is the state of a run as one word.
 type RunState string
 
 // The states.
 const (
 	// RunWaiting means that the run has not created a pod yet.
 	RunWaiting RunState = "Waiting"
-	// RunLive means that the run has begun and not ended.
+	// RunLive means that the run has started and not yet ended.
 	RunLive RunState = "Live"
 	// RunComplete means that every phase has its result.
 	RunComplete RunState = "Complete"
-	// RunFailed means that the run ended incomplete.
+	// RunFailed means that the run ended before it was complete.
 	RunFailed RunState = "Failed"
 )
 
@@ -70,7 +70,7 @@ func Run(run *v1alpha1.BenchmarkRun) []Point {
 // stepStates are the label values for steps and phases.
 var stepStates = []string{"Pending", "Running", "Succeeded", "Failed", "Skipped"}
 
-// progress adds the progress of steps and phases.
+// progress adds the number of steps in each state, and the state of each phase.
 func (p *points) progress(run *v1alpha1.BenchmarkRun) {
 	states := map[string]string{}
 	for _, fact := range run.Status.Steps {
@@ -123,7 +123,7 @@ func phaseState(steps []string) string {
 }
 
 // Deadline returns the time by which the current activity of a run must have ended, or the zero time if there is no
-// limit, for example while the run waits for its turn.
+// limit, for example while the run waits in a queue.
 func Deadline(run *v1alpha1.BenchmarkRun) time.Time {
 	start := run.Status.StartTime
 	if start == nil {
@@ -152,7 +152,7 @@ func after(at time.Time, length v1alpha1.Duration) time.Time {
 	return at.Add(parsed)
 }
 
-// earlier returns the earlier of two instants and ignores zero ones.
+// earlier returns the earlier of two instants. It ignores zero instants.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

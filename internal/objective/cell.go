@@ -34,8 +34,8 @@ func cells(o *v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, target *v1alp
 	return found
 }
 
-// matches reports whether a step has the values of a selector. A step records only the values of the sweep's axes,
-// so a selector for anything else matches no step.
+// matches reports whether a step has the values of a selector. A step records only the values of the sweep's axes, so a
+// selector with any other setting matches no step.
 func matches(selector *v1alpha1.CellSelector, step *v1alpha1.ResolvedStep) bool {
 	if selector.Clients != nil && *selector.Clients != step.Clients {
 		return false
@@ -69,7 +69,7 @@ func selected(selector *v1alpha1.CellSelector) string {
 	return strings.Join(words, ", ")
 }
 
-// ofCell returns the objective's figure of a cell, which has fewer figures than a phase.
+// ofCell returns the objective's figure in a cell. A cell has fewer figures than a phase.
 func ofCell(o *v1alpha1.Objective, step *v1alpha1.StepResult, where string) figure {
 	if o.Ratio != nil && o.Ratio.Of != "Compression" {
 		return documentedOfCell(o, step, where)

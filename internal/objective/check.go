@@ -14,8 +14,8 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// Check finds objectives that no result of the run could decide, before hours are spent on the run. Resolve the
-// run's profiles first.
+// Check finds objectives that no result of the run could decide, so that they are rejected before the run takes hours.
+// The run's profiles must already be resolved.
 func Check(objectives []v1alpha1.Objective, run *v1alpha1.RunSpec) field.ErrorList {
 	var problems field.ErrorList
 	for i := range objectives {
@@ -60,8 +60,8 @@ func unsuitable(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Ph
 	return ""
 }
 
-// checkOperation returns a problem if the phase does several operations and the objective names none of them, if it names
-// one that the phase never does, or if it bounds the throughput of one that moves no bytes.
+// checkOperation returns a problem if the phase performs several operations and the objective names none of them, if it
+// names one that the phase never performs, or if it bounds the throughput of one that moves no bytes.
 func checkOperation(path *field.Path, o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) *field.Error {
 	if o.Throughput == nil && o.IOPS == nil && o.Latency == nil {
 		return nil
@@ -92,8 +92,8 @@ func movesBytes(operation string) bool {
 	return slices.Contains([]v1alpha1.Operation{v1alpha1.OperationRead, v1alpha1.OperationWrite, v1alpha1.OperationTrim}, v1alpha1.Operation(operation))
 }
 
-// operationsOf returns the operations of the phase, a list for each target and share of reads that the objective
-// covers. A list is empty if the operations are not known before the run.
+// operationsOf returns the operations of the phase: one list per target and read percentage that the objective covers.
+// A list is empty if the operations are not known before the run.
 func operationsOf(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) [][]string {
 	if own := phasekind.Of(phase.Kind()).OwnOperations; own != nil {
 		var does []string
@@ -120,7 +120,7 @@ func operationsOf(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.
 	return all
 }
 
-// readPercents returns the shares of reads that the cells of an objective have; nil stands for the workload's own.
+// readPercents returns the read percentages of the cells that an objective selects; nil stands for the workload's own.
 func readPercents(o *v1alpha1.Objective, phase *v1alpha1.Phase) []*int32 {
 	if o.Cell != nil && o.Cell.ReadPercent != nil {
 		return []*int32{o.Cell.ReadPercent}
@@ -135,8 +135,8 @@ func readPercents(o *v1alpha1.Objective, phase *v1alpha1.Phase) []*int32 {
 	return all
 }
 
-// operations returns the kinds of operations whose figures a step has; none if they are not known before the run or
-// the workload is invalid, which is reported elsewhere. A flush belongs to the writes.
+// operations returns the kinds of operations that a step has figures of. It returns none if they are not known before
+// the run, or if the workload is invalid, which is reported elsewhere. Flushes count as part of the writes.
 func operations(load engine.Load, step engine.Step) []string {
 	if load.Kind == "" || load.Opaque {
 		return nil
@@ -157,8 +157,8 @@ func operations(load engine.Load, step engine.Step) []string {
 	return does
 }
 
-// timesOperations reports whether, on a target of the objective, the phase's workload uses a tool that times single
-// operations.
+// timesOperations reports whether the phase's workload on any of the objective's targets uses a tool that times each
+// operation.
 func timesOperations(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) bool {
 	return slices.ContainsFunc(run.Targets, func(t v1alpha1.Target) bool {
 		workload := run.WorkloadOf(phase, t.Name)

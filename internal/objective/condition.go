@@ -12,7 +12,7 @@ import (
 // mostNamed is the maximum number of objectives named in one message.
 const mostNamed = 3
 
-// Condition returns the condition ObjectivesMet that follows from the results.
+// Condition derives the condition ObjectivesMet from the results.
 func Condition(results []v1alpha1.ObjectiveResult) (status metav1.ConditionStatus, reason, message string) {
 	if len(results) == 0 {
 		return metav1.ConditionTrue, v1alpha1.ReasonNoObjectives, ""
@@ -28,7 +28,7 @@ func Condition(results []v1alpha1.ObjectiveResult) (status metav1.ConditionStatu
 	return metav1.ConditionUnknown, v1alpha1.ReasonFigureAbsent, told(results, overall)
 }
 
-// told describes the first objectives that have the given verdict, and counts the others.
+// told describes the first objectives with the given verdict, and counts the others.
 func told(results []v1alpha1.ObjectiveResult, verdict v1alpha1.Verdict) string {
 	var lines []string
 	count := 0

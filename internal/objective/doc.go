@@ -6,6 +6,6 @@
 //	Unknown  there is no figure to evaluate, such as a percentile with too few samples or a drain that
 //	         did not end; the message says why and what to do
 //
-// An Unknown figure is never Met, and does not excuse another figure that is Missed. The figure itself decides the
+// An Unknown figure is never Met. If another figure is Missed, so is the objective. The figure itself decides the
 // verdict; if a bound lies within its 95 % interval, the message says so.
 package objective

@@ -75,7 +75,7 @@ func boundsOf(o *v1alpha1.Objective) (bounds, error) {
 	return bounds{}, nil
 }
 
-// times returns the bounds for either of the API's duration types.
+// times parses the bounds of a time, which are of either of the API's duration types.
 func times[T interface{ Parse() (time.Duration, error) }](name string, least, most *T) (bounds, error) {
 	made := bounds{unit: unitTime}
 	for _, one := range []struct {
@@ -147,7 +147,7 @@ func evaluate(o *v1alpha1.Objective, spec *v1alpha1.BenchmarkRunSpec, status *v1
 	return result
 }
 
-// judged is a figure with its verdict.
+// judged is a figure with its verdict and the bound that decided it.
 type judged struct {
 	figure   figure
 	verdict  v1alpha1.Verdict
@@ -178,7 +178,7 @@ func judge(f figure, limits *bounds) judged {
 		if bound.atMost {
 			margin = -margin
 		}
-		// Floats have 53 bits of precision, so compare integers to decide whether the figure meets the bound.
+		// Compare integers to decide whether the figure meets the bound, because floats have only 53 bits of precision.
 		missed := !bound.atMost && f.value < *bound.value || bound.atMost && f.value > *bound.value
 		if margin < least.margin || missed {
 			least.required, least.atMost, least.margin = bound.value, bound.atMost, margin
@@ -236,8 +236,8 @@ func written(unit string, value int64) string {
 	return strconv.FormatFloat(float64(value)/10, 'f', -1, 64) + " %"
 }
 
-// Direction returns "at least" or "at most", depending on the side of the required figure on which the observed one
-// must be.
+// Direction returns "at least" if the required figure is a lower bound of the objective, and "at most" if it is an
+// upper bound.
 func Direction(o *v1alpha1.Objective, required int64) string {
 	if limits, err := boundsOf(o); err == nil && limits.max != nil && *limits.max == required && (limits.min == nil || *limits.min != required) {
 		return "at most"

@@ -14,15 +14,15 @@ const (
 	unitBytes = "BytesPerSecond"
 	unitIOPS  = "IOPSMilli"
 	unitTime  = "Nanoseconds"
-	// unitPermille is thousandths of the reference value.
+	// unitPermille means thousandths of the reference value.
 	unitPermille   = "Permille"
 	unitAmount     = "Bytes"
 	unitOperations = "Operations"
 )
 
-// figure is the value that one target or cell has for an objective.
+// figure is the value of one target or cell that an objective is evaluated on.
 type figure struct {
-	// where names the source for the message.
+	// where names the target or cell for the message.
 	where string
 	value int64
 	// unit is set only if it differs from the objective's.
@@ -98,7 +98,7 @@ func ofTarget(o *v1alpha1.Objective, kind phasekind.Kind, target *v1alpha1.Targe
 	return absent(where, "the objective has no figure")
 }
 
-// ofOperation returns throughput, operations per second, or a latency.
+// ofOperation returns the throughput, operations per second or latency of an operation.
 func ofOperation(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string) figure {
 	names := make([]v1alpha1.Operation, len(target.Operations))
 	for i := range target.Operations {
@@ -144,7 +144,7 @@ func chosen(names []v1alpha1.Operation, wanted v1alpha1.Operation) (at int, miss
 	at = -1
 	for i, name := range names {
 		if name == v1alpha1.OperationSync {
-			continue // a flush comes with a write
+			continue // flushes count as part of the writes
 		}
 		if at >= 0 {
 			return 0, "several kinds of operations: set operation"
@@ -186,7 +186,7 @@ func figureOf(where string, found *phasekind.Figure) figure {
 	return figure{where: where, value: found.Value, unit: string(found.Unit()), lower: found.Lower, upper: found.Upper}
 }
 
-// ofExhaustion returns the time or the credits that a drain needed to use up the credits.
+// ofExhaustion returns how long a drain took to use up the credits, or how many credits it used.
 func ofExhaustion(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string) figure {
 	burst := target.Burst
 	switch {
@@ -233,9 +233,9 @@ func ofRatio(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string)
 	return figure{where: where, value: rate.PermilleReached}
 }
 
-// attributionOf returns the attribution that an objective concerns. For a drain, it is the attribution of the
-// compared level. If no attribution is of the same operation, it returns the only one, provided that the target
-// performed no other operation.
+// attributionOf returns the attribution that an objective concerns. For a drain, it is the attribution of the compared
+// level. If no attribution has the objective's operation, it returns the only one, provided that the target performed
+// no other operation.
 func attributionOf(o *v1alpha1.Objective, target *v1alpha1.TargetResult) *v1alpha1.Attribution {
 	burst := o.Ratio.Of == "DocumentedBurst"
 	var candidates []*v1alpha1.Attribution

@@ -2,7 +2,7 @@ package phasekind
 
 import "github.com/storagebench/storagebench/api/v1alpha1"
 
-// burstCredits is the block of both drains and cooldowns, which measure two sides of the same bucket.
+// burstCredits is the report block of both drains and cooldowns: one empties the bucket, the other lets it refill.
 const burstCredits = "Burst credits"
 
 // burstDrain loads a target until its credits are spent.
@@ -20,8 +20,8 @@ var burstDrain = Kind{
 	},
 }
 
-// markDrain marks the levels of the dimension whose credits ran out as main figures. If the burst alternates between
-// two levels, it marks these instead of their mean.
+// markDrain marks the levels of the dimension (bytes or operations) whose credits ran out as main figures. If the burst
+// alternates between two levels, it marks these two instead of their mean.
 func markDrain(all []Figure) {
 	if len(all) == 0 {
 		return
@@ -51,8 +51,8 @@ func Alternates(figures []Figure, operation string) bool {
 	return sustained != nil && peak != nil && sustained.Value != peak.Value
 }
 
-// MainSeries returns the series of the dimension whose credits ran out, or else the series of bytes, and the
-// Operation of its figures. It returns nil if there is no series.
+// MainSeries returns the series of the dimension (bytes or operations) whose credits ran out, or else the series of
+// bytes, and the Operation of its figures. It returns nil if there is no series.
 func MainSeries(burst *v1alpha1.BurstResult) (series *v1alpha1.BurstSeries, operation string) {
 	switch {
 	case burst == nil:

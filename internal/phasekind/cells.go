@@ -2,7 +2,7 @@ package phasekind
 
 import "github.com/storagebench/storagebench/api/v1alpha1"
 
-// Total returns the rates of a cell, summed over its operations that move data. In a closed loop, reads and writes
+// Total returns the rates of a cell, summed over its operations that move data. In a closed loop, read and write rates
 // rise and fall together, so their errors add up. ok is false if no operation moves data.
 func Total(cell []v1alpha1.StepOperation) (bytesPerSecond, iopsMilli v1alpha1.Estimate, ok bool) {
 	for i := range cell {

@@ -2,7 +2,7 @@ package phasekind
 
 import "github.com/storagebench/storagebench/api/v1alpha1"
 
-// cooldown pauses, and drains again if it measures the refill.
+// cooldown pauses the load. If it measures the refill, it then drains the target again.
 var cooldown = Kind{
 	Label: "cooldown",
 	Block: burstCredits,

@@ -13,13 +13,13 @@ type Figure struct {
 	// operations.
 	Operation string
 	v1alpha1.Estimate
-	// Main is true if the figure is a reason to run the phase.
+	// Main is true if the figure is one of those that the phase is run for.
 	Main bool
-	// Cell is the index of the cell from which a best figure comes.
+	// Cell is the index of the cell that a best figure comes from.
 	Cell int32
 }
 
-// InOperations is the Operation of a drain's levels that are in operations instead of bytes.
+// InOperations is the Operation of those levels of a drain that count operations instead of bytes.
 const InOperations = "operations"
 
 // Unit returns the unit of the figure, or "" for a ratio, which is in thousandths.
@@ -54,7 +54,7 @@ func (f *Figure) LowerIsBetter() bool {
 	return f.Unit() == v1alpha1.UnitNanoseconds && f.Name != v1alpha1.FigureTimeToBaseline
 }
 
-// Find returns a figure of an operation, or nil.
+// Find returns the named figure of an operation, or nil if there is none.
 func Find(figures []Figure, name v1alpha1.FigureName, operation string) *Figure {
 	at := slices.IndexFunc(figures, func(f Figure) bool { return f.Name == name && f.Operation == operation })
 	if at < 0 {
@@ -63,8 +63,8 @@ func Find(figures []Figure, name v1alpha1.FigureName, operation string) *Figure 
 	return &figures[at]
 }
 
-// ratio returns the compression ratio of the files if the store reports it. The ratio is counted, so chance does not
-// affect it. If the store does not compress, the ratio is used only for comparisons.
+// ratio returns the compression ratio of the files if the store reports it. The ratio is computed from counted bytes,
+// so chance does not affect it. If the store does not compress, the ratio is used only for comparisons.
 func ratio(usage *v1alpha1.UsageResult) []Figure {
 	if usage == nil {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// interference measures targets alone and beside others, in turn. Its figures are those beside the most neighbours; a
-// block of the report compares them with those alone.
+// interference measures targets alone and beside neighbours, in turn. Its figures are those with the most neighbours; a
+// block of the report compares them with those without neighbours.
 var interference = Kind{
 	Label:       "interference",
 	Interleaved: true,
@@ -45,8 +45,8 @@ func rolesText(phase *v1alpha1.InterferencePhase) string {
 	return fmt.Sprintf("victims %v, aggressors %v, %v at a time, regime %s", phase.Victims, phase.Aggressors, Neighbours(phase), phase.Regime)
 }
 
-// Neighbours returns the numbers of aggressors that an interference phase loads beside its victims, in rising order:
-// just 0 if it has none.
+// Neighbours returns the numbers of aggressors that an interference phase loads beside its victims, in ascending order,
+// or just 0 if the phase has no aggressors.
 func Neighbours(phase *v1alpha1.InterferencePhase) []int32 {
 	if len(phase.Neighbours) > 0 {
 		return phase.Neighbours
@@ -54,15 +54,16 @@ func Neighbours(phase *v1alpha1.InterferencePhase) []int32 {
 	return []int32{int32(len(phase.Aggressors))} //nolint:gosec // The API allows few.
 }
 
-// Blocks describes the blocks of an interleaved phase. The zero value is that of other phases.
+// Blocks describes the blocks of an interleaved phase. It is the zero value for other phases.
 type Blocks struct {
-	// Victims are the targets that are measured alone too. Equal is true if there are only victims.
+	// Victims are the targets that are measured both alone and beside neighbours. Equal is true if there are only
+	// victims.
 	Victims []string
 	Equal   bool
 	// PerRepetition is the number of blocks of a repetition: each victim alone, then each number of neighbours. Every
-	// second repetition has them in reverse order.
+	// second repetition runs them in reverse order.
 	PerRepetition, Repetitions int
-	// Most is the highest number of targets beside a target.
+	// Most is the largest number of neighbours that a victim has in any block.
 	Most int32
 	// Drains is true if the burst credits are drained before the blocks.
 	Drains bool
@@ -86,8 +87,8 @@ func BlocksOf(phase *v1alpha1.Phase) Blocks {
 	return made
 }
 
-// Repetition returns the repetition that a block belongs to, from 0, by its index in the phase.
+// Repetition returns the number, from 0, of the repetition that contains the block with the given index.
 func (b *Blocks) Repetition(block int) int { return block / max(1, b.PerRepetition) }
 
-// Reversed reports whether a repetition has its blocks in reverse order.
+// Reversed reports whether a repetition runs its blocks in reverse order.
 func (b *Blocks) Reversed(repetition int) bool { return repetition%2 == 1 }

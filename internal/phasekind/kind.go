@@ -8,28 +8,29 @@ import (
 
 // Kind describes what sets one kind of phase apart from the others. The zero value is a kind without results.
 type Kind struct {
-	// Label is the word for the kind, shown next to the name of a phase.
+	// Label names the kind next to the name of a phase.
 	Label string
-	// LaysOut is true if the phase creates data for other phases: it is not run for its rates.
+	// LaysOut is true if the phase only creates data for other phases, so that its rates are not results.
 	LaysOut bool
 	// Limited is true if the documented limits of a target apply to the load of each phase of the kind.
 	Limited bool
 	// PicksRates is true if the phase picks the rate of each of its steps when the step begins. Its load is an open
 	// loop, its rates are not limits of the store, and it may not need all of its steps.
 	PicksRates bool
-	// Interleaved is true if the phase loads some of its targets at a time, in blocks that take turns. Each block is a
-	// step with figures of its own; what the phase measures is the difference between them.
+	// Interleaved is true if the phase alternates between blocks that each load only some of its targets. Each block is
+	// a step with its own figures; the phase measures the difference between them.
 	Interleaved bool
-	// OwnOperations returns the operations that a phase does instead of the workload's reads and writes. It is nil if
-	// the kind does those of the workload.
+	// OwnOperations returns the operations that a phase performs instead of the workload's reads and writes. It is nil
+	// if the phase performs those of the workload.
 	OwnOperations func(*v1alpha1.Phase) []v1alpha1.Operation
-	// Goal describes for a plan what the phase finds out with its steps; nil if the load of the phase says it.
+	// Goal returns the text in a plan that says what the phase finds out. It is nil if the load itself says enough.
 	Goal func(*v1alpha1.Phase) string
-	// Block is the title under which a report shows the figures of the kind; "" if the lines of its operations are
-	// enough. Kinds with the same title share it. OwnTables is true if other tables show all figures of the block.
+	// Block is the title of the report block that shows the figures of the kind; "" if the table of operations is
+	// enough. Kinds with the same title share a block. OwnTables is true if other tables show all figures of the block.
 	Block     string
 	OwnTables bool
-	// Cell is the word for a part of the phase with its own figures; "" if the phase has one result.
+	// Cell is the word for a part of the phase that has its own figures, such as "step"; "" if the phase has one
+	// result.
 	Cell string
 
 	figures func(*v1alpha1.TargetResult) []Figure
@@ -59,7 +60,8 @@ func (k Kind) InCells() bool { return k.Cell != "" }
 // ManySteps reports whether the phase can have hundreds of steps that load the same files.
 func (k Kind) ManySteps() bool { return k.InCells() || k.PicksRates || k.Interleaved }
 
-// Differs returns how two phases of one kind differ so that their results cannot be compared, or "".
+// Differs returns the difference between two phases of one kind that makes their results incomparable, or "" if there
+// is none.
 func Differs(a, b *v1alpha1.Phase) string {
 	differs := Of(a.Kind()).differs
 	if differs == nil || a.Kind() != b.Kind() {
@@ -68,7 +70,7 @@ func Differs(a, b *v1alpha1.Phase) string {
 	return differs(a, b)
 }
 
-// Name returns a kind as it is spelled in a file.
+// Name returns the name of a kind as it is written in a file.
 func Name(kind v1alpha1.PhaseKind) string {
 	if kind == "" {
 		return "unknown"
@@ -76,7 +78,7 @@ func Name(kind v1alpha1.PhaseKind) string {
 	return strings.ToLower(string(kind[:1])) + string(kind[1:])
 }
 
-// Figures returns the figures of a result, the most important first. The rates of a layout are not figures, nor are
+// Figures returns the figures of a result, the most important first. The rates of a layout are not included, nor are
 // the rates of a whole drain, which mix burst and baseline.
 func (k Kind) Figures(result *v1alpha1.TargetResult) []Figure {
 	if k.figures == nil {
@@ -85,7 +87,8 @@ func (k Kind) Figures(result *v1alpha1.TargetResult) []Figure {
 	return append(k.figures(result), ratio(result.Usage)...)
 }
 
-// WithoutFigures explains why a result with steps has no figures of the whole phase, or returns "" if its cells have them.
+// WithoutFigures explains why a result with steps has no figures of the whole phase. It returns "" if the cells have
+// the figures instead.
 func (k Kind) WithoutFigures(result *v1alpha1.TargetResult) string {
 	if k.without == nil {
 		return ""
@@ -99,7 +102,7 @@ type Overall struct {
 	What  string
 	Value float64
 	Unit  v1alpha1.FigureUnit
-	// Cells is the number of cells over which the figure is a mean; 0 if it is not such a mean.
+	// Cells is the number of cells that the figure is a mean of; 0 if it is not a mean over cells.
 	Cells int
 }
 

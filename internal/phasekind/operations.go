@@ -16,7 +16,7 @@ func Operations(result *v1alpha1.TargetResult) []Figure {
 	for i := range result.Operations {
 		o := &result.Operations[i]
 		name := string(o.Operation)
-		measured := o.BytesPerSecond != nil && (o.Bytes > 0 || *o.BytesPerSecond > 0) // moved data; not a sync
+		measured := o.BytesPerSecond != nil && (o.Bytes > 0 || *o.BytesPerSecond > 0) // it moved data, so it is not a sync
 		small := measured && o.IOPSMilli != nil && result.Command == nil && o.Operations > 0 && o.Bytes/o.Operations < smallBlock && *o.IOPSMilli > 0
 		if o.BytesPerSecond != nil {
 			all = append(all, Figure{Name: v1alpha1.FigureThroughput, Operation: name, Estimate: rate(*o.BytesPerSecond, o.RateErrorPPM), Main: measured})
@@ -43,15 +43,15 @@ func Operations(result *v1alpha1.TargetResult) []Figure {
 	return all
 }
 
-// Drained reports whether a result's operations are those of a drain whose credits ran out: means over it mix burst
-// and baseline. In a phase with steps, the drain only precedes the steps that the operations are from.
+// Drained reports whether a result's operations are those of a drain whose credits ran out, so that their means mix
+// burst and baseline. In a phase with steps, the drain only precedes the steps in which the operations were measured.
 func Drained(result *v1alpha1.TargetResult) bool {
 	return result.Burst != nil && result.Burst.Exhausted && len(result.Steps) == 0
 }
 
 // Rates returns the rates and latencies of each operation of a result. Means over a drain whose credits ran out mix
-// burst and baseline, so of such a drain it returns the baseline instead, without latencies. If several operations
-// share the baseline, the drain has no rate.
+// burst and baseline, so for such a drain it returns the baseline without latencies, or nothing if several operations
+// share the baseline.
 func Rates(result *v1alpha1.TargetResult) []v1alpha1.OperationResult {
 	if !Drained(result) {
 		return result.Operations
@@ -74,7 +74,7 @@ func Rates(result *v1alpha1.TargetResult) []v1alpha1.OperationResult {
 	return loads
 }
 
-// rate returns a rate. It has an interval if its error is known: half of the interval in millionths of the rate.
+// rate returns a rate with its interval. errorPPM is half of the interval in millionths of the rate; nil if unknown.
 func rate(value int64, errorPPM *int64) v1alpha1.Estimate {
 	made := v1alpha1.Estimate{Value: value}
 	if errorPPM != nil && *errorPPM >= 0 {
@@ -84,14 +84,14 @@ func rate(value int64, errorPPM *int64) v1alpha1.Estimate {
 	return made
 }
 
-// mostRates is the number of a tool's own rates that are main figures.
+// mostRates is the maximum number of main figures among a tool's own rates.
 const mostRates = 4
 
-// fileRates are the rates of mdtest that matter most.
+// fileRates are mdtest's most important rates.
 var fileRates = []string{"File creation", "File stat"}
 
-// rates returns a tool's own rates, with mdtest's rates of files first. They have no interval, because the number of
-// iterations behind mdtest's deviation is not recorded.
+// rates returns a tool's own rates, with mdtest's file rates first. They have no interval, because the number of
+// iterations behind mdtest's standard deviation is not recorded.
 func rates(own iter.Seq2[string, int64]) []Figure {
 	var all []Figure
 	for operation, milli := range own {

@@ -6,7 +6,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// smallFiles does one operation after another with each of many files. Its figures are files per second, not bytes.
+// smallFiles performs one operation after another on many files. Its figures are files per second, not bytes.
 var smallFiles = Kind{
 	Label:         "small files",
 	OwnOperations: func(phase *v1alpha1.Phase) []v1alpha1.Operation { return phase.SmallFiles.OperationsOrDefault() },

@@ -46,8 +46,7 @@ func cooldownText(c *v1alpha1.CooldownResult) string {
 	return strings.Join(says, "; ")
 }
 
-// burstTexts describes a drain: which credits ran out, the drops, the message
-// about the figures, and why it ended early.
+// burstTexts describes a drain: which credits ran out, the drops, the result's message, and why it ended early.
 func burstTexts(d Document, phase string, burst *v1alpha1.BurstResult) []string {
 	var texts []string
 	if burst.Exhausted {
@@ -83,7 +82,7 @@ func bucketText(burst *v1alpha1.BurstResult) string {
 	return ": there were at least " + figureValue(v1alpha1.FigureSpent, operation, *series.BucketAtLeast)
 }
 
-// conclusionOf returns why the phase's last step that ended early was stopped, or "" if no step ended early.
+// conclusionOf returns why the last step of the phase that ended early did so, or "" if none did.
 func conclusionOf(d Document, phase string) string {
 	why := ""
 	for _, fact := range d.Steps {
@@ -95,7 +94,7 @@ func conclusionOf(d Document, phase string) string {
 }
 
 // dropTexts describes each drop in the series of the dimension whose credits ran out. For a single drop it omits the
-// rates, because they are the burst and the baseline, which have their own lines.
+// rates, because these are the burst and the baseline, which have their own lines.
 func dropTexts(burst *v1alpha1.BurstResult) []string {
 	series, operation := phasekind.MainSeries(burst)
 	if series == nil {
@@ -136,12 +135,12 @@ func operationsText(operations int64) string {
 	return iopsOf(float64(operations))
 }
 
-// finely formats a duration to a hundredth of a second.
+// finely formats a duration, rounded to a hundredth of a second.
 func finely(nanoseconds int64) string {
 	return time.Duration(nanoseconds).Round(10 * time.Millisecond).String()
 }
 
-// length formats a duration: to 1 ms below a second, to 100 ms below an hour, else to 1 s.
+// length formats a duration, rounded to 1 ms below a second, to 100 ms below an hour, and to 1 s from then on.
 func length(nanoseconds int64) string {
 	unit := 100 * time.Millisecond
 	if d := time.Duration(nanoseconds); d >= time.Hour {

@@ -15,7 +15,7 @@ var sourceNames = map[v1alpha1.CommandSource]string{
 	v1alpha1.SourceCalls:        "system calls of the processes",
 }
 
-// commands writes the results of users' programs.
+// commands writes the results of command workloads, which run users' programs.
 func (p *page) commands(d Document) {
 	said := false
 	for phase, target := range v1alpha1.TargetResults(d.Phases) {

@@ -16,10 +16,10 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Comparison compares two or more runs, or targets of runs, with the first one.
+// Comparison compares runs, or targets of runs, with the first of them.
 type Comparison struct {
 	SchemaVersion int `json:"schemaVersion"`
-	// MarginPercent is the difference, in percent, up to which two figures count as the same.
+	// MarginPercent is the largest difference, in percent, at which two figures count as the same.
 	MarginPercent float64          `json:"marginPercent"`
 	Sides         []ComparedSide   `json:"sides"`
 	Comparisons   []RunsComparison `json:"comparisons"`
@@ -36,7 +36,7 @@ type ComparedSide struct {
 	Verdict   string            `json:"verdict"`
 }
 
-// RunsComparison compares one side with the first one.
+// RunsComparison compares one side with the first side.
 type RunsComparison struct {
 	Baseline string `json:"baseline"`
 	Other    string `json:"other"`
@@ -131,7 +131,7 @@ func side(c *Compared) compare.Side {
 	return compare.Side{Name: c.Name, Target: c.Target, Run: &c.Document.Spec.Run, Status: &c.Document.BenchmarkRunStatus, ID: id}
 }
 
-// equivalent evaluates all figures that can be tested, see RunsComparison.Equivalent.
+// equivalent computes RunsComparison.Equivalent from all figures that can be tested.
 func equivalent(phases []compare.RunPhase) *bool {
 	yes, no, some := true, false, false
 	add := func(figures []compare.Figure) {
@@ -149,7 +149,7 @@ func equivalent(phases []compare.RunPhase) *bool {
 	}
 	for _, phase := range phases {
 		if phase.Refused != "" {
-			yes = false // a phase that was not compared shows nothing
+			yes = false // a phase that was not compared does not show equivalence
 		}
 		add(phase.Figures)
 		for _, cell := range phase.Cells {
@@ -198,8 +198,8 @@ func CompareHTML(w io.Writer, c Comparison, all []Compared) error {
 	return made.write(w)
 }
 
-// sections returns the content of a comparison: a section on the compared runs, then one section for each side that
-// is compared with the first one.
+// sections returns the content of a comparison: a section that lists the compared runs, then one section for each side
+// after the first.
 func (c *Comparison) sections(all []Compared) []section {
 	made := []section{{ID: "compared", Title: "Compared", parts: partsOf(func(p *page) { p.sides(c) })}}
 	for i := range c.Comparisons {
@@ -232,7 +232,7 @@ func (c *Comparison) title() string {
 	return strings.Join(names, " and ")
 }
 
-// sides writes the table of the runs that are compared.
+// sides writes the table of compared runs.
 func (p *page) sides(c *Comparison) {
 	lines := [][]string{{"NAME", "RUN", "STARTED", "VERDICT"}}
 	for _, s := range c.Sides {
@@ -245,7 +245,7 @@ func (p *page) sides(c *Comparison) {
 	p.columns(leftLast(lines), 4)
 }
 
-// comparedWith writes the comparison of one side with the first one.
+// comparedWith writes the comparison of one side with the first side.
 func (p *page) comparedWith(c *Comparison, one *RunsComparison, baseline Document) {
 	p.line(p.answer(c, one))
 	p.differs("Their specifications differ, which can explain a difference:", one, one.SpecDiffers)
@@ -296,7 +296,7 @@ func (p *page) answer(c *Comparison, one *RunsComparison) string {
 	return fmt.Sprintf("difference of more than %g %% in %s", c.MarginPercent, strings.Join(names, ", "))
 }
 
-// maxUnlikeTold is the maximum number of differing fields that the text lists; JSON has all of them.
+// maxUnlikeTold is the maximum number of differing fields that the text lists; the JSON lists all of them.
 const maxUnlikeTold = 12
 
 func (p *page) differs(title string, one *RunsComparison, fields []compare.FieldDifference) {

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// comparedTargets lists the targets that are compared with another one, in order.
+// comparedTargets lists the targets that any phase compares with the first one, in order.
 func comparedTargets(d Document) []string {
 	var names []string
 	seen := map[string]bool{}
@@ -45,9 +45,9 @@ func (p *page) comparison(d Document, target string) {
 					table.detailRows = append(table.detailRows, len(lines))
 				}
 				row := comparisonRow(phase.Name, &one, f)
-				lines = append(lines, slices.Delete(row, 2, 4)) // the figures are in other tables
+				lines = append(lines, slices.Delete(row, 2, 4)) // other tables show the figures themselves
 			}
-			if one.Cells != nil && len(phase.Targets) > 2 { // the matrices of two targets stand side by side
+			if one.Cells != nil && len(phase.Targets) > 2 { // for two targets, matrices side by side show it
 				pair := compare.Pair{Kind: phase.Kind, Baseline: &phase.Targets[0], Target: phase.Target(target)}
 				says.add(phase.Name, countText(&pair))
 			}
@@ -76,7 +76,7 @@ func (p *page) comparison(d Document, target string) {
 	}
 }
 
-// remarks holds texts without duplicates, each with the phases, targets or rates that it is about.
+// remarks holds texts without duplicates, each with the phases, targets or rates that it applies to.
 type remarks []struct {
 	text  string
 	about []string
@@ -95,7 +95,7 @@ func (r *remarks) add(about, text string) {
 	}{text, []string{about}})
 }
 
-// sentences returns each text behind what it is about.
+// sentences returns each text, prefixed by what it applies to.
 func (r remarks) sentences() []string {
 	var all []string
 	for _, one := range r {
@@ -104,8 +104,8 @@ func (r remarks) sentences() []string {
 	return all
 }
 
-// The words for figures of which neither is shown to be better. Only a test of equivalence shows that they are equal:
-// an interval that contains 0 can be wide.
+// Words for a figure in which neither side is shown to be better. Only an equivalence test can show that both are
+// equal, because an interval of the difference that contains 0 can still be wide.
 const (
 	notShown     = "not shown"
 	noDifference = "no difference"
@@ -175,8 +175,9 @@ func figureValue(figure v1alpha1.FigureName, operation string, value int64) stri
 	return rateText(value)
 }
 
-// permilleText formats a difference in thousandths as a signed percentage, with one decimal below 100 %. The upper end of
-// an interval from a few noisy samples may be millions of times the figure, of which the digits say nothing.
+// permilleText formats a difference in thousandths as a signed percentage, with one decimal below 100 %. It shortens
+// larger differences to ">+10000 %": the upper end of an interval from a few noisy samples can be millions of times the
+// figure, and its digits mean nothing.
 func permilleText(permille int64) string {
 	const most = 100_000
 	if permille > most {

@@ -13,11 +13,11 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// ErrNoSeries is returned for a document without the series of its run.
+// ErrNoSeries is returned for a document that does not contain the series of its run.
 var ErrNoSeries = errors.New("the record of a run has no data over time. " +
 	"Give a file written by `run -o json`, or a run in a cluster whose series are still kept")
 
-// CSVTable names a table that CSV can write.
+// CSVTable is the name of a table that CSV can write.
 type CSVTable string
 
 // Tables that CSV can write.
@@ -60,7 +60,7 @@ var csvTables = map[CSVTable]func(*csv.Writer, Document) error{
 	CSVSeries: seriesCSV, CSVLatency: latencyCSV, CSVDistribution: distributionCSV, CSVClients: clientsCSV, CSVObservations: observationsCSV,
 }
 
-// placed lists the first columns of every row.
+// placed holds the headings of the first columns of a table; place returns their cells.
 var placed = []string{"phase", "step", "target"}
 
 func place(step *v1alpha1.ResolvedStep, target *series.Target) []string {
@@ -75,7 +75,7 @@ func harmless(name string) string {
 	return printable(name)
 }
 
-// rows writes a heading and the rows that the function of adds for each target of each step.
+// rows writes a heading and, for each target of each step, the rows that the callback of adds.
 func rows(out *csv.Writer, d Document, columns []string, of func(step *v1alpha1.ResolvedStep, target *series.Target, add func(...string))) error {
 	failed := out.Write(append(append([]string{}, placed...), columns...))
 	eachTarget(d, func(step *v1alpha1.ResolvedStep, target *series.Target) {

@@ -8,17 +8,18 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// aboveBaseline is the multiple of the documented baseline above which a rate is compared with the burst.
+// aboveBaseline is the multiple of the documented baseline above which a rate is compared with the documented burst.
 const aboveBaseline = 1.1
 
-// promise is the documented value of a figure and the percentage of it that was reached. Both are empty if unknown.
+// promise holds, as text, the documented value of a figure and the percentage of it that was reached. Both are empty if
+// unknown.
 type promise struct{ value, percent string }
 
-// documentedRates holds the documented values that the report has already shown.
+// documentedRates records which documented values the report has already shown.
 type documentedRates map[string]bool
 
-// once returns a documented value the first time, and "" after that. A value that only details have shown is shown
-// again outside of them, because the short form leaves details out.
+// once returns a documented value the first time it is asked for it, and "" after that. A value that only details have
+// shown is returned once more outside of them, because the short form leaves details out.
 func (t documentedRates) once(p promise, detail bool) string {
 	key := p.value
 	if detail {
@@ -96,7 +97,7 @@ func bucketValue(d Document, target *v1alpha1.TargetResult, f *phasekind.Figure)
 	}
 	scale := int64(1)
 	if limit.Dimension == "Operations" && f.Name == v1alpha1.FigureRefill {
-		scale = 1000 // a rate of operations is in thousandths
+		scale = 1000 // rates of operations are stored in thousandths
 	}
 	switch {
 	case f.Name == v1alpha1.FigureRefill && limit.Refill != nil:

@@ -31,7 +31,7 @@ func ExitCode(d Document) int {
 	case !is(v1alpha1.ConditionValid, metav1.ConditionTrue):
 		return ExitInvalid
 	case !is(v1alpha1.ConditionObjectivesMet, metav1.ConditionTrue):
-		// An objective whose figure is absent is not met.
+		// An objective without a figure counts as missed.
 		return ExitMissed
 	}
 	return ExitMet

@@ -10,14 +10,14 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// figureRow is a figure of a phase on a target, as text. Unknown texts are empty.
+// figureRow is a table row for one figure of a phase on a target. Cells without a value are empty.
 type figureRow struct {
 	phase, target, name, measured, interval, at string
 	documented                                  promise
 	main                                        bool
 }
 
-// figures writes a table of the figures of phases. All but the main figures of a phase are details.
+// figures writes a table of the figures of phases. Figures other than a phase's main ones are details.
 func (p *page) figures(d Document, phases []v1alpha1.PhaseResult, told documentedRates) {
 	var rows []figureRow
 	for i := range phases {
@@ -39,7 +39,7 @@ func (p *page) otherFigures(d Document, told documentedRates) {
 	p.figureTable(d, rows, told)
 }
 
-// inBlock reports whether the block of a kind shows a figure.
+// inBlock reports whether the report block of a phase kind shows a figure.
 func inBlock(kind phasekind.Kind, f *phasekind.Figure) bool {
 	return kind.Block != "" && f.Name != v1alpha1.FigureCompressionRatio
 }
@@ -78,8 +78,8 @@ func (p *page) figureTable(d Document, rows []figureRow, told documentedRates) {
 	p.take(part{tables: []partTable{table}})
 }
 
-// figureRows returns the chosen figures of a phase, grouped by name across targets. It leaves out a figure with the
-// same value as an earlier one unless it is a main figure: if a burst has one level, its peak is the same.
+// figureRows returns the chosen figures of a phase, grouped by name across targets. It omits a figure that is not a
+// main figure and has the same value as an earlier one, such as the peak of a burst with only one level.
 func figureRows(
 	d Document, phase *v1alpha1.PhaseResult, chosen func(phasekind.Kind, *phasekind.Figure) bool,
 ) []figureRow {
@@ -126,7 +126,7 @@ func rowOf(d Document, phase *v1alpha1.PhaseResult, target *v1alpha1.TargetResul
 	return r
 }
 
-// between formats the ends of an interval, and writes the unit once if both have the same.
+// between formats an interval from its ends, and writes their unit only once if it is the same.
 func between(lower, upper string) string {
 	number, unit, found := strings.Cut(lower, " ")
 	if found && strings.HasSuffix(upper, " "+unit) {
@@ -135,8 +135,8 @@ func between(lower, upper string) string {
 	return lower + " to " + upper
 }
 
-// figureTitle names a figure for a table of its phase or block, which makes
-// clear what "lasted" and "spent" refer to.
+// figureTitle names a figure in a table of its phase or block. Such a table makes clear what short names like "lasted"
+// and "spent" refer to.
 func figureTitle(phase *v1alpha1.PhaseResult, f *phasekind.Figure) string {
 	words, operation := figureNames[f.Name], strings.ToLower(printable(f.Operation))
 	switch f.Name {
@@ -182,7 +182,7 @@ func ratioOf(target *v1alpha1.TargetResult) *int64 {
 	return target.Usage.CompressionRatioMilli
 }
 
-// cellWords describes the position of a cell in its ramp or sweep.
+// cellWords describes a cell of a ramp or sweep by its settings, such as "queue depth 8".
 func cellWords(d Document, phase string, cell int32) string {
 	spec := d.Spec.Run.Phase(phase)
 	switch {

@@ -17,7 +17,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// These files are embedded in the page, which has no links. Its Content-Security-Policy forbids every request.
+// These files become part of the page, which loads nothing else: its Content-Security-Policy forbids every request.
 var (
 	//go:embed page/report.html
 	pageTemplate string
@@ -32,7 +32,7 @@ type htmlPage struct {
 	Title    string
 	Kind     string
 	Verdicts []badge
-	// Lead comes before all sections.
+	// Lead holds the paragraphs before the first section.
 	Lead     []string
 	Sections []htmlSection
 	Spec     string
@@ -74,8 +74,8 @@ type htmlCell struct {
 	Head              bool
 }
 
-// HTML writes a run as one page that opens offline. It has everything that the text has, in the same order, and
-// charts. Names and messages appear only as text, never as markup.
+// HTML writes a run as one page that opens offline. It contains everything in the text, in the same order, plus charts.
+// Names and messages appear only as text, never as markup.
 func HTML(w io.Writer, d Document) error {
 	spec, err := yaml.Marshal(d.Spec.Run)
 	if err != nil {
@@ -196,7 +196,7 @@ func htmlTableOf(title string, t partTable, beside []partTable) htmlTable {
 		var cells []htmlCell
 		for column, text := range line {
 			if column == 0 && text == "" && i > 1 && !t.matrix {
-				text = made.Lines[i-2][0].Text // repeated because the reader can sort the rows
+				text = made.Lines[i-2][0].Text // repeat the name, because the reader can sort the rows
 			}
 			cell := htmlCell{Text: text, Head: t.matrix && column == 0}
 			if numeric[column] {
@@ -219,7 +219,7 @@ func htmlTableOf(title string, t partTable, beside []partTable) htmlTable {
 	return made
 }
 
-// numericColumns reports which columns hold figures.
+// numericColumns reports for each column whether it holds figures.
 func numericColumns(t partTable) []bool {
 	numeric := make([]bool, len(t.lines[0]))
 	for _, line := range t.lines[1:] {
@@ -231,7 +231,7 @@ func numericColumns(t partTable) []bool {
 	return numeric
 }
 
-// heatScale is the range of values in matrices that stand side by side.
+// heatScale is the range of values in matrices that are shown side by side.
 type heatScale struct{ least, most float64 }
 
 func scaleOf(tables []partTable) heatScale {
@@ -248,10 +248,10 @@ func scaleOf(tables []partTable) heatScale {
 	return scale
 }
 
-// empty reports whether the matrices have no figure at all.
+// empty reports whether the matrices have no figures.
 func (s heatScale) empty() bool { return s.least > s.most }
 
-// class returns the shade of a value, one of ten from h0 to h9; h0 if all values are equal.
+// class returns the CSS class for the shade of a value, from h0 to h9. It is h0 if all values are equal.
 func (s heatScale) class(value float64) string {
 	if !(s.most > s.least) {
 		return "h0"

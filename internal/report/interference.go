@@ -9,8 +9,8 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// neighbours writes what neighbours cost each victim, how evenly equals share, and, as details, the rates of the
-// aggressors.
+// neighbours writes the effect of neighbours on each victim, the fairness among equal targets and, as details, the
+// rates of the aggressors.
 func (p *page) neighbours(d Document, phases []v1alpha1.PhaseResult) {
 	for _, phase := range phases {
 		if !phasekind.Of(phase.Kind).Interleaved {
@@ -53,7 +53,7 @@ func (p *page) victim(where string, target *v1alpha1.TargetResult) {
 	p.nestedColumns(withoutEmptyColumns(lines, 2), 2)
 }
 
-// aggressors writes the rates of the targets that were loaded only beside others.
+// aggressors writes the rates of the targets that were loaded only as neighbours of victims.
 func (p *page) aggressors(phase v1alpha1.PhaseResult) {
 	lines := [][]string{{"AGGRESSOR", "NEIGHBOURS", "OPERATION", "THROUGHPUT", "IOPS"}}
 	for i := range phase.Targets {
@@ -74,7 +74,7 @@ func (p *page) aggressors(phase v1alpha1.PhaseResult) {
 	}
 }
 
-// blockMean is the mean rate of an operation over the blocks with one number of neighbours.
+// blockMean is the mean rate of an operation over all blocks with the same number of neighbours.
 type blockMean struct {
 	v1alpha1.StepOperation
 	neighbours int32
@@ -120,8 +120,8 @@ func latencyText(nanoseconds *int64) string {
 	return measure.FormatLatency(uint64(max(*nanoseconds, 0)))
 }
 
-// blockRatio returns a ratio with its interval: ± the longer half, or the ends if that is more than half of the ratio. It
-// returns "" if there is no ratio.
+// blockRatio formats a ratio with its interval: as ± the longer side, or as both ends if that side is longer than half
+// of the ratio. It returns "" if there is no ratio.
 func blockRatio(ratio *v1alpha1.Estimate, digits int) string {
 	if ratio == nil {
 		return ""

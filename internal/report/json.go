@@ -37,7 +37,7 @@ type Document struct {
 	Series *series.Log `json:"series,omitempty"`
 }
 
-// With returns the document with the given series of its run, or without a series if over is empty.
+// With returns a copy of the document with the given series of its run, or without series if over is empty.
 func (d Document) With(over *series.Log) Document {
 	d.Series = nil
 	if !over.Empty() {
@@ -118,7 +118,7 @@ func readObject(text []byte, kind metav1.TypeMeta) (Document, error) {
 	if run.Name == "" || run.Spec.BenchmarkRef.Name == "" {
 		return Document{}, noResult("it has no run or benchmark name")
 	}
-	// The agents have the same version as the operator.
+	// Agents have the same version as the operator that conducted the run.
 	var version string
 	for _, e := range run.Status.Environments {
 		version = cmp.Or(version, e.AgentVersion)

@@ -14,10 +14,11 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// maxLatencyCharts limits the number of charts of latency over time, and of clients; the CSV has the rest.
+// maxLatencyCharts is the maximum number of charts of latency over time, and of client charts; the CSV tables have all
+// data.
 const maxLatencyCharts = 8
 
-// percentiles lists the percentiles that are drawn.
+// percentiles lists the percentiles in the charts.
 var percentiles = []struct {
 	name string
 	of   func(*series.Minute) uint64
@@ -92,7 +93,7 @@ func latencyView(d Document, index int, name string, minutes []series.Minute) (v
 	return made, true
 }
 
-// rangeText returns two values as a range, or the value that both are.
+// rangeText formats two values as a range, or as one value if they are equal.
 func rangeText(low, high string) string {
 	if low == high {
 		return low
@@ -134,8 +135,8 @@ func distributions(d Document) []view {
 	return views
 }
 
-// distributionLine returns the share of operations in each bin, in percent. The last bin of the grid has no upper bound
-// and is drawn up to twice its lower bound.
+// distributionLine returns the share of operations in each bin, in percent. The last bin has no upper bound; it is
+// drawn up to twice its lower bound.
 func distributionLine(one series.Distribution) chart.Line {
 	total := uint64(0)
 	for _, bin := range one.Bins {

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// Maximum numbers of entries that the text lists for a target, a rate or a cause; JSON has the rest.
+// Maximum numbers of entries that the text lists for a target, a rate or a cause; the JSON lists all.
 const (
 	maxLimitsTold   = 8
 	maxMissingTold  = 3
@@ -19,8 +19,8 @@ const (
 	maxRatesTold    = 12
 )
 
-// limited lists what limited the rates, one entry per cause. The evidence for each rate is a detail, and so is what was
-// observed in its phase.
+// limited lists what limited the rates, one entry per cause. The evidence for each rate and the observations in its
+// phase are details.
 func (p *page) limited(d Document) {
 	var causes remarks
 	var evidence []string
@@ -84,15 +84,15 @@ func causesText(a *v1alpha1.Attribution) string {
 	return strings.Join(all, " or ")
 }
 
-// evidenceText returns the evidence for the likeliest cause, the calculation of the documented rate, and the causes
-// that are ranked next.
+// evidenceText returns the evidence for the likeliest cause, the calculation of the documented rate, and the
+// next-ranked causes.
 func evidenceText(a *v1alpha1.Attribution) string {
 	var parts []string
 	if len(a.Suspects) > 0 {
 		first := &a.Suspects[0]
 		why := first.Evidence
 		if first.Limit != "" && len(why) > 0 {
-			why = why[1:] // the first reason is the share, which a table shows
+			why = why[1:] // omit the first reason, the share of the limit, which a table shows
 		}
 		parts = slices.Clone(why[:min(len(why), maxReasonsTold)])
 		if text := calculation(first.Arithmetic); text != "" {
@@ -115,7 +115,7 @@ func evidenceText(a *v1alpha1.Attribution) string {
 	return strings.Join(parts, "; ")
 }
 
-// documentedLimits returns the documented limits of the targets, and the unknown facts about them.
+// documentedLimits returns the documented limits of all targets, and the limits that are unknown.
 func documentedLimits(d Document) []string {
 	var all []string
 	for i := range d.Storage {
@@ -124,7 +124,7 @@ func documentedLimits(d Document) []string {
 	return all
 }
 
-// documentedTexts returns the documented limits of a target, and the unknown facts about it.
+// documentedTexts returns the documented limits of a target, and the limits that are unknown.
 func documentedTexts(s *v1alpha1.StorageDescription) []string {
 	var all []string
 	for i := range s.Limits[:min(len(s.Limits), maxLimitsTold)] {
@@ -190,7 +190,7 @@ func suspectText(s *v1alpha1.Suspect) string {
 	return text + " (" + s.Limit + ")"
 }
 
-// specified is the suffix of the arithmetic of a limit whose value the specification gives.
+// specified is the suffix of a limit's arithmetic if the specification gives the value.
 const specified = ", as the specification says"
 
 // calculation returns how a limit is computed, or "" if the limit is a plain number, which a table shows.
@@ -214,8 +214,8 @@ func causeText(c v1alpha1.Cause) string {
 	return string(c)
 }
 
-// cellsOfCause counts the cells that a cause limited. most is the highest utilization of the cause's limit in these
-// cells, in thousandths; it is 0 if the cause has no limit.
+// cellsOfCause counts the cells that one cause limited. most is the highest utilization, in thousandths, of the
+// documented limit behind the cause in these cells, or 0 if there is no such limit.
 type cellsOfCause struct {
 	cause string
 	cells int

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Markdown writes a run for a pull request: the short text, with a folded full version of each
-// section that has details. Names and messages come from users and tools; they are escaped so that
-// they can neither format nor mention anything.
+// Markdown writes a run for a pull request: the short text, with a folded full version of each section that has
+// details. Names and messages come from users and tools, so they are escaped: they cannot add formatting or mentions.
 func Markdown(w io.Writer, d Document) error {
 	m := &markdown{}
 	m.line("### " + inMarkdown(d.Benchmark) + ": " + inMarkdown(strings.Join(checks(d), ", ")))
@@ -99,9 +98,9 @@ func (m *markdown) table(t partTable) {
 	m.WriteString("\n")
 }
 
-// unlinked is a zero-width space, which prevents the text around it from becoming a link or a
-// mention. Writing a character such as @ as an entity would not, because GitHub and GitLab look
-// for links and mentions in the rendered text.
+// unlinked is a zero-width space, which prevents the text around it from becoming a link or a mention. Writing a
+// character such as @ as an entity would not prevent that, because GitHub and GitLab look for links and mentions in the
+// rendered text.
 const unlinked = "&#8203;"
 
 // inMarkdown escapes text so that it contains no formatting, markup or links and mentions no people or issues.

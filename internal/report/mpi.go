@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// maxShown is the maximum number of repetitions of an operation in the text: the
-// first and the last ones. JSON has more.
+// maxShown is the maximum number of repetitions per operation that the text lists: the first and the last ones. The
+// JSON lists more.
 const maxShown = 10
 
 // jobs writes the figures that ior and mdtest themselves report.
@@ -119,7 +119,8 @@ func iorRow(name string, repetition *v1alpha1.IORRepetition) []string {
 	return append(row, length(repetition.TotalNanoseconds))
 }
 
-// shortLength formats a duration: to 1 us below a millisecond, to 0.1 ms below a second, else to 10 ms.
+// shortLength formats a duration, rounded to 1 us below a millisecond, to 0.1 ms below a second, and to 10 ms from then
+// on.
 func shortLength(nanoseconds int64) string {
 	length := time.Duration(max(nanoseconds, 0))
 	switch {

@@ -12,7 +12,7 @@ import (
 
 var verdictWords = map[v1alpha1.Verdict]string{v1alpha1.VerdictMet: "met", v1alpha1.VerdictMissed: "MISSED", v1alpha1.VerdictUnknown: "NOT KNOWN"}
 
-// JudgedBy returns the document of an ended run judged by objectives that replaced its own ones.
+// JudgedBy returns the document of a finished run with the given objectives and verdicts instead of the run's own.
 func (d Document) JudgedBy(objectives []v1alpha1.Objective) Document {
 	d.ObjectivesChanged = true
 	d.Spec.Objectives = objectives
@@ -44,7 +44,7 @@ func (p *page) objectives(d Document) {
 		lines = append(lines, []string{printable(one.Name), printable(one.Figure), verdictWords[one.Verdict], objectiveValue(one, one.Observed), wanted(d, one)})
 		switch one.Verdict {
 		case v1alpha1.VerdictMet:
-		case v1alpha1.VerdictMissed: // the message also has the target
+		case v1alpha1.VerdictMissed: // unlike the table, the message names the target
 			missed = append(missed, one.Name+": "+one.Message)
 		case v1alpha1.VerdictUnknown:
 			unknown = append(unknown, one.Name+": "+one.Message)
@@ -64,7 +64,8 @@ func objectiveValue(one *v1alpha1.ObjectiveResult, value *int64) string {
 	return objective.Written(one, *value)
 }
 
-// wanted returns the bound with its direction, which only the objective in the run's specification has.
+// wanted returns the bound with its direction ("at least" or "at most"). The direction comes from the objective in the
+// run's specification.
 func wanted(d Document, one *v1alpha1.ObjectiveResult) string {
 	text := objectiveValue(one, one.Required)
 	for i := range d.Spec.Objectives {

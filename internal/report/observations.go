@@ -14,7 +14,8 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// observations writes the values of each observation in each phase. Several series share a line in the short form.
+// observations writes the values of each observation in each phase. The short form has one line for all series of an
+// observation.
 func (p *page) observations(d Document) {
 	if d.Observations == nil || len(d.Observations.Series) == 0 {
 		return
@@ -61,8 +62,8 @@ func (p *page) observations(d Document) {
 	})
 }
 
-// observedIn returns the mean of each observation in a phase, or the range of the means of several series. It returns "" if
-// nothing was observed there.
+// observedIn returns the mean of each observation in a phase, or the range of the means of several series. It returns
+// "" if the phase has none.
 func observedIn(d Document, phase string) string {
 	var all []string
 	for i := range d.Spec.Run.Observations {
@@ -92,7 +93,7 @@ func phaseOf(d Document, step string) string {
 	return d.Spec.Steps[at].Phase
 }
 
-// observedText formats a value with its unit. Bytes have the prefixes that they have elsewhere.
+// observedText formats a value with its unit. Bytes get the same unit prefixes as elsewhere in the report.
 func observedText(value float64, unit string) string {
 	switch {
 	case math.IsNaN(value):
@@ -107,7 +108,7 @@ func observedText(value float64, unit string) string {
 	return strings.TrimSpace(strconv.FormatFloat(value, 'g', 4, 64) + " " + printable(unit))
 }
 
-// observedViews returns a chart over time for each observation, with the time axis of the throughput.
+// observedViews returns a chart over time for each observation, with the same time axis as the throughput chart.
 func observedViews(d Document) []view {
 	if len(d.Spec.Run.Observations) == 0 || d.StartTime == nil || d.Series.Empty() {
 		return nil
@@ -156,7 +157,7 @@ func observedLines(d Document, observation string) (lines []chart.Line, negative
 			if j+1 < len(o.Points) {
 				end = o.Points[j+1].Nanoseconds
 			} else if j > 0 {
-				continue // the end of the one before
+				continue // the last value only ends the interval before it
 			}
 			lines[at].Points = append(lines[at].Points, chart.Point{Start: secondsOf(d, p.Nanoseconds), End: secondsOf(d, end),
 				Y: max(p.Value, 0), Faint: p.Nanoseconds < measured})

@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// moving lists the operations that have a throughput.
+// moving lists the operations that move data.
 var moving = []measure.Operation{measure.Read, measure.Write, measure.Trim}
 
 // secondsOf converts Unix time in nanoseconds to seconds from the start of the run.
@@ -22,7 +22,7 @@ func secondsOf(d Document, nanoseconds int64) float64 {
 	return float64(nanoseconds-d.StartTime.UnixNano()) / 1e9
 }
 
-// eachTarget calls use with the series of each step and target, in the order of the steps.
+// eachTarget calls use for each step and target that has a series, in the order of the steps.
 func eachTarget(d Document, use func(step *v1alpha1.ResolvedStep, target *series.Target)) {
 	if d.Series.Empty() {
 		return
@@ -103,8 +103,8 @@ func most(lines []chart.Line) float64 {
 	return highest
 }
 
-// usual returns the value that the lines do not exceed for 99.5 % of their time. A spike
-// does not flatten an axis that ends there.
+// usual returns the value that the lines do not exceed for 99.5 % of their time. An axis based on it is not flattened
+// by a spike.
 func usual(lines []chart.Line) float64 {
 	type weighted struct{ y, length float64 }
 	var all []weighted
@@ -135,15 +135,15 @@ func height(lines []chart.Line) (top float64, told string) {
 	return highest, ""
 }
 
-// view is a chart with the text that the page shows beside it.
+// view is a chart with the texts that the page shows around it.
 type view struct {
 	chart.Figure
 	// Legend describes the lines; Notes are sentences below the chart.
 	Legend []legendEntry
 	Notes  []string
-	// Phases lists the phases in the order of their numbers in the chart.
+	// Phases lists the names of the phases in the order in which the chart numbers them.
 	Phases []string
-	// FewPhases is true if every phase has room for its name in the wide drawing.
+	// FewPhases is true if the wide drawing has room for the name of every phase.
 	FewPhases bool
 }
 
@@ -159,7 +159,7 @@ func viewOverTime(d Document, id, title string, x chart.Axis, lines []chart.Line
 	return made
 }
 
-// legendOf returns a legend entry for each line.
+// legendOf returns one legend entry per line.
 func legendOf(lines []chart.Line) []legendEntry {
 	var all []legendEntry
 	for _, line := range lines {
@@ -187,8 +187,8 @@ func phaseBands(d Document) []chart.Band {
 	return bands
 }
 
-// timeAxis returns an axis over all bands and lines. It starts at 0, the start of the run, unless they begin a
-// quarter of their length or more after it.
+// timeAxis returns an axis over all bands and lines. It starts at 0, the start of the run, unless the time before them
+// is at least a quarter of their length.
 func timeAxis(bands []chart.Band, lines []chart.Line) chart.Axis {
 	from, to := math.Inf(1), math.Inf(-1)
 	for _, b := range bands {
@@ -283,7 +283,7 @@ func round(format func(float64) string) func(float64) string {
 	}
 }
 
-// intervalText returns the median length of the intervals in words.
+// intervalText returns the median length of the intervals: "second", or a duration.
 func intervalText(lines []chart.Line) string {
 	var lengths []float64
 	for _, line := range lines {
@@ -321,7 +321,7 @@ func textOfRates(title string, d Document, lines []chart.Line, format func(float
 	return text + " Phases: " + strings.Join(phases, "; ") + "."
 }
 
-// clock formats a time in seconds from the start of the run.
+// clock formats a time that is given in seconds from the start of the run.
 func clock(seconds float64) string { return length(int64(seconds * 1e9)) }
 
 // levelsUpTo splits levels: shown holds the first four that are at most twice top, because higher ones would flatten

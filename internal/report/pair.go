@@ -10,14 +10,14 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// Marks of figures in a comparison of two targets.
+// Marks behind figures in a comparison of two targets.
 const (
 	markBetter = "*"
 	markSame   = "="
 )
 
-// pairOf returns the two targets of a phase, or false unless it has exactly two that can be compared. It recomputes
-// the comparison from the figures, because a record may have dropped it to save space.
+// pairOf returns the two targets of a phase, or false unless it has exactly two that can be compared. It recomputes the
+// comparison from the figures, because a stored result may omit it to save space.
 func pairOf(d Document, phase *v1alpha1.PhaseResult) (*compare.Pair, bool) {
 	if len(phase.Targets) != 2 {
 		return nil, false
@@ -34,13 +34,13 @@ func pairWith(d Document, phase *v1alpha1.PhaseResult, other int) *compare.Pair 
 		BaselineClosed: compare.Closed(&d.Spec.Run, spec, phase.Targets[0].Target), TargetClosed: compare.Closed(&d.Spec.Run, spec, phase.Targets[other].Target)}
 }
 
-// judged compares two cells by one figure. It returns false if they cannot be compared.
+// judged is a function that compares two cells by one figure. It returns false if they cannot be compared.
 type judged func(pair *compare.Pair, baseline, target *v1alpha1.StepResult) (compare.Difference, bool)
 
-// pairColumn is a column of a matrix, with one figure of each row's cell.
+// pairColumn is a column of a matrix. It shows one figure of one cell per row.
 type pairColumn struct {
 	title string
-	// cell returns the index of a row's cell.
+	// cell returns the index of the cell for a row.
 	cell   func(row int) int32
 	figure figureOf
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/compare"
 )
 
-// sweepPair writes the matrices of a sweep of two targets side by side, and in how many cells each target is faster.
+// sweepPair writes, for a sweep of two targets, both matrices side by side and in how many cells each target is faster.
 func (p *page) sweepPair(phase string, sweep *v1alpha1.SweepPhase, pair *compare.Pair) {
 	p.details(func() { p.sweepMatrices(phase, sweep, pair) })
 	p.line(phase + ": " + countText(pair))
@@ -109,7 +109,7 @@ func someIn(pair *compare.Pair, rows []string, columns []pairColumn) bool {
 	return false
 }
 
-// pairLine writes the table of a sweep with one axis, with all figures as columns.
+// pairLine writes the table of a sweep or ramp with one axis. Its columns are all figures of both targets.
 func (p *page) pairLine(pair *compare.Pair, only axis, title string) {
 	var columns []pairColumn
 	for _, figure := range figuresIn(bothSteps(pair)) {
@@ -119,7 +119,7 @@ func (p *page) pairLine(pair *compare.Pair, only axis, title string) {
 	p.pairMatrix(pair, title, only.name, only.values, columns)
 }
 
-// rampPair writes the steps of a ramp of two targets side by side, and their knees.
+// rampPair writes, for a ramp of two targets, the steps side by side and the knee of each target.
 func (p *page) rampPair(phase string, ramp *v1alpha1.RampPhase, pair *compare.Pair) {
 	only := axisOf(ramp)
 	p.gap()

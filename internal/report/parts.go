@@ -6,48 +6,49 @@ import (
 	"strings"
 )
 
-// section is a part of a report under a title. Text, Markdown and HTML render the same sections in the same order.
+// section is a part of a report with a title. Text, Markdown and HTML render the same sections in the same order.
 type section struct {
 	ID, Title string
 	// named is true if the title contains names of targets or runs.
 	named bool
-	// Class is "bad" for the reasons not to use the figures, "warn" for warnings, else empty.
+	// Class is "bad" for the section on why the figures must not be used, "warn" for warnings, and otherwise empty.
 	Class string
-	// Views are the charts of the HTML page. Text has only one chart, of the throughput over time.
+	// Views are the charts of the HTML page. Text shows only one chart: throughput over time.
 	Views []view
 	parts []part
 }
 
-// part is a piece of a section: a paragraph, a list, or tables side by side, the latter two with text as their title.
+// part is a piece of a section: a paragraph, a list, or tables side by side. For a list or tables, text is the title.
 type part struct {
 	text   string
 	items  []item
 	tables []partTable
-	// nested indents the part in text, and spaced sets it off by a blank line.
+	// nested indents the part in text output, and spaced puts a blank line before it.
 	nested, spaced bool
 	// detail leaves the part out of the short form.
 	detail bool
 }
 
-// item is an entry of a list; like holds further sentences of the same kind.
+// item is an entry of a list. like holds further sentences of the same kind.
 type item struct {
 	text string
 	like []string
 }
 
-// partTable is a table. Its first line is the heading, and its first left columns are text. The cells of a matrix can
-// be compared by size.
+// partTable is a table. Its first line is the heading, and its first left columns are text. If matrix is true, all
+// other cells show the same figure, so that their values can be compared.
 type partTable struct {
 	name   string
 	lines  [][]string
 	left   int
 	matrix bool
-	// detailRows are the indexes of lines, and detailColumns the headings of columns, that the short form leaves out.
+	// The short form leaves out the lines with the indexes in detailRows and the columns with the headings in
+	// detailColumns.
 	detailRows    []int
 	detailColumns []string
 }
 
-// String returns the entry with all sentences of its kind.
+// String returns all sentences of the entry.
 func (i item) String() string { return strings.Join(append([]string{i.text}, i.like...), "; ") }
 
 // maxLike is the maximum number of sentences of one kind in the short form.
@@ -88,7 +89,7 @@ func (s section) short() section {
 	return s
 }
 
-// hasDetails reports whether the short form leaves something out.
+// hasDetails reports whether the short form leaves anything out.
 func (s section) hasDetails() bool {
 	return slices.ContainsFunc(s.parts, func(p part) bool {
 		return p.detail || slices.ContainsFunc(p.items, func(i item) bool { return len(i.like) >= maxLike }) ||
@@ -117,7 +118,7 @@ func (t partTable) short() partTable {
 	return t
 }
 
-// withoutEmptyColumns removes the columns right of the first left ones that have nothing below their heading.
+// withoutEmptyColumns removes columns that have only a heading. It always keeps the first left columns.
 func withoutEmptyColumns(lines [][]string, left int) [][]string {
 	kept := make([][]string, len(lines))
 	for column := range lines[0] {
@@ -133,7 +134,7 @@ func withoutEmptyColumns(lines [][]string, left int) [][]string {
 	return kept
 }
 
-// trimmed removes the spaces that align text.
+// trimmed removes the spaces that align cells in text output.
 func trimmed(lines [][]string) [][]string {
 	clean := make([][]string, len(lines))
 	for i, line := range lines {
@@ -147,11 +148,11 @@ func trimmed(lines [][]string) [][]string {
 // page collects the parts of a section.
 type page struct {
 	parts []part
-	// detailed marks what follows as details; spaced sets off the next part by a blank line.
+	// detailed marks all following parts as details. spaced puts a blank line before the next part.
 	detailed, spaced bool
 }
 
-// partsOf returns the parts that write produces.
+// partsOf calls write and returns the parts that it added.
 func partsOf(write func(*page)) []part {
 	p := &page{}
 	write(p)
@@ -167,7 +168,7 @@ func (p *page) take(one part) {
 	p.parts = append(p.parts, one)
 }
 
-// details marks everything that write produces as details.
+// details calls write and marks the parts that it adds as details.
 func (p *page) details(write func()) {
 	before := p.detailed
 	p.detailed = true
@@ -175,13 +176,13 @@ func (p *page) details(write func()) {
 	p.detailed = before
 }
 
-// gap sets off the next part by a blank line.
+// gap puts a blank line before the next part.
 func (p *page) gap() { p.spaced = true }
 
 // line adds a paragraph.
 func (p *page) line(text string) { p.take(part{text: text}) }
 
-// nested adds a paragraph that is indented in text.
+// nested adds a paragraph that is indented in text output.
 func (p *page) nested(text string) { p.take(part{text: text, nested: true}) }
 
 // columns adds a table: the first left columns are left-aligned, the others right-aligned.
@@ -189,12 +190,12 @@ func (p *page) columns(lines [][]string, left int) {
 	p.take(part{tables: []partTable{{lines: lines, left: left}}})
 }
 
-// nestedColumns adds a table that is indented in text.
+// nestedColumns adds a table that is indented in text output.
 func (p *page) nestedColumns(lines [][]string, left int) {
 	p.take(part{tables: []partTable{{lines: lines, left: left}}, nested: true})
 }
 
-// list adds entries under a title; nothing if there are none.
+// list adds a list with a title, or nothing if it has no entries.
 func (p *page) list(title string, texts []string) {
 	var items []item
 	for _, text := range texts {

@@ -55,7 +55,7 @@ func drainView(d Document, phase *v1alpha1.PhaseResult, target *v1alpha1.TargetR
 	}
 	unit := 1.0
 	if format(1000) != rateText(1000) {
-		unit = 1000 // thousandths of an operation
+		unit = 1000 // rates of operations are in thousandths
 	}
 	write := func(v float64) string { return format(int64(v)) }
 	name := where(d, phase, target)
@@ -100,19 +100,21 @@ func drainPoints(of *series.Target, rate func(*series.Point, measure.Operation) 
 	return points, start
 }
 
-// loads is the axis of a ramp, or of the rates that a search offered, in rising order.
+// loads is the axis of a chart over the load: the steps of a ramp, or the rates that a search offered, in ascending
+// order.
 type loads struct {
 	id, title, name string
 	values          []int64
-	// of returns the load of a step, or false if the curve does not have the step.
+	// of returns the load of a step, or false if the chart does not show the step.
 	of func(*v1alpha1.StepResult) (int64, bool)
-	// mark returns the text and the place of a mark for a target, or "" for none; nil for axes without marks.
+	// mark returns the text and the position of a target's mark, or "" if it has none. It is nil for axes without
+	// marks.
 	mark func(*v1alpha1.TargetResult) (string, int64)
-	// inOperations is true if the load is itself a rate of operations, and so are the rates of the curve.
+	// inOperations is true if the load is itself a rate of operations. The chart then shows operations, not bytes.
 	inOperations bool
 }
 
-// loadsOf returns the axis of a phase, or false if its figures are not a curve over a load.
+// loadsOf returns the axis of a phase, or false if the phase does not vary the load along one axis.
 func loadsOf(d Document, phase *v1alpha1.PhaseResult) (loads, bool) {
 	spec := d.Spec.Run.Phase(phase.Name)
 	switch {
@@ -121,7 +123,7 @@ func loadsOf(d Document, phase *v1alpha1.PhaseResult) (loads, bool) {
 	case spec.Ramp != nil:
 		name := rampName(spec.Ramp.Dimension)
 		return loads{id: "ramp", title: "Ramp of " + name, name: name, values: spec.Ramp.Steps, of: func(step *v1alpha1.StepResult) (int64, bool) {
-			// A damaged file may have steps that the ramp has not.
+			// A damaged file may contain steps that are not in the ramp.
 			if step.Cell < 0 || int(step.Cell) >= len(spec.Ramp.Steps) {
 				return 0, false
 			}
@@ -133,7 +135,7 @@ func loadsOf(d Document, phase *v1alpha1.PhaseResult) (loads, bool) {
 	return loads{}, false
 }
 
-// steps returns the steps of a target on the axis, in rising order of the load.
+// steps returns the steps of a target that are on the axis, in ascending order of the load.
 func (l *loads) steps(target *v1alpha1.TargetResult) []v1alpha1.StepResult {
 	var all []v1alpha1.StepResult
 	for i := range target.Steps {
@@ -238,7 +240,7 @@ func curveOfRates(phase *v1alpha1.PhaseResult, axis *loads, index int) view {
 	return made
 }
 
-// rampPoint returns the throughput of a step, or its IOPS if moves is false, with its interval if that is known.
+// rampPoint returns the throughput of a step, or its IOPS if moves is false, with its interval if known.
 func rampPoint(step v1alpha1.StepResult, moves bool, value int64) chart.CurvePoint {
 	bytes, operations, _ := phasekind.Total(step.Operations)
 	total, scale := bytes, 1.0
@@ -302,8 +304,8 @@ func latencyCurve(target *v1alpha1.TargetResult, axis *loads, operation measure.
 	return curve
 }
 
-// clientCharts returns charts of the throughput of each client, the fastest first, for each step and target with
-// several clients. Layouts, ramps and sweeps have none.
+// clientCharts returns one chart for each step and target with several clients. It shows the throughput of each client,
+// the fastest first. Layouts, ramps and sweeps have none.
 func clientCharts(d Document) []view {
 	var views []view
 	eachTarget(d, func(step *v1alpha1.ResolvedStep, target *series.Target) {
@@ -339,8 +341,8 @@ func clientView(index int, name string, clients []series.ClientRate) view {
 	return made
 }
 
-// timelineChart returns a chart with a row per phase that shows its planned and its actual
-// time. It returns none if neither is known.
+// timelineChart returns a chart whose rows show the planned and the actual time of each phase. It returns none if
+// neither is known.
 func timelineChart(d Document) []view {
 	spans := spansOf(d)
 	if d.StartTime == nil || len(spans) == 0 {

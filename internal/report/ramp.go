@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// ramps writes the tables of the steps of ramps, with the knee marked.
+// ramps writes a table of the steps of each ramp, with the knee marked.
 func (p *page) ramps(d Document, phases []v1alpha1.PhaseResult) {
 	for _, phase := range phases {
 		spec := d.Spec.Run.Phase(phase.Name)
@@ -45,7 +45,7 @@ func axisOf(ramp *v1alpha1.RampPhase) axis {
 	return only
 }
 
-// cellTable writes the table of the cells of one axis, with the knee marked.
+// cellTable writes a table of the cells along one axis, with the knee marked.
 func (p *page) cellTable(only axis, steps []v1alpha1.StepResult, knee *v1alpha1.KneeResult) {
 	lines := [][]string{{strings.ToUpper(only.name), "OPERATION", "THROUGHPUT", "IOPS", "MEAN", "P99", ""}}
 	for i, value := range only.values {
@@ -60,7 +60,7 @@ func rampName(dimension v1alpha1.RampDimension) string {
 	return printable(phasekind.DimensionName(dimension))
 }
 
-// leftLast pads the cells of the last column to one width. They are text and should appear left-aligned, but
+// leftLast pads the cells of the last column to the same width. They are text and should appear left-aligned, but
 // page.columns right-aligns the last column.
 func leftLast(lines [][]string) [][]string {
 	widest := 0
@@ -74,7 +74,7 @@ func leftLast(lines [][]string) [][]string {
 	return lines
 }
 
-// marks returns the remarks on a cell: knee, 95 % of the plateau, not valid.
+// marks returns the remarks on a cell: whether it is the knee, reaches 95 % of the plateau, or is not valid.
 func marks(knee *v1alpha1.KneeResult, value string, step v1alpha1.StepResult) string {
 	var all []string
 	if knee != nil && knee.Found && knee.Value != nil && strconv.FormatInt(*knee.Value, 10) == value {
@@ -92,8 +92,8 @@ func marks(knee *v1alpha1.KneeResult, value string, step v1alpha1.StepResult) st
 	return "<- " + strings.Join(all, ", ")
 }
 
-// cellRows returns the rows of a cell, one per operation with its four figures, or a row of dashes if it has none. The
-// first row begins with the names of the cell and ends with its mark.
+// cellRows returns the table rows of a cell: one per operation, with its four figures, or one of dashes if the cell has
+// no operations. The first row begins with the names of the cell and ends with its mark.
 func cellRows(
 	names []string, operations []v1alpha1.StepOperation, figures func(v1alpha1.StepOperation) []string, mark string,
 ) [][]string {

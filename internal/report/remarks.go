@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// invalid returns the reasons why the figures must not be used.
+// invalid returns the reasons why the run's figures must not be used.
 func invalid(d Document) []item {
 	all := remarksOf(d, v1alpha1.SeverityDisqualifying)
 	valid := meta.FindStatusCondition(d.Conditions, v1alpha1.ConditionValid)
@@ -19,8 +19,8 @@ func invalid(d Document) []item {
 	return all
 }
 
-// remarksOf returns the warnings of one severity, one entry per type. An entry has each message once, with all
-// phases that reported it. Notes that repeat a warning of a phase are left out.
+// remarksOf returns the warnings of one severity, one entry per type. An entry has each message once, with all phases
+// that reported it. Notes that repeat a warning of any phase are left out.
 func remarksOf(d Document, severity v1alpha1.Severity) []item {
 	var types []v1alpha1.WarningType
 	said := map[v1alpha1.WarningType]*remarks{}
@@ -69,7 +69,7 @@ func textsOf(d Document, severity v1alpha1.Severity) map[string]bool {
 	return texts
 }
 
-// severityOf returns the severity of a warning. An unknown severity counts as disqualifying, the worst one.
+// severityOf returns the severity of a warning. An unknown severity counts as the worst one, disqualifying.
 func severityOf(warning v1alpha1.Warning) v1alpha1.Severity {
 	switch warning.Severity {
 	case v1alpha1.SeverityInfo, v1alpha1.SeverityWarning:

@@ -21,14 +21,14 @@ type Repeats struct {
 	Figures       []compare.RepeatedFigure `json:"figures"`
 }
 
-// RepeatedRun is one of the runs. Only complete and valid runs are counted.
+// RepeatedRun is one of the runs. Counted is true if the run is complete and valid; only then are its figures used.
 type RepeatedRun struct {
 	ComparedSide
 	Counted bool `json:"counted"`
 }
 
-// NewRepeats computes the variance between runs of one specification. It keeps their order. It returns an error if
-// their specifications differ, if a run is given twice, or if fewer than two runs are complete and valid.
+// NewRepeats computes the variance between runs of one specification, and lists the runs in the given order. It returns
+// an error if their specifications differ, if a run is given twice, or if fewer than two runs are complete and valid.
 func NewRepeats(all []Document) (Repeats, error) {
 	if len(all) == 0 {
 		return Repeats{}, noVariance(0, 0)

@@ -9,8 +9,8 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// searches writes the results of searches and the rates that they tried, in order. The short form leaves out the steps
-// that confirm a rate.
+// searches writes the result of each search and the rates that it tried, in order. The short form leaves out the steps
+// that only confirm a rate.
 func (p *page) searches(d Document, phases []v1alpha1.PhaseResult) {
 	for phase, target := range v1alpha1.TargetResults(phases) {
 		if target.Search != nil {
@@ -42,7 +42,7 @@ func (p *page) search(where string, target *v1alpha1.TargetResult) {
 	})
 }
 
-// trialRows returns the rows of one tried rate, one per operation.
+// trialRows returns the table rows of one tried rate, one per operation.
 func trialRows(trial *v1alpha1.StepResult, found *v1alpha1.SearchResult) [][]string {
 	slower, mark := absent, ""
 	if trial.SlowerPPM != nil {
@@ -65,8 +65,8 @@ func trialRows(trial *v1alpha1.StepResult, found *v1alpha1.SearchResult) [][]str
 	}, mark)
 }
 
-// offeredRates returns the axis of the rates that a search tried, without the steps that confirm one, or false if it tried
-// none.
+// offeredRates returns the axis of the rates that a search tried, or false if it tried none. The axis leaves out steps
+// that only confirm a rate.
 func offeredRates(phase *v1alpha1.PhaseResult) (loads, bool) {
 	axis := loads{id: "search", title: "Achieved by offered rate", name: "offered rate", inOperations: true, of: func(step *v1alpha1.StepResult) (int64, bool) {
 		if step.OfferedIOPS == nil || step.Confirms != nil {

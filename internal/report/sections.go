@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// overTimeID is the ID of the section for which text also draws a chart.
+// overTimeID is the ID of the section whose chart appears in text output too.
 const overTimeID = "over-time"
 
 // comparisonID is the prefix of the IDs of sections that compare a target or a run with another one.
@@ -86,7 +86,7 @@ func sectionsOf(d Document) []section {
 	return all
 }
 
-// kindBlock groups the phases of a run whose kinds show their figures in one block.
+// kindBlock holds the phases of a run whose figures are shown in the same report block.
 type kindBlock struct {
 	title  string
 	phases []v1alpha1.PhaseResult
@@ -122,7 +122,7 @@ func (p *page) definitions(d Document) {
 		"over all operations of all clients." + ofSteady(d) + absence(d))
 }
 
-// ofSteady explains the columns of steady phases, if there is one.
+// ofSteady explains the columns of steady phases. It returns "" if the run has no such phase.
 func ofSteady(d Document) string {
 	for _, target := range v1alpha1.TargetResults(d.Phases) {
 		if target.SteadyState != nil {
@@ -133,7 +133,7 @@ func ofSteady(d Document) string {
 	return ""
 }
 
-// where names the phase, and the target if the run has several.
+// where names the phase, and also the target if the run has several.
 func where(d Document, phase *v1alpha1.PhaseResult, target *v1alpha1.TargetResult) string {
 	if manyTargets(d) {
 		return phase.Name + "/" + target.Target
@@ -141,7 +141,7 @@ func where(d Document, phase *v1alpha1.PhaseResult, target *v1alpha1.TargetResul
 	return phase.Name
 }
 
-// manyTargets reports whether the run has results of several targets, which must then be named.
+// manyTargets reports whether the run has results of several targets, so that the report must name the target.
 func manyTargets(d Document) bool { return len(targetNames(d)) > 1 }
 
 func targetNames(d Document) []string {

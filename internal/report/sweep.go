@@ -17,7 +17,7 @@ import (
 type axis struct {
 	name   string
 	values []string
-	// stride is the distance between neighbours on this axis, in cell indexes.
+	// stride is the difference between the cell indexes of two neighbours on this axis.
 	stride int
 }
 
@@ -67,7 +67,7 @@ func (p *page) sweeps(d Document, phases []v1alpha1.PhaseResult) {
 // maxCells is the API's limit for the cells of a sweep.
 const maxCells = 256
 
-// cells returns the number of combinations, or some number over maxCells if there are more than maxCells.
+// cells returns the number of combinations. If there are more than maxCells, the result is only known to be larger.
 func cells(axes []axis) int {
 	product := 1
 	for _, a := range axes {
@@ -87,16 +87,16 @@ func driftText(steps []v1alpha1.StepResult) string {
 	return ""
 }
 
-// figureOf is the figure that a matrix shows, of one operation or of all together.
+// figureOf is the figure that a matrix shows, either of one operation or of all together.
 type figureOf struct {
 	title string
 	cell  func(v1alpha1.StepResult) string
 	judge judged
 }
 
-// sweep writes a block for each combination of the axes that are neither rows nor columns, with one matrix per figure.
-// Rows are the longest axis, columns the next longest. If only one axis has several values, all figures share one
-// table.
+// sweep writes one matrix per figure. The longest axis becomes the rows and the next longest the columns; each
+// combination of values of the other axes gets its own matrices. If only one axis has several values, all figures share
+// one table.
 func (p *page) sweep(where string, sweep *v1alpha1.SweepPhase, steps []v1alpha1.StepResult) {
 	title := where + ": a sweep"
 	if sweep.Regime != "" {
@@ -140,7 +140,7 @@ func (p *page) sweep(where string, sweep *v1alpha1.SweepPhase, steps []v1alpha1.
 	p.nested(order(axes) + sweepMarks(steps))
 }
 
-// matrix writes one figure for all combinations of two axes.
+// matrix writes one figure for all combinations of the values of two axes.
 func (p *page) matrix(title string, lines [][]string) {
 	p.take(part{text: title, tables: []partTable{{lines: lines, left: 1, matrix: true}}, nested: true, spaced: true})
 }
@@ -173,7 +173,7 @@ func (p *page) sweepLine(only axis, fixed []axis, steps []v1alpha1.StepResult) {
 	p.cellTable(only, steps, nil)
 }
 
-// fixedText lists axes that have one value, with that value.
+// fixedText lists the axes that have only one value, with that value.
 func fixedText(fixed []axis) string {
 	var names []string
 	for _, a := range fixed {
@@ -190,13 +190,13 @@ func sweepMarks(steps []v1alpha1.StepResult) string {
 	return ""
 }
 
-// block is a combination of values of the axes outside of the matrix. cell is the index of its first cell.
+// block is one combination of values of the axes that are not in the matrix. cell is the index of its first cell.
 type block struct {
 	name string
 	cell int
 }
 
-// title returns the title of a figure's matrix in this block.
+// title returns the title of the matrix for a figure in this block.
 func (b block) title(figure string) string {
 	if b.name == "" {
 		return figure

@@ -14,15 +14,15 @@ import (
 // absent is shown for a missing figure.
 const absent = "-"
 
-// The columns of steady phases.
+// Columns that only steady phases fill.
 const (
-	// intervalColumn is half of the 95 % interval of throughput and IOPS, as a share of them.
+	// intervalColumn is half of the 95 % interval of throughput and IOPS, as a percentage of them.
 	intervalColumn = "95 % ±"
 	// stateColumn states whether the rate was steady.
 	stateColumn = "STATE"
 )
 
-// figureColumns are the columns of an operation's figures; the short form leaves detailColumns out.
+// figureColumns are the headings of an operation's figures. The short form leaves out detailColumns.
 var (
 	figureColumns = []string{"OPERATION", "THROUGHPUT", intervalColumn, "IOPS",
 		"MEAN", "P50", "P95", "P99", "P99.9", "MAX", stateColumn}
@@ -49,7 +49,7 @@ func (p *page) operations(d Document, told documentedRates) {
 			add(printable(phase.Name), printable(target.Target), append(noFigures(), "", "")...)
 		}
 		for _, operation := range target.Operations {
-			detail := target.Burst != nil // its block has the rates
+			detail := target.Burst != nil // the report block of the drain shows the rates
 			if detail {
 				table.detailRows = append(table.detailRows, len(table.lines))
 			}
@@ -72,9 +72,9 @@ func (p *page) operations(d Document, told documentedRates) {
 	}
 }
 
-// inTable reports whether the table of operations includes a target. Ramps and sweeps have their own tables, as have
-// tools with rates of their own, a cooldown without operations has no figures, and a mean of burst and baseline is not
-// a meaningful figure.
+// inTable reports whether the table of operations includes a target. It leaves out ramps, sweeps and tools that report
+// rates of their own, because they have their own tables; cooldowns without operations, which have no figures; and
+// drains whose credits ran out, because a mean of burst and baseline says nothing.
 func inTable(phase *v1alpha1.PhaseResult, target *v1alpha1.TargetResult) bool {
 	return !phasekind.Of(phase.Kind).InCells() && target.OwnRates() == nil && !phasekind.Drained(target) &&
 		(target.Cooldown == nil || len(target.Operations) > 0)
@@ -98,7 +98,7 @@ func operationPromise(d Document, target *v1alpha1.TargetResult, o v1alpha1.Oper
 	return promise{}
 }
 
-// noFigures returns the cells of figureColumns without figures. What only steady phases have is empty.
+// noFigures returns a row of dashes for figureColumns. The columns that only steady phases fill are empty.
 func noFigures() []string {
 	cells := slices.Repeat([]string{absent}, len(figureColumns))
 	cells[slices.Index(figureColumns, intervalColumn)], cells[slices.Index(figureColumns, stateColumn)] = "", ""
@@ -134,9 +134,9 @@ func operationFigures(
 	return cells
 }
 
-// errorText formats half of an interval as a share of its rate.
+// errorText formats half of an interval, given in millionths of the rate, as a percentage.
 func errorText(ppm int64) string {
-	const leastShown = 500 // in millionths: what FormatShare does not round to zero
+	const leastShown = 500 // in millionths: the smallest share that FormatShare does not round to zero
 	if ppm < leastShown {
 		return "<0.1 %"
 	}
@@ -146,7 +146,7 @@ func errorText(ppm int64) string {
 	return measure.FormatShare(float64(ppm) / 1e6)
 }
 
-// stateText returns the verdict on the steady state, or "" if the kind of phase has none.
+// stateText returns the verdict on the steady state, or "" if the phase is not assessed for it.
 func stateText(s *v1alpha1.SteadyStateResult) string {
 	switch {
 	case s == nil:
@@ -159,7 +159,8 @@ func stateText(s *v1alpha1.SteadyStateResult) string {
 	return "not steady"
 }
 
-// aboutIntervals states what the 95 % intervals of a run leave out. It returns "" if the run has none.
+// aboutIntervals warns that 95 % intervals do not cover the differences between runs. It returns "" if the run has no
+// intervals.
 func aboutIntervals(d Document) string {
 	for phase, target := range v1alpha1.TargetResults(d.Phases) {
 		for _, f := range phasekind.Of(phase.Kind).Figures(target) {
@@ -192,7 +193,7 @@ func withoutClients(target *v1alpha1.TargetResult) string {
 	return "no client has a result"
 }
 
-// measuredHow writes a sentence per phase and target about how its figures were measured.
+// measuredHow writes one sentence per phase and target on how its figures were measured.
 func (p *page) measuredHow(d Document) {
 	for phase, target := range v1alpha1.TargetResults(d.Phases) {
 		if target.Clients == 0 || phasekind.Of(phase.Kind).InCells() {
@@ -223,7 +224,7 @@ func measuredText(target *v1alpha1.TargetResult) string {
 		parts = append(parts, fmt.Sprintf("best client %s, worst %s", measure.FormatBytesPerSecond(float64(spread.Best.BytesPerSecond)),
 			measure.FormatBytesPerSecond(float64(spread.Worst.BytesPerSecond))))
 	}
-	// A warning reports how far a rate was from steady.
+	// If the rate was not steady, a warning says by how much.
 	if s := target.SteadyState; stateText(s) == "steady" && s.ExcursionPermille != nil && s.SlopePermille != nil {
 		parts = append(parts, fmt.Sprintf("the last five minutes within %s, trend %s",
 			measure.FormatShare(float64(*s.ExcursionPermille)/1000), measure.FormatShare(float64(*s.SlopePermille)/1000)))

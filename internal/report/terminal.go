@@ -8,18 +8,18 @@ import (
 	"unicode/utf8"
 )
 
-// width is the number of columns at which text is wrapped. Tables wider than
-// maxTableWidth have their names on separate lines.
+// width is the column at which text wraps. In a table wider than maxTableWidth, the names that begin a row move to a
+// line of their own.
 const width, maxTableWidth = 100, 110
 
-// terminal builds text for a terminal. It replaces characters that a terminal would interpret, because messages quote
-// the output of tools, which can contain anything.
+// terminal builds text for a terminal. It replaces unprintable characters, because messages quote the output of tools,
+// which can contain anything.
 type terminal struct {
 	strings.Builder
 }
 
-// section writes a section. If it begins with a table, the title becomes the heading of the first column. A title
-// with names does not, because headings are in capitals.
+// section writes a section. If it begins with a table, the title becomes the heading of the first column, unless it
+// contains names: headings are in capitals, which would change them.
 func (t *terminal) section(s section) {
 	if len(s.parts) == 0 {
 		return
@@ -83,7 +83,7 @@ func (t *terminal) line(indent, text string) {
 	t.WriteString("\n")
 }
 
-// table writes a table. If it is too wide, all columns of names but the last are written on separate lines.
+// table writes a table. If it is too wide, all name columns except the last move to lines of their own.
 func (t *terminal) table(indent string, table partTable, title string) {
 	lines := slices.Clone(table.lines)
 	if title != "" {
@@ -137,7 +137,7 @@ func (t *terminal) aligned(indent string, lines [][]string, left int) {
 	}
 }
 
-// widthsOf returns the width of each column with the gutter to its right.
+// widthsOf returns the width of each column, including the gutter to its right.
 func widthsOf(lines [][]string) []int {
 	widths := make([]int, len(lines[0]))
 	for _, line := range lines {
@@ -156,10 +156,10 @@ func sum(numbers []int) int {
 	return all
 }
 
-// beside writes two tables with the same row names side by side, each under its name. If they do not fit, it writes
+// beside writes two tables with the same row names side by side, each below its own name. If they do not fit, it writes
 // nothing and returns false.
 func (t *terminal) beside(tables []partTable) bool {
-	const indent, between = 4, 2 // between is added to the gutter between the two tables
+	const indent, between = 4, 2 // between is the extra space between the two tables, in addition to the gutter
 	lines := slices.Clone(tables[0].lines)
 	first := len(lines[0]) // where the second table begins
 	for i := range lines {
@@ -179,7 +179,7 @@ func (t *terminal) beside(tables []partTable) bool {
 	return true
 }
 
-// units are never separated from their number by a line break.
+// units lists units that a line break must not separate from their number.
 var units = []string{"B", "kB", "MB", "GB", "TB", "PB", "B/s", "kB/s", "MB/s", "GB/s", "TB/s", "IOPS", "bytes", "ns", "us", "ms", "s", "%", "CPUs", "clients"}
 
 func wordsOf(text string) []string {

@@ -23,19 +23,19 @@ type TextOptions struct {
 	Columns int
 	// ASCII restricts the chart to ASCII.
 	ASCII bool
-	// Details says how to see what the short form leaves out. The default is "-v shows them".
+	// Details tells the reader how to see the details that the short form leaves out. The default is "-v shows them".
 	Details string
 }
 
-// The size of the text chart of throughput over time.
+// Size of the text chart of throughput over time.
 const (
 	minChartColumns = 60
 	maxChartColumns = width
 	chartRows       = 5
 )
 
-// Text writes a run for a terminal: the verdict and what disqualifies the figures first, then the figures, then
-// other remarks. It is laid out for 100 columns; a table with long names can be wider.
+// Text writes a run for a terminal: first the verdict and the reasons not to use the figures, then the figures, then
+// other remarks. It is laid out for 100 columns; tables with long names can be wider.
 func Text(w io.Writer, d Document, o TextOptions) error {
 	t := &terminal{}
 	t.WriteString(printable(d.Benchmark+"  "+strings.Join(checks(d), ", ")) + "\n")
@@ -67,7 +67,7 @@ func writeText(w io.Writer, what, text string) error {
 	return nil
 }
 
-// chart draws the throughput of each target over time, all operations together.
+// chart draws the throughput of each target over time, summed over its operations.
 func (t *terminal) chart(d Document, o TextOptions) {
 	lines := totals(d)
 	if len(lines) == 0 {
@@ -84,7 +84,7 @@ func (t *terminal) chart(d Document, o TextOptions) {
 	}
 }
 
-// hiddenText states what the short form leaves out.
+// hiddenText states that the short form leaves out details, and how many notes.
 func hiddenText(d Document) string {
 	if notes := len(remarksOf(d, v1alpha1.SeverityInfo)); notes > 0 {
 		return measure.FormatCount(notes, "note") + " and details hidden; "

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// span is the planned and the actual time of a phase.
+// span holds the planned and the actual time of a phase.
 type span struct {
 	name                             string
 	steps                            int
@@ -19,7 +19,7 @@ type span struct {
 	inFlight                         *int64
 }
 
-// timeline writes the planned and the actual start and end of each phase, counted from the start of the run.
+// timeline writes the planned and the actual start and end of each phase, relative to the start of the run.
 func (p *page) timeline(d Document) {
 	spans := spansOf(d)
 	if d.StartTime == nil || len(spans) == 0 {

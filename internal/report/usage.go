@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// spaces writes how much storage the files take after the phases that wrote data. Phases with equal results share an
+// spaces writes how much space the files occupy after each phase that wrote data. Phases with equal results share an
 // entry.
 func (p *page) spaces(d Document) {
 	type said struct {
@@ -55,7 +55,7 @@ func usageText(u *v1alpha1.UsageResult) string {
 	return text
 }
 
-// compressionText returns the compression ratio, or why there is none.
+// compressionText returns the compression ratio, or the reason why there is none.
 func compressionText(u *v1alpha1.UsageResult) string {
 	switch {
 	case u.CompressionRatioMilli != nil:
