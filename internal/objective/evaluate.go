@@ -13,7 +13,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// maxMessage is the API's bound on a message.
+// maxMessage is the API's limit on the length of a message.
 const maxMessage = 512
 
 // Evaluate evaluates each objective, in order. An objective without a target applies to every target, and one whose
@@ -261,7 +261,7 @@ func Wanted(o *v1alpha1.Objective) string {
 	return strings.Join(words, ", ")
 }
 
-// Written formats a figure of a result for people.
+// Written formats a figure of a result with its unit.
 func Written(result *v1alpha1.ObjectiveResult, value int64) string {
 	return written(result.Unit, value)
 }

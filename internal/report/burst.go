@@ -140,7 +140,7 @@ func finely(nanoseconds int64) string {
 	return time.Duration(nanoseconds).Round(10 * time.Millisecond).String()
 }
 
-// length formats a duration, rounded to 1 ms below a second, to 100 ms below an hour, and to 1 s from then on.
+// length formats a duration, rounded to 1 ms below a second, to 100 ms below an hour, and otherwise to 1 s.
 func length(nanoseconds int64) string {
 	unit := 100 * time.Millisecond
 	if d := time.Duration(nanoseconds); d >= time.Hour {

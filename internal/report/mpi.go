@@ -119,8 +119,8 @@ func iorRow(name string, repetition *v1alpha1.IORRepetition) []string {
 	return append(row, length(repetition.TotalNanoseconds))
 }
 
-// shortLength formats a duration, rounded to 1 us below a millisecond, to 0.1 ms below a second, and to 10 ms from then
-// on.
+// shortLength formats a duration, rounded to 1 us below a millisecond, to 0.1 ms below a second, and otherwise to 10
+// ms.
 func shortLength(nanoseconds int64) string {
 	length := time.Duration(max(nanoseconds, 0))
 	switch {

@@ -17,8 +17,8 @@ const (
 	maxLimitName  = 128
 )
 
-// Attribution returns the limits that may have held the point's rate back, with all details. It returns nil if no
-// bytes were moved, or if no limit is documented and nothing else explains the rate.
+// Attribution returns the limits that may have held back the point's rate, with all details. It returns nil if no bytes
+// were moved, or if no limit is documented and nothing else explains the rate.
 func (p *Point) Attribution(level v1alpha1.AttributionLevel) *v1alpha1.Attribution {
 	found := p.judged()
 	if p.silent(&found) {
@@ -34,7 +34,7 @@ func (p *Point) Attribution(level v1alpha1.AttributionLevel) *v1alpha1.Attributi
 	return made
 }
 
-// Short returns the attribution for a result of many steps: the first suspect without its evidence.
+// Short returns the attribution for one of many steps: only the first suspect, without its evidence.
 func (p *Point) Short() *v1alpha1.StepAttribution {
 	found := p.judged()
 	if p.silent(&found) {
@@ -52,13 +52,13 @@ func (p *Point) Short() *v1alpha1.StepAttribution {
 	return made
 }
 
-// silent reports whether there is nothing to say about the attribution.
+// silent reports whether an attribution has nothing to report.
 func (p *Point) silent(found *limits.Attribution) bool {
 	return p.BytesPerSecond <= 0 || len(found.Suspects) == 0 || len(p.Documented.Limits) == 0 && found.Suspects[0].Cause == limits.CauseUnknown
 }
 
-// bounds returns the documented rates for the load. A bound has no limit if none is known. The burst also has none
-// if it does not exceed the baseline.
+// bounds returns the documented baseline and burst for the load. A bound that is not documented has no limit, nor has a
+// burst that does not exceed the baseline.
 func bounds(of limits.Effective) (baseline, burst limits.Bound) {
 	baseline, burst = of.Baseline, of.Burst
 	if baseline.Limit == nil {
@@ -111,7 +111,7 @@ func DrainPoints(whole *Point, burst *v1alpha1.BurstResult) (levels []v1alpha1.A
 	first, last := levelRate(burst, func(s *v1alpha1.BurstSeries) *v1alpha1.Estimate { return s.Burst }),
 		levelRate(burst, func(s *v1alpha1.BurstSeries) *v1alpha1.Estimate { return s.Baseline })
 	before, after := whole.AtLevel(first), whole.AtLevel(last)
-	// Before the drop, the credits that ran out later were not yet spent.
+	// Before the drop, the credits that later ran out were not yet spent.
 	before.Credits = map[string]limits.Fill{}
 	maps.Copy(before.Credits, whole.Credits)
 	for _, name := range names {

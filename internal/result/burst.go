@@ -14,36 +14,37 @@ const (
 	// sameLevel is the largest relative difference at which the level after a drop agrees with a documented
 	// baseline; confirmedLevel is the largest at which it confirms the cause of the drop.
 	sameLevel, confirmedLevel = 0.10, 0.05
-	// partEmpty is the fill in percent below which a drain is reported to have started with a partial bucket.
+	// partEmpty is the fill level, in percent, below which a drain is reported to have started with a partly full
+	// bucket.
 	partEmpty = 95
-	// maxRate is the greatest plausible rate in bytes or operations per second; a thousand times that still fits the
-	// API.
+	// maxRate is the greatest plausible rate in bytes or operations per second. In thousandths, it still fits into the
+	// API's integers.
 	maxRate = 9e15
-	// maxBurstMessage is the API's bound on a message.
+	// maxBurstMessage is the API's limit on the length of a message.
 	maxBurstMessage = 512
 )
 
-// API values of the credits' dimension.
+// API values of the dimension that credits count.
 const (
 	dimensionBytes      = "Bytes"
 	dimensionOperations = "Operations"
 	dimensionUnknown    = "Unknown"
 )
 
-// drain holds the state while a BurstResult is built.
+// drain holds the state of building a BurstResult.
 type drain struct {
 	b *builder
 	s summed
-	// found is the analysis of each dimension's series; ok is true for each dimension that has one.
+	// found holds the analysis of the series of each dimension; ok is true for each dimension that has one.
 	found [2]detect.Result
 	ok    [2]bool
-	// refill is the refill used, with its interval if it was measured.
+	// refill is the refill rate used for each dimension, with its interval if it was measured.
 	refill [2]knownRefill
 	result v1alpha1.BurstResult
 	says   []string
 }
 
-// knownRefill is a refill and its source; source is empty if none is known.
+// knownRefill is a refill rate and its source; source is empty if the rate is unknown.
 type knownRefill struct {
 	value  detect.Estimate
 	source detect.RefillSource
@@ -107,7 +108,7 @@ func (d *drain) analyzeWith(one dimension, earlier []detect.Sample) {
 	d.found[one], d.ok[one] = found, true
 }
 
-// knownRefill returns the refill measured by an earlier redrain, or else the documented one.
+// knownRefill returns the refill rate that an earlier redrain measured, or else the documented one.
 func (d *drain) knownRefill(one dimension) knownRefill {
 	measured := d.b.history.MeasuredRefill
 	if one == inOperations {
@@ -122,10 +123,9 @@ func (d *drain) knownRefill(one dimension) knownRefill {
 	return knownRefill{}
 }
 
-// earlier returns the I/O before the series that may have spent credits, on the series' time axis: the I/O of
-// earlier steps and of the warm-up. If the bucket is known to have been empty at the start, it omits the earlier
-// steps: what they spent no longer matters, and a store without credits may even have completed more than was
-// refilled.
+// earlier returns the I/O before the series that may have spent credits, on the series' time axis: the I/O of earlier
+// steps and of the warm-up. If the bucket is known to have been empty at the start, it omits the earlier steps: what
+// they spent no longer matters, and on a store without credits they may have completed more than was refilled.
 func (d *drain) earlier(one dimension) []detect.Sample {
 	var all []detect.Sample
 	warmUp, warm := d.warmUp(one)
@@ -187,7 +187,7 @@ func (d *drain) warmUp(one dimension) (detect.Sample, bool) {
 	return detect.Sample{StartSeconds: start, Rate: rate}, found && start < 0 && rate > 0 && rate <= maxRate
 }
 
-// main returns the result of the dimension whose credits ran out, or else the result for bytes if there is one.
+// main returns the analysis of the dimension whose credits ran out, or else that of bytes if there is one.
 func (d *drain) main() *detect.Result {
 	if d.result.Dimension == dimensionOperations || !d.ok[inBytes] {
 		return &d.found[inOperations]
@@ -226,7 +226,7 @@ func (d *drain) findDimension() {
 	}
 }
 
-// judge warns of problems with the drain and explains them in its message.
+// judge adds warnings about problems of the drain, and explains them in the result's message.
 func (d *drain) judge() {
 	found := d.main()
 	one, format := inBytes, measure.FormatBytesPerSecond
@@ -269,8 +269,8 @@ func (d *drain) judge() {
 	}
 }
 
-// judgeFill warns if the fill of the bucket at the start was unknown or partial. A redrain starts with a partial bucket
-// on purpose.
+// judgeFill warns if the fill level of the bucket at the start was unknown, or if the bucket was only partly full. It
+// does not warn about a redrain, which starts with a partly full bucket on purpose.
 func (d *drain) judgeFill() {
 	percent := d.b.history.CreditPercentAtStart
 	switch {
@@ -284,8 +284,9 @@ func (d *drain) judgeFill() {
 	}
 }
 
-// ObserveCredits adds the observed level of the credits at the start of a drain to its result. A level that is known
-// replaces the warning that it is not; a redrain starts with a partial bucket on purpose.
+// ObserveCredits adds the credit level that was observed at the start of a drain to the drain's result. It removes the
+// warning that the level is unknown and, except for a redrain, warns if the bucket was only partly full. A redrain
+// starts with a partly full bucket on purpose.
 func ObserveCredits(target *v1alpha1.TargetResult, planned *v1alpha1.ResolvedStep, percent int32, observation string) {
 	if target.Burst == nil {
 		return
@@ -315,7 +316,7 @@ func (d *drain) say(format string, arguments ...any) {
 	d.says = append(d.says, fmt.Sprintf(format, arguments...))
 }
 
-// sayOnce adds a sentence that holds for both dimensions, unless the message already contains it.
+// sayOnce adds a sentence unless the message already contains it. It is for sentences that apply to both dimensions.
 func (d *drain) sayOnce(words string) {
 	if !slices.Contains(d.says, words) {
 		d.says = append(d.says, words)

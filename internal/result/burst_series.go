@@ -27,7 +27,7 @@ const (
 	causeUnknown = "Unknown"
 )
 
-// fill adds the findings to the result.
+// fill adds the figures of all analyses to the result.
 func (d *drain) fill() {
 	if d.ok[inBytes] {
 		d.result.Bytes = d.series(inBytes)
@@ -43,7 +43,7 @@ func (d *drain) fill() {
 	}
 }
 
-// series returns the findings for one dimension. Rates of operations are in thousandths.
+// series returns the figures of one dimension. Rates of operations are in thousandths.
 func (d *drain) series(one dimension) *v1alpha1.BurstSeries {
 	found := d.found[one]
 	scale := [2]float64{1, 1000}[one]
@@ -101,8 +101,7 @@ func spentOf(from detect.Estimate) *v1alpha1.Estimate {
 	return estimate(from, 1)
 }
 
-// shortened shortens a list that is too long. It keeps the first elements, and the last one, which is the final
-// state.
+// shortened limits a list to most elements: the first ones, and the last one, which is the final state.
 func shortened[T any](all []T, most int) []T {
 	if len(all) <= most {
 		return all
@@ -110,8 +109,8 @@ func shortened[T any](all []T, most int) []T {
 	return append(all[:most-1:most-1], all[len(all)-1])
 }
 
-// estimate converts a figure and its interval to the API's integers. It omits an interval without a width: there
-// were too few samples to determine one.
+// estimate converts a figure and its interval to the API's integers. It omits an interval of zero width, which means
+// that there were too few samples to determine one.
 func estimate(from detect.Estimate, scale float64) *v1alpha1.Estimate {
 	made := v1alpha1.Estimate{Value: measure.Round(from.Value * scale)}
 	if from.High > from.Low && from.Low <= from.Value && from.Value <= from.High {

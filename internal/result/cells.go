@@ -42,7 +42,7 @@ func cellNames(phase *v1alpha1.Phase, cells []int32) string {
 	return text
 }
 
-// describeCell returns the values of a cell's axes in words. The axes are in the order clients, jobs, queueDepth,
+// describeCell describes a cell by its value on each axis. The axes are in the order clients, jobs, queueDepth,
 // blockSize, readPercent; the last one changes fastest.
 func describeCell(axes v1alpha1.SweepAxes, cell int) string {
 	var words []string

@@ -20,9 +20,10 @@ type Client struct {
 	Released time.Time
 	// IOStart and IOEnd bound the measured I/O; zero if there was none.
 	IOStart, IOEnd time.Time
-	// Samples yields the samples in order of time, including the warm-up, as often as it is asked; nil if there are none.
+	// Samples yields the samples in time order, including the warm-up. It can be iterated repeatedly; nil if there are
+	// none.
 	Samples iter.Seq[measure.Sample]
-	// Operations are the totals of the measured time, as the tool itself reported them at its end.
+	// Operations are the totals of the measured time that the tool itself reported when it ended.
 	Operations [measure.NumOperations]Operation
 	// Ended is true if the client reported its end; a lost client did not.
 	Ended bool
@@ -31,13 +32,14 @@ type Client struct {
 	StopMessage string
 	// Failure is the reason why the client has no result; empty if it has one.
 	Failure, FailureMessage string
-	// Job is the report of ior or mdtest about itself; only client 0 has one.
+	// Job holds the figures that ior or mdtest itself reported; only client 0 has them.
 	Job *engine.Job
 	// Command describes the execution of a user's program; nil for other loads.
 	Command *engine.Program
-	// Usage is the space of the client's files at the end; nil if it was not requested or not found.
+	// Usage is the space that the client's files occupy at the end; nil if it was not requested or could not be
+	// determined.
 	Usage *Usage
-	// Like describes the user's data that the client's data imitates; nil if there is none.
+	// Like describes the user's data after which the client's data is modelled; nil if there is none.
 	Like *engine.DataSample
 	// ToolVersion is the version that the tool reported.
 	ToolVersion string
@@ -46,9 +48,9 @@ type Client struct {
 	// Notices are the agent's warnings during the step.
 	Notices []Notice
 	CPU     CPU
-	// UnwrittenBytes is the number of bytes that reads can reach but that were never written.
+	// UnwrittenBytes is the number of bytes in the range of the reads that were never written.
 	UnwrittenBytes uint64
-	// ClockUncertainty is the possible error of the client's instants.
+	// ClockUncertainty is the maximum error of the client's timestamps.
 	ClockUncertainty time.Duration
 	// Machine identifies the client's machine, and is empty if unknown. MemoryBytes is the machine's memory and
 	// MachineCPUMilli its CPUs in thousandths, 0 if unknown.
@@ -62,24 +64,25 @@ type Operation struct {
 	measure.Counter
 	// Latency is from submission to completion; Completion is the part after submission.
 	Latency, Completion measure.Latency
-	// SubmissionMeanNanoseconds is the mean time of submission (fio's slat).
+	// SubmissionMeanNanoseconds is the mean time to submit an operation (fio's slat).
 	SubmissionMeanNanoseconds int64
 }
 
-// Notice is a warning from the agent that ran the tool. Warning is the name that the agent gave; it must be checked.
+// Notice is a warning from the agent that ran the tool. Warning is the name that the agent sent, which is unchecked;
+// see warningType.
 type Notice struct {
 	Warning string
 	Message string
 }
 
-// Remark is a warning about one client that only the run's history shows, such as its loss.
+// Remark is a warning about one client that comes from the run's history instead of the client, such as its loss.
 type Remark struct {
 	Warning v1alpha1.WarningType
 	Client  int
 	Message string
 }
 
-// CPU is the CPU use of the tool's processes in the step, and the limit and throttling of their cgroup.
+// CPU is the CPU usage of the tool's processes in the step, and the limit and throttling of their cgroup.
 type CPU struct {
 	Busy, Wall time.Duration
 	// LimitMilli is the cgroup's CPU limit in thousandths of a CPU, or the machine's CPUs if the cgroup has none.
@@ -88,26 +91,27 @@ type CPU struct {
 	Throttled                 time.Duration
 }
 
-// History holds the facts about a target from before a step, in the conductor's time.
+// History holds what is known about a target from outside the step, mostly from before it, in the conductor's time.
 type History struct {
-	// Search is the question that the step's search answers; nil for other steps.
+	// Search describes the search that the step belongs to; nil for other steps.
 	Search *search.Question
-	// Earlier is the run's I/O on the target before the step, in order, with one entry per step that did any.
+	// Earlier is the run's I/O on the target before the step, in order, with one entry per step with I/O.
 	Earlier []Span
 	// Documented holds the documented limits for the clients of the step; it has no limits if nothing is documented.
 	Documented limits.Computed
-	// Loads are the loads of the run's phases on the target.
+	// Loads are the loads that the run's phases generate on the target.
 	Loads []limits.Load
-	// Described is the storage as the run recorded it; nil if it was not recorded.
+	// Described is the run's description of the storage; nil if there is none.
 	Described *v1alpha1.StorageDescription
 	// SeesEnd is true if a phase of the run drains the target, so that the end of its burst is measured.
 	SeesEnd bool
 	// Expect is the phase's expectation, for example that it measures the server's cache.
 	Expect v1alpha1.Expectation
-	// MeasuredRefill and MeasuredRefillOperations are the refill of the bucket, in bytes and in operations per second,
-	// that an earlier redrain measured; nil if there was none.
+	// MeasuredRefill and MeasuredRefillOperations are the refill rates of the bucket that an earlier redrain measured,
+	// in bytes and in operations per second; nil if there was none.
 	MeasuredRefill, MeasuredRefillOperations *float64
-	// DrainSpent and DrainSpentOperations are what the first drain of the run spent; nil if there was none.
+	// DrainSpent and DrainSpentOperations are the credits that the first drain of the run spent, in bytes and in
+	// operations; nil if there was none.
 	DrainSpent, DrainSpentOperations *Spent
 	// BucketEmpty is true if the burst credits are known to be spent at the start of the step, or if there are none.
 	// For a redrain it refers to the end of the I/O before the idle time.
@@ -122,19 +126,19 @@ type History struct {
 	Concluded time.Time
 }
 
-// Spent is the amount of credits spent in a drain, the refill per second from which it was computed, and the levels
-// per second before and after the drop.
+// Spent is the amount of credits spent in a drain, the refill rate used to compute it, and the rates before and after
+// the drop. Rates are per second.
 type Spent struct {
 	Amount, Refill, Burst, Baseline float64
 }
 
-// Span is the I/O on a target during a period.
+// Span is the total I/O on a target during a period.
 type Span struct {
 	Start, End        time.Time
 	Bytes, Operations uint64
 }
 
-// LastEnd returns the time at which the last I/O before the step was complete; zero if there was none.
+// LastEnd returns the time at which the last I/O before the step completed, or the zero time if there was none.
 func (h *History) LastEnd() time.Time {
 	if len(h.Earlier) == 0 {
 		return time.Time{}

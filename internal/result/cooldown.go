@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// Cooldown returns the result of an Idle step on one target that started and ended at the given instants. Fold adds
+// Cooldown returns the result, on one target, of an Idle step that started and ended at the given instants. Fold adds
 // the measurements of its redrain.
 func Cooldown(step plan.Step, target string, history History, start, end time.Time) v1alpha1.TargetResult {
 	made := v1alpha1.CooldownResult{CreditPercentAtEnd: history.CreditPercentAtEnd}
@@ -38,7 +38,7 @@ func Cooldown(step plan.Step, target string, history History, start, end time.Ti
 	return v1alpha1.TargetResult{Target: target, Cooldown: &made}
 }
 
-// untilCredits explains how the length of the idle time was determined.
+// untilCredits explains how long the cooldown waited for credits, and why.
 func untilCredits(step plan.Step, history History) string {
 	bucket, dimension := history.main()
 	refill, from := bucket.refill, "documented"

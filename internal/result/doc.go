@@ -1,10 +1,11 @@
-// Package result turns what the clients of a step reported into the figures and warnings of the API, and the results of
+// Package result turns the reports of a step's clients into the figures and warnings of the API, and the results of
 // steps into those of their phase. It is pure.
 //
-// The throughput of a time-bound step is the amount completed while every client was running, divided by that time.
-// The throughput of a work-bound step is everything, from the first start to the last end. Operations in flight when
-// a client's load ended count in no rate; the result reports how long they took. Latency covers each client's whole
-// measured time: histograms are added up, and percentiles are computed once, from the sum.
+// The throughput of a time-bound step is the amount completed while every client was running, divided by that time. The
+// throughput of a work-bound step is the total amount, divided by the time from the first start to the last end. No
+// rate includes operations that were in flight when a client's load ended; the result reports how long they took.
+// Latency covers the whole measured time of each client: histograms are added up, and percentiles are computed once,
+// from the sum.
 //
 // Burst, baseline, drops and the steady state are computed from the sum over all clients:
 //
@@ -17,7 +18,7 @@
 // [Fold] combines the steps of a phase. Folding a step again changes nothing, because the process that recorded a
 // result may have died before it recorded that the step was folded.
 //
-// Problems with the figures are warnings of the result, one per type regardless of the number of clients or cells,
-// with the worst first. The API's bounds therefore hold for a thousand clients and hide nothing that disqualifies a
-// result.
+// Problems with the figures are warnings of the result, one per type regardless of the number of clients or cells, with
+// the worst first. Even with a thousand clients, the warnings therefore stay within the API's limits and include
+// everything that disqualifies a result.
 package result

@@ -16,10 +16,10 @@ import (
 // folded.
 //
 // The effect of a step depends on the phase. Steps of a ramp and cells of a sweep are added to Steps. Layout and
-// precondition share one result with the figures of the layout; so do a cooldown and its redrain, with the figures
-// of the redrain. The steps of a smallFiles phase add their operations. A search keeps the steps of all rates that
-// it tried, and the figures at the highest one. An interference phase keeps its blocks, and the figures beside the most
-// neighbours. A steady phase and a burst drain are one step, whose result is the result of the phase.
+// precondition share one result with the figures of the layout; so do a cooldown and its redrain, with the figures of
+// the redrain. The steps of a smallFiles phase add their operations. A search keeps the steps of all rates that it
+// tried, and the figures at the highest confirmed rate. An interference phase keeps its blocks, and the figures with
+// the most neighbours. A steady phase and a burst drain consist of one step, whose result is the result of the phase.
 func Fold(phase *v1alpha1.Phase, into *v1alpha1.TargetResult, step plan.Step, history History, made v1alpha1.TargetResult) {
 	into.Target = made.Target
 	before := *into
@@ -59,7 +59,7 @@ func Fold(phase *v1alpha1.Phase, into *v1alpha1.TargetResult, step plan.Step, hi
 	sortWarnings(into.Warnings, step.Kind)
 }
 
-// setupPrefix starts the messages of warnings from a command's setup.
+// setupPrefix begins the message of each warning from a command's setup.
 const setupPrefix = "setup: "
 
 // foldSteady replaces the result, except for warnings from a command's setup, which runs right before it as a
@@ -73,15 +73,15 @@ func foldSteady(into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.Targe
 	*into = made
 	for _, warning := range setup {
 		if slices.ContainsFunc(into.Warnings, func(w v1alpha1.Warning) bool { return w.Type == warning.Type }) {
-			continue // The list has one warning of each type.
+			continue // The list must have only one warning of each type.
 		}
 		addWarning(into, warning, step.Kind)
 		sortWarnings(into.Warnings, step.Kind)
 	}
 }
 
-// setupWarnings returns the warnings of a setup that concern the data it creates, with the severity of a prepare
-// phase. The others concern its figures, which are not part of the phase's result.
+// setupWarnings returns the warnings of a setup that concern the data it creates, with the severity of a prepare phase.
+// The others concern the setup's figures, which are not part of the phase's result.
 func setupWarnings(all []v1alpha1.Warning) []v1alpha1.Warning {
 	var kept []v1alpha1.Warning
 	for _, warning := range all {
@@ -106,8 +106,8 @@ func foldCooldown(into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.Tar
 	into.Cooldown, into.Warnings = cooldown, warnings
 }
 
-// foldFiles adds the operations and the warnings of one step. Each step has its own window; the result shows the
-// longest.
+// foldFiles adds the operations and the warnings of one step. Each step has its own common window; the result has the
+// length of the longest.
 func foldFiles(into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.TargetResult) {
 	into.Clients, into.WorkBound = max(into.Clients, made.Clients), true
 	into.WindowNanoseconds = max(into.WindowNanoseconds, made.WindowNanoseconds)
@@ -141,8 +141,8 @@ func foldFiles(into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.Target
 	sortWarnings(into.Warnings, step.Kind)
 }
 
-// foldCell adds a step of a ramp or a cell of a sweep at its place. A drain or an idle time inserted before a cell
-// is not a cell.
+// foldCell adds a step of a ramp or a cell of a sweep, in the order of the cells. A drain or an idle time inserted
+// before a cell is not a cell.
 func foldCell(into *v1alpha1.TargetResult, step plan.Step, history History, made v1alpha1.TargetResult) {
 	into.Clients = max(into.Clients, made.Clients)
 	if made.Usage != nil {
@@ -180,14 +180,14 @@ func foldCell(into *v1alpha1.TargetResult, step plan.Step, history History, made
 	cell.CreditPercentAtStart, cell.CreditPercentAtEnd = history.CreditPercentAtStart, history.CreditPercentAtEnd
 }
 
-// tellingCPU is the smallest CPU use of a client, in thousandths, that a step reports.
+// tellingCPU is the smallest CPU usage of a client, in thousandths, that the result of a cell reports.
 const tellingCPU = 500
 
-// maxCells is the API's bound on cells.
+// maxCells is the API's limit on the number of cells.
 const maxCells = 256
 
-// cellOf returns the cell with the given index, and creates it at its place if necessary. It returns nil if there
-// are too many.
+// cellOf returns the cell with the given index, and inserts it in order if it is missing. It returns nil if there are
+// too many.
 func cellOf(into *v1alpha1.TargetResult, index int32) *v1alpha1.StepResult {
 	at, found := slices.BinarySearchFunc(into.Steps, index, func(s v1alpha1.StepResult, index int32) int { return cmp.Compare(s.Cell, index) })
 	if !found {
@@ -199,7 +199,7 @@ func cellOf(into *v1alpha1.TargetResult, index int32) *v1alpha1.StepResult {
 	return &into.Steps[at]
 }
 
-// stepOperations returns the figures of a step, for the operations that have a rate.
+// stepOperations returns the figures of those operations of a step that have a rate.
 func stepOperations(made v1alpha1.TargetResult) []v1alpha1.StepOperation {
 	var all []v1alpha1.StepOperation
 	for _, operation := range made.Operations {
@@ -218,10 +218,11 @@ func stepOperations(made v1alpha1.TargetResult) []v1alpha1.StepOperation {
 	return all
 }
 
-// maxStepWarnings is the API's bound on the warnings of a cell.
+// maxStepWarnings is the API's limit on the number of warnings of a cell.
 const maxStepWarnings = 8
 
-// addType adds a warning type to a cell. If the list is full, it keeps the worst, independent of the order of calls.
+// addType adds a warning type to a cell. If the list is full, it keeps the most severe types, whatever the order of
+// calls.
 func addType(cell *v1alpha1.StepResult, kind v1alpha1.WarningType, phase v1alpha1.PhaseKind) {
 	if slices.Contains(cell.Warnings, kind) {
 		return

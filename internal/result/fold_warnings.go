@@ -13,8 +13,8 @@ import (
 type sources struct {
 	// cells are the affected cells of a ramp or sweep, in order.
 	cells []int32
-	// extra is true if the additional step is affected: a drain inserted before cells, or the precondition after a
-	// layout. own is true if the layout is affected.
+	// extra is true if an additional step is affected: a drain inserted before cells, or the precondition after a
+	// layout. own is true if the layout itself is affected.
 	extra, own bool
 }
 
@@ -88,8 +88,8 @@ func foldWarnings(phase *v1alpha1.Phase, before, into *v1alpha1.TargetResult, st
 	}
 }
 
-// split separates a merged message from the names of its steps. It leaves a message unchanged if truncation has
-// removed the names.
+// split separates the prefix with the names of the steps from a merged message. It leaves the message unchanged if
+// truncation has removed the prefix.
 func split(phase *v1alpha1.Phase, before *v1alpha1.TargetResult, merged v1alpha1.Warning) (sources, string) {
 	cells := cellsWith(before, merged.Type)
 	if phase.Kind() == v1alpha1.PhasePrepare {
@@ -124,8 +124,8 @@ func addWarning(into *v1alpha1.TargetResult, warning v1alpha1.Warning, kind v1al
 	into.Warnings[at] = warning
 }
 
-// sortWarnings sorts by severity, the worst first, and then by name, so that the result does not depend on the order
-// of the steps.
+// sortWarnings sorts warnings by severity, the worst first, and then by name, so that the result does not depend on the
+// order of the steps.
 func sortWarnings(all []v1alpha1.Warning, kind v1alpha1.PhaseKind) {
 	slices.SortStableFunc(all, func(a, b v1alpha1.Warning) int {
 		return cmp.Or(rank(a.Type, kind)-rank(b.Type, kind), cmp.Compare(a.Type, b.Type))

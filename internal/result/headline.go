@@ -10,10 +10,10 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// Headline returns the figure that represents a run in a list of runs, and its name. The figure is from the phase
-// that spec.headline names, or else from the last phase with the highest rank, and there from the first target.
-// Without spec.headline, Headline skips phases that expect the server's cache, because their rate says nothing about
-// the storage. It returns nil if there is no such figure.
+// Headline returns the figure that represents a run in a list of runs, and its name. The figure is from the phase that
+// spec.headline names, or else from the last phase whose figure has the highest rank. Within the phase, it is from the
+// first target. Without spec.headline, Headline skips phases that expect the server's cache, because their rate says
+// nothing about the storage. It returns nil if there is no such figure.
 func Headline(run *v1alpha1.BenchmarkRun) *v1alpha1.HeadlineDisplay {
 	var shown *v1alpha1.HeadlineDisplay
 	best := 0
@@ -46,7 +46,8 @@ func Headline(run *v1alpha1.BenchmarkRun) *v1alpha1.HeadlineDisplay {
 	return shown
 }
 
-// ranks lists the figures that may represent a run. A refill represents a run only if its phase is named.
+// ranks holds the rank of each figure that may represent a run. A refill represents a run only if spec.headline names
+// its phase.
 var ranks = map[v1alpha1.FigureName]int{
 	v1alpha1.FigureBaseline:   3,
 	v1alpha1.FigureThroughput: 2, v1alpha1.FigureBurst: 2, v1alpha1.FigureSustained: 2,
@@ -54,9 +55,9 @@ var ranks = map[v1alpha1.FigureName]int{
 	v1alpha1.FigureRefill: 0,
 }
 
-// headlineOf returns the figure that represents a phase: the operation or cell with the most bytes per second,
-// mdtest's first rate, the duration of a program that names no rate, or the baseline of a drain. If the drain's
-// credits did not run out, it is the burst.
+// headlineOf returns the figure that represents a phase: the operation or cell with the most bytes per second, mdtest's
+// first rate, the duration of a program that reports no rate, or the baseline of a drain. If the drain's credits did
+// not run out, it is the burst.
 func headlineOf(figures []phasekind.Figure, named bool) *phasekind.Figure {
 	var chosen *phasekind.Figure
 	for i := range figures {
@@ -66,7 +67,7 @@ func headlineOf(figures []phasekind.Figure, named bool) *phasekind.Figure {
 		case !f.Main || f.Value <= 0 || !known || rank == 0 && !named:
 		case chosen == nil || rank > ranks[chosen.Name]:
 			chosen = f
-		case rank < ranks[chosen.Name], f.Name == v1alpha1.FigureRate: // the first rate is the most important one
+		case rank < ranks[chosen.Name], f.Name == v1alpha1.FigureRate: // keep the first rate, the most important one
 		case f.Name != v1alpha1.FigureThroughput || f.Value > chosen.Value:
 			chosen = f
 		}
@@ -80,7 +81,7 @@ func headlineName(phase *v1alpha1.PhaseResult, f *phasekind.Figure, cached bool)
 	if len(phase.Targets) > 1 {
 		where += "/" + phase.Targets[0].Target
 	}
-	switch f.Name { //nolint:exhaustive // the others are named after their operation
+	switch f.Name { //nolint:exhaustive // the other figures are named after their operation
 	case v1alpha1.FigureBaseline, v1alpha1.FigureBurst, v1alpha1.FigureDuration, v1alpha1.FigureRefill:
 		words = strings.ToLower(string(f.Name))
 	case v1alpha1.FigureSustained:
@@ -95,7 +96,7 @@ func headlineName(phase *v1alpha1.PhaseResult, f *phasekind.Figure, cached bool)
 	return v1alpha1.Truncate(where+": "+words, maxFigure)
 }
 
-// maxFigure is the API's limit.
+// maxFigure is the API's limit on the length of a headline's name.
 const maxFigure = 160
 
 func headlineText(f *phasekind.Figure) string {

@@ -14,8 +14,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// foldBlock adds a block of an interleaved phase, or the drain before the blocks. The figures of the phase are those of
-// the blocks with the most neighbours together.
+// foldBlock adds a block of an interleaved phase, or the drain before the blocks. The figures of the phase are pooled
+// from all blocks with the most neighbours.
 func foldBlock(blocks phasekind.Blocks, into *v1alpha1.TargetResult, step plan.Step, history History, made v1alpha1.TargetResult) {
 	known := slices.ContainsFunc(into.Steps, func(s v1alpha1.StepResult) bool { return int(s.Cell) == step.Cell })
 	if known {
@@ -59,7 +59,7 @@ func foldBlock(blocks phasekind.Blocks, into *v1alpha1.TargetResult, step plan.S
 	concludeBlocks(&blocks, into)
 }
 
-// levelOf returns the level with a number of neighbours, and adds it at its place if necessary.
+// levelOf returns the level with the given number of neighbours, and inserts it in order if it is missing.
 func levelOf(result *v1alpha1.InterferenceResult, neighbours int32) *v1alpha1.InterferenceLevel {
 	at, found := slices.BinarySearchFunc(result.Levels, neighbours, func(l v1alpha1.InterferenceLevel, count int32) int {
 		return cmp.Compare(l.Neighbours, count)
@@ -70,8 +70,8 @@ func levelOf(result *v1alpha1.InterferenceResult, neighbours int32) *v1alpha1.In
 	return &result.Levels[at]
 }
 
-// mergeLatencies adds the distributions of a block to its level, and sets the percentiles of the level. Once the
-// distribution of one block is unknown, the level has no percentiles.
+// mergeLatencies adds the latency distributions of a block to its level, and updates the level's percentiles. If the
+// distribution of any block is unknown, the level has no percentiles.
 func mergeLatencies(level *v1alpha1.InterferenceLevel, operations []v1alpha1.OperationResult) {
 	for i := range operations {
 		o := &operations[i]
@@ -108,8 +108,8 @@ func percentileOf(histogram *measure.Histogram, percent float64) *int64 {
 	return new(int64(value))
 }
 
-// rateLevel sets the mean rates of a level, and its ratios to the blocks alone. Blocks are equally long, so the mean of
-// their rates is the rate over all of them.
+// rateLevel sets the mean rates of a level, and the ratios of its figures to those without neighbours. All blocks have
+// the same length, so the mean of their rates is the rate over all of them.
 func rateLevel(level *v1alpha1.InterferenceLevel, steps []v1alpha1.StepResult, blocks *phasekind.Blocks) {
 	for i := range level.Operations {
 		into := &level.Operations[i]
@@ -153,8 +153,8 @@ func operationIn(step *v1alpha1.StepResult, operation v1alpha1.Operation) *v1alp
 	return &step.Operations[at]
 }
 
-// ratioTo returns the ratio of a figure beside neighbours to that alone, over the repetitions that have both, in
-// millionths. It returns nil if there are none.
+// ratioTo returns the ratio of a figure with neighbours to the same figure without them, in millionths, over the
+// repetitions that have both. It returns nil if there are none.
 func ratioTo(
 	neighbours int32, steps []v1alpha1.StepResult, blocks *phasekind.Blocks, figure func(*v1alpha1.StepResult) float64,
 ) *v1alpha1.Estimate {
@@ -185,8 +185,8 @@ func ratioTo(
 	return made
 }
 
-// concludeBlocks states what neighbours cost. After the last block it drops the merged distributions, which only served
-// to add more blocks.
+// concludeBlocks writes the message on the effect of neighbours. After the last block it drops the merged
+// distributions, which were needed only to add further blocks.
 func concludeBlocks(blocks *phasekind.Blocks, into *v1alpha1.TargetResult) {
 	result := into.Interference
 	result.Message = "the phase has not ended"
@@ -218,8 +218,8 @@ func concludeBlocks(blocks *phasekind.Blocks, into *v1alpha1.TargetResult) {
 	result.Message = v1alpha1.Truncate(result.Message, maxBurstMessage)
 }
 
-// costOf states what a number of neighbours cost: "3 neighbours cost 42.0 % (38.0 to 46.0 %) of throughput; p99 3.10
-// times (2.80 to 3.40)".
+// costOf describes the effect of a number of neighbours: "3 neighbours cost 42.0 % (38.0 to 46.0 %) of throughput; p99
+// 3.10 times (2.80 to 3.40)".
 func costOf(level *v1alpha1.InterferenceLevel) string {
 	who := measure.FormatCount(int(level.Neighbours), "neighbour")
 	if level.RateRatioPPM == nil {
@@ -263,7 +263,7 @@ func costOf(level *v1alpha1.InterferenceLevel) string {
 	return text
 }
 
-// ratioOf returns a ratio of the API with its interval.
+// ratioOf converts a ratio and its interval from the API's millionths.
 func ratioOf(e *v1alpha1.Estimate) compare.Value {
 	value := float64(e.Value) / 1e6
 	if e.Lower == nil || e.Upper == nil {

@@ -8,11 +8,11 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// minMeasuredShare is the smallest share of the requested time that a result must cover to represent it.
+// minMeasuredShare is the smallest share of the requested time that a result must cover to be representative.
 const minMeasuredShare = 0.8
 
-// hostedBy reports whether a client has no ranks of its own. If clients share an address, one of them starts the
-// ranks of all, so the others have nothing to sample.
+// hostedBy reports whether another client runs the ranks of this client. If clients share an address, one of them
+// starts the ranks of all, so the others have nothing to sample.
 func (b *builder) hostedBy(client *Client) bool {
 	if !b.load.SpansClients || client.Machine == "" || client.Samples != nil || client.total() > 0 {
 		return false
@@ -22,7 +22,7 @@ func (b *builder) hostedBy(client *Client) bool {
 	})
 }
 
-// total returns the number of operations of a client.
+// total returns the number of operations that the client's tool reported.
 func (c *Client) total() uint64 {
 	var total uint64
 	for _, operation := range c.Operations {
@@ -40,8 +40,8 @@ func (b *builder) judgeShort() {
 	}
 }
 
-// lasted reports whether a step ended at its maximum duration and not because of its figures. Only a step with an
-// MPI job on one of its targets ends in this way.
+// lasted reports whether a step ended because it reached its maximum duration, and not because of its figures. Only
+// steps with an MPI job on one of their targets end in this way.
 func (b *builder) lasted() bool {
 	if !b.step.SpansAnyClients() || b.step.Duration <= 0 {
 		return false
@@ -56,7 +56,8 @@ func (b *builder) stopped() bool {
 	return slices.ContainsFunc(b.usable, func(c Client) bool { return c.Stopped })
 }
 
-// sampledUntil returns the bytes of an operation up to an instant, over all clients, including the warm-up.
+// sampledUntil returns the bytes that all clients' samples count for an operation up to an instant, including the
+// warm-up.
 func (b *builder) sampledUntil(at time.Time, operation measure.Operation) uint64 {
 	var bytes uint64
 	for _, series := range b.series {
@@ -93,7 +94,8 @@ func (b *builder) repetitionRates() {
 		rate.Bytes = bytes[operation]
 		rate.BytesPerSecond = float64(bytes[operation]) / length[operation].Seconds()
 		if transfer := b.described.BlockBytes; transfer > 0 {
-			// The samples also count the ranks' communication as operations, so compute operations from bytes.
+			// The samples also count communication between ranks as operations, so compute the operations from the
+			// bytes.
 			rate.Operations = bytes[operation] / transfer
 		}
 		rate.OperationsPerSecond = float64(rate.Operations) / length[operation].Seconds()
@@ -101,5 +103,6 @@ func (b *builder) repetitionRates() {
 	b.result.WindowNanoseconds = int64(end.Sub(start))
 }
 
-// ratesAlone reports whether a result can do without operations: mdtest moves no bytes if its files are empty.
+// ratesAlone reports whether a result may lack operations because the job reports rates of its own. For example, mdtest
+// moves no bytes if its files are empty.
 func (b *builder) ratesAlone() bool { return b.job != nil && len(b.job.Rates) > 0 }

@@ -13,16 +13,16 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Thresholds of the warnings.
+// Thresholds for warnings.
 const (
-	// maxClockUncertainty is the greatest uncertainty of a clock that causes no warning.
+	// maxClockUncertainty is the clock uncertainty above which the result has a warning.
 	maxClockUncertainty = 50 * time.Millisecond
-	// maxSubmissionShare is the greatest share of submission in the latency that causes no warning.
+	// maxSubmissionShare is the share of submission in the mean latency above which the result has a warning.
 	maxSubmissionShare = 0.10
 )
 
-// judgeLatency warns if a latency distribution has too few samples, no histogram or clipped operations, and if
-// submission is a large share of the latency.
+// judgeLatency warns if a latency distribution has too few samples, no histogram or clipped values, and if submission
+// is a large share of the latency.
 func (b *builder) judgeLatency(operation measure.Operation, lat *measure.Latency, submissionNanoseconds float64) {
 	summary := lat.Summary()
 	if len(summary.TooFewSamples) > 0 {
@@ -50,7 +50,7 @@ func (b *builder) judgeLatency(operation measure.Operation, lat *measure.Latency
 // cachedStatNanoseconds is shorter than any stat answered by another machine or process.
 const cachedStatNanoseconds = 5000
 
-// percentiles formats names such as p999 for people: p99.9.
+// percentiles formats names of percentiles for readers: p999 as p99.9.
 func percentiles(names []string) string {
 	var written []string
 	for _, name := range names {
@@ -62,7 +62,7 @@ func percentiles(names []string) string {
 	return strings.Join(written, ", ")
 }
 
-// judgeTool warns about problems that the clients noticed and about how the load was generated.
+// judgeTool warns about problems with the clients' clocks, data and tool versions, and with how the load was generated.
 func (b *builder) judgeTool() {
 	versions := map[string]int{}
 	var clock, unwritten worst
@@ -107,7 +107,7 @@ func versionList(versions map[string]int) string {
 	return strings.Join(list, ", ")
 }
 
-// judgeBytes compares the live samples with the tool's own total.
+// judgeBytes warns if the live samples and the tool's own total differ.
 func (b *builder) judgeBytes() {
 	if b.load.Opaque {
 		return // samples and totals come from different sources; the engine compares them

@@ -13,10 +13,11 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// maxDriftPermille is the greatest difference between a cell and its repetition that causes no warning.
+// maxDriftPermille is the difference between a cell and its repetition, in thousandths, above which the result has a
+// warning.
 const maxDriftPermille = 100
 
-// judgeDrift warns if the repetition of a cell gave a different result.
+// judgeDrift warns if a repeated cell had a different result.
 func judgeDrift(phase *v1alpha1.Phase, into *v1alpha1.TargetResult) {
 	into.Warnings = slices.DeleteFunc(into.Warnings, func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningSweepDrift })
 	var most *v1alpha1.StepResult
@@ -38,8 +39,8 @@ func judgeDrift(phase *v1alpha1.Phase, into *v1alpha1.TargetResult) {
 			cellNames(phase, []int32{most.Cell}), measure.FormatShare(float64(*most.DriftPermille)/1000))), v1alpha1.PhaseSweep)
 }
 
-// kneeOf finds the knee of a ramp in the bytes of all operations together, or in the operations if no bytes are
-// moved. It omits steps without a result or with a disqualifying warning.
+// kneeOf finds the knee of a ramp in the total bytes per second, or in the operations per second if no bytes are moved.
+// It omits steps without a result or with a disqualifying warning.
 func kneeOf(ramp *v1alpha1.RampPhase, steps []v1alpha1.StepResult) *v1alpha1.KneeResult {
 	bytes, operations := []detect.Point{}, []detect.Point{}
 	left, moved := 0, false
@@ -61,8 +62,8 @@ func kneeOf(ramp *v1alpha1.RampPhase, steps []v1alpha1.StepResult) *v1alpha1.Kne
 	return kneeIn(points, left, phasekind.DimensionName(ramp.Dimension), format)
 }
 
-// kneeIn finds the knee of points whose loads are in the named dimension; left is the number of steps without a valid
-// result.
+// kneeIn finds the knee of a curve. dimension names the load for the message; left is the number of steps that were
+// omitted because they have no valid result.
 func kneeIn(points []detect.Point, left int, dimension string, format func(float64) string) *v1alpha1.KneeResult {
 	var says []string
 	if left > 0 {

@@ -7,26 +7,25 @@ import (
 )
 
 const (
-	// leastTail is the minimum time in seconds that a redrain must have been back on the known baseline.
+	// leastTail is the minimum time, in seconds, that a redrain must spend at the known baseline at its end.
 	leastTail = 5
-	// aboveBaseline is the multiple of the baseline above which a sample belongs to the burst, or is cut by its end.
+	// aboveBaseline is the multiple of the baseline above which a sample lies at least partly in the burst.
 	aboveBaseline = 1.25
-	// wholly is the share of the way from the baseline to the burst above which a sample lies entirely in the burst.
+	// wholly is the fraction of the way from the baseline to the burst above which a sample lies entirely in the burst.
 	wholly = 0.9
 	// cutShare is the uncertainty of the instant of a drop inside a sample, as a fraction of the sample's length.
 	cutShare = 0.05
 )
 
-// onKnownLevels finds the end of a burst that is too short to be found as a level, because it lasts a few samples or
-// part of one. It needs no search, because the earlier drain has shown the levels. Up to the last sample that lies
-// wholly in the burst, dips included, nothing has dropped. Anything completed above the baseline after that sample
-// is completed in the burst, so
+// onKnownLevels finds the end of a burst that is too short to be detected as a level, because it lasts only a few
+// samples or part of one. The levels are known from the earlier drain. Until the last sample that lies entirely in the
+// burst, the rate has not dropped, even if samples before it dip. Whatever is completed above the baseline after that
+// sample belongs to the burst, so
 //
 //	time of the drop = end of that sample + sum (rate - baseline) dt / (burst - baseline)
 //
-// The burst's rate is measured in this series if a leading sample lies wholly in the burst, and taken from the
-// earlier drain otherwise. ok is false if the series does not end on that baseline, or if nothing is above the
-// baseline.
+// The burst's rate is measured in this series if a leading sample lies entirely in the burst; otherwise it is taken
+// from the earlier drain. ok is false if the series does not end at that baseline, or if no sample is above it.
 func onKnownLevels(samples []detect.Sample, levels *Spent, options detect.Options, whole detect.Result) (found detect.Result, ok bool) {
 	if levels == nil || !(levels.Baseline > 0) || !(levels.Burst > aboveBaseline*levels.Baseline) {
 		return whole, false
@@ -66,7 +65,7 @@ func onKnownLevels(samples []detect.Sample, levels *Spent, options detect.Option
 	burst, baseline := spreadOf(head[:full]), spreadOf(tail)
 	mean := level
 	if leading(head[:full], (level+base)/2) < full {
-		// The mean includes dips.
+		// The mean includes the dips.
 		mean = (through + level*(seconds-from)) / (seconds - start)
 	}
 	burst = detect.Estimate{Value: mean, Low: max(mean-(burst.High-burst.Value), 0), High: mean + burst.High - burst.Value}
@@ -98,7 +97,7 @@ func onKnownLevels(samples []detect.Sample, levels *Spent, options detect.Option
 	return found, true
 }
 
-// fullSamples returns the number of samples up to the last one above a rate.
+// fullSamples returns the number of samples up to and including the last one above a rate.
 func fullSamples(samples []detect.Sample, above float64) int {
 	for i := len(samples); i > 0; i-- {
 		if samples[i-1].Rate > above {
@@ -108,7 +107,7 @@ func fullSamples(samples []detect.Sample, above float64) int {
 	return 0
 }
 
-// leading returns the number of consecutive samples above a rate, starting with the first.
+// leading returns how many samples, from the first on, are above a rate without interruption.
 func leading(samples []detect.Sample, above float64) int {
 	for i, s := range samples {
 		if s.Rate <= above {
@@ -118,8 +117,8 @@ func leading(samples []detect.Sample, above float64) int {
 	return len(samples)
 }
 
-// spreadOf returns the mean of samples, with an interval derived from their spread. One sample has no interval;
-// without samples, the mean is 0.
+// spreadOf returns the mean of samples with an interval derived from their spread. The interval of a single sample has
+// zero width. Without samples, the mean is 0.
 func spreadOf(samples []detect.Sample) detect.Estimate {
 	if len(samples) == 0 {
 		return detect.Estimate{}

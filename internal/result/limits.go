@@ -9,13 +9,14 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// documented holds the documented figures of a bucket of bytes or of operations, per second; 0 if not documented.
+// documented holds the documented baseline, burst and refill, per second, and the size of a bucket of bytes or of
+// operations; 0 if not documented.
 type documented struct {
 	baseline, burst, bucket, refill float64
 }
 
-// documentedOf returns the documented limits of a dimension for the load of a step. If the refill is not documented, it
-// is the baseline.
+// documentedOf returns the documented limits of a dimension for the load of a step. If the refill is not documented,
+// the baseline takes its place.
 func documentedOf(history *History, step *plan.Step, target string, d dimension) documented {
 	demand, _ := step.Demand(target)
 	of := limits.Bytes
@@ -31,9 +32,9 @@ func (d *drain) documented(one dimension) documented {
 	return documentedOf(&d.b.history, &d.b.step, d.b.result.Target, one)
 }
 
-// EmptiedBy returns the names of the limits whose credits a drain used up: those that burst and whose baseline
-// agrees with the level after the last drop. A limit without a published bucket is named only if no limit with a
-// bucket agrees. EmptiedBy returns nil if no documented baseline agrees.
+// EmptiedBy returns the names of the limits whose credits a drain used up: those that allow bursts and whose baseline
+// agrees with the level after the last drop. A limit without a published bucket is named only if no limit with a bucket
+// agrees. EmptiedBy returns nil if no documented baseline agrees.
 func EmptiedBy(of limits.Computed, burst *v1alpha1.BurstResult) []string {
 	if burst == nil || !burst.Exhausted {
 		return nil
@@ -62,5 +63,5 @@ func EmptiedBy(of limits.Computed, burst *v1alpha1.BurstResult) []string {
 	return names
 }
 
-// within reports whether a value differs from a documented one by at most the given share of the documented one.
+// within reports whether value differs from a documented value, of, by at most the given share of it.
 func within(value, of, share float64) bool { return of > 0 && math.Abs(value-of) <= share*of }

@@ -4,17 +4,17 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Doing is the current activity of one target's clients in a step, based on their reports so far. It is for live
-// views; results come from the reports at the end.
+// Doing is the current activity of one target's clients in a step, based on their reports so far. It is only for live
+// views: results are computed from the reports at the end.
 type Doing struct {
 	Target string
 	// Clients is the number of clients that currently generate load.
 	Clients int
-	// Rates are the sums over those clients, from the newest sample of each.
+	// Rates are the sums of those clients' rates in their newest samples.
 	Rates [measure.NumOperations]DoingRate
 	// Done counts the I/O of all clients since the step started, including the warm-up but not syncs (see
-	// measure.Charged). SinceNanoseconds and UntilNanoseconds are the bounds of that time: the means, over the
-	// clients, of the starts and of the ends of their samples, in the reference clock; 0 before the first sample.
+	// measure.Charged). SinceNanoseconds and UntilNanoseconds bound the time that Done covers: the mean start and the
+	// mean end of the clients' samples, on the reference clock. They are 0 before the first sample.
 	Done                               measure.Counter
 	SinceNanoseconds, UntilNanoseconds int64
 }
@@ -22,8 +22,8 @@ type Doing struct {
 // DoingRate is the current rate of one operation.
 type DoingRate struct {
 	BytesPerSecond, OperationsPerSecond float64
-	// LatencySumNanoseconds is the sum of the latencies of LatencyOperations operations, those whose latency is
-	// known. After both are summed over clients, their quotient is the mean.
+	// LatencySumNanoseconds is the sum of the latencies of LatencyOperations operations, whose latency is known. When
+	// both are summed over clients, their quotient is the mean latency.
 	LatencySumNanoseconds, LatencyOperations float64
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// maxThrottledShare is the greatest share of throttled cgroup periods that causes no warning.
+// maxThrottledShare is the share of throttled cgroup periods above which the result has a warning.
 const maxThrottledShare = 0.05
 
 // machine holds the clients that ran on one machine.
@@ -43,7 +43,7 @@ func (b *builder) machines() []*machine {
 	return all
 }
 
-// sharing returns the i-th client that may share a machine: first the usable ones, then the hosted ones.
+// sharing returns the i-th client of those that may share a machine: first the usable ones, then the hosted ones.
 func (b *builder) sharing(i int) *Client {
 	if i < len(b.usable) {
 		return &b.usable[i]
@@ -51,7 +51,7 @@ func (b *builder) sharing(i int) *Client {
 	return &b.hosted[i-len(b.usable)]
 }
 
-// judgeMachines warns if the clients' own machines affect the figures.
+// judgeMachines warns if the machines that the clients run on affect the figures.
 func (b *builder) judgeMachines() {
 	all := b.machines()
 	b.judgeSharing(all)
@@ -107,7 +107,7 @@ func (b *builder) judgeThrottling() {
 	}
 }
 
-// cpuUse records the CPU use of the busiest client, or of the busiest machine if several clients share one.
+// cpuUse records the CPU usage of the busiest client, or of the busiest machine if that is higher.
 func (b *builder) cpuUse(machines []*machine) {
 	if b.load.SpansClients {
 		return // ranks that wait for each other are busy while they wait
@@ -126,8 +126,8 @@ func (b *builder) cpuUse(machines []*machine) {
 	}
 }
 
-// usableCPU returns the CPU that a client's tool can use, in thousandths. A job is one thread, which cannot use more
-// than one CPU.
+// usableCPU returns how much CPU a client's tool can use, in thousandths of a CPU. Each job is one thread, which cannot
+// use more than one CPU.
 func (b *builder) usableCPU(client *Client) int64 {
 	if b.measured && b.described.Jobs > 0 {
 		return min(client.CPU.LimitMilli, int64(b.described.Jobs)*1000)
@@ -135,8 +135,8 @@ func (b *builder) usableCPU(client *Client) int64 {
 	return client.CPU.LimitMilli
 }
 
-// judgeSaturation compares the CPU use of each client with its limit, and the CPU use of all clients of a machine
-// with the machine's CPUs.
+// judgeSaturation warns if a client used most of the CPU that its tool can use, or if all clients of a machine together
+// used most of the machine's CPUs.
 func (b *builder) judgeSaturation(machines []*machine) {
 	if b.load.SpansClients {
 		return // ranks that wait for each other are busy while they wait

@@ -5,8 +5,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// operations adds the figures of each operation that was done. Totals and latency come from the tool's own final
-// result, rates from throughput.
+// operations adds the figures of each operation that the clients performed. Totals and latency come from the tool's own
+// final result, rates from throughput.
 func (b *builder) operations() {
 	for _, operation := range measure.Operations {
 		var total Operation
@@ -47,7 +47,7 @@ func (b *builder) addOperation(operation measure.Operation, total *Operation) {
 	if b.result.WindowNanoseconds > 0 {
 		added.IOPSMilli = new(measure.Round(b.rates[operation].OperationsPerSecond * 1000))
 		added.RateErrorPPM = b.rateError(operation)
-		// For an operation that moves no data, 0 B/s would be misleading.
+		// 0 B/s would be misleading for an operation that moves no data.
 		if operation.MovesData() {
 			added.BytesPerSecond = new(measure.Round(b.rates[operation].BytesPerSecond))
 		}
@@ -79,14 +79,14 @@ func withHistogram(summary *v1alpha1.LatencyResult, from *measure.Histogram) *v1
 	if summary == nil || from.Count() == 0 {
 		return summary
 	}
-	// A histogram that cannot be encoded has no percentiles either.
+	// If encoding fails, leave out the histogram: it has no percentiles either.
 	if encoded, err := from.MarshalBinary(); err == nil && len(encoded) <= maxHistogramBytes {
 		summary.Histogram = encoded
 	}
 	return summary
 }
 
-// maxHistogramBytes is the API's bound, before base64 encoding.
+// maxHistogramBytes is the API's limit on the size of a histogram, before base64 encoding.
 const maxHistogramBytes = 12 << 10
 
 func pointer(value *uint64) *int64 {

@@ -8,9 +8,9 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// OverTime returns the load of a target over time in a step, from the same clients and by the same rules as
-// [Target]. The state of each point is measured, warm-up or transition, in which not all clients were running. If
-// samples of a client are missing, the point is omitted, because its sum would be too low.
+// OverTime returns the load of a target over time in a step, from the same clients and by the same rules as [Target].
+// Each point is in one of three states: measured, warm-up or, while not all clients were running, transition. A point
+// is omitted if samples of a client are missing, because the sum would be too low.
 func OverTime(step plan.Step, target string, clients []Client, history History) series.Target {
 	b := newBuilder(step, target, clients, history)
 	b.judgeClients()
@@ -31,7 +31,8 @@ func OverTime(step plan.Step, target string, clients []Client, history History) 
 	return made
 }
 
-// clientRates returns the rates from which the best, the median and the worst client are chosen.
+// clientRates returns the rate of each client. The best, the median and the worst client are chosen from the same
+// rates.
 func (b *builder) clientRates() []series.ClientRate {
 	if len(b.usable) < 2 || len(b.each) != len(b.usable) {
 		return nil
@@ -44,7 +45,7 @@ func (b *builder) clientRates() []series.ClientRate {
 	return all
 }
 
-// points returns everything that the target's clients completed, from the first sample to the last.
+// points returns the I/O of the target's clients over time, from the first sample to the last.
 func (b *builder) points() []series.Point {
 	whole := b.series
 	if len(b.cutShort) > 0 {
@@ -69,8 +70,8 @@ func (b *builder) points() []series.Point {
 type edges struct {
 	// first is the start of the first sample of any client, last the end of the last sample of any client.
 	first, last int64
-	// running is the start of the last client to start, measuring the end of the last warm-up, and ending the end of
-	// the first load to end.
+	// running is the time at which the last client started, measuring the time at which the last warm-up ended, and
+	// ending the time at which the first client's load ended.
 	running, measuring, ending int64
 	spans                      []measure.ClientSpan
 }
@@ -106,11 +107,11 @@ func (e *edges) parts() []measure.Window {
 	return all
 }
 
-// leastPoint is the length of the shortest point with a meaningful rate: in a few milliseconds, one operation more or
-// less changes the rate a lot.
+// leastPoint is the minimum length of a point. In a few milliseconds, one operation more or less changes the rate a
+// lot.
 const leastPoint = int64(gridStep / 4)
 
-// together adds up the clients on a grid of seconds over a part of the time. It joins a short remainder to the
+// together adds up the clients' I/O on a one-second grid over one part of the time. It joins a short remainder to the
 // preceding second.
 func (e *edges) together(part measure.Window, whole []*measure.Series) []series.Point {
 	grid, err := measure.SumOver(part, int64(gridStep), whole...)
@@ -166,10 +167,10 @@ func (e *edges) alone(one *measure.Series) []series.Point {
 	return points
 }
 
-// point returns a point with the state of its interval.
+// point returns the point for a window, in the state that the edges imply.
 func (e *edges) point(window measure.Window, counters [measure.NumOperations]measure.Counter) series.Point {
 	made := series.Point{StartNanoseconds: window.StartNanoseconds, EndNanoseconds: window.EndNanoseconds, Counters: counters}
-	const tolerance = joinGap // because instants are translated between clocks
+	const tolerance = joinGap // because timestamps are translated between clocks
 	switch {
 	case window.StartNanoseconds < e.running-tolerance || window.EndNanoseconds > e.ending+tolerance:
 		made.State = series.Transition

@@ -9,8 +9,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// Point is one load on a target with its figures: the result of a phase, a level of a drain, a step of a ramp or a cell
-// of a sweep.
+// Point is one load on a target with its figures: a whole phase, a level of a drain, a step of a ramp or a cell of a
+// sweep.
 type Point struct {
 	Phase  string
 	Demand plan.Demand
@@ -22,11 +22,11 @@ type Point struct {
 	Derived bool
 	// CPUShare and ThrottledShare are those of the busiest client, 0 to 1.
 	CPUShare, ThrottledShare float64
-	// Documented holds the documented limits for these clients. Credits holds the fill of each limit whose credits
-	// are tracked, by the name of the limit.
+	// Documented holds the documented limits for these clients. Credits holds the fill level of each limit whose
+	// credits are tracked, by the name of the limit.
 	Documented limits.Computed
 	Credits    map[string]limits.Fill
-	// Emptied lists the limits whose credits were seen to run out before this point.
+	// Emptied lists the limits whose credits ran out before this point, according to the measurement.
 	Emptied []string
 	// Cached is true if the point measures a cache on purpose. It is only compared with other such points.
 	Cached bool
@@ -37,17 +37,18 @@ type Point struct {
 }
 
 const (
-	// sameBlock is the largest relative difference between the mean operation sizes of loads of the same kind.
+	// sameBlock is the largest relative difference in mean operation size at which two loads count as the same kind.
 	sameBlock = 0.02
-	// leastDeeper is the factor in outstanding operations from which a step counts as deeper; aimDeeper is the
-	// preferred factor.
+	// leastDeeper is the smallest factor in outstanding operations at which one step counts as deeper than another;
+	// aimDeeper is the preferred factor.
 	leastDeeper, aimDeeper = 1.25, 2.0
-	// sameLatency is the largest relative difference between the latencies of the two shallowest steps that shows
-	// that operations wait in neither.
+	// sameLatency is the largest relative difference between the latencies of the two shallowest steps at which
+	// operations are taken to queue in neither of them.
 	sameLatency = 0.10
-	// sameOutstanding and sameRate are the largest relative differences at which one step can stand in for another.
+	// sameOutstanding and sameRate are the largest relative differences, in outstanding operations and in rate, at
+	// which one step can stand in for another.
 	sameOutstanding, sameRate = 0.05, 0.05
-	// exceeded is the multiple of a baseline from which a rate shows that credits were available.
+	// exceeded is the multiple of a baseline above which a rate shows that credits were available.
 	exceeded = 1.25
 )
 
@@ -66,8 +67,8 @@ func Relate(points []*Point) {
 }
 
 // floorOf returns the latency of a single operation: the lowest latency of the steps with one outstanding operation.
-// Without such a step, it is the latency of the shallowest step, provided that the next one has the same latency, so
-// that operations wait in neither.
+// Without such a step, it is the latency of the shallowest step, provided that the next deeper one has the same
+// latency: operations then queue in neither.
 func floorOf(p *Point, points []*Point) float64 {
 	floor := 0.0
 	var first, second *Point
@@ -92,15 +93,15 @@ func floorOf(p *Point, points []*Point) float64 {
 	return floor
 }
 
-// gainOf returns the rate of a step with about twice as many outstanding operations, divided by this step's rate.
-// Both steps must be of the same phase and have the same number of clients: other phases had other credits, and
-// other clients have other machines.
+// gainOf returns the rate of a step with about twice as many outstanding operations, divided by this step's rate, or 0
+// if there is none. Both steps must be of the same phase and have the same number of clients: another phase had a
+// different amount of credits, and other clients run on other machines.
 func gainOf(p *Point, points []*Point) float64 {
 	if gain := deeperIn(p, points); gain > 0 {
 		return gain
 	}
-	// A step with as many outstanding operations and the same rate had the same credits, and can stand in for this
-	// one.
+	// A step with the same number of outstanding operations and the same rate had the same amount of credits, so it can
+	// stand in for this one.
 	for _, q := range points {
 		same := q != p && q.Valid && q.Clients == p.Clients && p.alike(q) && within(q.Demand.Outstanding, p.Demand.Outstanding, sameOutstanding) &&
 			within(q.OperationsPerSecond, p.OperationsPerSecond, sameRate)
@@ -114,7 +115,7 @@ func gainOf(p *Point, points []*Point) float64 {
 	return 0
 }
 
-// deeperIn is gainOf within the point's own phase. It returns 0 if the phase has no deeper step.
+// deeperIn is like gainOf, but considers only the point's own phase. It returns 0 if the phase has no deeper step.
 func deeperIn(p *Point, points []*Point) float64 {
 	var deeper *Point
 	off := math.Inf(1)
@@ -130,13 +131,13 @@ func deeperIn(p *Point, points []*Point) float64 {
 		return 0
 	}
 	gain, ratio := deeper.OperationsPerSecond/p.OperationsPerSecond, deeper.Demand.Outstanding/p.Demand.Outstanding
-	if ratio < aimDeeper { // scale the gain to twice as many outstanding
+	if ratio < aimDeeper { // scale the gain to twice as many outstanding operations
 		gain = 1 + (gain-1)*(aimDeeper-1)/(ratio-1)
 	}
 	return max(gain, 0.01)
 }
 
-// judged returns the attribution of the point's rate.
+// judged attributes the point's rate to limits.
 func (p *Point) judged() limits.Attribution {
 	m := limits.Measured{
 		Load: p.Demand.Load, Rate: p.Rate, LatencySeconds: p.LatencySeconds, Outstanding: p.Demand.Outstanding, FloorSeconds: p.floorSeconds, DeeperGain: p.deeperGain,
@@ -151,7 +152,7 @@ func (p *Point) judged() limits.Attribution {
 		if limit.Dimension == limits.Operations {
 			above = p.OperationsPerSecond
 		}
-		// A rate well above the baseline shows that credits are available, so ignore an estimated fill below full.
+		// A rate well above the baseline shows that credits are available, so ignore an estimate that says otherwise.
 		if followed && !(above > exceeded*limit.Baseline && fill.Most < partEmpty) {
 			fills[limit.Name] = fill
 		}
@@ -171,7 +172,7 @@ func (p *Point) complete() {
 	}
 }
 
-// NewPoint creates a point from figures per second; latencySeconds is 0 if it was not measured.
+// NewPoint creates a point from rates per second; latencySeconds is 0 if it was not measured.
 func NewPoint(phase string, demand plan.Demand, clients int, rate limits.Rate, latencySeconds float64) *Point {
 	made := &Point{Phase: phase, Demand: demand, Clients: clients, Rate: rate, LatencySeconds: latencySeconds, Valid: rate.BytesPerSecond > 0}
 	made.complete()
@@ -217,8 +218,8 @@ func PointOfTarget(phase string, kind v1alpha1.PhaseKind, demand plan.Demand, ta
 	return made
 }
 
-// AtLevel returns the point at one level of a drain. If the load kept the requested number of operations
-// outstanding, its latency follows from Little's law.
+// AtLevel returns the point at one level of a drain. If the load kept the requested number of operations outstanding,
+// the latency at the level follows from Little's law.
 func (p *Point) AtLevel(rate limits.Rate) *Point {
 	made := *p
 	made.Rate, made.Derived, made.LatencySeconds = rate, true, 0
@@ -231,8 +232,8 @@ func (p *Point) AtLevel(rate limits.Rate) *Point {
 	return &made
 }
 
-// waits adds up rates and the time that operations took. A sync moves no data, and its caller issues no other
-// requests while it waits: the time of a sync is part of the time of the writes.
+// waits adds up the rates of operations and the time that they took. A sync moves no data, and its caller issues no
+// other requests while it waits, so the time of a sync counts as time of the writes.
 type waits struct {
 	rate    limits.Rate
 	seconds float64

@@ -13,8 +13,8 @@ import (
 const (
 	// tooFast is the multiple of the highest documented burst above which the storage alone cannot explain the rate.
 	tooFast = 1.25
-	// cacheMemories is the multiple of the server's memory from which the dataset is so large that the server's
-	// cache matters little.
+	// cacheMemories is the multiple of the server's memory at which a dataset is so large that the server's cache
+	// hardly matters.
 	cacheMemories = 2
 )
 
@@ -33,7 +33,7 @@ func (b *builder) judgePromise() {
 	b.judgeBurstOnly(p)
 }
 
-// judgeVolumes warns of properties of the volumes that affect the figures.
+// judgeVolumes warns about properties of the volumes that affect the figures.
 func (b *builder) judgeVolumes() {
 	described := b.history.Described
 	if described == nil || !b.measured {
@@ -57,14 +57,14 @@ func (b *builder) judgeVolumes() {
 	}
 }
 
-// storageBursts reports whether the storage has limits with credits, and not only the machines.
+// storageBursts reports whether limits of the storage itself, and not only of the machines, have credits.
 func (b *builder) storageBursts() bool {
 	return slices.ContainsFunc(b.history.Documented.Limits, func(limit limits.Limit) bool {
 		return limit.Burst > 0 && !limit.Billed && limit.Layer.OfStorage()
 	})
 }
 
-// judgeServerCache warns of reads that the memory of the storage server may answer.
+// judgeServerCache warns if the storage server may answer reads from its memory.
 func (b *builder) judgeServerCache(p *Point) {
 	memory := b.history.Documented.Cache.Bytes
 	if !b.measured || !b.described.Reads || memory <= 0 || p.Demand.DatasetBytes <= 0 || b.cacheExpected() || p.Demand.DatasetBytes >= cacheMemories*memory {
@@ -76,7 +76,7 @@ func (b *builder) judgeServerCache(p *Point) {
 
 func (b *builder) cacheExpected() bool { return b.history.Expect == v1alpha1.ExpectServerCache }
 
-// judgeFast warns of a rate that exceeds the documented limits even with all credits.
+// judgeFast warns about a rate that exceeds the documented limits even with full credits.
 func (b *builder) judgeFast(p *Point) {
 	load := p.Demand.Load
 	if b.cacheExpected() && load.Operation == limits.Read {
@@ -102,7 +102,7 @@ func (b *builder) judgeFast(p *Point) {
 		measure.FormatBytesPerSecond(p.BytesPerSecond), measure.FormatShare(reached), measure.FormatBytesPerSecond(most.BytesPerSecond), most.Limit.Name, most.Arithmetic)
 }
 
-// judgeBilled warns of bursts that cost money.
+// judgeBilled warns about bursts that cost money.
 func (b *builder) judgeBilled(p *Point) {
 	for index := range p.Documented.Limits {
 		limit := &p.Documented.Limits[index]
@@ -127,7 +127,7 @@ func (b *builder) judgeBurstOnly(p *Point) {
 		return
 	}
 	if main.Limit.CachedReadsPass && p.Demand.Load.Operation == limits.Read && p.Demand.DatasetBytes < cacheMemories*p.Documented.Cache.Bytes {
-		return // the server's memory may answer the reads; judgeServerCache warns of that
+		return // the server may answer the reads from memory; judgeServerCache warns about that
 	}
 	rate, dimension := p.BytesPerSecond, inBytes
 	if main.Limit.Dimension == limits.Operations {

@@ -9,12 +9,12 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// leastRounds is the number of IOR repetitions needed to determine their error.
+// leastRounds is the minimum number of IOR repetitions needed to determine the error of their mean.
 const leastRounds = 3
 
-// rateError returns half of the 95 % interval of an operation's rate, in millionths of the rate. It returns nil if
-// the rate is not a mean over samples of one level, or if there are too few samples. If block sizes differ, the
-// errors of bytes and of operations differ, and rateError returns the larger one.
+// rateError returns half of the 95 % interval of an operation's rate, in millionths of the rate. It returns nil if the
+// rate is not a mean over samples at one level, or if there are too few samples. If block sizes differ, the errors of
+// bytes and of operations differ too, and rateError returns the larger one.
 func (b *builder) rateError(operation measure.Operation) *int64 {
 	if b.step.Purpose != plan.Measure || len(b.loaded) == 0 {
 		return nil // a layout is a fixed amount of work, and a drain has two levels with intervals of their own
@@ -39,7 +39,7 @@ func (b *builder) rateError(operation measure.Operation) *int64 {
 	return widest
 }
 
-// wider returns the larger of an error in millionths and a share, in millionths.
+// wider returns the larger of an error, given in millionths, and a share, which it converts to millionths.
 func wider(than *int64, share float64) *int64 {
 	millionths := measure.Round(math.Ceil(share * 1e6))
 	if than != nil && *than > millionths {
@@ -48,8 +48,8 @@ func wider(than *int64, share float64) *int64 {
 	return &millionths
 }
 
-// inWindow returns what all clients completed of an operation in each second in which all of them ran. It omits
-// seconds with missing samples.
+// inWindow returns the rates of an operation, summed over all clients, in each second in which all of them ran. It
+// omits seconds with missing samples.
 func (b *builder) inWindow(operation measure.Operation) (bytes, operations []detect.Sample) {
 	spans := make([]measure.ClientSpan, 0, len(b.loaded))
 	for _, one := range b.loaded {
@@ -70,7 +70,7 @@ func (b *builder) inWindow(operation measure.Operation) (bytes, operations []det
 	for i := range grid.Cells {
 		cell := grid.CellWindow(i)
 		if cell.Nanoseconds() < int64(gridStep)/2 || !complete(cell, b.loaded, spans) {
-			continue // the last cell may have only a few milliseconds
+			continue // the last cell may be only a few milliseconds long
 		}
 		sample := detect.Sample{StartSeconds: float64(cell.StartNanoseconds-window.StartNanoseconds) / 1e9, EndSeconds: float64(cell.EndNanoseconds-window.StartNanoseconds) / 1e9}
 		counter := grid.Cells[i][operation]
@@ -82,8 +82,7 @@ func (b *builder) inWindow(operation measure.Operation) (bytes, operations []det
 	return bytes, operations
 }
 
-// repetitionError returns the error derived from IOR's repetitions: each is a separate round, with pauses in
-// between.
+// repetitionError derives the error from IOR's repetitions, which are separate rounds with pauses in between.
 func (b *builder) repetitionError(operation measure.Operation) *int64 {
 	var rates []float64
 	mean := 0.0

@@ -6,14 +6,14 @@ import (
 	"github.com/storagebench/storagebench/internal/detect"
 )
 
-// sameSpent is the largest relative difference between the amounts that two drains spent at which both are taken to
+// sameSpent is the largest relative difference between the credits that two drains spent at which both are assumed to
 // have started with a full bucket.
 const sameSpent = 0.05
 
-// redrain measures the refill, in each dimension whose credits may have run out.
+// redrain measures the refill rate of each dimension whose credits may have run out.
 //
 // The bucket is empty when the earlier drain ends, at -idle, and again at the drop, at t. In between it gains the
-// refill each second and loses the I/O that is let through, so
+// refill each second and loses the I/O that the store lets through, so
 //
 //	0 = refill * (idle + t) - let through        refill = let through / (idle + t)
 //
@@ -47,9 +47,9 @@ func (d *drain) redrain() {
 	}
 }
 
-// measureRefill replaces the previously known refill with the measured one, and recomputes the spent credits.
+// measureRefill replaces the previously known refill rate with the measured one, and recomputes the spent credits.
 func (d *drain) measureRefill(one dimension, idle float64) {
-	earlier := d.earlier(one) // only the warm-up, because the bucket was empty
+	earlier := d.earlier(one) // only the warm-up, because the bucket was empty before it
 	through, before := 0.0, 0.0
 	for _, s := range earlier {
 		through += s.Rate * (s.EndSeconds - s.StartSeconds)
@@ -60,7 +60,7 @@ func (d *drain) measureRefill(one dimension, idle float64) {
 	}
 	at := *d.found[one].SecondsToBaseline
 	measured := detect.Estimate{Value: refillAt(at.Value)}
-	// The amount up to the drop is as uncertain as the amount spent.
+	// The amount let through before the drop is as uncertain as the amount spent.
 	spent, seconds := d.lastDrop(one).Spent, idle+before+at.Value
 	first, last := refillAt(at.Low), refillAt(at.High)
 	measured.Low = min(first, last, measured.Value-(spent.Value-spent.Low)/seconds)
@@ -70,8 +70,8 @@ func (d *drain) measureRefill(one dimension, idle float64) {
 	d.analyzeWith(one, earlier)
 }
 
-// sayFull adds to the message that the bucket was full again, or may have been. It compares the credits that both
-// drains spent, computed with the refill of the first drain.
+// sayFull adds to the message that the bucket was full again before the drain, or may have been. It compares the
+// credits spent with the documented bucket, or else with the credits that the first drain spent.
 func (d *drain) sayFull(one dimension, at float64) {
 	name := [2]string{"bytes", "operations"}[one]
 	spentWith := func(refill float64) float64 { return d.letThrough(one, at) - refill*at }
@@ -111,7 +111,7 @@ func (d *drain) lastDrop(one dimension) detect.Drop {
 	return drops[len(drops)-1]
 }
 
-// letThrough returns the I/O of the series up to a time near its last drop.
+// letThrough returns the I/O that was completed before a time near the last drop of the series.
 func (d *drain) letThrough(one dimension, until float64) float64 {
 	last := d.lastDrop(one)
 	return detect.DoneBefore(d.s.of(one), until, last.Before.Value, last.After.Value)

@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/search"
 )
 
-// Trials returns the measured steps of a search, in order. Each step measured for the given time.
+// Trials returns the measured steps of a search, in order. each is the measured time of a step.
 func Trials(result *v1alpha1.TargetResult, each time.Duration) []search.Trial {
 	if result == nil {
 		return nil
@@ -33,8 +33,8 @@ func Trials(result *v1alpha1.TargetResult, each time.Duration) []search.Trial {
 }
 
 // foldSearch adds a step of a search, or the drain before it. The figures of the phase are those of the steps that
-// confirm the highest rate. Once there are such steps, so are its warnings, because other steps overload the store
-// on purpose.
+// confirm the highest rate. Once such steps exist, the warnings of the phase are theirs too, because other steps
+// overload the store on purpose.
 func foldSearch(into *v1alpha1.TargetResult, step plan.Step, history History, made v1alpha1.TargetResult) {
 	known := slices.ContainsFunc(into.Steps, func(s v1alpha1.StepResult) bool { return int(s.Cell) == step.Cell && s.OfferedIOPS != nil })
 	foldCell(into, step, history, made)
@@ -54,7 +54,7 @@ func foldSearch(into *v1alpha1.TargetResult, step plan.Step, history History, ma
 	addMedians(cell, made.Operations)
 	trials := Trials(into, step.Duration)
 	switch rounds := history.Search.Rounds(offered, trials); {
-	case known: // it was added before
+	case known: // the step was added before
 	case step.Confirms && len(rounds) > 1:
 		pool(into, &made)
 		into.Warnings = withWarnings(into.Warnings, made.Warnings, step.Kind)
@@ -68,7 +68,7 @@ func foldSearch(into *v1alpha1.TargetResult, step plan.Step, history History, ma
 	into.Knee = searchKnee(into)
 }
 
-// withWarnings adds the warnings whose types the list does not yet contain.
+// withWarnings returns all warnings of a list, plus those of another whose types the list does not contain.
 func withWarnings(all, more []v1alpha1.Warning, kind v1alpha1.PhaseKind) []v1alpha1.Warning {
 	all = slices.Clone(all)
 	for _, warning := range more {
@@ -80,8 +80,8 @@ func withWarnings(all, more []v1alpha1.Warning, kind v1alpha1.PhaseKind) []v1alp
 	return all
 }
 
-// slowerPPM returns the share of operations that took longer than a bound, in millionths. Of several kinds of
-// operations, it returns the largest share. It returns nil if the latencies of one kind are unknown.
+// slowerPPM returns the share of operations that took longer than a bound, in millionths. If there are several kinds of
+// operations, it returns the largest of their shares. It returns nil if the latencies of one kind are unknown.
 func slowerPPM(operations []v1alpha1.OperationResult, bound time.Duration) *int64 {
 	most := int64(-1)
 	for i := range operations {
@@ -107,7 +107,7 @@ func slowerPPM(operations []v1alpha1.OperationResult, bound time.Duration) *int6
 	return &most
 }
 
-// addMedians adds the medians of a step's operations to its cell.
+// addMedians adds the median latencies of a step's operations to its cell.
 func addMedians(cell *v1alpha1.StepResult, operations []v1alpha1.OperationResult) {
 	for i := range cell.Operations {
 		at := slices.IndexFunc(operations, func(o v1alpha1.OperationResult) bool { return o.Operation == cell.Operations[i].Operation })
@@ -117,14 +117,14 @@ func addMedians(cell *v1alpha1.StepResult, operations []v1alpha1.OperationResult
 	}
 }
 
-// replaceFigures gives the phase the figures of a step.
+// replaceFigures replaces the figures of the phase with those of a step.
 func replaceFigures(into, made *v1alpha1.TargetResult) {
 	into.Operations, into.WindowNanoseconds, into.MeasuredNanoseconds = made.Operations, made.WindowNanoseconds, made.MeasuredNanoseconds
 	into.ClientSpread, into.ClientCPUPermille, into.ThrottledPermille = made.ClientSpread, made.ClientCPUPermille, made.ThrottledPermille
 }
 
 // pool adds the figures of a step to those of earlier steps at the same rate. Counts and distributions are added up;
-// rates are means over the combined time.
+// rates become means over the combined time.
 func pool(into, made *v1alpha1.TargetResult) {
 	before, after := float64(into.WindowNanoseconds), float64(made.WindowNanoseconds)
 	for i := range made.Operations {
@@ -154,7 +154,7 @@ func pooledRate(a, b *int64, before, after float64) *int64 {
 	return new(measure.Round((float64(*a)*before + float64(*b)*after) / (before + after)))
 }
 
-// pooledError returns the error of a pooled rate, given that steps are independent of each other.
+// pooledError returns the error of a pooled rate, assuming that the steps are independent of each other.
 func pooledError(a, b *v1alpha1.OperationResult, before, after float64) *int64 {
 	rate := pooledRate(a.IOPSMilli, b.IOPSMilli, before, after)
 	if rate == nil || *rate <= 0 || a.RateErrorPPM == nil || b.RateErrorPPM == nil {
@@ -177,7 +177,7 @@ func pooledLatency(a, b *v1alpha1.LatencyResult) *v1alpha1.LatencyResult {
 		if bins.UnmarshalBinary(one.Histogram) != nil {
 			return nil
 		}
-		made, err := measure.LatencyFromMean(bins, uint64(one.Samples), float64(one.MeanNanoseconds), uint64(one.MinNanoseconds), uint64(one.MaxNanoseconds)) //nolint:gosec // They were counted.
+		made, err := measure.LatencyFromMean(bins, uint64(one.Samples), float64(one.MeanNanoseconds), uint64(one.MinNanoseconds), uint64(one.MaxNanoseconds)) //nolint:gosec // Counts and times are not negative.
 		if err != nil {
 			return nil
 		}
@@ -186,14 +186,14 @@ func pooledLatency(a, b *v1alpha1.LatencyResult) *v1alpha1.LatencyResult {
 	return withHistogram(latency(&sum), &sum.Histogram)
 }
 
-// conclude records what the search has found so far.
+// conclude records the state and the result of the search so far.
 func conclude(into *v1alpha1.TargetResult, step plan.Step, history History, trials []search.Trial) {
 	asked := history.Search
 	decision := asked.Next(trials)
 	found := v1alpha1.SearchResult{}
 	into.Search = &found
 	into.Warnings = slices.DeleteFunc(into.Warnings, func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningSearchInconclusive })
-	doubt := "" // why the result is not the answer, and the remedy
+	doubt := "" // why the search is inconclusive, and the remedy
 	bound := fmt.Sprintf("%g %% of operations within %s", math.Round((1-asked.Allowed)*1e6)/1e4, asked.Latency)
 	switch {
 	case decision.Stage != search.Done:
@@ -250,7 +250,7 @@ func achieved(operations []v1alpha1.OperationResult) *v1alpha1.Estimate {
 	return &total
 }
 
-// searchKnee finds the knee in the completed rates as a function of the offered rates.
+// searchKnee finds the knee in the curve of completed over offered rates.
 func searchKnee(result *v1alpha1.TargetResult) *v1alpha1.KneeResult {
 	var points []detect.Point
 	left := 0

@@ -7,11 +7,13 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// joinGap is the longest gap between two samples that is closed. A sample's two instants are translated from the
-// tool's clock at two times, so one instant of the tool becomes two that are some microseconds apart or overlap.
+// joinGap is the longest gap between two samples that is closed. The start and the end of a sample are translated from
+// the tool's clock at different times. The end of a sample and the start of the next, which are one instant for the
+// tool, can therefore be some microseconds apart or overlap.
 const joinGap = int64(10 * time.Millisecond)
 
-// series returns the client's samples in order. refused is the number of impossible samples, whose counts are lost.
+// series returns the client's samples in order. refused is the number of samples with impossible times, whose I/O is
+// lost.
 func (c *Client) series() (series *measure.Series, refused int, err error) {
 	if c.Samples == nil {
 		return &measure.Series{}, 0, nil
@@ -24,7 +26,8 @@ func (c *Client) series() (series *measure.Series, refused int, err error) {
 	return series, refused, err
 }
 
-// inOrder yields samples in order and without overlap, and counts impossible ones in refused.
+// inOrder yields samples in order and without overlap. It drops samples with impossible times and counts them in
+// refused.
 func inOrder(samples iter.Seq[measure.Sample], refused *int) iter.Seq[measure.Sample] {
 	return func(yield func(measure.Sample) bool) {
 		var previous measure.Sample
@@ -47,8 +50,8 @@ func inOrder(samples iter.Seq[measure.Sample], refused *int) iter.Seq[measure.Sa
 				}
 				previous, begun = sample, true
 			case sample.WarmUp == previous.WarmUp:
-				// The sample lies in a period that is already covered, but its I/O did happen, so add it to the previous
-				// sample.
+				// The sample lies in a period that is already covered, but its I/O took place, so add it to the
+				// previous sample.
 				for i, counter := range sample.Counters {
 					previous.Counters[i].Bytes = measure.Sum(previous.Counters[i].Bytes, counter.Bytes)
 					previous.Counters[i].Operations = measure.Sum(previous.Counters[i].Operations, counter.Operations)

@@ -9,13 +9,14 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// maxSizeOff is the greatest relative difference between the bytes and the operations of a rate that causes no
-// warning if the size of every operation is known.
+// maxSizeOff is the relative difference between the counted operations and those computed from the bytes above which
+// the result has a warning. The size of every operation must be known.
 const maxSizeOff = 0.05
 
-// judgeSizes compares the bytes of the rates with their operations. fio counts them in two ways: operations that
-// complete while its warm-up ends are included in its bytes but are not timed. In a short step with many outstanding
-// operations their share is large, and even larger on a busy machine. Neither figure can then be trusted by itself.
+// judgeSizes warns if the byte rate and the rate of operations do not match. fio counts the two differently: operations
+// that complete while its warm-up ends are included in the bytes but are not timed. In a short step with many
+// outstanding operations their share is large, and on a busy machine it is even larger. Neither rate can then be
+// trusted.
 func (b *builder) judgeSizes() {
 	demand, known := b.demand()
 	if !known || !b.measured || b.load.SpansClients || b.step.WarmUp <= 0 || demand.Load.BlockBytes <= 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// maxMeanDifference is the greatest relative difference between the mean of the steady rounds and the mean of
-// everything measured. Beyond it, the figures of the step do not describe its steady state.
+// maxMeanDifference is the relative difference between the mean of the steady rounds and the mean of everything
+// measured above which the figures of the step do not describe its steady state.
 const maxMeanDifference = 0.10
 
 // judgeSteady assesses the steady state of the summed series, in bytes, or in operations if no bytes are moved.
@@ -60,7 +60,7 @@ func (b *builder) judgeSteady(s summed) {
 	}
 }
 
-// unsteady describes why a window is not steady.
+// unsteady explains why a window is not steady.
 func unsteady(w *detect.SteadyWindow) string {
 	words := "still rising"
 	switch {
@@ -85,11 +85,12 @@ func (b *builder) withoutInterval() string {
 	if b.job != nil && len(b.job.Repetitions) > 0 {
 		return "; no 95 % interval: only " + measure.FormatCount(len(b.job.Repetitions), "repetition")
 	}
-	samples, _ := b.inWindow(measure.Read) // every operation has as many
+	samples, _ := b.inWindow(measure.Read) // the number of samples is the same for every operation
 	return "; no 95 % interval: only " + measure.FormatCount(len(samples), "sample")
 }
 
-// uncertain says that a mean means little, if half of its interval is more than half of it.
+// uncertain returns a clause saying that the mean is imprecise if half of its interval exceeds maxMeanErrorPPM.
+// Otherwise it returns "".
 func (b *builder) uncertain() string {
 	most := int64(0)
 	for i := range b.result.Operations {
@@ -107,7 +108,8 @@ func (b *builder) uncertain() string {
 // the mean imprecise.
 const maxMeanErrorPPM = 500_000
 
-// change says that the first and the last quarter of the samples differ by more than a factor of two.
+// change returns a clause about how the rate changed if the first and the last quarter of the samples differ by more
+// than a factor of two. Otherwise it returns "".
 func change(samples []detect.Sample, format func(float64) string) string {
 	quarter := len(samples) / 4
 	first, last := rate(samples[:quarter]), rate(samples[len(samples)-quarter:])
@@ -121,7 +123,7 @@ func change(samples []detect.Sample, format func(float64) string) string {
 	return fmt.Sprintf("; it %s from %s in the first quarter to %s in the last", verb, format(first), format(last))
 }
 
-// rate returns the mean over all samples.
+// rate returns the mean rate over all samples.
 func rate(samples []detect.Sample) float64 {
 	var amount, seconds float64
 	for _, s := range samples {
@@ -145,7 +147,7 @@ func length(samples []detect.Sample) float64 {
 // permille returns a share in thousandths.
 func permille(share float64) int64 { return measure.Round(share * 1000) }
 
-// duration formats seconds: in whole seconds, or in tenths if less than a minute.
+// duration formats a time in seconds, rounded to whole seconds, or to tenths if it is less than a minute.
 func duration(seconds float64) string {
 	unit := time.Second
 	if seconds < 60 {

@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// gridStep is the length of the samples of a sum over clients.
+// gridStep is the length of the samples in a sum over clients.
 const gridStep = time.Second
 
 // summed is the I/O of all usable clients together over time, without the warm-up and the operations in flight at
@@ -19,7 +19,7 @@ type summed struct {
 	bytes, operations []detect.Sample
 }
 
-// seconds converts an instant to the time of the samples.
+// seconds converts an instant to seconds on the time axis of the samples.
 func (s *summed) seconds(at time.Time) float64 { return at.Sub(s.start).Seconds() }
 
 // of returns the samples of a dimension.
@@ -30,7 +30,7 @@ func (s *summed) of(d dimension) []detect.Sample {
 	return s.bytes
 }
 
-// dimension is the unit of a bucket's credits.
+// dimension is what a bucket's credits count: bytes or operations.
 type dimension int
 
 const (
@@ -38,15 +38,15 @@ const (
 	inOperations
 )
 
-// contributing returns the series that are summed.
+// contributing returns the client series that are included in the sum.
 func (b *builder) contributing() []*measure.Series { return slices.Concat(b.loaded, b.cutShort) }
 
-// sumUp creates the series of the target. It starts with the first measured instant of any client and ends when the
-// first client's load ends: after that, fewer clients cause a lower rate, which is not a drop. Clients that were
-// lost in a drain count up to their loss, and the sum ends there. ok is false if there are no samples.
+// sumUp adds up the series of a target's clients. The sum starts with the first measured instant of any client and ends
+// when the first client's load ends: after that, fewer clients cause a lower rate, which is not a drop. A client that
+// was lost in a drain counts up to its loss, and the sum ends there. ok is false if there are no samples.
 //
-// The samples of a single client are used unchanged. The samples of several clients are summed on a grid of seconds;
-// a cell with missing samples of a client becomes a gap, because its sum would be too low.
+// The samples of a single client are used unchanged. The samples of several clients are summed on a one-second grid; a
+// second in which samples of a client are missing becomes a gap, because its sum would be too low.
 func (b *builder) sumUp() (s summed, ok bool) {
 	all := b.contributing()
 	spans := make([]measure.ClientSpan, 0, len(all))
@@ -54,7 +54,7 @@ func (b *builder) sumUp() (s summed, ok bool) {
 	for i, one := range all {
 		span, measured := one.Span()
 		if !measured {
-			return summed{}, false // cannot happen: all these clients measured something
+			return summed{}, false // cannot happen, because all these clients measured something
 		}
 		spans = append(spans, span)
 		if i == 0 {
@@ -86,8 +86,8 @@ func (b *builder) sumUp() (s summed, ok bool) {
 		}
 	}
 	if each := bytesPerOperation(all); each > 0 {
-		// At the edges of a cell each client's operations are rounded down to whole ones. On a store that completes few
-		// of them in a second, that is more than the noise of the bytes.
+		// At the edges of a cell, each client's operations are rounded down to whole ones. On a store with few
+		// operations per second, that error exceeds the noise of the bytes.
 		for i := range s.operations {
 			s.operations[i].Rate = s.bytes[i].Rate / each
 		}
@@ -96,8 +96,8 @@ func (b *builder) sumUp() (s summed, ok bool) {
 	return s, len(s.bytes) > 0
 }
 
-// bytesPerOperation returns the size of all operations, or 0 if they are not all of the same size. Counters of a sample
-// may be one operation apart.
+// bytesPerOperation returns the size of the operations, or 0 if their sizes differ. The bytes and the operations of a
+// sample may differ by one operation.
 func bytesPerOperation(all []*measure.Series) float64 {
 	var totals measure.Counter
 	for _, one := range all {
@@ -119,8 +119,8 @@ func bytesPerOperation(all []*measure.Series) float64 {
 	return each
 }
 
-// joinShortEnd joins a short last sample to the preceding one. The load ends at any instant, and the rest of the
-// last second may be only milliseconds long; one operation more or less then changes its rate a lot.
+// joinShortEnd joins a short last sample to the preceding one. Loads do not end on whole seconds, so the last sample
+// may be only milliseconds long; one operation more or less then changes its rate a lot.
 func (s *summed) joinShortEnd() {
 	for _, samples := range []*[]detect.Sample{&s.bytes, &s.operations} {
 		count := len(*samples)
@@ -139,7 +139,7 @@ func (s *summed) joinShortEnd() {
 	}
 }
 
-// add appends a sample unless it has no length.
+// add appends a sample unless its length is zero.
 func (s *summed) add(window measure.Window, counters [measure.NumOperations]measure.Counter) {
 	start, end := s.seconds(time.Unix(0, window.StartNanoseconds)), s.seconds(time.Unix(0, window.EndNanoseconds))
 	if last := len(s.bytes) - 1; last >= 0 {
@@ -156,9 +156,9 @@ func (s *summed) add(window measure.Window, counters [measure.NumOperations]meas
 	s.operations = append(s.operations, sample)
 }
 
-// loadEnd returns the time until which a client started new operations: the end of its time to measure, or the time
-// at which the step was ended because it had measured enough. Operations that completed later were in flight at that
-// time, and count for no step.
+// loadEnd returns the time until which a client started new operations: the end of its planned duration, or the time at
+// which the step was ended because it had measured enough. Operations that completed later were in flight at that time,
+// and are not counted.
 func (b *builder) loadEnd(span measure.ClientSpan) int64 {
 	end := span.EndNanoseconds
 	if b.step.Duration > 0 && !b.step.WorkBound() {
@@ -199,7 +199,7 @@ func (b *builder) inFlight() {
 		}
 		end := b.loadEnd(span)
 		if b.usable[i].Stopped && b.history.Concluded.IsZero() {
-			return // the end of its load is unknown
+			return // the time at which its load ended is unknown
 		}
 		completed := span.EndNanoseconds
 		if last := b.usable[i].IOEnd; !last.IsZero() {
@@ -207,7 +207,7 @@ func (b *builder) inFlight() {
 		}
 		loaded, done = max(loaded, end), max(done, completed)
 	}
-	// An end of I/O hours after the end of the load is wrong: even the whole step with its limit is shorter.
+	// An I/O end more than maxInFlight after the end of the load must be wrong.
 	if nanoseconds := done - loaded; len(b.usable) > 0 && nanoseconds >= 0 && nanoseconds < int64(maxInFlight) {
 		b.result.InFlightNanoseconds = &nanoseconds
 	}

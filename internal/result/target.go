@@ -13,7 +13,7 @@ import (
 // SampleInterval is the intended interval of the tool's live samples.
 const SampleInterval = engine.SampleInterval
 
-// Target returns the result of one target in a step, from the reports of its clients and the run's history. It never
+// Target computes the result of one target in a step from the reports of its clients and the run's history. It never
 // fails: if anything is missing or wrong, the result has a warning.
 func Target(step plan.Step, target string, clients []Client, history History, remarks ...Remark) v1alpha1.TargetResult {
 	b := newBuilder(step, target, clients, history)
@@ -43,17 +43,18 @@ type builder struct {
 	step    plan.Step
 	clients []Client
 	history History
-	// load is the workload, and described its description. measured is true if the workload itself runs, and not its
-	// layout.
+	// load is the workload, and described is its description. measured is true if the step runs the workload itself,
+	// and not only its layout.
 	load      engine.Load
 	described engine.Description
 	measured  bool
-	// job is an MPI job's report about itself, or nil if there is none. jobVersion is the version of the tool.
+	// job holds the figures that an MPI job itself reported; nil if there are none. jobVersion is the version of its
+	// tool.
 	job        *engine.Job
 	jobVersion string
 	// findings are the engine's conclusions from the clients' reports.
 	findings engine.Findings
-	// hosted are the clients without ranks of their own.
+	// hosted are the clients whose ranks another client runs.
 	hosted []Client
 	// usable are the clients with a result. series are their samples, and loaded the samples up to the end of each
 	// client's load.
@@ -63,7 +64,7 @@ type builder struct {
 	// cutShort holds, for each of a drain's clients without a result, its samples up to its loss.
 	cutShort []*measure.Series
 	rates    measure.Rates
-	// each holds the rates of the usable clients; nil if they cannot be separated.
+	// each holds the rates of each usable client; nil if they cannot be separated.
 	each []measure.Rates
 	// demanded and demandKnown cache the result of demand.
 	demanded    *plan.Demand
@@ -72,8 +73,8 @@ type builder struct {
 	warnings    warnings
 }
 
-// demand returns what the step requests from the target, or false if that cannot be determined. It reads the workload
-// once.
+// demand returns the load that the step requests from the target, or false if it cannot be determined. It caches the
+// result.
 func (b *builder) demand() (plan.Demand, bool) {
 	if b.demanded == nil {
 		made, known := b.step.Demand(b.result.Target)
@@ -101,8 +102,8 @@ func (b *builder) judgeSeries() {
 	}
 }
 
-// newBuilder determines the properties of the load. The plan did the same before the run, so if a workload cannot be
-// described, its record was changed.
+// newBuilder determines the properties of the load. The planner did the same before the run, so if a workload cannot be
+// described now, its record was changed.
 func newBuilder(step plan.Step, target string, clients []Client, history History) *builder {
 	b := &builder{step: step, clients: clients, history: history, load: step.Load(target)}
 	b.result.Target = target
@@ -162,7 +163,7 @@ func (b *builder) judgeClients() {
 	b.result.Clients = int32(len(b.usable) + len(b.hosted)) //nolint:gosec // The API allows far fewer clients.
 }
 
-// consult passes the clients' reports to the engine and applies its findings.
+// consult passes the clients' reports to the engine and applies the byte and operation counts that the engine returns.
 func (b *builder) consult() {
 	if b.load.Kind == "" {
 		return
@@ -191,7 +192,7 @@ func (b *builder) consult() {
 		if !counted {
 			continue
 		}
-		// If the source counts only bytes, keep the operations that the program requested.
+		// If the source counts only bytes, keep the operation counts of the program.
 		read, write := &b.usable[i].Operations[measure.Read].Counter, &b.usable[i].Operations[measure.Write].Counter
 		reads, writes := read.Operations, write.Operations
 		if count.HasOperations {
@@ -208,13 +209,13 @@ func (b *builder) addFindings() {
 		b.warnings.add(warning.Type, warning.Clients, "%s", warning.Text)
 	}
 	if b.described.Metadata && b.job != nil {
-		b.result.ClientSpread = nil // the spread is by bytes, which a metadata load does not move
+		b.result.ClientSpread = nil // the spread compares bytes, which a metadata load does not move
 	}
 }
 
-// keepWhatThereIs keeps the samples of a client that was lost in a drain. A drain cannot be repeated, so its
-// findings up to the loss are reported. Without the lost client's samples, the other clients would seem to have
-// produced the whole rate.
+// keepWhatThereIs keeps the samples of a client that was lost in a drain. A drain cannot be repeated, so its result up
+// to the loss is reported. Without the lost client's samples, the other clients would seem to have produced the whole
+// rate.
 func (b *builder) keepWhatThereIs(client *Client) {
 	if b.step.Purpose != plan.Drain {
 		return
@@ -247,8 +248,8 @@ func (b *builder) judgeEnd(client *Client) bool {
 	return false
 }
 
-// judgeNoSamples warns if a client ended without samples. It cannot be part of a rate, so it is left out of the
-// result, which is then incomplete.
+// judgeNoSamples warns if a client ended without samples. Such a client cannot contribute to a rate, so it is left out
+// of the result, which is then incomplete.
 func (b *builder) judgeNoSamples(client *Client) {
 	if b.step.Purpose == plan.Prepare && slices.ContainsFunc(client.Notices, func(n Notice) bool { return n.Warning == string(v1alpha1.WarningLayoutReused) }) {
 		return // its files already existed, so nothing was written
@@ -266,7 +267,7 @@ func (b *builder) judgeNoSamples(client *Client) {
 	b.warnings.addClient(v1alpha1.WarningNoOperations, client.Index, "completed nothing in the measured time")
 }
 
-// setsUp reports whether the step runs the setup of a program, which need not do any I/O.
+// setsUp reports whether the step runs the setup of a program, which need not perform any I/O.
 func (b *builder) setsUp() bool { return b.step.Purpose == plan.Prepare && b.described.Setup != "" }
 
 func (b *builder) judgeNotices(client *Client) {

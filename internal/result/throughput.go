@@ -9,11 +9,12 @@ import (
 )
 
 const (
-	// If the clients' first I/O is farther apart than the larger of these, the result gets the warning StartSkew.
-	// The throughput is not affected, because only the common window counts.
+	// If the first I/O of the clients is farther apart than the larger of maxStartSkew and maxStartSkewShare of the
+	// window, the result has the warning StartSkew. The throughput is not affected, because only the common window
+	// counts.
 	maxStartSkew      = 500 * time.Millisecond
 	maxStartSkewShare = 0.02
-	// minCoverage is the minimum share of the common window that samples must cover.
+	// minCoverage is the minimum share of the common window that each client's samples must cover.
 	minCoverage = 0.98
 )
 
@@ -85,8 +86,8 @@ func (b *builder) syncRate() {
 	}
 }
 
-// workBound computes the rates from the tools' own totals, over the time from the first start to the last end. Samples
-// only provide the times.
+// workBound computes the rates from the tools' own totals, over the time from the first start to the last end. The
+// samples provide only the times.
 func (b *builder) workBound() error {
 	measured, err := measure.MeasureWorkBound(b.series)
 	if err != nil {
@@ -120,7 +121,7 @@ func (b *builder) skew(nanoseconds int64) {
 
 func (b *builder) spread(rates []measure.Rates) {
 	if len(b.hosted) > 0 {
-		return // one client counts the ranks of several
+		return // one client counts the I/O of several clients' ranks
 	}
 	b.each = rates
 	values := make([]float64, len(rates))

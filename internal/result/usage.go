@@ -11,15 +11,15 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// Space is the size of the files of one client or of all clients.
+// Space is the number and the size of the files of one client or of all clients.
 type Space struct {
 	Files uint64
-	// ApparentBytes is the total length of the files, DataBytes the same without holes, and AllocatedBytes what the
-	// file system reports as allocated.
+	// ApparentBytes is the total length of the files, DataBytes is their length without holes, and AllocatedBytes is
+	// the space that the file system reports as allocated.
 	ApparentBytes, DataBytes, AllocatedBytes uint64
 }
 
-// Add adds other files. Sums saturate at the greatest uint64.
+// Add adds the sizes of other files. Sums saturate at the maximum of uint64.
 func (s *Space) Add(other Space) {
 	plus := func(a, b uint64) uint64 {
 		if a > math.MaxUint64-b {
@@ -33,15 +33,15 @@ func (s *Space) Add(other Space) {
 	s.AllocatedBytes = plus(s.AllocatedBytes, other.AllocatedBytes)
 }
 
-// maxSpace is far more than any store holds.
+// maxSpace is larger than the capacity of any store.
 const maxSpace = 1 << 60
 
-// Possible reports whether real files can have such figures.
+// Possible reports whether real files can have these sizes.
 func (s Space) Possible() bool {
 	return s.Files <= maxSpace && s.ApparentBytes <= maxSpace && s.AllocatedBytes <= maxSpace && s.DataBytes <= s.ApparentBytes
 }
 
-// Usage is the space of one client's files, or of the files of all clients that share a directory.
+// Usage is the space that the files of one client, or of all clients that share a directory, occupy.
 type Usage struct {
 	Space
 	Types []TypeUsage
@@ -49,11 +49,11 @@ type Usage struct {
 	// bytes had stopped changing.
 	HolesKnown, Settled bool
 	FileSystem          string
-	// Compression says what the allocated bytes show about compression, as a value of the API.
+	// Compression is one of the constants below. It says whether the allocated bytes show the effect of compression.
 	Compression string
 }
 
-// TypeUsage is the space of the files with one extension.
+// TypeUsage is the space that the files with one extension occupy.
 type TypeUsage struct {
 	Extension string
 	Space
@@ -68,17 +68,17 @@ const (
 )
 
 const (
-	// plainlyCompressed is the ratio, in thousandths, above which a warning says that the tool's own data
+	// plainlyCompressed is the compression ratio, in thousandths, above which a warning says that the tool's own data
 	// compresses.
 	plainlyCompressed = 1200
-	// somethingSaved is the ratio, in thousandths, from which an unknown file system is assumed to show the savings of
-	// compression: rounding to blocks never makes files smaller than their data.
+	// somethingSaved is the smallest compression ratio, in thousandths, at which an unknown file system is assumed to
+	// report compressed sizes: rounding to blocks never makes files smaller than their data.
 	somethingSaved = 1020
 	// maxUsageTypes is the API's limit on the list of file types.
 	maxUsageTypes = 16
 )
 
-// usage adds the space of all clients' files.
+// usage adds the space that all clients' files occupy to the result.
 func (b *builder) usage() {
 	total := b.sumUsage()
 	if total == nil || total.Files == 0 {
@@ -112,8 +112,8 @@ func (b *builder) usage() {
 	b.judgeUsage(made)
 }
 
-// sumUsage returns the sum over the clients, or nil if a client's usage is missing, because a partial sum would be
-// misleading.
+// sumUsage returns the total usage of the clients, or nil if a client's usage is missing, because a partial sum would
+// be misleading.
 func (b *builder) sumUsage() *Usage {
 	var total *Usage
 	types := map[string]Space{}
@@ -156,12 +156,12 @@ func (b *builder) sumUsage() *Usage {
 	switch total.Compression {
 	case compressionShown, compressionHidden, compressionNone, compressionUnknown:
 	default:
-		total.Compression = compressionUnknown // from a newer agent
+		total.Compression = compressionUnknown // a value that only a newer agent knows
 	}
 	return total
 }
 
-// otherTypes stands for all types that are not listed.
+// otherTypes stands for all file types that are not listed.
 const otherTypes = "*"
 
 func tellTypes(types map[string]Space) []TypeUsage {
@@ -188,7 +188,7 @@ func tellTypes(types map[string]Space) []TypeUsage {
 	return all
 }
 
-// ratioKnown reports whether the allocated bytes show by how much the files were compressed.
+// ratioKnown reports whether the compression ratio of the files follows from the allocated bytes.
 func (b *builder) ratioKnown(total *Usage) bool {
 	if !total.Settled || !total.HolesKnown && !b.noHoles() {
 		return false
@@ -207,8 +207,8 @@ func (b *builder) noHoles() bool {
 	return b.step.Purpose == plan.Prepare || b.described.NoHoles
 }
 
-// judgeUsage warns if the tool's own data compresses, or if it may and the store does not show it. The figures then
-// hold only for such data.
+// judgeUsage warns if the tool's own data compresses, or if it may do so and the store does not show it. The figures
+// then apply only to such data.
 func (b *builder) judgeUsage(made *v1alpha1.UsageResult) {
 	measured, pattern := made.CompressionRatioMilli, &b.findings.Pattern
 	switch {
@@ -233,7 +233,7 @@ func (b *builder) whyCompressed() string {
 	return "the data that " + of + " writes (" + p.Name + ") is compressed about " + measure.FormatRatio(p.RatioMilli) + " by lz4"
 }
 
-// whyNotSeen returns the reason why there is no ratio.
+// whyNotSeen returns the reason why there is no compression ratio.
 func whyNotSeen(made *v1alpha1.UsageResult) string {
 	switch {
 	case !made.Settled:
@@ -246,7 +246,7 @@ func whyNotSeen(made *v1alpha1.UsageResult) string {
 	return "holes cannot be distinguished from compression"
 }
 
-// ratioMilli returns the ratio of data to allocated bytes in thousandths; nil if either is 0.
+// ratioMilli returns the ratio of data to allocated bytes in thousandths, or nil if either is 0.
 func ratioMilli(s Space) *int64 {
 	if s.AllocatedBytes == 0 || s.DataBytes == 0 {
 		return nil

@@ -27,16 +27,16 @@ const (
 	maxClientsNamed = 4
 )
 
-// warnings collects problems, with one entry per type regardless of the number of clients: a thousand clients with
-// one problem must not hide another problem.
+// warnings collects problems, with one entry per type regardless of the number of clients, so that a thousand clients
+// with one problem do not hide another problem.
 type warnings struct {
 	types []v1alpha1.WarningType
 	// statements holds the statements of each type, in the order in which they were added.
 	statements map[v1alpha1.WarningType][]statement
 }
 
-// statement is a text and the clients that it concerns. It has no clients if it concerns all of them or none in
-// particular.
+// statement is a text and the clients that it concerns. The list is empty if it concerns all clients or no particular
+// one.
 type statement struct {
 	text    string
 	clients []int
@@ -83,8 +83,8 @@ func rank(kind v1alpha1.WarningType, phase v1alpha1.PhaseKind) int {
 	return rank
 }
 
-// list returns the warnings for a phase of that kind by rank, then in the order in which they were added. It omits
-// the least severe ones beyond the API's limit.
+// list returns the warnings for a phase of the given kind, ordered by rank and then by when they were added. If there
+// are more than the API allows, it omits the least severe ones.
 func (w *warnings) list(phase v1alpha1.PhaseKind) []v1alpha1.Warning {
 	types := slices.Clone(w.types)
 	slices.SortStableFunc(types, func(a, b v1alpha1.WarningType) int { return cmp.Compare(rank(a, phase), rank(b, phase)) })
@@ -160,8 +160,8 @@ func clientNames(clients []int) string {
 
 var warningName = regexp.MustCompile(`^[A-Z][A-Za-z]{0,39}$`)
 
-// warningType checks a warning name from an agent. A newer agent may use unknown types, which disqualify the result.
-// An invalid name is reported as an error of the tool, which also disqualifies.
+// warningType checks a warning name from an agent. A newer agent may use unknown types, which disqualify the result. An
+// invalid name is reported as a tool error, which also disqualifies the result.
 func warningType(name string) (kind v1alpha1.WarningType, prefix string) {
 	if warningName.MatchString(name) {
 		return v1alpha1.WarningType(name), ""
@@ -183,7 +183,7 @@ func (w *worst) add(client int, figure float64) {
 	w.clients = append(w.clients, client)
 }
 
-// others returns how many clients have the problem, if more than one has it.
+// others returns a text with the number of clients that have the problem, or "" if only one has it.
 func (w *worst) others() string {
 	if len(w.clients) < 2 {
 		return ""

@@ -1,6 +1,6 @@
 // Package search decides which rate a search offers next, and when it has found the highest rate that meets its
-// objective. It is pure: [Question.Next] takes the measurements so far and returns the next rate, so a conductor
-// that restarts makes the same decision from the same facts.
+// objective. It is pure: [Question.Next] takes the measurements so far and returns the next rate, so a restarted
+// conductor makes the same decision from the same facts.
 //
 //	rate
 //	 max |                 x                        x missed the objective, o met it
@@ -14,11 +14,11 @@
 //	       double  bisect    confirm
 //
 // A step misses the objective if it completes fewer operations than were offered, or if too large a share of its
-// operations is slower than the objective allows. The first condition takes precedence: in an overload, the latency
-// is that of the queue in front of the clients' jobs, which says nothing about the store.
+// operations is slower than the objective allows. The first condition takes precedence: in an overload, the latency is
+// dominated by the queue in front of the clients' jobs, and says nothing about the store.
 //
-// A rate is confirmed if the upper end of the 95 % interval of that share over five steps is within the objective.
-// The share of each step is one value: neighbouring operations of a queue are not independent, so counting them
-// individually would give too narrow an interval. If a rate is not confirmed, lower rates are tried, at growing
-// distances.
+// A rate is confirmed if, over five steps, the upper end of the 95 % interval of that share meets the objective. Each
+// step contributes its share as one value: successive operations in a queue are not independent, so counting them
+// individually would make the interval too narrow. If a rate is not confirmed, the search tries lower rates, at
+// increasing distances.
 package search

@@ -5,21 +5,23 @@ import (
 	"slices"
 )
 
-// Trial is a measured step.
+// Trial is a measured step of a search.
 type Trial struct {
-	// Offered is the rate of the step. Confirms is true if the purpose of the step was to confirm that rate.
+	// Offered is the rate of the step. Confirms is true if the step was run to confirm that rate.
 	Offered  int64
 	Confirms bool
-	// Known is false if the step has no valid figures; it then counts as missed.
+	// Known is false if the step has no valid figures. Such a step counts as having missed the objective.
 	Known bool
-	// Achieved is the rate of completed operations, and Slower the share of them above the bound.
+	// Achieved is the rate of completed operations, and Slower the share of them that took longer than the latency
+	// bound.
 	Achieved, Slower float64
-	// Seconds is the length of the measured time.
+	// Seconds is the measured time.
 	Seconds float64
 }
 
-// Overloaded reports whether fewer operations were completed than were offered, by more than chance explains:
-// arrivals vary by the square root of their number, and half a percent is allowed for the ends of the step.
+// Overloaded reports whether fewer operations were completed than were offered, by more than chance explains: the
+// standard deviation of the number of arrivals is its square root, and half a percent is allowed for the start and the
+// end of the step.
 func (t *Trial) Overloaded() bool {
 	const ends, deviations = 0.005, 3
 	offered := float64(t.Offered)
@@ -29,7 +31,7 @@ func (t *Trial) Overloaded() bool {
 // Met reports whether the step met the objective.
 func (q Question) Met(t *Trial) bool { return t.Known && !t.Overloaded() && t.Slower <= q.Allowed }
 
-// Stage is the next activity of a search.
+// Stage says what a search does next.
 type Stage int
 
 // The stages of a search, in their order.
@@ -39,17 +41,17 @@ const (
 	Done
 )
 
-// Decision is the conclusion from the trials so far.
+// Decision is the next action of a search, or its result.
 type Decision struct {
 	Stage Stage
 	// Rate is the next rate to offer. If the search is done, it is the highest confirmed rate, or 0 if there is
 	// none.
 	Rate int64
-	// Missed is the lowest rate that missed the objective before the confirmation; 0 if none did.
+	// Missed is the lowest rate that missed the objective before any confirmation; 0 if none did.
 	Missed int64
 }
 
-// Next returns the decision that follows from the trials so far, which are in the order of their steps.
+// Next decides how the search continues. trials are the trials so far, in the order of their steps.
 func (q Question) Next(trials []Trial) Decision {
 	met, missed, tried := int64(0), int64(0), 0
 	for i := range trials {
@@ -81,13 +83,13 @@ func (q Question) Next(trials []Trial) Decision {
 	return Decision{Rate: min(max(middle, met+q.Unit), missed-q.Unit), Missed: missed}
 }
 
-// narrow reports whether the range of the highest rate is narrow enough.
+// narrow reports whether the range that contains the highest rate is narrow enough to end the bisection.
 func (q Question) narrow(met, missed int64) bool {
 	return missed-met <= q.Unit || float64(missed) <= float64(met)*q.Ratio
 }
 
-// confirm returns the rate to confirm next: the highest rate that met the objective, then lower rates, from the
-// third lower one on at growing distances.
+// confirm returns the rate to confirm next: the highest rate that met the objective, then lower rates. From the third
+// lower rate on, the distances increase.
 func (q Question) confirm(highest int64, trials []Trial) Decision {
 	candidate, distance := highest, q.Ratio
 	for tried := range candidates {
@@ -110,7 +112,7 @@ func (q Question) confirm(highest int64, trials []Trial) Decision {
 	return Decision{Stage: Done}
 }
 
-// Rounds returns the trials whose purpose was to confirm a rate.
+// Rounds returns the trials that were run to confirm the given rate.
 func (q Question) Rounds(rate int64, trials []Trial) []Trial {
 	return slices.DeleteFunc(slices.Clone(trials), func(t Trial) bool { return !t.Confirms || t.Offered != rate })
 }
@@ -123,7 +125,7 @@ const (
 	refuted
 )
 
-// judge reports whether a rate is confirmed by its rounds. It refutes the rate early if the rounds so far missed the
+// judge reports whether a rate is confirmed by its rounds. It refutes the rate early if the rounds so far miss the
 // objective.
 func (q Question) judge(rounds []Trial) verdict {
 	for i := range rounds {

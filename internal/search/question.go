@@ -15,32 +15,32 @@ const (
 	// tried before the search gives up.
 	Confirmations = 5
 	candidates    = 5
-	// leastSlower is the number of operations that must lie above a percentile in a step for the percentile to be
-	// known; see measure.Histogram.Percentile.
+	// leastSlower is the number of operations in a step that must be above a percentile for the percentile to be known;
+	// see measure.Histogram.Percentile.
 	leastSlower = 10
-	// leastEach is the lowest first rate per client if rate.min is not set: jobs do at least one operation of each
-	// kind per second.
+	// leastEach is the lowest first rate per client if rate.min is not set. Every job performs at least one operation
+	// of each kind per second.
 	leastEach = 10
-	// raise is the factor from one step to the next until one misses the objective.
+	// raise is the factor by which the rate grows from step to step until one misses the objective.
 	raise = 2.0
 )
 
-// Question describes what a search must find out. Rates are operations per second of all clients together.
+// Question holds the parameters of a search. Rates are operations per second of all clients together.
 type Question struct {
-	// Latency is the bound, and Allowed the share of operations that may be slower.
+	// Latency is the latency bound, and Allowed the share of operations that may exceed it.
 	Latency time.Duration
 	Allowed float64
-	// Min and Max bound the rates, which are multiples of Unit.
+	// Min and Max are the lowest and the highest rate to offer. All rates are multiples of Unit.
 	Min, Max, Unit int64
-	// Ratio is the ratio of the lowest rate that missed the objective to the highest that met it at which bisection
-	// ends.
+	// Ratio ends the bisection: the search stops when the lowest rate that missed the objective is at most Ratio times
+	// the highest rate that met it.
 	Ratio float64
 	// Trials is the maximum number of steps to narrow down the highest rate, and Confirming the maximum number of
 	// steps to confirm it.
 	Trials, Confirming int
 }
 
-// Of reads a search phase. clients is the number of clients per target.
+// Of derives the parameters of a search from its phase. clients is the number of clients per target.
 func Of(at *field.Path, phase *v1alpha1.SearchPhase, clients int) (Question, field.ErrorList) {
 	q := Question{Unit: int64(max(1, clients)), Confirming: Confirmations * candidates}
 	var problems field.ErrorList
@@ -95,7 +95,8 @@ func Of(at *field.Path, phase *v1alpha1.SearchPhase, clients int) (Question, fie
 	return q, nil
 }
 
-// Below returns the question with Max lowered to a rate, such as the baseline of a store without credits.
+// Below returns the question with Max lowered to the given rate, such as the baseline of a store whose credits are
+// spent.
 func (q Question) Below(most float64) Question {
 	if most < float64(q.Max) {
 		q.Max = max(q.down(most), q.Unit)
@@ -104,7 +105,7 @@ func (q Question) Below(most float64) Question {
 	return q
 }
 
-// up and down round a rate to one that all clients can share evenly.
+// up and down round a rate to one that can be split evenly among all clients.
 func (q Question) up(rate int64) int64 { return (rate + q.Unit - 1) / q.Unit * q.Unit }
 
 func (q Question) down(rate float64) int64 { return int64(rate) / q.Unit * q.Unit }

@@ -21,7 +21,7 @@ func Compare(run *v1alpha1.BenchmarkRun) *v1alpha1.Comparable {
 	}
 }
 
-// storeOf returns a short hash of the kind of storage of all targets: driver, class, parameters, file system. It
+// storeOf returns a short hash of what kind of storage the targets use: driver, class, parameters, file system. It
 // excludes the size and the clients' machines: runs that differ in these are still compared, and the difference may
 // explain a change.
 func storeOf(status *v1alpha1.BenchmarkRunStatus) string {
@@ -45,7 +45,7 @@ func storeOf(status *v1alpha1.BenchmarkRunStatus) string {
 	return digest(all)
 }
 
-// digest returns a short hash of a value's JSON encoding; maps are encoded in the order of their keys.
+// digest returns a short hash of a value's JSON encoding, in which map keys are sorted.
 func digest(of any) string {
 	encoded, err := json.Marshal(of)
 	if err != nil {
@@ -62,7 +62,7 @@ const (
 	mostFactName  = 64
 )
 
-// changed starts the names of facts whose values are digests, which mean nothing to people.
+// changed is the prefix of the names of facts whose values are digests, which say nothing to a reader.
 const changed = "specification of "
 
 // factsOf returns the facts that may explain why a run differs from another one, the most informative ones first.
@@ -107,11 +107,11 @@ func factsOf(spec *v1alpha1.BenchmarkRunSpec, status *v1alpha1.BenchmarkRunStatu
 	return facts
 }
 
-// specPart is the digest of a part of the specification.
+// specPart is a part of the specification, represented by its digest.
 type specPart struct{ name, digest string }
 
-// workloads returns the parts that profiles contributed to the run. The rest of spec.run is the same for runs with
-// the same hash.
+// workloads returns the parts of the specification that profiles contributed. The rest of spec.run is the same for runs
+// with the same hash.
 func workloads(spec *v1alpha1.BenchmarkRunSpec) []specPart {
 	var all []specPart
 	if spec.Run.Workload != nil {

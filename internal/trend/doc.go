@@ -6,10 +6,10 @@
 //	            survives the deletion of the runs
 //	Judge       turns a history and a run into a verdict, changes of level, and the history with the run in it
 //
-// The choice of figures depends on what was run and not on the results, so that runs with the same spec.run have the
-// same figures: for each phase [phasekind.Kind.Overall]. A steady phase whose load has a rate limit, which determines
-// the throughput, has the mean latency instead. A burst drain also has credits and time to baseline if fewer than
-// four figures are chosen.
+// The choice of figures depends on the specification and not on the results, so that runs with the same spec.run have
+// the same figures. Each phase contributes its [phasekind.Kind.Overall]. A steady phase whose load has a rate limit,
+// which determines the throughput, contributes the mean latency instead. If that makes fewer than four figures, burst
+// drains also contribute the credits spent and the time to baseline.
 //
-// The first target contributes one figure per phase, then the next target does, up to four figures.
+// The first target contributes one figure per phase, then the next target does, until there are four figures.
 package trend

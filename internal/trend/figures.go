@@ -8,8 +8,8 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// mostFigures is the maximum number of figures per run that are compared. With more figures, only larger changes
-// would be significant.
+// mostFigures is the maximum number of figures per run that are compared. The more figures are compared, the larger a
+// change must be to be significant.
 const mostFigures = 4
 
 // figuresOf returns the figures by which a run is compared.
@@ -28,7 +28,7 @@ func figuresOf(spec *v1alpha1.BenchmarkRunSpec, status *v1alpha1.BenchmarkRunSta
 	return all[:min(len(all), mostFigures)]
 }
 
-// figureSource is a phase and a target for which a figure is needed.
+// figureSource is the result of a phase on a target, from which figures are taken.
 type figureSource struct {
 	phase  *v1alpha1.Phase
 	target string
@@ -37,7 +37,7 @@ type figureSource struct {
 	result *v1alpha1.TargetResult
 }
 
-// figure returns nothing if the value is less than 1, too large or not a number.
+// figure returns a list with one figure, which is empty if the value is less than 1, too large or not a number.
 func (c *figureSource) figure(what string, value float64, unit v1alpha1.FigureUnit) []v1alpha1.RunFigure {
 	if !(value >= 1) || value >= math.MaxInt64 {
 		return nil
@@ -48,10 +48,10 @@ func (c *figureSource) figure(what string, value float64, unit v1alpha1.FigureUn
 	}}
 }
 
-// leastFill is the fill of the bucket in percent below which the first level of a drain is not a burst.
+// leastFill is the fill level of the bucket, in percent, below which the first level of a drain is not a burst.
 const leastFill = 10
 
-// first returns the main figure of a phase.
+// first returns the main figure of a phase, or none.
 func first(c *figureSource) []v1alpha1.RunFigure {
 	overall := phasekind.Of(c.phase.Kind()).Overall(c.result)
 	fill := c.fill()
@@ -76,7 +76,7 @@ func (c *figureSource) rateIsGiven() bool {
 	return workload != nil && workload.LimitsRate()
 }
 
-// meanLatency returns the mean over all operations that move data.
+// meanLatency returns the mean latency over all operations that move data.
 func meanLatency(operations []v1alpha1.OperationResult) float64 {
 	var sum, count float64
 	for i := range operations {
@@ -88,7 +88,7 @@ func meanLatency(operations []v1alpha1.OperationResult) float64 {
 	return sum / max(count, 1)
 }
 
-// fill returns the fill of the bucket at the start of the phase in percent, or nil if it is unknown.
+// fill returns the fill level of the bucket at the start of the phase, in percent, or nil if it is unknown.
 func (c *figureSource) fill() *int32 {
 	var fill *int32
 	for i := range c.spec.Steps {
@@ -110,7 +110,7 @@ func (c *figureSource) fill() *int32 {
 	return fill
 }
 
-// second returns the figures of a drain that depend on the initial fill of the bucket, if the fill is known.
+// second returns the figures of a drain that depend on the initial fill level of the bucket, if that is known.
 func second(c *figureSource) []v1alpha1.RunFigure {
 	fill := c.fill()
 	if c.phase.BurstDrain == nil || fill == nil || *fill < leastFill {

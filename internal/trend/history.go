@@ -16,7 +16,7 @@ const (
 	// keeps in addition to those with which the next run is compared.
 	mostColumns = 8
 	newestKept  = 24
-	// mostRuns is the API's bound.
+	// mostRuns is the API's limit on the number of runs in a history.
 	mostRuns = 80
 )
 
@@ -28,7 +28,7 @@ type Run struct {
 	Hash string
 	// Valid is true if the run is complete and valid.
 	Valid bool
-	// By is the part of the run that is compared; nil if it was not recorded.
+	// By holds the figures and facts that the run is compared by; nil if they were not recorded.
 	By *v1alpha1.Comparable
 }
 
@@ -38,14 +38,14 @@ func RunOf(run *v1alpha1.BenchmarkRun) Run {
 	if run.Status.StartTime != nil {
 		made.Started = run.Status.StartTime.Time
 	}
-	// Stored times have a resolution of a second, so compare whole seconds.
+	// Stored times have a resolution of one second, so compare whole seconds.
 	made.Started = made.Started.UTC().Truncate(time.Second)
 	made.Valid = meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionComplete) &&
 		meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionValid)
 	return made
 }
 
-// entry is a run of a history with everything that is recorded about it.
+// entry is a run in a history, with everything that the history records about it.
 type entry struct {
 	name     string
 	started  time.Time
@@ -131,7 +131,7 @@ func columnOf(columns []v1alpha1.ComparedFigure, figure *v1alpha1.RunFigure) int
 	})
 }
 
-// factChanges returns the changes from one run's facts to the next one's.
+// factChanges returns the facts that changed from one run to the next. A fact that disappeared has no value.
 func factChanges(before, after map[string]string) []v1alpha1.RunFact {
 	var changes []v1alpha1.RunFact
 	for _, name := range slices.Sorted(maps.Keys(after)) {
@@ -153,9 +153,9 @@ func Trim(history *v1alpha1.ComparedHistory, runs int) *v1alpha1.ComparedHistory
 	return pack(history.Hash, history.Store, all[max(0, len(all)-runs):])
 }
 
-// mergeHistory returns the history, extended by the comparable stored runs that started after its newest run and
-// before the evaluated run, and ending with the evaluated run. Older stored runs were already left out of the
-// history.
+// mergeHistory returns the history, extended by the comparable stored runs that started after its newest run and before
+// the evaluated run, and ending with the evaluated run. It ignores older stored runs, because the history has already
+// left them out.
 func mergeHistory(history *v1alpha1.ComparedHistory, stored []Run, judged *Run) []entry {
 	var all []entry
 	if history != nil && history.Hash == judged.Hash && history.Store == judged.By.Store {

@@ -14,12 +14,12 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Judgement is the result of a comparison.
+// Judgement is the result of comparing a run with earlier ones.
 type Judgement struct {
 	Result v1alpha1.RegressionResult
-	// Reason is the reason of the condition Regressed.
+	// Reason is the reason for the condition Regressed.
 	Reason string
-	// History includes the run; it is unchanged if the run cannot be compared.
+	// History is the history including the run. It is unchanged if the run cannot be compared.
 	History *v1alpha1.ComparedHistory
 }
 
@@ -172,7 +172,7 @@ func whole(value float64) int64 {
 	return int64(math.Round(value))
 }
 
-// mostPermille bounds a reported change: a thousandfold increase.
+// mostPermille is the largest change that is reported, in thousandths: a thousandfold increase.
 const mostPermille = 1_000_000
 
 func permille(share float64) int64 {
@@ -182,7 +182,7 @@ func permille(share float64) int64 {
 	return int64(math.Round(min(max(share*1000, -1000), mostPermille)))
 }
 
-// mostChanges is the API's bound.
+// mostChanges is the API's limit on the number of level changes.
 const mostChanges = 8
 
 // changes returns the level changes of the run's figures, the newest first.
@@ -191,7 +191,7 @@ func changes(runs []detect.HistoryRun, run *Run, rules detect.RegressionPolicy) 
 	for i := range run.By.Figures {
 		points, err := detect.ChangePoints(runs, run.By.Figures[i].Figure, rules)
 		if err != nil {
-			continue // Regression has reported the error
+			continue // detect.Regression has already reported the error
 		}
 		for _, point := range points {
 			one := v1alpha1.LevelChange{Figure: run.By.Figures[i].Figure, Run: point.Run, Time: metav1.NewTime(point.Started),
@@ -266,7 +266,7 @@ func named(runs []string) string {
 	return "runs " + strings.Join(runs, ", ")
 }
 
-// Written formats a figure for people.
+// Written formats a figure with its unit.
 func Written(unit v1alpha1.FigureUnit, value int64) string {
 	switch unit {
 	case v1alpha1.UnitBytesPerSecond:
