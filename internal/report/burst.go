@@ -82,7 +82,8 @@ func bucketText(burst *v1alpha1.BurstResult) string {
 	return ": there were at least " + figureValue(v1alpha1.FigureSpent, operation, *series.BucketAtLeast)
 }
 
-// conclusionOf returns why the last step of the phase that ended early did so, or "" if none did.
+// conclusionOf returns the reason why a step of the phase ended early, or "" if none did. If several did, the last one
+// counts.
 func conclusionOf(d Document, phase string) string {
 	why := ""
 	for _, fact := range d.Steps {

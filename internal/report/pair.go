@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// Marks behind figures in a comparison of two targets.
+// Marks that follow figures in a comparison of two targets.
 const (
 	markBetter = "*"
 	markSame   = "="

@@ -67,7 +67,8 @@ func (p *page) sweeps(d Document, phases []v1alpha1.PhaseResult) {
 // maxCells is the API's limit for the cells of a sweep.
 const maxCells = 256
 
-// cells returns the number of combinations. If there are more than maxCells, the result is only known to be larger.
+// cells returns the number of combinations. If there are more than maxCells, it returns some number larger than
+// maxCells.
 func cells(axes []axis) int {
 	product := 1
 	for _, a := range axes {
