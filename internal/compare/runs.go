@@ -90,7 +90,7 @@ func phaseTargets(baseline, other Side, a, b *v1alpha1.PhaseResult, margin float
 		at := slices.IndexFunc(bs, func(t *v1alpha1.TargetResult) bool { return t.Target == one.Target })
 		if at < 0 {
 			all = append(all, RunPhase{Phase: a.Name, Kind: a.Kind, BaselineTarget: one.Target, Refused: other.Name + " has no target " + one.Target +
-				": name one of each with RUN:TARGET"})
+				": select one target of each run with RUN:TARGET"})
 			continue
 		}
 		all = append(all, targets(baseline, other, a, b, one, bs[at], margin))

@@ -26,10 +26,10 @@ type Group string
 
 // The groups, in the order of the reference.
 const (
-	GroupBenchmark Group = "A benchmark"
+	GroupBenchmark Group = "Benchmarks"
 	GroupResults   Group = "Results of the newest run of a benchmark"
-	GroupRun       Group = "A run that has not ended"
-	GroupLive      Group = "What the clients of a live run do"
+	GroupRun       Group = "Runs that have not ended"
+	GroupLive      Group = "Clients of live runs"
 	GroupOperator  Group = "Queues and the operator"
 )
 
@@ -110,9 +110,9 @@ var (
 // Results of the newest run, only if it is complete and valid.
 var (
 	resultThroughput = gauge(GroupResults, ofOperation, "benchmark_throughput_bytes_per_second",
-		"Throughput of all clients while all of them were running. Of a drain whose credits ran out, the baseline.")
+		"Throughput of all clients while all of them were running. For a drain whose credits ran out, the baseline.")
 	resultIOPS = gauge(GroupResults, ofOperation, "benchmark_operations_per_second",
-		"Operations per second of all clients while all of them were running. Of a drain whose credits ran out, the baseline.")
+		"Operations per second of all clients while all of them were running. For a drain whose credits ran out, the baseline.")
 	resultLatency = gauge(GroupResults, ofOperation, "benchmark_latency_seconds",
 		"Percentile of the latency from submission to completion, from the merged histograms of all clients.", "percentile")
 	resultMean = gauge(GroupResults, ofOperation, "benchmark_latency_mean_seconds",
@@ -122,9 +122,9 @@ var (
 	resultHighest = gauge(GroupResults, ofTarget, "benchmark_search_operations_per_second",
 		"Highest offered rate of a search that met its objective.")
 	resultRateRatio = gauge(GroupResults, ofTarget, "benchmark_interference_rate_ratio",
-		"Throughput of a victim of an interference phase beside a number of neighbours, as a share of its throughput alone.", "neighbours")
+		"Throughput of a victim of an interference phase with the given number of neighbours, relative to its throughput without neighbours.", "neighbours")
 	resultP99Ratio = gauge(GroupResults, ofOperation, "benchmark_interference_p99_ratio",
-		"99th percentile of the latency of a victim beside a number of neighbours, as a multiple of that alone.", "neighbours")
+		"99th percentile of the latency of a victim with the given number of neighbours, relative to that without neighbours.", "neighbours")
 	resultFairness = gauge(GroupResults, ofPhase, "benchmark_fairness_ratio",
 		"Jain's index of the rates of equal targets that were loaded together: 1 if they share evenly.")
 	resultObserved = gauge(GroupResults, ofPhase, "benchmark_observation",
@@ -198,7 +198,7 @@ var (
 	liveSamples = define(GroupLive, prometheus.CounterValue, ofRunTarget, "run_samples_total",
 		"Samples, of about 1 s each, reported by the clients.")
 	liveSamplesLost = define(GroupLive, prometheus.CounterValue, ofRunTarget, "run_samples_lost_total",
-		"Seconds of the clients' load that are missing in their samples.")
+		"Seconds of load that are missing from the clients' samples.")
 )
 
 // Metrics of queues and the operator.

@@ -69,7 +69,7 @@ func checkOperation(path *field.Path, o *v1alpha1.Objective, run *v1alpha1.RunSp
 	known, all := true, []string{}
 	for _, does := range operationsOf(o, run, phase) {
 		if len(does) > 1 && o.Operation == "" {
-			return field.Required(path, fmt.Sprintf("phase %s does several operations, each with its own figures; write one of %s", o.Phase, strings.Join(does, ", ")))
+			return field.Required(path, fmt.Sprintf("phase %s performs several operations, each with its own figures: write one of %s", o.Phase, strings.Join(does, ", ")))
 		}
 		known = known && len(does) > 0
 		all = append(all, does...)
@@ -84,7 +84,7 @@ func checkOperation(path *field.Path, o *v1alpha1.Objective, run *v1alpha1.RunSp
 	if !known || o.Operation == "" || o.Operation == v1alpha1.OperationSync || slices.Contains(all, string(o.Operation)) {
 		return nil
 	}
-	return field.Invalid(path, o.Operation, fmt.Sprintf("phase %s does not do this operation; write one of %s", o.Phase, strings.Join(slices.Compact(slices.Sorted(slices.Values(all))), ", ")))
+	return field.Invalid(path, o.Operation, fmt.Sprintf("phase %s does not perform this operation: write one of %s", o.Phase, strings.Join(slices.Compact(slices.Sorted(slices.Values(all))), ", ")))
 }
 
 // movesBytes reports whether an operation transfers data.

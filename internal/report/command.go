@@ -26,8 +26,8 @@ func (p *page) commands(d Document) {
 	}
 	if said {
 		p.gap()
-		p.line("The figures of a program count all reads and writes of its process tree by the first source, from its " +
-			"start until its dirty pages were on the storage. Its single operations are not timed.")
+		p.line("The figures of a program cover all reads and writes of its process tree, as the first source counts them, from its " +
+			"start until its dirty pages were on the storage. Single operations are not timed.")
 	}
 }
 
@@ -68,7 +68,7 @@ func (p *page) ran(where string, c *v1alpha1.CommandResult) {
 	p.gap()
 	p.nestedColumns(lines, 1)
 	if len(c.Sources) > 1 {
-		p.nested("* the figures are by this one")
+		p.nested("* the source of the figures")
 	}
 }
 

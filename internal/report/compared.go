@@ -116,7 +116,7 @@ func compareRuns(a, b Compared, margin float64) (RunsComparison, error) {
 	}
 	for _, one := range []*Compared{&a, &b} {
 		if meta.IsStatusConditionTrue(one.Document.Conditions, v1alpha1.ConditionFailed) {
-			made.Notes = append(made.Notes, one.Name+" has failed ("+meta.FindStatusCondition(one.Document.Conditions, v1alpha1.ConditionFailed).Reason+"): only what it measured before that is compared")
+			made.Notes = append(made.Notes, one.Name+" failed ("+meta.FindStatusCondition(one.Document.Conditions, v1alpha1.ConditionFailed).Reason+"): only the figures measured before the failure are compared")
 		}
 	}
 	made.Equivalent = equivalent(made.Phases)
@@ -272,7 +272,7 @@ func (p *page) comparedWith(c *Comparison, one *RunsComparison, baseline Documen
 func (p *page) answer(c *Comparison, one *RunsComparison) string {
 	switch {
 	case one.Equivalent == nil:
-		return fmt.Sprintf("undecided: the intervals allow less and more than %g %% of difference", c.MarginPercent)
+		return fmt.Sprintf("inconclusive: the difference may be smaller or larger than %g %%", c.MarginPercent)
 	case *one.Equivalent:
 		return fmt.Sprintf("equivalent within %g %%, by every figure with an interval", c.MarginPercent)
 	}

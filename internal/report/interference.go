@@ -22,8 +22,8 @@ func (p *page) neighbours(d Document, phases []v1alpha1.PhaseResult) {
 			}
 		}
 		p.details(func() {
-			p.nested("Ratios are to the blocks alone, paired by repetition, ± half of the 95 % interval. " +
-				"Percentiles are of the merged histograms of all blocks.")
+			p.nested("Ratios are relative to the blocks without neighbours, paired by repetition, ± half of the 95 % interval. " +
+				"Percentiles are from the merged histograms of all blocks.")
 		})
 		if phase.Fairness != nil {
 			p.gap()

@@ -29,8 +29,8 @@ func (p *page) jobs(d Document) {
 	}
 	var says []string
 	if repetitions {
-		says = append(says, "Repetitions are IOR's own figures: the bytes of each over the time from its first start to its last end, with "+
-			"equal weight. Open, transfer and close are over all ranks and overlap.")
+		says = append(says, "Repetitions are IOR's own figures: bytes divided by the time from the first start to the last end. All repetitions "+
+			"have equal weight. Open, transfer and close times are over all ranks and overlap.")
 	}
 	if rates {
 		says = append(says, "Operations per second are mdtest's own figures, over all ranks and iterations.")
@@ -139,7 +139,7 @@ func (p *page) mdtest(where string, mdtest *v1alpha1.MdtestResult) {
 	if len(mdtest.Rates) == 0 {
 		return
 	}
-	lines := [][]string{{"OPERATIONS A SECOND", "MAX", "MIN", "MEAN", "STD DEV"}}
+	lines := [][]string{{"OPERATIONS PER SECOND", "MAX", "MIN", "MEAN", "STD DEV"}}
 	for _, rate := range mdtest.Rates {
 		row := []string{printable(rate.Operation)}
 		for _, milli := range []int64{rate.MaxOPSMilli, rate.MinOPSMilli, rate.MeanOPSMilli, rate.StandardDeviationOPSMilli} {

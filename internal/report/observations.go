@@ -51,7 +51,7 @@ func (p *page) observations(d Document) {
 		p.take(part{tables: []partTable{table}})
 	}
 	if d.Observations.Omitted > 0 {
-		p.line(fmt.Sprintf("The status of the run has no room for %d further series of steps.", d.Observations.Omitted))
+		p.line(fmt.Sprintf("%d more series of steps did not fit into the run's status.", d.Observations.Omitted))
 	}
 	p.details(func() {
 		var queries []string
@@ -125,7 +125,7 @@ func observedViews(d Document) []view {
 		made := viewOverTime(d, fmt.Sprintf("observation-%d", i), "Observation "+printable(o.Name)+" over time", axis, lines)
 		made.Y = chart.Linear(most(lines), 5, round(format))
 		made.Text = textOfRates(made.Title, d, lines, format)
-		made.Notes = append(made.Notes, "The store's or the machine's own figures, from Prometheus. Pale: warm-up, which no figure includes.")
+		made.Notes = append(made.Notes, "Figures that the store or its nodes report, from Prometheus. Pale: warm-up, which no figure includes.")
 		if negative {
 			made.Notes = append(made.Notes, "Values below zero are drawn as zero.")
 		}

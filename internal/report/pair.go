@@ -95,7 +95,7 @@ func pairCell(pair *compare.Pair, column pairColumn, row, side int) string {
 
 // pairLegend explains the marks.
 func pairLegend(pair *compare.Pair) string {
-	return "Of two " + phasekind.Of(pair.Kind).Cell + "s " + markBetter + " is the better one; " + markSame + " marks both if chance can explain the difference (95 % interval)" +
+	return markBetter + " marks the better of two " + phasekind.Of(pair.Kind).Cell + "s; " + markSame + " marks both if chance can explain the difference (95 % interval)" +
 		driftLegend(pair) + "."
 }
 
@@ -103,7 +103,7 @@ func pairLegend(pair *compare.Pair) string {
 // if no cell was repeated.
 func driftLegend(pair *compare.Pair) string {
 	if slices.ContainsFunc(bothSteps(pair), func(s v1alpha1.StepResult) bool { return s.DriftPermille != nil }) {
-		return ", or if it is not larger than that of the repeated cell"
+		return ", or if it is not larger than the drift of the repeated cell"
 	}
 	return ""
 }
@@ -113,7 +113,7 @@ func countText(pair *compare.Pair) string {
 	what := phasekind.Of(pair.Kind).Cell
 	count := pair.Compare().Cells
 	if count == nil || count.Compared == 0 {
-		return "No " + what + " of both has a valid result"
+		return "No " + what + " has a valid result for both targets"
 	}
 	text := fmt.Sprintf("%s is faster in %d of %s, %s in %d, %d within chance", pair.Target.Target, count.TargetBetter, measure.FormatCount(int(count.Compared), what),
 		pair.Baseline.Target, count.BaselineBetter, count.NoDifference)
@@ -121,7 +121,7 @@ func countText(pair *compare.Pair) string {
 		text += fmt.Sprintf(", %d not evaluated", count.NotJudged)
 	}
 	if count.Omitted > 0 {
-		text += fmt.Sprintf("; %d left out without a valid result of both", count.Omitted)
+		text += fmt.Sprintf("; %d left out, without a valid result for both", count.Omitted)
 	}
 	return text
 }

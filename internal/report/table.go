@@ -215,7 +215,7 @@ func measuredText(target *v1alpha1.TargetResult) string {
 		parts = append(parts, "no time in which all clients ran")
 	}
 	if target.TailNanoseconds != nil && *target.TailNanoseconds >= int64(10*time.Millisecond) {
-		parts = append(parts, "the last "+time.Duration(*target.TailNanoseconds).Round(10*time.Millisecond).String()+" with some of them done")
+		parts = append(parts, "the last "+time.Duration(*target.TailNanoseconds).Round(10*time.Millisecond).String()+" with only some of them running")
 	}
 	if target.StartSkewNanoseconds != nil && *target.StartSkewNanoseconds >= int64(time.Millisecond) {
 		parts = append(parts, "started within "+time.Duration(*target.StartSkewNanoseconds).Round(time.Millisecond).String())

@@ -222,7 +222,7 @@ func (d *drain) findDimension() {
 			d.says = append(d.says, "the credits of operations ran out: the bytes spent are only a lower bound")
 		}
 	default:
-		d.says = append(d.says, "no documented baseline agrees with the level after the drop, so it is unknown whether credits of bytes or of operations ran out")
+		d.says = append(d.says, "no documented baseline agrees with the level after the drop, so it is unknown whether byte or operation credits ran out")
 	}
 }
 

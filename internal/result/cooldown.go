@@ -32,7 +32,7 @@ func Cooldown(step plan.Step, target string, history History, start, end time.Ti
 		says = append(says, untilCredits(step, history))
 	}
 	if made.CreditPercentAtEnd == nil && step.UntilCreditsPercent == 0 {
-		says = append(says, "the fill of the bucket at the end is unknown")
+		says = append(says, "the fill level of the bucket at the end is unknown")
 	}
 	made.Message = v1alpha1.Truncate(strings.Join(says, "; "), maxBurstMessage)
 	return v1alpha1.TargetResult{Target: target, Cooldown: &made}
@@ -51,9 +51,9 @@ func untilCredits(step plan.Step, history History) string {
 	}
 	switch {
 	case refill <= 0:
-		return fmt.Sprintf("the phase was to wait for %d %% of the bucket, but its fill is unknown, because no refill is documented or measured: the phase waited for maxDuration", step.UntilCreditsPercent)
+		return fmt.Sprintf("the phase should wait until the bucket is %d %% full, but its fill level is unknown, because no refill is documented or measured: it waited for maxDuration", step.UntilCreditsPercent)
 	case size <= 0:
-		return fmt.Sprintf("the phase was to wait for %d %% of the bucket, but its fill is unknown, because its size is neither documented nor measured by a drain: the phase waited for maxDuration", step.UntilCreditsPercent)
+		return fmt.Sprintf("the phase should wait until the bucket is %d %% full, but its fill level is unknown, because its size is neither documented nor measured by a drain: it waited for maxDuration", step.UntilCreditsPercent)
 	}
 	format := measure.FormatBytesPerSecond
 	if dimension == inOperations {

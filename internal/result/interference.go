@@ -223,7 +223,7 @@ func concludeBlocks(blocks *phasekind.Blocks, into *v1alpha1.TargetResult) {
 func costOf(level *v1alpha1.InterferenceLevel) string {
 	who := measure.FormatCount(int(level.Neighbours), "neighbour")
 	if level.RateRatioPPM == nil {
-		return who + ": no repetition has a valid block alone and a valid block beside them"
+		return who + ": no repetition has both a valid block with and a valid block without neighbours"
 	}
 	rate := ratioOf(level.RateRatioPPM)
 	lost := func(ratio float64) string {
@@ -233,7 +233,7 @@ func costOf(level *v1alpha1.InterferenceLevel) string {
 	var text string
 	switch compare.RatioVerdict(rate, compare.HigherIsBetter, false) {
 	case compare.NoDifference:
-		text = who + ": no cost of throughput shown" + interval
+		text = who + ": no throughput loss shown" + interval
 	case compare.BaselineBetter:
 		text = fmt.Sprintf("%s cost %s %%%s of throughput", who, lost(rate.Value), interval)
 	case compare.OtherBetter:
@@ -253,7 +253,7 @@ func costOf(level *v1alpha1.InterferenceLevel) string {
 		p99 := ratioOf(o.P99RatioPPM)
 		switch compare.RatioVerdict(p99, compare.LowerIsBetter, true) {
 		case compare.NoDifference:
-			text += fmt.Sprintf("; no change of %s shown (%.2f to %.2f times)", name, p99.Lower, p99.Upper)
+			text += fmt.Sprintf("; no change in %s shown (%.2f to %.2f times)", name, p99.Lower, p99.Upper)
 		case compare.NotJudged:
 			text += fmt.Sprintf("; %s %.2f times", name, p99.Value)
 		case compare.OtherBetter, compare.BaselineBetter:

@@ -105,7 +105,7 @@ func TestInterferenceWithoutDifference(t *testing.T) {
 		*made = offered(t, 100+float64(block%3), 5000)
 		made.Operations[0].Latency.P99Nanoseconds = new(int64(2e6))
 	})
-	if message := got.Interference.Message; !strings.HasPrefix(message, "2 neighbours: no cost of throughput shown (") || !strings.HasSuffix(message, "no change of p99 shown (1.00 to 1.00 times)") {
+	if message := got.Interference.Message; !strings.HasPrefix(message, "2 neighbours: no throughput loss shown (") || !strings.HasSuffix(message, "no change in p99 shown (1.00 to 1.00 times)") {
 		t.Error(message)
 	}
 }

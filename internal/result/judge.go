@@ -102,7 +102,7 @@ func (b *builder) judgeTool() {
 func versionList(versions map[string]int) string {
 	var list []string
 	for _, version := range slices.Sorted(maps.Keys(versions)) {
-		list = append(list, fmt.Sprintf("%s on %d", cmp.Or(version, "an unknown one"), versions[version]))
+		list = append(list, fmt.Sprintf("%s on %d", cmp.Or(version, "an unknown version"), versions[version]))
 	}
 	return strings.Join(list, ", ")
 }

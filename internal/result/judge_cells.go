@@ -35,7 +35,7 @@ func judgeDrift(phase *v1alpha1.Phase, into *v1alpha1.TargetResult) {
 		return
 	}
 	addWarning(into, v1alpha1.NewWarning(v1alpha1.WarningSweepDrift, v1alpha1.PhaseSweep,
-		fmt.Sprintf("%s differs by up to %s from the first time when it is measured again: the storage changed during the sweep, so that cells cannot be compared",
+		fmt.Sprintf("%s differs by up to %s when measured again: the storage changed during the sweep, so cells cannot be compared",
 			cellNames(phase, []int32{most.Cell}), measure.FormatShare(float64(*most.DriftPermille)/1000))), v1alpha1.PhaseSweep)
 }
 
@@ -73,7 +73,7 @@ func kneeIn(points []detect.Point, left int, dimension string, format func(float
 	found, err := detect.FindKnee(points)
 	switch {
 	case len(points) < detect.LeastKneePoints:
-		says = append(says, fmt.Sprintf("a knee takes %d steps, and there are %d", detect.LeastKneePoints, len(points)))
+		says = append(says, fmt.Sprintf("a knee needs at least %d steps; there are %d", detect.LeastKneePoints, len(points)))
 	case err != nil:
 		says = append(says, err.Error())
 	default:
@@ -106,7 +106,7 @@ func kneeText(found detect.KneeResult, dimension string, format func(float64) st
 	says = append(says, "95 % of the plateau of "+format(found.Plateau.Value)+interval(found.Plateau, format)+
 		" is reached at "+dimension+" "+load(found.Enough.Value)+interval(found.Enough, load))
 	if law := found.Scalability; law != nil && law.Most != nil {
-		says = append(says, "by the scalability law, which is off by "+measure.FormatShare(law.Error)+", the most would be at "+load(law.Most.Value)+interval(*law.Most, load))
+		says = append(says, "the scalability law, with an error of "+measure.FormatShare(law.Error)+", puts the maximum at "+load(law.Most.Value)+interval(*law.Most, load))
 	}
 	for _, warning := range found.Warnings {
 		says = append(says, warning.Message)

@@ -77,7 +77,7 @@ func (d *drain) sayFull(one dimension, at float64) {
 	spentWith := func(refill float64) float64 { return d.letThrough(one, at) - refill*at }
 	known := d.documented(one)
 	if known.bucket > 0 && spentWith(known.refill) >= (1-sameSpent)*known.bucket {
-		d.say("%s: the documented bucket was full again, so the refill is a lower bound: a shorter idle time measures it", name)
+		d.say("%s: the documented bucket was full again, so the refill is a lower bound: use a shorter idle time to measure it", name)
 		return
 	}
 	first := d.b.history.DrainSpent
@@ -89,7 +89,7 @@ func (d *drain) sayFull(one dimension, at float64) {
 	}
 	switch spent := spentWith(first.Refill); {
 	case within(spent, first.Amount, sameSpent):
-		d.say("%s: this drain spent as much as the first, so the bucket was full again and the refill is a lower bound; a shorter idle time measures it", name)
+		d.say("%s: this drain spent as much as the first, so the bucket was full again and the refill is a lower bound; use a shorter idle time to measure it", name)
 	case spent > first.Amount:
 		d.say("%s: this drain spent more than the first, which began with a partly full bucket; if the bucket was full again, the refill is a lower bound", name)
 	}

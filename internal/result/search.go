@@ -221,9 +221,9 @@ func conclude(into *v1alpha1.TargetResult, step plan.Step, history History, tria
 	asMuch := into.Burst != nil && into.Burst.Exhausted
 	switch {
 	case found.AtLeast && asMuch:
-		found.Message += "; no rate up to the baseline missed it"
+		found.Message += "; no rate up to the baseline missed the objective"
 	case found.AtLeast:
-		found.Message += "; no rate missed it, so the highest rate may be higher"
+		found.Message += "; no rate missed the objective, so the highest rate may be higher"
 		doubt = "no rate missed the objective: raise rate.max"
 	}
 	if found.Found && !asMuch && !history.BucketEmpty {

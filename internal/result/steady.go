@@ -52,7 +52,7 @@ func (b *builder) judgeSteady(s summed) {
 		b.warnings.add(v1alpha1.WarningNotSteady, nil, "%s", unsteady(last))
 	case far:
 		b.warnings.add(v1alpha1.WarningNotSteady, nil,
-			"the last five minutes were steady at %s, but all that was measured has a mean of %s: it holds another state too; a longer warmUp leaves that out",
+			"the last five minutes were steady at %s, but the mean of everything measured is %s: it includes another state; raise warmUp to leave that out",
 			format(last.Mean.Value), format(overall))
 	case !b.history.BucketEmpty:
 		b.warnings.add(v1alpha1.WarningSteadyInBurst, nil,

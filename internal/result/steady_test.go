@@ -63,7 +63,7 @@ func TestSteady(t *testing.T) {
 				return 2000
 			}
 			return 1000
-		}, assessed: true, warning: v1alpha1.WarningNotSteady, says: "the last five minutes were steady at 65.54 MB/s, but all that was measured has a mean of 98.30 MB/s"},
+		}, assessed: true, warning: v1alpha1.WarningNotSteady, says: "the last five minutes were steady at 65.54 MB/s, but the mean of everything measured is 98.30 MB/s"},
 		"left at the end": {seconds: 420, rate: func(s float64) float64 {
 			if s < 360 {
 				return 1000

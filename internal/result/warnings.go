@@ -126,7 +126,7 @@ func message(statements []statement) string {
 		}
 		rest = fmt.Sprintf("; and %d more", len(more))
 		if len(clients) > 0 {
-			rest = "; and more messages of type " + measure.FormatCount(len(clients), "more client")
+			rest = "; and messages from " + measure.FormatCount(len(clients), "more client")
 		}
 	}
 	// Each statement gets a share of the space, so that a long one does not hide the others.

@@ -210,7 +210,7 @@ func difference(fact detect.FactChange) string {
 	name, digests := strings.CutPrefix(fact.Name, changed)
 	switch {
 	case digests:
-		return v1alpha1.Truncate("specification: "+name+" is another", 256)
+		return v1alpha1.Truncate("specification: "+name+" has changed", 256)
 	case fact.Before == "":
 		return v1alpha1.Truncate(fmt.Sprintf("%s: %s, unknown before", fact.Name, fact.After), 256)
 	case fact.After == "":
@@ -225,7 +225,7 @@ func message(report *detect.RegressionReport, result *v1alpha1.RegressionResult,
 	for i := range result.Figures {
 		one := &result.Figures[i]
 		if one.Verdict == result.Verdict && (one.Verdict == v1alpha1.RegressionRegressed || one.Verdict == v1alpha1.RegressionImproved) {
-			reported = append(reported, fmt.Sprintf("%s is %s, %s (95 %%: %s to %s), from a usual %s with a spread of %s; confidence %.1f %%",
+			reported = append(reported, fmt.Sprintf("%s is %s, %s (95 %%: %s to %s), compared with a usual %s (spread %s); confidence %.1f %%",
 				one.Figure, Written(one.Unit, one.Newest), signed(one.ChangePermille), signed(one.LowerPermille), signed(one.UpperPermille),
 				Written(one.Unit, one.Baseline), share(one.SpreadPermille), float64(one.ConfidencePermille)/10))
 		}

@@ -186,7 +186,7 @@ func TestChangesAreExplained(t *testing.T) {
 	if change.Run != "bench-0015" || !change.Time.Equal(&metav1.Time{Time: all[15].Started}) || change.Figure != "throughput of p1 on t" || change.ChangePermille > -200 || change.ChangePermille < -300 {
 		t.Errorf("%+v", change)
 	}
-	want := "kernel: 6.1.0 before, 6.12.0 now; node type: m5.large, unknown before; specification: the workload of read is another"
+	want := "kernel: 6.1.0 before, 6.12.0 now; node type: m5.large, unknown before; specification: the workload of read has changed"
 	if got := strings.Join(change.Differences, "; "); got != want {
 		t.Errorf("the differences are %q, want %q", got, want)
 	}

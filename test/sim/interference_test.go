@@ -115,7 +115,7 @@ func TestInterferenceOfNone(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		found := resultOf(t, neighbours(t, beside("30s", 2), plain(10e6), false, "victim", "noisy-0", "noisy-1"), "victim")
-		if message := found.Interference.Message; !strings.HasPrefix(message, "2 neighbours: no cost of throughput shown") || !strings.Contains(message, "no change of p99 shown") {
+		if message := found.Interference.Message; !strings.HasPrefix(message, "2 neighbours: no throughput loss shown") || !strings.Contains(message, "no change in p99 shown") {
 			t.Error(message)
 		}
 	})
@@ -131,10 +131,10 @@ func TestInterferenceControl(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			noisy := model.Config{Seed: 100 * (seed + 1), Latency: model.Latency{Fixed: 4 * time.Millisecond, Jitter: 40 * time.Millisecond}}
 			found := resultOf(t, neighbours(t, beside("5s", 1), noisy, false, "victim", "noisy-0"), "victim")
-			if message := found.Interference.Message; !strings.Contains(message, "no cost of throughput shown") {
+			if message := found.Interference.Message; !strings.Contains(message, "no throughput loss shown") {
 				costs++
 			}
-			if message := found.Interference.Message; !strings.Contains(message, "no change of p99 shown") {
+			if message := found.Interference.Message; !strings.Contains(message, "no change in p99 shown") {
 				changes++
 			}
 		})

@@ -41,7 +41,7 @@ func TestInterferenceOnMounts(t *testing.T) {
 	const bytesPerSecond, margin = 4e6, 0.02
 	limited := model.Config{Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsBytes, BaselinePerSecond: bytesPerSecond}}, Latency: model.Latency{Fixed: time.Millisecond}}
 	own := costOn(t, local.Mount(t, limited).Path(), local.Mount(t, limited).Path())
-	if !strings.Contains(own.Message, "no cost of throughput shown") {
+	if !strings.Contains(own.Message, "no throughput loss shown") {
 		soak.Inconclusive(t, "targets with a store each cost each other something, so the machine was the limit: %s", own.Message)
 	}
 	store := local.Mount(t, limited).Path()
