@@ -55,7 +55,7 @@ func unsuitable(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Ph
 		return fmt.Sprintf("it is a %s phase, which has no cells: remove cell", phasekind.Name(kind))
 	}
 	if o.Latency != nil && !timesOperations(o, run, phase) {
-		return "only fio measures latency, but its workload is another engine: use throughput or iops"
+		return "only fio measures latency, but the phase's workload has another engine: use throughput or iops"
 	}
 	return ""
 }

@@ -98,7 +98,7 @@ func (b *builder) judgeFast(p *Point) {
 	if reached <= tooFast {
 		return
 	}
-	b.warnings.add(v1alpha1.WarningFasterThanDocumented, nil, "%s is %s of the highest documented rate for this load, %s of %s (%s): a cache, compression or a wrong limit",
+	b.warnings.add(v1alpha1.WarningFasterThanDocumented, nil, "%s is %s of the highest documented rate for this load, %s of %s (%s): the cause may be a cache, compression or a wrong limit",
 		measure.FormatBytesPerSecond(p.BytesPerSecond), measure.FormatShare(reached), measure.FormatBytesPerSecond(most.BytesPerSecond), most.Limit.Name, most.Arithmetic)
 }
 

@@ -77,7 +77,7 @@ func Of(at *field.Path, phase *v1alpha1.SearchPhase, clients int) (Question, fie
 	q.Min = max(q.up(known), leastEach*q.Unit)
 	if given := phase.Rate.Min; given != nil {
 		if *given < known {
-			refuse(rate.Child("min"), *given, "too few operations for the percentile, which needs ten above it in a step: "+
+			refuse(rate.Child("min"), *given, "too low for the percentile, which needs ten slower operations in each step: "+
 				"raise it to "+strconv.FormatInt(known, 10)+", or raise stepDuration")
 		}
 		q.Min = q.up(*given)
