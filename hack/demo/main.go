@@ -1,13 +1,13 @@
 // Command demo shows storagebench on a real Kubernetes on this machine: it starts a one-node cluster, installs the
-// operator, runs two samples and prints the results. The first sample is the quickstart, on a volume of this
-// machine. The second is the experiment with a file server that has burst credits. It runs on a store that behaves
-// as such a server is documented to behave, and the demo prints the results of storagebench beside what the store
-// itself recorded. Run it with `make demo` in the root of the repository.
+// operator, runs two samples and prints the results. The first sample is the quickstart, on a volume of this machine.
+// The second is the experiment with a file server that has burst credits. It runs on a simulated store that behaves as
+// the documentation of such a server describes, and the demo prints the results of storagebench beside the store's own
+// record. Run it with `make demo` in the root of the repository.
 //
 // With -sample NAME it runs one sample instead of the two, and prints its results: `make demo SAMPLE=search`.
 //
-// Every step detects what already exists, so the demo may be interrupted and run again at any time. The cluster
-// remains, to be explored and for the next run.
+// Every step detects what already exists, so the demo may be interrupted and run again at any time. The cluster stays
+// up, so that you can explore it and run the demo again.
 package main
 
 import (
@@ -137,7 +137,7 @@ func (d *demo) clusterUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// If bin is on the PATH, kubectl finds kubectl-storagebench there under this name.
+	// A user who puts bin on the PATH gets this kubectl, and kubectl-storagebench as its plugin.
 	if err := os.MkdirAll("bin", 0o755); err != nil {
 		return fmt.Errorf("make the folder bin: %w", err)
 	}

@@ -31,7 +31,7 @@ func (d *demo) observe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The demo's manifest has no arguments, so the list is added as a whole.
+	// The manifest sets no args for the container, so the patch adds the whole list.
 	patch := []map[string]any{{"op": "add", "path": "/spec/template/spec/containers/0/args", "value": []string{
 		"--prometheus-url=http://" + address, "--prometheus-interval=1s",
 	}}}
@@ -74,7 +74,7 @@ func (d *demo) hostForPods(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", failure(err, "kubectl get nodes", "")
 	}
-	// Nothing is sent: the kernel chooses the address from which it would be.
+	// Dialing UDP sends nothing; it only makes the kernel choose a source address.
 	connection, err := (&net.Dialer{}).DialContext(ctx, "udp", net.JoinHostPort(string(node), "9"))
 	if err != nil {
 		return "", fmt.Errorf("find the route to the node: %w", err)

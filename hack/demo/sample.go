@@ -15,10 +15,10 @@ var others = []sample{
 	{"interference", "config/samples/interference.yaml"},
 }
 
-// observed is the experiment in short, beside what the store says of its credits.
+// observed is a short version of the experiment that also observes the credits that the store reports.
 var observed = sample{"observed", "hack/demo/observed.yaml"}
 
-// chosen returns the steps that run one sample, or those of the whole demo.
+// chosen returns the steps that run the named sample, or all samples of the demo if the name is empty.
 func (d *demo) chosen(name string) ([]step, error) {
 	if name == "" {
 		return []step{
@@ -68,8 +68,8 @@ func (d *demo) onClaim(ctx context.Context, which sample) (*v1alpha1.BenchmarkRu
 	return d.results(ctx, which)
 }
 
-// prepare makes the namespace and removes what an earlier demo has left of a sample: a benchmark with a verdict runs again
-// only if it changes or on request.
+// prepare creates the namespace and deletes a benchmark that an earlier demo left: a benchmark with a verdict runs
+// again only if it changes or on request.
 func (d *demo) prepare(ctx context.Context, which sample) error {
 	if err := d.kubectlRun(ctx, "apply", "-f", "hack/demo/namespace.yaml"); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (d *demo) prepare(ctx context.Context, which sample) error {
 	return d.remove(ctx, which.name, removal)
 }
 
-// observed runs a drain whose credits Prometheus knows.
+// observed runs a drain while Prometheus scrapes the store's credits.
 func (d *demo) observed(ctx context.Context) error {
 	if err := d.benchmark(ctx, observed); err != nil {
 		return err

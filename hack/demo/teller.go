@@ -23,8 +23,8 @@ const (
 type teller struct {
 	say func(format string, arguments ...any)
 	now func() time.Time
-	// stage is the stage of the run, and last the line, that were last printed for the run. lastReady is the line
-	// last printed for the benchmark.
+	// stage and last are the stage and the line that were last printed for the run. lastReady is the line that was last
+	// printed for the benchmark.
 	stage, last, lastReady string
 	told                   time.Time
 	// steps holds the attempts whose end has been printed.

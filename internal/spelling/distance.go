@@ -1,5 +1,5 @@
-// Package spelling finds what a user probably meant by a text: the known name that is most similar to another name, and
-// the quantity of a size in bytes. It is pure.
+// Package spelling guesses what a user meant: the known name that is most similar to a misspelt one, and the Kubernetes
+// quantity for a size that is written as in other tools. It is pure.
 package spelling
 
 // Distance returns the Levenshtein distance of a and b: the minimum number of bytes to insert, delete or replace to
@@ -25,8 +25,9 @@ func Distance(a, b string) int {
 	return row[len(b)]
 }
 
-// Nearest returns the index of the known name with the least distance to name, the first of several; -1 if none is
-// nearer than below. Names that differ that much in length alone are not compared, so name may be of any length.
+// Nearest returns the index of the known name with the smallest Distance to name, or of the first such name. It returns
+// -1 if no distance is less than below. It does not compare names whose lengths differ by below or more, so name may
+// have any length.
 func Nearest(name string, known []string, below int) int {
 	best := -1
 	for i, candidate := range known {

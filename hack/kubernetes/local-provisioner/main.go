@@ -1,5 +1,5 @@
 // Command local-provisioner creates a folder for each claim of its node in a test cluster, and removes it with the
-// volume. It needs no helper pods and therefore no image. One runs on every node.
+// volume. It needs no helper pods and therefore no image. Every node runs one.
 //
 // The volumes are of type `local`, so that Kubernetes treats them as storage of a node: it applies file system
 // groups, and pods follow the volume. Their size is not enforced.
@@ -82,10 +82,11 @@ var (
 	_ controller.Provisioner   = shared{}
 )
 
-// selectedNode is the annotation with which the scheduler says where the first pod of a claim will run.
+// selectedNode is the annotation in which the scheduler records the node that it chose for the first pod of a claim.
 const selectedNode = "volume.kubernetes.io/selected-node"
 
-// ShouldProvision leaves claims to the provisioner of their node. All refuse those without one.
+// ShouldProvision leaves claims to the provisioner of their node. It accepts claims without a node, which Provision
+// refuses with an error.
 func (p local) ShouldProvision(_ context.Context, claim *v1.PersistentVolumeClaim) bool {
 	node := claim.Annotations[selectedNode]
 	return node == "" || node == p.node
@@ -125,7 +126,7 @@ func (p local) Delete(_ context.Context, volume *v1.PersistentVolume) error {
 	return p.remove(volume.Name, volume.Spec.Local.Path)
 }
 
-// shared provides volumes that are on all nodes.
+// shared provides volumes that all nodes can mount.
 type shared struct{ folders }
 
 // Provision creates the folder.
@@ -144,7 +145,7 @@ func (p shared) Delete(_ context.Context, volume *v1.PersistentVolume) error {
 	return p.remove(volume.Name, volume.Spec.HostPath.Path)
 }
 
-// folders are the folders of volumes, in one.
+// folders creates and removes the folders of volumes. All of them are in root.
 type folders struct{ root string }
 
 // provision creates a folder. All users may write to it, because pods of any user use the claims.

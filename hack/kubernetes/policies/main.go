@@ -1,6 +1,7 @@
-// Command policies enforces the NetworkPolicies of the pods of a node: it judges each packet that the kernel queues for
-// it, by the library of kube-network-policies. The program of that project works in a pod only, and queues packets by
-// nftables, which not every kernel can; who starts this one gives the kernel the rules.
+// Command policies enforces NetworkPolicies for the pods of a node: it accepts or drops each packet that the kernel
+// queues for it, as the library of kube-network-policies decides. That project's own program runs only in a pod and
+// queues packets with nftables, which not every kernel supports. This program leaves the rules that queue packets to
+// its caller.
 package main
 
 import (
@@ -17,7 +18,7 @@ import (
 	"sigs.k8s.io/kube-network-policies/pkg/networkpolicy"
 )
 
-// queue is the number of the kernel's queue of packets.
+// queue is the number of the netfilter queue (NFQUEUE) from which packets are read.
 const queue = 100
 
 func main() {
@@ -42,7 +43,7 @@ func run(kubeconfig, node string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	factory := informers.NewSharedInformerFactory(client, 0)
-	// Without the fix for DNS, which needs rules of nftables, and without the policies of administrators.
+	// The policies of cluster administrators are disabled, and so is the fix for DNS, which needs nftables rules.
 	controller, err := networkpolicy.NewController(client, factory.Networking().V1().NetworkPolicies(), factory.Core().V1().Namespaces(),
 		factory.Core().V1().Pods(), nil, nil, nil, nil, networkpolicy.Config{NodeName: node, QueueID: queue})
 	if err != nil {
