@@ -12,15 +12,15 @@ import (
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 )
 
-// maxAuditLine is more than one event takes: it holds no objects.
+// maxAuditLine is an upper limit of the size of an event in bytes. Events contain no objects, so they are small.
 const maxAuditLine = 1 << 20
 
-// Audit shows what a user has asked of the API server since the cluster was started, the oldest first. Only accounts
-// of pods are recorded, and of what they sent and got only who, what, when and the outcome.
+// Audit calls show with each request that a user has sent to the API server since the cluster was started, oldest
+// first. The log contains only requests by service accounts outside of kube-system, and no request or response bodies.
 //
-// A watch is shown when it begins, and again when it ends.
+// A watch is shown twice: when it begins and when it ends.
 func (s State) Audit(user string, show func(auditv1.Event)) error {
-	// A log that has become long is set aside, with the time in its name, and another one is begun.
+	// The API server rotates a long log: it adds the time to the file's name and begins a new file.
 	path := s.outside(nodeAuditLog)
 	aside, err := filepath.Glob(strings.TrimSuffix(path, ".log") + "-*.log")
 	if err != nil {
@@ -46,7 +46,7 @@ func auditOf(path, user string, show func(auditv1.Event)) error {
 	for lines.Scan() {
 		var event auditv1.Event
 		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
-			// The last line of an API server that was killed in the middle of it.
+			// An API server that was killed may have left an incomplete last line.
 			continue
 		}
 		if event.User.Username == user {

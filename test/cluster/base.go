@@ -21,8 +21,7 @@ const (
 	// the node on which the first pod of a claim runs.
 	StorageClassName = "local"
 	provisionerName  = "storagebench.dev/local"
-	// SharedClassName is the storage class whose volumes are on all nodes: folders
-	// of this machine.
+	// SharedClassName is the storage class whose volumes all nodes can mount: they are folders of this machine.
 	SharedClassName       = "shared"
 	sharedProvisionerName = "storagebench.dev/shared"
 )
@@ -32,7 +31,7 @@ func (s State) restConfig() (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the kubeconfig of the cluster: %w", err)
 	}
-	// The node is next door, whatever proxy this machine uses for the web.
+	// The node is on this machine, so the proxy that this machine uses for the web must not be used.
 	config.Proxy = noProxy
 	return config, nil
 }
@@ -50,7 +49,7 @@ func (s State) client() (kubernetes.Interface, error) {
 	return client, nil
 }
 
-// roles are what users of the cluster's own may do.
+// roles maps the cluster's own users to their rules.
 var roles = map[string][]rbacv1.PolicyRule{
 	dnsUser: {
 		{APIGroups: []string{""}, Resources: []string{"services", "pods", "namespaces"}, Verbs: []string{"list", "watch"}},
@@ -65,7 +64,7 @@ var roles = map[string][]rbacv1.PolicyRule{
 	},
 }
 
-// applyBase makes the objects that the cluster needs and no component makes.
+// applyBase creates the objects that the cluster needs but that no component creates.
 func applyBase(ctx context.Context, client kubernetes.Interface) error {
 	for user, rules := range roles {
 		role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: rules}
@@ -105,8 +104,8 @@ func applyBase(ctx context.Context, client kubernetes.Interface) error {
 	return nil
 }
 
-// waitForNode waits until pods can run: a node is ready and takes them, and
-// the namespace `default` has its service account.
+// waitForNode waits until pods can run: the node is ready and has no taints, and the namespace `default` has its
+// service account.
 func waitForNode(ctx context.Context, client kubernetes.Interface, name string) error {
 	for {
 		missing := whatIsMissing(ctx, client, name)

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// cgroupMembers are the processes in the node's groups, wherever they are.
+// cgroupMembers returns the processes in a node's control groups and the groups below them, in all hierarchies.
 func cgroupMembers(trees []hierarchy, name string) []int {
 	members := map[int]bool{}
 	for _, tree := range trees {
@@ -37,8 +37,8 @@ func cgroupMembers(trees []hierarchy, name string) []int {
 	})
 }
 
-// killCgroup ends what is in the node's groups, for when the node's process 1 is
-// not known. The groups' name is ours, so whatever is in them is.
+// killCgroup kills all processes in a node's control groups, for the case that the node's process 1 is unknown. The
+// name of the groups identifies the cluster, so all processes in them belong to it.
 func killCgroup(trees []hierarchy, name string) error {
 	for _, pid := range cgroupMembers(trees, name) {
 		if err := killMember(trees, name, pid); err != nil {
@@ -48,7 +48,8 @@ func killCgroup(trees []hierarchy, name string) error {
 	return nil
 }
 
-// killMember ends a process if it is still a member once it is held by a handle.
+// killMember kills a process. It first takes a handle and then checks that the process is still a member, so that a
+// reused PID cannot kill another process.
 func killMember(trees []hierarchy, name string, pid int) error {
 	handle, err := os.FindProcess(pid)
 	if err != nil {
@@ -87,7 +88,7 @@ func removeCgroups(trees []hierarchy, name string) error {
 	}
 }
 
-// removeGroup removes a group and those in it. Its files go with it.
+// removeGroup removes a group and its subgroups. The kernel removes the files in it.
 func removeGroup(path string) error {
 	folder, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -119,7 +120,7 @@ func removeGroup(path string) error {
 	return nil
 }
 
-// describe names processes for a message.
+// describe describes processes for a message.
 func describe(pids []int) string {
 	var text strings.Builder
 	for _, pid := range pids {

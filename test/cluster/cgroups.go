@@ -11,18 +11,18 @@ import (
 	"syscall"
 )
 
-// hierarchy is a tree of control groups: one for each controller or few in
-// version 1, one for all in version 2.
+// hierarchy is a tree of control groups. Version 1 has a tree for each controller or for a few of them, version 2 has a
+// single tree.
 type hierarchy struct {
 	path        string
 	unified     bool
 	controllers []string
 }
 
-// controllersNeeded are those without which the kubelet does not start.
+// controllersNeeded lists the controllers without which the kubelet does not start.
 var controllersNeeded = []string{"cpu", "cpuset", "memory", "pids"}
 
-// hierarchies are those of this machine that have controllers.
+// hierarchies returns the hierarchies of this machine that have controllers.
 func hierarchies() ([]hierarchy, error) {
 	all, err := allHierarchies()
 	if err != nil {
@@ -35,8 +35,8 @@ func hierarchies() ([]hierarchy, error) {
 	return used, nil
 }
 
-// allHierarchies are those of this machine. Where version 2 is mounted beside
-// version 1 it has no controllers, but runc makes groups in it all the same.
+// allHierarchies returns all hierarchies of this machine. Version 2 mounted beside version 1 has no controllers, but
+// runc creates groups in it anyway.
 func allHierarchies() ([]hierarchy, error) {
 	data, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -80,18 +80,17 @@ func parseHierarchies(mountinfo string) []hierarchy {
 	return found
 }
 
-// missingControllers names what the kubelet would miss.
+// missingControllers returns the controllers that the kubelet needs but that no hierarchy has.
 func missingControllers(found []hierarchy) []string {
 	return slices.DeleteFunc(slices.Clone(controllersNeeded), func(controller string) bool {
 		return slices.ContainsFunc(found, func(h hierarchy) bool { return slices.Contains(h.controllers, controller) })
 	})
 }
 
-// system is the group of all that is not a pod.
+// system is the group of all processes that belong to no pod.
 const system = "system"
 
-// createCgroups makes the group of the node in every tree, and in it that of its
-// own processes.
+// createCgroups creates a node's group in every tree, with a subgroup for the node's own processes.
 func createCgroups(trees []hierarchy, name string) error {
 	for _, tree := range trees {
 		if tree.unified {
@@ -116,9 +115,8 @@ func (h hierarchy) passControllers() error {
 	for _, controller := range h.controllers {
 		err := h.passController(controller)
 		if errors.Is(err, syscall.EBUSY) {
-			// The root has processes, so this machine is a container, and a
-			// group has either processes or subgroups with controllers. Moving
-			// them to a subgroup is what containers that run containers do.
+			// The root group contains processes, so this machine is a container. A group cannot contain processes and also pass
+			// controllers to subgroups, so move the processes to a subgroup, as other containers that run containers do.
 			if err := h.moveProcesses("init"); err != nil {
 				return err
 			}
@@ -145,15 +143,15 @@ func (h hierarchy) moveProcesses(group string) error {
 			return err
 		}
 		for _, pid := range pids {
-			// A process that has ended, or one of the kernel, stays where it is.
+			// Processes that have ended and kernel threads cannot be moved.
 			_ = h.add(group, pid)
 		}
 	}
 	return nil
 }
 
-// inheritCPUSet fills in what version 1 leaves empty, and which takes no process
-// until it is filled in.
+// inheritCPUSet copies the CPUs and memory nodes from the parent group. Version 1 leaves them empty in a new group, and
+// such a group accepts no process.
 func (h hierarchy) inheritCPUSet(group string) error {
 	if h.unified || !slices.Contains(h.controllers, "cpuset") {
 		return nil

@@ -10,10 +10,10 @@ import (
 	"github.com/storagebench/storagebench/test/cluster/node"
 )
 
-// statusFile is where the node tells what it is at, below its /var.
+// statusFile is the file, below its /var, in which the node reports its status.
 const statusFile = "lib/storagebench/status.json"
 
-// sysctls are the settings that the kubelet wants to find.
+// sysctls holds the kernel settings that the kubelet requires.
 var sysctls = map[string]string{
 	"vm/overcommit_memory":      "1",
 	"vm/panic_on_oom":           "0",
@@ -23,10 +23,10 @@ var sysctls = map[string]string{
 	"kernel/keys/root_maxbytes": "25000000",
 }
 
-// spec is what the node is made from.
+// spec returns the specification of the node.
 func (m Member) spec(n network, programs map[string]string) node.Spec {
-	// Addresses of services exist in rules only; but what starts in the node
-	// itself needs a route before the rules see it.
+	// Service addresses exist only in the rules of kube-proxy, but a packet that a process of the node itself sends needs
+	// a route before it reaches the rules.
 	route := []string{"ip", "route", "add", n.services().String(), "dev", nodeLink}
 	if m.place > 0 {
 		route = []string{"ip", "route", "add", n.All.String(), "via", n.gateway(m.place).String()}
@@ -49,7 +49,7 @@ func (m Member) spec(n network, programs map[string]string) node.Spec {
 	}
 }
 
-// components are the programs of a node in the order of their start.
+// components returns the programs of a node in start order.
 func (m Member) components(n network) []node.Component {
 	if m.place > 0 {
 		return m.nodeComponents(n)
@@ -62,7 +62,7 @@ func (m Member) components(n network) []node.Component {
 	}})
 }
 
-// controlPlane are the programs of the first node that decide.
+// controlPlane returns the programs of the control plane, which run on the first node.
 func controlPlane(n network) []node.Component {
 	afterAPIServer := []string{binaries.APIServer}
 	return []node.Component{
@@ -92,7 +92,8 @@ func controlPlane(n network) []node.Component {
 	}
 }
 
-// nodeComponents are the programs that every node runs, after others.
+// nodeComponents returns the programs that every node runs. Those that need the API server start after the given
+// components.
 func (m Member) nodeComponents(n network, after ...string) []node.Component {
 	provisioner := []string{
 		binaries.Provisioner, kubeconfigFlag("provisioner"), "--node=" + m.Name(),
@@ -136,8 +137,7 @@ func etcdCommand() []string {
 		"--listen-metrics-urls=http://127.0.0.1:2381",
 		"--client-cert-auth", "--trusted-ca-file=" + nodeKeys + "/etcd-ca.crt",
 		"--cert-file=" + nodeKeys + "/etcd.crt", "--key-file=" + nodeKeys + "/etcd.key",
-		// The state does not outlive the machine anyway, and waiting for the
-		// disk would disturb what is measured on it.
+		// The state need not survive a crash of the machine, and waiting for the disk would disturb measurements on it.
 		"--unsafe-no-fsync",
 	}
 }
@@ -148,10 +148,10 @@ func apiServerCommand(n network) []string {
 		"--advertise-address=" + n.node(0).String(), "--secure-port=6443",
 		"--allow-privileged=true",
 		"--authorization-mode=Node,RBAC",
-		// The second is not on by default, but is on OpenShift: who makes an object that holds its owner back from going
-		// needs a right on that owner.
+		// OwnerReferencesPermissionEnforcement is off by default but on in OpenShift: a user who creates an object that
+		// blocks the deletion of its owner needs the right to update the owner's finalizers.
 		"--enable-admission-plugins=NodeRestriction,OwnerReferencesPermissionEnforcement",
-		// Written before the answer goes out, so that whoever has seen an answer finds it in the log.
+		// An event is written before the response is sent, so that a client that has the response finds the event in the log.
 		"--audit-policy-file=" + nodeConfigs + "/audit.yaml", "--audit-log-path=" + nodeAuditLog,
 		"--audit-log-mode=blocking",
 		"--client-ca-file=" + nodeKeys + "/ca.crt",
@@ -163,7 +163,7 @@ func apiServerCommand(n network) []string {
 		"--kubelet-client-certificate=" + nodeKeys + "/apiserver-kubelet.crt",
 		"--kubelet-client-key=" + nodeKeys + "/apiserver-kubelet.key",
 		"--kubelet-preferred-address-types=InternalIP",
-		// What servers of extended APIs, such as one of metrics, expect.
+		// Extension API servers, such as a metrics server, expect these.
 		"--requestheader-client-ca-file=" + nodeKeys + "/front-proxy-ca.crt",
 		"--requestheader-allowed-names=" + frontProxyUser,
 		"--requestheader-username-headers=X-Remote-User",

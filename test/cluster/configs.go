@@ -10,10 +10,10 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-// PauseImage is the image that holds the namespaces of each pod.
+// PauseImage is the image of the container that keeps the namespaces of a pod open.
 const PauseImage = "storagebench.invalid/pause:1"
 
-// configValues is what the templates are filled with.
+// configValues holds the values for the templates.
 type configValues struct {
 	machine
 	Node        string
@@ -42,7 +42,7 @@ func (m Member) configValues(n network, found machine) configValues {
 	}
 }
 
-// configs are the configuration files of the node, by their names.
+// configs returns the configuration files of the node by name.
 func configs(values configValues) (map[string][]byte, error) {
 	files := map[string][]byte{"resolv.conf": nil}
 	for name, file := range map[string]string{

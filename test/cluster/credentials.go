@@ -18,7 +18,7 @@ const (
 	Region = "here"
 )
 
-// Where the node finds what belongs to the cluster itself, below its /var.
+// Paths in the node, below its /var, for files of the cluster itself.
 const (
 	nodeHome        = "/var/lib/storagebench"
 	nodeKeys        = nodeHome + "/keys"
@@ -30,17 +30,16 @@ const (
 	nodeAuditLog    = nodeLogs + "/audit.log"
 )
 
-// Users that are not Kubernetes' own.
+// Users that Kubernetes does not define.
 const (
 	dnsUser         = "storagebench:coredns"
 	provisionerUser = "storagebench:provisioner"
 )
 
-// frontProxyUser is who the API server is to the servers of extended APIs.
+// frontProxyUser is the user as which the API server connects to extension API servers.
 const frontProxyUser = "front-proxy-client"
 
-// identities are who needs a certificate in the control plane, by the name of its
-// files. One authority signs all of them.
+// identities returns the certificate holders of the control plane by file name. A single CA signs their certificates.
 func identities(n network) map[string]identity {
 	loopback := netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	return map[string]identity{
@@ -57,7 +56,7 @@ func identities(n network) map[string]identity {
 	}
 }
 
-// identities are who needs a certificate on every node.
+// identities returns the certificate holders of a node by file name.
 func (m Member) identities(n network) map[string]identity {
 	return map[string]identity{
 		"kubelet": {
@@ -69,11 +68,11 @@ func (m Member) identities(n network) map[string]identity {
 	}
 }
 
-// withKubeconfig are those of the identities that are clients of the API server.
+// withKubeconfig lists the identities that are clients of the API server.
 var withKubeconfig = []string{"admin", "controller-manager", "scheduler", "kubelet", "kube-proxy", "coredns", "provisioner"}
 
-// writeCredentials makes all keys, certificates and kubeconfigs of the control
-// plane anew, and the authority for those of the nodes.
+// writeCredentials creates new keys, certificates and kubeconfigs for the control plane, and the CA that also signs the
+// nodes' certificates.
 func (s State) writeCredentials(n network, now time.Time) error {
 	kubernetes, err := newAuthority("storagebench-test", now)
 	if err != nil {
@@ -88,8 +87,8 @@ func (s State) writeCredentials(n network, now time.Time) error {
 			return err
 		}
 	}
-	// Two have an authority of their own: whoever talks to etcd is above the
-	// rules of the API server, and whoever is the front proxy may speak for all.
+	// etcd and the front proxy have CAs of their own: a client of etcd bypasses the API server's rules, and the front
+	// proxy may act as any user.
 	loopback := []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})}
 	for name, who := range map[string]identity{
 		"etcd":        {user: "etcd", addresses: loopback},
@@ -106,15 +105,14 @@ func (s State) writeCredentials(n network, now time.Time) error {
 			return err
 		}
 	}
-	// Tokens of service accounts are signed with a key that has no certificate;
-	// the public key is taken from one all the same.
+	// Signing service account tokens takes only a key pair. The certificate is a container for the public key.
 	if pairs["service-accounts"], err = kubernetes.issue(identity{user: "service-accounts"}); err != nil {
 		return err
 	}
 	return s.Member(0).writeKeys(n, kubernetes, pairs)
 }
 
-// writeCredentials makes those of a node.
+// writeCredentials creates the keys, certificates and kubeconfigs of a node.
 func (m Member) writeCredentials(n network) error {
 	kubernetes, err := m.state.authority()
 	if err != nil {
@@ -132,7 +130,7 @@ func (m Member) writeCredentials(n network) error {
 	return m.writeKeys(n, kubernetes, pairs)
 }
 
-// authority is the one of the cluster, as it was written.
+// authority reads the cluster's CA from its files.
 func (s State) authority() (authority, error) {
 	base := s.outside(nodeKeys + "/ca")
 	pair, err := tls.LoadX509KeyPair(base+".crt", base+".key")

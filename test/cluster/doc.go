@@ -1,10 +1,9 @@
-// Package cluster is a real Kubernetes with one node or several, for tests and the
-// demo: etcd, API server, controller manager, scheduler, kubelet, kube-proxy,
-// containerd, CoreDNS and a provisioner of volumes, built from Go modules, with
-// runc and the network plugins of the Linux distribution. Nothing is downloaded
-// but modules and packages, and no Docker is needed.
+// Package cluster runs a real Kubernetes cluster with one node or several, for tests and the demo: etcd, API server,
+// controller manager, scheduler, kubelet, kube-proxy, containerd, CoreDNS and a volume provisioner, built from Go
+// modules, with runc and the CNI plugins of the Linux distribution. It downloads only modules and packages, and needs
+// no Docker.
 //
-// A node is a set of namespaces on this machine, as if it were a container:
+// A node is a set of namespaces on this machine, like a container:
 //
 //	this machine                       the first node               another node
 //	cluster up, kubectl, tests         process 1: supervises        process 1
@@ -17,37 +16,32 @@
 //	STATE/var     ------- is --------- /var
 //	STATE/nodes/1 ------- is -------------------------------------- /var
 //
-// Its network, mounts and processes are its own, so its ports and rules clash
-// with nothing, and all of it ends with process 1: the kernel kills what is in
-// the namespaces, drops its mounts and its devices. /var and /run are the
-// node's own too, which is where Kubernetes keeps things by default; the rest of
-// the file system is this machine's. What is left for Down to remove are
-// the control groups, the device on this side and the files of the state folder.
+// A node has its own network, mounts and processes, so its ports and firewall rules conflict with nothing else, and
+// everything in it ends with its process 1: the kernel kills the processes in the namespaces and removes their mounts
+// and devices. /var and /run, where Kubernetes keeps its files by default, also belong to the node; the rest of the
+// file system is this machine's. Down then removes what remains: the control groups, the network device on this machine
+// and the files in the state folder.
 //
-// The first node runs the control plane beside its pods, and is the gateway of the
-// others, so that this machine forwards nothing. The others run what every node
-// runs. One whose process 1 was killed, which kills all of it at once, is started by
-// the next `cluster up` with the /var that it had, as after a power failure; without
-// the first node the cluster begins anew. Each node says that it has all CPUs and all
-// memory of this machine, has a zone of its own, and the clock of this machine.
+// The first node runs the control plane beside its pods, and is the gateway of the others, so that this machine
+// forwards no packets. The others run only what every node runs. Killing a node's process 1 kills the whole node at
+// once, as a power failure would; the next `cluster up` starts the node again with the same /var. If the first node has
+// died, `cluster up` starts a new cluster. Each node reports all CPUs and all memory of this machine, has its own zone,
+// and shares this machine's clock.
 //
-// Volumes of the class "local", the default, are folders of the node that the first
-// pod of a claim runs on, and keep the claim's pods there. Those of "shared" are
-// folders of STATE/shared, which every node sees: ReadWriteMany as on a file server.
+// Volumes of the default class "local" are folders of the node on which the first pod of a claim runs; all pods of the
+// claim must run there. Volumes of the class "shared" are folders of STATE/shared, which every node mounts:
+// ReadWriteMany, as on a file server.
 //
-// Several clusters can run at once, each with a state folder of its own: what is
-// on this machine is named by the folder, and each takes a network that no route
-// leads to yet.
+// Several clusters can run at once, each with its own state folder: the names of their devices and control groups
+// depend on the folder, and each cluster takes a network to which this machine has no route yet.
 //
-// The nodes have no way to the outside. What a pod needs is loaded with LoadImage, on
-// all nodes, and an image that was not loaded fails at once.
+// The nodes cannot reach other networks. LoadImage loads an image on all nodes; pulling an image that was not loaded
+// fails at once.
 //
-// kube-proxy does the addresses of services, in its nftables mode: it is the
-// real thing (a rule made once for the API server would not do for any other
-// service) and lives in one table. Pods are connected by veth pairs that are
-// routed, not bridged, because services between pods on a bridge depend on
-// br_netfilter, which a machine that is itself a container cannot load.
-// NetworkPolicies are accepted and not enforced; a test of test/e2e adds an engine.
+// kube-proxy implements service addresses, in its nftables mode, which uses a single table. A fixed rule for the API
+// server would be simpler, but would serve no other service. Pods are connected by routed veth pairs instead of a
+// bridge, because services between pods on a bridge need br_netfilter, which cannot be loaded if this machine is a
+// container. NetworkPolicies are accepted but not enforced; a test in test/e2e adds an engine that enforces them.
 //
-// What accounts of pods ask of the API server is written down, without contents (State.Audit).
+// The API server logs the requests of service accounts, without their contents; see State.Audit.
 package cluster

@@ -15,12 +15,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// killTimeout is how long the processes of the node may take to end once they
-// are killed. One that waits for storage takes as long as that does.
+// killTimeout is the time limit for the processes of the node to end after they are killed. A process that waits for
+// storage ends only when the storage answers.
 const killTimeout = 30 * time.Second
 
-// Down ends the cluster and removes everything that it made. Where there is
-// none, nothing happens.
+// Down ends the cluster and removes everything that it created. If there is none, Down does nothing.
 func (s State) Down(ctx context.Context, progress io.Writer) error {
 	if err := needRoot(); err != nil {
 		return err
@@ -39,8 +38,7 @@ func (s State) Down(ctx context.Context, progress io.Writer) error {
 	return s.removeFolder()
 }
 
-// leftovers reports whether there is something of a cluster whose state folder was
-// deleted.
+// leftovers reports whether a cluster whose state folder was deleted has left devices or control groups.
 func (s State) leftovers() bool {
 	if s.hasLink() {
 		return true
@@ -52,8 +50,7 @@ func (s State) leftovers() bool {
 	})
 }
 
-// clean ends and removes all that there is of a cluster, in whatever state it
-// is. The order lets every step be repeated when one fails.
+// clean ends a cluster in any state and removes everything that it left. If a step fails, clean can be called again.
 func (s State) clean(ctx context.Context) error {
 	if known := s.load(); known != nil {
 		if err := known.Init.kill(); err != nil {
@@ -89,8 +86,7 @@ func (s State) clean(ctx context.Context) error {
 	return s.remove()
 }
 
-// waitForEnd waits until process 1 of the node is gone, which is when every
-// other process of the node is.
+// waitForEnd waits until process 1 of the node has ended. The kernel ends all other processes of the node before that.
 func waitForEnd(init process) error {
 	deadline := time.Now().Add(killTimeout)
 	for init.alive() {
@@ -102,8 +98,7 @@ func waitForEnd(init process) error {
 	return nil
 }
 
-// unmountAll unmounts what is mounted below the state folder. The node's mounts
-// are not among them; they went with the node.
+// unmountAll unmounts everything below the state folder on this machine. The node's own mounts ended with the node.
 func (s State) unmountAll() error {
 	data, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -117,7 +112,7 @@ func (s State) unmountAll() error {
 	return nil
 }
 
-// mountsBelow are the mounts below a folder, the last first.
+// mountsBelow returns the mount points below a folder, the newest first.
 func mountsBelow(mountinfo, folder string) []string {
 	var paths []string
 	lines := bufio.NewScanner(strings.NewReader(mountinfo))
@@ -134,8 +129,7 @@ func mountsBelow(mountinfo, folder string) []string {
 	return paths
 }
 
-// unescape reads a path as the mount table writes it, with octal numbers for
-// spaces and the like.
+// unescape decodes a path of the mount table, which escapes spaces and some other characters as octal numbers.
 func unescape(text string) string {
 	var out strings.Builder
 	for index := 0; index < len(text); index++ {

@@ -25,18 +25,18 @@ import (
 	"github.com/storagebench/storagebench/test/binaries"
 )
 
-// loadedImages tells what came by which archive, each named by its digest.
+// loadedImages records the loaded archives, identified by their digests, and their images.
 type loadedImages struct {
-	// Archives are the names that an archive has.
+	// Archives maps an archive to the names of its images.
 	Archives map[string][]string `json:"archives"`
-	// Images are the archives that names came by last.
+	// Images maps the name of an image to the archive from which it was last loaded.
 	Images map[string]string `json:"images"`
 }
 
 func (s State) loadedImages() loadedImages {
 	var loaded loadedImages
 	if data, err := os.ReadFile(s.imagesFile()); err == nil && json.Unmarshal(data, &loaded) != nil {
-		loaded = loadedImages{} // they are loaded once more
+		loaded = loadedImages{} // the images are loaded again
 	}
 	if loaded.Archives == nil || loaded.Images == nil {
 		loaded = loadedImages{Archives: map[string][]string{}, Images: map[string]string{}}
@@ -44,7 +44,7 @@ func (s State) loadedImages() loadedImages {
 	return loaded
 }
 
-// current reports whether all images of an archive are there and are still its.
+// current reports whether all images of an archive are present and have not been replaced from another archive.
 func (l loadedImages) current(archive string, present map[string]string) bool {
 	for _, image := range l.Archives[archive] {
 		if l.Images[image] != archive || present[image] == "" {
@@ -54,9 +54,9 @@ func (l loadedImages) current(archive string, present map[string]string) bool {
 	return len(l.Archives[archive]) > 0
 }
 
-// LoadImage makes the images of an archive, as `docker save` and OCI layouts have
-// it, known to all nodes. One that does not run gets them when it is started again. It says which they are. An archive that was loaded
-// before takes the time to read it.
+// LoadImage loads the images of an archive, in the format of `docker save` or an OCI layout, on all nodes, and returns
+// their names. A node that is not running gets them when it is started again. Loading an archive again takes only the
+// time to read it.
 func (s State) LoadImage(ctx context.Context, progress io.Writer, archive string) ([]string, error) {
 	if err := needRoot(); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (s State) LoadImage(ctx context.Context, progress io.Writer, archive string
 	return names, nil
 }
 
-// copyImages gives a node the images of the first one that it lacks.
+// copyImages copies images that a node lacks from the first node.
 func (s State) copyImages(ctx context.Context, known record, m Member) error {
 	wanted, err := imageDigests(ctx, known.Init)
 	if err != nil {
@@ -176,7 +176,7 @@ func (s State) importImages(ctx context.Context, known record, archive io.Reader
 	return names, nil
 }
 
-// imageDigests are the digests of a node's images by their names.
+// imageDigests returns the digests of a node's images by name.
 func imageDigests(ctx context.Context, init process) (map[string]string, error) {
 	output, err := ctr(ctx, init, nil, "images", "list")
 	if err != nil {
@@ -192,7 +192,7 @@ func imageDigests(ctx context.Context, init process) (map[string]string, error) 
 	return digests, nil
 }
 
-// snapshotter is the one that containerd was told to use.
+// snapshotter returns the snapshotter that containerd is configured to use.
 func (s State) snapshotter() string {
 	data, err := os.ReadFile(s.outside(nodeConfigs + "/containerd.toml"))
 	if err == nil && bytes.Contains(data, []byte(`snapshotter = "native"`)) {
@@ -201,7 +201,7 @@ func (s State) snapshotter() string {
 	return "overlayfs"
 }
 
-// ctrCommand is containerd's client in a node.
+// ctrCommand returns a command that runs ctr, the client of containerd, in a node.
 func ctrCommand(ctx context.Context, init process, arguments ...string) *exec.Cmd {
 	return enter(ctx, init.PID, append([]string{binaries.Ctr, "--namespace=k8s.io"}, arguments...))
 }
@@ -216,8 +216,7 @@ func ctr(ctx context.Context, init process, input io.Reader, arguments ...string
 	return output.String(), nil
 }
 
-// loadPause makes the image that every pod needs. It is made here, so that no
-// registry is needed.
+// loadPause builds and loads the pause image, which every pod needs. Building it here avoids the need for a registry.
 func (s State) loadPause(ctx context.Context, progress io.Writer, known record) error {
 	programs, err := binaries.Build(ctx, progress, binaries.Pause)
 	if err != nil {
@@ -235,9 +234,8 @@ func (s State) loadPause(ctx context.Context, progress io.Writer, known record) 
 	return err
 }
 
-// ProgramImage is an archive with an image of one static program, which is its
-// entry point. It runs as a user without rights. The same input gives the same
-// bytes.
+// ProgramImage returns an archive with an image that contains one static program, its entrypoint, and runs it as user
+// 65534. Equal input yields equal bytes.
 func ProgramImage(image, program string, content []byte) ([]byte, error) {
 	tag, err := name.NewTag(image)
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reserveNetwork lets one process at a time choose a network and make the routes
-// that tell others that it is taken. What is held is a name in this machine's
-// network, which is also where the routes are, and it goes with the process.
+// reserveNetwork lets only one process at a time choose a network and add the routes that mark it as taken. The lock is
+// an abstract Unix socket: it belongs to this machine's network namespace, as the routes do, and is released when the
+// process ends.
 func reserveNetwork(ctx context.Context) (func(), error) {
 	for {
 		held, err := (&net.ListenConfig{}).Listen(ctx, "unix", "@storagebench-test-network")
@@ -35,9 +35,8 @@ func reserveNetwork(ctx context.Context) (func(), error) {
 	}
 }
 
-// createLink connects the first node's network with this machine, and those of
-// the others with the first node's. So this machine forwards nothing, and what its
-// own firewall does with strangers' packets does not matter.
+// createLink connects the first node with this machine, and the other nodes with the first. So this machine forwards no
+// packets, and its firewall's forwarding rules do not matter.
 func (m Member) createLink(ctx context.Context, known record, pid int) error {
 	n, device := known.Network, m.device()
 	run := ip
@@ -47,12 +46,12 @@ func (m Member) createLink(ctx context.Context, known record, pid int) error {
 		run = func(ctx context.Context, arguments ...string) error {
 			return command(ctx, append([]string{"nsenter", "--target=" + strconv.Itoa(known.Init.PID), "--net", "ip"}, arguments...)...)
 		}
-		// The kernel takes a moment to remove that of a node that has died.
+		// The kernel removes the link of a dead node only after a moment.
 		_ = run(ctx, "link", "delete", device)
 	}
 	commands := [][]string{
 		{"link", "add", device, "type", "veth", "peer", "name", nodeLink, "netns", strconv.Itoa(pid)},
-		// Whose it is, for those who find it.
+		// The alias tells users to which cluster the device belongs.
 		{"link", "set", device, "alias", m.state.folder},
 		{"address", "add", n.gateway(m.place).String() + "/30", "dev", device},
 		{"link", "set", device, "up"},
@@ -73,13 +72,13 @@ func (s State) hasLink() bool {
 	return err == nil
 }
 
-// removeLink removes the link, and the routes with it.
+// removeLink removes the link. The kernel removes its routes with it.
 func (s State) removeLink(ctx context.Context) error {
 	if !s.hasLink() {
 		return nil
 	}
 	if err := ip(ctx, "link", "delete", s.link()); err != nil && s.hasLink() {
-		return err // else it has gone with the node meanwhile
+		return err // otherwise the kernel has removed it with the node meanwhile
 	}
 	return nil
 }

@@ -9,8 +9,7 @@ import (
 	"syscall"
 )
 
-// lock lets one process at a time change the cluster. The kernel drops it when
-// the process ends, however that happens.
+// lock lets only one process at a time change the cluster. The kernel releases the lock when the process ends.
 func (s State) lock(progress io.Writer) (func(), error) {
 	for {
 		if err := os.MkdirAll(s.folder, 0o755); err != nil {
@@ -31,8 +30,8 @@ func (s State) lock(progress io.Writer) (func(), error) {
 				return nil, fmt.Errorf("locking the cluster: %w", err)
 			}
 		}
-		// Whoever had it may have removed the file with the cluster; then this
-		// is a lock that nobody else sees.
+		// The previous holder may have removed the file together with the cluster. Then a lock on this file excludes no other
+		// process.
 		if held, err := file.Stat(); err == nil {
 			if named, err := os.Stat(s.lockFile()); err == nil && os.SameFile(held, named) {
 				return func() { _ = file.Close() }, nil
@@ -42,7 +41,7 @@ func (s State) lock(progress io.Writer) (func(), error) {
 	}
 }
 
-// checkFolder makes sure that the state folder is used for nothing else.
+// checkFolder fails if the state folder contains files that are not the cluster's.
 func (s State) checkFolder() error {
 	entries, err := os.ReadDir(s.folder)
 	if errors.Is(err, os.ErrNotExist) {
@@ -67,6 +66,6 @@ func (s State) checkFolder() error {
 }
 
 func say(progress io.Writer, format string, arguments ...any) {
-	// A line that cannot be written must not stop anything.
+	// Failing to print a line must not stop anything.
 	_, _ = fmt.Fprintf(progress, format+"\n", arguments...)
 }

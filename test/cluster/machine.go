@@ -13,18 +13,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// machine is what this machine can do, where that makes a difference.
+// machine describes the capabilities of this machine that affect the cluster.
 type machine struct {
-	// MayLowerOOMScore is CAP_SYS_RESOURCE: to be spared by the killer of
-	// processes when memory is short.
+	// MayLowerOOMScore is true if this process has CAP_SYS_RESOURCE, which lets processes protect themselves from the
+	// kernel's OOM killer.
 	MayLowerOOMScore bool
-	// Snapshotter is containerd's way to keep images.
+	// Snapshotter is the containerd snapshotter to use.
 	Snapshotter string
 	// NetworkPlugins is the folder of the distribution's CNI plugins.
 	NetworkPlugins string
 }
 
-// programsNeeded are programs and the packages of Debian that they are in.
+// programsNeeded maps programs to the Debian packages that contain them.
 var programsNeeded = map[string]string{
 	"ip":      "iproute2",
 	"mount":   "mount",
@@ -33,11 +33,10 @@ var programsNeeded = map[string]string{
 	"runc":    "runc",
 }
 
-// pluginFolders are where distributions put CNI plugins.
+// pluginFolders lists the folders in which distributions install CNI plugins.
 var pluginFolders = []string{"/usr/lib/cni", "/usr/libexec/cni", "/opt/cni/bin"}
 
-// examine looks at this machine. The error is one line with everything that
-// keeps a cluster from running here.
+// examine examines this machine. Its error lists, in one line, everything that prevents a cluster from running here.
 func examine(s State) (machine, error) {
 	capabilities, err := effectiveCapabilities()
 	if err != nil {
@@ -49,7 +48,7 @@ func examine(s State) (machine, error) {
 	if capabilities&needed != needed {
 		problems = append(problems, "root lacks CAP_SYS_ADMIN or CAP_NET_ADMIN (a container has to be --privileged)")
 	}
-	if len(problems) == 0 { // without them nothing else can be looked at
+	if len(problems) == 0 { // the other checks need these capabilities
 		problems = append(problems, found.examineControlGroups(s)...)
 		problems = append(problems, found.examinePrograms()...)
 		if found.Snapshotter, err = snapshotter(s); err != nil {
@@ -63,7 +62,8 @@ func examine(s State) (machine, error) {
 	return found, nil
 }
 
-// needRoot is asked first of all, as others cannot even read the state.
+// needRoot returns an error unless root runs this process. It is called first, because other users cannot even read the
+// state.
 func needRoot() error {
 	if os.Geteuid() != 0 {
 		return errors.New("the test cluster needs root, for namespaces, mounts and network devices")
@@ -88,7 +88,7 @@ func effectiveCapabilities() (uint64, error) {
 	return 0, errors.New("the kernel does not say which capabilities this process has")
 }
 
-// examineControlGroups tries to make groups, and leaves none.
+// examineControlGroups checks whether control groups can be created. It removes the groups that it creates.
 func (machine) examineControlGroups(s State) []string {
 	trees, err := hierarchies()
 	if err != nil {
@@ -135,8 +135,8 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// snapshotter finds out whether overlay mounts work where the state is kept; they
-// do not on an overlay, as in a container. Copies work everywhere.
+// snapshotter returns "overlayfs" if overlay mounts work in the state folder. They do not work on an overlay, as in a
+// container. Otherwise it returns "native", which copies files and works everywhere.
 func snapshotter(s State) (string, error) {
 	probe := filepath.Join(s.folder, "probe")
 	defer os.RemoveAll(probe) //nolint:errcheck // the next one removes it too

@@ -14,17 +14,17 @@ import (
 	"github.com/storagebench/storagebench/test/cluster/node"
 )
 
-// Member is a node of a cluster, by its place. The first one, at 0, runs the
-// control plane too, and the packets between the others pass through it.
+// Member is a node of a cluster, identified by its place. The first node, at place 0, also runs the control plane, and
+// routes packets between the others.
 type Member struct {
 	state State
 	place int
 }
 
-// Member is a node by its place, whether the cluster has it or not.
+// Member returns the node at a place. The node need not exist.
 func (s State) Member(place int) Member { return Member{state: s, place: place} }
 
-// Members are the nodes of a cluster that runs.
+// Members returns the nodes of a running cluster.
 func (s State) Members() ([]Member, error) {
 	known, err := s.running()
 	if err != nil {
@@ -41,7 +41,7 @@ func (s State) members(known record) []Member {
 	return all
 }
 
-// Name is the name of the node in Kubernetes.
+// Name returns the name of the node in Kubernetes.
 func (m Member) Name() string {
 	if m.place == 0 {
 		return NodeName
@@ -49,10 +49,10 @@ func (m Member) Name() string {
 	return NodeName + "-" + strconv.Itoa(m.place)
 }
 
-// Zone is the node's zone. Each has one of its own.
+// Zone returns the node's zone. Each node has its own.
 func (m Member) Zone() string { return "zone-" + strconv.Itoa(m.place) }
 
-// folder is what the node sees as /var.
+// folder returns the folder that is the node's /var.
 func (m Member) folder() string {
 	if m.place == 0 {
 		return filepath.Join(m.state.folder, "var")
@@ -60,7 +60,7 @@ func (m Member) folder() string {
 	return filepath.Join(m.state.workersFolder(), strconv.Itoa(m.place))
 }
 
-// Outside is the path on this machine of a path below the node's /var.
+// Outside returns the path on this machine of a path below the node's /var.
 func (m Member) Outside(nodePath string) string {
 	relative, err := filepath.Rel("/var", nodePath)
 	if err != nil || !filepath.IsLocal(relative) {
@@ -71,8 +71,8 @@ func (m Member) Outside(nodePath string) string {
 
 func (m Member) specFile() string { return m.Outside(nodeHome + "/node.json") }
 
-// cgroup is the name of the control group of everything that the node runs.
-// That of the first node holds the others', and so all that is the cluster's.
+// cgroup returns the name of the control group that contains everything the node runs. The groups of the other nodes
+// are subgroups of the first node's, which therefore contains the whole cluster.
 func (m Member) cgroup() string {
 	if m.place == 0 {
 		return m.state.cgroup()
@@ -80,7 +80,7 @@ func (m Member) cgroup() string {
 	return filepath.Join(m.state.cgroup(), m.device())
 }
 
-// device is the other end of the node's link.
+// device returns the name of the far end of the node's link.
 func (m Member) device() string {
 	if m.place == 0 {
 		return m.state.link()
@@ -88,7 +88,7 @@ func (m Member) device() string {
 	return "node-" + strconv.Itoa(m.place)
 }
 
-// PID is process 1 of the node as this machine sees it.
+// PID returns the PID, on this machine, of the node's process 1.
 func (m Member) PID() (int, error) {
 	known, err := m.state.running()
 	if err != nil {
@@ -101,10 +101,9 @@ func (m Member) PID() (int, error) {
 	return init.PID, nil
 }
 
-// Enter is a command in the namespaces of the node, where all its programs are
-// found by their names. It is how to mount something that pods shall see: what is
-// mounted on this machine gets there only if the machine shares its mounts, as
-// systemd makes it do.
+// Enter returns a command that runs in the namespaces of the node, with the node's programs on its PATH. Use it to
+// mount something that pods should see: mounts on this machine propagate to the node only if this machine shares its
+// mounts, as systemd does by default.
 func (m Member) Enter(ctx context.Context, arguments ...string) (*exec.Cmd, error) {
 	pid, err := m.PID()
 	if err != nil {
@@ -120,7 +119,7 @@ func enter(ctx context.Context, pid int, arguments []string) *exec.Cmd {
 	}, arguments...)...)
 }
 
-// status is what the node says it is at.
+// status reads the status that the node reports.
 func (m Member) status() (node.Status, error) {
 	data, err := os.ReadFile(filepath.Join(m.folder(), statusFile))
 	if errors.Is(err, os.ErrNotExist) {
@@ -136,7 +135,7 @@ func (m Member) status() (node.Status, error) {
 	return status, nil
 }
 
-// lastLines are the ends of the logs of components, for a message.
+// lastLines returns the last lines of the logs of components, for a message.
 func (m Member) lastLines(names ...string) string {
 	var text strings.Builder
 	for _, name := range names {

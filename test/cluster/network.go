@@ -11,15 +11,14 @@ import (
 )
 
 const (
-	// nodeLink is a node's end of its link.
+	// nodeLink is the name of the link's device in a node.
 	nodeLink = "eth0"
-	// MaxNodes is how many nodes the addresses of a cluster suffice for.
+	// MaxNodes is the maximum number of nodes for which a cluster has addresses.
 	MaxNodes = 8
 )
 
-// network is the addresses of a cluster. They are parts of one /16 network:
-// services x.y.0.0/20, pods x.y.32.0/19 with a /22 of it for each node, and
-// x.y.255.0/24 with a /30 of it for both ends of each node's link.
+// network holds the addresses of a cluster, which are parts of a /16 network: x.y.0.0/20 for services, x.y.32.0/19 for
+// pods with a /22 for each node, and x.y.255.0/24 for links with a /30 for both ends of each node's link.
 type network struct {
 	All netip.Prefix `json:"all"`
 }
@@ -37,19 +36,18 @@ func (n network) podsOf(node int) netip.Prefix {
 	return netip.PrefixFrom(n.part(32+4*byte(node), 0), 22)
 }
 
-// node is the address of a node, and gateway that of the other end of its link:
-// on this machine for the first node, in the first node for the others.
+// node returns the address of a node, and gateway the address of the other end of its link, which is on this machine
+// for the first node and in the first node for the others.
 func (n network) node(node int) netip.Addr    { return n.part(255, 4*byte(node)+2) }
 func (n network) gateway(node int) netip.Addr { return n.part(255, 4*byte(node)+1) }
 
-// apiService is the first address of services, which Kubernetes gives to the
-// service that stands for its API server.
+// apiService returns the first service address, which Kubernetes assigns to the service of its API server.
 func (n network) apiService() netip.Addr { return n.part(0, 1) }
 
-// apiServer is how this machine reaches the API server.
+// apiServer returns the URL by which this machine reaches the API server.
 func (n network) apiServer() string { return "https://" + netip.AddrPortFrom(n.node(0), 6443).String() }
 
-// candidates are private networks that are seldom used otherwise.
+// candidates lists private networks that are rarely used.
 var candidates = []netip.Prefix{
 	netip.MustParsePrefix("10.219.0.0/16"),
 	netip.MustParsePrefix("10.187.0.0/16"),
@@ -62,7 +60,7 @@ var candidates = []netip.Prefix{
 	netip.MustParsePrefix("172.26.0.0/16"),
 }
 
-// chooseNetwork takes the first candidate that this machine does not use.
+// chooseNetwork returns the first candidate to which this machine has no route.
 func chooseNetwork() (network, error) {
 	table, err := os.ReadFile("/proc/net/route")
 	if err != nil {
@@ -89,8 +87,7 @@ next:
 		strings.Trim(fmt.Sprint(candidates), "[]"))
 }
 
-// parseRoutes reads /proc/net/route and leaves out the default route, which
-// every network is a part of.
+// parseRoutes parses /proc/net/route. It omits the default route, which contains every network.
 func parseRoutes(table string) ([]netip.Prefix, error) {
 	var routes []netip.Prefix
 	for number, line := range strings.Split(table, "\n") {
@@ -117,9 +114,8 @@ func parseRoutes(table string) ([]netip.Prefix, error) {
 	return routes, nil
 }
 
-// parseAddress reads an address as the kernel prints it: the bytes of the
-// network as one number of this machine, which is little-endian wherever this
-// runs.
+// parseAddress parses an address of /proc/net/route: the kernel prints the four bytes, which are in network order, as
+// one number in the machine's native byte order.
 func parseAddress(text string) (netip.Addr, error) {
 	value, err := strconv.ParseUint(text, 16, 32)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// validity is that of every certificate: a cluster for tests is younger.
+// validity is the validity period of every certificate. No test cluster lives that long.
 const validity = 365 * 24 * time.Hour
 
 // authority signs the certificates of a cluster.
@@ -24,11 +24,11 @@ type authority struct {
 	key         crypto.Signer
 }
 
-// identity is who a certificate speaks for.
+// identity is the subject of a certificate.
 type identity struct {
 	user   string
 	groups []string
-	// names and addresses are those of a server.
+	// names and addresses are the DNS names and IP addresses of a server.
 	names     []string
 	addresses []netip.Addr
 }
@@ -47,7 +47,7 @@ func newAuthority(name string, now time.Time) (authority, error) {
 	template := &x509.Certificate{
 		SerialNumber:          big.NewInt(1),
 		Subject:               pkix.Name{CommonName: name},
-		NotBefore:             now.Add(-24 * time.Hour), // clocks are set
+		NotBefore:             now.Add(-24 * time.Hour), // the clock may be set back
 		NotAfter:              now.Add(validity),
 		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 		BasicConstraintsValid: true,
@@ -68,13 +68,13 @@ func (a authority) pem() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.certificate.Raw})
 }
 
-// pair is the authority's own certificate and key, for those who sign for it.
+// pair returns the authority's own certificate and key, for programs that sign certificates with it.
 func (a authority) pair() (keyPair, error) {
 	key, err := encodeKey(a.key)
 	return keyPair{certificate: a.pem(), key: key}, err
 }
 
-// issue makes a certificate that works both for clients and servers.
+// issue issues a certificate that is valid for both clients and servers.
 func (a authority) issue(who identity) (keyPair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

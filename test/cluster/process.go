@@ -10,16 +10,16 @@ import (
 	"syscall"
 )
 
-// process names a process for good: its id alone may be another's by now.
+// process identifies a process uniquely. The PID alone may be reused by another process.
 type process struct {
 	PID int `json:"pid"`
-	// StartTicks is when it started, in clock ticks since the machine did.
+	// StartTicks is the start time of the process, in clock ticks since the machine booted.
 	StartTicks uint64 `json:"startTicks"`
-	// BootID is which start of the machine that was.
+	// BootID is the kernel's random ID of that boot.
 	BootID string `json:"bootID"`
 }
 
-// identify names a running process.
+// identify returns the identity of a running process.
 func identify(pid int) (process, error) {
 	stat, err := readStat(pid)
 	if err != nil {
@@ -32,7 +32,7 @@ func identify(pid int) (process, error) {
 	return process{PID: pid, StartTicks: stat.startTicks, BootID: boot}, nil
 }
 
-// alive reports whether this very process runs. A zombie does not.
+// alive reports whether the process is still running. A zombie is not.
 func (p process) alive() bool {
 	if p.PID <= 0 {
 		return false
@@ -45,10 +45,10 @@ func (p process) alive() bool {
 	return err == nil && stat.startTicks == p.StartTicks && stat.state != 'Z' && stat.state != 'X'
 }
 
-// kill ends this very process; nothing happens if it has ended already.
+// kill kills the process. It does nothing if the process has already ended, even if its PID has been reused.
 func (p process) kill() error {
-	// The handle is bound to whatever has the id now, and it is looked at only
-	// then: what is killed is what was looked at.
+	// The handle refers to the process that has the PID now. Checking the identity only afterwards ensures that the signal
+	// goes to the process that was checked.
 	handle, err := os.FindProcess(p.PID)
 	if err != nil {
 		return fmt.Errorf("finding process %d: %w", p.PID, err)
@@ -63,7 +63,7 @@ func (p process) kill() error {
 	return nil
 }
 
-// stat is what /proc/PID/stat says.
+// stat holds fields of /proc/PID/stat.
 type stat struct {
 	name       string
 	state      byte
@@ -79,8 +79,7 @@ func readStat(pid int) (stat, error) {
 	return parseStat(data)
 }
 
-// parseStat reads a line of /proc/PID/stat. The name stands in parentheses and
-// may itself hold spaces and parentheses.
+// parseStat reads a line of /proc/PID/stat. The name is in parentheses and may itself contain spaces and parentheses.
 func parseStat(data []byte) (stat, error) {
 	open, closing := bytes.IndexByte(data, '('), bytes.LastIndexByte(data, ')')
 	if open < 0 || closing < open {

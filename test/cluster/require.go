@@ -18,26 +18,23 @@ import (
 	"github.com/storagebench/storagebench/test/binaries"
 )
 
-// KindVariable is the environment variable that says which cluster tests use:
-// "embedded", the default, is that of this package; "current" is what the user's
-// kubeconfig names, such as one made with kind.
+// KindVariable is the environment variable that selects the cluster for tests: "embedded", the default, for the cluster
+// of this package, or "current" for the current context of the user's kubeconfig, such as a kind cluster.
 const KindVariable = "CLUSTER"
 
-// Cluster is what tests need to use a cluster.
+// Cluster is a cluster for tests.
 type Cluster struct {
 	Config *rest.Config
 	// Kubeconfig is the path of a file for kubectl.
 	Kubeconfig string
-	// Embedded says that it is the cluster of this package, so that images can
-	// be loaded and parts be killed.
+	// Embedded is true for the cluster of this package. Tests can load images into it and kill parts of it.
 	Embedded bool
-	// State is that of an embedded cluster.
+	// State is the state of an embedded cluster.
 	State State
 }
 
-// Require gives the cluster that tests run on. An embedded one is started unless
-// it runs, and stays up for those who come later; `cluster down` ends it. Where
-// there is none the test fails with the reason, in one line.
+// Require returns the cluster for tests. It starts an embedded cluster unless it is running, and leaves it up for later
+// tests; `cluster down` ends it. If there is no cluster, the test fails with the reason in one line.
 func Require(t testing.TB) *Cluster {
 	t.Helper()
 	found, err := require()
@@ -47,7 +44,7 @@ func Require(t testing.TB) *Cluster {
 	return found
 }
 
-// require is done once by each test program.
+// require runs find only once per test program.
 var require = sync.OnceValues(find)
 
 func find() (*Cluster, error) {
@@ -61,8 +58,8 @@ func find() (*Cluster, error) {
 	}
 }
 
-// embedded starts the cluster with the command, because process 1 of the node has
-// to be a program of ours, and a test program is not.
+// embedded starts the cluster with the command `cluster up`, because the program that calls State.Up also runs as
+// process 1 of the node, and a test program cannot.
 func embedded(ctx context.Context) (*Cluster, error) {
 	root, err := binaries.RepositoryRoot()
 	if err != nil {
@@ -93,7 +90,7 @@ func upByCommand(ctx context.Context, root string, state State, arguments ...str
 	return nil
 }
 
-// Up brings an embedded cluster to a number of nodes, and starts nodes that have died.
+// Up gives an embedded cluster the given number of nodes, and restarts nodes that have died.
 func (c *Cluster) Up(ctx context.Context, nodes int) error {
 	root, err := binaries.RepositoryRoot()
 	if err != nil {
@@ -102,7 +99,7 @@ func (c *Cluster) Up(ctx context.Context, nodes int) error {
 	return upByCommand(ctx, root, c.State, fmt.Sprintf("--nodes=%d", nodes))
 }
 
-// Nodes is Up for a test, and returns the nodes. The cluster has one again when the test is over.
+// Nodes calls Up and returns the nodes. When the test ends, the cluster is reduced to one node.
 func (c *Cluster) Nodes(t testing.TB, count int) []Member {
 	t.Helper()
 	t.Cleanup(func() {

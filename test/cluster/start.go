@@ -12,12 +12,11 @@ import (
 	"time"
 )
 
-// NodeCommand is the argument with which the program that calls Up calls itself
-// as process 1 of the node; the path of the node's spec follows. The program has
-// to call node.Run then.
+// NodeCommand is the argument with which the program that calls Up runs itself as process 1 of a node; the path of the
+// node's spec follows. With this argument, the program must call node.Run.
 const NodeCommand = "node-process-1"
 
-// nodeNamespaces are those of the node.
+// nodeNamespaces are the clone flags for the namespaces of a node.
 const nodeNamespaces = syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWNET | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC
 
 // startFirst starts the first node of a new cluster.
@@ -37,9 +36,8 @@ func (s State) startFirst(ctx context.Context, found machine, programs map[strin
 	return s.Member(0).start(ctx, record{Network: n, StartedAt: time.Now()}, found, programs)
 }
 
-// start writes what a node needs and starts its process 1. Whatever dies in the
-// middle, what is there can be found: the record is written before the node may
-// do anything.
+// start writes the files of a node and starts its process 1. The record is written before the node may do anything, so
+// that a later up or down finds the node even if this process dies in between.
 func (m Member) start(ctx context.Context, known record, found machine, programs map[string]string) (record, error) {
 	if err := m.writeFiles(known.Network, found, programs); err != nil {
 		return record{}, err
@@ -78,7 +76,7 @@ func (m Member) start(ctx context.Context, known record, found machine, programs
 	return started, nil
 }
 
-// writeFiles writes all that a node is made from.
+// writeFiles writes the credentials, configuration files and spec of a node.
 func (m Member) writeFiles(n network, found machine, programs map[string]string) error {
 	if err := m.writeCredentials(n); err != nil {
 		return err
@@ -93,7 +91,7 @@ func (m Member) writeFiles(n network, found machine, programs map[string]string)
 	if err != nil {
 		return fmt.Errorf("encoding what the node is made from: %w", err)
 	}
-	// That of a node that has died is of processes that are no more.
+	// The status of an earlier, dead node describes processes that no longer exist.
 	if err := os.Remove(filepath.Join(m.folder(), statusFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("removing the last status of the node: %w", err)
 	}
@@ -116,8 +114,8 @@ func (m Member) launch() (int, *os.File, error) {
 		return 0, nil, fmt.Errorf("opening the log of the node: %w", err)
 	}
 	defer log.Close() //nolint:errcheck // the node has its own
-	// Not bound to a context: it outlives this program. The program may have
-	// been deleted, as `go run` does, and still be run by this path.
+	// The process outlives this program, so it has no context. /proc/self/exe works even if the program's file has been
+	// deleted, as `go run` does.
 	command := exec.Command("/proc/self/exe", NodeCommand, m.specFile()) //nolint:noctx // see above
 	command.Dir = "/"
 	command.Stdout, command.Stderr = log, log
@@ -127,7 +125,7 @@ func (m Member) launch() (int, *os.File, error) {
 		_ = writer.Close()
 		return 0, nil, fmt.Errorf("starting the node in namespaces of its own: %w", err)
 	}
-	// Collected if it ends while this program runs, so that it is seen to.
+	// Reap the process if it ends while this program runs.
 	go command.Wait() //nolint:errcheck // its log and its status say why it ended
 	return command.Process.Pid, writer, nil
 }

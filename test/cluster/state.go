@@ -11,28 +11,28 @@ import (
 	"time"
 )
 
-// StateVariable is the environment variable that says where the state is kept.
+// StateVariable is the environment variable with the path of the state folder.
 const StateVariable = "STORAGEBENCH_CLUSTER_STATE"
 
-// State is the folder of one cluster. It holds all that the cluster writes.
+// State is the state folder of a cluster. It contains all files that the cluster writes.
 type State struct {
 	folder string
 }
 
-// record is what is known of a cluster that was started. It is written before
-// the node runs, so that whatever dies, the next up or down finds the rest.
+// record describes a cluster that was started. It is written before the node runs, so that the next up or down finds
+// what remains of the cluster, whichever process died.
 type record struct {
-	// Init is process 1 of the first node, as this machine sees it; Workers are
-	// those of the others, of which one that was never started is empty.
+	// Init is process 1 of the first node. Workers holds process 1 of each other node; it is empty for a node that was
+	// never started.
 	Init    process   `json:"init"`
 	Workers []process `json:"workers,omitempty"`
 	Network network   `json:"network"`
-	// Complete says that the cluster came up once, with all that belongs to it.
+	// Complete is true after the cluster has once come up completely.
 	Complete  bool      `json:"complete"`
 	StartedAt time.Time `json:"startedAt"`
 }
 
-// process is process 1 of a node.
+// process returns process 1 of a node.
 func (r record) process(m Member) process {
 	if m.place == 0 {
 		return r.Init
@@ -43,7 +43,7 @@ func (r record) process(m Member) process {
 	return r.Workers[m.place-1]
 }
 
-// with is the record with another process 1 of a node.
+// with returns a copy of the record with a new process 1 of a node.
 func (r record) with(m Member, init process) record {
 	if m.place == 0 {
 		r.Init = init
@@ -54,8 +54,8 @@ func (r record) with(m Member, init process) record {
 	return r
 }
 
-// DefaultState is the state folder that the environment asks for:
-// STORAGEBENCH_CLUSTER_STATE, or below XDG_STATE_HOME, or in /var/lib.
+// DefaultState returns the default state folder: STORAGEBENCH_CLUSTER_STATE if it is set, else a folder below
+// XDG_STATE_HOME, else one in /var/lib.
 func DefaultState() string {
 	if folder := os.Getenv(StateVariable); folder != "" {
 		return folder
@@ -66,14 +66,13 @@ func DefaultState() string {
 	return "/var/lib/storagebench-test"
 }
 
-// Open names the cluster whose state is in a folder, whether there is one or
-// not.
+// Open returns the State of a folder. The cluster need not exist.
 func Open(folder string) (State, error) {
 	absolute, err := filepath.Abs(folder)
 	if err != nil {
 		return State{}, fmt.Errorf("finding the state folder %s: %w", folder, err)
 	}
-	// Links are followed now, because the mount table names real paths.
+	// Resolve links, because the mount table contains resolved paths.
 	if resolved, err := filepath.EvalSymlinks(absolute); err == nil {
 		absolute = resolved
 	} else if resolved, err := filepath.EvalSymlinks(filepath.Dir(absolute)); err == nil {
@@ -82,39 +81,39 @@ func Open(folder string) (State, error) {
 	return State{folder: absolute}, nil
 }
 
-// Kubeconfig is the path of the administrator's kubeconfig.
+// Kubeconfig returns the path of the administrator's kubeconfig.
 func (s State) Kubeconfig() string { return filepath.Join(s.folder, "kubeconfig") }
 
-// Folder is the state folder.
+// Folder returns the state folder.
 func (s State) Folder() string { return s.folder }
 
 func (s State) lockFile() string   { return filepath.Join(s.folder, "lock") }
 func (s State) recordFile() string { return filepath.Join(s.folder, "cluster.json") }
 func (s State) imagesFile() string { return filepath.Join(s.folder, "images.json") }
 
-// outside is the path on this machine of a path below the first node's /var.
+// outside returns the path on this machine of a path below the first node's /var.
 func (s State) outside(nodePath string) string { return s.Member(0).Outside(nodePath) }
 
-// folders hold the disks of the nodes.
+// folders returns the folders that contain the nodes' disks.
 func (s State) folders() []string {
 	return []string{s.Member(0).folder(), s.workersFolder(), s.sharedFolder()}
 }
 
-// cgroup is the name of the control group of everything that the cluster runs.
+// cgroup returns the name of the control group that contains everything the cluster runs.
 func (s State) cgroup() string { return "storagebench-test-" + s.hash() }
 
-// link is the device on this machine that leads to the first node.
+// link returns the name of the network device on this machine that leads to the first node.
 func (s State) link() string { return "sbt" + s.hash() }
 
-// hash tells what belongs to this cluster from what belongs to another.
+// hash returns a hash of the folder, which distinguishes the names of this cluster from those of others.
 func (s State) hash() string {
 	sum := fnv.New32a()
 	_, _ = sum.Write([]byte(s.folder))
 	return fmt.Sprintf("%08x", sum.Sum32())
 }
 
-// load reads the record; nil where no cluster was started, or where what is
-// there cannot be read, which the control groups then make up for.
+// load reads the record. It returns nil if no cluster was started or the record cannot be read; in the latter case,
+// clean finds the processes by their control groups.
 func (s State) load() *record {
 	data, err := os.ReadFile(s.recordFile())
 	if err != nil {
@@ -135,7 +134,7 @@ func (s State) save(r record) error {
 	return writeFile(s.recordFile(), append(data, '\n'), 0o600)
 }
 
-// writeFile puts a file in place as a whole.
+// writeFile writes a file atomically.
 func writeFile(path string, data []byte, mode os.FileMode) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("making the folder of %s: %w", path, err)
@@ -150,8 +149,8 @@ func writeFile(path string, data []byte, mode os.FileMode) error {
 	return nil
 }
 
-// remove deletes what a cluster leaves in the folder, and the folder if nothing
-// else is in it. The names are ours; a folder given by mistake keeps its own.
+// remove deletes the files of a cluster by their names, so that a folder that was given by mistake keeps its other
+// files.
 func (s State) remove() error {
 	for _, path := range append(s.folders(), s.Kubeconfig(), s.recordFile(), s.recordFile()+".new", s.Kubeconfig()+".new", s.imagesFile(), s.imagesFile()+".new") {
 		if err := os.RemoveAll(path); err != nil {
@@ -161,7 +160,7 @@ func (s State) remove() error {
 	return nil
 }
 
-// removeFolder ends what remove began. Something else in it keeps the folder.
+// removeFolder removes the lock, and the folder if it is then empty.
 func (s State) removeFolder() error {
 	if err := os.Remove(s.lockFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("removing the lock: %w", err)

@@ -13,27 +13,27 @@ import (
 	"github.com/storagebench/storagebench/test/cluster/node"
 )
 
-// Report is what there is to say of a cluster.
+// Report is the status of a cluster.
 type Report struct {
 	// Running reports whether the first node's process 1 runs.
 	Running bool
-	// Ready says that pods can run; Reason why they cannot.
+	// Ready is true if pods can run. Otherwise Reason says why they cannot.
 	Ready      bool
 	Reason     string
 	StartedAt  time.Time
 	Kubeconfig string
-	// Nodes are the names of all nodes, also of those that do not run.
+	// Nodes lists the names of all nodes, including those that are not running.
 	Nodes []string
-	// Components are those of all nodes that run, the first node's first.
+	// Components lists the components of all running nodes, in the order of the nodes.
 	Components []ComponentReport
 }
 
-// ComponentReport is what there is to say of a component of the node.
+// ComponentReport is the status of a component of a node.
 type ComponentReport struct {
 	Name string
-	// Node is where it runs.
+	// Node is the name of the component's node.
 	Node string
-	// PID is its process as this machine sees it; 0 when it does not run.
+	// PID is the PID of the component's process on this machine, or 0 if it is not running.
 	PID       int
 	Ready     bool
 	Restarts  int
@@ -42,7 +42,7 @@ type ComponentReport struct {
 	LogFile   string
 }
 
-// Status looks at the cluster. It changes nothing and waits for nobody.
+// Status returns the current status of the cluster. It changes nothing and does not wait for the lock.
 func (s State) Status(ctx context.Context) (Report, error) {
 	if err := needRoot(); err != nil {
 		return Report{}, err
@@ -89,7 +89,7 @@ func (s State) Status(ctx context.Context) (Report, error) {
 	return report, nil
 }
 
-// reports is what there is to say of the components of a node that runs.
+// reports returns the status of the components of a running node.
 func (m Member) reports(known record, status node.Status) []ComponentReport {
 	var reports []ComponentReport
 	pids := childrenInNode(known.process(m).PID)
@@ -108,7 +108,7 @@ func (m Member) reports(known record, status node.Status) []ComponentReport {
 	return reports
 }
 
-// running is the record of a cluster whose first node runs.
+// running returns the record of the cluster, or an error if its first node is not running.
 func (s State) running() (record, error) {
 	known := s.load()
 	if known == nil || !known.Init.alive() {
@@ -117,8 +117,7 @@ func (s State) running() (record, error) {
 	return *known, nil
 }
 
-// childrenInNode are the processes that process 1 of the node started, by their
-// ids in the node.
+// childrenInNode returns the children of a node's process 1, as a map from PIDs in the node to PIDs on this machine.
 func childrenInNode(init int) map[int]int {
 	children := map[int]int{}
 	entries, err := os.ReadDir("/proc")
@@ -144,7 +143,7 @@ func childrenInNode(init int) map[int]int {
 	return children
 }
 
-// innerPID is the id of a process in its own namespace.
+// innerPID returns the PID of a process in its own PID namespace, from the text of /proc/PID/status.
 func innerPID(status string) (int, bool) {
 	for line := range strings.Lines(status) {
 		if ids, found := strings.CutPrefix(line, "NSpid:"); found {
@@ -159,7 +158,7 @@ func innerPID(status string) (int, bool) {
 	return 0, false
 }
 
-// Component finds a component of a report by its name, on the first node that has it.
+// Component returns the component with the given name, from the first node that has it.
 func (r Report) Component(name string) (ComponentReport, bool) {
 	index := slices.IndexFunc(r.Components, func(c ComponentReport) bool { return c.Name == name })
 	if index < 0 {

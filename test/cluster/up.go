@@ -17,19 +17,17 @@ import (
 )
 
 const (
-	// startTimeout is for all components to become ready, on a machine that
-	// does other things too.
+	// startTimeout is the time limit for all components to become ready, on a machine that also does other work.
 	startTimeout = 3 * time.Minute
-	// recoverTimeout is for components that were killed to come back.
+	// recoverTimeout is the time limit for killed components to become ready again.
 	recoverTimeout = time.Minute
 	pollInterval   = 50 * time.Millisecond
 )
 
-// Up brings the cluster up with so many nodes, or with those that it has if nodes
-// is 0, and returns when they are ready. Where it is up already, nothing happens;
-// what a crash left is removed first. Nodes but the first are started again if they
-// have died. Lines about what it does go to progress. The program that calls it has
-// to handle NodeCommand.
+// Up starts the cluster with the given number of nodes, or with its existing nodes if nodes is 0, and returns when they
+// are ready. It does nothing if the cluster is already up. It first removes what a crashed cluster left. Nodes other
+// than the first are restarted if they have died. Up writes messages about its progress to progress. The calling
+// program must handle NodeCommand.
 func (s State) Up(ctx context.Context, progress io.Writer, nodes int) error {
 	if err := needRoot(); err != nil {
 		return err
@@ -67,7 +65,7 @@ func (s State) Up(ctx context.Context, progress io.Writer, nodes int) error {
 	}
 	err = s.create(ctx, progress)
 	if _, recorded := os.Stat(s.recordFile()); err != nil && errors.Is(recorded, os.ErrNotExist) {
-		// Nothing was started; leave nothing. What went wrong first is told.
+		// Nothing was started, so leave nothing behind. The first error is returned.
 		if s.clean(context.WithoutCancel(ctx)) == nil {
 			_ = s.removeFolder()
 		}
@@ -78,11 +76,12 @@ func (s State) Up(ctx context.Context, progress io.Writer, nodes int) error {
 	return s.resize(ctx, progress, nodes)
 }
 
-// outdated reports whether the cluster runs other programs, or runs them in another way, than one that was started now.
+// outdated reports whether the programs or command lines of the running cluster differ from those of a cluster that
+// would be started now.
 func (s State) outdated(known record) bool {
 	wanted, err := binaries.Paths(binaries.Cluster()...)
 	if err != nil {
-		return false // this is no repository to start one from
+		return false // without the repository, no cluster could be started
 	}
 	return slices.ContainsFunc(s.members(known), func(m Member) bool {
 		data, err := os.ReadFile(m.specFile())
@@ -98,7 +97,7 @@ func (s State) outdated(known record) bool {
 	})
 }
 
-// recover waits until a cluster that runs is healthy, which it is most often.
+// recover waits until a running cluster is healthy. Usually it already is.
 func (s State) recover(ctx context.Context, progress io.Writer, known record) error {
 	timeout := recoverTimeout
 	if !known.Complete {
@@ -109,7 +108,7 @@ func (s State) recover(ctx context.Context, progress io.Writer, known record) er
 	return s.finish(ctx, progress, known)
 }
 
-// create makes a cluster where there is none, or none that is of use.
+// create starts a new cluster, and first removes an unusable one.
 func (s State) create(ctx context.Context, progress io.Writer) error {
 	if err := s.clean(ctx); err != nil {
 		return err
@@ -131,14 +130,15 @@ func (s State) create(ctx context.Context, progress io.Writer) error {
 		err = s.finish(bounded, progress, started)
 	}
 	if err != nil {
-		// The processes go, the logs stay until the next up or down.
+		// End the processes, but keep the logs until the next up or down.
 		return errors.Join(err, started.Init.kill())
 	}
 	say(progress, "The cluster is up after %.1f s", time.Since(begin).Seconds())
 	return nil
 }
 
-// finish waits for the components and completes what a started first node lacks.
+// finish waits for the components of the first node. For a new cluster, it also loads the pause image and creates the
+// base objects.
 func (s State) finish(ctx context.Context, progress io.Writer, known record) error {
 	client, err := s.client()
 	if err != nil {
@@ -146,14 +146,14 @@ func (s State) finish(ctx context.Context, progress io.Writer, known record) err
 	}
 	first := s.Member(0)
 	if !known.Complete {
-		// While the API server starts.
+		// The API server starts meanwhile.
 		if err := s.waitForComponents(ctx, io.Discard, known, first, binaries.Containerd); err != nil {
 			return err
 		}
 		if err := s.loadPause(ctx, progress, known); err != nil {
 			return err
 		}
-		// Some components are ready only when they may do what they have to.
+		// Some components become ready only after they have been granted their roles.
 		if err := s.waitForComponents(ctx, io.Discard, known, first, binaries.APIServer); err != nil {
 			return err
 		}
@@ -174,7 +174,7 @@ func (s State) finish(ctx context.Context, progress io.Writer, known record) err
 	return s.save(known)
 }
 
-// waitForComponents waits until the named components of a node are ready, or all.
+// waitForComponents waits until the named components of a node are ready, or all components if none are named.
 func (s State) waitForComponents(ctx context.Context, progress io.Writer, known record, m Member, names ...string) error {
 	told := map[string]bool{}
 	init := known.process(m)
@@ -210,8 +210,8 @@ func (s State) waitForComponents(ctx context.Context, progress io.Writer, known 
 	}
 }
 
-// present reports whether the processes that the node speaks of are there: what was
-// killed a moment ago may not be in its status yet.
+// present reports whether the processes of all ready components exist. The status may not yet show that a process was
+// killed a moment ago.
 func present(init process, status node.Status) bool {
 	pids := childrenInNode(init.PID)
 	for _, component := range status.Components {
@@ -222,7 +222,7 @@ func present(init process, status node.Status) bool {
 	return true
 }
 
-// notReady names the components that are waited for.
+// notReady returns the named components, or all if none are named, that are not ready.
 func notReady(status node.Status, names []string) []string {
 	var waiting []string
 	for _, component := range status.Components {
@@ -237,7 +237,7 @@ func notReady(status node.Status, names []string) []string {
 	return waiting
 }
 
-// hopeless names a component that fails from the start.
+// hopeless returns the name of a component that has ended at least four times and is not ready, or "".
 func hopeless(status node.Status) string {
 	for _, component := range status.Components {
 		if component.Restarts >= 4 && !component.Ready {

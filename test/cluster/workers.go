@@ -13,8 +13,8 @@ import (
 	"github.com/storagebench/storagebench/test/binaries"
 )
 
-// resize gives a cluster that is up as many nodes as are wanted, and starts those
-// again that have died, with the disk that they had: as after a power failure.
+// resize adds or removes nodes of a running cluster until it has the given number, and restarts dead nodes with their
+// existing disks, as after a power failure.
 func (s State) resize(ctx context.Context, progress io.Writer, nodes int) error {
 	known, err := s.running()
 	if err != nil {
@@ -60,7 +60,7 @@ func (s State) resize(ctx context.Context, progress io.Writer, nodes int) error 
 	return nil
 }
 
-// startWorkers starts those that do not run.
+// startWorkers starts the workers that are not running.
 func (s State) startWorkers(ctx context.Context, progress io.Writer, known record) (record, error) {
 	var found machine
 	var programs map[string]string
@@ -88,7 +88,7 @@ func (s State) startWorkers(ctx context.Context, progress io.Writer, known recor
 	return known, nil
 }
 
-// end ends what runs in a worker. Its disk stays.
+// end ends everything that runs in a worker. It keeps the worker's disk.
 func (m Member) end(known record) error {
 	init := known.process(m)
 	if err := init.kill(); err != nil {
@@ -107,7 +107,7 @@ func (m Member) end(known record) error {
 	return removeCgroups(trees, m.cgroup())
 }
 
-// removeWorker takes the last node out of the cluster, with its disk.
+// removeWorker removes the last node and its disk from the cluster.
 func (s State) removeWorker(ctx context.Context, progress io.Writer, known record) (record, error) {
 	m := s.Member(len(known.Workers))
 	say(progress, "Removing node %s", m.Name())
@@ -118,7 +118,7 @@ func (s State) removeWorker(ctx context.Context, progress io.Writer, known recor
 	if err != nil {
 		return known, err
 	}
-	// Not before it has ended: a kubelet makes its node anew.
+	// Delete the Node only after the kubelet has ended, because a running kubelet would create it again.
 	err = client.CoreV1().Nodes().Delete(ctx, m.Name(), metav1.DeleteOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return known, fmt.Errorf("removing node %s: %w", m.Name(), err)
@@ -130,8 +130,8 @@ func (s State) removeWorker(ctx context.Context, progress io.Writer, known recor
 	return known, s.save(known)
 }
 
-// workersFolder holds the disks of all nodes but the first.
+// workersFolder returns the folder of the disks of all nodes except the first.
 func (s State) workersFolder() string { return filepath.Join(s.folder, "nodes") }
 
-// sharedFolder is what all nodes see as one folder.
+// sharedFolder returns the folder that all nodes mount.
 func (s State) sharedFolder() string { return filepath.Join(s.folder, "shared") }

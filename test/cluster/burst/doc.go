@@ -5,9 +5,9 @@
 //	     |  socket                     |                        ^ bound by the kubelet
 //	     +-- set, truth, end ----------+                     a local PersistentVolume, its claim, pods
 //
-// A store lives in the process namespace of the node, so it ends with the cluster; one of a test ends with the
-// test program as well, however that ends, because it holds the store's standard input. Files are in the memory of
-// the node: no disk of this machine sets the pace. Pods of any user can write, as on a store that they own.
+// A store runs in the process namespace of the node, so it ends with the cluster. The store of a test also ends with
+// the test program, even if that is killed, because the program holds the store's standard input. Files are in the
+// node's memory, so that no disk of this machine limits the rate. Pods of any user can write.
 //
 // There is no CSI driver, so volumes are static; see [Store.Volume] and [Store.Claim].
 package burst

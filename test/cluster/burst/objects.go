@@ -11,10 +11,10 @@ import (
 // Label is on the volumes and claims of stores; its value is the store's name.
 const Label = "storagebench.dev/burst-store"
 
-// size is what volume and claim say. Nobody looks at it.
+// size is the size of volume and claim. Nothing enforces it.
 var size = resource.MustParse("100Gi")
 
-// Volume is the store as a PersistentVolume for one claim, on the only node that has it.
+// Volume returns a PersistentVolume for the store. It is reserved for one claim and bound to the store's node.
 func (s *Store) Volume(namespace, claim string) *corev1.PersistentVolume {
 	return &corev1.PersistentVolume{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolume"},
@@ -34,7 +34,7 @@ func (s *Store) Volume(namespace, claim string) *corev1.PersistentVolume {
 	}
 }
 
-// Claim is a claim for the volume, in a namespace.
+// Claim returns a claim for the volume.
 func (s *Store) Claim(namespace, name string) *corev1.PersistentVolumeClaim {
 	none := ""
 	return &corev1.PersistentVolumeClaim{

@@ -24,41 +24,41 @@ import (
 )
 
 const (
-	// home of all stores, in the node.
+	// home is the folder of all stores, in the node.
 	home = "/run/storagebench-burst"
-	// mounting takes no longer, unless something is wrong.
+	// mounting is the time limit for mounting a store.
 	mounting = 20 * time.Second
 )
 
 var names = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$`)
 
-// Store is one in the node of a cluster. Its files and its socket are found by its name alone, so any process of
-// this machine can have it.
+// Store is a store in the node of a cluster. Its files and its socket are found by its name alone, so every process of
+// this machine can use it.
 type Store struct {
 	state cluster.State
 	name  string
-	// node is process 1 of the node.
+	// node is the PID, on this machine, of the node's process 1.
 	node int
-	// running is nil where another process has started it.
+	// running is nil if another process started the store.
 	running *running
 }
 
-// running is the process of a store that ends with us.
+// running is the process of a store that ends with this process.
 type running struct {
 	hold  io.Closer // its standard input
 	ended chan struct{}
 }
 
-// Options of a store.
+// Options configures Start.
 type Options struct {
-	// Name is of small letters, digits and dashes, at most 40.
+	// Name consists of at most 40 lower-case letters, digits and dashes.
 	Name   string
 	Config model.Config
 	// Stays lets the store outlive this process; [Store.End] or the end of the cluster ends it.
 	Stays bool
 }
 
-// Find names a store, whether it is there or not.
+// Find returns a store by its name. The store need not exist.
 func Find(state cluster.State, name string) (*Store, error) {
 	if !names.MatchString(name) {
 		return nil, fmt.Errorf("naming a store: %q must be small letters, digits and dashes, at most 40", name)
@@ -70,7 +70,7 @@ func Find(state cluster.State, name string) (*Store, error) {
 	return &Store{state: state, name: name, node: node}, nil
 }
 
-// Start mounts a store in the node and returns when it can be used. One of that name must not be there.
+// Start mounts a store in the node and returns when it is usable. It fails if a store of that name is running.
 func Start(ctx context.Context, state cluster.State, o Options) (*Store, error) {
 	s, err := Find(state, o.Name)
 	if err != nil {
@@ -85,7 +85,7 @@ func Start(ctx context.Context, state cluster.State, o Options) (*Store, error) 
 	if err := install(ctx, state); err != nil {
 		return nil, err
 	}
-	if err := s.clear(ctx); err != nil { // what one has left that was killed
+	if err := s.clear(ctx); err != nil { // a killed store leaves its mount and files
 		return nil, err
 	}
 	if err := s.lay(o.Config); err != nil {
@@ -97,7 +97,7 @@ func Start(ctx context.Context, state cluster.State, o Options) (*Store, error) 
 	return s, nil
 }
 
-// List names the stores of a cluster that answer.
+// List returns the names of the running stores of a cluster.
 func List(state cluster.State) ([]string, error) {
 	node, err := state.NodePID()
 	if err != nil {
@@ -119,7 +119,7 @@ func List(state cluster.State) ([]string, error) {
 	return found, nil
 }
 
-// outside is where this machine sees a path of the node.
+// outside returns the path on this machine of a path in the node.
 func outside(node int, path string) string {
 	return filepath.Join("/proc", strconv.Itoa(node), "root", path)
 }
@@ -128,13 +128,13 @@ func (s *Store) inside(file string) string  { return filepath.Join(home, s.name,
 func (s *Store) outside(file string) string { return outside(s.node, s.inside(file)) }
 func (s *Store) socket() string             { return s.outside("control") }
 
-// Path of the mount, in the node.
+// Path returns the path of the mount in the node.
 func (s *Store) Path() string { return s.inside("mount") }
 
-// Outside is where this machine sees the mount.
+// Outside returns the path of the mount on this machine.
 func (s *Store) Outside() string { return s.outside("mount") }
 
-// program is the store's, in the node and on this machine.
+// program is the path of the store's program in the node.
 const program = "/var/lib/storagebench-burst/burstfs"
 
 // install builds the program into the node's /var.
@@ -142,14 +142,14 @@ func install(ctx context.Context, state cluster.State) error {
 	return binaries.BuildOwn(ctx, "./test/burstfs/cmd/burstfs", filepath.Join(state.Folder(), program))
 }
 
-// lay makes the store's directories and its configuration.
+// lay creates the store's directories and writes its configuration.
 func (s *Store) lay(config model.Config) error {
 	for _, folder := range []string{"backing", "mount"} {
 		if err := os.MkdirAll(s.outside(folder), 0o755); err != nil {
 			return fmt.Errorf("making the folders of store %s: %w", s.name, err)
 		}
 	}
-	// For users who are not root, whatever the umask of this process is.
+	// All users may write, regardless of this process's umask.
 	if err := os.Chmod(s.outside("backing"), 0o777); err != nil {
 		return fmt.Errorf("opening store %s to all users: %w", s.name, err)
 	}
@@ -169,7 +169,7 @@ func (s *Store) launch(ctx context.Context, stays bool) error {
 	if !stays {
 		arguments = append(arguments, "--with-stdin")
 	}
-	// It does not end with the context of its start.
+	// The store outlives the context of Start.
 	command, err := s.state.Enter(context.WithoutCancel(ctx), append(arguments, s.Path())...)
 	if err != nil {
 		return err
@@ -180,7 +180,7 @@ func (s *Store) launch(ctx context.Context, stays bool) error {
 	}
 	defer log.Close() //nolint:errcheck // the store has its own
 	command.Stdout, command.Stderr = log, log
-	// An interrupt at the terminal is for us; we end the store in order.
+	// In a session of its own, the store gets no interrupt from the terminal: this process ends it.
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	process := &running{ended: make(chan struct{})}
 	if !stays {
@@ -201,7 +201,7 @@ func (s *Store) launch(ctx context.Context, stays bool) error {
 	return s.wait(ctx, process.ended)
 }
 
-// wait until the store answers.
+// wait waits until the store answers.
 func (s *Store) wait(ctx context.Context, ended <-chan struct{}) error {
 	ctx, cancel := context.WithTimeout(ctx, mounting)
 	defer cancel()
@@ -230,7 +230,7 @@ func (s *Store) answers() bool {
 	return err == nil
 }
 
-// Truth is what the store did up to the last complete second.
+// Truth returns the store's record up to the last complete second.
 func (s *Store) Truth() (truth.Record, error) {
 	text, err := s.TruthCSV()
 	if err != nil {
@@ -239,13 +239,13 @@ func (s *Store) Truth() (truth.Record, error) {
 	return truth.Read(bytes.NewReader(text))
 }
 
-// TruthCSV is the same as the store writes it.
+// TruthCSV returns the same record as CSV.
 func (s *Store) TruthCSV() ([]byte, error) { return burstfs.Ask(s.socket(), burstfs.Truth, nil) }
 
-// Config is what the store was started with.
+// Config returns the configuration with which the store was started.
 func (s *Store) Config() (model.Config, error) { return burstfs.Read(s.outside("store.yaml")) }
 
-// Set changes the store; see burstfs.FS.Set for what it keeps.
+// Set changes the store's configuration; see burstfs.FS.Set for the state that it keeps.
 func (s *Store) Set(config model.Config) error {
 	text, err := yaml.Marshal(config)
 	if err != nil {
@@ -255,15 +255,15 @@ func (s *Store) Set(config model.Config) error {
 	return err
 }
 
-// End unmounts the store, ends its process and removes its files. Pods that still use it get errors. It is well
-// also where the store is gone or was killed.
+// End unmounts the store, ends its process and removes its files. Pods that still use it get errors. End succeeds if
+// the store has already ended or was killed.
 func (s *Store) End(ctx context.Context) error {
 	var failed error
 	if s.answers() {
 		_, failed = burstfs.Ask(s.socket(), burstfs.End, nil)
 	}
 	if s.running != nil {
-		_ = s.running.hold.Close() // it ends by that too, should it not have answered
+		_ = s.running.hold.Close() // this ends a store that does not answer
 		select {
 		case <-s.running.ended:
 		case <-ctx.Done():
@@ -273,7 +273,7 @@ func (s *Store) End(ctx context.Context) error {
 	return errors.Join(failed, s.clear(ctx))
 }
 
-// clear removes what a store leaves that is gone: a mount, if it was killed, and its files.
+// clear removes what an ended store left: its files, and its mount if it was killed.
 func (s *Store) clear(ctx context.Context) error {
 	if _, err := os.Stat(outside(s.node, filepath.Join(home, s.name))); errors.Is(err, os.ErrNotExist) {
 		return nil

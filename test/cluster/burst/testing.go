@@ -10,13 +10,13 @@ import (
 	"github.com/storagebench/storagebench/test/cluster"
 )
 
-// Mounted is a store of a test. Its methods fail the test instead of giving errors.
+// Mounted is a store of a test. Its methods fail the test instead of returning errors.
 type Mounted struct {
 	*Store
 	t testing.TB
 }
 
-// Mount starts a store in the node of an embedded cluster for the time of a test.
+// Mount starts a store in the node of an embedded cluster. The store ends with the test.
 func Mount(t testing.TB, state cluster.State, name string, config model.Config) *Mounted {
 	t.Helper()
 	s, err := Start(t.Context(), state, Options{Name: name, Config: config})
@@ -34,7 +34,7 @@ func Mount(t testing.TB, state cluster.State, name string, config model.Config) 
 	return m
 }
 
-// Truth is what the store did; see [Store.Truth].
+// Truth returns the store's record; see [Store.Truth].
 func (m *Mounted) Truth() truth.Record {
 	m.t.Helper()
 	record, err := m.Store.Truth()
@@ -44,7 +44,7 @@ func (m *Mounted) Truth() truth.Record {
 	return record
 }
 
-// Set changes the store; see [Store.Set].
+// Set changes the store's configuration; see [Store.Set].
 func (m *Mounted) Set(config model.Config) {
 	m.t.Helper()
 	if err := m.Store.Set(config); err != nil {

@@ -13,14 +13,13 @@ import (
 const (
 	devices   = "/dev"
 	kernelLog = devices + "/kmsg"
-	// machineDevices is where the node keeps the machine's /dev in sight when it
-	// has one of its own.
+	// machineDevices is the path of the machine's /dev in a node that has its own /dev.
 	machineDevices = ownFolder + "/devices"
 )
 
-// provideKernelLog makes an empty kernel log where none can be read, as in some
-// containers: the kubelet does not start without one. It looks there for
-// processes that were ended when memory was short, and finds none then.
+// provideKernelLog provides an empty kernel log if /dev/kmsg cannot be read, as in some containers. The kubelet does
+// not start without a kernel log, in which it looks for processes that the OOM killer ended. With an empty log it finds
+// none.
 func provideKernelLog() error {
 	log, err := os.Open(kernelLog)
 	if err == nil {
@@ -30,15 +29,15 @@ func provideKernelLog() error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return bindFile(filepath.Join(devices, "null"), kernelLog)
 	}
-	// A file cannot be added without being seen outside of the node, so the
-	// node gets a /dev of its own with everything that the machine's has.
+	// A file added to the machine's /dev would be visible outside of the node, so the node gets its own /dev with all
+	// entries of the machine's.
 	if err := os.MkdirAll(machineDevices, 0o755); err != nil {
 		return fmt.Errorf("making the folder of devices: %w", err)
 	}
 	if err := unix.Mount(devices, machineDevices, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
 		return fmt.Errorf("keeping the machine's /dev: %w", err)
 	}
-	// What is mounted over the one must not appear over the other.
+	// Later mounts below /dev must not propagate to machineDevices.
 	if err := unix.Mount("", machineDevices, "", unix.MS_PRIVATE|unix.MS_REC, ""); err != nil {
 		return fmt.Errorf("keeping the machine's /dev apart: %w", err)
 	}
@@ -57,7 +56,7 @@ func provideKernelLog() error {
 	return bindFile(filepath.Join(devices, "null"), kernelLog)
 }
 
-// bindEntry makes an entry of a folder appear in another.
+// bindEntry makes an entry of a folder available in another folder: it copies a link and bind-mounts anything else.
 func bindEntry(source, target string, kind fs.FileMode) error {
 	switch {
 	case kind&fs.ModeSymlink != 0:

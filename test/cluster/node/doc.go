@@ -1,11 +1,8 @@
-// Package node is process 1 of the test cluster's node.
+// Package node implements process 1 of a node of the test cluster.
 //
-// It is started in new namespaces of processes, mounts, network, hostname and
-// IPC, makes the node's own /var, /run and /proc, sets the network up, and then
-// starts the components of Kubernetes in order, restarts what ends, and collects
-// what others leave behind, as systemd would on a real node. When it ends the
-// kernel ends everything else in the node.
+// It runs in new process, mount, network, UTS and IPC namespaces. It mounts the node's own /var, /run and /proc, sets
+// up the network, starts the components of Kubernetes in order, restarts those that end, and reaps orphaned processes,
+// as systemd would on a real node. When it ends, the kernel ends everything else in the node.
 //
-// What it does is in a Spec, a file; what it knows it writes to a Status, a
-// file. It takes no requests, so nothing can hang on it.
+// It reads a Spec from a file and writes a Status to another file. It serves no requests, so no client can hang on it.
 package node

@@ -5,12 +5,12 @@ import (
 	"syscall"
 )
 
-// openFiles is how many files a process of the node may have open, as on nodes
-// where systemd starts containerd; less where this machine allows less.
+// openFiles is the limit of open files per process, the same as on nodes where systemd starts containerd. It is lower
+// if this machine's hard limit is.
 const openFiles = 1 << 20
 
-// setLimits makes the node the same whatever shell it was started from: pods
-// inherit all of this.
+// setLimits sets the umask, the limit of open files and the priority, so that they do not depend on the shell that
+// started the node. Pods inherit them.
 func setLimits() error {
 	syscall.Umask(0o022)
 	var limit syscall.Rlimit
@@ -21,7 +21,7 @@ func setLimits() error {
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return fmt.Errorf("setting how many files may be open: %w", err)
 	}
-	// Back to normal from `nice`, where that is allowed.
+	// Undo `nice`, if that is allowed.
 	_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, 0)
 	return nil
 }

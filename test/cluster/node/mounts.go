@@ -10,8 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SearchPath finds the components first and then the distribution's programs,
-// such as runc.
+// SearchPath is the PATH in the node: the components first, then the distribution's programs, such as runc.
 const SearchPath = programsFolder + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 const (
@@ -22,14 +21,14 @@ const (
 
 // setUpMounts makes the node's own /var, /run and /proc.
 func (s Spec) setUpMounts() error {
-	// What is mounted on the machine later on shows up in the node, and never
-	// the other way round; within the node mounts spread as the kubelet needs.
+	// Later mounts on the machine propagate to the node, but never in the other direction. Within the node, mounts are
+	// shared, as the kubelet requires.
 	for _, flags := range []uintptr{unix.MS_SLAVE, unix.MS_SHARED} {
 		if err := unix.Mount("", "/", "", flags|unix.MS_REC, ""); err != nil {
 			return fmt.Errorf("setting how mounts spread: %w", err)
 		}
 	}
-	// These may be at places that the new /var and /run hide.
+	// Open these first: the new /var and /run may hide them.
 	programs, err := openAll(s.Programs)
 	if err != nil {
 		return err
@@ -76,7 +75,7 @@ func openAll(paths map[string]string) (map[string]*os.File, error) {
 	return files, nil
 }
 
-// bindPrograms makes the programs appear in the node under their plain names.
+// bindPrograms bind-mounts the programs in the node under their plain names.
 func bindPrograms(programs map[string]*os.File) error {
 	if err := os.MkdirAll(programsFolder, 0o755); err != nil {
 		return fmt.Errorf("making the folder of programs: %w", err)
@@ -90,7 +89,7 @@ func bindPrograms(programs map[string]*os.File) error {
 	return nil
 }
 
-// bindFolders makes folders of the machine appear in the node.
+// bindFolders bind-mounts folders of the machine in the node.
 func bindFolders(folders map[string]*os.File) error {
 	for target, folder := range folders {
 		if err := os.MkdirAll(target, 0o755); err != nil {
@@ -116,9 +115,8 @@ func bindFile(source, target string) error {
 	return nil
 }
 
-// hideSysctls puts files over kernel settings. The kubelet insists on values of
-// some settings that belong to the whole machine, and writes them unless it
-// reads them. A test must not change them, and a container cannot.
+// hideSysctls mounts files over kernel settings. The kubelet requires certain values of some settings of the whole
+// machine, and writes them if it reads others. A test must not change these settings, and a container cannot.
 func hideSysctls(values map[string]string) error {
 	if err := os.MkdirAll(sysctlsFolder, 0o755); err != nil {
 		return fmt.Errorf("making the folder of kernel settings: %w", err)
@@ -126,7 +124,7 @@ func hideSysctls(values map[string]string) error {
 	for name, value := range values {
 		target := filepath.Join("/proc/sys", name)
 		if _, err := os.Stat(target); errors.Is(err, os.ErrNotExist) {
-			continue // this kernel does not have it
+			continue // this kernel has no such setting
 		}
 		source := filepath.Join(sysctlsFolder, filepath.Base(name))
 		if err := os.WriteFile(source, []byte(value+"\n"), 0o644); err != nil {

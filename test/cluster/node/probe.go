@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// probeTimeout is short: everything probed is in the node.
+// probeTimeout is short because all probed components run in the node.
 const probeTimeout = 2 * time.Second
 
 var probeClient = &http.Client{
 	Timeout: probeTimeout,
 	Transport: &http.Transport{
 		DisableKeepAlives: true,
-		// The node's own network, in which nobody pretends to be another.
+		// Probes stay in the node's own network, so certificates need no verification.
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 	},
 }
 
-// ready reports whether a component is.
+// ready reports whether the probed component is ready.
 func (p Probe) ready(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

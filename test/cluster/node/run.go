@@ -12,12 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// goAhead is the descriptor from which one byte comes when everything outside of
-// the node is ready. When it ends without, whoever started the node has died.
+// goAhead is the file descriptor of a pipe. The process that started the node writes one byte to it when everything
+// outside of the node is ready. If the pipe ends without a byte, that process has died.
 const goAhead = 3
 
-// Run makes the node from a Spec and supervises it. It has to be process 1 of
-// new namespaces, and returns only when it failed.
+// Run sets up the node that a Spec describes and supervises it. Its process must be process 1 of new namespaces. Run
+// returns only if it fails.
 func Run(specFile string) error {
 	if os.Getpid() != 1 {
 		return errors.New("this command is process 1 of a node and is run by `up` only")
@@ -26,12 +26,12 @@ func Run(specFile string) error {
 	if err != nil {
 		return err
 	}
-	// Opened now, as the path is hidden soon.
+	// Open the folder now, because the node's mounts will hide the path.
 	folder, err := os.OpenRoot(spec.Var)
 	if err != nil {
 		return fmt.Errorf("opening the node's /var: %w", err)
 	}
-	// For what is started here too, such as ip.
+	// Programs that this process itself starts, such as ip, also need the PATH.
 	if err := os.Setenv("PATH", SearchPath); err != nil {
 		return fmt.Errorf("setting where programs are: %w", err)
 	}
@@ -62,7 +62,7 @@ func prepare(spec Spec) error {
 			return fmt.Errorf("setting the network up with %q: %w: %s", strings.Join(command, " "), err, strings.TrimSpace(string(output)))
 		}
 	}
-	// Pods reach each other and services through the node.
+	// The node forwards packets between pods, and from pods to services.
 	if err := os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1\n"), 0o600); err != nil {
 		return fmt.Errorf("letting the node forward packets: %w", err)
 	}

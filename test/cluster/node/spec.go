@@ -7,29 +7,25 @@ import (
 	"time"
 )
 
-// Spec is all that a node is made from.
+// Spec describes a node.
 type Spec struct {
-	// Hostname is the name of the node.
 	Hostname string `json:"hostname"`
 	// Var is the folder that becomes the node's /var.
 	Var string `json:"var"`
-	// Folders are folders of the machine by the paths below /var where the node
-	// sees them too.
+	// Folders maps paths below the node's /var to folders of the machine that are mounted there.
 	Folders map[string]string `json:"folders,omitempty"`
-	// Programs are paths of programs on the machine by the names that the node
-	// finds them by.
+	// Programs maps the names of programs in the node to their paths on the machine.
 	Programs map[string]string `json:"programs"`
-	// Sysctls are kernel settings, as paths below /proc/sys, that the node
-	// sees with these values while the machine keeps its own.
+	// Sysctls maps kernel settings, as paths below /proc/sys, to the values that processes in the node read. The machine
+	// keeps its own values.
 	Sysctls map[string]string `json:"sysctls"`
-	// Network is the commands that set the network up.
+	// Network lists the commands that set up the network.
 	Network [][]string `json:"network"`
-	// Components are started in this order, each when those that it comes
-	// after are ready.
+	// Components are started in this order, each one when the components in its After are ready.
 	Components []Component `json:"components"`
-	// LogFolder is where the output of the components goes.
+	// LogFolder is the folder for the logs of the components.
 	LogFolder string `json:"logFolder"`
-	// StatusFile is where the Status goes, relative to Var.
+	// StatusFile is the file to which the Status is written, relative to Var.
 	StatusFile string `json:"statusFile"`
 }
 
@@ -37,39 +33,39 @@ type Spec struct {
 type Component struct {
 	Name    string   `json:"name"`
 	Command []string `json:"command"`
-	// After names the components that have to be ready before it starts.
+	// After names the components that must be ready before this one starts.
 	After []string `json:"after,omitempty"`
 	Ready Probe    `json:"ready"`
 }
 
-// Probe says when a component is ready. Without either it is when it runs.
+// Probe determines whether a component is ready. A component with an empty Probe is ready as soon as it runs.
 type Probe struct {
-	// URL answers 200.
+	// URL answers with status 200 if the component is ready.
 	URL string `json:"url,omitempty"`
-	// Socket takes connections.
+	// Socket is a Unix socket that accepts connections if the component is ready.
 	Socket string `json:"socket,omitempty"`
 }
 
-// Status is what the node is at.
+// Status is the current state of the node.
 type Status struct {
-	// Error is why the node could not be made; nothing runs then.
+	// Error is the reason why the node could not be set up. If it is set, no component runs.
 	Error      string            `json:"error,omitempty"`
 	Components []ComponentStatus `json:"components,omitempty"`
 }
 
-// ComponentStatus is what a component is at.
+// ComponentStatus is the current state of a component.
 type ComponentStatus struct {
 	Name string `json:"name"`
-	// PID is its process as the node sees it; 0 when it does not run.
+	// PID is the PID of the component's process in the node's PID namespace, or 0 if it is not running.
 	PID       int       `json:"pid"`
 	StartedAt time.Time `json:"startedAt,omitzero"`
 	Ready     bool      `json:"ready"`
 	Restarts  int       `json:"restarts"`
-	// LastExit is how it ended last.
+	// LastExit describes how the component last ended, such as "exit code 1".
 	LastExit string `json:"lastExit,omitempty"`
 }
 
-// Ready reports whether every component is.
+// Ready reports whether all components are ready.
 func (s Status) Ready() bool {
 	if s.Error != "" || len(s.Components) == 0 {
 		return false
@@ -94,7 +90,7 @@ func readSpec(path string) (Spec, error) {
 	return spec, nil
 }
 
-// write puts a status in place as a whole, so that readers see no half of it.
+// write replaces the status file atomically, so that readers never see an incomplete status.
 func (s Status) write(folder *os.Root, path string) error {
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {

@@ -16,18 +16,18 @@ import (
 )
 
 const (
-	// pollStarting and pollReady are how often components are looked at.
+	// pollStarting and pollReady are the intervals between probes of a component that is starting or ready.
 	pollStarting = 50 * time.Millisecond
 	pollReady    = time.Second
-	// A component that ends at once is started again later and later.
+	// The delay before a restart doubles, from firstDelay to lastDelay, while a component keeps ending soon.
 	firstDelay = 200 * time.Millisecond
 	lastDelay  = 10 * time.Second
-	// stable is how long a component has to run to be started at once again.
+	// stable is the time that a component must run for its delay to be reset to firstDelay.
 	stable = 30 * time.Second
 )
 
-// supervisor keeps the components running. One goroutine owns it; those that
-// probe only tell it what they saw.
+// supervisor keeps the components running. A single goroutine owns it; the goroutines that probe components send it
+// their results.
 type supervisor struct {
 	spec       Spec
 	folder     *os.Root
@@ -36,18 +36,18 @@ type supervisor struct {
 	written    Status
 }
 
-// running is a component with what it is at.
+// running is a component with its current state.
 type running struct {
 	Component
 	status ComponentStatus
 	delay  time.Duration
-	// notBefore is when it may be started again.
+	// notBefore is the earliest time of the next start.
 	notBefore time.Time
 	probing   bool
 	nextProbe time.Time
 }
 
-// probed is what came out of a probe of a process.
+// probed is the result of a probe.
 type probed struct {
 	name  string
 	pid   int
@@ -66,7 +66,7 @@ func newSupervisor(spec Spec, folder *os.Root) *supervisor {
 	return s
 }
 
-// run supervises until the context ends, which for a node is never.
+// run supervises the components until the context ends. For a node, it never ends.
 func (s *supervisor) run(ctx context.Context) error {
 	children := make(chan os.Signal, 1)
 	signal.Notify(children, unix.SIGCHLD)
@@ -98,7 +98,7 @@ func (s *supervisor) run(ctx context.Context) error {
 	}
 }
 
-// reap collects every process that has ended, components and orphans alike.
+// reap reaps all processes that have ended, both components and orphans.
 func (s *supervisor) reap() {
 	for {
 		var state unix.WaitStatus
@@ -144,8 +144,8 @@ func (s *supervisor) startIfDue(c *running, now time.Time) error {
 	return nil
 }
 
-// ready reports whether components have been ready: one that was started stays
-// up when another that it needs restarts, and waits for it by itself.
+// ready reports whether the named components are ready. Only the start of a component depends on it: a running
+// component is not stopped when a component that it needs restarts, but waits for it by itself.
 func (s *supervisor) ready(names []string) bool {
 	for _, component := range s.components {
 		if slices.Contains(names, component.Name) && !component.status.Ready {
@@ -172,7 +172,7 @@ func (s *supervisor) start(c Component) (int, error) {
 	}
 	child, err := os.StartProcess(path, c.Command, &os.ProcAttr{
 		Dir: "/",
-		// No more than this: a proxy for the web is none for the cluster.
+		// Pass no other variables: this machine's proxy settings must not apply to the cluster.
 		Env:   []string{"PATH=" + SearchPath, "HOME=/root"},
 		Files: []*os.File{null, log, log},
 		Sys:   &unix.SysProcAttr{Setsid: true},
@@ -181,7 +181,7 @@ func (s *supervisor) start(c Component) (int, error) {
 		return 0, fmt.Errorf("starting %s: %w", c.Name, err)
 	}
 	pid := child.Pid
-	// It is collected with all others, in reap.
+	// reap waits for it, as for all other processes.
 	if err := child.Release(); err != nil {
 		return 0, fmt.Errorf("letting go of %s: %w", c.Name, err)
 	}
@@ -207,7 +207,7 @@ func (s *supervisor) note(seen probed) {
 		component.probing = false
 		component.nextProbe = time.Now().Add(pollStarting)
 		if component.status.PID != seen.pid {
-			continue // it saw one that has ended since
+			continue // the probed process has ended since
 		}
 		component.status.Ready = seen.ready
 		if seen.ready {
@@ -216,7 +216,7 @@ func (s *supervisor) note(seen probed) {
 	}
 }
 
-// report writes the status when it is another than before.
+// report writes the status if it has changed.
 func (s *supervisor) report() error {
 	var status Status
 	for _, component := range s.components {

@@ -20,7 +20,7 @@ import (
 	"github.com/storagebench/storagebench/test/cluster/burst"
 )
 
-// stores is the command burst.
+// stores runs the command burst.
 func stores(ctx context.Context, out io.Writer, state cluster.State, arguments []string) error {
 	verb := ""
 	if len(arguments) > 0 {
@@ -94,7 +94,7 @@ func storeUp(ctx context.Context, out io.Writer, state cluster.State, what, name
 	return nil
 }
 
-// compare prints the figures of a run, given as JSON, beside what its store did.
+// compare prints the figures of a run, given as JSON, beside the store's record.
 func compare(out io.Writer, store *burst.Store, from io.Reader) error {
 	var run v1alpha1.BenchmarkRun
 	if err := json.NewDecoder(from).Decode(&run); err != nil {
@@ -112,7 +112,7 @@ func compare(out io.Writer, store *burst.Store, from io.Reader) error {
 	return err
 }
 
-// storeConfig is a scenario by its name, or a file.
+// storeConfig reads a configuration from a file, or returns the scenario of that name.
 func storeConfig(what string) (model.Config, error) {
 	if _, err := os.Stat(what); err == nil {
 		return burstfs.Read(what)

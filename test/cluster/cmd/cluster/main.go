@@ -1,30 +1,29 @@
-// Command cluster starts and stops a real Kubernetes on this machine, of one node
-// or of several.
+// Command cluster starts and stops a real Kubernetes cluster, of one node or several, on this machine.
 //
 // Usage: go run ./test/cluster/cmd/cluster [--state FOLDER] COMMAND
 //
-//	up [--nodes N]      start it; nothing happens when it is up. With --nodes it has
-//	                    N nodes then: others join, or the last ones leave. Without,
-//	                    it keeps those that it has. Nodes that have died are started
-//	                    again, except for the first, without which it begins anew
-//	down                end it and remove everything that it made
-//	status              what runs; the exit code is 0 when pods can run
-//	load-image ARCHIVE  make the images of an archive known to all nodes
+//	up [--nodes N]      start the cluster unless it is up. With --nodes, add nodes or
+//	                    remove the last ones until there are N; without, keep the
+//	                    existing nodes. Dead nodes are restarted, except for the
+//	                    first: if it has died, a new cluster is started
+//	down                end the cluster and remove everything that it created
+//	status              print what is running; the exit code is 0 if pods can run
+//	load-image ARCHIVE  load the images of an archive on all nodes
 //	kubeconfig          print the path of its kubeconfig
 //	kubectl ARGUMENT... run kubectl on it
 //	burst up SCENARIO|FILE [--name NAME] [--namespace NAMESPACE]
 //	                    mount a store of test/burstfs in the first node, and print the
 //	                    volume and the claim for kubectl apply
 //	burst truth|down [--name NAME]
-//	                    what the store did, as CSV; or end it
+//	                    print the store's record as CSV, or end the store
 //	burst export [--name NAME]
-//	                    serve its credits for Prometheus, and print the address
+//	                    serve the store's credits for Prometheus, and print the
+//	                    address
 //	burst compare [--name NAME] < RUN.json
-//	                    the figures of a BenchmarkRun beside what the store did
-//	burst list          the names of the stores
+//	                    print the figures of a BenchmarkRun beside the store's record
+//	burst list          print the names of the stores
 //	enter [--node NAME] COMMAND...
-//	                    run a program in the namespaces of a node, the first one
-//	                    unless it is named
+//	                    run a program in the namespaces of a node (default: the first)
 //	run COMMAND...      run a program with the cluster up, and end the cluster
 //	                    afterwards if it was not up before
 package main
@@ -59,7 +58,7 @@ func main() {
 	var exit *exec.ExitError
 	switch {
 	case errors.As(err, &exit) && exit.ExitCode() > 0:
-		os.Exit(exit.ExitCode()) // the command has said why
+		os.Exit(exit.ExitCode()) // the command has printed its error
 	case err != nil:
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

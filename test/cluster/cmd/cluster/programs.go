@@ -49,7 +49,7 @@ func enter(ctx context.Context, state cluster.State, arguments []string) error {
 	return attach(command)
 }
 
-// runWithCluster leaves the cluster as it found it: up or not.
+// runWithCluster runs a program with the cluster up, and ends the cluster afterwards if it was not up before.
 func runWithCluster(ctx context.Context, state cluster.State, arguments []string) (err error) {
 	if len(arguments) == 0 {
 		return errors.New("run needs a command")
@@ -77,7 +77,7 @@ func attached(ctx context.Context, arguments []string, environment ...string) er
 
 func attach(command *exec.Cmd) error {
 	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
-	// An interrupt is for the program first, and it may have things to clean up.
+	// Interrupt the program first: it may have to clean up.
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = time.Minute
 	if err := command.Run(); err != nil {
@@ -86,7 +86,7 @@ func attach(command *exec.Cmd) error {
 	return nil
 }
 
-// describe is a report for people.
+// describe formats a report for people.
 func describe(report cluster.Report) string {
 	if !report.Running {
 		return ""

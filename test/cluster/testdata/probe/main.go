@@ -1,5 +1,5 @@
-// Command probe runs in a pod and says what works there: the volume, names,
-// and the API server through the address of its service.
+// Command probe runs in a pod and prints what works there: the volume, name resolution, and the API server through its
+// service address.
 package main
 
 import (
@@ -69,7 +69,7 @@ func resolve(name string) error {
 	return err
 }
 
-// service asks another pod through the address and name of its service.
+// service sends a request to another pod through the name of its service.
 func service(url string) error {
 	if url == "" {
 		return nil
@@ -87,8 +87,8 @@ func service(url string) error {
 	return err
 }
 
-// unknown is how a name outside of the cluster has to fail: at once. Where nobody answers the resolver asks again after five
-// seconds.
+// unknown checks that resolving a name outside of the cluster fails at once. If no DNS server answered, the resolver
+// would ask again after five seconds.
 func unknown(name string) error {
 	begin := time.Now()
 	addresses, err := net.LookupHost(name)
