@@ -75,10 +75,10 @@ type step struct {
 
 func (d *demo) run(ctx context.Context, only string) error {
 	if _, err := os.Stat(quickstart.file); err != nil {
-		return errors.New("this is not the root of the repository: call it there, by `make demo`")
+		return errors.New("the working directory is not the root of the repository: run `make demo` there")
 	}
 	steps := []step{
-		{"Kubernetes on this machine (the first time its programs are built from their modules, 10 to 15 minutes on two cores)", d.clusterUp},
+		{"Kubernetes on this machine (the first start builds its programs from Go modules: 10 to 15 minutes on two cores)", d.clusterUp},
 		{"Images of the operator and of fio", d.makeImages},
 		{"Images into the cluster", d.loadImages},
 		{"The operator", d.install},
@@ -131,7 +131,7 @@ func (d *demo) clusterUp(ctx context.Context) error {
 	}
 	kubeconfig, err := d.output(ctx, "bin/cluster", "up")
 	if err != nil {
-		return fmt.Errorf("the cluster did not start; without one there is `make demo-local`: %w", err)
+		return fmt.Errorf("the cluster did not start; `make demo-local` runs without a cluster: %w", err)
 	}
 	kubectl, err := d.output(ctx, "go", "run", "./test/binaries/cmd/build", "kubectl")
 	if err != nil {

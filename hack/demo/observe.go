@@ -51,7 +51,7 @@ func (d *demo) exportCredits(ctx context.Context) (string, error) {
 	command.Stderr = os.Stderr
 	out, err := command.StdoutPipe()
 	if err != nil {
-		return "", fmt.Errorf("read what the exporter says: %w", err)
+		return "", fmt.Errorf("read the exporter's output: %w", err)
 	}
 	d.show("bin/cluster", command.Args[1:])
 	if err := command.Start(); err != nil {

@@ -76,11 +76,11 @@ func (d *demo) next(run, benchmark string) {
   kubectl -n %[3]s get storagebenchmarks,benchmarkruns
   kubectl -n %[3]s describe benchmarkrun %[4]s
   kubectl storagebench report run/%[4]s -n %[3]s
-  # one more run of %[5]s:
+  # run %[5]s again:
   kubectl -n %[3]s annotate storagebenchmark %[5]s --overwrite storagebench.dev/requested-at="$(date)"
-  # away with it, its runs and their results:
+  # delete it, its runs and their results:
   kubectl -n %[3]s delete storagebenchmark %[5]s
-  # the end of the cluster:
+  # end the cluster:
   cluster down
 
 `, d.kubeconfig, folder, namespace, run, benchmark)

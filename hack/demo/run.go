@@ -64,7 +64,7 @@ func (d *demo) follow(ctx context.Context, benchmark string) error {
 	for {
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("the benchmark was not judged within %v: %w", patience, ctx.Err())
+			return fmt.Errorf("the benchmark has no verdict after %v: %w", patience, ctx.Err())
 		case run := <-runs:
 			if run.Spec.BenchmarkRef.Name == benchmark && run.DeletionTimestamp == nil {
 				told.run(run)

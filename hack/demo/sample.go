@@ -22,13 +22,13 @@ var observed = sample{"observed", "hack/demo/observed.yaml"}
 func (d *demo) chosen(name string) ([]step, error) {
 	if name == "" {
 		return []step{
-			{"A first benchmark, of about half a minute: " + quickstart.file, func(ctx context.Context) error {
+			{"A first benchmark (about half a minute): " + quickstart.file, func(ctx context.Context) error {
 				_, err := d.onClaim(ctx, quickstart)
 				return err
 			}},
-			{"A store with burst credits: a file server of 32 MB/s, in small", d.mount},
-			{"What it does with and without its credits, in three minutes: " + experiment.file, d.experiment},
-			{"What came out, beside what the store says of itself", d.compare},
+			{"A store with burst credits: a scaled-down file server of 32 MB/s", d.mount},
+			{"Its rates with and without credits (three minutes): " + experiment.file, d.experiment},
+			{"The results beside the store's own record", d.compare},
 		}, nil
 	}
 	var names []string
@@ -45,11 +45,11 @@ func (d *demo) chosen(name string) ([]step, error) {
 		names = append(names, one.name)
 	}
 	if name != "observations" {
-		return nil, fmt.Errorf("there is no sample %q: use one of %s and observations", name, strings.Join(names, ", "))
+		return nil, fmt.Errorf("unknown sample %q: use one of %s, observations", name, strings.Join(names, ", "))
 	}
 	return []step{
-		{"A store with burst credits: a file server of 32 MB/s, in small", d.mount},
-		{"A Prometheus on this machine that asks the store for its credits", d.observe},
+		{"A store with burst credits: a scaled-down file server of 32 MB/s", d.mount},
+		{"A Prometheus on this machine that scrapes the store's credits", d.observe},
 		{"A drain, beside the credits that the store itself reports: " + observed.file, d.observed},
 	}, nil
 }

@@ -68,7 +68,7 @@ func render(root string) ([]byte, error) {
 func declared(file string) ([]reason, error) {
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
 	if err != nil {
-		return nil, fmt.Errorf("read the reasons of events: %w", err)
+		return nil, fmt.Errorf("read the event reasons: %w", err)
 	}
 	var all []reason
 	for _, declaration := range parsed.Decls {
@@ -119,7 +119,7 @@ func told(root string) (map[string]map[string]bool, error) {
 			return nil
 		})
 		if err != nil {
-			return nil, fmt.Errorf("look who tells events in %s: %w", folder, err)
+			return nil, fmt.Errorf("find the events emitted in %s: %w", folder, err)
 		}
 	}
 	return at, nil

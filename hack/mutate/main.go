@@ -43,9 +43,9 @@ type options struct {
 
 func main() {
 	var o options
-	flag.IntVar(&o.sample, "sample", 40, "mutants of each package; 0 for all")
+	flag.IntVar(&o.sample, "sample", 40, "number of mutants to test in each package; 0 for all")
 	flag.Uint64Var(&o.seed, "seed", 1, "seed of the sample")
-	flag.DurationVar(&o.timeout, "timeout", 5*time.Minute, "longest time for the tests of one mutant")
+	flag.DurationVar(&o.timeout, "timeout", 5*time.Minute, "time limit for the tests of one mutant")
 	flag.StringVar(&o.program, "go", "go", "go command to run")
 	flag.Parse()
 	packages := flag.Args()

@@ -43,7 +43,7 @@ func run(ctx context.Context, arguments []string, output, progress io.Writer) er
 	o := options{build: compose.Options{Progress: progress}}
 	flags := flag.NewFlagSet("push", flag.ContinueOnError)
 	flags.StringVar(&o.registry, "registry", "", "`registry` with a path, such as registry.example/storagebench")
-	flags.StringVar(&o.release, "release", "", "`folder` with the images of `make release`, to be pushed as they are")
+	flags.StringVar(&o.release, "release", "", "push the images that `make release` wrote to this `folder`")
 	flags.StringVar(&o.ior, "ior", "", "`folder` with ARCH/ior and ARCH/mdtest, built with Debian's mpicc, for the image of IOR")
 	flags.StringVar(&o.values, "values", "bin/images/values.yaml", "`file` to write the values for Helm to")
 	flags.StringVar(&o.build.Version, "version", version.Version, "version of storagebench, the tag of the images")
@@ -53,11 +53,11 @@ func run(ctx context.Context, arguments []string, output, progress io.Writer) er
 	}
 	switch {
 	case flags.NArg() > 0:
-		return fmt.Errorf("unexpected argument %q: everything is given by flags", flags.Arg(0))
+		return fmt.Errorf("unexpected argument %q: use flags", flags.Arg(0))
 	case o.registry == "":
-		return errors.New("-registry is empty: name one that you may push to: `make push REGISTRY=registry.example/storagebench`")
+		return errors.New("-registry is empty: name a registry that you can push to, as in `make push REGISTRY=registry.example/storagebench`")
 	case strings.HasPrefix(o.registry+"/", version.Registry+"/"):
-		return fmt.Errorf("-registry is %q, a name that no registry can have: name one that you may push to", o.registry)
+		return fmt.Errorf("-registry is %q, which never resolves: name a registry that you can push to", o.registry)
 	}
 	images, err := o.push(ctx)
 	if err != nil {

@@ -108,7 +108,7 @@ func TestRelease(t *testing.T) {
 func TestRefused(t *testing.T) {
 	for want, arguments := range map[string][]string{
 		"make push REGISTRY=":      nil,
-		"no registry can have":     {"-registry", "storagebench.invalid"},
+		"which never resolves":     {"-registry", "storagebench.invalid"},
 		`unexpected argument "x"`:  {"-registry", "a.example", "x"},
 		"make release VERSION=":    {"-registry", "a.example", "-release", t.TempDir()},
 		"operator_VERSION.oci.tar": {"-registry", "a.example", "-release", release(t, "fio")},

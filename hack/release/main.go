@@ -56,15 +56,15 @@ const everyPlatform = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64"
 
 func run(ctx context.Context) error {
 	r := release{}
-	only := flag.String("only", "", "archives: those of the command line alone")
-	platforms := flag.String("platforms", everyPlatform, "systems of the command line; images are made for those of linux")
+	only := flag.String("only", "", "build only this part: archives, those of the command line")
+	platforms := flag.String("platforms", everyPlatform, "platforms of the command line; images are built for the linux platforms")
 	renew := flag.Bool("renew", false, "afterwards store the CRDs of this version as the compatibility baseline of later ones")
 	flag.BoolVar(&r.locked, "locked", true, "build the images from the packages in images/lock; =false uses Debian's current packages, for a trial release")
-	flag.StringVar(&r.version, "version", "", "what is released, such as v1.2.3")
-	flag.StringVar(&r.output, "output", "bin/release", "folder to write, which is emptied first")
-	flag.StringVar(&r.url, "url", "", "where the files will be (default the project's releases on GitHub)")
-	flag.StringVar(&r.registry, "registry", "", "where the images will be pushed, such as ghcr.io/OWNER/storagebench: chart and "+
-		"install.yaml name them there, by digest")
+	flag.StringVar(&r.version, "version", "", "version of the release, such as v1.2.3")
+	flag.StringVar(&r.output, "output", "bin/release", "output folder, which is emptied first")
+	flag.StringVar(&r.url, "url", "", "URL from which the files will be downloaded (default: the project's releases on GitHub)")
+	flag.StringVar(&r.registry, "registry", "", "registry to which the images will be pushed, such as ghcr.io/OWNER/storagebench: the chart and "+
+		"install.yaml refer to them there, by digest")
 	flag.StringVar(&r.ior, "ior", os.Getenv("IOR_PROGRAMS"), "folder with ARCH/ior and ARCH/mdtest, for the image of IOR")
 	flag.Parse()
 	if flag.NArg() > 0 {
@@ -75,7 +75,7 @@ func run(ctx context.Context) error {
 	}
 	for name := range strings.SplitSeq(*platforms, ",") {
 		if !slices.Contains(strings.Split(everyPlatform, ","), name) {
-			return fmt.Errorf("-platforms %q: there is none but %s", name, everyPlatform)
+			return fmt.Errorf("-platforms: unknown platform %q: use %s", name, everyPlatform)
 		}
 		system, arch, _ := strings.Cut(name, "/")
 		r.platforms = append(r.platforms, platform{system, arch})
@@ -117,15 +117,15 @@ var released = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[
 func (r release) check(only string) error {
 	switch {
 	case only != "" && only != "archives":
-		return fmt.Errorf("-only %q: there is archives alone", only)
+		return fmt.Errorf("-only %q: the only allowed value is archives", only)
 	case only == "archives" && !regexp.MustCompile(`^[A-Za-z0-9._+-]+$`).MatchString(r.version):
-		return fmt.Errorf("-version %q: letters, digits, and . _ + - alone", r.version)
+		return fmt.Errorf("-version %q: use only letters, digits, and . _ + -", r.version)
 	case only == "" && !released.MatchString(r.version):
-		return fmt.Errorf("-version %q: a release is called like v1.2.3 or v1.2.3-rc.1; `make release VERSION=v1.2.3` says which", r.version)
+		return fmt.Errorf("-version %q: use a version such as v1.2.3 or v1.2.3-rc.1, as in `make release VERSION=v1.2.3`", r.version)
 	}
 	if r.registry != "" {
 		if _, err := name.NewRepository(r.registry+"/operator", name.StrictValidation); err != nil {
-			return fmt.Errorf("-registry %q: name one with its path, such as ghcr.io/OWNER/storagebench: %w", r.registry, err)
+			return fmt.Errorf("-registry %q: name a registry with a path, such as ghcr.io/OWNER/storagebench: %w", r.registry, err)
 		}
 	}
 	if _, err := os.Stat("go.mod"); err != nil {

@@ -30,7 +30,7 @@ func (r release) compatible() error {
 		problems = append(problems, errors.New(broken.String()))
 	}
 	if len(problems) > 0 {
-		return fmt.Errorf("the kinds are not compatible with those of %s (docs/api-versions.md says what to do):\n%w", report.Released, errors.Join(problems...))
+		return fmt.Errorf("the CRDs are not compatible with those of %s (see docs/api-versions.md):\n%w", report.Released, errors.Join(problems...))
 	}
 	return nil
 }
@@ -68,6 +68,6 @@ func (r release) renew() error {
 	if err != nil {
 		return fmt.Errorf("record the released version: %w", err)
 	}
-	fmt.Printf("Commit %s: later versions are held against these kinds.\n", kindsReleased)
+	fmt.Printf("Commit %s: later versions must be compatible with these CRDs.\n", kindsReleased)
 	return nil
 }

@@ -47,7 +47,7 @@ func main() {
 func run(kind string, seed uint64, count int) error {
 	collect, known := map[string]func(*token.FileSet, *ast.File) []text{"comments": comments, "messages": messages}[kind]
 	if !known {
-		return fmt.Errorf("unknown kind %q: comments or messages", kind)
+		return fmt.Errorf("unknown kind %q: use comments or messages", kind)
 	}
 	var all []text
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {

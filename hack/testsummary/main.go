@@ -32,8 +32,8 @@ type summary struct {
 }
 
 func main() {
-	packages := flag.Int("packages", 15, "how many packages to list")
-	tests := flag.Int("tests", 25, "how many tests to list")
+	packages := flag.Int("packages", 15, "number of packages to list")
+	tests := flag.Int("tests", 25, "number of tests to list")
 	flag.Parse()
 	var s summary
 	for _, name := range flag.Args() {

@@ -125,7 +125,7 @@ func (a *Apt) fix() error {
 	}
 	a.sources = filepath.Join(a.folder, "sources.list")
 	if err := os.WriteFile(a.sources, text, 0o644); err != nil {
-		return fmt.Errorf("record the repositories of Debian: %w", err)
+		return fmt.Errorf("write the list of Debian repositories: %w", err)
 	}
 	return nil
 }
@@ -194,15 +194,15 @@ func (a *Apt) Update(ctx context.Context) error {
 func (a *Apt) Resolve(ctx context.Context, names ...string) ([]Package, error) {
 	text, err := a.run(ctx, "", append([]string{"install", "--print-uris"}, names...)...)
 	if err != nil {
-		return nil, fmt.Errorf("find what %s depends on: %w", strings.Join(names, ", "), err)
+		return nil, fmt.Errorf("resolve the dependencies of %s: %w", strings.Join(names, ", "), err)
 	}
 	packages, err := parseURIs(text)
 	if err != nil {
-		return nil, fmt.Errorf("find what %s depends on: %w", strings.Join(names, ", "), err)
+		return nil, fmt.Errorf("resolve the dependencies of %s: %w", strings.Join(names, ", "), err)
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(packages, func(p Package) bool { return p.Name == name }) {
-			return nil, fmt.Errorf("apt-get does not say where it would get %s from:\n%s", name, text)
+			return nil, fmt.Errorf("apt-get lists no source for %s:\n%s", name, text)
 		}
 	}
 	return packages, nil
@@ -218,8 +218,8 @@ func (a *Apt) Fetch(ctx context.Context, folder string, packages []Package) ([]s
 		files = append(files, filepath.Join(folder, p.file()))
 	}
 	if _, err := a.run(ctx, folder, arguments...); err != nil {
-		return nil, fmt.Errorf("download packages (Debian keeps only its newest ones: where they are those of images/lock, `make image-lock` takes "+
-			"newer ones, and %s=FILE names another place for them): %w", DebianSources, err)
+		return nil, fmt.Errorf("download packages (Debian keeps only the newest versions: if it has replaced those in images/lock, run `make image-lock`, "+
+			"or name repositories that have them with %s=FILE): %w", DebianSources, err)
 	}
 	for i, file := range files {
 		data, err := os.ReadFile(file)
@@ -227,7 +227,7 @@ func (a *Apt) Fetch(ctx context.Context, folder string, packages []Package) ([]s
 			return nil, fmt.Errorf("apt-get downloaded no package %s: %w", packages[i].Name, err)
 		}
 		if got := fmt.Sprintf("SHA256:%x", sha256.Sum256(data)); got != packages[i].Digest {
-			return nil, fmt.Errorf("package %s of %s has the digest %s, and not %s", packages[i].Name, packages[i].Version, got, packages[i].Digest)
+			return nil, fmt.Errorf("package %s of %s has the digest %s, want %s", packages[i].Name, packages[i].Version, got, packages[i].Digest)
 		}
 	}
 	return files, nil
@@ -278,7 +278,7 @@ func parseURIs(text string) ([]Package, error) {
 		}
 		parts := uriLine.FindStringSubmatch(strings.TrimSpace(line))
 		if parts == nil {
-			return nil, fmt.Errorf("apt-get describes a package in a form that is not known: %s", line)
+			return nil, fmt.Errorf("apt-get describes a package in an unknown format: %s", line)
 		}
 		// The colon of an epoch is escaped in the file name.
 		version, err := url.PathUnescape(parts[3])
@@ -287,7 +287,7 @@ func parseURIs(text string) ([]Package, error) {
 		}
 		found := Package{Name: parts[2], Version: version, Architecture: parts[4], Digest: parts[5]}
 		if found.file() != parts[1] {
-			return nil, fmt.Errorf("apt-get calls the file of %s %s, which is not known", found.Name, parts[1])
+			return nil, fmt.Errorf("apt-get gives the file of %s an unexpected name: %s", found.Name, parts[1])
 		}
 		packages = append(packages, found)
 	}

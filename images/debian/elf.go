@@ -61,7 +61,7 @@ func (r Root) needed(name string) ([]string, error) {
 	}
 	libraries, err := file.ImportedLibraries()
 	if err != nil {
-		return nil, fmt.Errorf("read what %s needs: %w", name, err)
+		return nil, fmt.Errorf("read the libraries that %s needs: %w", name, err)
 	}
 	folders, err := folders(file, name)
 	if err != nil {
@@ -107,7 +107,7 @@ func tripletOf(machine elf.Machine) (string, error) {
 	case elf.EM_AARCH64:
 		return "aarch64-linux-gnu", nil
 	}
-	return "", fmt.Errorf("no image is made for the machine %v; it is for amd64 and arm64", machine)
+	return "", fmt.Errorf("machine %v is not supported; images exist for amd64 and arm64 only", machine)
 }
 
 func (r Root) search(library string, folders []string) (string, error) {

@@ -72,7 +72,7 @@ func forget(cache, name string) error {
 	slices.SortFunc(files, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
 	for _, old := range files[min(kept, len(files)):] {
 		if err := os.Remove(filepath.Join(cache, old.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("remove what is old from the cache: %w", err)
+			return fmt.Errorf("remove an old file from the cache: %w", err)
 		}
 	}
 	return nil

@@ -87,7 +87,7 @@ func TestTreeRefuses(t *testing.T) {
 		"a way out":             {"../etc/passwd", 0o644, "not a valid path in an image"},
 		"setuid":                {"bin/su", 0o755 | fs.ModeSetuid, "setuid"},
 		"setgid":                {"bin/write", 0o755 | fs.ModeSetgid, "setgid"},
-		"two files at one path": {"there", 0o644, "in the image already"},
+		"two files at one path": {"there", 0o644, "already in the image"},
 		"a file below a file":   {"there/below", 0o644, "there is not a directory"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -23,7 +23,7 @@ func Push(ctx context.Context, registry, title, tag string, index v1.ImageIndex)
 	whole := strings.TrimSuffix(registry, "/") + "/" + title + ":" + tag
 	to, err := name.NewTag(whole, name.StrictValidation)
 	if err != nil {
-		return "", fmt.Errorf("%q is not the name of an image: give a registry such as registry.example/storagebench: %w", whole, err)
+		return "", fmt.Errorf("%q is not a valid image name: give a registry such as registry.example/storagebench: %w", whole, err)
 	}
 	digest, err := index.Digest()
 	if err != nil {
@@ -51,7 +51,7 @@ func ReadIndex(file, folder string) (index v1.ImageIndex, tag string, err error)
 		return nil, "", fmt.Errorf("read image %s: %w", file, err)
 	}
 	if len(manifest.Manifests) != 1 {
-		return nil, "", fmt.Errorf("image %s has %d entries, want 1: `make release` writes such archives", file,
+		return nil, "", fmt.Errorf("image %s has %d entries, want 1: use an archive that `make release` wrote", file,
 			len(manifest.Manifests))
 	}
 	entry := manifest.Manifests[0]

@@ -50,10 +50,10 @@ func (t *Tree) add(name string, e entry) error {
 		return fmt.Errorf("%q is not a valid path in an image: write it without a leading slash and without dots", name)
 	}
 	if e.mode&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
-		return fmt.Errorf("%s is setuid or setgid (%v): an image holds no such file", name, e.mode)
+		return fmt.Errorf("%s is setuid or setgid (%v): an image must not contain such a file", name, e.mode)
 	}
 	if t.Has(name) {
-		return fmt.Errorf("%s is in the image already", name)
+		return fmt.Errorf("%s is already in the image", name)
 	}
 	for above := path.Dir(name); above != "."; above = path.Dir(above) {
 		if found, ok := t.entries[above]; ok && !found.mode.IsDir() {

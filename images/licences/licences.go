@@ -27,7 +27,7 @@ func Of(ctx context.Context, programs ...[]byte) (map[string][]byte, error) {
 	for _, program := range programs {
 		info, err := buildinfo.Read(bytes.NewReader(program))
 		if err != nil {
-			return nil, fmt.Errorf("read which modules a program is made of: %w", err)
+			return nil, fmt.Errorf("read the modules of a program: %w", err)
 		}
 		for _, module := range info.Deps {
 			if module.Replace != nil {

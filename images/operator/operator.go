@@ -114,7 +114,7 @@ func static(file, architecture string) ([]byte, error) {
 // trusts.
 func addCertificates(ctx context.Context, o Options, tree *image.Tree) error {
 	if _, err := exec.LookPath("apt-get"); errors.Is(err, exec.ErrNotFound) && !o.Locked {
-		_, _ = fmt.Fprintln(o.Progress, "The operator image is made without certificates of public authorities: apt-get is missing")
+		_, _ = fmt.Fprintln(o.Progress, "Making the operator image without public CA certificates, because apt-get is missing")
 		return nil
 	}
 	apt, err := o.Apt()
@@ -125,7 +125,7 @@ func addCertificates(ctx context.Context, o Options, tree *image.Tree) error {
 	return apt.Try(ctx, func() error {
 		found, err := certificates(ctx, o.Options, apt)
 		if err != nil {
-			return fmt.Errorf("get the certificates of public authorities: %w", err)
+			return fmt.Errorf("get the public CA certificates: %w", err)
 		}
 		return found.add(tree)
 	})

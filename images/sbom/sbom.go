@@ -104,7 +104,7 @@ func (p *parts) add(neededBy string, component cyclonedx.Component) {
 func (p *parts) program(neededBy, version, name string, data []byte) error {
 	info, err := buildinfo.Read(bytes.NewReader(data))
 	if err != nil {
-		return fmt.Errorf("read which modules %s is made of: %w", name, err)
+		return fmt.Errorf("read the modules of %s: %w", name, err)
 	}
 	self := cyclonedx.Component{BOMRef: "program:" + name, Type: cyclonedx.ComponentTypeApplication, Name: name, Version: version,
 		PackageURL: golang(info.Main.Path, version), Hashes: hashes(data)}

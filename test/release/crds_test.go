@@ -105,13 +105,13 @@ func TestBreaksAreFound(t *testing.T) {
 			s.Required = append(s.Required, "new")
 		}, ""},
 		"a field may be left out":    {"spec run", func(s *schema) { s.Required = nil }, ""},
-		"a type is another":          {"spec run clients count", func(s *schema) { s.Type = "string" }, `.spec.run.clients.count: the type was "integer" and is "string"`},
+		"a type is another":          {"spec run clients count", func(s *schema) { s.Type = "string" }, `.spec.run.clients.count: the type changed from "integer" to "string"`},
 		"a maximum is lower":         {"spec run clients count", func(s *schema) { s.Maximum = number(*s.Maximum - 1) }, ".spec.run.clients.count: maximum was"},
 		"a maximum is higher":        {"spec run clients count", func(s *schema) { s.Maximum = number(*s.Maximum + 1) }, ""},
 		"a minimum is higher":        {"spec run clients count", func(s *schema) { s.Minimum = number(*s.Minimum + 1) }, ".spec.run.clients.count: minimum was"},
 		"fewer items":                {"spec run targets", func(s *schema) { s.MaxItems = whole(*s.MaxItems - 1) }, ".spec.run.targets: maxItems was"},
 		"a shorter string":           {"spec run targets * name", func(s *schema) { s.MaxLength = whole(*s.MaxLength - 1) }, ".spec.run.targets[].name: maxLength was"},
-		"another pattern":            {"spec run targets * name", func(s *schema) { s.Pattern = "^x$" }, ".spec.run.targets[].name: the pattern was"},
+		"another pattern":            {"spec run targets * name", func(s *schema) { s.Pattern = "^x$" }, ".spec.run.targets[].name: the pattern changed"},
 		"another default":            {"spec run clients spread", func(s *schema) { s.Default = &apiextensionsv1.JSON{Raw: []byte(`"Other"`)} }, ".spec.run.clients.spread: the default changed from"},
 		"lists are merged otherwise": {"spec run targets", func(s *schema) { s.XListMapKeys, s.XListType = []string{"name"}, new("map") }, ".spec.run.targets: the merge strategy for lists changed"},
 	} {
@@ -142,7 +142,7 @@ func TestBreaksOfVersions(t *testing.T) {
 	}{
 		"a version is removed":    {func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Versions[0].Name = "v1beta1" }, "version v1alpha1 was removed"},
 		"a version is not served": {func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Versions[0].Served = false }, "no longer served"},
-		"another scope":           {func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Scope = "Cluster" }, "the scope was"},
+		"another scope":           {func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Scope = "Cluster" }, "the scope changed"},
 		"a short name is removed": {func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Names.ShortNames = nil }, "the short name"},
 		"no status":               {func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Versions[0].Subresources = nil }, "no longer a subresource"},
 	} {

@@ -29,12 +29,12 @@ import (
 )
 
 func main() {
-	kubeconfig := flag.String("kubeconfig", "", "how to reach the API server")
+	kubeconfig := flag.String("kubeconfig", "", "path of the kubeconfig for the API server")
 	name := flag.String("name", "", "the provisioner's name in storage classes")
 	root := flag.String("root", "", "directory in which volumes are created")
-	node := flag.String("node", "", "node for whose claims volumes are created")
-	sharedName := flag.String("shared-name", "", "name of the provisioner of volumes on all nodes, if any")
-	sharedRoot := flag.String("shared-root", "", "directory, on all nodes, in which their volumes are created")
+	node := flag.String("node", "", "node whose claims get volumes")
+	sharedName := flag.String("shared-name", "", "name of the provisioner of shared volumes; empty for none")
+	sharedRoot := flag.String("shared-root", "", "directory, mounted on all nodes, in which shared volumes are created")
 	flag.Parse()
 	provisioners := map[string]controller.Provisioner{*name: local{folders{*root}, *node}}
 	if *sharedName != "" {
@@ -121,7 +121,7 @@ func (p local) Provision(_ context.Context, options controller.ProvisionOptions)
 // Delete removes the folder of a volume.
 func (p local) Delete(_ context.Context, volume *v1.PersistentVolume) error {
 	if volume.Spec.Local == nil {
-		return fmt.Errorf("volume %s is not a local one", volume.Name)
+		return fmt.Errorf("volume %s is not a local volume", volume.Name)
 	}
 	return p.remove(volume.Name, volume.Spec.Local.Path)
 }
@@ -140,7 +140,7 @@ func (p shared) Provision(_ context.Context, options controller.ProvisionOptions
 // Delete removes the folder of a volume.
 func (p shared) Delete(_ context.Context, volume *v1.PersistentVolume) error {
 	if volume.Spec.HostPath == nil {
-		return fmt.Errorf("volume %s is not of a folder", volume.Name)
+		return fmt.Errorf("volume %s is not a hostPath volume", volume.Name)
 	}
 	return p.remove(volume.Name, volume.Spec.HostPath.Path)
 }
@@ -152,10 +152,10 @@ type folders struct{ root string }
 func (p folders) provision(options controller.ProvisionOptions, source func(path string) v1.PersistentVolumeSource) (*v1.PersistentVolume, controller.ProvisioningState, error) {
 	claim := options.PVC
 	if mode := claim.Spec.VolumeMode; mode != nil && *mode != v1.PersistentVolumeFilesystem {
-		return nil, controller.ProvisioningFinished, fmt.Errorf("volume mode %s is not provided, only %s", *mode, v1.PersistentVolumeFilesystem)
+		return nil, controller.ProvisioningFinished, fmt.Errorf("volume mode %s is not supported; use %s", *mode, v1.PersistentVolumeFilesystem)
 	}
 	if claim.Spec.Selector != nil {
-		return nil, controller.ProvisioningFinished, errors.New("a claim with a selector cannot be provided for")
+		return nil, controller.ProvisioningFinished, errors.New("claims with a selector are not supported")
 	}
 	path := filepath.Join(p.root, options.PVName)
 	if err := os.MkdirAll(path, 0o777); err != nil {

@@ -22,8 +22,8 @@ import (
 const queue = 100
 
 func main() {
-	kubeconfig := flag.String("kubeconfig", "", "how to reach the API server")
-	node := flag.String("node", "", "node whose packets are judged")
+	kubeconfig := flag.String("kubeconfig", "", "path of the kubeconfig for the API server")
+	node := flag.String("node", "", "node whose packets are filtered")
 	flag.Parse()
 	if err := run(*kubeconfig, *node); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -34,7 +34,7 @@ func CRD(released, next *apiextensionsv1.CustomResourceDefinition) []Break {
 		{"plural name", released.Spec.Names.Plural, next.Spec.Names.Plural}, {"scope", string(released.Spec.Scope), string(next.Spec.Scope)},
 	} {
 		if name[1] != name[2] {
-			found.add(path, "the %s was %q and is %q", name[0], name[1], name[2])
+			found.add(path, "the %s changed from %q to %q", name[0], name[1], name[2])
 		}
 	}
 	for _, old := range released.Spec.Names.ShortNames {
@@ -67,7 +67,7 @@ func (b *breaks) schema(path string, old, next *apiextensionsv1.JSONSchemaProps)
 	case old == nil:
 		return
 	case next == nil:
-		b.add(path, "anything could be here that the schema said, and nothing is said any more")
+		b.add(path, "the schema of this part was removed")
 		return
 	}
 	b.kind(path, old, next)
@@ -115,16 +115,16 @@ func preserves(schema *apiextensionsv1.JSONSchemaProps) bool {
 // kind compares the type, format, default, nullability and merge strategy.
 func (b *breaks) kind(path string, old, next *apiextensionsv1.JSONSchemaProps) {
 	if old.Type != next.Type || old.XIntOrString != next.XIntOrString {
-		b.add(path, "the type was %q and is %q", typeOf(old), typeOf(next))
+		b.add(path, "the type changed from %q to %q", typeOf(old), typeOf(next))
 	}
 	if old.Format != next.Format && next.Format != "" {
-		b.add(path, "the format was %q and is %q", old.Format, next.Format)
+		b.add(path, "the format changed from %q to %q", old.Format, next.Format)
 	}
 	if old.Nullable && !next.Nullable {
 		b.add(path, "null is no longer allowed")
 	}
 	if preserves(old) && !preserves(next) {
-		b.add(path, "unknown fields were kept and are dropped")
+		b.add(path, "unknown fields are no longer kept")
 	}
 	if !sameDefault(old.Default, next.Default) {
 		b.add(path, "the default changed from %s to %s, which changes the meaning of files that omit the field", text(old.Default), text(next.Default))
@@ -166,7 +166,7 @@ func (b *breaks) values(path string, old, next *apiextensionsv1.JSONSchemaProps)
 		}
 	}
 	if old.Pattern != next.Pattern && next.Pattern != "" {
-		b.add(path, "the pattern was %q and is %q", old.Pattern, next.Pattern)
+		b.add(path, "the pattern changed from %q to %q", old.Pattern, next.Pattern)
 	}
 	if old.UniqueItems != next.UniqueItems && next.UniqueItems {
 		b.add(path, "items must now be unique")

@@ -35,7 +35,7 @@ func Folders(released, now string) (Report, error) {
 		return Report{}, nil
 	}
 	if err != nil {
-		return Report{}, fmt.Errorf("read which version was released: %w", err)
+		return Report{}, fmt.Errorf("read the released version: %w", err)
 	}
 	report := Report{Released: strings.TrimSpace(string(version))}
 	old, err := Read(released)
@@ -62,7 +62,7 @@ func Folders(released, now string) (Report, error) {
 func Read(folder string) (map[string]*apiextensionsv1.CustomResourceDefinition, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	if err != nil || len(files) == 0 {
-		return nil, fmt.Errorf("there are no kinds in %s: %w", folder, errors.Join(err, fs.ErrNotExist))
+		return nil, fmt.Errorf("no CRDs in %s: %w", folder, errors.Join(err, fs.ErrNotExist))
 	}
 	found := map[string]*apiextensionsv1.CustomResourceDefinition{}
 	for _, file := range files {

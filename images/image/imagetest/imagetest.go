@@ -97,12 +97,12 @@ func (o Opened) CheckFiles(t *testing.T) {
 			t.Errorf("%s is setuid or setgid: %o", file.Name, file.Mode)
 		}
 		if file.Mode&0o022 != 0 && file.Typeflag != tar.TypeSymlink && file.Name != "tmp/" {
-			t.Errorf("others than root may write %s: %o", file.Name, file.Mode)
+			t.Errorf("users other than root may write %s: %o", file.Name, file.Mode)
 		}
 		switch file.Typeflag {
 		case tar.TypeReg, tar.TypeDir, tar.TypeSymlink:
 		default:
-			t.Errorf("%s is of type %c: only files, folders and links belong into an image", file.Name, file.Typeflag)
+			t.Errorf("%s is of type %c: only files, folders and links belong in an image", file.Name, file.Typeflag)
 		}
 		if !file.ModTime.Equal(o.Config.Created.Time) {
 			t.Errorf("%s was modified at %v, want the image's %v", file.Name, file.ModTime, o.Config.Created)
