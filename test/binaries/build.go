@@ -23,10 +23,8 @@ type builder struct {
 	progress io.Writer
 }
 
-// Build gives the paths of the programs of the given names, building what the
-// cache does not hold. Lines about what it does and how long that takes go to
-// progress. Several processes may build at once; one does and the others wait
-// for it.
+// Build returns the paths of the named programs, and builds those that are not in the cache. It writes messages and
+// durations to progress. If several processes call Build at once, one builds and the others wait for it.
 func Build(ctx context.Context, progress io.Writer, names ...string) (map[string]string, error) {
 	builder, wanted, err := find(progress, names)
 	if err != nil {
@@ -35,7 +33,7 @@ func Build(ctx context.Context, progress io.Writer, names ...string) (map[string
 	return builder.get(ctx, wanted)
 }
 
-// Paths gives what Build would give, without building.
+// Paths returns the same paths as Build, without building.
 func Paths(names ...string) (map[string]string, error) {
 	builder, wanted, err := find(io.Discard, names)
 	if err != nil {
@@ -44,7 +42,7 @@ func Paths(names ...string) (map[string]string, error) {
 	return builder.paths(wanted)
 }
 
-// find finds the repository, the cache and the programs.
+// find looks up the repository, the cache and the programs.
 func find(progress io.Writer, names []string) (builder, []program, error) {
 	root, err := RepositoryRoot()
 	if err != nil {
@@ -77,7 +75,7 @@ func (b builder) paths(wanted []program) (map[string]string, error) {
 	return paths, nil
 }
 
-// get gives the paths of programs by their names, built if they are not there.
+// get returns the paths of programs by name, and builds missing programs.
 func (b builder) get(ctx context.Context, wanted []program) (map[string]string, error) {
 	paths, err := b.paths(wanted)
 	if err != nil {
@@ -101,8 +99,7 @@ func (b builder) get(ctx context.Context, wanted []program) (map[string]string, 
 	return paths, nil
 }
 
-// buildMissing builds programs of one module, which share most of their
-// packages, with one command.
+// buildMissing builds missing programs of a module with one command, because they share most of their packages.
 func (b builder) buildMissing(ctx context.Context, module *module, missing []program, paths map[string]string) error {
 	if err := os.MkdirAll(b.cache, 0o755); err != nil {
 		return fmt.Errorf("making the folder for programs: %w", err)
@@ -114,20 +111,18 @@ func (b builder) buildMissing(ctx context.Context, module *module, missing []pro
 	defer unlock()
 	missing = slices.DeleteFunc(missing, func(p program) bool { return isProgram(paths[p.name]) })
 	if len(missing) == 0 {
-		return nil // somebody else has built them meanwhile
+		return nil // another process has built them meanwhile
 	}
 	return b.build(ctx, module, missing, paths)
 }
 
-// isProgram reports whether a finished build is at a path: a build is renamed to
-// it when it is complete.
+// isProgram reports whether a complete build exists at a path. Only complete builds are renamed to their final path.
 func isProgram(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
 }
 
-// lock keeps other processes from building the same. The kernel drops it when
-// the process ends, however that happens.
+// lock prevents other processes from building the same programs. The kernel releases the lock when the process ends.
 func (b builder) lock(path, what string) (func(), error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -144,7 +139,7 @@ func (b builder) lock(path, what string) (func(), error) {
 	return func() { _ = file.Close() }, nil
 }
 
-// build compiles programs and puts them in place when all are complete.
+// build compiles programs, and renames them to their final paths when all are complete.
 func (b builder) build(ctx context.Context, module *module, missing []program, paths map[string]string) error {
 	what := names(missing)
 	b.say("Building %s from modules; the first time this takes up to %s", what, module.usual)
@@ -185,7 +180,7 @@ func (b builder) goCommand(ctx context.Context, module *module, arguments ...str
 	return command
 }
 
-// names is how programs are called in messages.
+// names returns the names and versions of programs, for messages.
 func names(list []program) string {
 	var text []string
 	for _, program := range list {

@@ -1,14 +1,12 @@
-// Package binaries builds the programs of a Kubernetes cluster from Go modules
-// and keeps them, for tests that want the real ones.
+// Package binaries builds the programs of a Kubernetes cluster from Go modules and caches them, for tests that need the
+// real programs.
 //
-// They are usually downloaded; building them from source needs nothing but the
-// module proxy, which whoever builds this project has. The first build takes
-// minutes; its result is kept in the user's cache directory, by version, and
-// used by every checkout:
+// Building them from source, instead of downloading them, needs only the module proxy, which building this project
+// needs too. The first build takes minutes. Its results are kept in the user's cache directory by version, and are
+// shared by all checkouts:
 //
 //	~/.cache/storagebench/bin/kube-apiserver-v1.36.3-go1.26.8-linux-amd64
 //
-// The modules that pin what is built are in hack/kubernetes. They are modules of
-// their own, because what Kubernetes depends on is not what this project depends
-// on.
+// The modules in hack/kubernetes pin the versions. They are separate modules because Kubernetes and this project have
+// different dependencies.
 package binaries

@@ -14,7 +14,7 @@ import (
 
 var majorVersion = regexp.MustCompile(`^v[0-9]+$`)
 
-// outputName is what the go command calls the program.
+// outputName returns the file name that the go command gives to the program.
 func (p program) outputName() string {
 	if p.mainPackage == "." {
 		return path.Base(p.module.folder)
@@ -26,8 +26,7 @@ func (p program) outputName() string {
 	return name
 }
 
-// fileName is the name of a program in the cache: what it was built from, with
-// what, for what.
+// fileName returns the file name of a program in the cache: program, version, Go version and platform.
 func (b builder) fileName(p program) (string, error) {
 	parts := []string{p.name, p.version}
 	if strings.HasPrefix(p.mainPackage, ".") {
@@ -41,8 +40,8 @@ func (b builder) fileName(p program) (string, error) {
 	return strings.Join(parts, "-"), nil
 }
 
-// digest tells versions of our own sources apart: the files of one folder, and
-// the module's file, which pins the rest.
+// digest returns a digest of a program's own sources: the Go files of its folder, and go.mod, which pins everything
+// else.
 func digest(module, folder string) (string, error) {
 	files, err := filepath.Glob(filepath.Join(module, folder, "*.go"))
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// BuildOwn builds a program of this repository, such as ./test/burstfs/cmd/burstfs, without C, and puts it in place
-// with one rename: a program that already runs from the path keeps running. Several callers may build the same
-// program at the same time, in one process or in several.
+// BuildOwn builds a program of this repository, such as ./test/burstfs/cmd/burstfs, without cgo, and renames it to
+// target, so that a process already running from that path is not affected. Several callers, in one process or in
+// several, may build the same program at the same time.
 func BuildOwn(ctx context.Context, program, target string) error {
 	root, err := RepositoryRoot()
 	if err != nil {
@@ -20,7 +20,7 @@ func BuildOwn(ctx context.Context, program, target string) error {
 	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
 		return fmt.Errorf("making the folder of %s: %w", program, err)
 	}
-	folder, err := os.MkdirTemp(filepath.Dir(target), ".build-") // beside the target: a rename stays within its file system
+	folder, err := os.MkdirTemp(filepath.Dir(target), ".build-") // beside the target, so that both are on the same file system
 	if err != nil {
 		return fmt.Errorf("making a folder to build %s in: %w", program, err)
 	}
@@ -38,7 +38,7 @@ func BuildOwn(ctx context.Context, program, target string) error {
 	return nil
 }
 
-// Tool returns the path of a tool that hack/tool pins, such as helm, and builds it unless it is there.
+// Tool returns the path of a tool that hack/tool pins, such as helm, and builds the tool if necessary.
 func Tool(name string) (string, error) {
 	root, err := RepositoryRoot()
 	if err != nil {

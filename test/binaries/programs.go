@@ -1,7 +1,6 @@
 package binaries
 
-// Versions of what is built. They are those of the modules in hack/kubernetes,
-// which a test compares.
+// Versions of the programs. A test checks that they match the modules in hack/kubernetes.
 const (
 	KubernetesVersion = "v1.36.3"
 	EtcdVersion       = "v3.6.16"
@@ -11,7 +10,7 @@ const (
 	PoliciesVersion   = "v0.7.0"
 )
 
-// Names of the programs, as Build takes and gives them.
+// Names of the programs, for Build.
 const (
 	Etcd              = "etcd"
 	APIServer         = "kube-apiserver"
@@ -26,36 +25,35 @@ const (
 	Shim              = "containerd-shim-runc-v2"
 	Ctr               = "ctr"
 	Pause             = "pause"
-	// Kwok plays nodes and their pods; it is no part of a cluster.
+	// Kwok simulates nodes and their pods. It is not part of Cluster.
 	Kwok = "kwok"
-	// Policies enforces NetworkPolicies; it is no part of a cluster.
+	// Policies enforces NetworkPolicies. It is not part of Cluster.
 	Policies = "policies"
 )
 
-// module is a Go module of its own that pins programs.
+// module is a Go module that pins programs.
 type module struct {
-	// folder is where it is, below hack.
+	// folder is the folder of the module, below hack.
 	folder      string
 	linkerFlags string
-	// usual is how long a first build of all its programs takes on a small
-	// machine, for people who wait.
+	// usual is the usual duration of the first build of all programs on a small machine, for a message to waiting users.
 	usual string
 }
 
-// program is what a main package is built to.
+// program is a program that can be built.
 type program struct {
 	name    string
 	version string
 	module  *module
-	// mainPackage is an import path, or a folder of the module that starts
-	// with a dot. The text of such a folder is part of the version.
+	// mainPackage is an import path, or a folder of the module that starts with a dot. A digest of the sources in such a
+	// folder is part of the program's file name.
 	mainPackage string
 }
 
 var (
 	kubernetesModule = &module{
 		folder: "kubernetes",
-		// Without its version kubectl cannot talk to an API server.
+		// Without a version, kubectl cannot talk to an API server.
 		linkerFlags: "-s -w -X k8s.io/component-base/version.gitVersion=" + KubernetesVersion,
 		usual:       "6 minutes",
 	}
@@ -86,7 +84,7 @@ var (
 	}
 )
 
-// programs is all that can be built.
+// programs lists all programs that can be built.
 var programs = []program{
 	{Etcd, EtcdVersion, etcdModule, "go.etcd.io/etcd/server/v3"},
 	{Containerd, ContainerdVersion, containerdModule, "github.com/containerd/containerd/v2/cmd/containerd"},
@@ -105,10 +103,10 @@ var programs = []program{
 	{Policies, PoliciesVersion, policiesModule, "."},
 }
 
-// ControlPlane are the programs that judge objects: etcd and the API server.
+// ControlPlane returns the programs that are needed to validate objects: etcd and the API server.
 func ControlPlane() []string { return []string{Etcd, APIServer} }
 
-// Cluster are the programs of a whole cluster.
+// Cluster returns the programs of a whole cluster.
 func Cluster() []string {
 	names := make([]string, 0, len(programs))
 	for _, program := range programs {

@@ -8,11 +8,10 @@ import (
 	"time"
 )
 
-// progressEvery is how often a line says that a build still goes on.
+// progressEvery is the interval between messages about an unfinished build.
 const progressEvery = 15 * time.Second
 
-// counter counts the modules and packages that `go build -v` names, and keeps
-// all other lines, which are its errors.
+// counter counts the modules and packages in the output of `go build -v`, and keeps all other lines, which are errors.
 type counter struct {
 	mutex    sync.Mutex
 	partial  []byte
@@ -21,7 +20,7 @@ type counter struct {
 	messages *bytes.Buffer
 }
 
-// Write takes the output of the go command.
+// Write processes output of the go command.
 func (c *counter) Write(data []byte) (int, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -47,7 +46,7 @@ func (c *counter) count(line string) {
 	}
 }
 
-// String says how far a build is.
+// String describes the progress of the build.
 func (c *counter) String() string {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -58,8 +57,7 @@ func (c *counter) String() string {
 	return text
 }
 
-// tick says now and then how far a build is, until the returned function is
-// called.
+// tick prints the progress of a build at intervals, until the returned function is called.
 func (b builder) tick(start time.Time, counter *counter) func() {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -82,6 +80,6 @@ func (b builder) tick(start time.Time, counter *counter) func() {
 }
 
 func (b builder) say(format string, arguments ...any) {
-	// A line that cannot be written must not stop a build.
+	// Failing to print a line must not stop a build.
 	_, _ = fmt.Fprintf(b.progress, format+"\n", arguments...)
 }

@@ -7,13 +7,13 @@ import (
 	"path"
 )
 
-// archive writes an initramfs: cpio in the format "newc".
+// archive writes an initramfs: a cpio archive in the "newc" format.
 type archive struct {
 	w     io.Writer
 	inode int
 	at    int64
 	err   error
-	// made are the directories that are there.
+	// made holds the directories that have been added.
 	made map[string]bool
 }
 
@@ -38,14 +38,14 @@ func (a *archive) entry(name string, mode int, data []byte) {
 	a.pad()
 }
 
-// Kinds of entries, as the mode of a file has them.
+// File type bits of the mode of an entry, for directories and links with permissions.
 const (
 	modeDirectory = 0o040755
 	modeLink      = 0o120777
 	modeFile      = 0o100000
 )
 
-// directory adds a directory and those above it.
+// directory adds a directory and its parents.
 func (a *archive) directory(name string) {
 	if name == "." || a.made[name] {
 		return

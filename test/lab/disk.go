@@ -21,22 +21,23 @@ const (
 	NVMe   Bus = "nvme"
 )
 
-// Disk is one on an empty, sparse file of this computer. Its writes end in the page cache, so that nothing but the throttle
-// is slow.
+// Disk is a disk of a machine, backed by an empty, sparse file of this computer. Writes go to the page cache, so that
+// only the throttle limits them.
 type Disk struct {
 	Bytes int64
-	// Bus is Virtio unless it is set.
+	// Bus is Virtio by default.
 	Bus Bus
-	// SectorBytes are 512 unless they are set; 4096 is a disk that is called 4Kn.
+	// SectorBytes is the sector size, by default 512. A disk with 4096 is called 4Kn.
 	SectorBytes int
-	// Throttling are options of QEMU's own, such as {"bps-write": 8e6, "bps-write-max": 60e6, "bps-write-max-length": 15}: a
-	// bucket of max x length that leaks at the first rate. docs/throttle.txt of QEMU describes them.
+	// Throttling holds throttling options of QEMU, such as {"bps-write": 8e6, "bps-write-max": 60e6,
+	// "bps-write-max-length": 15}: a bucket of max x length that leaks at the first rate. docs/throttle.txt of QEMU
+	// describes them.
 	Throttling map[string]int64
-	// Group is a name that disks have which share their throttling.
+	// Group is the name of a throttle group: disks of the same group share their limits.
 	Group string
 }
 
-// options make the disk's file and describe the disk to QEMU.
+// options creates the disk's file and returns the QEMU options for the disk.
 func (d Disk) options(folder string, number int) ([]string, error) {
 	id := "disk" + strconv.Itoa(number)
 	path := filepath.Join(folder, id)
@@ -62,17 +63,17 @@ func (d Disk) options(folder string, number int) ([]string, error) {
 	return []string{"-drive", drive, "-device", device}, nil
 }
 
-// Path of a disk's device in the machine, by its number in Disks.
+// Path returns the path of a disk's device in the machine. disk is the index in Disks.
 func Path(disk int) string { return "/dev/lab/disk" + strconv.Itoa(disk) }
 
-// Counters are what was counted of a disk.
+// Counters holds the I/O counters of a disk.
 type Counters struct {
 	ReadBytes, WriteBytes           int64
 	ReadOperations, WriteOperations int64
 }
 
-// diskstats reads what the machine says of each disk: its name and the fields of its stat file (Documentation/block/stat.rst of
-// Linux). Sectors have 512 bytes there on every disk.
+// diskstats parses the machine's output about its disks: a line for each disk with its name and the fields of its stat
+// file (Documentation/block/stat.rst of Linux). In that file, a sector always has 512 bytes.
 func (m Machine) diskstats(text string) ([]Counters, error) {
 	found := make([]Counters, len(m.Disks))
 	seen := 0

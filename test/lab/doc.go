@@ -1,4 +1,4 @@
-// Package lab boots virtual machines with a real kernel: file systems, protocols and disks that nobody here wrote.
+// Package lab boots virtual machines with a real kernel, to test with real file systems, protocols and disks.
 //
 //	machine (QEMU, emulated)                 host
 //	  Debian's cloud kernel, busybox, fio      smbd on a port of its own
@@ -6,7 +6,8 @@
 //	  script ──────── serial line ──────────▶  Output
 //	  10.0.2.15 ───── user networking ──────▶  10.0.2.2
 //
-// A machine runs one script and powers off. It needs no right but to start processes: no /dev/kvm, no bridge, no mount of
-// the host. Everything comes from Debian's packages; the kernel's is unpacked into the cache (Cache), by its version. Use it
-// from soak tests: emulated, a machine is up in six seconds on an idle computer and in a minute on a busy one.
+// A machine runs one script and powers off. It needs no privileges: no /dev/kvm, no bridge, no mount on the host. All
+// programs come from Debian packages; the image that machines boot from is kept in the cache (Cache), by version. Use
+// this package in soak tests only: an emulated machine boots in six seconds on an idle computer and in a minute on a
+// busy one.
 package lab

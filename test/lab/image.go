@@ -21,7 +21,7 @@ import (
 // kernelMeta is Debian's name for its newest kernel for virtual machines.
 const kernelMeta = "linux-image-cloud-amd64"
 
-// programs of Debian's packages that machines have, with all that they load, by package.
+// programs lists the programs of the machines by Debian package. Everything that they load is added too.
 var programs = map[string][]string{
 	"busybox-static":    {"usr/bin/busybox"},
 	"fio":               {"usr/bin/fio"},
@@ -35,11 +35,11 @@ var programs = map[string][]string{
 	"rpcbind":           {"usr/sbin/rpcbind"},
 }
 
-// modules of the kernel that machines can load, by folder or name.
+// modules lists the kernel modules that machines can load, by folder or file name.
 var modules = []string{"crypto", "lib", "arch/x86/crypto", "fs", "net/sunrpc", "net/dns_resolver", "net/core", "net/sched", "drivers/net/virtio_net.ko",
 	"drivers/net/net_failover.ko", "drivers/virtio", "drivers/block", "drivers/md", "drivers/scsi", "drivers/nvme", "block"}
 
-// data of the packages that programs read.
+// data lists path prefixes of other files of the packages, which the programs read.
 var data = []string{"etc/mke2fs.conf", "etc/netconfig", "usr/lib/tc/"}
 
 const initScript = `#!/bin/sh
@@ -69,16 +69,16 @@ echo LAB-END $code
 poweroff -f
 `
 
-// image is a kernel and the archive that all machines begin with.
+// image holds the files from which all machines boot: the kernel and the base initramfs.
 type image struct{ kernel, initrd string }
 
-// Cache is the folder of what machines are made of.
+// Cache returns the folder of the images and of apt's state.
 func Cache() (string, error) {
 	base, err := os.UserCacheDir()
 	return filepath.Join(base, "storagebench", "lab"), err
 }
 
-// prepare makes the image, or finds it in the cache.
+// prepare returns the image from the cache, and builds it if necessary.
 func prepare(ctx context.Context) (image, error) {
 	cache, err := Cache()
 	if err != nil {
@@ -112,7 +112,7 @@ func prepare(ctx context.Context) (image, error) {
 	return made, nil
 }
 
-// compose makes the kernel and the archive in a folder that is not there yet.
+// compose builds the kernel and the initramfs in the folder at, which must not exist yet.
 func compose(ctx context.Context, apt *debian.Apt, packages []debian.Package, cache, at string) error {
 	scratch, err := os.MkdirTemp(cache, "new-")
 	if err != nil {
@@ -152,7 +152,7 @@ func compose(ctx context.Context, apt *debian.Apt, packages []debian.Package, ca
 	return nil
 }
 
-// addModules adds the list by which modules of a kernel are found to the root, and removes those that machines do not need.
+// addModules removes the kernel modules that machines do not need from root, and adds depmod's module lists.
 func addModules(ctx context.Context, root debian.Root, release, scratch string) error {
 	folder := "usr/lib/modules/" + release
 	for _, name := range root.Below(folder + "/kernel") {
@@ -183,7 +183,7 @@ func addModules(ctx context.Context, root debian.Root, release, scratch string) 
 	return err
 }
 
-// writeInitrd writes the archive that the kernel unpacks: the programs with what they load, modules and data.
+// writeInitrd writes the initramfs: the programs with everything that they load, the modules and the data.
 func writeInitrd(root debian.Root, to string) error {
 	file, err := os.Create(to) // #nosec G304 -- in our cache
 	if err != nil {

@@ -21,32 +21,33 @@ import (
 // Host is the address by which a machine reaches this computer's loopback.
 const Host = "10.0.2.2"
 
-// hangGuard ends a machine that hangs.
+// hangGuard is the time limit for a machine, in case it hangs.
 const hangGuard = 30 * time.Minute
 
-// Machine is one to boot. The zero value has two processors, 2 GiB and no disk.
+// Machine describes a virtual machine. Every machine has two processors and 2 GiB of memory; the zero value has no
+// disk.
 type Machine struct {
-	// Programs of this computer, linked statically, are in /lab by the names of their keys.
+	// Programs maps file names in /lab to programs of this computer, which must be linked statically.
 	Programs map[string]string
-	// Files are in /lab by the names of their keys.
+	// Files maps file names in /lab to their contents.
 	Files map[string]string
 	Disks []Disk
-	// Ports of the machine that are reached through ports of this computer's loopback, by the latter.
+	// Ports maps ports of this computer's loopback to the machine's ports to which they are forwarded.
 	Ports map[int]int
-	// On has what is done, once each, when the machine has said the line of its key.
+	// On maps lines to functions. A function is called once, when the machine has printed its line.
 	On map[string]func()
 }
 
-// Output is what a script printed and how it ended, and what was counted of the machine's disks.
+// Output holds the output and the exit code of a script, and the counters of the machine's disks.
 type Output struct {
 	Text string
 	Code int
-	// Guest holds the counters of each disk from the machine's kernel, and Host those from QEMU (query-blockstats), from the
-	// start of the machine to the end of the script.
+	// Guest holds the counters of each disk from the machine's kernel, and Host those from QEMU (query-blockstats). Both
+	// count from the start of the machine to the end of the script.
 	Guest, Host []Counters
 }
 
-// Run boots the machine, runs a script of busybox's shell and powers off.
+// Run boots the machine, runs a script in busybox's shell, and powers the machine off.
 func (m Machine) Run(t testing.TB, script string) Output {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), hangGuard)
@@ -59,7 +60,8 @@ func (m Machine) Run(t testing.TB, script string) Output {
 	return output
 }
 
-// Serve boots the machine and returns once its script has said "LAB-READY" on a line of its own. It runs until the test ends.
+// Serve boots the machine and returns once its script has printed the line "LAB-READY". The machine runs until the test
+// ends.
 func (m Machine) Serve(t testing.TB, script string) {
 	t.Helper()
 	running := m.boot(t.Context(), t, script)
@@ -82,7 +84,7 @@ func (m Machine) Serve(t testing.TB, script string) {
 	}
 }
 
-// Enter boots the machine with a shell on this terminal, and returns when it has ended.
+// Enter boots the machine with a shell on this terminal, and returns when the machine has ended.
 func (m Machine) Enter(ctx context.Context) error {
 	scratch, err := os.MkdirTemp("", "storagebench-lab-")
 	if err != nil {
@@ -103,9 +105,9 @@ type running struct {
 	machine Machine
 	command *exec.Cmd
 	said    *output.Buffer
-	// qmp is the socket of QEMU's own protocol.
+	// qmp is the path of QEMU's control socket (QMP).
 	qmp string
-	// done are the lines of On that were said.
+	// done holds the lines of On that the machine has printed.
 	done  map[string]bool
 	ended chan struct{}
 	err   error
@@ -118,7 +120,7 @@ func (m Machine) boot(ctx context.Context, t testing.TB, script string) *running
 			t.Fatalf("%v: make lab-packages installs it", err)
 		}
 	}
-	// Not the test's own folder: its name may hold what QEMU's options are separated by.
+	// The name of the test's own folder may contain commas, which separate QEMU's options.
 	scratch, err := os.MkdirTemp("", "storagebench-lab-")
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +130,7 @@ func (m Machine) boot(ctx context.Context, t testing.TB, script string) *running
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Without a shutdown QEMU stays when the machine powers off, and its counters can be read.
+	// With -no-shutdown, QEMU keeps running after the machine has powered off, so that its counters can be read.
 	r := &running{machine: m, said: &output.Buffer{}, qmp: filepath.Join(scratch, "qmp"), done: map[string]bool{}, ended: make(chan struct{})}
 	r.command = exec.CommandContext(ctx, "qemu-system-x86_64", append(arguments, "-no-shutdown", "-qmp", "unix:"+r.qmp+",server=on,wait=off")...)
 	r.command.Stdout, r.command.Stderr = r.said, r.said
@@ -143,7 +145,7 @@ func (m Machine) boot(ctx context.Context, t testing.TB, script string) *running
 	return r
 }
 
-// arguments of QEMU.
+// arguments returns the arguments of QEMU.
 func (m Machine) arguments(ctx context.Context, scratch, script string) ([]string, error) {
 	base, err := prepare(ctx)
 	if err != nil {
@@ -170,7 +172,7 @@ func (m Machine) arguments(ctx context.Context, scratch, script string) ([]strin
 	return arguments, nil
 }
 
-// end waits for the script's end, reads the counters and ends the machine.
+// end waits for the end of the script, reads the counters and ends the machine.
 func (r *running) end(ctx context.Context) (Output, error) {
 	var host []Counters
 	for over := false; !over; {
@@ -208,7 +210,7 @@ func (r *running) end(ctx context.Context) (Output, error) {
 	return Output{Text: text, Code: code, Guest: guest, Host: host}, err
 }
 
-// react does what was asked for when the machine says a line.
+// react calls the functions of On whose lines the machine has printed.
 func (r *running) react() {
 	for line, do := range r.machine.On {
 		if !r.done[line] && strings.Contains(strings.ReplaceAll(r.said.String(), "\r", ""), "\n"+line+"\n") {
@@ -220,7 +222,8 @@ func (r *running) react() {
 
 func last(text string, most int) string { return text[max(0, len(text)-most):] }
 
-// initrd is the image's with what is this machine's own behind it: the kernel unpacks one after the other.
+// initrd writes the machine's initramfs: the image's, followed by an archive of the machine's own files. The kernel
+// unpacks one after the other.
 func (m Machine) initrd(base image, scratch, script string) (string, error) {
 	whole, err := os.ReadFile(base.initrd)
 	if err != nil {

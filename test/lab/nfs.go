@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// NFS is the kernel's server in a machine of its own, which exports an ext4 disk.
+// NFS is the kernel's NFS server in a separate machine. It exports a disk with ext4.
 type NFS struct{ port, mountPort int }
 
-// Command mounts the export at a folder, with options such as "vers=4.2,hard". Version 3 asks for the server's ports by
-// options, because they are forwarded.
+// Command returns a shell command that mounts the export at a folder, with options such as "vers=4.2,hard". For version
+// 3, it also names the port of mountd, because the server's ports are forwarded.
 func (n NFS) Command(at, options string) string {
 	options += fmt.Sprintf(",port=%d,proto=tcp", n.port)
-	export := "/" // the export is the root of version 4
+	export := "/" // NFS 4 clients see the export as the root
 	if strings.Contains(options, "vers=3") {
 		export = "/export"
 		options += fmt.Sprintf(",mountport=%d,mountproto=tcp,nolock", n.mountPort)
@@ -21,7 +21,7 @@ func (n NFS) Command(at, options string) string {
 	return fmt.Sprintf("modprobe nfsv4; modprobe nfsv3; mount.nfs %s:%s %s -o %s", Host, export, at, options)
 }
 
-// StartNFS starts a server of a disk for the time of a test.
+// StartNFS starts a server that exports a disk. It runs until the test ends.
 func StartNFS(t testing.TB, disk Disk) NFS {
 	t.Helper()
 	n := NFS{port: freePort(t), mountPort: freePort(t)}

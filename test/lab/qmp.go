@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// quit reads what QEMU counted of each disk, by its own protocol (docs/interop/qmp-spec of QEMU), and ends it.
+// quit reads QEMU's counters of each disk with QMP (docs/interop/qmp-spec of QEMU), and then ends QEMU.
 func quit(ctx context.Context, socket string, disks int) ([]Counters, error) {
 	var dialer net.Dialer
 	connection, err := dialer.DialContext(ctx, "unix", socket)

@@ -15,19 +15,19 @@ import (
 	"github.com/storagebench/storagebench/test/output"
 )
 
-// Share is what a Samba serves.
+// Share describes the share of a Samba server.
 type Share struct {
-	// Folder of this computer; a folder of the test where it is empty.
+	// Folder is the shared folder on this computer. If it is empty, a temporary folder of the test is shared.
 	Folder string
-	// Options of smb.conf, such as "read only = yes".
+	// Options are additional lines for smb.conf, such as "read only = yes".
 	Options []string
 }
 
-// Samba is a server of SMB on this computer, for machines. It has one share, "share". The user is root.
+// Samba is an SMB server on this computer, for machines. It has one share, named "share". The user is root.
 type Samba struct {
-	// Port of the loopback.
+	// Port is the server's port on the loopback.
 	Port int
-	// Folder behind the share.
+	// Folder is the shared folder.
 	Folder string
 
 	config string
@@ -35,14 +35,14 @@ type Samba struct {
 	said   *output.Buffer
 }
 
-// Options are those of a mount of the share, with more behind them, such as ",actimeo=30".
+// Options returns the mount options for the share, followed by more, such as ",actimeo=30".
 func (s *Samba) Options(more string) string {
 	return fmt.Sprintf("ip=%s,port=%d,user=root,pass=%s,vers=3.1.1%s", Host, s.Port, password, more)
 }
 
 const password = "lab" // #nosec G101 -- of a server on the loopback that lives as long as a test
 
-// StartSamba starts a server for the time of a test.
+// StartSamba starts a server, which runs until the test ends.
 func StartSamba(t testing.TB, share Share) *Samba {
 	t.Helper()
 	base := t.TempDir()
@@ -94,7 +94,7 @@ func (s *Samba) Start(t testing.TB) {
 	}
 }
 
-// Kill kills the server and the processes that serve its clients.
+// Kill kills the server and its per-client processes.
 func (s *Samba) Kill() {
 	_ = syscall.Kill(-s.server.Process.Pid, syscall.SIGKILL)
 	_ = s.server.Wait()

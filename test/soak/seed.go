@@ -7,10 +7,11 @@ import (
 	"testing"
 )
 
-// seedEnvironment holds the seed that the runner drew or was given.
+// seedEnvironment is the environment variable with the seed that the runner drew or was given.
 const seedEnvironment = "SOAK_SEED"
 
-// Seed is the seed of this run of the soak, for tests that draw at random. The record keeps it, and -seed repeats it.
+// Seed returns the seed of this soak run, for tests with random choices. The record contains it, and -seed sets it to
+// repeat a run.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 	text := os.Getenv(seedEnvironment)

@@ -11,18 +11,19 @@ import (
 )
 
 const (
-	// enabledEnvironment is set by the runner: without it soak tests are left out.
+	// enabledEnvironment is the environment variable that the runner sets. Without it, soak tests are skipped.
 	enabledEnvironment = "SOAK"
-	// findingsEnvironment names the file that findings are appended to, one JSON object a line.
+	// findingsEnvironment is the environment variable with the file to which findings are appended, one JSON object per
+	// line.
 	findingsEnvironment = "SOAK_FINDINGS"
-	// InconclusivePrefix starts the reason of a test that could not tell. The runner looks for it in the test's output.
+	// InconclusivePrefix begins the reason of an inconclusive test. The runner searches the test's output for it.
 	InconclusivePrefix = "inconclusive: "
 )
 
-// Enabled reports whether soak tests run.
+// Enabled reports whether soak tests are enabled.
 func Enabled() bool { return os.Getenv(enabledEnvironment) != "" }
 
-// Main is the body of TestMain in a soak package: it runs the tests only where soak tests run.
+// Main is the body of TestMain in a soak package. It runs the tests only if soak tests are enabled.
 func Main(m *testing.M) {
 	if !Enabled() {
 		fmt.Println("soak tests are run by `make soak`")
@@ -31,7 +32,7 @@ func Main(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Only skips a test unless soak tests run.
+// Only skips a test unless soak tests are enabled.
 func Only(t testing.TB) {
 	t.Helper()
 	if !Enabled() {
@@ -39,7 +40,7 @@ func Only(t testing.TB) {
 	}
 }
 
-// Inconclusive ends a test that could not tell: the reason names the control and its value.
+// Inconclusive ends a test as inconclusive. The reason should name the control and its value.
 func Inconclusive(t testing.TB, format string, arguments ...any) {
 	t.Helper()
 	t.Skip(InconclusivePrefix + fmt.Sprintf(format, arguments...))
@@ -54,7 +55,7 @@ type Finding struct {
 
 var appending sync.Mutex
 
-// Report logs a measurement, and keeps it in the record of the part that runs.
+// Report logs a measurement and adds it to the record of the running part.
 func Report(t testing.TB, title, format string, arguments ...any) {
 	t.Helper()
 	text := fmt.Sprintf(format, arguments...)
@@ -83,7 +84,8 @@ func appendFinding(name string, finding Finding) error {
 	return errors.Join(err, file.Close())
 }
 
-// Environment is what the runner sets for soak tests: a file for findings, and a seed.
+// Environment returns the environment variables that the runner sets for soak tests, with the file for findings and the
+// seed.
 func Environment(findings string, seed uint64) []string {
 	return []string{
 		enabledEnvironment + "=1",

@@ -1,3 +1,3 @@
-// Package chaos kills parts of a local run at random moments and checks that no process and no file
-// of ours stays behind, and that there is a result which says what happened.
+// Package chaos kills parts of a local run at random moments. It checks that none of the run's processes and files
+// remain, and that a result says what happened.
 package chaos

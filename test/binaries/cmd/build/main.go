@@ -1,5 +1,5 @@
-// Command build puts programs of Kubernetes into the cache, so that the tests
-// that need them do not have to wait while nothing is shown.
+// Command build builds programs of Kubernetes into the cache, so that tests need not build them without showing any
+// progress.
 //
 // Usage: go run ./test/binaries/cmd/build control-plane | cluster | PROGRAM...
 package main

@@ -1,9 +1,9 @@
-// Command enter boots a machine of the lab and gives a shell in it:
+// Command enter boots a virtual machine of the lab and opens a shell in it:
 //
 //	go run ./test/lab/cmd/enter [-disk BUS]... [PROGRAM]...
 //
-// Programs of this computer, linked statically, are in /lab there; disks are /dev/lab/disk0 and so on. The host is 10.0.2.2.
-// The end of the shell, or Ctrl-A X, ends the machine.
+// The given programs of this computer, which must be linked statically, are in /lab of the machine; disks are
+// /dev/lab/disk0 and so on. The host is 10.0.2.2. Exit the shell, or press Ctrl-A X, to end the machine.
 package main
 
 import (

@@ -1,12 +1,12 @@
-// Command soak runs the tests that need real time, by part, and keeps a record of each:
+// Command soak runs the tests that need real time, in parts, and keeps a record of each part:
 //
 //	go run ./test/soak/cmd/soak run [-seed N] [-missing] [-days N] [PART...]   all parts, or some; only tests without a pass
 //	go run ./test/soak/cmd/soak list                                           the parts
 //	go run ./test/soak/cmd/soak status [-days N]                               fails where a part has no pass younger than that
 //	go run ./test/soak/cmd/soak page                                           writes docs/soak.md from the records
 //
-// A part passes, fails or is inconclusive. Inconclusive tests are repeated, failed ones never. The record of a part is
-// docs/soak/PART.json.
+// A part passes, fails or is inconclusive. Inconclusive tests are repeated, failed tests are not. The record of a part
+// is docs/soak/PART.json.
 package main
 
 import (
@@ -71,8 +71,8 @@ func command(ctx context.Context, arguments []string) error {
 	return fmt.Errorf("%q is unknown: say run, list, status or page", arguments[0])
 }
 
-// runParts runs parts in the order of the table, without the tests that passed since an instant, and writes the page at the
-// end.
+// runParts runs parts in the order of the table, except for tests that have passed since passedSince, and then writes
+// the page.
 func runParts(ctx context.Context, names []string, seed uint64, passedSince time.Time) error {
 	chosen, err := choose(names)
 	if err != nil {

@@ -47,7 +47,7 @@ func writePage(now time.Time) error {
 	return os.WriteFile(page, []byte(text.String()+details.String()), 0o644)
 }
 
-// describe writes the section of a part: where it ran, what did not pass, and what it found.
+// describe writes the section of a part: the environment, the tests that did not pass, and the findings.
 func describe(to *strings.Builder, r *record) {
 	fmt.Fprintf(to, "\n## %s\n\n%d CPUs, Linux %s, %s, seed %d, commit %s.\n", r.Part, r.CPUs, r.Kernel, r.Go, r.Seed, r.Commit)
 	for _, one := range r.Tests {

@@ -10,24 +10,25 @@ import (
 	"time"
 )
 
-// part is a set of soak tests that run, and are recorded, together.
+// part is a set of soak tests that are run and recorded together.
 type part struct {
 	name string
-	// what the part shows, for a reader of the page.
+	// what says what the part shows, for readers of the page.
 	what string
-	// packages are folders. Of those outside of test/soak the tests of the files *_soak_test.go belong to the part.
+	// packages lists the folders of the tests. In folders outside of test/soak, only the files *_soak_test.go belong to
+	// the part.
 	packages []string
-	// file is the only one of the packages' files that belongs to the part, if any. It belongs to no other part then.
+	// file, if set, is the only file of the packages that belongs to the part. It then belongs to no other part.
 	file    string
 	timeout time.Duration
-	// environment is set for the tests beside what all parts get.
+	// environment holds variables for the tests, in addition to those of all parts.
 	environment []string
-	// cluster keeps one embedded cluster up over all packages of the part. If audited is true, their tests use all of the
-	// operator's rights.
+	// If cluster is true, an embedded cluster stays up for all packages of the part. If audited is true, their tests
+	// together use all permissions of the operator, which the tests check.
 	cluster, audited bool
 }
 
-// parts in the order in which they run: the cheap ones first.
+// parts lists the parts in run order: short ones first.
 var parts = []part{
 	{name: "detect", what: "error rates of the detection of bursts, levels, knees and regressions on simulated series, and what it costs",
 		packages: []string{"./internal/detect"}, timeout: 2 * time.Hour},
@@ -55,7 +56,7 @@ var parts = []part{
 		packages: []string{"./test/e2e"}, file: "schedules_soak_test.go", timeout: 24 * time.Hour, cluster: true},
 }
 
-// choose returns the parts of those names, in the order of the table; all without names.
+// choose returns the named parts in the order of the table, or all parts if no names are given.
 func choose(names []string) ([]part, error) {
 	if len(names) == 0 {
 		return parts, nil
@@ -80,7 +81,7 @@ func choose(names []string) ([]part, error) {
 
 var testFunction = regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
 
-// soakFiles is a pattern of the files of a folder that hold soak tests.
+// soakFiles returns a glob pattern for the files in a folder that contain soak tests.
 func soakFiles(folder string) string {
 	if strings.HasPrefix(folder, "./test/soak/") {
 		return "*_test.go"
@@ -88,13 +89,13 @@ func soakFiles(folder string) string {
 	return "*_soak_test.go"
 }
 
-// testName identifies a test function: its package without the module's path, and its name.
+// testName identifies a test function by its package, without the module's path, and its name.
 type testName struct {
 	Package string `json:"package"`
 	Name    string `json:"name"`
 }
 
-// tests returns the soak tests of a part, as the files have them.
+// tests returns the soak tests of a part, from the source files.
 func (p part) tests() (found []testName, err error) {
 	for _, folder := range p.packages {
 		matches, err := filepath.Glob(filepath.Join(folder, soakFiles(folder)))
@@ -128,7 +129,7 @@ func (p part) owns(file string) bool {
 	return !slices.ContainsFunc(parts, func(other part) bool { return other.file == file })
 }
 
-// pattern selects tests, as -run of `go test` takes it; it is empty if there are none.
+// pattern returns a regular expression for the -run flag of `go test` that selects the tests, or "" if there are none.
 func pattern(tests []testName) string {
 	if len(tests) == 0 {
 		return ""
@@ -140,7 +141,7 @@ func pattern(tests []testName) string {
 	return "^(" + strings.Join(names, "|") + ")$"
 }
 
-// packagesOf returns the folders of tests, each once, as `go test` takes them.
+// packagesOf returns the folders of the tests without duplicates, in the form that `go test` expects.
 func packagesOf(tests []testName) (folders []string) {
 	for _, one := range tests {
 		if folder := "./" + one.Package; !slices.Contains(folders, folder) {

@@ -29,18 +29,18 @@ const (
 	skipped verdict = "skipped"
 )
 
-// recordFolder holds one file a part.
+// recordFolder contains one file per part.
 const recordFolder = "docs/soak"
 
-// page is made from the records.
+// page is the page that is generated from the records.
 const page = "docs/soak.md"
 
-// record is what docs/soak/PART.json keeps of a part: its last run, and the newest verdict on each of its tests. They can be
-// of several runs, because a run may be interrupted or of some tests only.
+// record is the content of docs/soak/PART.json: the last run of a part, and the newest verdict on each of its tests.
+// The verdicts can come from several runs, because a run may be interrupted or run only some tests.
 type record struct {
 	Part    string  `json:"part"`
 	Verdict verdict `json:"verdict"`
-	// Commit that was tested last; "-dirty" follows where files differed from it.
+	// Commit is the commit that was tested last, followed by "-dirty" if files differed from it.
 	Commit    string    `json:"commit"`
 	StartedAt time.Time `json:"startedAt"`
 	Seed      uint64    `json:"seed"`
@@ -54,17 +54,17 @@ type record struct {
 	Findings   []soak.Finding `json:"findings,omitempty"`
 	LastPass   *lastPass      `json:"lastPass,omitempty"`
 
-	// wanted are the tests that the part has today.
+	// wanted lists the tests that the part currently has.
 	wanted []testName
 }
 
-// lastPass is when and on what the part passed last: the oldest of the runs that its verdicts are from.
+// lastPass is the time and commit of the part's last pass: of the oldest run from which the part has a verdict.
 type lastPass struct {
 	Commit string    `json:"commit"`
 	At     time.Time `json:"at"`
 }
 
-// test is how a test, or part of one, ended.
+// test is the outcome of a test or subtest.
 type test struct {
 	testName
 
@@ -76,19 +76,21 @@ type test struct {
 	Reason   string    `json:"reason,omitempty"`
 }
 
-// outside is the name of what fails in a package outside of its tests: it does not compile, or its TestMain fails.
+// outside is the name for a failure of a package outside of its tests: it does not compile, or its TestMain fails.
 const outside = "(outside of any test)"
 
-// function returns the test function that a test is, or is a part of.
+// function returns the test function to which a test or subtest belongs.
 func (t testName) function() testName {
 	t.Name, _, _ = strings.Cut(t.Name, "/")
 	return t
 }
 
-// functionOf returns the test function that a finding is of. Its package is not known.
+// functionOf returns the test function that reported a finding. Its Package is empty, because findings do not contain
+// it.
 func functionOf(finding soak.Finding) testName { return testName{Name: finding.Test}.function() }
 
-// newRecord begins a run of a part. The verdicts of earlier runs stay until the tests have run again.
+// newRecord returns the record for a new run of a part. It keeps the verdicts of earlier runs until the tests have run
+// again.
 func newRecord(name string, wanted []testName, seed uint64) (*record, error) {
 	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease")
 	r := &record{Part: name, Commit: commit(), StartedAt: time.Now().UTC().Truncate(time.Second), Seed: seed, wanted: wanted,
@@ -112,8 +114,8 @@ func newRecord(name string, wanted []testName, seed uint64) (*record, error) {
 	return r, nil
 }
 
-// commit names what is checked out; empty outside of a repository. The records of other parts, which a run of several parts
-// writes, are no change of what is tested.
+// commit returns the checked-out commit, or "" outside of a repository. It ignores changes of records, because a run of
+// several parts writes records and they do not affect the tests.
 func commit() string {
 	name, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
 	if err != nil {
@@ -132,8 +134,8 @@ func load() string {
 	return first
 }
 
-// take replaces the verdicts on a test function and its parts. What failed in this run stays failed: it ran again only
-// because another part of the same test was inconclusive.
+// take replaces the verdicts on a test function and its subtests. A subtest that failed in this run stays failed: it
+// ran again only because another subtest of the same function was inconclusive.
 func (r *record) take(function testName, tests []test, attempt int) {
 	var kept []test
 	for _, known := range r.Tests {
@@ -156,8 +158,7 @@ func (r *record) take(function testName, tests []test, attempt int) {
 	})
 }
 
-// verdicts returns the verdict on each test function: fail or inconclusive if a part of it is. A test that has not run
-// has none.
+// verdicts returns the verdict on each test function that has run: the worst verdict of the function and its subtests.
 func (r *record) verdicts() map[testName]verdict {
 	worst := []verdict{skipped, pass, inconclusive, fail}
 	found := map[testName]verdict{}
@@ -180,7 +181,8 @@ func (r *record) inconclusiveTests() (tests []testName) {
 	return tests
 }
 
-// missing returns the tests that have no pass since an instant, and all tests of a package that failed outside of them.
+// missing returns the tests that have not passed since the given time, and all tests of a package that failed outside
+// of its tests.
 func (r *record) missing(since time.Time) (tests []testName) {
 	verdicts := r.verdicts()
 	old := map[testName]bool{}
@@ -196,7 +198,7 @@ func (r *record) missing(since time.Time) (tests []testName) {
 	return tests
 }
 
-// oldest returns the run that the oldest verdict is from.
+// oldest returns the commit and time of the oldest verdict.
 func (r *record) oldest() (found lastPass) {
 	for _, one := range r.Tests {
 		if found.At.IsZero() || one.At.Before(found.At) {
@@ -206,7 +208,7 @@ func (r *record) oldest() (found lastPass) {
 	return found
 }
 
-// close judges the part.
+// close sets the part's verdict, load average and last pass.
 func (r *record) close() {
 	r.LoadAfter = load()
 	r.Verdict = r.judge()
@@ -216,7 +218,8 @@ func (r *record) close() {
 	}
 }
 
-// judge is fail where a test failed, inconclusive where one was, has not run or none applies to this machine, and else pass.
+// judge returns fail if a test failed. It returns inconclusive if a test was inconclusive or has not run, or if no test
+// applies to this machine. Otherwise it returns pass.
 func (r *record) judge() verdict {
 	verdicts := r.verdicts()
 	all := slices.Collect(maps.Values(verdicts))
@@ -230,7 +233,7 @@ func (r *record) judge() verdict {
 	return pass
 }
 
-// seconds is how long the tests took.
+// seconds returns the total duration of the test functions in seconds.
 func (r *record) seconds() (sum float64) {
 	for _, one := range r.Tests {
 		if one.function() == one.testName {
@@ -269,7 +272,7 @@ func (r *record) readFindings(name string) error {
 
 func recordFile(name string) string { return filepath.Join(recordFolder, name+".json") }
 
-// write judges the part, and writes its record.
+// write sets the verdict of the part and writes its record.
 func (r *record) write() error {
 	r.close()
 	content, err := json.MarshalIndent(r, "", " ")
@@ -294,7 +297,8 @@ func readRecord(name string) (*record, error) {
 	return &r, nil
 }
 
-// status prints how old the last pass of each part is, and fails where one is older than that or there is none.
+// status prints the age of each part's last pass. It returns an error if a part has never passed, has failed since, or
+// passed longer ago than the given number of days.
 func status(now time.Time, days int) error {
 	var old []string
 	for _, p := range parts {

@@ -17,11 +17,11 @@ import (
 	"github.com/storagebench/storagebench/test/standinior"
 )
 
-// mostAttempts is how often a test runs that is inconclusive each time.
+// mostAttempts is the maximum number of times that an inconclusive test is run.
 const mostAttempts = 3
 
-// run runs the tests of a part, or only those that have no pass since an instant, and those again that were inconclusive. It
-// writes the record each time that a test has ended, so that nothing is lost if the run is cut off.
+// run runs the tests of a part that have not passed since passedSince, and repeats inconclusive tests. It writes the
+// record whenever a test has ended, so that nothing is lost if the run is interrupted.
 func (p part) run(ctx context.Context, seed uint64, passedSince time.Time) (*record, error) {
 	findings, err := os.CreateTemp("", "soak-findings-")
 	if err != nil {
@@ -51,7 +51,8 @@ func (p part) run(ctx context.Context, seed uint64, passedSince time.Time) (*rec
 	}
 	for attempt := 1; ; attempt++ {
 		if p.audited {
-			// Test programs compare the operator's rights with its requests since the oldest run that counts. See test/e2e.
+			// A test compares the operator's permissions with its requests since this time: the time of the oldest run with a
+			// verdict that still counts. See test/e2e.
 			began := r.StartedAt
 			if len(tests) < len(r.wanted) {
 				began = r.oldest().At
@@ -74,7 +75,8 @@ func (p part) run(ctx context.Context, seed uint64, passedSince time.Time) (*rec
 	return r, errors.Join(r.write(), ctx.Err())
 }
 
-// clusterUp starts the embedded cluster unless it is up, and returns what ends one that was started.
+// clusterUp starts the embedded cluster unless it is up, and returns a function that ends the cluster if clusterUp
+// started it.
 func clusterUp(ctx context.Context) (end func(), err error) {
 	if exec.CommandContext(ctx, "go", "run", "./test/cluster/cmd/cluster", "status").Run() == nil {
 		return func() {}, nil
@@ -87,11 +89,12 @@ func clusterUp(ctx context.Context) (end func(), err error) {
 	return func() { _ = exec.Command("go", "run", "./test/cluster/cmd/cluster", "down").Run() }, nil
 }
 
-// goTest runs `go test` once, and calls ended with each test function and its parts. A test that fails is no error.
+// goTest runs `go test` once, and calls ended with each test function and the results of the function and its subtests.
+// A failed test is not an error of goTest.
 func (p part) goTest(ctx context.Context, tests []testName, findings string, seed uint64, ended func(testName, []test) error) error {
 	arguments := []string{"test", "-json", "-count=1", "-p=1", "-timeout", p.timeout.String(), "-run", pattern(tests)}
 	command := exec.CommandContext(ctx, "go", append(arguments, packagesOf(tests)...)...)
-	// Interrupted tests end what they have started.
+	// On an interrupt, tests end the processes that they have started.
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = time.Minute
 	command.Env = append(append(append(os.Environ(), realTools()...), soak.Environment(findings, seed)...), p.environment...)
@@ -114,7 +117,8 @@ func (p part) goTest(ctx context.Context, tests []testName, findings string, see
 	return nil
 }
 
-// realTools names the IOR and the mdtest that hack/build-ior has left in the cache, unless the environment names others.
+// realTools returns environment variables with the paths of the ior and mdtest that hack/build-ior put into the cache,
+// unless the environment already sets them.
 func realTools() (environment []string) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -129,8 +133,9 @@ func realTools() (environment []string) {
 	return environment
 }
 
-// readEvents calls ended with each test function that ended and its parts, and with what failed in a package outside of
-// any test, or nothing. It prints verdicts, and the output of what failed.
+// readEvents calls ended for each test function that ended, with the results of the function and its subtests. For each
+// package it calls ended with the failure outside of any test, or with no results if there is none. It prints all
+// verdicts, and the output of failed tests.
 func readEvents(from io.Reader, ended func(testName, []test) error) error {
 	outputs := map[testName]*strings.Builder{}
 	parts := map[testName][]test{}
@@ -175,7 +180,7 @@ func readEvents(from io.Reader, ended func(testName, []test) error) error {
 
 var reasonLine = regexp.MustCompile(regexp.QuoteMeta(soak.InconclusivePrefix) + `(.*)`)
 
-// judge gives a verdict to a test by the action that ended it and what it printed.
+// judge sets the verdict on a test from the final action of its events and its output.
 func (t *test) judge(action, output string) {
 	switch action {
 	case "pass":
