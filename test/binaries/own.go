@@ -20,7 +20,7 @@ func BuildOwn(ctx context.Context, program, target string) error {
 	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
 		return fmt.Errorf("making the folder of %s: %w", program, err)
 	}
-	folder, err := os.MkdirTemp(filepath.Dir(target), ".build-") // beside the target, so that both are on the same file system
+	folder, err := os.MkdirTemp(filepath.Dir(target), ".build-") // on the same file system as target
 	if err != nil {
 		return fmt.Errorf("making a folder to build %s in: %w", program, err)
 	}

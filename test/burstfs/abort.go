@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// deviceOf is the number by which the kernel knows the connection of a mount.
+// deviceOf returns the device number by which the kernel identifies the FUSE connection of a mount.
 func deviceOf(mountPoint string) (uint32, error) {
-	// Not Stat: its answer would come from the store, which may be closed already.
+	// Stat would ask the store, which may already be closed.
 	var stat unix.Statx_t
 	if err := unix.Statx(unix.AT_FDCWD, mountPoint, unix.AT_STATX_DONT_SYNC, 0, &stat); err != nil {
 		return 0, fmt.Errorf("looking at %s: %w", mountPoint, err)
@@ -20,9 +20,9 @@ func deviceOf(mountPoint string) (uint32, error) {
 	return stat.Dev_minor, nil
 }
 
-// abort cuts a connection: whoever waits for an answer gets an error, and so does everybody later.
+// abort aborts a FUSE connection: all pending and later requests fail.
 func abort(device uint32) (err error) {
-	// The machine's own mount of it may be missing.
+	// This machine may not have fusectl mounted.
 	directory, err := os.MkdirTemp("", "fusectl")
 	if err != nil {
 		return fmt.Errorf("making a directory for the kernel's list of connections: %w", err)

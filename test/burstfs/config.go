@@ -42,7 +42,7 @@ func Read(name string) (model.Config, error) {
 	return config, nil
 }
 
-// Scenarios are the names that Scenario knows.
+// Scenarios returns the names of all scenarios.
 func Scenarios() []string {
 	entries, err := scenarios.ReadDir("scenarios")
 	if err != nil {
@@ -55,7 +55,7 @@ func Scenarios() []string {
 	return names
 }
 
-// Scenario is one of the stores in scenarios/, by its name without .yaml.
+// Scenario returns the configuration of a store in scenarios/. name is the file name without .yaml.
 func Scenario(name string) (model.Config, error) {
 	text, err := scenarios.ReadFile(path.Join("scenarios", name+".yaml"))
 	if err != nil {

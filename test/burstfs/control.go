@@ -12,16 +12,17 @@ import (
 	"time"
 )
 
-// Verb is what a store in another process can be asked for.
+// Verb is a request to a store in another process.
 type Verb string
 
 // The verbs.
 const (
-	// Set changes the store to the configuration in the question, as [FS.Set]. It is done when it is answered.
+	// Set changes the store to the configuration in the request, as [FS.Set] does. The change is complete when the answer
+	// arrives.
 	Set Verb = "set"
-	// Truth answers with what the store did up to the last complete second, as CSV.
+	// Truth returns the store's record up to the last complete second, as CSV.
 	Truth Verb = "truth"
-	// End unmounts the store and ends its process. The answer is complete when the process has ended.
+	// End unmounts the store and ends its process. The connection closes when the process has ended.
 	End Verb = "end"
 )
 
@@ -30,8 +31,8 @@ const (
 	answeredWell = "ok\n"
 )
 
-// Ask asks the store behind a socket (see [Control]). What the store refuses is an error, and so is a store that
-// is not there.
+// Ask sends a request to the store behind a socket; see [FS.Control]. It returns an error if the store refuses the
+// request or does not exist.
 func Ask(socket string, verb Verb, question []byte) ([]byte, error) {
 	connection, err := net.DialTimeout("unix", socket, answerWithin)
 	if err != nil {
@@ -61,8 +62,8 @@ func Ask(socket string, verb Verb, question []byte) ([]byte, error) {
 	return answer, nil
 }
 
-// Control answers [Ask] on a socket, until the context ends; end is called when the store was closed because that
-// was asked for, and shall end the process.
+// Control answers requests of [Ask] on a socket until the context ends. After a request to end has closed the store,
+// Control calls end, which should end the process.
 func (f *FS) Control(ctx context.Context, socket string, end func()) error {
 	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("making way for the socket: %w", err)
@@ -84,11 +85,11 @@ func (f *FS) Control(ctx context.Context, socket string, end func()) error {
 			end() // which closes the connection
 			continue
 		}
-		_ = connection.Close() // whoever asked has the answer or has gone
+		_ = connection.Close() // the caller has the answer or is gone
 	}
 }
 
-// answer answers one question and tells which it was.
+// answer answers one request and returns its verb.
 func (f *FS) answer(connection net.Conn) Verb {
 	_ = connection.SetDeadline(time.Now().Add(answerWithin))
 	question, err := io.ReadAll(connection)

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/model"
 )
 
-// TruthWriter writes what a store did as CSV, a line a second.
+// TruthWriter writes the record of a store as CSV, one line per second.
 type TruthWriter struct {
 	csv  *csv.Writer
 	next int
@@ -20,20 +20,20 @@ type TruthWriter struct {
 // NewTruthWriter writes the header. The columns of a second:
 //
 //	seconds              its number, from 0
-//	unix_seconds         its start as time of day
-//	read_bytes ...       what was answered without error in it, by kind
-//	stored_write_bytes   what the written bytes took behind the store's compression
-//	errors               what was answered with an error
-//	in_flight            requests under way at its end, their bytes, and those that wait for a place
-//	pause_from, pause_to the longest pause that ended in it, in which no read or write of 1 KiB was under way, as
-//	                     times of day: from the last answer to the next request; empty where there was none of 5 ms
-//	before_pause_...     what of the columns of that name came before that pause
-//	busy                 share of it in which a bucket had something to let through; below 1 the client did not ask
-//	loaded               share of it in which such a read or write was under way
-//	tenant_share         what tenants took on average of the bucket that they took most of
-//	most_in_flight ...   the most requests that were under way at a time in it, and the most bytes
+//	unix_seconds         its start, as Unix time
+//	read_bytes ...       bytes and operations that were answered without an error, by kind
+//	stored_write_bytes   the written bytes after the store's compression
+//	errors               requests that were answered with an error
+//	in_flight            outstanding requests at its end, their bytes, and how many wait because of the queue limit
+//	pause_from, pause_to the longest pause that ended in it, as Unix times: from the last answer to the next request,
+//	                     with no outstanding read or write of at least 1 KiB; empty if no pause lasted 5 ms
+//	before_pause_...     the part of the columns of that name from before that pause
+//	busy                 share of it in which at least one bucket had requests; below 1, the clients did not ask for more
+//	loaded               share of it in which a read or write of at least 1 KiB was outstanding
+//	tenant_share         mean share that tenants took of the bucket of which they took most
+//	most_in_flight ...   maximum of the outstanding requests, and of their bytes
 //	bins                 reads and writes by hundredths of it, each as INDEX:READ BYTES:READ OPERATIONS:WRITE BYTES:WRITE OPERATIONS
-//	credits_NAME         what each bucket holds at its end, in bytes or operations
+//	credits_NAME         credits of each bucket at its end, in bytes or operations
 func NewTruthWriter(w io.Writer, config model.Config) (*TruthWriter, error) {
 	t := &TruthWriter{csv: csv.NewWriter(w)}
 	header := append([]string{"seconds", "unix_seconds"}, counted...)
@@ -48,7 +48,7 @@ func NewTruthWriter(w io.Writer, config model.Config) (*TruthWriter, error) {
 	return t, t.lines([][]string{header})
 }
 
-// counted are the columns of what was answered, as counts gives it.
+// counted lists the columns of the answered requests, in the order of counts.
 var counted = []string{
 	"read_bytes", "read_operations", "write_bytes", "write_operations", "sync_operations",
 	"cached_read_bytes", "cached_read_operations", "stored_write_bytes",
@@ -61,7 +61,7 @@ func counts(c model.Answered) []int64 {
 	}
 }
 
-// Write adds the seconds that are complete since the last call.
+// Write writes the seconds that have become complete since the last call.
 func (t *TruthWriter) Write(f *FS) error {
 	var lines [][]string
 	for _, s := range f.TruthFrom(t.next) {

@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// alive is how long a mount may take to answer before it counts as somebody else's who is slow, not dead.
+// alive is the time limit for a mount to answer. A mount that exceeds it has a slow server, not a dead one.
 const alive = 2 * time.Second
 
-// RemoveDead unmounts every mount of this kind whose server is gone: what a process leaves that was killed.
+// RemoveDead unmounts all burstfs mounts whose server process was killed.
 func RemoveDead() error {
 	mounts, err := mountinfo.GetMounts(mountinfo.FSTypeFilter(fileSystemType))
 	if err != nil {
@@ -23,7 +23,7 @@ func RemoveDead() error {
 		if !dead(m.Mountpoint) {
 			continue
 		}
-		// EINVAL: somebody else was faster.
+		// EINVAL: another process has already unmounted it.
 		if err := unix.Unmount(m.Mountpoint, unix.MNT_DETACH); err != nil && !errors.Is(err, unix.EINVAL) {
 			failed = append(failed, fmt.Errorf("unmounting %s, whose server is gone: %w", m.Mountpoint, err))
 		}
@@ -31,7 +31,7 @@ func RemoveDead() error {
 	return errors.Join(failed...)
 }
 
-// dead asks a mount anything. Without a server the kernel answers by itself.
+// dead reports whether a mount has no server. In that case, the kernel itself answers with an error.
 func dead(mountPoint string) bool {
 	result := make(chan error, 1)
 	go func() {

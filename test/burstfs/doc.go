@@ -1,29 +1,29 @@
-// Package burstfs is storage whose truth is known: a FUSE file system that passes everything through to a
-// directory, at the pace of a store with documented limits. What a benchmark says about it can be held
-// against its parameters and against its own record, a line a second and
-// bins of a hundredth.
+// Package burstfs is a store with known behaviour: a FUSE file system that passes everything through to a directory, at
+// the rate of a store with documented limits. The results of a benchmark can be compared with its parameters and with
+// its own record, which has a line per second and bins of a hundredth of a second.
 //
-// What is fast and slow about it is decided in package model; here it gets files, a clock and a mount.
-// Scenarios, the stores it stands for, are in [Scenario].
+// Package model decides how fast a request is answered; this package adds files, a clock and a mount. [Scenario]
+// returns the configurations that simulate real stores.
 //
-// Tests call [Mount]; by hand it is
+// Tests call [Mount]. To mount a store by hand:
 //
 //	go run ./test/burstfs/cmd/burstfs --config FILE --backing DIR --truth FILE MOUNTPOINT
 //
-// Real fio is held against every scenario by make soak, in about ten minutes.
+// `make soak` runs real fio on every scenario and compares the rates, in about ten minutes.
 //
-// A store may compress (model.Compression): what is written is really compressed, record by record, files show what
-// they take in st_blocks, a bucket with countsStored counts that, and the record has it. The files behind are not
-// compressed.
+// A store may compress (model.Compression): it really compresses the written data, record by record, shows the
+// compressed size of files in st_blocks, counts it in buckets with countsStored, and records it. The backing files are
+// not compressed.
 //
-// It adds no limits but those of the machine, which must be above those of the scenario. It keeps nothing
-// from the page cache of the directory behind it, so that memory, not a disk, serves it. Requests above
-// 1 MiB come in pieces of 1 MiB, because the kernel cuts them.
+// It has no other limits except those of the machine, which must be higher than those of the scenario. It uses the page
+// cache for the backing directory, so that memory, not a disk, serves requests. The kernel splits requests larger than
+// 1 MiB into pieces of 1 MiB.
 //
-// What is asked is answered, also when the one who asked was killed: as on a real store, a killed client ends
-// once all that it has in flight is through.
+// A request is completed even if its client was killed. As on a real store, a killed client ends only when all its
+// outstanding requests have been answered.
 //
-// A process that has files of its own mount open must not start another process in that time: the new one
-// closes its copies before its first instruction, the mount has to answer that, and the garbage collector
-// may hold it up while it waits for the start. Tests that only start tools which use the mount are fine.
+// A process that serves a mount must not start another process while it has files of that mount open. The new process
+// closes its copies of the descriptors before its first instruction, which the mount has to answer, but the mount may
+// be blocked by the garbage collector, which waits for the process to start: a deadlock. Tests that only start tools
+// that use the mount are not affected.
 package burstfs

@@ -11,14 +11,14 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/model"
 )
 
-// opened are the kernel's flags of every open file: each read and write comes here, and writes to one
-// file come at the same time.
+// opened are the FUSE flags of every open file: no read or write is served from the page cache, and writes to one file
+// arrive concurrently.
 const opened = fuse.FOPEN_DIRECT_IO | fuse.FOPEN_PARALLEL_DIRECT_WRITES
 
-// file is an open file. What it does not do itself the loopback does with the same descriptor.
+// file is an open file. The embedded loopback file implements all other operations on the same descriptor.
 type file struct {
 	*fs.LoopbackFile
-	descriptor int // the loopback's, which it closes
+	descriptor int // of LoopbackFile, which closes it
 	store      *store
 	name       string
 	number     uint64
@@ -36,8 +36,8 @@ func newFile(handle fs.FileHandle, s *store, name string, number uint64) (*file,
 	return &file{LoopbackFile: loopback, descriptor: descriptor, store: s, name: name, number: number}, 0
 }
 
-// backing are the flags to open the file behind with. Without the page cache the pace would be that of
-// the disk behind; the kernel gives the place of an append.
+// backing returns the flags for opening the backing file. O_DIRECT is removed, because the disk would otherwise limit
+// the rate. O_APPEND is removed, because the kernel passes the offset of an append.
 func backing(flags uint32) uint32 {
 	return flags &^ (syscall.O_DIRECT | syscall.O_APPEND)
 }
@@ -46,14 +46,14 @@ func (f *file) request(kind model.Kind, offset int64, bytes int) model.Request {
 	return model.Request{Kind: kind, File: f.number, Name: f.name, Offset: offset, Bytes: int64(bytes)}
 }
 
-// reading is a request for bytes that are there.
+// reading returns a request for existing bytes.
 func (f *file) reading(offset int64, bytes int) model.Request {
 	r := f.request(model.Read, offset, bytes)
 	r.Stored = f.store.records.stored(f.number, offset, int64(bytes))
 	return r
 }
 
-// Read reads first and then waits its turn, because only then it knows how much there is.
+// Read reads first and then waits for the model's answer, because only then is the number of bytes known.
 func (f *file) Read(_ context.Context, buffer []byte, offset int64) (fuse.ReadResult, syscall.Errno) {
 	n, err := pread(f.descriptor, buffer, offset)
 	if err != nil {
@@ -67,7 +67,7 @@ func (f *file) Read(_ context.Context, buffer []byte, offset int64) (fuse.ReadRe
 	return fuse.ReadResultData(buffer[:n]), 0
 }
 
-// Write writes while it waits its turn.
+// Write writes while the model processes the request.
 func (f *file) Write(ctx context.Context, data []byte, offset int64) (uint32, syscall.Errno) {
 	request := f.request(model.Write, offset, len(data))
 	compressed := f.store.records.compress(data, offset)
@@ -85,7 +85,7 @@ func (f *file) Write(ctx context.Context, data []byte, offset int64) (uint32, sy
 	return n, errno
 }
 
-// Writev is a Write.
+// Writev combines the parts into a single Write.
 func (f *file) Writev(ctx context.Context, data [][]byte, offset int64) (uint32, syscall.Errno) {
 	if len(data) == 1 {
 		return f.Write(ctx, data[0], offset)
@@ -97,7 +97,7 @@ func (f *file) Writev(ctx context.Context, data [][]byte, offset int64) (uint32,
 	return f.Write(ctx, all, offset)
 }
 
-// Fsync syncs while it waits for the latency.
+// Fsync syncs while the model processes the request.
 func (f *file) Fsync(ctx context.Context, flags uint32) syscall.Errno {
 	turn := f.store.submit(f.request(model.Sync, 0, 0))
 	if turn.errno != 0 {
@@ -110,7 +110,7 @@ func (f *file) Fsync(ctx context.Context, flags uint32) syscall.Errno {
 	return errno
 }
 
-// Allocate takes space, which a full or read-only store has not.
+// Allocate allocates space. It fails if the store is configured to be full or read-only.
 func (f *file) Allocate(ctx context.Context, offset, size uint64, mode uint32) syscall.Errno {
 	if errno := f.store.metadata(model.Write, f.name); errno != 0 {
 		return errno
@@ -120,10 +120,10 @@ func (f *file) Allocate(ctx context.Context, offset, size uint64, mode uint32) s
 	return errno
 }
 
-// PassthroughFd refuses to let the kernel read and write the file behind by itself.
+// PassthroughFd refuses FUSE passthrough, with which the kernel would bypass this server.
 func (f *file) PassthroughFd() (int, bool) { return 0, false }
 
-// pread fills a buffer as far as the file goes.
+// pread reads until the buffer is full or the file ends.
 func pread(descriptor int, buffer []byte, offset int64) (int, error) {
 	n := 0
 	for n < len(buffer) {

@@ -14,7 +14,7 @@ var (
 	_ fs.NodeSetlkwer = (*node)(nil)
 )
 
-// Getlk, Setlk and Setlkw are asked by the kernel where the store was configured to have no locks, and nowhere else.
+// The kernel calls Getlk, Setlk and Setlkw only if the store is configured with NoLocks.
 
 // Getlk refuses.
 func (*node) Getlk(context.Context, fs.FileHandle, uint64, *fuse.FileLock, uint32, *fuse.FileLock) syscall.Errno {

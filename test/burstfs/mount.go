@@ -18,13 +18,13 @@ import (
 
 const (
 	fileSystemType = "fuse.burstfs"
-	// requestBytes is the most that the kernel puts into a request.
+	// requestBytes is the maximum size of a request from the kernel.
 	requestBytes = 1 << 20
-	// background is how many requests may be under way; the kernel's own is 12.
+	// background is the maximum number of outstanding background requests. The kernel's default is 12.
 	background = 4096
-	// attributes stay valid for so long; nobody else changes the directory behind.
+	// attributes is the time for which the kernel may cache attributes. Nothing else changes the backing directory.
 	attributes = time.Second
-	// unmounting takes no longer, unless somebody else holds the mount.
+	// unmounting is the time that an unmount may take, unless the mount is still in use.
 	unmounting = 500 * time.Millisecond
 )
 
@@ -34,11 +34,11 @@ type FS struct {
 	store  *store
 	server *fuse.Server
 	close  sync.Once
-	failed error // of closing
+	failed error // of Close
 }
 
-// New mounts a store at a directory; its files are in the directory backing. It needs /dev/fuse and root. A
-// mount of a store that has died is removed first.
+// New mounts a store at a directory. Its files are in the directory backing. New needs /dev/fuse and root. It first
+// removes the mounts of dead stores.
 func New(config model.Config, backing, mountPoint string) (*FS, error) {
 	var err error
 	if mountPoint, err = filepath.Abs(mountPoint); err != nil {
@@ -66,8 +66,8 @@ func New(config model.Config, backing, mountPoint string) (*FS, error) {
 	return &FS{path: mountPoint, store: s, server: server}, nil
 }
 
-// mount mounts by itself, not through the library: that one lets tools that we start inherit the connection, and
-// a connection that somebody holds is not ended by our death.
+// mount mounts without the library, because child processes would inherit the library's connection, and the connection
+// would not end with this process while a child still holds it.
 func mount(s *store, backing string, device uint64, mountPoint string) (*fuse.Server, error) {
 	connection, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -87,13 +87,13 @@ func mount(s *store, backing string, device uint64, mountPoint string) (*fuse.Se
 		EntryTimeout: &timeout, AttrTimeout: &timeout, NullPermissions: true,
 		MountOptions: fuse.MountOptions{
 			FsName: "burstfs", Name: "burstfs", MaxBackground: background, MaxWrite: requestBytes,
-			DisableSplice:        true, // answers of 1 MiB and a header do not fit a pipe; data are in memory anyway
+			DisableSplice:        true, // answers of 1 MiB and a header do not fit in a pipe, and the data is in memory anyway
 			ExtraCapabilities:    fuse.CAP_ASYNC_DIO | fuse.CAP_DIRECT_IO_ALLOW_MMAP,
 			DisabledCapabilities: fuse.CAP_PASSTHROUGH,
-			EnableLocks:          s.noLocks, // else the kernel itself has them, and asks nobody
+			EnableLocks:          s.noLocks, // without it, the kernel handles locks itself
 		},
 	}
-	// The library's name for a connection that is mounted already.
+	// The library takes such a path as an already mounted connection.
 	server, err := fuse.NewServer(fs.NewNodeFS(root, options), fmt.Sprintf("/dev/fd/%d", connection), &options.MountOptions)
 	if err != nil {
 		_ = unix.Unmount(mountPoint, unix.MNT_DETACH)
@@ -104,9 +104,9 @@ func mount(s *store, backing string, device uint64, mountPoint string) (*fuse.Se
 	return server, nil
 }
 
-// refusePoll makes the kernel ask once whether files of the mount can be polled, and never again. Else Go
-// programs that open files of a mount that they serve themselves may wait for themselves. The library answers to
-// that name.
+// refusePoll makes the kernel send a first poll request, which the library refuses, so that the kernel sends no more.
+// Otherwise a Go program that opens files of a mount that it serves itself may deadlock. The library provides a file of
+// this name for that purpose.
 func refusePoll(mountPoint string) {
 	descriptor, err := unix.Open(filepath.Join(mountPoint, ".go-fuse-epoll-hack"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -116,25 +116,25 @@ func refusePoll(mountPoint string) {
 	_ = unix.Close(descriptor)
 }
 
-// Path is the mount point.
+// Path returns the mount point.
 func (f *FS) Path() string { return f.path }
 
-// Start is the moment from which the model's times count.
+// Start returns the time of day at which the model's time is 0.
 func (f *FS) Start() time.Time { return f.store.start }
 
-// Config is the present configuration.
+// Config returns the current configuration.
 func (f *FS) Config() (config model.Config) {
 	f.store.with(func(m *model.Model, _ time.Duration) { config = m.Config() })
 	return config
 }
 
-// Set changes the store; see [model.Model.Reconfigure] for what it keeps.
+// Set changes the configuration; see [model.Model.Reconfigure] for the state that the store keeps.
 func (f *FS) Set(config model.Config) (err error) {
 	f.store.with(func(m *model.Model, now time.Duration) { err = m.Reconfigure(now, config) })
 	return err
 }
 
-// Fail adds a failure; its At counts from now.
+// Fail adds a failure. The failure's At counts from now.
 func (f *FS) Fail(failure model.Failure) error {
 	if err := failure.Validate(); err != nil {
 		return fmt.Errorf("adding a failure: %w", err)
@@ -143,34 +143,34 @@ func (f *FS) Fail(failure model.Failure) error {
 	return nil
 }
 
-// Heal ends all failures, those of the configuration too.
+// Heal ends all failures, including those of the configuration.
 func (f *FS) Heal() {
 	f.store.with(func(m *model.Model, now time.Duration) { m.Heal(now) })
 }
 
-// Load is how many requests have been handed in since the start, and how many of them are under way.
+// Load returns the number of requests submitted since the start, and how many of them are outstanding.
 func (f *FS) Load() (asked uint64, inFlight int) {
 	f.store.with(func(m *model.Model, _ time.Duration) { asked, inFlight = m.Load() })
 	return asked, inFlight
 }
 
-// Credits of a bucket, at most a second ago; false where there is no such bucket.
+// Credits returns the credits of a bucket, at most a second old. ok is false if there is no such bucket.
 func (f *FS) Credits(bucket string) (credits float64, ok bool) {
 	f.store.with(func(m *model.Model, _ time.Duration) { credits, ok = m.Credits(bucket) })
 	return credits, ok
 }
 
-// Truth is what the store did in each complete second since it was mounted.
+// Truth returns the record of all complete seconds since the store was mounted.
 func (f *FS) Truth() []model.Second { return f.TruthFrom(0) }
 
-// TruthFrom leaves out the seconds before one.
+// TruthFrom returns the record of the complete seconds, beginning with the given one.
 func (f *FS) TruthFrom(second int) (seconds []model.Second) {
 	f.store.with(func(m *model.Model, _ time.Duration) { seconds = m.Truth(second) })
 	return seconds
 }
 
-// Close unmounts. Requests under way fail with EIO; a mount that is still in use disappears. What was
-// recorded can still be read.
+// Close unmounts the store. Outstanding requests fail with EIO. A mount that is still in use is detached. The record
+// can still be read.
 func (f *FS) Close() error {
 	f.close.Do(func() {
 		f.store.close()
@@ -192,9 +192,9 @@ func (f *FS) Close() error {
 	return f.failed
 }
 
-// end waits until the kernel ends the connection, which it does when the last mount is gone. Files that are
-// open, and every mount namespace that was made meanwhile, a container's for instance, have mounts of their
-// own; then the connection is cut.
+// end waits until the kernel ends the connection, which happens when the last mount is gone. Open files and mount
+// namespaces that were created meanwhile, such as a container's, keep the mount alive. In that case, end aborts the
+// connection.
 func (f *FS) end(device uint32, deviceErr error) error {
 	ended := make(chan struct{})
 	go func() {

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Names are the files that were created and removed in folders of one name.
+// Names counts the files that were created and removed in all folders of the same name.
 type Names struct{ Created, Removed int64 }
 
-// names counts what creates and removes files, and lets it through at a pace. It is beside the model, which knows reads and
-// writes only.
+// names counts the creation and removal of files, and limits their rate. It is not part of the model, which limits only
+// reads and writes.
 type names struct {
-	apart time.Duration // from one to the next
+	apart time.Duration // minimum time between two operations
 
 	mu      sync.Mutex
 	next    time.Time
@@ -31,7 +31,7 @@ func (n *names) created(folder string) { n.count(folder, Names{Created: 1}) }
 
 func (n *names) removed(folder string) { n.count(folder, Names{Removed: 1}) }
 
-// count waits for its turn. One that comes late does not let others come sooner.
+// count counts an operation and waits for its turn. Unused time is not made up for by later operations.
 func (n *names) count(folder string, one Names) {
 	n.mu.Lock()
 	sum := n.folders[folder]
@@ -48,7 +48,7 @@ func (n *names) count(folder string, one Names) {
 	time.Sleep(time.Until(until))
 }
 
-// Names are those of all folders, by the folder's own name.
+// Names returns the counts of all folders by base name.
 func (f *FS) Names() map[string]Names {
 	n := f.store.names
 	n.mu.Lock()

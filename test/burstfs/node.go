@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/model"
 )
 
-// node is a file or directory: the loopback's, with failures before what creates or changes something, and
-// files of our own.
+// node is a file or directory: a loopback node with failures before operations that create or change something, and
+// with open files of this package.
 type node struct {
 	*fs.LoopbackNode
 	store *store
@@ -28,18 +28,18 @@ var (
 	_ fs.NodeSetattrer   = (*node)(nil)
 )
 
-// WrapChild makes every node below this one of our kind.
+// WrapChild makes every child a node of this package.
 func (n *node) WrapChild(_ context.Context, child fs.InodeEmbedder) fs.InodeEmbedder {
 	return &node{LoopbackNode: child.(*fs.LoopbackNode), store: n.store}
 }
 
-// name of the node in its directory; failures look at it.
+// name returns the name of the node in its directory, for matching with failures.
 func (n *node) name() string {
 	name, _ := n.Parent()
 	return name
 }
 
-// Lookup finds a file; the space that it takes is that after compression.
+// Lookup finds a file. The attributes contain its space after compression.
 func (n *node) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
 	inode, errno := n.LoopbackNode.Lookup(ctx, name, out)
 	if errno == 0 {
@@ -48,7 +48,7 @@ func (n *node) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fs
 	return inode, errno
 }
 
-// Getattr tells the space that a file takes after compression.
+// Getattr returns attributes with the space of the file after compression.
 func (n *node) Getattr(ctx context.Context, handle fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	errno := n.LoopbackNode.Getattr(ctx, handle, out)
 	if errno == 0 {
@@ -57,10 +57,10 @@ func (n *node) Getattr(ctx context.Context, handle fs.FileHandle, out *fuse.Attr
 	return errno
 }
 
-// behind is the node's name in the directory behind.
+// behind returns the path of the node's backing file.
 func (n *node) behind() string { return filepath.Join(n.RootData.Path, n.Path(n.Root())) }
 
-// Open opens for our reads and writes.
+// Open opens the backing file and returns a file of this package.
 func (n *node) Open(ctx context.Context, flags uint32) (fs.FileHandle, uint32, syscall.Errno) {
 	if flags&syscall.O_ACCMODE != syscall.O_RDONLY {
 		if errno := n.store.metadata(model.Change, n.name()); errno != 0 {
@@ -111,7 +111,7 @@ func (n *node) Tmpfile(ctx context.Context, flags, mode uint32, out *fuse.EntryO
 	return inode, f, opened, 0
 }
 
-// Mkdir, Mknod, Symlink and Link create.
+// Mkdir, Mknod, Symlink and Link are subject to failures of the kind Create.
 
 // Mkdir makes a directory.
 func (n *node) Mkdir(ctx context.Context, name string, mode uint32, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
@@ -137,7 +137,7 @@ func (n *node) Symlink(ctx context.Context, target, name string, out *fuse.Entry
 	return n.LoopbackNode.Symlink(ctx, target, name, out)
 }
 
-// Link makes a second name.
+// Link makes a hard link.
 func (n *node) Link(ctx context.Context, target fs.InodeEmbedder, name string, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
 	if errno := n.store.metadata(model.Create, name); errno != 0 {
 		return nil, errno
@@ -145,9 +145,9 @@ func (n *node) Link(ctx context.Context, target fs.InodeEmbedder, name string, o
 	return n.LoopbackNode.Link(ctx, target, name, out)
 }
 
-// Unlink, Rmdir, Rename, Setattr, Setxattr and Removexattr change.
+// Unlink, Rmdir, Rename, Setattr, Setxattr and Removexattr are subject to failures of the kind Change.
 
-// Unlink removes a name; the server's cache forgets the file.
+// Unlink removes a name, and the file from the server's cache.
 func (n *node) Unlink(ctx context.Context, name string) syscall.Errno {
 	if errno := n.store.metadata(model.Change, name); errno != 0 {
 		return errno
@@ -167,7 +167,7 @@ func (n *node) Rmdir(ctx context.Context, name string) syscall.Errno {
 	return n.LoopbackNode.Rmdir(ctx, name)
 }
 
-// Rename gives another name; what had it is gone.
+// Rename renames a file or directory, and forgets a file that it replaces.
 func (n *node) Rename(ctx context.Context, name string, parent fs.InodeEmbedder, newName string, flags uint32) syscall.Errno {
 	if errno := n.store.metadata(model.Change, name); errno != 0 {
 		return errno
@@ -178,7 +178,7 @@ func (n *node) Rename(ctx context.Context, name string, parent fs.InodeEmbedder,
 	return n.LoopbackNode.Rename(ctx, name, parent, newName, flags)
 }
 
-// Setattr changes mode, owner, times or size; with the size the cache forgets the file.
+// Setattr changes mode, owner, times or size. If the size changes, the cache forgets the file.
 func (n *node) Setattr(ctx context.Context, handle fs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
 	if errno := n.store.metadata(model.Change, n.name()); errno != 0 {
 		return errno

@@ -13,21 +13,21 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/model"
 )
 
-// sectorBytes is what a record's compressed data is rounded up to.
+// sectorBytes is the unit to which the compressed size of a record is rounded up.
 const sectorBytes = 512
 
-// records knows what the records of files take after compression. The files behind are not compressed: what is known
-// here is what is told of them, and what is counted. A record that was written in parts is not known until somebody
-// asks; then it is read from the file behind. A nil one compresses nothing.
+// records holds the compressed sizes of the records of files. The backing files are not compressed: these sizes are
+// only reported and counted. The size of a record that was written in parts is unknown until show needs it and reads
+// the record from the backing file. A nil *records means no compression.
 type records struct {
 	length int64
 	encode func(data []byte) int64
 
 	mu    sync.Mutex
-	files map[uint64]map[int64]int64 // by file and number of the record: bytes
+	files map[uint64]map[int64]int64 // compressed bytes by file and record number
 }
 
-// newRecords is nil where there is no compression.
+// newRecords returns nil if there is no compression.
 func newRecords(config *model.Compression) *records {
 	if config == nil {
 		return nil
@@ -39,8 +39,8 @@ func newRecords(config *model.Compression) *records {
 	return r
 }
 
-// lz4Bytes is what data takes: in whole sectors, and never more than without compression. Zeros take nothing, as
-// on ZFS.
+// lz4Bytes returns the compressed size of data: a multiple of a sector, and never more than without compression. Zeros
+// take no space, as on ZFS.
 func lz4Bytes(data []byte) int64 {
 	if len(bytes.TrimLeft(data, "\x00")) == 0 {
 		return 0
@@ -49,10 +49,10 @@ func lz4Bytes(data []byte) int64 {
 	room := make([]byte, lz4.CompressBlockBound(len(data)))
 	n, err := compressor.CompressBlock(data, room)
 	if err != nil {
-		panic(fmt.Sprintf("lz4 of %d bytes: %v", len(data), err)) // there is room for all of it
+		panic(fmt.Sprintf("lz4 of %d bytes: %v", len(data), err)) // the buffer is large enough for any input
 	}
 	raw := roundUp(int64(len(data)))
-	if n == 0 { // it does not become less
+	if n == 0 { // the data is incompressible
 		return raw
 	}
 	return min(raw, roundUp(int64(n)))
@@ -60,15 +60,15 @@ func lz4Bytes(data []byte) int64 {
 
 func roundUp(n int64) int64 { return (n + sectorBytes - 1) / sectorBytes * sectorBytes }
 
-// compressed is what a write takes.
+// compressed is the compressed size of a write.
 type compressed struct {
 	bytes int64
-	// whole records by their number, and those of which only a part was written.
+	// whole holds the sizes of completely written records by number. parts lists the partly written records.
 	whole map[int64]int64
 	parts []int64
 }
 
-// compress compresses what is to be written, record by record.
+// compress compresses the data of a write, record by record.
 func (r *records) compress(data []byte, offset int64) compressed {
 	if r == nil {
 		return compressed{bytes: int64(len(data))}
@@ -89,7 +89,7 @@ func (r *records) compress(data []byte, offset int64) compressed {
 	return c
 }
 
-// wrote takes over what was written.
+// wrote updates the sizes after a write.
 func (r *records) wrote(file uint64, c compressed) {
 	if r == nil {
 		return
@@ -105,7 +105,7 @@ func (r *records) wrote(file uint64, c compressed) {
 	}
 }
 
-// of is what is known of a file; with the lock.
+// of returns the known sizes of a file's records. The caller must hold the lock.
 func (r *records) of(file uint64) map[int64]int64 {
 	known := r.files[file]
 	if known == nil {
@@ -115,7 +115,7 @@ func (r *records) of(file uint64) map[int64]int64 {
 	return known
 }
 
-// forget drops a file that was removed, or cut.
+// forget removes the sizes of a file that was removed or truncated.
 func (r *records) forget(file uint64) {
 	if r == nil {
 		return
@@ -125,7 +125,8 @@ func (r *records) forget(file uint64) {
 	delete(r.files, file)
 }
 
-// stored is what a part of a file takes: of a record as much as the part has of it, and all of one that is not known.
+// stored returns the compressed size of a part of a file. A partly covered record counts in proportion. A record of
+// unknown size counts as uncompressed.
 func (r *records) stored(file uint64, offset, length int64) int64 {
 	if r == nil {
 		return length
@@ -146,8 +147,8 @@ func (r *records) stored(file uint64, offset, length int64) int64 {
 	return sum
 }
 
-// show puts the space that a file takes into its attributes. name is that of the file behind, which is read where
-// something is not known; one that has no name any more keeps its own figure.
+// show sets the space in a file's attributes to the compressed size. name is the path of the backing file, from which
+// records of unknown size are read. If the backing file has no name any more, its own size in attributes is kept.
 func (r *records) show(file uint64, name string, attributes *fuse.Attr) {
 	if r == nil || attributes.Mode&unix.S_IFMT != unix.S_IFREG {
 		return
@@ -168,7 +169,7 @@ func (r *records) show(file uint64, name string, attributes *fuse.Attr) {
 			}
 			data := make([]byte, min(r.length, int64(attributes.Size)-record*r.length))
 			if _, err := opened.ReadAt(data, record*r.length); err != nil {
-				return // it was cut meanwhile; the next look tells
+				return // the file was truncated meanwhile; the next call corrects the size
 			}
 			size = r.encode(data)
 			known[record] = size

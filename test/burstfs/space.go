@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lateSpace reports the space of files late, as an attribute cache does: until a while after the last write it is what
-// it was before. With a zero delay it changes nothing.
+// lateSpace reports the space of files late, as an attribute cache does: until delay after the last write, it reports
+// the earlier value. With a zero delay it changes nothing.
 type lateSpace struct {
 	delay time.Duration
 
@@ -17,7 +17,7 @@ type lateSpace struct {
 	files map[uint64]*shownSpace
 }
 
-// shownSpace is of one file.
+// shownSpace is the reported space of a file.
 type shownSpace struct {
 	written time.Time
 	blocks  uint64
@@ -33,7 +33,7 @@ func (l *lateSpace) of(file uint64) *shownSpace {
 	return l.files[file]
 }
 
-// wrote notes a write to a file.
+// wrote records the time of a write to a file.
 func (l *lateSpace) wrote(file uint64) {
 	if l.delay == 0 {
 		return
@@ -43,7 +43,7 @@ func (l *lateSpace) wrote(file uint64) {
 	l.of(file).written = time.Now()
 }
 
-// show puts what is reported into the attributes of a file.
+// show sets the space in a file's attributes to the reported value.
 func (l *lateSpace) show(file uint64, attributes *fuse.Attr) {
 	if l.delay == 0 || attributes.Mode&unix.S_IFMT != unix.S_IFREG {
 		return
@@ -57,7 +57,7 @@ func (l *lateSpace) show(file uint64, attributes *fuse.Attr) {
 	attributes.Blocks = shown.blocks
 }
 
-// forget drops a file that was removed.
+// forget removes the state of a removed file.
 func (l *lateSpace) forget(file uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

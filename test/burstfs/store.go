@@ -10,11 +10,11 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/model"
 )
 
-// store runs a model by the clock.
+// store runs a model in real time.
 type store struct {
 	start   time.Time
 	sleeper *sleeper
-	ended   chan struct{} // closed when run is over
+	ended   chan struct{} // closed when run returns
 	records *records      // nil without compression
 	space   lateSpace
 	names   *names
@@ -23,7 +23,7 @@ type store struct {
 	mu       sync.Mutex
 	model    *model.Model
 	waiting  map[uint64]chan<- syscall.Errno
-	sleeping time.Duration // until when run sleeps
+	sleeping time.Duration // time until which run sleeps
 	closed   bool
 }
 
@@ -45,10 +45,10 @@ func newStore(config model.Config) (*store, error) {
 	return s, nil
 }
 
-// now is the time of the model.
+// now returns the current time of the model.
 func (s *store) now() time.Duration { return time.Since(s.start) }
 
-// run answers requests when they are due.
+// run answers requests at their due times.
 func (s *store) run() {
 	defer close(s.ended)
 	s.sleeper.prepare()
@@ -68,7 +68,7 @@ func (s *store) run() {
 	}
 }
 
-// deliver answers what is due; with the lock.
+// deliver delivers due answers. The caller must hold the lock.
 func (s *store) deliver(now time.Duration) {
 	for _, answer := range s.model.Advance(now) {
 		if waiting, ok := s.waiting[answer.ID]; ok {
@@ -78,8 +78,8 @@ func (s *store) deliver(now time.Duration) {
 	}
 }
 
-// changed answers what is due and makes run look again if something is due sooner than it sleeps; with the
-// lock.
+// changed delivers due answers, and wakes run if the next event is before the end of its sleep. The caller must hold
+// the lock.
 func (s *store) changed(now time.Duration) {
 	s.deliver(now)
 	if next := s.model.Next(); next < s.sleeping {
@@ -88,17 +88,17 @@ func (s *store) changed(now time.Duration) {
 	}
 }
 
-// ticket is a request under way.
+// ticket is an outstanding request.
 type ticket struct {
-	// errno is not 0 if it will fail.
+	// errno is not 0 if the request will fail.
 	errno  syscall.Errno
 	answer <-chan syscall.Errno
 }
 
-// wait until it is answered.
+// wait waits for the answer.
 func (t ticket) wait() syscall.Errno { return <-t.answer }
 
-// submit hands in a request.
+// submit submits a request.
 func (s *store) submit(r model.Request) ticket {
 	answer := make(chan syscall.Errno, 1)
 	s.mu.Lock()
@@ -114,7 +114,7 @@ func (s *store) submit(r model.Request) ticket {
 	return ticket{errno: submitted.Errno, answer: answer}
 }
 
-// metadata is the error of creating or changing a file now.
+// metadata returns the error of creating or changing a file now.
 func (s *store) metadata(kind model.Kind, name string) syscall.Errno {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +124,7 @@ func (s *store) metadata(kind model.Kind, name string) syscall.Errno {
 	return errno
 }
 
-// with does something to the model.
+// with calls do with the model and its current time.
 func (s *store) with(do func(m *model.Model, now time.Duration)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,7 +133,7 @@ func (s *store) with(do func(m *model.Model, now time.Duration)) {
 	s.changed(now)
 }
 
-// close ends it. What is under way fails with EIO.
+// close ends the store. Outstanding requests fail with EIO.
 func (s *store) close() {
 	s.mu.Lock()
 	if s.closed {
@@ -141,7 +141,7 @@ func (s *store) close() {
 		return
 	}
 	s.closed = true
-	s.deliver(s.now()) // so that the truth is complete
+	s.deliver(s.now()) // so that the record is complete
 	for id, waiting := range s.waiting {
 		delete(s.waiting, id)
 		waiting <- syscall.EIO
@@ -151,18 +151,18 @@ func (s *store) close() {
 	<-s.ended
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.sleeping = 0 // nobody is to be woken any more
+	s.sleeping = 0 // so that changed no longer wakes run
 	s.sleeper.close()
 }
 
-// forget drops a file from the server's cache, and what was known of its records.
+// forget removes a file from the server's cache, and the sizes of its records.
 func (s *store) forget(file uint64) {
 	s.records.forget(file)
 	s.space.forget(file)
 	s.with(func(m *model.Model, _ time.Duration) { m.Forget(file) })
 }
 
-// show puts what is reported of the space that a file takes into its attributes.
+// show sets the space in a file's attributes to the reported value.
 func (s *store) show(file uint64, behind string, attributes *fuse.Attr) {
 	s.records.show(file, behind, attributes)
 	s.space.show(file, attributes)

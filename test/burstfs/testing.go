@@ -8,14 +8,14 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/model"
 )
 
-// Mounted is a store of a test. Its methods fail the test instead of giving errors.
+// Mounted is a store of a test. Its methods fail the test instead of returning errors.
 type Mounted struct {
 	*FS
 	t testing.TB
 }
 
-// Mount mounts a store for the time of a test, which fails with the reason where that cannot be done. The
-// files are in backing, or in a directory of the test where that is empty.
+// Mount mounts a store until the test ends. If it cannot, the test fails with the reason. The files are in backing or,
+// if that is empty, in a temporary directory of the test.
 func Mount(t testing.TB, config model.Config, backing string) *Mounted {
 	t.Helper()
 	if backing == "" {
@@ -37,7 +37,7 @@ func Mount(t testing.TB, config model.Config, backing string) *Mounted {
 	return &Mounted{FS: f, t: t}
 }
 
-// Set changes the store; see [FS.Set].
+// Set changes the configuration; see [FS.Set].
 func (m *Mounted) Set(config model.Config) {
 	m.t.Helper()
 	if err := m.FS.Set(config); err != nil {

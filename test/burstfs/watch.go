@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Watch applies a configuration file whenever its content changes, until the context ends. What cannot be
-// applied is reported, and the store goes on as it is. It looks every quarter of a second; a file that is being
-// written in place may be reported as faulty in between, one that is renamed into place never.
+// Watch applies a configuration file whenever its content changes, until the context ends. It calls report with
+// configurations that cannot be applied, and keeps the current one. It checks the file every quarter of a second. A
+// file that is being written in place may be reported as invalid; a file that is renamed into place never is.
 func (f *FS) Watch(ctx context.Context, name string, report func(error)) {
 	var last []byte
 	ticker := time.NewTicker(250 * time.Millisecond)
@@ -24,7 +24,7 @@ func (f *FS) Watch(ctx context.Context, name string, report func(error)) {
 		}
 		text, err := os.ReadFile(name)
 		if err != nil || bytes.Equal(text, last) {
-			continue // in the middle of being replaced, or the same
+			continue // the file is being replaced, or has not changed
 		}
 		last = text
 		config, err := Parse(text)

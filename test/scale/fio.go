@@ -17,14 +17,14 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// fio is a model of fio in real time: a sample a second with counts of each operation, and the latencies of each
-// minute. It touches no file.
+// fio is a model of fio in real time. It reports a sample per second with the counts of each operation, and the
+// latencies of each minute. It accesses no files.
 type fio struct {
 	ledger *ledger
 	client int
 	// left is done when the agent's pod is deleted.
 	left context.Context
-	// flood makes the agent a hostile one, which reports as much as it can.
+	// flood makes the agent hostile: it reports as much as it can.
 	flood bool
 }
 
@@ -46,24 +46,24 @@ func (f *fio) Load(step *tool.Step) (tool.Load, error) {
 	return made, nil
 }
 
-// Close implements io.Closer: the agent calls it when it is told to finish, and waits. So the run's counts can be read
-// from the operator while nothing is added to them any more.
+// Close implements io.Closer. The agent calls it when it has been told to finish. Close waits until the run's counts
+// have been compared, so that they can be read from the operator while they no longer change.
 func (f *fio) Close() error {
 	if f.flood {
-		return nil // Nobody compares it.
+		return nil // Its counts are not compared.
 	}
 	f.ledger.hold(f.left)
 	return nil
 }
 
-// phaseOf gives the phase of a step of one phase, such as load of 01-load.
+// phaseOf returns the phase in a step's ID, such as load for 01-load.
 func phaseOf(step string) string {
 	_, phase, _ := strings.Cut(step, "-")
 	return phase
 }
 
-// latencies is the grid of all latencies of the model: quantiles of a log-normal distribution about 400 µs, each with
-// its share of the operations.
+// latencies is the size of grid, which holds all latencies of the model: points of a log-normal distribution with a
+// median of 400 µs, each with its share of the operations.
 const latencies = 40
 
 var grid = func() (made [latencies]struct {
@@ -86,7 +86,7 @@ var grid = func() (made [latencies]struct {
 // counts holds the number of operations for each latency of the grid.
 type counts [latencies]uint64
 
-// variants are seconds of different rates, of which the model takes one after the other.
+// variants holds the counts of seconds with different rates, which the model reports in turn.
 var variants = func() (made [16]counts) {
 	for v := range made {
 		rate := 5000 * (1 + 0.1*math.Sin(float64(v)*math.Pi/8))
@@ -121,7 +121,7 @@ func (c *counts) latency() *measure.Latency {
 	return made
 }
 
-// load is a fio with a job.
+// load is a model of fio with a job.
 type load struct {
 	*fio
 
@@ -130,15 +130,15 @@ type load struct {
 	phase string
 
 	blockBytes uint64
-	// operations are those that the job mixes.
+	// operations lists the operations that the job mixes.
 	operations []measure.Operation
 
-	// minute and total are the latencies since the last minute, and of the whole measured time.
+	// minute holds the latencies since the last flush, and total those of the whole measured time.
 	minute, total [measure.NumOperations]counts
 	since         int64
 }
 
-// read takes from a job file what the model needs.
+// read reads the options that the model needs from a job file.
 func (l *load) read(job string) error {
 	options := map[string]string{}
 	for line := range strings.Lines(job) {
@@ -166,10 +166,10 @@ func (l *load) read(job string) error {
 // Discard implements tool.Load.
 func (l *load) Discard() {}
 
-// layout is the time that the model takes for a job with a fixed amount of work.
+// layout is the duration of a job with a fixed amount of work.
 const layout = 2 * time.Second
 
-// Run implements tool.Load. Its samples end at whole intervals after its start, however late the machine wakes it.
+// Run implements tool.Load. Samples end at whole intervals after the start, even if the machine wakes the model late.
 func (l *load) Run(deadline int64) *agentapi.Ended {
 	clock := agent.SystemClock{}
 	l.step.Started()
@@ -203,7 +203,7 @@ func (l *load) Run(deadline int64) *agentapi.Ended {
 	return l.ended(measured, last, "")
 }
 
-// sleep returns at an instant, or earlier with the reason to stop.
+// sleep returns "" at the given time, or the reason to stop if that comes earlier.
 func (l *load) sleep(clock agent.SystemClock, at int64) string {
 	timer := time.NewTimer(time.Duration(at - clock.Monotonic()))
 	defer timer.Stop()
@@ -215,7 +215,7 @@ func (l *load) sleep(clock agent.SystemClock, at int64) string {
 	}
 }
 
-// sample reports a second.
+// sample reports a sample.
 func (l *load) sample(start, end int64, warmUp bool, done *counts) {
 	sample := &agentapi.Sample{StartNanoseconds: start, EndNanoseconds: end, WarmUp: warmUp}
 	operations, nanoseconds := done.sum()
@@ -231,7 +231,7 @@ func (l *load) sample(start, end int64, warmUp bool, done *counts) {
 	l.step.Sample(sample)
 }
 
-// flush reports the latencies of the minute.
+// flush reports the latencies since the last flush.
 func (l *load) flush(now int64) {
 	record := &agentapi.LatencyMinute{StartNanoseconds: l.since, EndNanoseconds: now}
 	for _, operation := range l.operations {
@@ -241,7 +241,7 @@ func (l *load) flush(now int64) {
 		}
 		encoded, err := histogram.MarshalBinary()
 		if err != nil {
-			panic(err) // The model counts no 2^64 operations.
+			panic(err) // The counts do not overflow.
 		}
 		record.Histograms = append(record.Histograms, &agentapi.OperationHistogram{
 			Operation: uint32(operation), Histogram: encoded})
@@ -252,7 +252,7 @@ func (l *load) flush(now int64) {
 	l.minute, l.since = [measure.NumOperations]counts{}, now
 }
 
-// ended is the result; why says who stopped it before its time.
+// ended returns the result of the load. why is the reason if the load was stopped early, otherwise "".
 func (l *load) ended(measured, last int64, why string) *agentapi.Ended {
 	ended := &agentapi.Ended{Outcome: agentapi.Outcome_OUTCOME_COMPLETE, ToolVersion: fioVersion}
 	if why != "" {
@@ -274,10 +274,11 @@ func (l *load) ended(measured, last int64, why string) *agentapi.Ended {
 	return ended
 }
 
-// floodRecords is the number of samples that a hostile agent reports at once: those of a few agents are beyond the budget of a run.
+// floodRecords is the number of samples that a hostile agent reports at once. A few such agents exceed the memory
+// budget of a run.
 const floodRecords = 300_000
 
-// overflow reports samples of a nanosecond each, as fast as the operator reads them.
+// overflow reports samples of one nanosecond each, as fast as the operator reads them.
 func (l *load) overflow(begin, deadline int64) {
 	for n := range int64(floodRecords) {
 		if l.step.Stopped.Err() != nil || begin+n >= deadline {

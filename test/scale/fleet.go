@@ -31,24 +31,24 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// nodes is the number of nodes that kwok plays.
+// nodes is the number of nodes that kwok simulates.
 const nodes = 20
 
-// late is the longest delay with which an agent accepts its order to start. It is long because a machine whose cores are
-// all busy would repeat steps, and this package measures no start skew.
+// late is the maximum delay with which an agent still obeys an order to start. It is long because a machine with busy
+// cores would otherwise repeat steps, and this package does not measure start skew.
 const late = time.Hour
 
-// retry is the pause before something is tried again that is not there yet.
+// retry is the interval between attempts to read or use something that does not exist yet.
 const retry = 200 * time.Millisecond
 
-// fleet runs the agents of the pods, one in each.
+// fleet runs the agents of all pods.
 type fleet struct {
 	api client.Client
-	// folder is the directory behind every volume.
+	// folder is the directory that all volumes use.
 	folder string
-	// hostile says which benchmarks have hostile agents.
+	// hostile reports whether a benchmark has hostile agents.
 	hostile func(benchmark string) bool
-	// failed is told what must not happen.
+	// failed is called with unexpected errors.
 	failed func(error)
 
 	agents atomic.Int64
@@ -60,16 +60,16 @@ type fleet struct {
 	runs map[string]*ledger // by the run's UID
 }
 
-// member is a pod.
+// member is a pod of the fleet.
 type member struct {
-	// deleted ends when the pod is deleted.
+	// deleted is cancelled when the pod is deleted.
 	deleted context.Context
 	remove  context.CancelFunc
-	// asked and started say that the pod was bound to a node, and that its agent was started.
+	// asked is true once the pod is being bound to a node, and started once its agent has been started.
 	asked, started bool
 }
 
-// watch follows the pods that a cache shows.
+// watch handles the pods in a cache.
 func (f *fleet) watch(ctx context.Context, shown cache.Cache) error {
 	informer, err := shown.GetInformer(ctx, &corev1.Pod{})
 	if err != nil {
@@ -112,7 +112,8 @@ func (f *fleet) see(ctx context.Context, object any) {
 	}
 }
 
-// gone ends a pod, and removes its Secret, as the garbage collector does in a whole cluster.
+// gone handles the deletion of a pod: it ends the agent, and deletes the pod's Secret, as the garbage collector does in
+// a real cluster.
 func (f *fleet) gone(ctx context.Context, object any) {
 	if tombstone, is := object.(toolscache.DeletedFinalStateUnknown); is {
 		object = tombstone.Obj
@@ -135,7 +136,7 @@ func (f *fleet) gone(ctx context.Context, object any) {
 	})
 }
 
-// bind does what the scheduler does.
+// bind binds a pod to a node, as the scheduler would.
 func (f *fleet) bind(ctx context.Context, pod *corev1.Pod) {
 	node := fmt.Sprintf("node-%d", f.bound.Add(1)%nodes)
 	to := &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: node}}
@@ -144,7 +145,7 @@ func (f *fleet) bind(ctx context.Context, pod *corev1.Pod) {
 	}
 }
 
-// live is the life of a pod that runs: its agent, until that has finished or the pod is deleted.
+// live runs the agent of a running pod until the agent has finished or the pod is deleted.
 func (f *fleet) live(ctx context.Context, pod *corev1.Pod) error {
 	config, err := f.configuration(ctx, pod)
 	if err != nil {
@@ -184,7 +185,7 @@ func (f *fleet) live(ctx context.Context, pod *corev1.Pod) error {
 	return client.IgnoreNotFound(f.api.Status().Patch(ctx, pod, client.MergeFrom(before)))
 }
 
-// configuration reads the Secret of a pod, once it is there, and puts this machine in the place of the pod's.
+// configuration waits for the Secret of a pod and returns the agent's configuration in it, adapted to this machine.
 func (f *fleet) configuration(ctx context.Context, pod *corev1.Pod) (agent.Config, error) {
 	var secret corev1.Secret
 	for {
@@ -219,7 +220,7 @@ func pause(ctx context.Context) error {
 	}
 }
 
-// listen waits until the agent that had the address before has let go of it.
+// listen listens on an address. It waits until the previous agent with that address has released it.
 func listen(ctx context.Context, address string) (net.Listener, error) {
 	for {
 		listener, err := net.Listen("tcp", address)
@@ -232,7 +233,7 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	}
 }
 
-// ledger gives that of an agent's run.
+// ledger returns the ledger of an agent's run, and creates it if necessary.
 func (f *fleet) ledger(namespace string, config *agent.Config) *ledger {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -244,7 +245,7 @@ func (f *fleet) ledger(namespace string, config *agent.Config) *ledger {
 	return found
 }
 
-// ledgers gives those of all runs.
+// ledgers returns the ledgers of all runs.
 func (f *fleet) ledgers() (all []*ledger) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -254,7 +255,7 @@ func (f *fleet) ledgers() (all []*ledger) {
 	return all
 }
 
-// nothing is a machine that runs neither MPI nor programs of users.
+// nothing is an agent.System that runs no programs.
 type nothing struct{}
 
 var _ agent.System = nothing{}

@@ -12,19 +12,19 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// loadOf names a sum of what the clients of a run did.
+// loadOf is the key of a sum over all clients of a run.
 type loadOf struct {
 	phase     string
 	operation measure.Operation
 }
 
-// tally counts the samples of a run, at its agents or in the operator.
+// tally counts the samples of a run, as reported by its agents or as received by the operator.
 type tally struct {
 	samples uint64
 	loads   map[loadOf]measure.Counter
 }
 
-// difference describes how the operator's tally differs from the agents'; empty if it does not.
+// difference describes how the operator's tally differs from the agents', or returns "" if it does not.
 func (t tally) difference(operator tally) string {
 	var told []string
 	if t.samples != operator.samples {
@@ -48,9 +48,9 @@ type ledger struct {
 	mu       sync.Mutex
 	told     tally
 	measured map[loadOf]measure.Counter
-	// latest is the delay of the latest sample.
+	// latest is the longest delay of a sample.
 	latest time.Duration
-	// holding counts the agents that were told to finish and wait for released.
+	// holding is the number of agents that have been told to finish and wait for released.
 	holding  int
 	released chan struct{}
 }
@@ -60,7 +60,7 @@ func newLedger(namespace, benchmark, run string) *ledger {
 		told: tally{loads: map[loadOf]measure.Counter{}}, measured: map[loadOf]measure.Counter{}}
 }
 
-// sampled notes a sample with the same counter for each of some operations.
+// sampled adds a sample that has the same counter for each of the operations.
 func (l *ledger) sampled(phase string, operations []measure.Operation, each measure.Counter, warmUp bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,14 +80,14 @@ func add(sums map[loadOf]measure.Counter, key loadOf, each measure.Counter) {
 	sums[key] = sum
 }
 
-// late notes how late a sample is.
+// late records the delay of a sample.
 func (l *ledger) late(by time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.latest = max(l.latest, by)
 }
 
-// hold waits until the run's counts were compared, or until the context ends.
+// hold waits until the run's counts have been compared, or until the context ends.
 func (l *ledger) hold(ctx context.Context) {
 	l.mu.Lock()
 	l.holding++
@@ -98,7 +98,7 @@ func (l *ledger) hold(ctx context.Context) {
 	}
 }
 
-// held reports whether all clients wait in hold, and gives what they have reported.
+// held reports whether all clients wait in hold, and returns what they have reported.
 func (l *ledger) held(clients int) (tally, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

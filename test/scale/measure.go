@@ -17,40 +17,40 @@ import (
 	"github.com/storagebench/storagebench/test/binaries"
 )
 
-// Figures holds the measurements over a window at one size. The names have the units.
+// Figures holds the measurements of one window with a constant number of agents. The units are part of the names.
 type Figures struct {
 	Agents        int64   `json:"agents"`
 	Runs          int     `json:"runs"`
 	WindowSeconds float64 `json:"windowSeconds"`
 
-	// Of the operator: its time on CPUs and what it allocated in the window, and what it used at the end of it.
+	// The operator's CPU time and allocated bytes in the window, and its memory and goroutines at the end of the window.
 	CPUSeconds     float64 `json:"cpuSeconds"`
 	AllocatedBytes int64   `json:"allocatedBytes"`
 	HeapBytes      int64   `json:"heapBytes"`
 	ResidentBytes  int64   `json:"residentBytes"`
 	Goroutines     int64   `json:"goroutines"`
 
-	// Writes that the API server has counted in the window. RunWrites are those of BenchmarkRuns and their status,
-	// ObjectWrites those of pods, Secrets, ConfigMaps and NetworkPolicies.
+	// Writes counted by the API server in the window: RunWrites of BenchmarkRuns and their status, EventWrites of Events,
+	// and ObjectWrites of pods, Secrets, ConfigMaps and NetworkPolicies.
 	RunWrites    float64 `json:"runWrites"`
 	EventWrites  float64 `json:"eventWrites"`
 	ObjectWrites float64 `json:"objectWrites"`
 
-	// How old the live figures of a status were when they were replaced.
+	// Age of the live figures in a status when they were replaced.
 	StatusAgeMedianSeconds float64 `json:"statusAgeMedianSeconds"`
 	StatusAgeMostSeconds   float64 `json:"statusAgeMostSeconds"`
 
-	// Of this process: its time on CPUs, and how late the latest of its samples was so far.
+	// The CPU time of this process in the window, and the longest delay of a sample so far.
 	SimulatorCPUSeconds float64 `json:"simulatorCPUSeconds"`
 	SampleLateSeconds   float64 `json:"sampleLateSeconds"`
 }
 
-// writesPerRunSecond are the operator's writes for a run that go on while it is live.
+// writesPerRunSecond returns the writes of runs and events per run and second.
 func (f *Figures) writesPerRunSecond() float64 {
 	return (f.RunWrites + f.EventWrites) / float64(f.Runs) / f.WindowSeconds
 }
 
-// measure measures a window.
+// measure takes the measurements of one window.
 func (w *world) measure(runs int, window time.Duration) Figures {
 	w.Helper()
 	o := w.operator.Load()
@@ -88,7 +88,7 @@ func (w *world) measure(runs int, window time.Duration) Figures {
 	return made
 }
 
-// latest is the delay of the latest sample of any agent.
+// latest returns the longest delay of a sample of any agent.
 func (w *world) latest() (most time.Duration) {
 	for _, one := range w.fleet.ledgers() {
 		one.mu.Lock()
@@ -107,19 +107,19 @@ func (w *world) serverMetrics() []point {
 	return parse(string(text))
 }
 
-// ownCPU is this process's time on CPUs: that of the agents and of what watches them.
+// ownCPU returns the CPU time of this process, which runs the agents and the test.
 func ownCPU() time.Duration {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		panic(err) // It has valid arguments.
+		panic(err) // The arguments are valid.
 	}
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// line is a straight line through measured points.
+// line is a straight line fitted to measured points.
 type line struct{ constant, slope float64 }
 
-// through fits a line by least squares.
+// through fits a line to a figure over the number of agents, by least squares.
 func through(all []Figures, of func(Figures) float64) line {
 	var n, x, y, xx, xy float64
 	for _, one := range all {
@@ -141,7 +141,7 @@ func ofResident(f Figures) float64 {
 	return float64(f.ResidentBytes) / kibibyte
 }
 
-// table is the figures for people.
+// table formats the figures for people.
 func table(all []Figures) string {
 	var text strings.Builder
 	fmt.Fprintln(&text, "agents  runs  CPU       heap     resident  goroutines  allocated  writes       status behind  samples late  simulator")
@@ -160,7 +160,7 @@ func table(all []Figures) string {
 	return text.String()
 }
 
-// keep writes a record for programs into bin/scale.
+// keep writes a record as JSON to bin/scale.
 func keep(t *testing.T, record any) {
 	t.Helper()
 	file := recordFile(t, t.Name()+".json")
@@ -170,7 +170,7 @@ func keep(t *testing.T, record any) {
 	t.Logf("the record is in %s", file)
 }
 
-// profile keeps a profile of the operator for `go tool pprof`.
+// profile writes a profile of the operator, for `go tool pprof`, to bin/scale.
 func (w *world) profile(kind, name string) {
 	text, err := body("http://" + w.operator.Load().profiles + "/debug/pprof/" + kind)
 	if err == nil {
@@ -181,7 +181,7 @@ func (w *world) profile(kind, name string) {
 	}
 }
 
-// recordFile is a path in bin/scale.
+// recordFile returns a path in bin/scale.
 func recordFile(t *testing.T, name string) string {
 	t.Helper()
 	root, err := binaries.RepositoryRoot()

@@ -25,7 +25,7 @@ import (
 	"github.com/storagebench/storagebench/test/output"
 )
 
-// program is a process of a test.
+// program is a process that a test has started.
 type program struct {
 	*exec.Cmd
 
@@ -33,7 +33,7 @@ type program struct {
 	ended chan struct{}
 }
 
-// run starts a program that is killed when the test is over.
+// run starts a program, which is killed when the test ends.
 func run(t *testing.T, path string, environment []string, arguments ...string) *program {
 	t.Helper()
 	p := &program{Cmd: exec.Command(path, arguments...), ended: make(chan struct{})}
@@ -64,11 +64,11 @@ func (p *program) kill() {
 type operator struct {
 	*program
 
-	// metrics and profiles are addresses.
+	// metrics and profiles are the addresses of the metrics and pprof endpoints.
 	metrics, profiles string
 }
 
-// operate starts the world's operator, in the place of an earlier one, which has to be gone. It returns once it leads.
+// operate starts the world's operator and returns once it leads. An earlier operator must have ended.
 func (w *world) operate(environment ...string) *operator {
 	w.Helper()
 	o := &operator{metrics: freeAddress(w.T), profiles: freeAddress(w.T)}
@@ -76,7 +76,7 @@ func (w *world) operate(environment ...string) *operator {
 		"--agent-image=operator:test", "--fio-image=fio:test", "--ior-image=ior:test", "--profile-library=false",
 		"--metrics-bind-address="+o.metrics, "--pprof-bind-address="+o.profiles, "--health-probe-bind-address=0",
 		"--max-clients="+strconv.Itoa(maxClients), "--max-clients-per-namespace="+strconv.Itoa(w.perNamespace),
-		// A machine that stands still for minutes loses no client.
+		// Clients are not lost even if the machine stalls for minutes.
 		"--loss-timeout=30m")
 	hang.Until(w, "the operator leads", func() bool {
 		select {
@@ -92,7 +92,7 @@ func (w *world) operate(environment ...string) *operator {
 
 func (o *operator) leads() bool { return o.counts("storagebench_operator_leader") == 1 }
 
-// counts gives the sum of one of its metrics; 0 where it does not answer.
+// counts returns the sum of a metric of the operator, or 0 if the operator does not answer.
 func (o *operator) counts(metric string) float64 {
 	points, err := get("http://" + o.metrics + "/metrics")
 	if err != nil {
@@ -111,7 +111,7 @@ type usage struct {
 	AllocatedBytes int64
 }
 
-// cpu reads the process's time on CPUs.
+// cpu returns the CPU time of the process.
 func (o *operator) cpu(t *testing.T) time.Duration {
 	t.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", o.Process.Pid))
@@ -127,7 +127,7 @@ func (o *operator) cpu(t *testing.T) time.Duration {
 	return time.Duration(ticks) * tick
 }
 
-// use reads what the process uses now, after a collection of its garbage.
+// use returns the current usage of the process, after a garbage collection.
 func (o *operator) use(t *testing.T) usage {
 	t.Helper()
 	made := usage{CPU: o.cpu(t)}
@@ -143,7 +143,7 @@ func (o *operator) use(t *testing.T) usage {
 	return made
 }
 
-// number finds the number behind a word; 0 without it.
+// number returns the number that follows a word, or 0 if there is none.
 func number(text, word string) int64 {
 	_, after, _ := strings.Cut(text, word)
 	fields := strings.Fields(after)
@@ -154,7 +154,7 @@ func number(text, word string) int64 {
 	return n
 }
 
-// web reaches what runs on this machine. A profile of the CPU takes as long as it was asked to.
+// web is a client for servers on this machine. Its timeout is long, because a CPU profile takes as long as requested.
 var web = http.Client{Transport: &http.Transport{Proxy: nil}, Timeout: hang.Guard}
 
 func body(url string) (string, error) {
@@ -185,7 +185,7 @@ func get(url string) ([]point, error) {
 	return parse(text), nil
 }
 
-// parse reads the text form of metrics. Our values of labels have no quotes in them.
+// parse parses metrics in text format. It assumes that label values contain no quotes.
 func parse(text string) (all []point) {
 	lines := bufio.NewScanner(strings.NewReader(text))
 	lines.Buffer(nil, 1<<20)
@@ -211,7 +211,7 @@ func parse(text string) (all []point) {
 	return all
 }
 
-// sum adds up the values of a metric with these labels.
+// sum returns the sum of a metric's values with the given labels.
 func sum(all []point, name string, labels map[string]string) (total float64) {
 	for _, one := range all {
 		if one.name == name && one.has(labels) {
@@ -230,7 +230,7 @@ func (p *point) has(labels map[string]string) bool {
 	return true
 }
 
-// writeKubeconfig writes a configuration for other programs.
+// writeKubeconfig writes a kubeconfig for other programs.
 func writeKubeconfig(config *rest.Config, file string) error {
 	made := clientcmdapi.NewConfig()
 	made.Clusters["test"] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
@@ -244,7 +244,7 @@ func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	must(t, err)
-	defer listener.Close() //nolint:errcheck // Nobody has connected.
+	defer listener.Close() //nolint:errcheck // It has no connections.
 	return listener.Addr().String()
 }
 

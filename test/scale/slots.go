@@ -9,12 +9,12 @@ import (
 	"github.com/storagebench/storagebench/test/hang"
 )
 
-// slots keep runs live, one each: when a run has ended, the next begins.
+// slots keeps a constant number of runs live: each slot has one run, and when it ends, the next begins.
 type slots struct {
 	*world
 
 	clients int32
-	// shortest and longest are the lengths of the runs' loads.
+	// shortest and longest are the minimum and maximum duration of a run's load.
 	shortest, longest time.Duration
 
 	random  *rand.Rand
@@ -23,7 +23,7 @@ type slots struct {
 
 	mu   sync.Mutex
 	live []*state
-	// begun and complete count runs.
+	// begun and complete are the numbers of runs that have begun and completed.
 	begun, complete int
 }
 
@@ -40,12 +40,12 @@ func (w *world) newSlots(seed uint64, clients int32, shortest, longest time.Dura
 // namespaces is the number of namespaces that the runs are spread over.
 const namespaces = 10
 
-// grow adds slots up to a number, and returns when each of them has a run that loads.
+// grow adds slots until there are the given number, and returns when the run of each slot is in its load phase.
 func (s *slots) grow(runs int) {
 	s.Helper()
 	for slot := len(s.live); slot < runs; slot++ {
 		namespace := fmt.Sprintf("tenant-%d", slot%namespaces)
-		// The first ones end at any time, so that runs begin and end all the time from then on.
+		// The durations of the first runs vary widely, so that later runs begin and end at different times.
 		first := s.begin(namespace, slot, s.between(s.shortest/4, s.longest))
 		s.mu.Lock()
 		s.live = append(s.live, first)
@@ -74,7 +74,7 @@ func (s *slots) begin(namespace string, slot int, length time.Duration) *state {
 	return s.benchmark(namespace, name, fmt.Sprintf("claim-%d", slot), s.clients, length)
 }
 
-// keepLive has a run follow the other, until the slots are stopped.
+// keepLive starts a new run whenever the slot's run has ended, until the slots are stopped.
 func (s *slots) keepLive(namespace string, slot int, live *state) {
 	for {
 		select {
@@ -96,7 +96,7 @@ func (s *slots) keepLive(namespace string, slot int, live *state) {
 	}
 }
 
-// stop lets no further runs begin.
+// stop prevents further runs from beginning.
 func (s *slots) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -35,25 +35,25 @@ import (
 
 const systemNamespace = "storagebench-system"
 
-// maxClients is the operator's bound in these tests, of all live runs together.
+// maxClients is the operator's limit for the clients of all live runs in these tests.
 const maxClients = 20_000
 
-// addresses are those of the pods: a tenth of the loopback network, apart from what others use of it.
+// addresses is the network of the pods' addresses: a part of the loopback network that is otherwise unused.
 const addresses = "127.96.0.0/12"
 
 //go:embed testdata/stages.yaml
 var stages []byte
 
 var (
-	// server connects to the API server of this package; nil with -short.
+	// server is the configuration for connecting to this package's API server. It is nil with -short.
 	server *rest.Config
-	// operatorPath and kwokPath are programs.
+	// operatorPath and kwokPath are the paths of the programs.
 	operatorPath, kwokPath string
 
 	compared = flag.String("scale.operator", "", "`path` of another build of the operator, to compare")
 )
 
-// prepare builds what the tests run.
+// prepare builds the programs that the tests run.
 func prepare(ctx context.Context, folder string) error {
 	programs, err := binaries.Build(ctx, os.Stderr, binaries.Kwok)
 	if err != nil {
@@ -67,7 +67,7 @@ func prepare(ctx context.Context, folder string) error {
 	return binaries.BuildOwn(ctx, "./cmd/operator", operatorPath)
 }
 
-// world is a cluster without an operator: the API server, kwok's nodes, and the agents of all pods.
+// world is a cluster: the API server, kwok's nodes, and the agents of all pods. It starts without an operator.
 type world struct {
 	*testing.T
 
@@ -75,15 +75,15 @@ type world struct {
 	kubeconfig string
 	fleet      *fleet
 	operator   atomic.Pointer[operator]
-	// perNamespace is the operator's bound of clients of a namespace.
+	// perNamespace is the operator's limit for the clients of a namespace.
 	perNamespace int
 
 	mu sync.Mutex
-	// benchmarks are those that this test has created.
+	// benchmarks holds the benchmarks that this test has created.
 	benchmarks map[types.NamespacedName]*state
-	// ages holds the age of the live figures in the status of each run when they were replaced.
+	// ages holds the ages of live figures in a status when they were replaced.
 	ages []time.Duration
-	// wrong lists wrong counts; checked is the number of runs compared, with that many samples.
+	// wrong lists wrong counts. checked is the number of compared runs, and samples the number of their samples.
 	wrong   []string
 	checked int
 	samples uint64
@@ -94,14 +94,15 @@ type state struct {
 	clients int
 	run     types.NamespacedName
 	live    *v1alpha1.LiveFigures
-	// loading is closed when its last step runs, ended when its run has ended; failure says why it is not complete.
+	// loading is closed when the last step runs, and ended when the run has ended. failure says why the run is not
+	// complete.
 	loading, ended chan struct{}
 	failure        string
-	// figures are the counts of the results, by phase and operation.
+	// figures holds the counts in the run's results by phase and operation.
 	figures map[loadOf]measure.Counter
 }
 
-// newWorld starts what a test needs beside an operator.
+// newWorld starts everything that a test needs, except for an operator.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	if server == nil {
@@ -142,7 +143,7 @@ func (w *world) namespace(name string) {
 	w.ensure(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
 }
 
-// watch follows pods and runs until the test is over.
+// watch watches pods and runs until the test ends.
 func (w *world) watch(config *rest.Config) {
 	w.Helper()
 	ofRuns, err := labels.NewRequirement(v1alpha1.LabelRun, selection.Exists, nil)
@@ -178,7 +179,7 @@ func (w *world) watch(config *rest.Config) {
 	}
 }
 
-// forget leaves of a run what this package reads.
+// forget removes the parts of a run that this package does not read.
 func forget(object any) (any, error) {
 	if run, is := object.(*v1alpha1.BenchmarkRun); is {
 		run.Spec.Run, run.Spec.Steps, run.ManagedFields = v1alpha1.RunSpec{}, nil, nil
@@ -186,7 +187,7 @@ func forget(object any) (any, error) {
 	return object, nil
 }
 
-// see notes what has become of a run.
+// see updates the state of a benchmark from its run.
 func (w *world) see(object any) {
 	run, ok := object.(*v1alpha1.BenchmarkRun)
 	if !ok {
@@ -249,10 +250,10 @@ func shut(channel chan struct{}) {
 	}
 }
 
-// loadPhase is the phase of a benchmark that measures.
+// loadPhase is the name of the measured phase of all benchmarks.
 const loadPhase = "load"
 
-// benchmark creates one with a claim that is bound, and gives its state.
+// benchmark creates a benchmark with a bound claim, and returns its state.
 func (w *world) benchmark(
 	namespace, name, claim string, clients int32, length time.Duration, change ...func(*builders.BenchmarkBuilder),
 ) *state {
@@ -275,7 +276,7 @@ func (w *world) benchmark(
 	return known
 }
 
-// claim makes a bound claim with its volume, unless it is there.
+// claim creates a bound claim with its volume, unless the claim exists.
 func (w *world) claim(namespace, name string) {
 	w.Helper()
 	ctx := context.Background()
@@ -302,10 +303,10 @@ func (w *world) claim(namespace, name string) {
 	must(w, w.api.Status().Update(ctx, claim))
 }
 
-// checkInterval is the interval of the search for runs whose agents all wait to finish, and the time that they wait.
+// checkInterval is the interval at which the test looks for runs whose agents all wait to finish.
 const checkInterval = time.Second
 
-// check compares the counts of runs until the test is over.
+// check compares the counts of runs until the test ends.
 func (w *world) check() {
 	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -327,7 +328,7 @@ func (w *world) check() {
 	})
 }
 
-// compare compares the counts of all runs that are held, and lets them finish.
+// compare compares the counts of all runs whose agents wait to finish, and lets the agents finish.
 func (w *world) compare() {
 	told := map[*ledger]tally{}
 	for _, one := range w.fleet.ledgers() {
@@ -350,13 +351,13 @@ func (w *world) compare() {
 	}
 	points, err := get("http://" + operator.metrics + "/metrics")
 	if err != nil {
-		return // It is restarting; the next look compares.
+		return // The operator is restarting; the next call compares.
 	}
 	counted := tallies(points)
 	for one, sent := range told {
 		got := counted[types.NamespacedName{Namespace: one.namespace, Name: one.run}]
 		if got == nil {
-			continue // The operator was restarted, and reads the agents' logs again.
+			continue // The operator was restarted and is still reading the agents' logs again.
 		}
 		w.mu.Lock()
 		if why := sent.difference(got.tally); why != "" || got.lost > 0 {
@@ -378,7 +379,7 @@ func (w *world) await(known *state) {
 	}
 }
 
-// resultsOf compares the counts of a run's results with what its agents have measured.
+// resultsOf compares the counts in a run's results with those that its agents have measured.
 func (w *world) resultsOf(known *state) {
 	w.Helper()
 	for _, one := range w.fleet.ledgers() {
@@ -395,7 +396,7 @@ func (w *world) resultsOf(known *state) {
 	w.Errorf("run %s had no agent", known.run)
 }
 
-// nothingLeft waits until no pod, Secret or agent is left of the runs.
+// nothingLeft waits until no pod, Secret or agent of the runs is left.
 func (w *world) nothingLeft() {
 	w.Helper()
 	w.mu.Lock()
@@ -417,15 +418,15 @@ func (w *world) nothingLeft() {
 	})
 }
 
-// received returns the operator's counts of a live run.
+// received holds the operator's counts of a live run.
 type received struct {
 	tally
 
-	// lost is for how many seconds a sample is missing.
+	// lost is the number of seconds without a sample.
 	lost uint64
 }
 
-// tallies reads the operator's counters of live runs.
+// tallies returns the operator's counters of live runs.
 func tallies(points []point) map[types.NamespacedName]*received {
 	all := map[types.NamespacedName]*received{}
 	for _, one := range points {

@@ -6,12 +6,12 @@ import (
 	"github.com/storagebench/storagebench/internal/agent/tool"
 )
 
-// Clock is a machine's clock: its monotonic time has its own origin and its own speed, and its wall clock is off.
+// Clock is a machine's clock. Its monotonic time has its own origin and speed, and its wall clock has an offset.
 type Clock struct {
 	origin time.Time
-	// driftPPM is by how many parts per million the monotonic time is fast.
+	// driftPPM is the drift of the monotonic time in parts per million. It is positive if the clock is fast.
 	driftPPM int64
-	// WallOff is how far the wall clock is ahead.
+	// WallOff is the time by which the wall clock is ahead.
 	WallOff time.Duration
 }
 
@@ -23,7 +23,7 @@ func (c Clock) Monotonic() int64 { return c.At(time.Now()) }
 // Wall implements tool.Clock.
 func (c Clock) Wall() int64 { return time.Now().Add(c.WallOff).UnixNano() }
 
-// At returns an instant in monotonic time.
+// At converts a time to the clock's monotonic time.
 func (c Clock) At(t time.Time) int64 {
 	since := int64(t.Sub(c.origin))
 	return since + since/1_000_000*c.driftPPM

@@ -12,20 +12,20 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// commandName is the only program that a user's command may run. Its words are write=BYTES, read=BYTES, cached=BYTES
-// (reads that memory answers), say=TEXT and exit=CODE.
+// commandName is the only program that a user's command may run. Its arguments are write=BYTES, read=BYTES,
+// cached=BYTES (reads from the page cache), say=TEXT and exit=CODE.
 const commandName = "load"
 
-// commandBlock is the size of each of its requests, of which one is under way at a time.
+// commandBlock is the size of its requests in bytes. One request is outstanding at a time.
 const commandBlock = 1 << 20
 
-// supervise is a model of `agent supervise` and of the program that it runs.
+// supervise simulates `agent supervise` and the program that it runs.
 func (m *Machine) supervise(p *Process, command *exec.Cmd, news io.Writer) syscall.WaitStatus {
 	program, err := m.add(commandName, p)
 	if err != nil {
 		return exited(1)
 	}
-	program.counted = process.IO{} // What it reads of its own libraries is for its words to say.
+	program.counted = process.IO{} // Its arguments specify all of its I/O.
 	code, signal := m.command(program, command.Args[4:], command.Stdout)
 	status := exited(code)
 	if signal != 0 {
@@ -38,7 +38,7 @@ func (m *Machine) supervise(p *Process, command *exec.Cmd, news io.Writer) sysca
 	counted, _ := m.ReadIO(p.pid)
 	text, err := json.Marshal(counted)
 	if err != nil {
-		panic(err) // It has only numbers.
+		panic(err) // It contains only numbers.
 	}
 	_, _ = fmt.Fprintf(news, "ended %d %d\ncounted %s\n", code, signal, text)
 	if signal != 0 {
@@ -47,7 +47,7 @@ func (m *Machine) supervise(p *Process, command *exec.Cmd, news io.Writer) sysca
 	return exited(code)
 }
 
-// command does what the words say, and gives its exit code and the signal that ended it.
+// command carries out the program's arguments, and returns its exit code and the signal that ended it.
 func (m *Machine) command(p *Process, words []string, output io.Writer) (code, signal int) {
 	for _, word := range words {
 		name, value, _ := strings.Cut(word, "=")

@@ -16,26 +16,26 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// firstIO is after how long fio does its first I/O, and laterIO how much later that is for each further client.
+// firstIO is the time from fio's start to its first I/O. laterIO is added for each further client.
 const (
 	firstIO = 250 * time.Millisecond
 	laterIO = 20 * time.Millisecond
 )
 
-// Fio is a model of fio on one client: it reads the job that the product has rendered, loads the store of its target,
-// and reports each second what was done.
+// Fio is a model of fio on one client. It reads the job that the product has rendered, loads the store of its target,
+// and reports samples.
 type Fio struct {
 	store *Store
 	clock Clock
 	files *Files
 	delay time.Duration
-	// begun counts how often each attempt of a step was started.
+	// begun is called whenever fio is started for an attempt of a step.
 	begun func(*agentapi.StepKey)
 }
 
 var _ tool.Tool = (*Fio)(nil)
 
-// Files are those of one client, by name, with the bytes that were written of each. They outlive its agents.
+// Files holds the files of a client by name, with the bytes written to each. They outlive the client's agents.
 type Files struct {
 	mu      sync.Mutex
 	written map[string]uint64
@@ -63,7 +63,7 @@ func (f *Files) write(all []*agentapi.DataFile) {
 	}
 }
 
-// Lose removes all.
+// Lose removes all files.
 func (f *Files) Lose() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -90,7 +90,7 @@ func (f *Fio) Load(step *tool.Step) (tool.Load, error) {
 	return &fioLoad{Fio: f, step: step, request: request, demand: asked}, nil
 }
 
-// demandOf reads a job file.
+// demandOf returns the demand that a job file describes.
 func demandOf(given *agentapi.FioTool) (demand, error) {
 	options := map[string]string{}
 	for line := range strings.Lines(given.GetJob()) {
@@ -123,7 +123,7 @@ func demandOf(given *agentapi.FioTool) (demand, error) {
 	return asked, nil
 }
 
-// openLoopOf reads the arrivals from the sections of a job file; nil if there are none.
+// openLoopOf returns the open loop that the sections of a job file describe, or nil if the job is a closed loop.
 func openLoopOf(job, seed string) (*openLoop, error) {
 	made := &openLoop{}
 	jobs := 1
@@ -153,7 +153,7 @@ func openLoopOf(job, seed string) (*openLoop, error) {
 	return made, err
 }
 
-// fioLoad is a fio with a job.
+// fioLoad is a model of fio with a job.
 type fioLoad struct {
 	*Fio
 	step    *tool.Step
@@ -161,15 +161,15 @@ type fioLoad struct {
 	demand  demand
 
 	flow *flow
-	// measured is when the warm-up ends, end when the load does; zero where it is bound by work.
+	// measured is the end of the warm-up, and end the end of the load. end is zero if the load has a fixed amount of work.
 	measured, end time.Time
-	// sampled is up to when samples were taken.
+	// sampled is the end of the last sample.
 	sampled time.Time
 
 	total  [measure.NumOperations]measure.Latency
 	bytes  [measure.NumOperations]uint64
 	minute [measure.NumOperations]measure.Histogram
-	// since is the begin of the minute.
+	// since is the start of the minute.
 	since time.Time
 }
 
@@ -200,7 +200,7 @@ func (l *fioLoad) Run(deadline int64) *agentapi.Ended {
 	return l.ended(why, last, latest)
 }
 
-// sleep returns at an instant, or with the reason why it did earlier.
+// sleep returns "" at until, or the reason to stop if the context ends or latest passes earlier.
 func sleep(ctx context.Context, until, latest time.Time) string {
 	timer := time.NewTimer(time.Until(earlier(until, latest)))
 	defer timer.Stop()
@@ -222,7 +222,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// follow samples until the load is over, and gives the reason where it was stopped.
+// follow takes samples until the load ends, and returns the reason if the load was stopped.
 func (l *fioLoad) follow(ctx context.Context, latest time.Time, interval time.Duration) string {
 	begin := l.sampled
 	for n := 1; ; {
@@ -251,7 +251,7 @@ func (l *fioLoad) follow(ctx context.Context, latest time.Time, interval time.Du
 	}
 }
 
-// drain waits for what is under way and gives when the last of it came.
+// drain stops the load, waits for outstanding requests, and returns the end of the load.
 func (l *fioLoad) drain() time.Time {
 	l.flow.stop()
 	stopped := time.Now()
@@ -267,7 +267,7 @@ func (l *fioLoad) drain() time.Time {
 	}
 }
 
-// sample reports what was done up to an instant.
+// sample reports a sample that ends at until.
 func (l *fioLoad) sample(until time.Time) {
 	done, bytes := l.flow.take()
 	warmUp := l.sampled.Before(l.measured)
@@ -303,7 +303,7 @@ func (l *fioLoad) flush() {
 		}
 		encoded, err := l.minute[operation].MarshalBinary()
 		if err != nil {
-			panic(err) // A simulation counts no 2^64 operations.
+			panic(err) // The counts do not overflow.
 		}
 		record.Histograms = append(record.Histograms, &agentapi.OperationHistogram{Operation: uint32(operation), Histogram: encoded})
 	}
@@ -313,13 +313,13 @@ func (l *fioLoad) flush() {
 	l.minute, l.since = [measure.NumOperations]measure.Histogram{}, l.sampled
 }
 
-// ended is fio's result.
+// ended returns fio's result.
 func (l *fioLoad) ended(why string, last, latest time.Time) *agentapi.Ended {
 	ended := &agentapi.Ended{Outcome: agentapi.Outcome_OUTCOME_COMPLETE, ToolVersion: fioVersion}
 	if why != "" {
 		ended.Outcome, ended.Reason, ended.Message = agentapi.Outcome_OUTCOME_STOPPED, "Stopped", why
 		if l.end.IsZero() && !time.Now().Before(latest) {
-			// Half a layout is no layout.
+			// An incomplete layout is useless.
 			ended.Outcome, ended.Reason = agentapi.Outcome_OUTCOME_FAILED, "DeadlineExceeded"
 		}
 	} else {

@@ -23,28 +23,30 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/truth"
 )
 
-// House is where the clients of a run live. It outlives operators.
+// House contains the clients of a run. It outlives operators.
 type House struct {
 	runUID        string
 	orphanTimeout time.Duration
 	stores        map[string]*Store
 	authority     *identity.Authority
 	folder        string
-	// born is when the machines' clocks agreed; DriftPPM is by how much those of even clients are fast and the others slow.
+	// born is the time at which the machines' clocks agreed. DriftPPM is the drift of the clocks: clocks of clients with
+	// an even index are fast, the others slow.
 	born     time.Time
 	DriftPPM int64
 
 	mu      sync.Mutex
 	members map[decide.ClientKey]*Member
 	files   map[decide.ClientKey]*Files
-	// jobs are those of MPI, by their number.
+	// jobs holds the MPI jobs by number.
 	jobs []*job
-	// begun is how often fio, mpirun or a daemon of MPI began each attempt of a step, by "step#attempt client".
+	// begun counts how often fio, mpirun or an MPI daemon was started for each attempt of a step. The keys are
+	// "step#attempt client".
 	begun map[string]int
 	all   sync.WaitGroup
 }
 
-// Member is one agent of a client, with what is around it.
+// Member is an agent of a client, with its machine, server and connections.
 type Member struct {
 	key      decide.ClientKey
 	attempt  int
@@ -55,17 +57,17 @@ type Member struct {
 	listener *bufconn.Listener
 
 	mu sync.Mutex
-	// down says that its wire is cut, unheard that it is only to the operator; ends are its open connections, operators
-	// those of the operator.
+	// down is true if all connections to the agent are cut, and unheard if only the operator's are. ends holds the open
+	// connections, and operators those of the operator.
 	down, unheard   bool
 	ends, operators []net.Conn
-	// exited is closed when its process has ended, with what it said.
+	// exited is closed when the agent's process has ended. said is then its last message.
 	exited chan struct{}
 	said   string
 	left   time.Time
 }
 
-// newHouse makes one without clients.
+// newHouse returns a House without clients.
 func newHouse(runUID string, orphanTimeout time.Duration, stores map[string]*Store) (*House, error) {
 	master, err := identity.NewMaster()
 	if err != nil {
@@ -83,7 +85,7 @@ func newHouse(runUID string, orphanTimeout time.Duration, stores map[string]*Sto
 		members: map[decide.ClientKey]*Member{}, files: map[decide.ClientKey]*Files{}, begun: map[string]int{}}, nil
 }
 
-// close ends all that is left.
+// close kills all clients and waits for everything to end.
 func (h *House) close() {
 	for _, m := range h.Members() {
 		h.Kill(m.key)
@@ -92,7 +94,7 @@ func (h *House) close() {
 	_ = os.RemoveAll(h.folder)
 }
 
-// Processes are how many are left of MPI jobs and commands, on all clients.
+// Processes returns the number of live processes of MPI jobs and commands on all clients.
 func (h *House) Processes() (left int) {
 	for _, m := range h.Members() {
 		left += m.machine.alive()
@@ -100,16 +102,16 @@ func (h *House) Processes() (left int) {
 	return left
 }
 
-// Store of a target.
+// Store returns the store of a target.
 func (h *House) Store(target string) *Store { return h.stores[target] }
 
-// Record is what the store of a target did, up to now. The second that has begun is waited for.
+// Record returns the record of a target's store up to now. It first waits for the current second to end.
 func (h *House) Record(target string) truth.Record {
 	time.Sleep(time.Second)
 	return h.stores[target].Record()
 }
 
-// Members are the newest agents of all clients.
+// Members returns the newest agents of all clients.
 func (h *House) Members() []*Member {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -120,14 +122,14 @@ func (h *House) Members() []*Member {
 	return all
 }
 
-// Member is the newest agent of a client.
+// Member returns the newest agent of a client, or nil if it has none.
 func (h *House) Member(key decide.ClientKey) *Member {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.members[key]
 }
 
-// Files of a client.
+// Files returns the files of a client.
 func (h *House) Files(key decide.ClientKey) *Files {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -137,7 +139,7 @@ func (h *House) Files(key decide.ClientKey) *Files {
 	return h.files[key]
 }
 
-// Begun is how often fio, mpirun or a daemon of MPI began each attempt of a step on each client.
+// Begun returns how often fio, mpirun or an MPI daemon was started for each attempt of a step on each client.
 func (h *House) Begun() map[string]int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -148,7 +150,7 @@ func (h *House) Begun() map[string]int {
 	return all
 }
 
-// begin notes that a tool begins an attempt of a step.
+// begin counts the start of a tool for an attempt of a step.
 func (h *House) begin(step string, attempt uint32, key decide.ClientKey) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -157,8 +159,8 @@ func (h *House) begin(step string, attempt uint32, key decide.ClientKey) {
 
 // start starts an agent of a client.
 func (h *House) start(key decide.ClientKey, attempt int) error {
-	// Machines differ in their uptime, in the error of their wall clocks, and in the speed of their clocks: quartz is within
-	// 100 ppm, which is 4 s in twelve hours.
+	// Machines differ in uptime, in the error of their wall clocks, and in the speed of their clocks. A quartz clock
+	// drifts by up to 100 ppm, which is 4 s in twelve hours.
 	clock := Clock{origin: h.born.Add(-time.Duration(1+key.Index) * 100 * time.Hour), driftPPM: h.DriftPPM * int64(1-2*(key.Index%2)),
 		WallOff: time.Duration(key.Index-1) * time.Minute}
 	fio := &Fio{store: h.stores[key.Target], clock: clock, files: h.Files(key), delay: firstIO + time.Duration(key.Index)*laterIO,
@@ -172,7 +174,7 @@ func (h *House) start(key decide.ClientKey, attempt int) error {
 		RunUID: h.runUID, RunName: "run", Target: key.Target, Client: key.Index, Identity: bundle,
 		Volumes:   []agent.VolumeConfig{{Name: "data", Path: h.folder}},
 		Benchmark: "benchmark", BenchmarkUID: "benchmark-1", DatasetHash: "hash", OrphanTimeout: h.orphanTimeout,
-		KeepData: true, // An agent that is killed removes nothing.
+		KeepData: true, // A killed agent removes nothing.
 	}, clock, fio, machine, machine.dial)
 	server, err := served.NewServer()
 	if err != nil {
@@ -187,7 +189,7 @@ func (h *House) start(key decide.ClientKey, attempt int) error {
 	return nil
 }
 
-// stay is the life of an agent's process, see agent.Serve.
+// stay simulates an agent's process; see agent.Serve.
 func (m *Member) stay() {
 	ctx, cancel := context.WithCancel(context.Background())
 	orphaned := make(chan struct{})
@@ -200,23 +202,23 @@ func (m *Member) stay() {
 	<-m.agent.Finished()
 	cancel()
 	<-orphaned
-	// The answer to Finish is on its way.
+	// Let the answer to Finish arrive.
 	time.Sleep(10 * time.Millisecond)
 	m.server.Stop()
 	m.left = time.Now()
 	close(m.exited)
 }
 
-// Left waits for the agent to leave, and gives when it did.
+// Left waits until the agent has exited, and returns the time of its exit.
 func (m *Member) Left() time.Time {
 	<-m.exited
 	return m.left
 }
 
-// Said is what an agent said that left by itself, once it has.
+// Said returns the last message of an agent that has exited by itself.
 func (m *Member) Said() string { return m.said }
 
-// lives reports whether the agent's process is there.
+// lives reports whether the agent's process is running.
 func (m *Member) lives() bool {
 	select {
 	case <-m.exited:
@@ -226,7 +228,7 @@ func (m *Member) lives() bool {
 	}
 }
 
-// address is that of a client's agent; that of the operator is operatorAddress.
+// address returns the address of a client's agent.
 func (h *House) address(key decide.ClientKey) string {
 	targets := slices.Sorted(maps.Keys(h.stores))
 	return fmt.Sprintf("10.0.%d.%d:9000", slices.Index(targets, key.Target), key.Index+1)
@@ -234,7 +236,7 @@ func (h *House) address(key decide.ClientKey) string {
 
 const operatorAddress = "10.1.0.1:9000"
 
-// at finds the newest agent with an address.
+// at returns the newest agent with an address, or nil if there is none.
 func (h *House) at(address string) *Member {
 	for _, m := range h.Members() {
 		if m.machine.address == address {
@@ -244,7 +246,7 @@ func (h *House) at(address string) *Member {
 	return nil
 }
 
-// open gives a job its number.
+// open adds a job and returns its number.
 func (h *House) open(j *job) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -275,7 +277,7 @@ func (m *Member) dial(ctx context.Context, _ string) (net.Conn, error) {
 	return end, err
 }
 
-// connect opens a connection of another client to the agent. It breaks with either of the two.
+// connect opens a connection from another client to the agent. The connection breaks when either of the two is cut off.
 func (m *Member) connect(ctx context.Context, from *Machine) (net.Conn, error) {
 	end, err := m.open(ctx, from.address)
 	if caller := from.house.at(from.address); err == nil && caller != nil && caller != m {
@@ -303,7 +305,7 @@ func (m *Member) open(ctx context.Context, from string) (net.Conn, error) {
 	return end, nil
 }
 
-// Cut breaks the connections to an agent until Mend.
+// Cut breaks all connections to an agent, and prevents new ones until Mend is called.
 func (m *Member) Cut() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -314,7 +316,8 @@ func (m *Member) Cut() {
 	m.ends = nil
 }
 
-// CutOperator breaks the operator's connections to an agent until Mend. Other clients still reach it.
+// CutOperator breaks the operator's connections to an agent, and prevents new ones until Mend is called. Other clients
+// can still connect.
 func (m *Member) CutOperator() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -325,14 +328,14 @@ func (m *Member) CutOperator() {
 	m.operators = nil
 }
 
-// Mend lets connections through again.
+// Mend allows connections again.
 func (m *Member) Mend() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.down, m.unheard = false, false
 }
 
-// Kill ends a client with its agent and its tools at once: it says nothing any more.
+// Kill kills a client with its agent and its tools at once, without any further message.
 func (h *House) Kill(key decide.ClientKey) {
 	m := h.Member(key)
 	if m == nil || !m.lives() {
@@ -345,7 +348,7 @@ func (h *House) Kill(key decide.ClientKey) {
 	<-m.exited
 }
 
-// endpoint is how a conductor reaches an agent.
+// endpoint returns the endpoint by which a conductor reaches an agent.
 func (h *House) endpoint(m *Member) (conductor.Endpoint, error) {
 	operator, err := h.authority.Operator()
 	if err != nil {

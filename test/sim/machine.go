@@ -21,8 +21,8 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// Machine is a model of a client's kernel: the processes of MPI jobs and of commands, with what they have read and
-// written. The numbers of its processes are above those of Linux.
+// Machine is a model of a client's kernel: the processes of MPI jobs and of commands, with the I/O that the kernel
+// accounts to them. Its PIDs are higher than any PID of Linux.
 type Machine struct {
 	house   *House
 	key     decide.ClientKey
@@ -32,39 +32,39 @@ type Machine struct {
 	mu        sync.Mutex
 	dead      bool
 	processes []*Process
-	// device is what processes that have ended their load have done on the store.
+	// device is the I/O on the store of all completed loads.
 	device process.DeviceIO
 }
 
 var _ agent.System = (*Machine)(nil)
 
-// firstPID is above the highest number that Linux gives to a process.
+// firstPID is higher than the highest PID of Linux.
 const firstPID = 1 << 23
 
-// started is what the kernel counts of a program before it begins its work, such as for its libraries.
+// started is the I/O that the kernel counts for a program before it begins its work, such as loading its libraries.
 var started = process.IO{ReadBytes: 107 << 10, WriteBytes: 4 << 10, ReadCalls: 350, WriteCalls: 90}
 
-// Process is one process of a Machine. The machine's mu guards it.
+// Process is a process of a Machine. The machine's mu guards it.
 type Process struct {
 	machine *Machine
 	pid     int
 	name    string
 	parent  *Process
-	// directory is where it has files open; empty without any.
+	// directory is the directory in which the process has files open, or "" if it has none.
 	directory string
-	// counted is what it did before its present flow, with all of its children that have ended.
+	// counted is the process's I/O before its current flow, including the I/O of all children that have ended.
 	counted process.IO
 	flow    *flow
 	exit    *tool.Exit
 	waited  bool
-	// term is closed by SIGTERM, exited at its end.
+	// term is closed by SIGTERM, and exited when the process ends.
 	term, exited chan struct{}
 	terminate    func()
 }
 
 var _ tool.Program = (*Process)(nil)
 
-// add makes a process; it has no parent if the agent starts it.
+// add adds a process. parent is nil if the agent starts the process.
 func (m *Machine) add(name string, parent *Process) (*Process, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -78,7 +78,7 @@ func (m *Machine) add(name string, parent *Process) (*Process, error) {
 	return p, nil
 }
 
-// die ends all processes at once.
+// die kills all processes at once.
 func (m *Machine) die() {
 	m.mu.Lock()
 	m.dead = true
@@ -89,7 +89,7 @@ func (m *Machine) die() {
 	}
 }
 
-// begin puts a load of the process on the store.
+// begin starts a load of the process on the store.
 func (p *Process) begin(d demand) *flow {
 	f := p.machine.store.begin(d)
 	p.machine.mu.Lock()
@@ -101,7 +101,7 @@ func (p *Process) begin(d demand) *flow {
 	return f
 }
 
-// settle ends the account of its flow. Callers hold mu.
+// settle adds the I/O of the process's flow to its counters and ends the flow. The caller must hold mu.
 func (p *Process) settle() {
 	if p.flow == nil {
 		return
@@ -115,7 +115,7 @@ func (p *Process) settle() {
 	p.flow = nil
 }
 
-// counters are what a process that has asked for a flow is charged with by the kernel.
+// counters returns the I/O that the kernel accounts to the process for a flow.
 func (f *flow) counters() process.IO {
 	f.store.mu.Lock()
 	defer f.store.mu.Unlock()
@@ -125,7 +125,7 @@ func (f *flow) counters() process.IO {
 		WriteBytes: written.Bytes, WriteCalls: written.Operations, StorageWriteBytes: written.Bytes}
 }
 
-// end ends the process, once. What it did is its parent's, which waits for it.
+// end ends the process, if it has not ended yet. Its I/O is added to that of its parent, which waits for it.
 func (p *Process) end(status syscall.WaitStatus) {
 	p.machine.mu.Lock()
 	defer p.machine.mu.Unlock()
@@ -144,7 +144,7 @@ func (p *Process) end(status syscall.WaitStatus) {
 	close(p.exited)
 }
 
-// exited is a status with an exit code.
+// exited returns the wait status for an exit code.
 func exited(code int) syscall.WaitStatus { return syscall.WaitStatus(code << 8) }
 
 // PID implements tool.Program.
@@ -182,7 +182,7 @@ func (p *Process) Wait() *tool.Exit {
 	return p.exit
 }
 
-// below are the children of a process that have not been waited for; no model starts grandchildren.
+// below returns the children of a process that have not been waited for. No model starts grandchildren.
 func (m *Machine) below(p *Process) (found []*Process) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -205,7 +205,7 @@ func (m *Machine) alive() (count int) {
 	return count
 }
 
-// process finds one that was not waited for.
+// process returns a process that has not been waited for. The caller must hold mu.
 func (m *Machine) process(pid int) (*Process, error) {
 	if at := pid - firstPID; at >= 0 && at < len(m.processes) && !m.processes[at].waited {
 		return m.processes[at], nil
@@ -250,7 +250,7 @@ func (m *Machine) HasOpenBelow(pid int, directory string) bool {
 	return err == nil && p.directory == directory
 }
 
-// DeviceIO implements agent.System: all that the machine has moved on its store.
+// DeviceIO implements agent.System. It returns all I/O of the machine on its store.
 func (m *Machine) DeviceIO(uint64) (process.DeviceIO, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -267,7 +267,7 @@ func (m *Machine) DeviceIO(uint64) (process.DeviceIO, error) {
 	return sum, nil
 }
 
-// Sync implements agent.System: what a model writes is on the store when its write returns.
+// Sync implements agent.System. It does nothing, because data is on the store when a write returns.
 func (m *Machine) Sync(string) error { return nil }
 
 // Find implements agent.System.
@@ -296,7 +296,7 @@ func (m *Machine) Start(command *exec.Cmd) (tool.Program, error) {
 	return p, nil
 }
 
-// printVersion is a program that is started outside of a job, to ask for its version.
+// printVersion simulates a program that is started outside of a job to print its version.
 func printVersion(_ *Process, command *exec.Cmd) int {
 	text := map[string]string{"mpirun": "mpirun (Open MPI) 4.1.4", "ior": "IOR-4.0.0", "mdtest": "mdtest-4.0.0"}
 	_, _ = fmt.Fprintln(command.Stdout, text[filepath.Base(command.Path)])

@@ -19,29 +19,29 @@ import (
 	"github.com/storagebench/storagebench/internal/agent/mpi"
 )
 
-// launchFile names the variable with the path of the order of launchers.
+// launchFile is the environment variable with the path of the launch order, from which launchers read their step.
 const launchFile = "STORAGEBENCH_LAUNCH"
 
-// How long parts of a job take that do no I/O on the store.
+// Durations of the parts of a job without I/O on the store.
 const (
 	mpiStart    = 150 * time.Millisecond
 	daemonStart = 50 * time.Millisecond
-	// rankStart is how long a rank lives before it opens its first file.
+	// rankStart is the time from a rank's start until it opens its first file.
 	rankStart = 120 * time.Millisecond
-	// fileOpen is how long all ranks take to open or close their files.
+	// fileOpen is the time that all ranks take to open or close their files.
 	fileOpen = 20 * time.Microsecond
 )
 
-// errTerminated ends a job whose mpirun got SIGTERM, errRankLost one that has lost a client.
+// errTerminated ends a job whose mpirun received SIGTERM. errRankLost ends a job that has lost a client.
 var (
 	errTerminated = errors.New("mpirun was told to end")
 	errRankLost   = errors.New("ORTE has lost communication with a remote daemon")
 )
 
-// job is a model of mpirun with all of its daemons and ranks. mpirun's goroutine does the work of all ranks: it puts a
-// flow on the store for each.
+// job is a model of mpirun with all of its daemons and ranks. mpirun's goroutine does the work of all ranks: it starts
+// a flow on the store for each.
 type job struct {
-	// order is what the agent has told launchers: which step it is.
+	// order is the part of the agent's order to launchers that identifies the step.
 	order struct {
 		Step    string `json:"step"`
 		Attempt uint32 `json:"attempt"`
@@ -51,11 +51,11 @@ type job struct {
 	hosts     []jobHost
 	output    *lockedWriter
 	errors    *lockedWriter
-	// joined receives the ranks of each daemon; over is closed when the job has ended.
+	// joined receives each host whose ranks have started. over is closed when the job has ended.
 	joined chan *jobHost
 	over   chan struct{}
 	ranks  []*Process
-	// directory is where the ranks of the head work; here all clients share it.
+	// directory is the working directory of the ranks on the head. In this model, all clients share it.
 	directory string
 }
 
@@ -66,7 +66,7 @@ type jobHost struct {
 	ranks []*Process
 }
 
-// lockedWriter takes what several processes write.
+// lockedWriter is a writer that several processes may use concurrently.
 type lockedWriter struct {
 	mu sync.Mutex
 	to io.Writer
@@ -83,7 +83,7 @@ func (w *lockedWriter) say(format string, arguments ...any) {
 	_, _ = fmt.Fprintf(w, format+"\n", arguments...)
 }
 
-// variable is that of a command's environment.
+// variable returns the value of a variable in a command's environment, or "" if it is not set.
 func variable(command *exec.Cmd, name string) string {
 	for _, entry := range slices.Backward(command.Env) {
 		if value, found := strings.CutPrefix(entry, name+"="); found {
@@ -93,7 +93,7 @@ func variable(command *exec.Cmd, name string) string {
 	return ""
 }
 
-// after is the word that follows another one; empty if there is none.
+// after returns the word that follows name, or "" if there is none.
 func after(words []string, name string) string {
 	if at := slices.Index(words, name); at >= 0 && at+1 < len(words) {
 		return words[at+1]
@@ -101,7 +101,7 @@ func after(words []string, name string) string {
 	return ""
 }
 
-// newJob reads the command line of mpirun and its hostfile.
+// newJob returns the job that mpirun's command line and its hostfile describe.
 func newJob(command *exec.Cmd) (*job, error) {
 	at := slices.Index(command.Args, "rank")
 	if at < 0 || len(command.Args) < at+3 {
@@ -131,7 +131,7 @@ func newJob(command *exec.Cmd) (*job, error) {
 	return j, nil
 }
 
-// start makes the ranks of a host, below a process of its machine.
+// start starts the ranks of a host as children of a process of its machine.
 func (j *job) start(parent *Process, host *jobHost, directory string) error {
 	for range host.slots {
 		rank, err := parent.machine.add(j.program, parent)
@@ -151,7 +151,7 @@ func (j *job) start(parent *Process, host *jobHost, directory string) error {
 	return nil
 }
 
-// mpirun carries a job out and returns its exit code.
+// mpirun simulates mpirun: it executes a job and returns the exit code.
 func (m *Machine) mpirun(p *Process, command *exec.Cmd) int {
 	j, err := newJob(command)
 	if err != nil {
@@ -176,7 +176,7 @@ func (m *Machine) mpirun(p *Process, command *exec.Cmd) int {
 		select {
 		case <-p.term:
 			interrupt(errTerminated)
-		case <-p.exited: // it was killed, and the launchers with it
+		case <-p.exited: // mpirun was killed, and its launchers with it
 			interrupt(context.Canceled)
 			hangUp()
 		case <-j.over:
@@ -198,14 +198,14 @@ func (m *Machine) mpirun(p *Process, command *exec.Cmd) int {
 	return 0
 }
 
-// daemonCommand is how mpirun has a daemon launched on another host.
+// daemonCommand returns the arguments with which mpirun launches a daemon on another host.
 func (m *Machine) daemonCommand(host string, id int) []string {
 	head, _, _ := strings.Cut(m.address, ":")
 	return []string{host, "orted", "-mca", "ess", "env", "-mca", "ess_base_jobid", strconv.Itoa(id),
 		"-mca", "orte_hnp_uri", fmt.Sprintf("%d.0;tcp://%s:1024", id, head), "--leave-session-attached"}
 }
 
-// daemon runs the ranks of a job on another client.
+// daemon simulates orted, which runs the ranks of a job on another client.
 func (m *Machine) daemon(p *Process, command *exec.Cmd) int {
 	id, _ := strconv.Atoi(after(command.Args, "ess_base_jobid"))
 	j := m.house.job(id)
@@ -230,7 +230,7 @@ func (m *Machine) daemon(p *Process, command *exec.Cmd) int {
 	return 0
 }
 
-// carry waits for the ranks of all hosts and runs their program.
+// carry waits until the ranks of all hosts have started, and runs their program.
 func (j *job) carry(ctx context.Context) error {
 	for range j.hosts {
 		select {
@@ -263,7 +263,7 @@ func pause(ctx context.Context, length time.Duration) error {
 	}
 }
 
-// await waits until flows have ended. It returns false if it was interrupted earlier.
+// await waits until all flows have ended. It returns false if it was interrupted earlier.
 func await(flows []*flow, interrupted <-chan struct{}) bool {
 	for {
 		next, ended := time.Now().Add(time.Hour), true
@@ -285,7 +285,8 @@ func await(flows []*flow, interrupted <-chan struct{}) bool {
 	}
 }
 
-// together has each rank do the same on the store, for some time at most, and returns when all are at the barrier.
+// together starts the same load for each rank, limits it to atMost unless that is 0, and returns the bytes of all ranks
+// when all have reached the barrier.
 func (j *job) together(ctx context.Context, d demand, atMost time.Duration) (bytes uint64, err error) {
 	var flows []*flow
 	for _, rank := range j.ranks {
@@ -311,7 +312,7 @@ func (j *job) together(ctx context.Context, d demand, atMost time.Duration) (byt
 		}
 	}
 	if slices.ContainsFunc(j.ranks, (*Process).hasEnded) {
-		<-ctx.Done() // No barrier ends without it.
+		<-ctx.Done() // The barrier never completes without all ranks.
 	}
 	if ctx.Err() != nil {
 		return 0, context.Cause(ctx)
@@ -319,7 +320,7 @@ func (j *job) together(ctx context.Context, d demand, atMost time.Duration) (byt
 	return bytes, nil
 }
 
-// size reads a number of bytes in the units of IOR.
+// size parses a number of bytes with IOR's units.
 func size(text string) int64 {
 	unit := int64(1)
 	switch {
@@ -339,14 +340,14 @@ func count(words []string, name string) int64 {
 	return number
 }
 
-// ior does the repetitions of IOR 4.0.0 and prints its CSV.
+// ior simulates the repetitions of IOR 4.0.0 and prints its CSV.
 func (j *job) ior(ctx context.Context) error {
 	given := j.arguments
 	transfer, each := size(after(given, "-t")), size(after(given, "-b"))*count(given, "-s")
 	stonewall, limit := time.Duration(count(given, "-D"))*time.Second, time.Duration(count(given, "-T"))*time.Minute
 	work := each
 	if slices.ContainsFunc(given, func(word string) bool { return strings.HasPrefix(word, "minTimeDuration=") }) {
-		work = 0 // Each rank begins its file again until the stonewall.
+		work = 0 // Each rank repeats its file until the stonewall.
 	}
 	j.output.say("access,bw(MiB/s),IOPS,Latency,block(KiB),xfer(KiB),open(s),wr/rd(s),close(s),total(s),numTasks,iter")
 	began := time.Now()
@@ -385,7 +386,8 @@ func (j *job) ior(ctx context.Context) error {
 	return nil
 }
 
-// files makes the files of a write, which stay real: agents look at them. A read needs them.
+// files creates the files of a write. They are real files, because agents inspect them. A read fails if they are
+// missing.
 func (j *job) files(access string, bytesEach int64) error {
 	for rank := range j.ranks {
 		path := filepath.Join(j.directory, fmt.Sprintf("%s.%08d", after(j.arguments, "-o"), rank))
@@ -403,10 +405,10 @@ func (j *job) files(access string, bytesEach int64) error {
 	return nil
 }
 
-// metadata is how long each operation of mdtest takes that moves no data.
+// metadata is the duration of each mdtest operation without data.
 const metadata = 400 * time.Microsecond
 
-// mdtest does the iterations of mdtest 4.0.0, without -F and -D, and prints its summary.
+// mdtest simulates the iterations of mdtest 4.0.0, without -F and -D, and prints its summary.
 func (j *job) mdtest(ctx context.Context) error {
 	items, iterations := count(j.arguments, "-n"), count(j.arguments, "-i")
 	j.output.say("mdtest-4.0.0 was launched with %d total task(s) on %d node(s)", len(j.ranks), len(j.hosts))

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// openLoop is what fio does with rate_process=poisson: each job has arrivals of its own at random. An operation that is
-// due while its job waits for the one before is handed in late, and that wait is in no latency.
+// openLoop simulates fio with rate_process=poisson: each job has its own random arrivals. An operation that is due
+// while its job waits for the previous one is submitted late, and its latency does not include that wait.
 type openLoop struct {
 	perSecond float64
 	jobs      int
@@ -14,7 +14,8 @@ type openLoop struct {
 
 	random *rand.Rand
 	next   time.Duration
-	// busy jobs wait for an answer; late is how many operations of a job are due meanwhile.
+	// busy is true for jobs that wait for an answer. late is the number of operations of a job that have become due
+	// meanwhile.
 	busy []bool
 	late []int
 }
@@ -25,12 +26,12 @@ func (o *openLoop) begin(now time.Duration) {
 	o.next = now + o.gap()
 }
 
-// gap is the time to the next arrival at any job.
+// gap returns the time until the next arrival at any job.
 func (o *openLoop) gap() time.Duration {
 	return time.Duration(o.random.ExpFloat64() / o.perSecond * float64(time.Second))
 }
 
-// arrival is the open loop in which an operation is due next; nil if there is none. Callers hold the store's mu.
+// arrival returns the open loop in which an operation is due next, or nil if there is none. The caller must hold mu.
 func (s *Store) arrival() (next *flow) {
 	for _, f := range s.open {
 		if next == nil || f.open.next < next.open.next {
@@ -40,7 +41,7 @@ func (s *Store) arrival() (next *flow) {
 	return next
 }
 
-// arrive hands in the operation that is due now, unless its job is busy.
+// arrive submits the operation that is due now, unless its job is busy.
 func (f *flow) arrive(now time.Duration) {
 	o := f.open
 	o.next = now + o.gap()
@@ -53,7 +54,7 @@ func (f *flow) arrive(now time.Duration) {
 	f.ask(now, job)
 }
 
-// freed lets a job go on, with what was due meanwhile first.
+// freed marks a job as idle, and submits an operation that has become due meanwhile, if any.
 func (f *flow) freed(job int, now time.Duration) {
 	o := f.open
 	if o.busy[job] = false; f.over || o.late[job] == 0 {

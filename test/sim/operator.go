@@ -23,37 +23,37 @@ import (
 
 const (
 	runUID = "run-1"
-	// lossTimeout is how long an agent may be out of reach.
+	// lossTimeout is the time for which an agent may be unreachable.
 	lossTimeout = 30 * time.Second
-	// downtime is how long it takes until another operator follows one that has died.
+	// downtime is the time between an operator's death and the start of its successor.
 	downtime = 2 * time.Second
 )
 
-// errDied ends an operator.
+// errDied is the error with which an operator dies.
 var errDied = errors.New("the operator has died")
 
-// World is a run with all that it needs.
+// World is a run with everything that it needs.
 type World struct {
 	House *House
 	Plan  plan.Plan
-	// Actions are what the operators have done, in order, without waiting.
+	// Actions lists the operators' actions in order, except for waiting.
 	Actions []decide.Action
-	// Series are those of steps that have ended.
+	// Series holds the series of steps that have ended.
 	Series []series.Step
-	// Observed are the values of the observations. Observer evaluates them, if it is set.
+	// Observed holds the values of the observations. Observer, if set, evaluates them.
 	Observed []series.Observed
 	Observer drive.Observer
-	// DataGoes says that a client's files are lost with it.
+	// DataGoes is true if a client's files are lost with the client.
 	DataGoes bool
-	// Stored is asked after each storing of facts whether the operator dies now; nil for never. Before is asked
-	// before each, and the facts are lost then.
+	// Stored, if set, is called after facts have been stored, and Before, if set, before they are stored. If they return
+	// true, the operator dies; after Before, the facts are lost.
 	Stored, Before func(decide.Action) bool
 
-	stored []byte // the facts, as in an API server
+	stored []byte // the run with its facts, as stored in an API server
 	epoch  uint64
 }
 
-// NewWorld plans a benchmark, whose targets have a store each.
+// NewWorld returns the world of a new run of a benchmark. stores holds the store of each target.
 func NewWorld(benchmark *builders.BenchmarkBuilder, stores map[string]*Store) (*World, error) {
 	spec := benchmark.Run()
 	planned, problems := plan.Make(spec, 1)
@@ -65,7 +65,7 @@ func NewWorld(benchmark *builders.BenchmarkBuilder, stores map[string]*Store) (*
 		Objectives: benchmark.Obj().Spec.Objectives}, spec, planned), stores)
 }
 
-// WorldOf is the world of a run that was stored, and has not begun.
+// WorldOf returns the world of a stored run that has not begun.
 func WorldOf(run *v1alpha1.BenchmarkRun, stores map[string]*Store) (*World, error) {
 	planned, err := plan.Thaw(&run.Spec)
 	if err != nil {
@@ -84,13 +84,13 @@ func WorldOf(run *v1alpha1.BenchmarkRun, stores map[string]*Store) (*World, erro
 	return w, w.keep(run)
 }
 
-// StoreOf makes a world's only store.
+// StoreOf returns the stores of a world with a single target.
 func StoreOf(target string, config model.Config, blocks int64) (map[string]*Store, error) {
 	made, err := NewStore(config, blocks)
 	return map[string]*Store{target: made}, err
 }
 
-// Close ends what is left of the world.
+// Close ends all clients of the world.
 func (w *World) Close() { w.House.close() }
 
 func (w *World) keep(run *v1alpha1.BenchmarkRun) (err error) {
@@ -98,13 +98,13 @@ func (w *World) keep(run *v1alpha1.BenchmarkRun) (err error) {
 	return err
 }
 
-// Run is the run as its facts were stored last.
+// Run returns the run with the facts that were stored last.
 func (w *World) Run() (*v1alpha1.BenchmarkRun, error) {
 	run := &v1alpha1.BenchmarkRun{}
 	return run, json.Unmarshal(w.stored, run)
 }
 
-// Conduct carries the run out to its end, with one operator after the other where they die.
+// Conduct conducts the run to its end. When an operator dies, another one continues.
 func (w *World) Conduct(ctx context.Context) (*v1alpha1.BenchmarkRun, error) {
 	for {
 		err := w.operate(ctx)
@@ -116,17 +116,17 @@ func (w *World) Conduct(ctx context.Context) (*v1alpha1.BenchmarkRun, error) {
 	}
 }
 
-// OperateOnce is the life of the first operator; an error says that it has died.
+// OperateOnce runs the first operator until the run ends. It returns an error if the operator dies.
 func (w *World) OperateOnce(ctx context.Context) error { return w.operate(ctx) }
 
-// operator is one process that conducts the run.
+// operator is a process that conducts the run.
 type operator struct {
 	*World
 	run       *v1alpha1.BenchmarkRun
 	conductor *conductor.Conductor
 }
 
-// operate is the life of one operator: it begins with the facts that are stored.
+// operate runs one operator, which begins with the stored facts.
 func (w *World) operate(ctx context.Context) error {
 	run, err := w.Run()
 	if err != nil {
@@ -154,7 +154,7 @@ func (w *World) operate(ctx context.Context) error {
 	return w.keep(run)
 }
 
-// store keeps the facts, unless the operator dies before it could.
+// store stores the facts, unless the operator dies first.
 func (o *operator) store(action decide.Action, out drive.Outcome) error {
 	if action.Kind != decide.Wait {
 		o.Actions = append(o.Actions, action)
@@ -177,7 +177,7 @@ func (o *operator) store(action decide.Action, out drive.Outcome) error {
 	return nil
 }
 
-// connect sees to it that a client has the agent that the facts say, and connects to it.
+// connect ensures that a client runs the agent attempt that the facts require, and connects to it.
 func (o *operator) connect(key decide.ClientKey) error {
 	attempt := 0
 	for _, lost := range o.run.Status.LostClients {

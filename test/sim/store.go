@@ -10,12 +10,12 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/truth"
 )
 
-// Store is the storage of a target: the model of test/burstfs, which all loads on the target share.
+// Store is the storage of a target: a model of test/burstfs that all loads on the target share.
 //
-// Twelve hours at 12 GB/s are half a billion requests of 1 MiB. So a store may take several blocks of a load as one
-// request; its buckets of operations count that one as one, and have limits that are so much smaller.
+// Twelve hours at 12 GB/s are half a billion requests of 1 MiB. So a store can combine several blocks of a load into
+// one request. Its buckets of operations count such a request as one, and their limits are reduced by the same factor.
 type Store struct {
-	// Blocks of a load are one request.
+	// Blocks is the number of blocks of a load that form one request.
 	Blocks int64
 	config model.Config
 	start  time.Time
@@ -23,20 +23,20 @@ type Store struct {
 	mu    sync.Mutex
 	model *model.Model
 	asked map[uint64]request
-	// open are the open loops at work.
+	// open lists the running open loops.
 	open []*flow
-	// answered are all answers, in order.
+	// answered lists all answers in order.
 	answered []answered
 }
 
-// answered is one request that was answered.
+// answered is an answered request.
 type answered struct {
 	at        time.Duration
 	operation measure.Operation
 	bytes     uint64
 }
 
-// Between is what was answered after an instant and up to another, exactly.
+// Between returns exactly what was answered after from, up to and including to.
 func (s *Store) Between(from, to time.Time) (sum [measure.NumOperations]measure.Counter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,16 +50,16 @@ func (s *Store) Between(from, to time.Time) (sum [measure.NumOperations]measure.
 	return sum
 }
 
-// request is one that is under way.
+// request is an outstanding request.
 type request struct {
 	of        *flow
 	operation measure.Operation
 	at        time.Duration
-	// job is that of an open loop.
+	// job is the job of an open loop to which the request belongs.
 	job int
 }
 
-// NewStore makes a store whose time begins now.
+// NewStore returns a store whose time begins now.
 func NewStore(config model.Config, blocks int64) (*Store, error) {
 	scaled := config
 	scaled.Buckets = nil
@@ -82,7 +82,7 @@ func NewStore(config model.Config, blocks int64) (*Store, error) {
 	return &Store{Blocks: blocks, config: config, start: time.Now(), model: made, asked: map[uint64]request{}}, nil
 }
 
-// Record is what the store did, in the blocks of the loads.
+// Record returns the store's record. Its operations are blocks of the loads.
 func (s *Store) Record() truth.Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,27 +106,28 @@ func (s *Store) Record() truth.Record {
 	return record
 }
 
-// Config is what the store was made of.
+// Config returns the configuration with which the store was created.
 func (s *Store) Config() model.Config { return s.config }
 
-// demand is what a fio, a rank or a command asks of a store.
+// demand describes the load of a fio process, a rank or a command.
 type demand struct {
-	// reads of a hundred operations; the others write.
+	// readPercent is the percentage of reads. The other operations are writes.
 	readPercent int
 	blockBytes  int64
-	// depth is how many blocks are under way at once.
+	// depth is the number of outstanding blocks.
 	depth int64
-	// work is the bytes after which it ends; 0 for a load that ends by time.
+	// work is the number of bytes after which the load ends. It is 0 for a load that ends at a set time.
 	work int64
-	// open makes it an open loop; nil for a load that asks again as soon as it is answered.
+	// open makes the load an open loop. It is nil for a closed loop.
 	open *openLoop
 }
 
-// flow is a demand at work on a store. It is the store's to change.
+// flow is a running load on a store. Only the store changes it.
 type flow struct {
 	demand
 	store *Store
-	// requests are under way at once; latency is what share of a request's time one block takes, by Little's law.
+	// requests is the number of outstanding requests. latency is the ratio of a block's latency to a request's, by
+	// Little's law.
 	requests int64
 	latency  float64
 
@@ -135,14 +136,14 @@ type flow struct {
 	submitted   int64 // bytes
 	outstanding int
 	lastDone    time.Duration
-	// done since the last take.
+	// done and sum count what was done since the last take.
 	done [measure.NumOperations]measure.Latency
 	sum  [measure.NumOperations]uint64
-	// moved is all that was done.
+	// moved counts everything that was done.
 	moved [measure.NumOperations]measure.Counter
 }
 
-// begin starts a load now.
+// begin starts a load.
 func (s *Store) begin(d demand) *flow {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +165,8 @@ func (s *Store) begin(d demand) *flow {
 	return f
 }
 
-// advance moves the model on to the present, with each load asking again as soon as it is answered.
+// advance advances the model to the current time. Closed loops submit a new request for each answer. The caller must
+// hold mu.
 func (s *Store) advance() time.Duration {
 	now := time.Since(s.start)
 	for {
@@ -206,7 +208,7 @@ func (s *Store) answer(answers []model.Answer, now time.Duration) {
 	}
 }
 
-// submit asks for one more request, if the load still wants one. Callers hold the store's mu.
+// submit submits a request, unless the load has ended. The caller must hold the store's mu.
 func (f *flow) submit(now time.Duration) {
 	if f.over || f.work > 0 && f.submitted >= f.work {
 		return
@@ -214,11 +216,11 @@ func (f *flow) submit(now time.Duration) {
 	f.ask(now, 0)
 }
 
-// ask hands a request in.
+// ask submits a request.
 func (f *flow) ask(now time.Duration, job int) {
 	bytes := f.blockBytes * f.store.Blocks
 	operation, kind := measure.Write, model.Write
-	// Evenly mixed, as fio does over time.
+	// Mix reads and writes evenly, as fio does over time.
 	if f.turn += f.readPercent; f.turn >= 100 {
 		f.turn -= 100
 		operation, kind = measure.Read, model.Read
@@ -229,7 +231,7 @@ func (f *flow) ask(now time.Duration, job int) {
 	f.outstanding++
 }
 
-// stop ends the load: nothing more is asked for, what is under way comes back.
+// stop ends the load: no further requests are submitted, but outstanding ones are still answered.
 func (f *flow) stop() {
 	f.store.mu.Lock()
 	defer f.store.mu.Unlock()
@@ -238,12 +240,12 @@ func (f *flow) stop() {
 	f.store.open = slices.DeleteFunc(f.store.open, func(other *flow) bool { return other == f })
 }
 
-// progress is a look at a load.
+// progress is the current state of a load.
 type progress struct {
-	// ended says that nothing is under way and nothing more will be, and last when the last answer came.
+	// ended is true if no request is outstanding. last is the time of the last answer.
 	ended bool
 	last  time.Time
-	// next is when something may happen.
+	// next is the earliest time at which the state may change.
 	next time.Time
 }
 
@@ -258,7 +260,7 @@ func (f *flow) look() progress {
 	}
 }
 
-// take gives what was done until now and was not taken before.
+// take returns what was done since the last take.
 func (f *flow) take() (done [measure.NumOperations]measure.Latency, bytes [measure.NumOperations]uint64) {
 	f.store.mu.Lock()
 	defer f.store.mu.Unlock()

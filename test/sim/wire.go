@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// wireDelay is how long a message takes. Without any, an operator that asks again as soon as it is answered would ask
-// for ever in the same instant.
+// wireDelay is the delay of a message. Without it, an operator that sends a request as soon as the previous one is
+// answered would do so forever at the same instant of virtual time.
 const wireDelay = 200 * time.Microsecond
 
-// slowConn is a connection whose messages take their time. They wait in a queue and not in Write: who writes holds
-// locks, and in a bubble of synctest no time passes while a goroutine waits for a lock.
+// slowConn is a connection that delays messages. They wait in a queue and not in Write, because callers of Write hold
+// locks, and in a synctest bubble no time passes while a goroutine waits for a lock.
 type slowConn struct {
 	net.Conn
-	// from is the address of its other end, for the one who has accepted it.
+	// from is the address of the other end.
 	from   net.Addr
 	sent   chan message
 	closed chan struct{}
@@ -26,7 +26,7 @@ type message struct {
 	due  time.Time
 }
 
-// slow makes a connection slow until it is closed.
+// slow returns a slowConn for a connection.
 func slow(fast net.Conn) *slowConn {
 	c := &slowConn{Conn: fast, sent: make(chan message, 1<<12), closed: make(chan struct{})}
 	go c.deliver()
@@ -66,7 +66,7 @@ func (c *slowConn) Close() error {
 // RemoteAddr implements net.Conn.
 func (c *slowConn) RemoteAddr() net.Addr { return c.from }
 
-// slowListener is a listener of such connections. It receives the address of each caller.
+// slowListener accepts slowConns. It receives the address of each caller from callers.
 type slowListener struct {
 	net.Listener
 	callers <-chan net.Addr

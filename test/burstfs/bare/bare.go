@@ -1,5 +1,5 @@
-// Package bare starts fio without storagebench around it, as the measure of what a transition between two phases
-// may cost.
+// Package bare starts fio without storagebench, as a reference for the time that a transition between two phases may
+// take.
 package bare
 
 import (
@@ -16,14 +16,14 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/truth"
 )
 
-// Load is what each fio does.
+// Load describes the fio processes and their load.
 type Load struct {
 	Clients, QueueDepth, BlockBytes, FileBytes int
 	Runtime                                    time.Duration
 }
 
-// Start starts as many fio at once on a mounted store, and gives the time from there to the first request of any of
-// them, by the store's record, once all have ended. Nothing else may use the store.
+// Start starts load.Clients fio processes at once on a mounted store, waits until they have ended, and returns the time
+// from the start to their first request, by the store's record. Nothing else may use the store.
 func Start(t testing.TB, directory string, load Load, record func() truth.Record) time.Duration {
 	t.Helper()
 	folder, err := os.MkdirTemp(directory, "bare-")
@@ -59,7 +59,7 @@ func Start(t testing.TB, directory string, load Load, record func() truth.Record
 			t.Fatalf("fio: %v\n%s", err, &outputs[i])
 		}
 	}
-	time.Sleep(time.Second) // so that the second in which they began is in the record
+	time.Sleep(time.Second) // the record contains only complete seconds
 	for _, pause := range record().Pauses(began, time.Now()) {
 		return pause.To.Sub(began)
 	}

@@ -2,30 +2,30 @@ package model
 
 import "math"
 
-// nanosecond in seconds: what is so little of a request that it is rounding, not a rest.
+// nanosecond is a nanosecond in seconds. A remainder that lasts less than this is a rounding error.
 const nanosecond = 1e-9
 
-// bucket is a Bucket at work. Between two changes of demand, shares or configuration its credits move
-// along straight lines, so every moment of interest is computed, none is searched for.
+// bucket is the state of a Bucket. Between changes of demand, shares or configuration its credits are piecewise linear
+// in time, so the time of each event can be computed directly.
 type bucket struct {
 	Bucket
 	credits float64
 	queue   []entry
-	// taken is the share of the rate that others use now, spent the part of it that costs credits.
+	// taken is the share of the rate that tenants currently use, and spent the part of that share that costs credits.
 	taken, spent float64
 }
 
-// entry is a request in a bucket, with what is still to be let through of it.
+// entry is a request in a bucket, with the amount that has not passed yet.
 type entry struct {
 	request *request
 	left    float64
 }
 
-// flow is how a bucket works until something changes, by the second.
+// flow holds the rates of a bucket, per second, until something changes.
 type flow struct {
-	// own is let through of the head of the queue.
+	// own is the rate at which the head of the queue passes.
 	own float64
-	// drift is what the credits change by.
+	// drift is the rate at which the credits change.
 	drift float64
 }
 
@@ -37,8 +37,8 @@ func (b *bucket) add(r *request) {
 	b.queue = append(b.queue, entry{request: r, left: b.amountOf(r.Request)})
 }
 
-// flow is the present one. At zero credits the bucket bursts only if even then they grow; it stays at zero,
-// at the baseline, where they would grow at the baseline but not while bursting.
+// flow returns the current flow. At zero credits, the bucket bursts only if the credits grow even while it bursts.
+// Otherwise it stays at the baseline and at zero credits, even if the credits would grow at the baseline.
 func (b *bucket) flow() flow {
 	use := b.spent
 	if len(b.queue) > 0 {
@@ -56,8 +56,8 @@ func (b *bucket) flow() flow {
 	return flow{own: b.BaselinePerSecond * (1 - b.taken)}
 }
 
-// untilChange is the time to the next moment at which the flow may change by itself: the head of the queue
-// is through, the credits end or the bucket is full. It is infinite where there is none.
+// untilChange returns the time until the flow next changes by itself: the head of the queue has passed, the credits run
+// out, or the bucket is full. It is infinite if there is no such change.
 func (b *bucket) untilChange(f flow) float64 {
 	until := math.Inf(1)
 	if len(b.queue) > 0 && f.own > 0 {
@@ -72,12 +72,13 @@ func (b *bucket) untilChange(f flow) float64 {
 	return until
 }
 
-// advance moves on by seconds, at most to the next change, and gives the request that is through then.
+// advance advances the bucket by seconds, at most to the next change, and returns the request that has passed by then,
+// if any.
 func (b *bucket) advance(seconds float64) *request {
 	f := b.flow()
 	b.credits += f.drift * seconds
-	// A rest of credits that would last less than a nanosecond is rounding; without this it would take an
-	// endless number of ever smaller steps to the change.
+	// A remainder of credits that lasts less than a nanosecond is a rounding error. Without this, reaching the change
+	// could take an endless number of ever smaller steps.
 	rest := math.Abs(f.drift) * nanosecond
 	if f.drift < 0 && b.credits <= rest {
 		b.credits = 0
@@ -97,7 +98,7 @@ func (b *bucket) advance(seconds float64) *request {
 	b.queue[0] = entry{}
 	b.queue = b.queue[1:]
 	if len(b.queue) > 0 {
-		b.queue[0].left += rest // or a million requests would be off by a million roundings
+		b.queue[0].left += rest // otherwise the rounding errors of all requests would add up
 	}
 	return through
 }

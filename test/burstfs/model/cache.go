@@ -10,7 +10,7 @@ type block struct {
 	index int64
 }
 
-// cache remembers which blocks the server holds, the least recently used last.
+// cache records which blocks the server's cache contains, the most recently used first.
 type cache struct {
 	blockBytes int64
 	capacity   int
@@ -26,12 +26,12 @@ func newCache(config Cache) *cache {
 	return &cache{blockBytes: size, capacity: int(config.Bytes / size), order: list.New(), blocks: map[block]*list.Element{}}
 }
 
-// span is the first block of a range and the one after the last.
+// span returns the first block of a range and the block after its last.
 func (c *cache) span(offset, bytes int64) (first, end int64) {
 	return offset / c.blockBytes, (offset + bytes + c.blockBytes - 1) / c.blockBytes
 }
 
-// holds reports whether all of a range is there.
+// holds reports whether all blocks of a range are in the cache.
 func (c *cache) holds(file uint64, offset, bytes int64) bool {
 	first, end := c.span(offset, bytes)
 	for i := first; i < end; i++ {
@@ -42,7 +42,7 @@ func (c *cache) holds(file uint64, offset, bytes int64) bool {
 	return true
 }
 
-// keep makes a range the most recently used.
+// keep makes the blocks of a range the most recently used, and evicts the least recently used if the cache is full.
 func (c *cache) keep(file uint64, offset, bytes int64) {
 	first, end := c.span(offset, bytes)
 	for i := first; i < end; i++ {
@@ -58,7 +58,7 @@ func (c *cache) keep(file uint64, offset, bytes int64) {
 	}
 }
 
-// drop forgets a range.
+// drop removes the blocks of a range.
 func (c *cache) drop(file uint64, offset, bytes int64) {
 	first, end := c.span(offset, bytes)
 	for i := first; i < end; i++ {
@@ -68,7 +68,7 @@ func (c *cache) drop(file uint64, offset, bytes int64) {
 	}
 }
 
-// forget drops a whole file.
+// forget removes all blocks of a file.
 func (c *cache) forget(file uint64) {
 	for key, element := range c.blocks {
 		if key.file == file {

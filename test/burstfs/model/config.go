@@ -2,50 +2,49 @@ package model
 
 import "time"
 
-// Config describes a store. The zero value has no limits at all.
+// Config describes a store. The zero value has no limits.
 type Config struct {
-	// Scenario says in a line what the store stands for.
+	// Scenario describes, in one line, the real store that this one simulates.
 	Scenario string `yaml:"scenario,omitempty"`
-	// Seed of jitter and of failures with a probability.
+	// Seed is the random seed for jitter and for failures with a probability.
 	Seed uint64 `yaml:"seed,omitempty"`
-	// Buckets that limit the store, in any order: a volume, a server's disk, its network. Names are unique.
+	// Buckets limit the store, in any order: for example a volume, a server's disk and its network. Names are unique.
 	Buckets []Bucket `yaml:"buckets,omitempty"`
-	// Latency of every request that is not answered from the cache.
+	// Latency is the latency of requests that are not answered from the cache.
 	Latency Latency `yaml:"latency,omitempty"`
-	// QueueLimit is how many reads and writes the store serves at once; others wait for a place. 0: any
-	// number.
+	// QueueLimit is the maximum number of reads and writes that the store serves at once. 0 means no limit.
 	QueueLimit int `yaml:"queueLimit,omitempty"`
-	// Cache of the server for reads. Absent: none.
+	// Cache is the server's read cache, or nil for none.
 	Cache *Cache `yaml:"cache,omitempty"`
-	// Compression of what is written. Absent: none.
+	// Compression compresses written data. nil means no compression.
 	Compression *Compression `yaml:"compression,omitempty"`
-	// Tenants that share the store.
+	// Tenants are other users of the store.
 	Tenants []Tenant `yaml:"tenants,omitempty"`
-	// Failures that happen by a schedule.
+	// Failures are scheduled failures.
 	Failures []Failure `yaml:"failures,omitempty"`
-	// SpaceLate is how long after the last write to a file its space (st_blocks) is still reported as it was, as a client of
-	// SMB or NFS with an attribute cache does. It is of the mount, so it stays as it was.
+	// SpaceLate is the time after the last write to a file during which its old space (st_blocks) is still reported, as by
+	// an SMB or NFS client with an attribute cache. It cannot change while the store is mounted.
 	SpaceLate time.Duration `yaml:"spaceLate,omitempty"`
-	// NamesPerSecond is how many files it creates and removes a second, one after the other. 0: any number. It is of the mount,
-	// so it stays as it was.
+	// NamesPerSecond is the maximum number of files that the store creates and removes per second. 0 means no limit. It
+	// cannot change while the store is mounted.
 	NamesPerSecond float64 `yaml:"namesPerSecond,omitempty"`
-	// NoLocks has it refuse locks (ENOLCK), as some shares do. It is of the mount, so it stays as it was.
+	// NoLocks makes the store refuse locks (ENOLCK), as some shares do. It cannot change while the store is mounted.
 	NoLocks bool `yaml:"noLocks,omitempty"`
 }
 
-// Counts is what a bucket counts.
+// Counts is the unit that a bucket counts.
 type Counts string
 
-// What a bucket may count.
+// Units of buckets.
 const (
 	CountsBytes      Counts = "bytes"
 	CountsOperations Counts = "operations"
 )
 
-// Kind of a request.
+// Kind is the kind of a request.
 type Kind string
 
-// The kinds. Creating and changing are only subject to failures: they take neither credits nor latency.
+// Kinds of requests. Create and Change are only subject to failures: they take no credits and have no latency.
 const (
 	Read   Kind = "read"
 	Write  Kind = "write"
@@ -58,66 +57,64 @@ const (
 type Bucket struct {
 	Name   string `yaml:"name"`
 	Counts Counts `yaml:"counts"`
-	// BaselinePerSecond is let through, in bytes or operations, when there are no credits.
+	// BaselinePerSecond is the rate without credits, in bytes or operations per second.
 	BaselinePerSecond float64 `yaml:"baselinePerSecond"`
-	// BurstPerSecond is let through while there are credits. 0: the bucket is a plain limit.
+	// BurstPerSecond is the rate while credits last. If it is 0, the bucket is a plain limit.
 	BurstPerSecond float64 `yaml:"burstPerSecond,omitempty"`
-	// Size in bytes or operations. 0: the bucket is a plain limit.
+	// Size is the most credits that the bucket holds, in bytes or operations. If it is 0, the bucket is a plain limit.
 	Size float64 `yaml:"size,omitempty"`
-	// RefillPerSecond is what the credits grow by. Absent: the baseline.
+	// RefillPerSecond is the rate at which credits come back. nil means the baseline.
 	RefillPerSecond *float64 `yaml:"refillPerSecond,omitempty"`
-	// StartFill is the share of Size that is there at the start, 0 to 1. Absent: 1.
+	// StartFill is the initial fill level as a share of Size, 0 to 1. nil means 1.
 	StartFill *float64 `yaml:"startFill,omitempty"`
-	// Kinds of requests that it limits, read and write. Absent: both.
+	// Kinds lists the kinds of requests that the bucket limits, read or write. If it is empty, the bucket limits both.
 	Kinds []Kind `yaml:"kinds,omitempty"`
-	// ServesCache says that it lies between the client and the server's cache, as a network does, and so
-	// limits what the cache answers too.
+	// ServesCache is true if the bucket lies between the client and the server's cache, as a network does. It then also
+	// limits requests that the cache answers.
 	ServesCache bool `yaml:"servesCache,omitempty"`
-	// CompressionRatio divides the bytes before they are counted: what compression saves behind it.
-	// 0: 1.
+	// CompressionRatio divides the bytes before they are counted, to simulate compression with a fixed ratio. 0 means 1.
 	CompressionRatio float64 `yaml:"compressionRatio,omitempty"`
-	// CountsStored says that it lies behind the store's compression, and counts what is really stored of each
-	// request. Only for bytes.
+	// CountsStored is true if the bucket lies behind the store's compression, and counts the bytes really stored by each
+	// request. It requires Counts to be bytes.
 	CountsStored bool `yaml:"countsStored,omitempty"`
-	// OperationBytes is the largest request that counts as one operation; a larger one counts as several.
-	// 0: any size is one.
+	// OperationBytes is the size of the largest request that counts as one operation; a larger one counts as several. If
+	// it is 0, every request counts as one.
 	OperationBytes int64 `yaml:"operationBytes,omitempty"`
 }
 
-// Latency of a request, on top of what buckets make it wait.
+// Latency is the latency of a request, in addition to its wait for buckets.
 type Latency struct {
-	// Fixed is always added.
+	// Fixed is a constant latency.
 	Fixed time.Duration `yaml:"fixed,omitempty"`
-	// Jitter is the upper bound of what is added at random, evenly spread.
+	// Jitter is the upper bound of a random, uniformly distributed latency that is added.
 	Jitter time.Duration `yaml:"jitter,omitempty"`
-	// Floor is the least time from being taken up to the answer, waiting for buckets included.
+	// Floor is the minimum time from the start of service to the answer, including the wait for buckets.
 	Floor time.Duration `yaml:"floor,omitempty"`
 }
 
-// Cache answers reads of blocks that were read or written a short while ago; the least recently used
-// block goes first.
+// Cache answers reads of recently read or written blocks. The least recently used block is evicted first.
 type Cache struct {
 	Bytes int64 `yaml:"bytes"`
-	// BlockBytes is what it keeps and drops as one. 0: 16 KiB.
+	// BlockBytes is the size of a cache block. 0 means 16 KiB.
 	BlockBytes int64 `yaml:"blockBytes,omitempty"`
-	// BytesPerSecond is the cache's own speed.
+	// BytesPerSecond is the rate of the cache.
 	BytesPerSecond float64 `yaml:"bytesPerSecond"`
-	// Latency of what it answers.
+	// Latency is the latency of requests that the cache answers.
 	Latency time.Duration `yaml:"latency,omitempty"`
-	// IgnoresWrites says that written blocks do not enter it. They leave it in that case.
+	// IgnoresWrites is true if written blocks do not enter the cache. They are then removed from it.
 	IgnoresWrites bool `yaml:"ignoresWrites,omitempty"`
 }
 
-// Compression really compresses what is written, record by record, so that what is saved depends on the data. Files
-// show it in the space that they take, as on ZFS.
+// Compression really compresses written data, record by record, so that the savings depend on the data. The space of
+// files (st_blocks) shows the compressed size, as on ZFS.
 type Compression struct {
-	// Algorithm is lz4.
+	// Algorithm must be lz4.
 	Algorithm CompressionAlgorithm `yaml:"algorithm"`
-	// RecordBytes is what is compressed as one. 0: 128 KiB.
+	// RecordBytes is the size of a record, which is compressed as a whole. 0 means 128 KiB.
 	RecordBytes int64 `yaml:"recordBytes,omitempty"`
 }
 
-// CompressionAlgorithm is how records are compressed.
+// CompressionAlgorithm is an algorithm for compressing records.
 type CompressionAlgorithm string
 
 // The algorithms.
@@ -125,37 +122,37 @@ const (
 	CompressionLZ4 CompressionAlgorithm = "lz4"
 )
 
-// DefaultRecordBytes is that of ZFS.
+// DefaultRecordBytes is the default record size of ZFS.
 const DefaultRecordBytes = 128 << 10
 
-// Tenant takes a share of buckets' rates while it is there.
+// Tenant is another user of the store, who takes a share of buckets' rates according to a schedule.
 type Tenant struct {
 	Name string `yaml:"name"`
-	// Share of the rate, burst or baseline, above 0 up to 1. The shares of all tenants of a bucket add up to 1
-	// at most; at 1 nothing is let through to others.
+	// Share is the tenant's share of the burst or baseline rate, above 0 and at most 1. The shares of all tenants of a
+	// bucket must not exceed 1; at 1, no other request passes.
 	Share float64 `yaml:"share"`
-	// Buckets it uses. Absent: all.
+	// Buckets lists the buckets that the tenant uses. If it is empty, the tenant uses all.
 	Buckets []string `yaml:"buckets,omitempty"`
-	// SparesCredits says that what it takes costs no credits: a store that is slow for a while, not a
-	// neighbour that uses it.
+	// SparesCredits is true if the tenant's share costs no credits. This simulates a store that is temporarily slow
+	// instead of a neighbour that uses it.
 	SparesCredits bool `yaml:"sparesCredits,omitempty"`
 	Schedule      `yaml:",inline"`
 }
 
-// Schedule says when something is: from At for a time of For, again after each Every.
+// Schedule says when something is active: from At, for the duration For, repeated every Every.
 type Schedule struct {
-	// At is counted from the start of the store.
+	// At is the time since the start of the store.
 	At time.Duration `yaml:"at,omitempty"`
-	// For is how long. 0: for ever.
+	// For is the duration. 0 means forever.
 	For time.Duration `yaml:"for,omitempty"`
-	// Every is the time from one start to the next. 0: once.
+	// Every is the time from one start to the next. 0 means once.
 	Every time.Duration `yaml:"every,omitempty"`
 }
 
-// FailureError is how a failure shows.
+// FailureError is the effect of a failure.
 type FailureError string
 
-// What a failure may be.
+// Effects of failures, with the kinds of requests that they affect by default.
 const (
 	FailureEIO    FailureError = "EIO"    // read, write and sync fail
 	FailureENOSPC FailureError = "ENOSPC" // write and create fail
@@ -166,23 +163,23 @@ const (
 // Failure makes requests fail or stall.
 type Failure struct {
 	Error FailureError `yaml:"error"`
-	// Stall is the least time from submission to answer, for the error stall.
+	// Stall is the minimum time from submission to answer, if Error is stall.
 	Stall time.Duration `yaml:"stall,omitempty"`
-	// Kinds of requests. Absent: those named at each FailureError.
+	// Kinds lists the kinds of affected requests. If it is empty, the default of the FailureError applies.
 	Kinds []Kind `yaml:"kinds,omitempty"`
-	// Path is a pattern of path.Match for the last element of the file's name. Absent: all.
+	// Path is a pattern, as for path.Match, for the base name of the file. If it is empty, all files are affected.
 	Path string `yaml:"path,omitempty"`
-	// Count is after how many requests it ends. 0: never.
+	// Count is the number of affected requests after which the failure ends. 0 means no limit.
 	Count int `yaml:"count,omitempty"`
-	// Probability of a request to be hit, 0 to 1. 0: all.
+	// Probability is the probability that a request is affected, 0 to 1. 0 means that all are.
 	Probability float64 `yaml:"probability,omitempty"`
 	Schedule    `yaml:",inline"`
 }
 
-// Pointer makes an optional figure, as RefillPerSecond and StartFill are.
+// Pointer returns a pointer to a value, for optional fields such as RefillPerSecond and StartFill.
 func Pointer(value float64) *float64 { return &value }
 
-// Refill is what the credits grow by a second.
+// Refill returns the rate per second at which credits come back.
 func (b Bucket) Refill() float64 {
 	if b.RefillPerSecond == nil {
 		return b.BaselinePerSecond
@@ -190,7 +187,7 @@ func (b Bucket) Refill() float64 {
 	return *b.RefillPerSecond
 }
 
-// Start is the credits at the start.
+// Start returns the initial credits.
 func (b Bucket) Start() float64 {
 	if b.StartFill == nil {
 		return b.Size
@@ -198,13 +195,13 @@ func (b Bucket) Start() float64 {
 	return b.Size * *b.StartFill
 }
 
-// Bursts reports whether it has credits at all.
+// Bursts reports whether the bucket has credits.
 func (b Bucket) Bursts() bool { return b.BurstPerSecond > 0 && b.Size > 0 }
 
-// SecondsOfBurst is how long a full bucket lasts under steady demand without tenants.
+// SecondsOfBurst returns the time in seconds that a full bucket lasts under steady demand without tenants.
 func (b Bucket) SecondsOfBurst() float64 { return b.Size / (b.BurstPerSecond - b.Refill()) }
 
-// Amount is what a request of so many bytes takes from it.
+// Amount returns the credits that a request of the given size costs, before compression.
 func (b Bucket) Amount(bytes int64) float64 {
 	if b.Counts == CountsOperations {
 		if b.OperationBytes == 0 {
@@ -218,7 +215,7 @@ func (b Bucket) Amount(bytes int64) float64 {
 	return float64(bytes)
 }
 
-// amountOf is what a request takes from it.
+// amountOf returns the credits that a request costs.
 func (b Bucket) amountOf(r Request) float64 {
 	if b.CountsStored {
 		return float64(r.Stored)

@@ -1,12 +1,12 @@
-// Package model is a store with documented limits, as arithmetic: what is asked of it and when goes in, what
-// it answers and when comes out. It has no clock, no files and no goroutines; every call takes the time, so
-// that a twelve-hour drain is tested in a moment and a mounted store ([burstfs]) does the same as the tests.
+// Package model simulates a store with documented limits: its input is requests and their times, its output is answers
+// and their times. It has no clock, no files and no goroutines. Every call takes the current time as an argument, so
+// that a test of a twelve-hour drain takes a moment and a mounted store ([burstfs]) behaves exactly as in the tests.
 //
 // # A bucket
 //
-// A [Bucket] counts bytes or operations. While it holds credits it lets them through at its burst rate,
-// otherwise at its baseline. What it lets through is taken from the credits, and they grow at the refill
-// rate all the time, up to the bucket's size:
+// A [Bucket] counts bytes or operations. They pass at its burst rate while it has credits, and at its baseline rate
+// otherwise. Everything that passes costs credits, and credits come back at the refill rate at all times, up to the
+// bucket's size:
 //
 //	credits' = refill - let through,   0 <= credits <= size
 //
@@ -17,13 +17,13 @@
 //	 base   |##########################
 //	        +--------------+-----------> time
 //
-// An empty bucket under steady demand lets through the baseline exactly, also where the refill differs from
-// it: a refill above the baseline counts only once demand leaves a gap.
+// Under steady demand, the rate of an empty bucket is exactly the baseline, even if the refill rate is different: a
+// refill rate above the baseline has an effect only when demand pauses.
 //
-// A bucket is a queue that is served in turn, exact to the moment in which the credits run out in the middle
-// of a request. A request enters all buckets that apply to it at once and is through when the last one let
-// it pass. So the least of their rates is the store's, whatever the sizes of the requests, and what one
-// bucket makes wait does not keep another from gaining credits.
+// A bucket is a first-in first-out queue. It is exact even if the credits run out in the middle of a request. A request
+// enters all buckets that apply to it at once, and has passed when it has passed the last of them. So the store's rate
+// is the lowest of their rates, whatever the request sizes, and a request that waits in one bucket does not prevent
+// another bucket from gaining credits.
 //
 // # Around the buckets
 //
@@ -31,9 +31,8 @@
 //	              |                                     ^
 //	              | a failure skips the buckets --------+
 //
-// A read whose blocks are all in the server's [Cache] passes the cache's own speed instead of the buckets
-// behind it. A [Tenant] takes a share of buckets' rates by a schedule. A [Failure] answers with an error or
-// late.
+// A read whose blocks are all in the server's [Cache] is limited by the cache's rate instead of the buckets behind the
+// cache. A [Tenant] takes a share of buckets' rates by a schedule. A [Failure] makes requests fail or be answered late.
 //
 // [burstfs]: github.com/storagebench/storagebench/test/burstfs
 package model

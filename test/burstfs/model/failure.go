@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// failure is a Failure at work.
+// failure is the state of a Failure.
 type failure struct {
 	Failure
 	hits int
 }
 
-// errno is what a failure answers with; 0 for a stall.
+// errno returns the error of a failure, or 0 for a stall.
 func (e FailureError) errno() syscall.Errno {
 	switch e {
 	case FailureEIO:
@@ -27,7 +27,7 @@ func (e FailureError) errno() syscall.Errno {
 	return 0
 }
 
-// kinds that an error is about unless it says otherwise.
+// kinds returns the kinds of requests that an error affects by default.
 func (e FailureError) kinds() []Kind {
 	switch e {
 	case FailureENOSPC:
@@ -39,13 +39,13 @@ func (e FailureError) kinds() []Kind {
 	return []Kind{Read, Write, Sync}
 }
 
-// outcome is what failures do to a request.
+// outcome is the effect of failures on a request.
 type outcome struct {
 	errno syscall.Errno
 	stall time.Duration
 }
 
-// failing looks what happens to a request of a kind on a file that comes now, and counts it.
+// failing returns the effect of the current failures on a request, and counts the request for them.
 func (m *Model) failing(kind Kind, name string) outcome {
 	var result outcome
 	for _, f := range m.failures {
@@ -79,7 +79,7 @@ func (f *failure) meets(m *Model, kind Kind, name string) bool {
 	return f.Probability == 0 || m.random.Float64() < f.Probability
 }
 
-// Fail adds a failure; its At is counted from now. It panics on one that is not valid.
+// Fail adds a failure. The failure's At counts from now. Fail panics if the failure is invalid.
 func (m *Model) Fail(now time.Duration, f Failure) {
 	if err := f.Validate(); err != nil {
 		panic(err)
@@ -89,13 +89,13 @@ func (m *Model) Fail(now time.Duration, f Failure) {
 	m.failures = append(m.failures, &failure{Failure: f})
 }
 
-// Heal ends all failures, those of the configuration too.
+// Heal ends all failures, including those of the configuration.
 func (m *Model) Heal(now time.Duration) {
 	m.advance(now.Seconds())
 	m.failures = nil
 }
 
-// Metadata is the error of creating or changing a file now, or 0.
+// Metadata returns the error of creating or changing a file now, or 0.
 func (m *Model) Metadata(now time.Duration, kind Kind, name string) syscall.Errno {
 	m.advance(now.Seconds())
 	return m.failing(kind, name).errno

@@ -2,17 +2,17 @@ package model
 
 import "time"
 
-// Load is a client that always has Depth requests of the same size under way, one after the other through a
-// file: what fio does with iodepth.
+// Load is a client that always has Depth outstanding requests of the same size and accesses a file sequentially, like
+// fio with iodepth.
 type Load struct {
 	Kind      Kind
 	Bytes     int64
 	Depth     int
-	FileBytes int64 // after so many it starts again; 0: never
+	FileBytes int64 // size of the file, after which the load starts again; 0: no limit
 }
 
-// Run lets a load work on the store from one time to another and gives the answers. Nothing of it is taken
-// back at the end: what is under way then is answered in later calls.
+// Run applies a load to the store from one time to another and returns the answers. Requests that are outstanding at
+// the end are not withdrawn: later calls to the model return their answers.
 func (l Load) Run(m *Model, from, to time.Duration) []Answer {
 	offset := int64(0)
 	submit := func(now time.Duration) {

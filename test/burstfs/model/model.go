@@ -11,64 +11,64 @@ import (
 	"time"
 )
 
-// Request is what a client asks of the store.
+// Request is a client's request to the store.
 type Request struct {
 	Kind Kind // Read, Write or Sync
-	// File is any number that tells files apart, Name what patterns of failures are matched with.
+	// File is a number that identifies the file. Name is matched with the patterns of failures.
 	File   uint64
 	Name   string
 	Offset int64
 	Bytes  int64
-	// Stored is what it takes behind the store's compression; Bytes where there is none.
+	// Stored is the number of bytes after the store's compression. Without compression, it equals Bytes.
 	Stored int64
 }
 
-// Answer to a request.
+// Answer is the answer to a request.
 type Answer struct {
-	// ID is what Submit gave.
+	// ID is the ID that Submit returned.
 	ID uint64
 	Request
-	// Errno is 0 unless a failure hit it.
+	// Errno is 0 unless a failure affected the request.
 	Errno syscall.Errno
-	// At is when it was answered, counted from the start of the store.
+	// At is the time of the answer since the start of the store.
 	At time.Duration
-	// Cached tells that the server's cache answered.
+	// Cached is true if the server's cache answered.
 	Cached bool
 }
 
 type request struct {
 	Request
 	id        uint64
-	entered   float64 // when it was taken up
+	entered   float64 // when the store began to serve it
 	notBefore float64
 	finish    float64
-	pending   int // buckets that have not let it through
+	pending   int // number of buckets that it has not passed yet
 	errno     syscall.Errno
 	cached    bool
 }
 
-// Model is a store at work. Its times count from its start and never go back; a time before one that it
-// has seen counts as that one. It is not safe for several goroutines at once.
+// Model is the state of a store. Its times count from its start and never go back: a time before the latest one counts
+// as the latest one. It is not safe for concurrent use.
 type Model struct {
 	config   Config
 	buckets  []*bucket
-	speed    *bucket // of the cache; nil without one
+	speed    *bucket // limits the rate of the cache; nil without a cache
 	cache    *cache
 	failures []*failure
 	random   *rand.Rand
 
 	now      float64
 	lastID   uint64
-	waiting  []*request // for a place in the queue limit
-	serving  int        // reads and writes that hold a place
-	answers  answers    // through all buckets, by the time of the answer
-	answered []Answer   // not collected yet
+	waiting  []*request // because of the queue limit
+	serving  int        // number of reads and writes that count for the queue limit
+	answers  answers    // requests that have passed all buckets, by the time of the answer
+	answered []Answer   // not returned by Advance yet
 
 	tenantShare float64
 	truth       truth
 }
 
-// New makes a store, or says all that is wrong with its configuration.
+// New returns a store. Its error lists everything that is wrong with the configuration.
 func New(config Config) (*Model, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("describing a store: %w", err)
@@ -81,9 +81,9 @@ func New(config Config) (*Model, error) {
 	return m, nil
 }
 
-// Reconfigure changes the store at a time. Buckets are known by their names, and there must be the same ones as
-// before, which count the same; they keep their credits, up to the new size, unless StartFill is given and
-// changed: then they are filled to it. Failures start anew, and those of Fail end.
+// Reconfigure changes the configuration at a time. The buckets must have the same names and units as before. They keep
+// their credits, up to the new size, unless StartFill is set and has changed: then they are filled to it. The failures
+// of the configuration start again, and those added by Fail end.
 func (m *Model) Reconfigure(now time.Duration, config Config) error {
 	if err := config.Validate(); err != nil {
 		return fmt.Errorf("describing a store anew: %w", err)
@@ -115,7 +115,7 @@ func (m *Model) Reconfigure(now time.Duration, config Config) error {
 	return nil
 }
 
-// apply takes over everything but buckets.
+// apply applies everything in a configuration except buckets.
 func (m *Model) apply(config Config) {
 	hadCache := m.config.Cache
 	m.config = config
@@ -124,7 +124,7 @@ func (m *Model) apply(config Config) {
 		m.failures = append(m.failures, &failure{Failure: f})
 	}
 	if !reflect.DeepEqual(hadCache, config.Cache) {
-		// What waits for the old cache's speed stays in its queue until it is through.
+		// Requests in the queue of the old cache stay there until they have passed.
 		m.cache = nil
 		if config.Cache != nil {
 			m.cache = newCache(*config.Cache)
@@ -137,17 +137,18 @@ func (m *Model) apply(config Config) {
 	m.share()
 }
 
-// Config is the present one.
+// Config returns the current configuration.
 func (m *Model) Config() Config { return m.config }
 
-// Submitted is a request that was handed in.
+// Submitted identifies a submitted request.
 type Submitted struct {
 	ID uint64
-	// Errno is what it will be answered with, for those who have to know before whether it does anything.
+	// Errno is the error with which the request will be answered, for callers that must know in advance whether to carry
+	// it out.
 	Errno syscall.Errno
 }
 
-// Submit hands in a request.
+// Submit submits a request.
 func (m *Model) Submit(now time.Duration, r Request) Submitted {
 	m.advance(now.Seconds())
 	m.lastID++
@@ -167,7 +168,7 @@ func (m *Model) Submit(now time.Duration, r Request) Submitted {
 	return Submitted{ID: taken.id, Errno: taken.errno}
 }
 
-// Advance moves on to a time and gives what has been answered since the last call, in order.
+// Advance advances the store to a time and returns the answers since the last call, in order.
 func (m *Model) Advance(now time.Duration) []Answer {
 	m.advance(now.Seconds())
 	collected := m.answered
@@ -175,25 +176,25 @@ func (m *Model) Advance(now time.Duration) []Answer {
 	return collected
 }
 
-// Next is when something happens next if nobody asks or changes anything. That is a second from now at most,
-// when a line of the truth is due.
+// Next returns the time of the next event if no request or change comes before it. It is at most a second from now,
+// when a line of the record is due.
 func (m *Model) Next() time.Duration {
 	event := m.event()
 	next := time.Duration(math.Ceil(event * 1e9))
-	if next.Seconds() < event { // by rounding; the caller would come back too early again and again
+	if next.Seconds() < event { // a rounding error, with which the caller would call too early again and again
 		next++
 	}
 	return next
 }
 
-// Forget drops a file from the cache, after it was removed or truncated.
+// Forget removes a file from the cache, after the file was removed or truncated.
 func (m *Model) Forget(file uint64) {
 	if m.cache != nil {
 		m.cache.forget(file)
 	}
 }
 
-// Credits of a bucket now; false where there is no such bucket.
+// Credits returns the current credits of a bucket. ok is false if there is no such bucket.
 func (m *Model) Credits(name string) (credits float64, ok bool) {
 	for _, b := range m.buckets {
 		if b.Name == name {
@@ -203,10 +204,10 @@ func (m *Model) Credits(name string) (credits float64, ok bool) {
 	return 0, false
 }
 
-// moment is the present time as a duration, exact to the nanosecond.
+// moment returns the current time as a duration, rounded to a nanosecond.
 func (m *Model) moment() time.Duration { return time.Duration(math.Round(m.now * 1e9)) }
 
-// all buckets, with the cache's own.
+// each calls do for all buckets, including the cache's.
 func (m *Model) each(do func(*bucket)) {
 	for _, b := range m.buckets {
 		do(b)
@@ -216,13 +217,13 @@ func (m *Model) each(do func(*bucket)) {
 	}
 }
 
-// busy reports whether a bucket has something to let through.
+// busy reports whether a bucket contains requests.
 func (m *Model) busy() (busy bool) {
 	m.each(func(b *bucket) { busy = busy || len(b.queue) > 0 })
 	return busy
 }
 
-// event is the time of the next change.
+// event returns the time of the next change.
 func (m *Model) event() float64 {
 	next := min(m.nextSchedule(), m.truth.boundary())
 	if len(m.answers) > 0 {
@@ -232,7 +233,7 @@ func (m *Model) event() float64 {
 	return next
 }
 
-// advance moves from change to change up to a time.
+// advance steps from change to change up to a time.
 func (m *Model) advance(to float64) {
 	for {
 		next := m.event()
@@ -246,7 +247,7 @@ func (m *Model) advance(to float64) {
 	}
 }
 
-// step moves on to a time before which nothing changes, and does what is due then.
+// step advances to a time before which nothing changes, and processes what is due at that time.
 func (m *Model) step(to float64) {
 	seconds := to - m.now
 	m.truth.tenantSeconds += m.tenantShare * seconds
@@ -272,7 +273,7 @@ func (m *Model) step(to float64) {
 	}
 }
 
-// settle answers what is due and takes up what waits and now has a place.
+// settle answers requests that are due, and starts to serve waiting requests as far as the queue limit allows.
 func (m *Model) settle() {
 	for len(m.answers) > 0 && m.answers[0].finish <= m.now {
 		m.answer(heap.Pop(&m.answers).(*request))
@@ -285,7 +286,7 @@ func (m *Model) settle() {
 	}
 }
 
-// enter takes a read or write up: it gets into all buckets that apply to it.
+// enter starts to serve a read or write: the request enters all buckets that apply to it.
 func (m *Model) enter(r *request) {
 	m.serving++
 	r.entered = m.now
@@ -305,7 +306,7 @@ func (m *Model) enter(r *request) {
 	}
 }
 
-// through is when all buckets let a request pass: its answer is due after the latency.
+// through schedules the answer of a request that has passed all buckets: it is due after the latency.
 func (m *Model) through(r *request) {
 	l := m.config.Latency
 	if r.cached && m.config.Cache != nil {
@@ -330,7 +331,7 @@ func (m *Model) answer(r *request) {
 	})
 }
 
-// remember does to the cache what a request does to it.
+// remember updates the cache after a request.
 func (m *Model) remember(r *request) {
 	switch {
 	case m.cache == nil:
@@ -341,7 +342,7 @@ func (m *Model) remember(r *request) {
 	}
 }
 
-// answers is a heap by the time of the answer, and in order of submission where that is the same.
+// answers is a heap of requests by the time of the answer, then by the order of submission.
 type answers []*request
 
 func (a answers) Len() int { return len(a) }
@@ -353,10 +354,10 @@ func (a answers) Less(i, j int) bool {
 }
 func (a answers) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
 
-// Push is for container/heap.
+// Push implements container/heap.
 func (a *answers) Push(x any) { *a = append(*a, x.(*request)) }
 
-// Pop is for container/heap.
+// Pop implements container/heap.
 func (a *answers) Pop() any {
 	last := len(*a) - 1
 	r := (*a)[last]

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// active reports whether it is on at a time.
+// active reports whether the schedule is active at a time.
 func (s Schedule) active(now time.Duration) bool {
 	since := now - s.At
 	if since < 0 {
@@ -18,7 +18,7 @@ func (s Schedule) active(now time.Duration) bool {
 	return s.For == 0 || since < s.For
 }
 
-// next is when it changes next after a time, or the largest duration.
+// next returns the time of the schedule's next change, or the largest duration if there is none.
 func (s Schedule) next(now time.Duration) time.Duration {
 	since := now - s.At
 	switch {
@@ -42,8 +42,8 @@ func (t Tenant) uses(bucket string) bool {
 	return len(t.Buckets) == 0 || slices.Contains(t.Buckets, bucket)
 }
 
-// nextSchedule is when a tenant comes or goes next, in seconds. Failures need no event: they are looked up when
-// a request comes.
+// nextSchedule returns the time, in seconds, at which the next tenant comes or goes. Failures need no event, because
+// they are checked when a request is submitted.
 func (m *Model) nextSchedule() float64 {
 	next := time.Duration(math.MaxInt64)
 	for _, t := range m.config.Tenants {
@@ -55,7 +55,7 @@ func (m *Model) nextSchedule() float64 {
 	return next.Seconds()
 }
 
-// share gives every bucket what tenants take of it now.
+// share sets the shares that tenants currently take of every bucket.
 func (m *Model) share() {
 	m.tenantShare = 0
 	for _, b := range m.buckets {

@@ -3,30 +3,30 @@ package model
 import "time"
 
 const (
-	// PauseAtLeast is how long nothing has to be under way for a pause to be noted.
+	// PauseAtLeast is the minimum length of a pause that is recorded.
 	PauseAtLeast = 5 * time.Millisecond
-	// LoadAtLeast is the bytes from which on a read or a write is load. Smaller ones are somebody's notes; they count
-	// in all sums, and end no pause.
+	// LoadAtLeast is the minimum size, in bytes, of a read or write that counts as load. Smaller ones belong to small
+	// metadata files; they count in all sums, but do not end a pause.
 	LoadAtLeast = 1024
 )
 
-// Pause is a time in which no load was under way, which is reads and writes of LoadAtLeast: from the answer to the
-// last one, or the start of the store, to the submission of the next one. The zero value is none.
+// Pause is a period without outstanding load (reads and writes of at least LoadAtLeast): from the last answer, or the
+// start of the store, to the next submission. The zero value means no pause.
 type Pause struct{ From, To time.Duration }
 
-// Length of it.
+// Length returns the length of the pause.
 func (p Pause) Length() time.Duration { return p.To - p.From }
 
-// Answered are bytes and operations that were answered without an error.
+// Answered counts bytes and operations that were answered without an error.
 type Answered struct {
 	ReadBytes, WriteBytes                           int64
 	ReadOperations, WriteOperations, SyncOperations int64
 	CachedReadBytes, CachedReadOperations/* of the above */ int64
-	// StoredWriteBytes is what the written bytes took behind the store's compression.
+	// StoredWriteBytes is the number of written bytes after the store's compression.
 	StoredWriteBytes int64
 }
 
-// Less is what is left of them without some.
+// Less returns the difference of a and some.
 func (a Answered) Less(some Answered) Answered {
 	return Answered{
 		ReadBytes: a.ReadBytes - some.ReadBytes, WriteBytes: a.WriteBytes - some.WriteBytes,
@@ -38,73 +38,73 @@ func (a Answered) Less(some Answered) Answered {
 }
 
 const (
-	// BinsPerSecond is how finely the record divides a second.
+	// BinsPerSecond is the number of bins into which the record divides a second.
 	BinsPerSecond = 100
-	// binnedSeconds are the newest ones, of which the bins are kept: an hour, which takes 15 MB at most.
+	// binnedSeconds is the number of newest seconds whose bins are kept: an hour, which takes at most 15 MB of memory.
 	binnedSeconds = 3600
 )
 
-// Bin is what was answered without an error in a part of a second.
+// Bin counts what was answered without an error in a part of a second.
 type Bin struct {
-	// Index in the second: after Index hundredths, up to and with the next one.
+	// Index is the number of the hundredth in the second, from 0. The last bin includes the end of the second.
 	Index                           int
 	ReadBytes, WriteBytes           int64
 	ReadOperations, WriteOperations int64
 }
 
-// Second is what the store did in a second: after Index seconds from its start, up to and with the moment
-// Index+1.
+// Second is the record of a second: the time after Index seconds since the store's start, up to and including Index+1
+// seconds.
 type Second struct {
 	Index int
 	Answered
 	Errors int64
 
-	// InFlight are the requests that were submitted and not answered at the end of the second, with their
-	// bytes; Waiting those of them that had no place yet because of the queue limit.
+	// InFlight and InFlightBytes are the outstanding requests at the end of the second and their bytes. Waiting is the
+	// number of those that wait because of the queue limit.
 	InFlight      int
 	InFlightBytes int64
 	Waiting       int
-	// TenantShare is the mean over the second of what tenants took of the bucket that they took most of.
+	// TenantShare is the mean share that tenants took of the bucket of which they took most.
 	TenantShare float64
-	// Busy is the share of the second in which at least one bucket had something to let through. Below 1 it was
-	// the client who did not ask for more.
+	// Busy is the share of the second in which at least one bucket contained requests. If it is below 1, the clients did
+	// not ask for more.
 	Busy float64
-	// Pause is the longest one that ended in the second, if one of PauseAtLeast did.
+	// Pause is the longest pause of at least PauseAtLeast that ended in the second, if any.
 	Pause Pause
-	// BeforePause is what of the second came before that pause: what is before it and after it may be loads that have
-	// nothing to do with each other.
+	// BeforePause is the part of Answered from before that pause, because the loads before and after a pause may be
+	// unrelated.
 	BeforePause Answered
-	// Loaded is the share of the second in which load was under way.
+	// Loaded is the share of the second in which load was outstanding.
 	Loaded float64
-	// Bins are those in which anything was read or written, in order. A second of over an hour ago has none.
+	// Bins lists the bins in which anything was read or written, in order. A second from more than an hour ago has none.
 	Bins []Bin
-	// MostInFlight requests were under way at a time in the second, and MostInFlightBytes.
+	// MostInFlight and MostInFlightBytes are the maxima of the outstanding requests and of their bytes in the second.
 	MostInFlight      int
 	MostInFlightBytes int64
-	// Credits of the buckets, in the configuration's order, at the end of the second.
+	// Credits holds the credits of the buckets at the end of the second, in the order of the configuration.
 	Credits []float64
 }
 
-// Bytes read and written.
+// Bytes returns the bytes read and written.
 func (s Second) Bytes() int64 { return s.ReadBytes + s.WriteBytes }
 
-// Operations that read and wrote.
+// Operations returns the number of reads and writes.
 func (s Second) Operations() int64 { return s.ReadOperations + s.WriteOperations }
 
-// truth collects the seconds.
+// truth collects the record.
 type truth struct {
 	seconds       []Second
 	current       Second
 	inFlight      int
 	inFlightBytes int64
-	loading       int // those of them that are load
+	loading       int // number of outstanding requests that are load
 	idleSince     time.Duration
 	tenantSeconds float64
 	busySeconds   float64
 	loadedSeconds float64
 }
 
-// boundary is when the present second ends.
+// boundary returns the end of the current second.
 func (t *truth) boundary() float64 { return float64(t.current.Index + 1) }
 
 func (r *request) load() bool { return r.Kind != Sync && r.Bytes >= LoadAtLeast }
@@ -159,7 +159,7 @@ func (t *truth) answered(r *request, now time.Duration) {
 	}
 }
 
-// bin is that of a moment, which is the last one so far or a later one.
+// bin returns the bin of a moment, which must not be before the last bin.
 func (s *Second) bin(now time.Duration) *Bin {
 	index := int((now - time.Duration(s.Index)*time.Second) * BinsPerSecond / time.Second)
 	index = max(0, min(index, BinsPerSecond-1)) // the moment at which a second ends belongs to it
@@ -169,7 +169,7 @@ func (s *Second) bin(now time.Duration) *Bin {
 	return &s.Bins[len(s.Bins)-1]
 }
 
-// record ends the present second.
+// record ends the current second and adds it to the record.
 func (t *truth) record(m *Model) {
 	s := t.current
 	s.InFlight, s.InFlightBytes, s.Waiting = t.inFlight, t.inFlightBytes, len(m.waiting)
@@ -185,10 +185,10 @@ func (t *truth) record(m *Model) {
 	t.tenantSeconds, t.busySeconds, t.loadedSeconds = 0, 0, 0
 }
 
-// Load is how many requests have been handed in since the start, and how many of them are under way.
+// Load returns the number of requests submitted since the start, and how many of them are outstanding.
 func (m *Model) Load() (asked uint64, inFlight int) { return m.lastID, m.truth.inFlight }
 
-// Truth is what the store did in the complete seconds from the given one on.
+// Truth returns the record of the complete seconds, beginning with the given one.
 func (m *Model) Truth(from int) []Second {
 	if from >= len(m.truth.seconds) {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Validate says everything that is wrong with a configuration, each with the field, the value and what
-// would be right.
+// Validate returns an error that lists everything that is wrong with a configuration. Each entry names the field, the
+// value and what would be valid.
 func (c Config) Validate() error {
 	var wrong []error
 	refuse := func(format string, arguments ...any) { wrong = append(wrong, fmt.Errorf(format, arguments...)) }
@@ -137,7 +137,7 @@ func (b Bucket) wrong() []string {
 	return reasons
 }
 
-// times refuses a time that cannot be meant: YAML reads a number without a unit as nanoseconds.
+// times refuses implausibly short durations: YAML decodes a number without a unit as nanoseconds.
 func times(name string, d time.Duration) error {
 	if d < 0 || d > 0 && d < time.Microsecond {
 		return fmt.Errorf("%s: %s must be 0 or at least 1us; a time has a unit, as 4ms has", name, d)
@@ -155,7 +155,7 @@ func (s Schedule) validate() error {
 	return nil
 }
 
-// Validate says what is wrong with a failure.
+// Validate returns an error if a failure is invalid.
 func (f Failure) Validate() error {
 	if !slices.Contains([]FailureError{FailureEIO, FailureENOSPC, FailureEROFS, FailureStall}, f.Error) {
 		return fmt.Errorf("error: %q must be EIO, ENOSPC, EROFS or stall", f.Error)

@@ -16,27 +16,27 @@ import (
 // Eight is the load of the trials of transitions: eight clients at a queue depth of 32.
 var Eight = bare.Load{Clients: 8, QueueDepth: 32, BlockBytes: 32 << 10, FileBytes: 8 << 20, Runtime: 2 * time.Second}
 
-// rate of the store, which takes half a second for what Eight has in flight.
+// rate is the store's rate in bytes per second. At this rate, the outstanding requests of Eight take half a second.
 const rate = 16e6
 
-// Spent is a store without credits, of which none come back: between two phases there would be time for that.
+// Spent is a store without credits and without refill, because credits would otherwise come back between two phases.
 var Spent = model.Config{
 	Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsBytes, BurstPerSecond: 10 * rate, BaselinePerSecond: rate,
 		Size: 1e9, StartFill: model.Pointer(0), RefillPerSecond: model.Pointer(0)}},
 	Latency: model.Latency{Fixed: time.Millisecond},
 }
 
-// Phase is how long a phase of a trial of a slow transition is: long enough that one queue more or less, which is as
-// exactly as anybody can tell from outside what was done in it, is no more than Tolerated.
+// Phase is the length of a phase in a trial of a slow transition. From outside, the work done in a phase is known only
+// to within one queue of outstanding requests. A phase is so long that this error is at most Tolerated.
 const (
 	Phase     = 10 * time.Second
 	Tolerated = 0.04
 )
 
-// LateBy is how much later than planned a step may end, at most, before a transition is made slow.
+// LateBy is the time after a step's planned end at which the trial slows the store down, to make the transition slow.
 const LateBy = 100 * time.Millisecond
 
-// Slow is the same at an eighth of the rate.
+// Slow returns Spent with an eighth of the rate.
 func Slow() model.Config {
 	config := Spent
 	config.Buckets = slices.Clone(Spent.Buckets)
@@ -44,9 +44,9 @@ func Slow() model.Config {
 	return config
 }
 
-// Untouched says what phases know of transitions that were made slow, of which there must be so many. They must not
-// know anything, in bytes and in operations. Latencies are told, and not judged: they are of all that a client has
-// begun.
+// Untouched checks that the figures of phases, in bytes and operations, are not affected by transitions that were made
+// slow, and that there are exactly slow such transitions. It returns the problems. It prints latencies but does not
+// check them, because they include all requests that a client has submitted.
 func Untouched(record truth.Record, run v1alpha1.BenchmarkRunStatus, slow int) (problems []string) {
 	say := func(format string, arguments ...any) { problems = append(problems, fmt.Sprintf(format, arguments...)) }
 	seen := 0
@@ -70,7 +70,7 @@ func Untouched(record truth.Record, run v1alpha1.BenchmarkRunStatus, slow int) (
 		if window > Phase+Phase/100 {
 			say("%s: its window is %s", phase.Name, window)
 		}
-		// A busy machine may begin a phase late; then its end is in the transition for the store too.
+		// A busy machine may begin a phase late. Its end then lies in the transition, in the store's record too.
 		from := began(run, i).Add(time.Duration(*target.StartSkewNanoseconds))
 		gave := record.Between(from, from.Add(window))
 		wantBytes, wantOperations := gave.WriteBytes/window.Seconds(), gave.WriteOperations/window.Seconds()
@@ -84,7 +84,7 @@ func Untouched(record truth.Record, run v1alpha1.BenchmarkRunStatus, slow int) (
 	return problems
 }
 
-// began is when the load of a phase was measured from.
+// began returns the start of the measured time of a phase.
 func began(run v1alpha1.BenchmarkRunStatus, phase int) time.Time {
 	for _, step := range run.Steps {
 		if strings.HasPrefix(step.ID, fmt.Sprintf("%02d-", phase)) && step.MeasuredTime != nil {
@@ -94,7 +94,7 @@ func began(run v1alpha1.BenchmarkRunStatus, phase int) time.Time {
 	return time.Time{}
 }
 
-// Figures are those that a trial must have compared, with their phases.
+// Figures returns the phases and figures that the comparison of a trial must contain.
 func (t Trial) Figures() []string {
 	if t.Drains == "" {
 		return strings.Split("burst exhausted,burst mean", ",")

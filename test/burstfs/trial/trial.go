@@ -1,5 +1,5 @@
-// Package trial holds benchmarks for the scenarios of test/burstfs: which load shows what the store is, and for how
-// long. The local runs and those in pods share them, so that the two can be compared.
+// Package trial defines benchmarks for the scenarios of test/burstfs, with loads and durations that reveal the limits
+// of the store. Local runs and runs in pods share them, so that their results can be compared.
 package trial
 
 import (
@@ -15,20 +15,21 @@ import (
 
 // Trial is a load on a store.
 type Trial struct {
-	// Name of the trial, and of the scenario where Config is nil.
+	// Name is the name of the trial. If Config is nil, the store is the scenario Scenario or, if that is empty, Name.
 	Name, Scenario string
 	Config         *model.Config
-	// Drains is the bucket whose credits run out; "" where none do.
+	// Drains is the bucket whose credits run out, or "" if none does.
 	Drains  string
 	Pattern v1alpha1.FioPattern
 	Reads   bool
 	Block   string
 	Depth   int32
-	// MinDuration of the drain, MaxDuration, and Idle before it is drained again.
+	// MinDuration and MaxDuration are the limits of the drain's duration. Idle is the idle time before the second drain.
 	MinDuration, MaxDuration, Idle v1alpha1.Duration
 }
 
-// small is no real system: it is drained twice in a minute, and its refill is not its baseline.
+// small simulates no real system. It can be drained twice within a minute, and its refill rate differs from its
+// baseline.
 var small = model.Config{
 	Scenario: "a bucket of 600 MB, 60 and 10 MB/s, that lasts 11 s and refills at 5 MB/s",
 	Buckets: []model.Bucket{{Name: "volume", Counts: model.CountsBytes, BaselinePerSecond: 10e6, BurstPerSecond: 60e6,
@@ -36,11 +37,11 @@ var small = model.Config{
 	Latency: model.Latency{Fixed: 1e6, Jitter: 500e3},
 }
 
-// Quick is for every run of the tests.
+// Quick is the trial for every test run.
 var Quick = Trial{Name: "small", Config: &small, Drains: "volume", Pattern: v1alpha1.FioSequential, Block: "256Ki", Depth: 32,
 	MinDuration: "25s", MaxDuration: "60s", Idle: "30s"}
 
-// All are those of the real systems.
+// All lists the trials of stores that simulate real systems.
 var All = []Trial{
 	{Name: "fsx-windows-32-hdd", Drains: "disk", Pattern: v1alpha1.FioSequential, Block: "1Mi", Depth: 32,
 		MinDuration: "25s", MaxDuration: "90s", Idle: "60s"},
@@ -63,7 +64,7 @@ var All = []Trial{
 		MinDuration: "30s", MaxDuration: "2m", Idle: "20s"},
 }
 
-// Store is the configuration of the trial's store.
+// Store returns the configuration of the trial's store.
 func (t Trial) Store() (model.Config, error) {
 	if t.Config != nil {
 		return *t.Config, nil
@@ -74,7 +75,8 @@ func (t Trial) Store() (model.Config, error) {
 	return burstfs.Scenario(t.Scenario)
 }
 
-// Benchmark lays data out, drains the store, measures what is left, and drains it again after a pause.
+// Benchmark returns a benchmark that lays out data, drains the store, measures the baseline, and drains the store again
+// after a pause.
 func (t Trial) Benchmark(target string) (*builders.BenchmarkBuilder, error) {
 	config, err := t.Store()
 	if err != nil {
@@ -98,7 +100,7 @@ func (t Trial) Benchmark(target string) (*builders.BenchmarkBuilder, error) {
 		Redrain: &v1alpha1.Redrain{Idle: t.Idle}, MaxDuration: &t.MaxDuration}}), nil
 }
 
-// limits are what is documented of a bucket; nil where no bucket drains.
+// limits returns the documented limits of the drained bucket, or nil if no bucket drains.
 func limits(config model.Config, drains string) *v1alpha1.Limits {
 	for _, bucket := range config.Buckets {
 		if bucket.Name != drains {

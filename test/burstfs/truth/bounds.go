@@ -9,27 +9,28 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/model"
 )
 
-// Edge is by how much each edge of a run's window may be off: a sample, between two of which a run interpolates, and the
-// most that a clock may be uncertain by in a valid run.
+// Edge is the maximum error of each edge of a run's window: one sample interval, because a run interpolates between
+// samples, and the maximum clock uncertainty of a valid run.
 const Edge = result.SampleInterval + 50*time.Millisecond
 
-// Bounds are the least and the greatest value that a figure may have by a store's record.
+// Bounds holds the minimum and maximum of a figure according to a store's record.
 type Bounds struct{ Least, Most float64 }
 
 // Hold reports whether a figure is within the bounds.
 func (b Bounds) Hold(figure float64) bool { return b.Least <= figure && figure <= b.Most }
 
-// String tells them.
+// String formats the bounds.
 func (b Bounds) String() string { return fmt.Sprintf("%.6g to %.6g", b.Least, b.Most) }
 
-// Span is the time that a figure of a run is of.
+// Span is the time to which a figure of a run applies.
 type Span struct {
 	From, To time.Time
-	// Edge is by how much each end may be off.
+	// Edge is the maximum error of each end.
 	Edge time.Duration
 }
 
-// Quantity is what is counted: in a bin, in a second whose bins are not kept, and the most of it in flight in a second.
+// Quantity is a counted quantity: functions that return its count in a bin, its count in a second whose bins are not
+// kept, and its maximum in flight in a second.
 type Quantity struct {
 	bin      func(model.Bin) int64
 	second   func(model.Second) int64
@@ -40,7 +41,7 @@ func flyingBytes(s model.Second) int64 { return s.MostInFlightBytes }
 
 func flyingOperations(s model.Second) int64 { return int64(s.MostInFlight) }
 
-// The quantities.
+// Quantities that can be bounded.
 var (
 	ReadBytes       = Quantity{func(b model.Bin) int64 { return b.ReadBytes }, func(s model.Second) int64 { return s.ReadBytes }, flyingBytes}
 	WriteBytes      = Quantity{func(b model.Bin) int64 { return b.WriteBytes }, func(s model.Second) int64 { return s.WriteBytes }, flyingBytes}
@@ -50,19 +51,20 @@ var (
 	Operations      = Quantity{func(b model.Bin) int64 { return b.ReadOperations + b.WriteOperations }, model.Second.Operations, flyingOperations}
 )
 
-// Rate bounds a rate a second of a span.
+// Rate returns bounds for a rate per second in a span.
 //
-// A run interpolates what was done up to an edge between the samples on both sides of it. So its rate is a weighted mean of
-// the rates between four pairs of samples, and lies between the least and the greatest rate of all spans whose edges are
-// moved by no more than Edge. While a store gives the same all the time these are equal; what disturbs it moves them apart.
-// To that comes what was in flight: the store had answered it, and the client had not counted it.
+// A run interpolates the amount up to an edge between the samples on both sides of it. So its rate is a weighted mean
+// of the rates between four pairs of samples, and lies between the lowest and the highest rate of all spans whose edges
+// are moved by at most Edge. If the store's rate is constant, the two are equal; any disturbance widens the bounds. The
+// amount in flight is added to the bounds, because the store may have answered requests that the client had not counted
+// yet.
 //
-// The edges are moved further by the longest time in which the store answered nothing: what kept the load waiting may have
-// kept a sample waiting.
+// The edges are also moved by the longest time in which the store answered nothing, because the same delay may have
+// affected a sample.
 func (r Record) Rate(of Quantity, span Span) Bounds {
 	c := r.count(of, span)
 	seconds := span.To.Sub(span.From).Seconds()
-	// What was done over the length that the run says holds for a span of any length.
+	// The bounds of the amount, divided by the length that the run reports, are valid for a span of any length.
 	bounds := Bounds{Least: max(0, c.least(c.from.last, c.to.first)) / seconds, Most: c.most(c.from.first, c.to.last) / seconds}
 	if c.from.last < c.to.first {
 		moved := Bounds{Least: math.Inf(1), Most: math.Inf(-1)}
@@ -79,7 +81,8 @@ func (r Record) Rate(of Quantity, span Span) Bounds {
 	return Bounds{max(0, bounds.Least-flying), bounds.Most + flying}
 }
 
-// Amount bounds what was done in a span, above what flows back meanwhile at a rate a second, such as a bucket's refill.
+// Amount returns bounds for the amount in a span, minus the amount that flows back meanwhile at the rate back per
+// second, such as a bucket's refill.
 func (r Record) Amount(of Quantity, span Span, back float64) Bounds {
 	c := r.count(of, span)
 	bounds := Bounds{Least: math.Inf(1), Most: math.Inf(-1)}
@@ -93,14 +96,14 @@ func (r Record) Amount(of Quantity, span Span, back float64) Bounds {
 	return Bounds{bounds.Least - float64(c.inFlight), bounds.Most + float64(c.inFlight)}
 }
 
-// counted is what was done up to each boundary of two bins around a span.
+// counted holds cumulative amounts at each boundary between bins around a span.
 type counted struct {
-	// early has what was done in a second whose bins are not kept at its begin, late at its end.
+	// For a second whose bins are not kept, early counts its whole amount at its beginning, and late at its end.
 	early, late []int64
-	base        int // the first boundary
-	// from and to are the boundaries at which the span may begin and end.
+	base        int // number of the first boundary
+	// from and to are the ranges of boundaries at which the span may begin and end.
 	from, to edges
-	inFlight int64 // the most at a time
+	inFlight int64 // maximum in flight
 }
 
 type edges struct{ first, last int }
@@ -148,8 +151,8 @@ func (r Record) count(of Quantity, span Span) counted {
 	return c
 }
 
-// silence is the longest stretch of bins, from a boundary to another one, in which requests were under way and none was
-// answered.
+// silence returns the length, in bins, of the longest time between two boundaries in which requests were outstanding
+// and none was answered.
 func (r Record) silence(from, to int) int {
 	longest, last := 0, from
 	for second := from / model.BinsPerSecond; second < min(len(r.Seconds), to/model.BinsPerSecond+1); second++ {
@@ -168,7 +171,8 @@ func (r Record) silence(from, to int) int {
 	return longest
 }
 
-// end bounds the time from one instant to the end of the credits, of which the record knows the second.
+// end returns bounds for the time from an instant to the end of the credits. The record contains only the second in
+// which they ended.
 func (r Record) end(from, end time.Time) Bounds {
 	second, edge := math.Floor(r.since(end)), Edge.Seconds()
 	begin, last := int((second-edge)*model.BinsPerSecond), int((second+1+edge)*model.BinsPerSecond)

@@ -15,20 +15,21 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/model"
 )
 
-// Row is one figure of a run beside the truth. What there is none of is NaN.
+// Row compares a figure of a run with the store's record. Missing values are NaN.
 type Row struct {
 	Phase, Figure string
-	// Unit of the figures: B/s, IO/s, B, IO, s, or nothing.
+	// Unit is the unit of the figures: B/s, IO/s, B, IO, s, or "".
 	Unit string
-	// Ours is what the run says, Lower and Upper its interval.
+	// Ours is the run's figure. Lower and Upper are its interval.
 	Ours, Lower, Upper float64
-	// Truth is by the store's record, Parameter by its configuration.
+	// Truth is the figure by the store's record, and Parameter by its configuration.
 	Truth, Parameter float64
-	// Bounds are what ours may be by the record; NaN where they are not known.
+	// Bounds holds the bounds of Ours by the record, or NaN if they are unknown.
 	Bounds Bounds
 }
 
-// Outside reports whether a figure is missing, or is not within its bounds. Of an instant its interval has to meet them.
+// Outside reports whether the figure is missing or outside its bounds. For a time, it is enough that its interval
+// overlaps the bounds.
 func (r Row) Outside() bool {
 	switch {
 	case math.IsNaN(r.Ours):
@@ -41,7 +42,7 @@ func (r Row) Outside() bool {
 	return !r.Bounds.Hold(r.Ours)
 }
 
-// OffPercent is by how much ours is off.
+// OffPercent returns the relative error of Ours in percent.
 func (r Row) OffPercent() float64 {
 	if r.Ours == r.Truth {
 		return 0
@@ -49,15 +50,15 @@ func (r Row) OffPercent() float64 {
 	return 100 * (r.Ours/r.Truth - 1)
 }
 
-// Off reports whether a figure is off by more than some percent, or is missing.
+// Off reports whether the relative error of the figure exceeds the given percentage, or the figure is missing.
 func (r Row) Off(percent float64) bool { return !(math.Abs(r.OffPercent()) <= percent) }
 
-// Compare holds the phases of a run against the record of the store that was its only target. What a phase lacks
-// is a row without ours.
+// Compare compares the phases of a run with the record of the store that was its only target. A figure that a phase
+// lacks becomes a row without Ours.
 func Compare(record Record, config model.Config, run v1alpha1.BenchmarkRunStatus) []Row {
 	c := comparison{record: record, config: config}
 	for i, phase := range run.Phases {
-		// Only of steps that are over all times are known.
+		// All times are known only for steps that have ended.
 		c.steps = slices.DeleteFunc(slices.Clone(run.Steps), func(step v1alpha1.StepStatus) bool {
 			return !strings.HasPrefix(step.ID, fmt.Sprintf("%02d-", i)) || step.State != v1alpha1.StepSucceeded
 		})
@@ -83,7 +84,7 @@ func Compare(record Record, config model.Config, run v1alpha1.BenchmarkRunStatus
 	return c.rows
 }
 
-// loadEnd is when the clients were to end their load, or when it was done.
+// loadEnd returns the time at which the clients were to end their load, or at which it ended, if that was earlier.
 func loadEnd(step v1alpha1.StepStatus) time.Time {
 	var end time.Time
 	for _, one := range []*metav1.MicroTime{step.PlannedEndTime, step.ConcludedTime, step.LastIOTime} {
@@ -97,18 +98,18 @@ func loadEnd(step v1alpha1.StepStatus) time.Time {
 type comparison struct {
 	record Record
 	config model.Config
-	since  time.Time // the first I/O of the run
+	since  time.Time // time of the first I/O of the run
 	rows   []Row
 
 	phase string
 	steps []v1alpha1.StepStatus
-	// from and to are the measured load of the phase.
+	// from and to are the start and end of the phase's measured load.
 	from, to time.Time
 }
 
 var none = math.NaN()
 
-// figure adds a row. A rate or an amount of operations is in thousandths or not, as scale says.
+// figure adds a row. scale converts the estimate to the unit, such as 1e-3 for thousandths of an operation.
 func (c *comparison) figure(name, unit string, ours *v1alpha1.Estimate, scale, truth, parameter float64) {
 	row := Row{Phase: c.phase, Figure: name, Unit: unit, Ours: none, Lower: none, Upper: none, Truth: truth, Parameter: parameter,
 		Bounds: Bounds{none, none}}
@@ -127,7 +128,8 @@ func (c *comparison) figure(name, unit string, ours *v1alpha1.Estimate, scale, t
 // within sets the bounds of the newest row.
 func (c *comparison) within(bounds Bounds) { c.rows[len(c.rows)-1].Bounds = bounds }
 
-// levels compares the rates before and after a drain of credits, the time to it, and what was spent since a time.
+// levels compares the rates before and after the end of the credits, the time until then, and the credits spent since
+// the time since.
 func (c *comparison) levels(s series, burst v1alpha1.BurstResult, truth Drain, since time.Time, size float64) {
 	found := s.of(burst)
 	segment := func(i int) Bounds {
@@ -148,10 +150,10 @@ func (c *comparison) levels(s series, burst v1alpha1.BurstResult, truth Drain, s
 	c.within(c.spentBounds(s, found, truth, since, end))
 }
 
-// spentBounds are what was spent by the record, and by how much more or less it would be with other edges.
+// spentBounds returns bounds for the spent credits: the value by the record, widened by the effect of moving the edges.
 func (c *comparison) spentBounds(s series, found v1alpha1.BurstSeries, truth Drain, since, end time.Time) Bounds {
 	if s.bucket.CountsStored || s.bucket.CompressionRatio > 0 {
-		return Bounds{none, none} // credits are not what was read and written
+		return Bounds{none, none} // credits do not count the bytes read and written
 	}
 	back := s.bucket.Refill()
 	if found.Refill != nil {
@@ -163,7 +165,7 @@ func (c *comparison) spentBounds(s series, found v1alpha1.BurstSeries, truth Dra
 	return Bounds{truth.Spent + around.Least - middle, truth.Spent + around.Most - middle}
 }
 
-// drain compares what a burst drain found.
+// drain compares the figures of a burst drain.
 func (c *comparison) drain(burst v1alpha1.BurstResult) {
 	truth := c.record.Drain(c.config, c.since, c.from, c.to)
 	c.exhausted(burst, truth)
@@ -187,7 +189,7 @@ func (c *comparison) exhausted(burst v1alpha1.BurstResult, truth Drain) {
 	c.figure("exhausted", "", &v1alpha1.Estimate{Value: number(burst.Exhausted)}, 1, float64(number(truth.Bucket != "")), none)
 }
 
-// redrain compares a pause and the drain after it.
+// redrain compares the length of a pause and the figures of the drain after it.
 func (c *comparison) redrain(target v1alpha1.TargetResult) {
 	pause, ok := c.record.LongestPause(c.steps[0].StartTime.Time, c.to)
 	if !ok || target.Burst == nil {
@@ -212,14 +214,14 @@ func (c *comparison) redrain(target v1alpha1.TargetResult) {
 	spent := c.rows[len(c.rows)-1].Bounds
 	refill := series.Refill
 	if series.RefillSource != "Measured" {
-		refill = nil // what was documented or assumed is no figure of ours
+		refill = nil // a documented or assumed refill was not measured
 	}
 	c.figure("refill", s.rate, refill, s.rateScale, c.record.Refill(c.config, truth.Bucket, pause), s.bucket.Refill())
 	c.within(Bounds{spent.Least / (length + clocks).Seconds(), spent.Most / (length - clocks).Seconds()})
 }
 
-// Window is the time that a run's figures of a target are of, when its load is measured from an instant on; it begins
-// when the last client has begun.
+// Window returns the time to which the figures of a target apply, for a load that is measured from the given instant
+// on. It begins when the last client has started.
 func Window(target v1alpha1.TargetResult, measured time.Time) (from, to time.Time) {
 	from = measured
 	if skew := target.StartSkewNanoseconds; skew != nil && !target.WorkBound {
@@ -228,7 +230,7 @@ func Window(target v1alpha1.TargetResult, measured time.Time) (from, to time.Tim
 	return from, from.Add(time.Duration(target.WindowNanoseconds))
 }
 
-// steady compares rates in the window that the run says.
+// steady compares the rates in the window that the run reports.
 func (c *comparison) steady(target v1alpha1.TargetResult) {
 	from, to := Window(target, c.from)
 	truth, seconds := c.record.Between(from, to), to.Sub(from).Seconds()
@@ -244,7 +246,8 @@ func (c *comparison) steady(target v1alpha1.TargetResult) {
 			c.figure(name, "B/s", &v1alpha1.Estimate{Value: *operation.BytesPerSecond}, 1, bytes/seconds, none)
 			c.within(c.record.Rate(countBytes, Span{from, to, Edge}))
 		}
-		// Requests of over 1 MiB come to the store in pieces, and with the data come the small files that name its owner.
+		// The store's count of operations differs from the client's if requests exceed 1 MiB, which arrive in pieces, or if
+		// the phase has a fixed amount of work, which includes writing the small ownership files.
 		if !target.WorkBound && operation.IOPSMilli != nil && operations > 0 && operation.Operations > 0 && operation.Bytes/operation.Operations <= 1<<20 {
 			c.figure(name+" operations", "IO/s", &v1alpha1.Estimate{Value: *operation.IOPSMilli}, 1e-3, operations/seconds, none)
 			c.within(c.record.Rate(countOperations, Span{from, to, Edge}))
@@ -252,8 +255,9 @@ func (c *comparison) steady(target v1alpha1.TargetResult) {
 	}
 }
 
-// everything compares all I/O that was done, in flight at ends of steps included. What fio does between its last dump in a
-// warm-up and the end of the warm-up is in no dump, and what completes in the batch in which it ends may be in two.
+// everything compares the total I/O of all steps, including requests in flight at the ends of steps. I/O between fio's
+// last dump in a warm-up and the end of the warm-up is in no dump, and I/O of the batch that completes at that end may
+// be in two.
 func (c *comparison) everything(steps []v1alpha1.StepStatus) {
 	c.phase = "all steps"
 	ours, unsure := int64(0), 0.0
@@ -271,10 +275,11 @@ func (c *comparison) everything(steps []v1alpha1.StepStatus) {
 	c.within(Bounds{sums.ReadBytes + sums.WriteBytes - notes - unsure, sums.ReadBytes + sums.WriteBytes + unsure})
 }
 
-// notes are the most bytes that clients write beside their load: who owns the data, and what it is.
+// notes is the maximum number of bytes that clients write in addition to their load: ownership files and descriptions
+// of the data.
 const notes = 64 << 10
 
-// series says where the figures of a drain are: in bytes or in operations, as its bucket counts.
+// series selects the figures of a drain, in bytes or in operations, depending on what its bucket counts.
 type series struct {
 	bucket       model.Bucket
 	rate, amount string
@@ -300,7 +305,7 @@ func (c *comparison) seriesOf(drain Drain) series {
 	return s
 }
 
-// spent is that of the last drop, which is the one that the store's credits end at.
+// spent returns the credits spent up to the last drop of the rate, at which the store's credits run out.
 func spent(series v1alpha1.BurstSeries) *v1alpha1.Estimate {
 	if len(series.Drops) == 0 {
 		return nil
@@ -308,7 +313,7 @@ func spent(series v1alpha1.BurstSeries) *v1alpha1.Estimate {
 	return series.Drops[len(series.Drops)-1].Spent
 }
 
-// Table is for people: a line a figure.
+// Table formats the rows for people, one line per figure.
 func Table(rows []Row) string {
 	var text strings.Builder
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -352,7 +357,7 @@ func unitOf(unit string) string {
 	return unit
 }
 
-// amount is a figure with its unit; bytes are in 10^6.
+// amount formats a figure with its unit. Bytes are in MB (10^6).
 func amount(value float64, unit string) string {
 	switch {
 	case math.IsNaN(value):

@@ -8,23 +8,24 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/model"
 )
 
-// Drain is what a span of load was, of the bucket that ran out of credits in it. Where none did, Bucket is empty,
-// and only Mean is known.
+// Drain describes a span of load and the bucket that ran out of credits in it. If none did, Bucket is empty, and only
+// the means are set.
 type Drain struct {
 	Bucket string
 	Counts model.Counts
-	// Burst and Baseline are what was let through a second before and after the end of the credits, in the whole
-	// seconds of load: bytes or operations, as the bucket counts.
+	// Burst and Baseline are the rates per second before and after the end of the credits, over the whole seconds of load,
+	// in bytes or operations, depending on what the bucket counts.
 	Burst, Baseline float64
-	// Seconds from the beginning of the span to the end of the credits.
+	// Seconds is the time from the start of the span to the end of the credits.
 	Seconds float64
-	// Spent is what went from the fullest that the bucket was, because the time that was asked for.
+	// Spent is the decrease of the credits from their maximum since the time spentSince.
 	Spent float64
-	// MeanBytes and MeanOperations a second, of all whole seconds of load.
+	// MeanBytes and MeanOperations are the mean rates per second over all whole seconds of load.
 	MeanBytes, MeanOperations float64
 }
 
-// Drain looks at a span of load. What is spent counts from a time before it: a layout takes credits too.
+// Drain evaluates a span of load. Spent credits count from the earlier time spentSince, because a layout also costs
+// credits.
 func (r Record) Drain(config model.Config, spentSince, from, to time.Time) Drain {
 	first, last := r.wholeSeconds(from, to)
 	mean := r.rates(first, last)
@@ -42,7 +43,7 @@ func (r Record) Drain(config model.Config, spentSince, from, to time.Time) Drain
 	return drain
 }
 
-// wholeSeconds are those of a span, as a half-open range.
+// wholeSeconds returns the whole seconds of a span, as a half-open range.
 func (r Record) wholeSeconds(from, to time.Time) (first, last int) {
 	first = max(0, int(math.Ceil(r.since(from))))
 	last = min(len(r.Seconds), int(math.Floor(r.since(to))))
@@ -58,7 +59,7 @@ func (r rates) of(bucket model.Bucket) float64 {
 	return r.bytes
 }
 
-// rates are the means of the seconds first to last-1; NaN where there are none.
+// rates returns the mean rates of the seconds first to last-1, or NaN if there are none.
 func (r Record) rates(first, last int) rates {
 	var sum rates
 	for _, s := range r.Seconds[min(first, last):last] {
@@ -72,13 +73,14 @@ func (r Record) rates(first, last int) rates {
 	return rates{sum.bytes / n, sum.operations / n}
 }
 
-// exhausted is the second in which a bucket ran out of credits under load: at its end it has none, and for the rest of
-// the span no more than come back while a busy machine loads the store with nothing. -1 where there is none.
+// exhausted returns the second in which a bucket ran out of credits under load, or -1 if it did not. At the end of that
+// second it has no credits, and for the rest of the span it has only the few that come back while a busy machine
+// briefly sends no load.
 func (r Record) exhausted(bucket int, config model.Bucket, first, last int) int {
 	if !config.Bursts() {
 		return -1
 	}
-	// Half a thousandth of the bucket: where the demand ends within a second a little comes back.
+	// none is half a thousandth of the bucket, because some credits come back if the demand ends within a second.
 	none, few := config.Size/2000, config.Size/20
 	end := -1
 	for i := max(1, first); i < last; i++ {
@@ -92,7 +94,7 @@ func (r Record) exhausted(bucket int, config model.Bucket, first, last int) int 
 	return end
 }
 
-// part of a second after which the credits ended in it, by what they fell by in the second before.
+// part estimates the fraction of a second after which the credits ended, from their decrease in the second before.
 func (r Record) part(bucket, second int) float64 {
 	if second < 2 {
 		return 0.5
@@ -101,11 +103,12 @@ func (r Record) part(bucket, second int) float64 {
 	if fall := before - rest; fall > rest {
 		return rest / fall
 	}
-	return 0.5 // the load began in the second before, so that says little
+	return 0.5 // the load began in the second before, so its decrease is no basis for an estimate
 }
 
-// fullest is the most that a bucket held from a time to a second. The record has what it held at the ends of seconds: of a
-// load that began in the very first one only the configuration knows what there was before it.
+// fullest returns the maximum of a bucket's credits from a time to a second. The record contains the credits only at
+// the ends of seconds, so for a load that began in the very first second, the initial credits come from the
+// configuration.
 func (r Record) fullest(bucket int, config model.Bucket, since time.Time, second int) float64 {
 	before := int(math.Floor(r.since(since))) - 1
 	most := 0.0
@@ -118,10 +121,10 @@ func (r Record) fullest(bucket int, config model.Bucket, since time.Time, second
 	return most
 }
 
-// credits of a bucket at a time up to which nothing was asked of it: they grew on as they did in the second
-// before.
+// credits returns the credits of a bucket at a time before which the store was idle. It assumes that they kept growing
+// as in the second before, and returns 0 if the store was busy.
 func (r Record) credits(bucket int, config model.Bucket, at time.Time) float64 {
-	ended := int(math.Floor(r.since(at))) // so many seconds are over
+	ended := int(math.Floor(r.since(at))) // number of complete seconds
 	if ended < 2 || ended > len(r.Seconds) || r.Seconds[ended-1].Busy > 0 {
 		return 0
 	}
@@ -130,8 +133,8 @@ func (r Record) credits(bucket int, config model.Bucket, at time.Time) float64 {
 	return min(config.Size, last+growth*(r.since(at)-float64(ended)))
 }
 
-// Refill is what a bucket's credits grew by a second in a pause, in its whole seconds while it was not full;
-// NaN where the pause has fewer than two such.
+// Refill returns the growth per second of a bucket's credits in the whole seconds of a pause while the bucket was not
+// full, or NaN if the pause has fewer than two such seconds.
 func (r Record) Refill(config model.Config, bucket string, pause Pause) float64 {
 	i := slices.IndexFunc(config.Buckets, func(b model.Bucket) bool { return b.Name == bucket })
 	if i < 0 {

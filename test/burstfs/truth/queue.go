@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// WaitsAtMost is the share of requests that wait at most a time in the queue M/D/1: requests arrive at random, so many a
-// second, and one server takes the same time for each. It is Erlang's formula of 1909 in its explicit form:
+// WaitsAtMost returns the share of requests that wait at most the given time in an M/D/1 queue: requests arrive at
+// random, with a mean rate of arrivals per second, and a single server takes the same time for each. It is Erlang's
+// formula of 1909 in its explicit form:
 //
 //	P(W <= t) = (1 - r) * sum over k = 0..floor(t/D) of (-x)^k / k! * e^x,   x = l * (t - k*D),   r = l * D
 //
 // with arrivals l per second and the service time D. See G. J. Franx, "A simple solution for the M/D/c waiting time
 // distribution", Operations Research Letters 29 (2001), and V. B. Iversen, "Teletraffic Engineering", chapter 10. The
-// terms alternate in sign, which costs digits where t is above some twenty D.
+// terms alternate in sign, which costs precision if t is above some twenty D.
 func WaitsAtMost(arrivals, service, wait float64) float64 {
 	if arrivals*service >= 1 {
 		return 0
@@ -33,8 +34,8 @@ func WaitsAtMost(arrivals, service, wait float64) float64 {
 	return (1 - arrivals*service) * sum
 }
 
-// HighestRate is the rate of arrivals up to which that share of requests takes at most the latency, with a server that
-// takes so many a second.
+// HighestRate returns the highest arrival rate at which the given share of requests has at most the given latency, with
+// a server that serves the given number of requests per second.
 func HighestRate(served float64, latency time.Duration, share float64) float64 {
 	service := 1 / served
 	low, high := 0.0, served

@@ -16,17 +16,17 @@ import (
 	"github.com/storagebench/storagebench/test/burstfs/model"
 )
 
-// Record is what a store did since its start.
+// Record is the record of a store since its start.
 type Record struct {
 	// Start is the time of day at which second 0 began.
 	Start time.Time
-	// Seconds are all from 0 on.
+	// Seconds holds all complete seconds, beginning with second 0.
 	Seconds []model.Second
-	// Buckets are the names of those whose credits each second has.
+	// Buckets lists the names of the buckets, in the order of Credits in each second.
 	Buckets []string
 }
 
-// Of is the record of a store that is mounted by this process, up to the last complete second.
+// Of returns the record of a store that this process has mounted, up to the last complete second.
 func Of(f *burstfs.FS) Record {
 	r := Record{Start: f.Start(), Seconds: f.Truth()}
 	for _, bucket := range f.Config().Buckets {
@@ -62,7 +62,7 @@ func Read(from io.Reader) (Record, error) {
 	return r, nil
 }
 
-// row reads a line by the names of its columns. The first error stays.
+// row reads the fields of a line by column name. It keeps the first error.
 type row struct {
 	header, fields []string
 	start          float64 // the time of day of the first line, in seconds
@@ -94,7 +94,7 @@ func (r *row) integer(column string) int64 {
 	return value
 }
 
-// since is a time of day as one since the store's start.
+// since returns the time in a column as the time since the store's start.
 func (r *row) since(column string) time.Duration {
 	return time.Duration(math.Round((r.float(column)-r.start)*1e6)) * time.Microsecond
 }
@@ -140,20 +140,20 @@ func (r *row) second(buckets []string) model.Second {
 	return s
 }
 
-// since is a time of day as the store's own, in seconds.
+// since converts a time of day to seconds since the store's start.
 func (r Record) since(t time.Time) float64 { return t.Sub(r.Start).Seconds() }
 
-// At is a time of the store as a time of day.
+// At converts a time since the store's start to a time of day.
 func (r Record) At(since time.Duration) time.Time { return r.Start.Add(since) }
 
-// Sums is what was let through in a span: bytes and operations, read and written.
+// Sums holds the bytes and operations read and written in a span.
 type Sums struct {
 	ReadBytes, WriteBytes, ReadOperations, WriteOperations, CachedReadBytes, StoredWriteBytes float64
 }
 
-// Between sums up a span. Of a second that is only partly in it as much counts as the span has of the time in
-// which something was under way, so the ends of a span are best where the rate does not change, or in a pause: what is
-// before the longest pause of a second and what is after it count apart.
+// Between sums up a span. A second that is only partly in the span counts in proportion to the loaded time that the
+// span contains. So the ends of a span are best in a pause, or where the rate does not change. The parts of a second
+// before and after its longest pause are counted separately.
 func (r Record) Between(from, to time.Time) Sums {
 	var sums Sums
 	a, b := r.since(from), r.since(to)
@@ -163,7 +163,7 @@ func (r Record) Between(from, to time.Time) Sums {
 			return
 		}
 		part := idle.loaded(max(a, begin), min(b, end)) / idle.loaded(begin, end)
-		if math.IsNaN(part) { // nothing was under way, or for under 5 ms
+		if math.IsNaN(part) { // no load was outstanding, or for less than 5 ms
 			part = (min(b, end) - max(a, begin)) / (end - begin)
 		}
 		sums.add(part, counts)
@@ -188,13 +188,13 @@ func (s *Sums) add(part float64, counts model.Answered) {
 	s.StoredWriteBytes += part * float64(counts.StoredWriteBytes)
 }
 
-// spans are times of the store in which nothing was under way, in seconds.
+// spans lists times without outstanding load, in seconds since the store's start.
 type spans [][2]float64
 
-// idle are the pauses, and the time after the last I/O.
+// idle returns the pauses and the time after the last I/O.
 func (r Record) idle() spans {
 	var all spans
-	last := -1 // the second of the last I/O
+	last := -1 // index of the second with the last I/O
 	for i, s := range r.Seconds {
 		if s.Pause != (model.Pause{}) {
 			all = append(all, [2]float64{s.Pause.From.Seconds(), s.Pause.To.Seconds()})
@@ -206,12 +206,12 @@ func (r Record) idle() spans {
 	if last < 0 || last == len(r.Seconds)-1 {
 		return all
 	}
-	// What is missing in that second and is no pause was after the last I/O.
+	// Idle time in that second that belongs to no pause was after the last I/O.
 	end := float64(last) + 1
 	return append(all, [2]float64{end - max(0, all.loaded(end-1, end)-r.Seconds[last].Loaded), math.Inf(1)})
 }
 
-// loaded is how long of a span something was under way.
+// loaded returns how many seconds of a span were loaded.
 func (s spans) loaded(from, to float64) float64 {
 	length := to - from
 	for _, span := range s {
@@ -220,13 +220,13 @@ func (s spans) loaded(from, to float64) float64 {
 	return max(0, length)
 }
 
-// Pause is one in which no load was under way.
+// Pause is a period without outstanding load.
 type Pause struct{ From, To time.Time }
 
-// Length of it.
+// Length returns the length of the pause.
 func (p Pause) Length() time.Duration { return p.To.Sub(p.From) }
 
-// Pauses are those that ended in a span, at most one a second, in order.
+// Pauses returns the pauses that ended in a span, in order. The record has at most one per second.
 func (r Record) Pauses(from, to time.Time) []Pause {
 	var found []Pause
 	for _, s := range r.Seconds {
@@ -240,7 +240,7 @@ func (r Record) Pauses(from, to time.Time) []Pause {
 	return found
 }
 
-// LongestPause is that of a span; false where none ended in it.
+// LongestPause returns the longest pause that ended in a span, or false if there is none.
 func (r Record) LongestPause(from, to time.Time) (Pause, bool) {
 	pauses := r.Pauses(from, to)
 	if len(pauses) == 0 {

@@ -7,20 +7,20 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Transition is what lies between the loads of two steps that follow each other.
+// Transition describes the time between the loads of two consecutive steps.
 type Transition struct {
 	// Before and After are the IDs of the steps.
 	Before, After string
-	// Dead is from the answer to the last request of the one to the first request of the other, by the store's
-	// record.
+	// Dead is the time from the answer to the last request of Before to the first request of After, by the store's record.
 	Dead time.Duration
-	// InFlight is how long before that it took to answer what was under way when the clients were to end the load.
+	// InFlight is the time that it took, before that, to answer the requests that were outstanding when the clients were
+	// to end their load.
 	InFlight time.Duration
-	// OursInFlight is the same by the run.
+	// OursInFlight is the same time as reported by the run.
 	OursInFlight time.Duration
 }
 
-// Transitions are those of a run between steps that both loaded the store with nothing but its own work between.
+// Transitions returns the transitions of a run between consecutive steps that both loaded the store.
 func Transitions(record Record, run v1alpha1.BenchmarkRunStatus) []Transition {
 	var found []Transition
 	for i := range max(0, len(run.Steps)-1) {
@@ -28,7 +28,7 @@ func Transitions(record Record, run v1alpha1.BenchmarkRunStatus) []Transition {
 		if before.LastIOTime == nil || after.FirstIOTime == nil {
 			continue
 		}
-		// Clients tell their times to some milliseconds.
+		// The times that clients report are accurate to some milliseconds.
 		pause, ok := record.LongestPause(before.LastIOTime.Add(-time.Second/2), after.FirstIOTime.Add(time.Second/2))
 		if !ok {
 			continue
@@ -40,7 +40,7 @@ func Transitions(record Record, run v1alpha1.BenchmarkRunStatus) []Transition {
 	return found
 }
 
-// String tells it in a line.
+// String describes the transition in one line.
 func (t Transition) String() string {
 	return fmt.Sprintf("%s to %s: dead for %s, and before that %s for what was in flight (the run says %s)", t.Before, t.After,
 		t.Dead.Round(time.Millisecond), t.InFlight.Round(time.Millisecond), t.OursInFlight.Round(time.Millisecond))

@@ -3,9 +3,9 @@
 //	burstfs --config FILE | --scenario NAME --backing DIR [--truth FILE] [--control SOCKET] [--with-stdin] MOUNTPOINT
 //	burstfs --remove-dead
 //
-// It stays in the foreground until SIGTERM or SIGINT, then unmounts. It needs root and /dev/fuse. Changes of
-// the configuration file apply at once. The truth is CSV, a line a second. On the socket it answers those who
-// ask with burstfs.Ask. With --remove-dead it only unmounts what stores that were killed have left.
+// It runs in the foreground until SIGTERM or SIGINT, then unmounts. It needs root and /dev/fuse. Without --control, it
+// applies changes of the configuration file at once. It writes its record as CSV, one line per second. On the socket it
+// answers requests of burstfs.Ask. With --remove-dead it only unmounts stores whose process was killed.
 package main
 
 import (
@@ -74,7 +74,7 @@ func run() (err error) {
 	if err != nil {
 		return err
 	}
-	// Before the mount: a signal that comes in between must not leave it.
+	// Handle signals before mounting, so that a signal cannot leave the mount behind.
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	if o.withStdin {
@@ -83,13 +83,13 @@ func run() (err error) {
 			stop()
 		}()
 	}
-	syscall.Umask(0) // clients have applied theirs
+	syscall.Umask(0) // clients have already applied their umask
 	f, err := burstfs.New(config, o.backing, o.mountPoint)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if o.config != "" && o.control == "" { // who can ask need not watch
+	if o.config != "" && o.control == "" { // with a socket, Set changes the configuration
 		go f.Watch(ctx, o.config, func(err error) { fmt.Fprintln(os.Stderr, "burstfs:", err) })
 	}
 	if o.control != "" {
@@ -99,7 +99,7 @@ func run() (err error) {
 	return o.record(ctx, f, config)
 }
 
-// answer answers on the socket until the context ends.
+// answer answers requests on the socket until the context ends.
 func (o options) answer(ctx context.Context, stop func(), f *burstfs.FS) {
 	if err := f.Control(ctx, o.control, stop); err != nil {
 		fmt.Fprintln(os.Stderr, "burstfs:", err)
@@ -114,7 +114,7 @@ func (o options) read() (model.Config, error) {
 	return burstfs.Read(o.config)
 }
 
-// record writes the truth until the context ends.
+// record writes the store's record until the context ends.
 func (o options) record(ctx context.Context, f *burstfs.FS, config model.Config) (err error) {
 	out := io.Discard
 	switch o.truth {
