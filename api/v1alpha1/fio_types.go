@@ -16,7 +16,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.blockSize) || (has(self.direct) && !self.direct) || (has(self.ioEngine) && self.ioEngine in ['mmap', 'null']) || [string(self.blockSize)].all(s, !isQuantity(s) || quantity(s).isLessThan(quantity('512')) || quantity(s).isGreaterThan(quantity('1Gi')) || int(quantity(s).asApproximateFloat() + 0.5) % 512 == 0)",message="blockSize: direct I/O needs a multiple of 512; change it (4k is 4000, 4Ki is 4096), or set direct to false",fieldPath=".blockSize"
 // +kubebuilder:validation:XValidation:rule="!has(self.blockSize) || ![string(self.blockSize), string(self.datasetSize)].all(s, isQuantity(s) && sign(quantity(s)) > 0) || quantity(string(self.datasetSize)).asApproximateFloat() >= quantity(string(self.blockSize)).asApproximateFloat() * double((has(self.filesPerJob) ? self.filesPerJob : 1) * (has(self.jobs) && !(has(self.fileSharing) && self.fileSharing == 'Shared') ? self.jobs : 1))",message="datasetSize: too small, each file of each job must hold at least one block; raise it, or lower jobs, filesPerJob or blockSize",fieldPath=".datasetSize"
 // +kubebuilder:validation:XValidation:rule="!has(self.queueDepth) || self.queueDepth == 1 || !has(self.ioEngine) || !(self.ioEngine in ['psync', 'sync', 'mmap'])",messageExpression="'queueDepth: the ioEngine ' + self.ioEngine + ' does one operation at a time; remove queueDepth, raise jobs, or use libaio'",fieldPath=".queueDepth"
-// +kubebuilder:validation:XValidation:rule="!has(self.randomDistribution) || (has(self.pattern) && self.pattern == 'Random')",message="randomDistribution: only a Random pattern has one; remove it, or set pattern to Random",fieldPath=".randomDistribution"
+// +kubebuilder:validation:XValidation:rule="!has(self.randomDistribution) || (has(self.pattern) && self.pattern == 'Random')",message="randomDistribution: requires the Random pattern; remove it, or set pattern to Random",fieldPath=".randomDistribution"
 // +kubebuilder:validation:XValidation:rule="!has(self.fsync) || !has(self.readPercent) || self.readPercent < 100",message="fsync: nothing is written where readPercent is 100; remove fsync, or lower readPercent",fieldPath=".fsync"
 type FioProfile struct {
 	// pattern is the order of the offsets: Sequential or Random.
@@ -210,7 +210,7 @@ type Compressibility struct {
 // Sync.
 //
 // +kubebuilder:validation:MinProperties=1
-// +kubebuilder:validation:XValidation:rule="!has(self.data) || !self.data || has(self.everyWrites)",message="data: says how everyWrites flushes; set everyWrites, or remove data",fieldPath=".data"
+// +kubebuilder:validation:XValidation:rule="!has(self.data) || !self.data || has(self.everyWrites)",message="data: requires everyWrites; set everyWrites, or remove data",fieldPath=".data"
 type FioFsync struct {
 	// everyWrites flushes after this number of writes of a job.
 	// +optional

@@ -34,7 +34,7 @@ type Phase struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
-	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, b.target == a.target))",message="targetWorkloads: one entry a target; merge or remove the second"
+	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, b.target == a.target))",message="targetWorkloads: one entry per target; merge or remove the second"
 	TargetWorkloads []TargetWorkload `json:"targetWorkloads,omitempty"`
 
 	// expect names what the phase is meant to measure instead of the storage. ServerCache expects
@@ -347,7 +347,7 @@ type BurstDrainPhase struct {
 // CooldownPhase pauses the load. Exactly one of duration, untilCredits and redrain is set.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.duration), has(self.untilCredits), has(self.redrain)].filter(x, x).size() == 1",message="cooldown: give exactly one of duration, untilCredits and redrain"
-// +kubebuilder:validation:XValidation:rule="!has(self.duration) || !has(self.maxDuration)",message="maxDuration: bounds untilCredits and redrain; remove it beside duration",fieldPath=".maxDuration"
+// +kubebuilder:validation:XValidation:rule="!has(self.duration) || !has(self.maxDuration)",message="maxDuration: applies only to untilCredits and redrain; remove it, or remove duration",fieldPath=".maxDuration"
 type CooldownPhase struct {
 	// duration is the length of the pause.
 	// +optional

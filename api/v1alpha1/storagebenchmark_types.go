@@ -57,7 +57,7 @@ type StorageBenchmarkList struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.objectives) || self.objectives.all(o, self.run.phases.exists(p, p.name == o.phase))",message="objectives: phase must be the name of one of run.phases; correct the name"
 // +kubebuilder:validation:XValidation:rule="!has(self.objectives) || self.objectives.all(o, !has(o.target) || self.run.targets.exists(t, t.name == o.target))",message="objectives: target must be the name of one of run.targets; correct the name, or remove it to judge each target"
-// +kubebuilder:validation:XValidation:rule="!has(self.headline) || self.run.phases.exists(p, p.name == self.headline && !has(p.prepare))",message="headline: must be the name of one of run.phases that is no prepare phase; correct the name",fieldPath=".headline"
+// +kubebuilder:validation:XValidation:rule="!has(self.headline) || self.run.phases.exists(p, p.name == self.headline && !has(p.prepare))",message="headline: must name one of run.phases that is not a prepare phase; correct the name",fieldPath=".headline"
 type StorageBenchmarkSpec struct {
 	// trigger defines what starts a run. Absent: a change of spec.run.
 	// +optional
@@ -170,7 +170,7 @@ const (
 
 // Trigger defines what starts a run.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.schedule) || !(has(self.timeZone) || has(self.startingDeadlineSeconds) || has(self.startingDeadline))",message="trigger: timeZone and startingDeadlineSeconds are of the schedule; set schedule, or remove them"
+// +kubebuilder:validation:XValidation:rule="has(self.schedule) || !(has(self.timeZone) || has(self.startingDeadlineSeconds) || has(self.startingDeadline))",message="trigger: timeZone and startingDeadlineSeconds require a schedule; set schedule, or remove them"
 type Trigger struct {
 	// onChange starts a run when spec.run is new or has changed. Absent: true without a schedule,
 	// false with one. If false, the initial value of manual of a new benchmark counts as handled.
