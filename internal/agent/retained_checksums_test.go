@@ -116,7 +116,7 @@ func TestReadOnlyVolume(t *testing.T) {
 
 		reader := serveAt(t, copied, asReader)
 		ended, records := reader.run(lays("a", "abc"), noLimit)
-		if said := notices(ended, nil)[volumes.NoticeReused]; ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || !strings.Contains(said, "exist already") {
+		if said := notices(ended, nil)[volumes.NoticeReused]; ended.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE || !strings.Contains(said, "already exist") {
 			t.Errorf("got %v", ended)
 		}
 		if said := notices(&agentapi.Ended{}, records)[volumes.NoticeReused]; !strings.Contains(said, "run run of benchmark benchmark") {

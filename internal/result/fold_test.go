@@ -163,7 +163,7 @@ func TestFoldKnee(t *testing.T) {
 		all = append(all, foldedStep{plan.Step{Kind: v1alpha1.PhaseRamp, Purpose: plan.Measure, Cell: i}, figures(int64(rate))})
 		got := foldAll(phase, all)
 		if i < 4 {
-			if got.Knee == nil || got.Knee.Found || got.Knee.Value != nil || !strings.Contains(got.Knee.Message, "takes 5 steps") {
+			if got.Knee == nil || got.Knee.Found || got.Knee.Value != nil || !strings.Contains(got.Knee.Message, "needs at least 5 steps") {
 				t.Errorf("after %d steps: %+v", i+1, got.Knee)
 			}
 		}

@@ -237,7 +237,7 @@ func TestRenderRefuses(t *testing.T) {
 		parameters Parameters
 		want       string
 	}{
-		{"no purpose", profileWith(), Parameters{Duration: time.Second}, "none of Measure"},
+		{"no purpose", profileWith(), Parameters{Duration: time.Second}, "is not Measure, Prepare or Precondition"},
 		{"no duration", profileWith(), Parameters{Purpose: Measure}, "duration 0s"},
 		{"prepare with duration", profileWith(), Parameters{Purpose: Prepare, Duration: time.Second}, "duration and warmUp must be 0"},
 		{"nothing to prepare", profileWith(withEngine(v1alpha1.FioNull)), Parameters{Purpose: Prepare}, "nothing to prepare"},

@@ -257,7 +257,7 @@ func TestVersionsDiffer(t *testing.T) {
 		"must be a multiple of transferSize (3145728)": {iorProfile(func(p *v1alpha1.IORProfile) { p.TransferSize = resource.MustParse("3Mi") }), Parameters{Purpose: Measure}},
 		"is not supported by IOR":                      {pattern(""), Parameters{}},
 		"must be at least 1s":                          {pattern(""), Parameters{Purpose: Measure, Duration: time.Millisecond}},
-		"does not have --random-offset-seed":           {iorProfile(func(p *v1alpha1.IORProfile) { p.Args = []string{"--random-offset-seed=1"} }), Parameters{Purpose: Measure, Version: "3.3.0"}},
+		"does not support --random-offset-seed":        {iorProfile(func(p *v1alpha1.IORProfile) { p.Args = []string{"--random-offset-seed=1"} }), Parameters{Purpose: Measure, Version: "3.3.0"}},
 		"verify: needs repetitions":                    {iorProfile(func(p *v1alpha1.IORProfile) { p.Verify = new(true) }), Parameters{Purpose: Measure, Duration: time.Minute}},
 	} {
 		if _, err := Arguments(test.profile, test.parameters); err == nil || !strings.Contains(err.Error(), wanted) {
