@@ -166,10 +166,10 @@ fuzz: ## Fuzz each parser for FUZZ_TIME (30s); failing inputs stay in testdata
 mutate: ## List changes to the core packages that no test notices, of a sample (hours); MUTATE="-sample 5 ./internal/decide"
 	go run ./hack/mutate $(MUTATE)
 
-.PHONY: bench-overhead
-bench-overhead: packages build ## Measure the overhead of the agent compared with bare fio
-	go build -o bin/overhead ./test/overhead
-	bin/overhead -program bin/kubectl-storagebench
+# It measures time, so it needs the machine for itself.
+.PHONY: bench
+bench: packages browser-packages cluster-packages build programs ## Measure what storagebench costs, beside bare fio and bare pods, and write the table of docs/performance.md (an hour)
+	go run ./test/soak/cmd/soak run performance
 
 ##@ Trying out
 

@@ -10,14 +10,23 @@ import (
 // TestTwelveHoursOpen: a report of a run of twelve hours on two targets opens within 2 s.
 func TestTwelveHoursOpen(t *testing.T) {
 	soak.Only(t)
-	html := htmlOf(t, long(t))
+	document := long(t)
+	written := time.Hour
+	var html string
+	for range 3 {
+		began := time.Now()
+		html = htmlOf(t, document)
+		written = min(written, time.Since(began))
+	}
 	best := time.Hour
 	for range 3 { // other programs may run
 		p := open(t, html, 1100, "screen")
 		took := ask[float64](t, p, `(() => { const n = performance.getEntriesByType("navigation")[0]; return n.loadEventEnd - n.startTime; })()`)
 		best = min(best, time.Duration(took*float64(time.Millisecond)))
 	}
-	soak.Report(t, "Opening the report of twelve hours in Chromium", "%d bytes, %s, the best of three", len(html), best.Round(time.Millisecond))
+	soak.Compare(t, "HTML report of a run of 12 hours, two targets", soak.Row{Ours: written.Round(time.Millisecond).String() + ", the best of three"})
+	soak.Compare(t, "opening it in Chromium", soak.Row{Ours: best.Round(time.Millisecond).String() + ", the best of three",
+		Bound: "at most 2 s", Met: best <= 2*time.Second})
 	if best > 2*time.Second || best <= 0 {
 		t.Errorf("it opens in %s", best)
 	}

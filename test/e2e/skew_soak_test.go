@@ -16,22 +16,26 @@ import (
 	"github.com/storagebench/storagebench/test/soak"
 )
 
-// sharing is the number of clients that begin together on the node.
-const sharing = 8
-
-// How far apart eight clients begin, by their tools' own first I/O, beside eight bare fio that one pipe releases.
-// The two differ by what the agents' timers and the operator's estimates of their clocks add.
+// TestStartSkew compares how far apart the clients of a run begin, by the first I/O of their tools, with as many bare fio
+// that one pipe releases. The two differ by what the agents' timers and the operator's estimates of their clocks add.
 func TestStartSkew(t *testing.T) {
 	soak.Only(t)
 	requireNode(t)
+	for _, clients := range []int{8, 64} {
+		t.Run(strconv.Itoa(clients), func(t *testing.T) { startSkew(t, clients) })
+	}
+}
+
+func startSkew(t *testing.T, clients int) {
+	t.Helper()
 	s := newSpace(t)
 	s.claim("data", "2Gi")
 	const steps = 12
-	benchmark := builders.Benchmark("b").Target("data").Clients(sharing).Workload(builders.Fio().Dataset("16Mi"))
+	benchmark := builders.Benchmark("b").Target("data").Clients(int32(clients)).Workload(builders.Fio().Dataset("4Mi"))
 	for step := range steps {
 		benchmark.Steady(fmt.Sprintf("write-%d", step), "2s")
 	}
-	folders := bareFolders(s)
+	folders := bareFolders(s, clients)
 	job := jobOf(t, benchmark, 0)
 	var ours, bare []time.Duration
 	bareStart := func() {
@@ -42,15 +46,15 @@ func TestStartSkew(t *testing.T) {
 		bareStart()
 	}
 	s.apply(benchmark.Obj())
-	run := s.ended(4 * time.Minute)
+	run := s.ended(15 * time.Minute)
 	for len(bare) < steps {
 		bareStart()
 	}
 	warned := 0
 	for _, phase := range run.Status.Phases {
 		figures := phase.Targets[0]
-		if figures.StartSkewNanoseconds == nil || figures.Clients != sharing {
-			t.Fatalf("phase %s has no start skew of %d clients: %+v", phase.Name, sharing, figures)
+		if figures.StartSkewNanoseconds == nil || int(figures.Clients) != clients {
+			t.Fatalf("phase %s has no start skew of %d clients: %+v", phase.Name, clients, figures)
 		}
 		ours = append(ours, time.Duration(*figures.StartSkewNanoseconds).Round(100*time.Microsecond))
 		if hasWarning(figures, v1alpha1.WarningStartSkew) {
@@ -60,13 +64,15 @@ func TestStartSkew(t *testing.T) {
 	if len(ours) != steps {
 		s.Fatalf("the run has %d phases", len(ours))
 	}
-	soak.Report(t, "Start skew", "from the first client's first I/O to the last one's, %d times\n"+
-		"  %d clients of a benchmark                 median %s  of %v\n  %d bare fio that one pipe released        median %s  of %v\n  StartSkew was warned of %d times",
-		steps, sharing, median(ours), ours, sharing, median(bare), bare, warned)
-	const wanted = 100 * time.Millisecond
+	wanted := median(bare) * 3 / 2
+	soak.Compare(t, fmt.Sprintf("start skew of %d clients", clients), soak.Row{
+		Ours:   fmt.Sprintf("%s, median of %d; StartSkew was warned of %d times", median(ours), steps, warned),
+		Versus: fmt.Sprintf("%d bare fio released by one pipe", clients), Control: fmt.Sprintf("%s, from %s to %s", median(bare), slices.Min(bare), slices.Max(bare)),
+		Bound: "at most 1.5 times the median", Met: median(ours) <= wanted,
+	})
 	switch got := median(ours); {
 	case got <= wanted:
-	case got <= 4*slices.Max(bare):
+	case got <= slices.Max(bare):
 		soak.Inconclusive(t, "the median start skew is %s, over %s, and bare fio began up to %s apart", got, wanted, slices.Max(bare))
 	default:
 		t.Errorf("the median start skew is %s, over %s, and bare fio began at most %s apart", got, wanted, slices.Max(bare))
@@ -74,13 +80,13 @@ func TestStartSkew(t *testing.T) {
 }
 
 // bareFolders are on the file system of the claims, and gone with the test.
-func bareFolders(s *space) []string {
+func bareFolders(s *space, count int) []string {
 	s.Helper()
 	root, err := os.MkdirTemp(s.State.Folder(), "bare-")
 	must(s.T, err)
 	s.Cleanup(func() { _ = os.RemoveAll(root) })
 	var folders []string
-	for i := range sharing {
+	for i := range count {
 		folder := filepath.Join(root, strconv.Itoa(i))
 		must(s.T, os.Mkdir(folder, 0o755))
 		folders = append(folders, folder)

@@ -46,11 +46,23 @@ func Inconclusive(t testing.TB, format string, arguments ...any) {
 	t.Skip(InconclusivePrefix + fmt.Sprintf(format, arguments...))
 }
 
-// Finding is a measurement that the record of a part keeps.
+// Finding is a measurement that the record of a part keeps: a text, or a row of a table.
 type Finding struct {
 	Test  string `json:"test"`
 	Title string `json:"title"`
-	Text  string `json:"text"`
+	Text  string `json:"text,omitempty"`
+	Row   *Row   `json:"row,omitempty"`
+}
+
+// Row compares a figure of storagebench with a control that was measured beside it. Its texts have units.
+type Row struct {
+	// Ours and Control are the figures. Versus names the control; Control and Versus are empty if there is none.
+	Ours    string `json:"ours"`
+	Control string `json:"control,omitempty"`
+	Versus  string `json:"versus,omitempty"`
+	// Bound is the condition that the figure must meet, or empty, and Met is true if it does.
+	Bound string `json:"bound,omitempty"`
+	Met   bool   `json:"met,omitempty"`
 }
 
 var appending sync.Mutex
@@ -60,11 +72,23 @@ func Report(t testing.TB, title, format string, arguments ...any) {
 	t.Helper()
 	text := fmt.Sprintf(format, arguments...)
 	t.Logf("%s: %s", title, text)
+	keepFinding(t, Finding{Test: t.Name(), Title: title, Text: text})
+}
+
+// Compare logs a row of the table of performance and adds it to the record of the running part. title names the figure.
+func Compare(t testing.TB, title string, row Row) {
+	t.Helper()
+	t.Logf("%s: %s; %s: %s; bound: %s, met: %t", title, row.Ours, row.Versus, row.Control, row.Bound, row.Met)
+	keepFinding(t, Finding{Test: t.Name(), Title: title, Row: &row})
+}
+
+func keepFinding(t testing.TB, finding Finding) {
+	t.Helper()
 	name := os.Getenv(findingsEnvironment)
 	if name == "" {
 		return
 	}
-	if err := appendFinding(name, Finding{Test: t.Name(), Title: title, Text: text}); err != nil {
+	if err := appendFinding(name, finding); err != nil {
 		t.Error(err)
 	}
 }

@@ -43,8 +43,56 @@ func writePage(now time.Time) error {
 		fmt.Fprintf(&text, "| %s | %s | %s on %s, %d of %d tests passed | %s | %s, %s | %s |\n", p.name, p.what, r.Verdict, r.StartedAt.Format(time.DateOnly), passed, len(r.wanted),
 			time.Duration(r.seconds()*float64(time.Second)).Round(time.Second), r.LoadBefore, r.LoadAfter, last)
 		describe(&details, r)
+		if p.name == performancePart {
+			if err := writePerformance(r); err != nil {
+				return err
+			}
+		}
 	}
 	return os.WriteFile(page, []byte(text.String()+details.String()), 0o644)
+}
+
+const (
+	// performancePart is the part whose rows are the table of performancePage.
+	performancePart = "performance"
+	performancePage = "docs/performance.md"
+	// The table is between these lines.
+	tableBegins, tableEnds = "<!-- table by make bench -->\n", "<!-- end of the table -->\n"
+)
+
+// writePerformance replaces the table of the page of performance.
+func writePerformance(r *record) error {
+	content, err := os.ReadFile(performancePage)
+	if err != nil {
+		return err
+	}
+	before, rest, begins := strings.Cut(string(content), tableBegins)
+	_, after, ends := strings.Cut(rest, tableEnds)
+	if !begins || !ends {
+		return fmt.Errorf("%s has no lines %q and %q", performancePage, tableBegins, tableEnds)
+	}
+	return os.WriteFile(performancePage, []byte(before+tableBegins+performanceTable(r)+tableEnds+after), 0o644)
+}
+
+// performanceTable returns the rows of a record as a table, below the machine and the date.
+func performanceTable(r *record) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "Measured on %s on %d CPUs (Linux %s, %s), commit %s, load %s before and %s after.\n\n"+
+		"| figure | storagebench | compared with | which measured | bound |\n| --- | --- | --- | --- | --- |\n",
+		r.StartedAt.Format(time.DateOnly), r.CPUs, r.Kernel, r.Go, r.Commit, r.LoadBefore, r.LoadAfter)
+	for _, one := range r.Findings {
+		if one.Row == nil {
+			continue
+		}
+		bound := one.Row.Bound
+		if bound != "" && !one.Row.Met {
+			bound += ": **missed**"
+		} else if bound != "" {
+			bound += ": met"
+		}
+		fmt.Fprintf(&text, "| %s | %s | %s | %s | %s |\n", one.Title, one.Row.Ours, one.Row.Versus, one.Row.Control, bound)
+	}
+	return text.String()
 }
 
 // describe writes the section of a part: the environment, the tests that did not pass, and the findings.
@@ -56,6 +104,9 @@ func describe(to *strings.Builder, r *record) {
 		}
 	}
 	for _, one := range r.Findings {
+		if one.Row != nil {
+			continue // the page of performance shows it
+		}
 		fmt.Fprintf(to, "\n### %s\n\n```text\n%s\n```\n", one.Title, strings.TrimRight(one.Text, "\n"))
 	}
 }

@@ -18,8 +18,8 @@ type part struct {
 	// packages lists the folders of the tests. In folders outside of test/soak, only the files *_soak_test.go belong to
 	// the part.
 	packages []string
-	// file, if set, is the only file of the packages that belongs to the part. It then belongs to no other part.
-	file    string
+	// files, if set, are the only files of the packages that belong to the part. They then belong to no other part.
+	files   []string
 	timeout time.Duration
 	// environment holds variables for the tests, in addition to those of all parts.
 	environment []string
@@ -42,10 +42,14 @@ var parts = []part{
 		packages: []string{"./test/burstfs"}, timeout: time.Hour},
 	{name: "chaos", what: "parts of local runs that are killed at random moments",
 		packages: []string{"./test/soak/chaos"}, timeout: time.Hour},
-	{name: "local", what: "local runs in real time on stores with a record: scenarios, plans, transitions, comparisons; how soon a report of twelve hours opens",
-		packages: []string{"./test/soak/local", "./test/browser"}, timeout: 3 * time.Hour},
+	{name: "local", what: "local runs in real time on stores with a record: scenarios, plans, transitions, comparisons",
+		packages: []string{"./test/soak/local"}, timeout: 3 * time.Hour},
 	{name: "scale", what: "the operator beside thousands of agents on an API server: what it costs, that it counts each sample once, crowds, history, hostile agents",
 		packages: []string{"./test/scale"}, timeout: 3 * time.Hour},
+	{name: performancePart, what: "what storagebench costs, beside bare fio, bare pods and Jobs: the table of `docs/performance.md`",
+		packages: []string{"./test/soak/performance", "./test/browser", "./test/e2e"},
+		files:    []string{"overhead_test.go", "results_test.go", "report_soak_test.go", "skew_soak_test.go", "timeline_soak_test.go", "dead_time_soak_test.go"},
+		timeout:  2 * time.Hour, cluster: true},
 	{name: "lab", what: "virtual machines with real kernels: SMB, and disks that QEMU throttles",
 		packages: []string{"./test/soak/lab"}, timeout: 4 * time.Hour},
 	{name: "release", what: "the chart against all Kubernetes releases, and a release of four platforms, made twice",
@@ -53,7 +57,7 @@ var parts = []part{
 	{name: "cluster", what: "the operator in a real cluster: times, failures, losses, deletions, twins of real systems, rights by the audit log; the embedded cluster itself, whose parts are killed",
 		packages: []string{"./test/e2e", "./test/cluster"}, timeout: 5 * time.Hour, cluster: true, audited: true},
 	{name: "schedules", what: "five hundred runs on three nodes, each disturbed at random moments: kills, deletions, broken stores, upgrades; `docs/soak/schedules.csv` has a line for each",
-		packages: []string{"./test/e2e"}, file: "schedules_soak_test.go", timeout: 24 * time.Hour, cluster: true},
+		packages: []string{"./test/e2e"}, files: []string{"schedules_soak_test.go"}, timeout: 24 * time.Hour, cluster: true},
 }
 
 // choose returns the named parts in the order of the table, or all parts if no names are given.
@@ -123,10 +127,10 @@ func (p part) tests() (found []testName, err error) {
 
 // owns reports whether a file of the part's packages belongs to the part.
 func (p part) owns(file string) bool {
-	if p.file != "" {
-		return file == p.file
+	if len(p.files) > 0 {
+		return slices.Contains(p.files, file)
 	}
-	return !slices.ContainsFunc(parts, func(other part) bool { return other.file == file })
+	return !slices.ContainsFunc(parts, func(other part) bool { return slices.Contains(other.files, file) })
 }
 
 // pattern returns a regular expression for the -run flag of `go test` that selects the tests, or "" if there are none.

@@ -121,7 +121,7 @@ func commit() string {
 	if err != nil {
 		return ""
 	}
-	changed, err := exec.Command("git", "status", "--porcelain", "--", ".", ":!"+recordFolder, ":!"+page).Output()
+	changed, err := exec.Command("git", "status", "--porcelain", "--", ".", ":!"+recordFolder, ":!"+page, ":!"+performancePage).Output()
 	if err != nil || len(changed) > 0 {
 		return strings.TrimSpace(string(name)) + "-dirty"
 	}

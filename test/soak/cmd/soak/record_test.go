@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/storagebench/storagebench/test/soak"
 )
 
 var testA, testB = testName{"p", "TestA"}, testName{"p", "TestB"}
@@ -243,4 +245,27 @@ func files(t *testing.T, folder, pattern string) []string {
 		t.Fatal(err)
 	}
 	return found
+}
+
+// TestPerformanceTable checks that the table has each row, with the verdict on its bound, and no other finding.
+func TestPerformanceTable(t *testing.T) {
+	r := begun(3)
+	r.CPUs, r.Kernel, r.Go, r.LoadBefore, r.LoadAfter = 2, "6.18", "go1.26", "0.1", "0.9"
+	r.Findings = []soak.Finding{
+		{Title: "text", Text: "not in the table"},
+		{Title: "skew", Row: &soak.Row{Ours: "2 ms", Control: "1 ms", Versus: "bare fio", Bound: "at most 1.5 times", Met: false}},
+		{Title: "delay", Row: &soak.Row{Ours: "5 ms", Control: "4 ms", Versus: "a bare pod", Bound: "at most 9 ms", Met: true}},
+		{Title: "merge", Row: &soak.Row{Ours: "7 ms"}},
+	}
+	want := `Measured on 2000-01-03 on 2 CPUs (Linux 6.18, go1.26), commit commit-3, load 0.1 before and 0.9 after.
+
+| figure | storagebench | compared with | which measured | bound |
+| --- | --- | --- | --- | --- |
+| skew | 2 ms | bare fio | 1 ms | at most 1.5 times: **missed** |
+| delay | 5 ms | a bare pod | 4 ms | at most 9 ms: met |
+| merge | 7 ms |  |  |  |
+`
+	if got := performanceTable(r); got != want {
+		t.Errorf("the table is\n%s", got)
+	}
 }

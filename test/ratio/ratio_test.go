@@ -1,4 +1,4 @@
-package main
+package ratio
 
 import (
 	"math"
@@ -6,26 +6,26 @@ import (
 	"testing"
 )
 
-func TestRatioIntervalByHand(t *testing.T) {
+func TestOfByHand(t *testing.T) {
 	// Ten values: two are cut at each end, six are kept, and their logarithms are 3 to 8.
 	var ratios []float64
 	for i := 1; i <= 10; i++ {
 		ratios = append(ratios, math.Exp(float64(i)))
 	}
 	ratios[9] = math.Exp(1e2) // an outlier changes nothing
-	got := ratioInterval(ratios)
+	got := Of(ratios)
 	// Winsorized: 3 3 3 4 5 6 7 8 8 8, variance 42.5/9; 5 degrees of freedom.
 	half := 2.5705818356 * math.Sqrt(42.5/9/10) / 0.6
-	if math.Abs(math.Log(got.center)-5.5) > 1e-12 || math.Abs(math.Log(got.upper)-5.5-half) > 1e-9 {
-		t.Errorf("center e^%.4f, upper e^%.4f, want e^5.5 and e^%.4f", math.Log(got.center), math.Log(got.upper), 5.5+half)
+	if math.Abs(math.Log(got.Center)-5.5) > 1e-12 || math.Abs(math.Log(got.Upper)-5.5-half) > 1e-9 {
+		t.Errorf("center e^%.4f, upper e^%.4f, want e^5.5 and e^%.4f", math.Log(got.Center), math.Log(got.Upper), 5.5+half)
 	}
-	if got := ratioInterval(ratios[:3]); !math.IsInf(got.lower, -1) {
+	if got := Of(ratios[:3]); !math.IsInf(got.Lower, -1) {
 		t.Errorf("three values gave %v: they allow no such interval", got)
 	}
 }
 
-// TestRatioIntervalCovers draws ratios of which every tenth was disturbed grossly.
-func TestRatioIntervalCovers(t *testing.T) {
+// TestOfCovers draws ratios of which every tenth was disturbed grossly.
+func TestOfCovers(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	covered := 0
 	const trials = 4000
@@ -38,7 +38,7 @@ func TestRatioIntervalCovers(t *testing.T) {
 			}
 			ratios[i] = 0.995 * math.Exp(deviation)
 		}
-		if got := ratioInterval(ratios); got.lower <= 0.995 && 0.995 <= got.upper {
+		if got := Of(ratios); got.Lower <= 0.995 && 0.995 <= got.Upper {
 			covered++
 		}
 	}
