@@ -26,7 +26,7 @@ const (
 	CauseClientCPU Cause = "ClientCPU"
 	// CauseQueueDepth is too little outstanding I/O.
 	CauseQueueDepth Cause = "QueueDepth"
-	// CauseTool is the tool, or the rate limit that it was given.
+	// CauseTool is the tool itself, or the rate limit that was set for it.
 	CauseTool Cause = "Tool"
 	// CauseUnknown: no known cause explains the rate.
 	CauseUnknown Cause = "Unknown"
@@ -112,7 +112,7 @@ type DocumentedRate struct {
 
 // Suspect is one explanation of a rate.
 type Suspect struct {
-	// cause is the cause, in one word.
+	// cause names the suspected cause in one word.
 	// +required
 	Cause Cause `json:"cause"`
 
@@ -121,7 +121,7 @@ type Suspect struct {
 	// +kubebuilder:validation:MaxLength=128
 	Limit string `json:"limit,omitempty"`
 
-	// burst is true if the suspect is the burst of the limit and not its baseline.
+	// burst is true if the suspect is the limit's burst rate, not its baseline.
 	// +optional
 	Burst bool `json:"burst,omitempty"`
 
@@ -161,7 +161,7 @@ type StepAttribution struct {
 	// +kubebuilder:validation:MaxLength=128
 	Limit string `json:"limit,omitempty"`
 
-	// burst is true if the cause is the burst of the limit and not its baseline.
+	// burst is true if the cause is the limit's burst rate, not its baseline.
 	// +optional
 	Burst bool `json:"burst,omitempty"`
 

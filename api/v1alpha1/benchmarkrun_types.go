@@ -179,7 +179,7 @@ type ResolvedStep struct {
 	// +optional
 	Duration *Duration `json:"duration,omitempty"`
 
-	// minDuration is the minimum length of a step that ends by its measurements.
+	// minDuration is the minimum length of a step whose end depends on its measurements.
 	// +optional
 	MinDuration *Duration `json:"minDuration,omitempty"`
 
@@ -516,8 +516,8 @@ type StepStatus struct {
 	// +optional
 	OfferedIOPS *int64 `json:"offeredIOPS,omitempty"`
 
-	// plannedEndTime is the time at which the step is due to end. Absent if unknown: the step ends
-	// when its work is done, or by its measurements.
+	// plannedEndTime is the time at which the step is due to end. Absent if unknown: the end depends on the work or on
+	// the measurements.
 	// +optional
 	PlannedEndTime *metav1.MicroTime `json:"plannedEndTime,omitempty"`
 
@@ -530,7 +530,7 @@ type StepStatus struct {
 	// +optional
 	ConcludedTime *metav1.MicroTime `json:"concludedTime,omitempty"`
 
-	// conclusion explains why the measurements were enough.
+	// conclusion explains why the measurements were sufficient.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Conclusion string `json:"conclusion,omitempty"`
@@ -573,7 +573,7 @@ type StepIO struct {
 	// bytes is the number of bytes moved.
 	// +optional
 	Bytes int64 `json:"bytes"`
-	// operations is the number of completed operations without syncs, which spend no credits.
+	// operations is the number of completed operations, not counting syncs, which spend no credits.
 	// +optional
 	Operations int64 `json:"operations"`
 	// creditPercentAtStart is the estimated fill level of the bucket of bytes at the start, in

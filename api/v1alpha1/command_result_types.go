@@ -54,9 +54,8 @@ type CommandResult struct {
 	// +optional
 	Source CommandSource `json:"source,omitempty"`
 
-	// disagreementPermille is the largest difference between that source and another source that
-	// should count the same, for reads or for writes, in thousandths of the larger count. Absent:
-	// there is no other source.
+	// disagreementPermille is the largest difference between the chosen source and another source that should count the
+	// same I/O, for reads or for writes, in thousandths of the larger count. Absent: there is no other source.
 	// +optional
 	DisagreementPermille *int64 `json:"disagreementPermille,omitempty"`
 

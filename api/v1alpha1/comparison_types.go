@@ -28,7 +28,7 @@ type TargetComparison struct {
 	// +optional
 	Cells *CellComparison `json:"cells,omitempty"`
 
-	// notes are remarks that the comparison does not express.
+	// notes are remarks about the comparison that the other fields cannot express.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
@@ -57,20 +57,19 @@ const (
 	FigureP99Latency FigureName = "P99Latency"
 	// FigureP999Latency is the 99.9th percentile, in nanoseconds.
 	FigureP999Latency FigureName = "P999Latency"
-	// FigureBurst is the burst of a drain, in bytes per second, or in thousandths of an operation
-	// per second if operations ran out.
+	// FigureBurst is the burst of a drain, in bytes per second, or in thousandths of an operation per second if the
+	// credits are operations.
 	FigureBurst FigureName = "Burst"
-	// FigureSustained is the lower level of a burst that alternates, in the unit of Burst.
+	// FigureSustained is the lower level of a burst that alternates between two levels, in the unit of Burst.
 	FigureSustained FigureName = "Sustained"
-	// FigurePeak is the upper level of a burst that alternates, in the unit of Burst.
+	// FigurePeak is the upper level of a burst that alternates between two levels, in the unit of Burst.
 	FigurePeak FigureName = "Peak"
 	// FigureBaseline is the rate without credits, in the unit of Burst.
 	FigureBaseline FigureName = "Baseline"
 	// FigureTimeToBaseline is the time from the start of a drain until its baseline begins, in
 	// nanoseconds.
 	FigureTimeToBaseline FigureName = "TimeToBaseline"
-	// FigureSpent is the credits that a drain spent, in bytes, or in operations if operations ran
-	// out.
+	// FigureSpent is the credits that a drain spent, in bytes, or in operations if the credits are operations.
 	FigureSpent FigureName = "Spent"
 	// FigureRefill is the refill rate, in the unit of Burst.
 	FigureRefill FigureName = "Refill"

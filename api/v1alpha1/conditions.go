@@ -33,16 +33,16 @@ const (
 	ConditionFailed = "Failed"
 	// ConditionValid is True if no warning disqualifies the results.
 	ConditionValid = "Valid"
-	// ConditionObjectivesMet is True if every objective is met, False if one is missed, and Unknown
-	// if a figure for one is absent.
+	// ConditionObjectivesMet is True if every objective is met, False if one is missed, and Unknown if a figure that an
+	// objective needs is absent.
 	ConditionObjectivesMet = "ObjectivesMet"
 	// ConditionDataRemoved is True if the run's data was removed, or kept on purpose. If it is False,
 	// status.dataLeft lists the paths.
 	ConditionDataRemoved = "DataRemoved"
 )
 
-// Reasons of Ready, Reconciling and Stalled of a StorageBenchmark. For a failed run, the reason is
-// that of its condition Failed.
+// Reasons of a StorageBenchmark's conditions Ready, Reconciling and Stalled. If the newest run has failed, they have
+// the reason of its condition Failed.
 const (
 	// ReasonPassed: the newest evaluated run passed.
 	ReasonPassed = "Passed"
@@ -52,7 +52,7 @@ const (
 	ReasonProfileNotFound = "ProfileNotFound"
 	// ReasonClaimNotFound: a referenced claim is missing.
 	ReasonClaimNotFound = "ClaimNotFound"
-	// ReasonRunFailed: the newest run ended without being complete, and gives no other reason.
+	// ReasonRunFailed: the newest run did not complete and has no more specific reason.
 	ReasonRunFailed = "RunFailed"
 	// ReasonRunInvalid: the newest run's results are disqualified.
 	ReasonRunInvalid = "RunInvalid"
@@ -67,7 +67,7 @@ const (
 	ReasonRunNotCreated = "RunNotCreated"
 )
 
-// Reasons of Regressed of a StorageBenchmark, in addition to ReasonRegressed.
+// Reasons of a StorageBenchmark's condition Regressed, in addition to ReasonRegressed.
 const (
 	// ReasonNoChange: the newest runs are as good as earlier ones.
 	ReasonNoChange = "NoChange"
@@ -81,7 +81,7 @@ const (
 	ReasonNotComparable = "NotComparable"
 )
 
-// Reasons of Running of a StorageBenchmark.
+// Reasons of a StorageBenchmark's condition Running.
 const (
 	// ReasonRunLive: a run is live.
 	ReasonRunLive = "RunLive"
@@ -91,7 +91,7 @@ const (
 	ReasonNoRun = "NoRun"
 )
 
-// Reasons of Waiting of a BenchmarkRun.
+// Reasons of a BenchmarkRun's condition Waiting.
 const (
 	// ReasonWaitsForQueue: another run in its queue is live or ahead of it.
 	ReasonWaitsForQueue = "WaitsForQueue"
@@ -107,7 +107,7 @@ const (
 	ReasonQuotaGranted = "QuotaGranted"
 )
 
-// Reasons of Complete and Failed of a BenchmarkRun.
+// Reasons of a BenchmarkRun's conditions Complete and Failed.
 const (
 	// ReasonAllPhasesDone: every phase has its result.
 	ReasonAllPhasesDone = "AllPhasesDone"
@@ -143,13 +143,12 @@ const (
 	ReasonInternalError = "InternalError"
 )
 
-// IsCancellation reports whether a run with this reason of Failed was ended on purpose, not by a
-// fault.
+// IsCancellation reports whether a run whose condition Failed has this reason was stopped on purpose, not by a fault.
 func IsCancellation(reason string) bool {
 	return reason == ReasonStopped || reason == ReasonReplaced
 }
 
-// Reasons of Valid of a BenchmarkRun. If Valid is False, the reason is the type of the warning that
+// Reasons of a BenchmarkRun's condition Valid. If Valid is False, the reason is the type of the warning that
 // disqualifies the results.
 const (
 	// ReasonNoDisqualifyingWarning: the results measure what was requested.
@@ -158,17 +157,17 @@ const (
 	ReasonNoResult = "NoResult"
 )
 
-// Reasons of ObjectivesMet of a BenchmarkRun, in addition to ReasonObjectiveMissed.
+// Reasons of a BenchmarkRun's condition ObjectivesMet, in addition to ReasonObjectiveMissed.
 const (
 	// ReasonAllMet: every objective is met.
 	ReasonAllMet = "AllMet"
 	// ReasonNoObjectives: the run has no objectives.
 	ReasonNoObjectives = "NoObjectives"
-	// ReasonFigureAbsent: a figure for an objective is absent.
+	// ReasonFigureAbsent: a figure that an objective needs is absent.
 	ReasonFigureAbsent = "FigureAbsent"
 )
 
-// Reasons of DataRemoved of a BenchmarkRun.
+// Reasons of a BenchmarkRun's condition DataRemoved.
 const (
 	// ReasonRemoved: the data is removed.
 	ReasonRemoved = "Removed"

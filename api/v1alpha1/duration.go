@@ -14,8 +14,8 @@ import (
 // +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') && duration(self) <= duration('168h')",message="write whole numbers with the units h, m, s, ms in that order, such as 1h30m; at most 168h"
 type Duration string
 
-// durationPattern is the pattern of the CRD. The limited numbers of digits keep the sum far below
-// the range of an int64 in nanoseconds.
+// durationPattern is the pattern of the CRD. It limits the number of digits, so that the sum in nanoseconds is far
+// below the maximum of an int64.
 var durationPattern = regexp.MustCompile(`^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$`)
 
 // Parse returns the length of time. An empty Duration is zero. For a text that the API server would
@@ -34,8 +34,8 @@ func (d Duration) Parse() (time.Duration, error) {
 	return length, nil
 }
 
-// DurationOf formats d as the API accepts it, rounded down to whole milliseconds. It returns "0s"
-// for a negative d, because no field of the API holds one.
+// DurationOf formats d as the API accepts it, rounded down to whole milliseconds. It returns "0s" for a negative d,
+// because no field of the API is negative.
 func DurationOf(d time.Duration) Duration {
 	if d < time.Millisecond {
 		return "0s"

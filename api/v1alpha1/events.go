@@ -59,15 +59,14 @@ const (
 	EventDataLeft = "DataLeft"
 	// EventLimitsFaulty: the ConfigMap of documented limits cannot be used.
 	EventLimitsFaulty = "LimitsFaulty"
-	// EventProfileKept: a profile with the name of a library profile does not belong to the
-	// library, or no longer does, and is left unchanged.
+	// EventProfileKept: a profile with the name of a library profile is left unchanged, because it does not belong to
+	// the library or was modified.
 	EventProfileKept = "ProfileKept"
-	// EventProfileLeft: a library profile of another version, which this version lacks, is left in
-	// place.
+	// EventProfileLeft: a library profile that this version no longer has is left in place.
 	EventProfileLeft = "ProfileLeft"
 	// EventVolumeInUse: something else uses a volume of a run.
 	EventVolumeInUse = "VolumeInUse"
-	// EventDiscoveryDenied: the operator has no right to read objects that describe the storage of
-	// a run, such as PersistentVolumes.
+	// EventDiscoveryDenied: the operator is not permitted to read objects that describe the storage of a run, such as
+	// PersistentVolumes.
 	EventDiscoveryDenied = "DiscoveryDenied"
 )

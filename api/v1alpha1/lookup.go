@@ -2,7 +2,7 @@ package v1alpha1
 
 import "iter"
 
-// Phase returns the phase of that name, or nil. A nil run has none.
+// Phase returns the phase with the given name. It returns nil if there is none or the run is nil.
 func (r *RunSpec) Phase(name string) *Phase {
 	if r == nil {
 		return nil
@@ -15,8 +15,8 @@ func (r *RunSpec) Phase(name string) *Phase {
 	return nil
 }
 
-// WorkloadOf returns the workload of a target in a phase: the phase's own for that target, else the
-// phase's, else the run's. It returns nil if none is set, and for a nil phase.
+// WorkloadOf returns the workload of a target in a phase: the one that the phase sets for that target, else the one of
+// the phase, else the one of the run. It returns nil if none is set or phase is nil.
 func (r *RunSpec) WorkloadOf(phase *Phase, target string) *Workload {
 	if phase == nil {
 		return nil

@@ -32,8 +32,8 @@ type Observation struct {
 	// +kubebuilder:validation:items:MaxLength=40
 	Phases []string `json:"phases,omitempty"`
 
-	// creditsOf is the target whose burst credits the query returns, in percent of a full bucket.
-	// The level at the start of a drain then replaces the warning that it is unknown.
+	// creditsOf is the target whose burst credits the query returns, in percent of a full bucket. The fill level at the
+	// start of a drain is then taken from the answer, without a warning that it is unknown.
 	// +optional
 	// +kubebuilder:validation:MaxLength=40
 	CreditsOf string `json:"creditsOf,omitempty"`

@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Reasons of Ready of a profile if it is True. If it is False, the reason is ReasonInvalidWorkload.
+// Reasons of a profile's condition Ready if it is True. If it is False, its reason is ReasonInvalidWorkload.
 const (
 	// ReasonValidWorkload: the tool can run the workload.
 	ReasonValidWorkload = "ValidWorkload"

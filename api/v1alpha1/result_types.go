@@ -89,9 +89,9 @@ type TargetResult struct {
 	// +kubebuilder:validation:MaxItems=7
 	Operations []OperationResult `json:"operations,omitempty"`
 
-	// windowNanoseconds is the common window: the time in which every client was running.
-	// bytesPerSecond and iopsMilli of a time-bound step are over it. For a work-bound step it is
-	// the time from the first start to the last end.
+	// windowNanoseconds is the length of the common window, in which every client was running. bytesPerSecond and
+	// iopsMilli of a time-bound step are computed over it. For a work-bound step, it is the time from the first
+	// client's start to the last client's end.
 	// +optional
 	WindowNanoseconds int64 `json:"windowNanoseconds,omitempty"`
 
@@ -241,10 +241,9 @@ type OperationResult struct {
 	// +optional
 	IOPSMilli *int64 `json:"iopsMilli,omitempty"`
 
-	// rateErrorPPM is half of the 95 % confidence interval of bytesPerSecond and iopsMilli, in
-	// millionths of them. It covers the random error of the mean, given the variance and
-	// correlation of the samples. Another run may differ by more. Absent if there are too few
-	// samples, or if the rate is not the mean of a single level.
+	// rateErrorPPM is half the width of the 95 % confidence interval of bytesPerSecond and iopsMilli, in millionths of
+	// their values. It covers the random error of the mean, given the variance and correlation of the samples. Another
+	// run may differ by more. Absent if there are too few samples, or if the rate is not the mean of a single level.
 	// +optional
 	RateErrorPPM *int64 `json:"rateErrorPPM,omitempty"`
 
@@ -434,7 +433,7 @@ type BurstSeries struct {
 	// +kubebuilder:validation:Enum=Measured;Documented;Assumed
 	RefillSource string `json:"refillSource,omitempty"`
 
-	// bucketAtLeast is the minimum bucket size that a series without a drop proves.
+	// bucketAtLeast is the lower bound on the bucket size, known from a series without a drop.
 	// +optional
 	BucketAtLeast *int64 `json:"bucketAtLeast,omitempty"`
 
@@ -554,8 +553,8 @@ type StepResult struct {
 	// confirms is true for a step that confirms the highest rate of a search.
 	// +optional
 	Confirms *bool `json:"confirms,omitempty"`
-	// slowerPPM is the share of operations above the latency of the search's objective, in
-	// millionths: that of the kind of operation with the largest share. Absent: unknown.
+	// slowerPPM is the share of operations slower than the latency of the search's objective, in millionths, for the
+	// kind of operation with the largest share. Absent: unknown.
 	// +optional
 	SlowerPPM *int64 `json:"slowerPPM,omitempty"`
 	// neighbours is the number of other targets under load in a block of an interference phase.
@@ -601,7 +600,7 @@ type StepOperation struct {
 	// iopsMilli is the rate in thousandths of an operation per second.
 	// +optional
 	IOPSMilli int64 `json:"iopsMilli"`
-	// rateErrorPPM is half of the 95 % confidence interval of both rates, in millionths of them.
+	// rateErrorPPM is half the width of the 95 % confidence interval of both rates, in millionths of their values.
 	// +optional
 	RateErrorPPM *int64 `json:"rateErrorPPM,omitempty"`
 	// meanNanoseconds is the mean latency.
@@ -627,8 +626,7 @@ type SearchResult struct {
 	// achievedIOPSMilli is the rate of completed operations at that rate, in thousandths.
 	// +optional
 	AchievedIOPSMilli *Estimate `json:"achievedIOPSMilli,omitempty"`
-	// slowerPPM is the share of operations above the latency of the objective at that rate, in
-	// millionths.
+	// slowerPPM is the share of operations slower than the latency of the objective at that rate, in millionths.
 	// +optional
 	SlowerPPM *Estimate `json:"slowerPPM,omitempty"`
 	// atLeast is true if every tried rate met the objective, so that even higher rates may meet it.
@@ -699,8 +697,7 @@ type InterferenceOperation struct {
 	// p99RatioPPM is the ratio of the 99th percentile, in millionths.
 	// +optional
 	P99RatioPPM *Estimate `json:"p99RatioPPM,omitempty"`
-	// histogram is the merged histogram of the blocks, as in LatencyResult, until the last block
-	// ends.
+	// histogram is the merged histogram of the blocks, as in LatencyResult. It is kept until the last block ends.
 	// +optional
 	// +kubebuilder:validation:MaxLength=16384
 	Histogram []byte `json:"histogram,omitempty"`
@@ -709,8 +706,8 @@ type InterferenceOperation struct {
 // FairnessResult describes how evenly targets under the same load share. Each figure is the mean over the
 // blocks in which all were loaded.
 type FairnessResult struct {
-	// jainPPM is Jain's index of the rates, in millionths: a million if all are equal, a million
-	// divided by their number if one gets everything.
+	// jainPPM is Jain's index of the rates, in millionths: 1,000,000 if all are equal, and 1,000,000 divided by the
+	// number of targets if one target gets everything.
 	// +optional
 	JainPPM *Estimate `json:"jainPPM,omitempty"`
 	// leastOfMostPPM is the lowest rate as a share of the highest, in millionths.

@@ -38,7 +38,7 @@ type StorageDescription struct {
 	// +kubebuilder:validation:MaxItems=16
 	Missing []MissingFact `json:"missing,omitempty"`
 
-	// notes are remarks that the limits do not express.
+	// notes are remarks about the limits that their fields cannot express.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -67,8 +67,7 @@ type VolumeDescription struct {
 	// +kubebuilder:validation:MaxLength=253
 	ClaimName string `json:"claimName,omitempty"`
 
-	// madeForRun is true if the claim was created for this run, so that the disk behind it may be
-	// new and have all its credits.
+	// madeForRun is true if the claim was created for this run, so the disk behind it may be new and have full credits.
 	// +optional
 	MadeForRun bool `json:"madeForRun,omitempty"`
 
@@ -207,7 +206,7 @@ type DocumentedLimit struct {
 	// +optional
 	Billed bool `json:"billed,omitempty"`
 
-	// units is the number of units that the figures are the sum of, such as flows, nodes or disks.
+	// units is the number of units, such as flows, nodes or disks, that the figures are summed over.
 	// +optional
 	Units int32 `json:"units,omitempty"`
 

@@ -325,8 +325,8 @@ type StorageBenchmarkStatus struct {
 	// +optional
 	LastScheduleTime *metav1.Time `json:"lastScheduleTime,omitempty"`
 
-	// nextScheduleTime is the time of the next scheduled run. A time in the past is due and waits
-	// for the live run or a missing reference.
+	// nextScheduleTime is the time of the next scheduled run. If it is in the past, a run is due but is waiting for the
+	// live run to finish or for a missing reference to appear.
 	// +optional
 	NextScheduleTime *metav1.Time `json:"nextScheduleTime,omitempty"`
 

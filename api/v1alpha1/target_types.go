@@ -164,8 +164,7 @@ func (t *Target) DocumentedLimits() *Limits {
 	return t.Limits
 }
 
-// Limits are the documented limits of a storage system. MB/s means 10^6 bytes per second: write
-// 260M for 260 MB/s.
+// Limits are the documented limits of a storage system. MB/s means 10^6 bytes per second: specify 260M for 260 MB/s.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.preset) != (has(self.throughput) || has(self.iops))",message="give either preset or the limits themselves (throughput, iops), not both"
 type Limits struct {

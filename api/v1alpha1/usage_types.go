@@ -57,8 +57,8 @@ type UsageResult struct {
 	// +kubebuilder:validation:MaxLength=128
 	DataPattern string `json:"dataPattern,omitempty"`
 
-	// patternRatioMilli is 1000 times the measured ratio by which lz4 compresses that pattern.
-	// Absent if unknown.
+	// patternRatioMilli is 1000 times the measured ratio by which lz4 compresses the pattern in dataPattern. Absent if
+	// unknown.
 	// +optional
 	PatternRatioMilli *int64 `json:"patternRatioMilli,omitempty"`
 

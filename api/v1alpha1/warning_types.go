@@ -31,7 +31,7 @@ type Warning struct {
 	// +required
 	Severity Severity `json:"severity"`
 
-	// message describes the problem with the figures of this case.
+	// message describes the problem in this case, with its figures.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`
@@ -90,7 +90,7 @@ type Warning struct {
 //	LayoutReused              I        I         I        I     existing data was reused and not written again
 //	LayoutRenewed             I        I         I        I     existing data could not be used and was written again
 //	PatternCompresses         I        W         W        I     the storage compresses the data that the tool writes
-//	CompressionNotShown       I        W         W        I     that data may be compressed, which is not visible
+//	CompressionNotShown       I        W         W        I     compression by the storage is possible but not visible
 //	DirectoryHeld             I        I         I        I     waited for a client's previous agent, which held its files
 //	UsageUnknown              I        I         I        I     the space that the files occupy is unknown
 //	ToolMessages              I        I         I        I     the tool printed messages that are not recognized
@@ -224,9 +224,8 @@ var severityTable = map[WarningType]severities{
 	WarningObservationIncomplete: {info, info, info, info},
 }
 
-// Severity returns the severity of the warning in a phase of that kind, by the table in the comment
-// of WarningType. An unknown type is disqualifying, so that a warning without a known meaning does
-// not pass as harmless.
+// Severity returns the severity of the warning in a phase of the given kind, by the table in the comment of
+// WarningType. An unknown type is disqualifying, so that a warning without a known meaning does not pass as harmless.
 func (t WarningType) Severity(kind PhaseKind) Severity {
 	row, known := severityTable[t]
 	if !known {
@@ -244,7 +243,7 @@ func (t WarningType) Severity(kind PhaseKind) Severity {
 	}
 }
 
-// Disqualified reports whether the figures of a cell do not measure what was asked for.
+// Disqualified reports whether a warning disqualifies the figures of a cell.
 func (s *StepResult) Disqualified() bool {
 	return slices.ContainsFunc(s.Warnings, func(w WarningType) bool { return w.Severity(PhaseSweep) == SeverityDisqualifying })
 }

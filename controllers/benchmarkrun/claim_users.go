@@ -119,7 +119,7 @@ func (r *Reconciler) sameVolumes(ctx context.Context, all []*usedClaim) (map[*us
 	}
 	_, err := r.eachVolume(ctx, func() { clear(same) }, func(other *corev1.PersistentVolume) {
 		if other.Spec.ClaimRef == nil || other.Status.Phase != corev1.VolumeBound {
-			return // a claim of that name has another volume, or none
+			return // the claim of that name is bound to another volume, or to none
 		}
 		key := client.ObjectKey{Namespace: other.Spec.ClaimRef.Namespace, Name: other.Spec.ClaimRef.Name}
 		for _, one := range all {

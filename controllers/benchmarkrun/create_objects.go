@@ -83,7 +83,7 @@ func (r *Reconciler) populate(ctx context.Context, run *v1alpha1.BenchmarkRun, s
 	return served == len(batch) && len(batch) < len(absent), errors.Join(problems...)
 }
 
-// ending reports whether the run creates no more objects.
+// ending reports whether the run is ending and therefore creates no more objects.
 func ending(run *v1alpha1.BenchmarkRun) bool {
 	return finishing(run) || run.Status.EndTime != nil ||
 		meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionFailed)
@@ -111,8 +111,8 @@ func (r *Reconciler) commonOf(run *v1alpha1.BenchmarkRun) []client.Object {
 	return all
 }
 
-// makeCommon creates up to most of the objects that all clients share, and returns how many more objects may be
-// created.
+// makeCommon creates objects that all clients share. most limits the number of objects to create; makeCommon returns
+// what remains of it.
 func (r *Reconciler) makeCommon(ctx context.Context, s *session, most int) (left int, err error) {
 	for left = most; left > 0 && len(s.common) > 0; left-- {
 		object := s.common[0]

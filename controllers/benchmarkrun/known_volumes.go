@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/queue"
 )
 
-// knownVolumesAge is how long the volumes of a run's claim are remembered.
+// knownVolumesAge is the time for which the volumes of a run's claim are remembered.
 const knownVolumesAge = time.Minute
 
 // knownVolumes remembers the volumes behind the claims of runs, so that a run that checks its turn among hundreds of

@@ -91,8 +91,8 @@ func (s *session) latencies() map[metrics.Load]metrics.Latency {
 	return all
 }
 
-// follows records for Live the step whose load is running or ran last. The last step stays recorded, so that a periodic
-// reader sees all of its load.
+// follows records, for use by Live, the step whose load is running or ran last. The last step stays recorded, so that a
+// periodic reader sees all of its load.
 func (s *session) follows(run *v1alpha1.BenchmarkRun) {
 	var live *decide.Attempt
 	for _, fact := range run.Status.Steps {

@@ -40,8 +40,8 @@ const (
 // takeTurn reports whether a run may begin. If not, the run's status names what it waits for.
 //
 // The decision is based on a list of runs that bypasses every cache, and is written with the resource version that the
-// run had before the list was read. Package queue explains why that is enough. It holds for each pair of runs, so a
-// listed run may be read in a newer version.
+// run had before the list was read. Package queue explains why this is sufficient. The explanation considers each pair
+// of runs on its own, so a listed run may be read in a newer version.
 func (r *Reconciler) takeTurn(ctx context.Context, run *v1alpha1.BenchmarkRun) (bool, ctrl.Result, error) {
 	for {
 		before := run.DeepCopy()
@@ -79,7 +79,7 @@ func (r *Reconciler) takeTurn(ctx context.Context, run *v1alpha1.BenchmarkRun) (
 func (r *Reconciler) turn(ctx context.Context, run *v1alpha1.BenchmarkRun) (queue.Turn, error) {
 	self := r.entry(run)
 	if self.Queue.ID == "" && len(self.Claims) == 0 {
-		return queue.Turn{Verdict: queue.Begin}, nil // it uses only objects that are created for it
+		return queue.Turn{Verdict: queue.Begin}, nil // the run uses only objects that are created for it
 	}
 	live, err := r.liveRuns(ctx, run.Namespace)
 	if err != nil {
@@ -118,7 +118,8 @@ func (r *Reconciler) turn(ctx context.Context, run *v1alpha1.BenchmarkRun) (queu
 	return queue.Of(self, others), nil
 }
 
-// described returns the queue's description of a run without its queue and storage, which it may share with other runs.
+// described returns the description of a run for package queue, without the queue and the storage that the run may
+// share with other runs.
 func described(run *v1alpha1.BenchmarkRun) queue.Run {
 	made := queue.Run{Namespace: run.Namespace, Name: run.Name, UID: string(run.UID), Created: run.CreationTimestamp.Time, State: queue.Waiting,
 		Clients: len(run.Spec.Run.Targets) * clientsOf(run)}
@@ -131,7 +132,7 @@ func described(run *v1alpha1.BenchmarkRun) queue.Run {
 	return made
 }
 
-// entry returns the queue's description of a run, from the run object alone.
+// entry returns the description of a run for package queue, from the run object alone.
 func (r *Reconciler) entry(run *v1alpha1.BenchmarkRun) queue.Run {
 	made := described(run)
 	made.Queue = r.queueNamed(run.Namespace, run.Labels[v1alpha1.LabelQueue])

@@ -62,8 +62,8 @@ func remainingData(run *v1alpha1.BenchmarkRun, s *session) []v1alpha1.DataLeft {
 	return left
 }
 
-// eachVolume returns left once for every volume of a target that keeps directories after the run. Raw devices and
-// read-only volumes have none, and a volume whose claim is deleted with the run keeps none.
+// eachVolume returns a copy of left for each volume of a target that keeps directories after the run. Raw devices and
+// read-only volumes have no directories, and a volume whose claim is deleted with the run keeps none.
 func eachVolume(target v1alpha1.Target, on objects.Storage, left v1alpha1.DataLeft) []v1alpha1.DataLeft {
 	var all []v1alpha1.DataLeft
 	for _, volume := range target.Volumes {

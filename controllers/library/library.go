@@ -42,7 +42,7 @@ import (
 const FieldManager = "storagebench-library"
 
 const (
-	// firstRetry and lastRetry are the first and the longest delay before a failed apply is retried.
+	// A failed apply is first retried after firstRetry. The delay then doubles up to lastRetry.
 	firstRetry = time.Second
 	lastRetry  = 5 * time.Minute
 )
@@ -224,7 +224,7 @@ func (a *Applier) keep(ctx context.Context, live *unstructured.Unstructured, why
 		"; to use the library's version, delete the profile and restart the operator")
 }
 
-// report reports a message about a profile as an event and in the log.
+// report sends a message about a profile as an event and logs it.
 func (a *Applier) report(ctx context.Context, profile *unstructured.Unstructured, kind, reason, message string) {
 	ctrl.LoggerFrom(ctx).Info("Leaving profile unchanged", "profile", profile.GetName(), "reason", reason, "message", message)
 	a.Events.Eventf(profile, nil, kind, reason, "ApplyLibrary", "%s", v1alpha1.EventNote("%s", message))

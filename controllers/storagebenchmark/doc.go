@@ -10,8 +10,8 @@
 // and by the annotation storagebench.dev/requested-at. The status shows its life cycle:
 //
 //	requested -> activeRun {name, hash}        recorded before anything is created, together with
-//	                                           the request: from here on it is this run or none
-//	          -> activeRun {name, hash, uid}   created; from here on it is never created again
+//	                                           the request: no other run is created for it
+//	          -> activeRun {name, hash, uid}   created; from now on it is never created again
 //	          -> lastRun {..., reason}         ended, or deleted by a user, and judged
 //
 // So an operator may crash at any point. The name of a run follows from its request, so creating it again cannot

@@ -207,7 +207,7 @@ func (r *rules) broken(ctx context.Context, object map[string]any, known field.E
 			return true
 		}
 		return slices.ContainsFunc(known, func(one *field.Error) bool {
-			// That a field is missing in one of two engines does not explain why there are two.
+			// If two engines are set, a missing field of one of them does not explain why both are set.
 			explains := one.Type != field.ErrorTypeRequired || !strings.HasPrefix(fault.Detail, "give exactly one of")
 			return explains && related(one.Field, fault.Field)
 		})

@@ -182,8 +182,8 @@ func (r *rules) unknownField(path string, value any) (message string, meant []st
 	return "unknown field; remove it", nil, ""
 }
 
-// inTemplate returns the path of a field in the pod template beside it, such as clients.template.resources for
-// clients.resources, or "".
+// inTemplate returns the path of the field with the same name in the sibling pod template, such as
+// clients.template.resources for clients.resources. It returns "" if there is none.
 func (r *rules) inTemplate(path string, steps []pathStep) string {
 	last := steps[len(steps)-1].name
 	template := append(slices.Clone(steps[:len(steps)-1]), pathStep{name: "template"})
@@ -244,11 +244,11 @@ func (r *rules) placeOf(name, written string) string {
 		if len(own)-n > 2 {
 			continue // too deep below another field to be the one meant
 		}
-		switch near := 2*n - len(own); { // prefers long common prefixes and few steps beyond them
+		switch near := 2*n - len(own); { // larger for long common prefixes and few steps beyond them
 		case near > nearest:
 			best, nearest = place, near
 		case near == nearest:
-			best = "" // none is nearest, unless a nearer one follows
+			best = "" // a tie, unless a nearer place follows
 		}
 	}
 	return best

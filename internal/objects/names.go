@@ -24,7 +24,7 @@ func PodName(run *v1alpha1.BenchmarkRun, c Client) string {
 	return join(maxNameLength, run.Name, c.Target, strconv.Itoa(c.Index), strconv.Itoa(c.Attempt))
 }
 
-// NetworkPolicyName returns the run's name.
+// NetworkPolicyName returns the name of a run's NetworkPolicy: the name of the run.
 func NetworkPolicyName(run *v1alpha1.BenchmarkRun) string { return run.Name }
 
 // ClaimName returns the name of the claim that a client mounts for a volume: the existing claim that the user named,
@@ -47,8 +47,8 @@ func ClaimName(run *v1alpha1.BenchmarkRun, target v1alpha1.Target, volume v1alph
 	return join(maxNameLength, parts...)
 }
 
-// isPlain reports whether a claim's name is unambiguous without a hash: its last part is the client's index if it is
-// a number, and otherwise the volume, which cannot be mistaken for a hash.
+// isPlain reports whether a claim's name is unambiguous without a hash. It then contains no ambiguous dashes; a number
+// at its end is the client's index, not the volume; and the volume cannot be mistaken for a hash.
 func isPlain(target, volume string) bool {
 	return !strings.Contains(target, "-") && !strings.Contains(volume, "-") &&
 		strings.Trim(volume, "0123456789") != "" && len(volume) != hashLength

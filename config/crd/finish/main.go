@@ -1,7 +1,7 @@
 // Command finish completes the output of controller-gen, in place:
 //
 //   - It limits the length of every quantity. Without that limit the API server assumes that a quantity can be as long
-//     as a whole request, and rejects rules that read one as too costly. controller-gen has no marker for it.
+//     as a whole request, and rejects rules that read a quantity as too costly. controller-gen has no marker for it.
 //   - It shortens descriptions to their first sentence and to what applies if the field is absent. It removes the
 //     descriptions of Kubernetes' own types, and of the second and third copy of a type in a file. The whole text of
 //     our types is in docs/reference/api.md. A file should stay below 120 kB: kubectl apply puts the whole object into

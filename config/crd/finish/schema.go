@@ -96,7 +96,7 @@ func (f finisher) walk(schema map[string]any, path []string, bare bool) {
 	}
 	for _, inner := range []string{"items", "additionalProperties"} {
 		if child, ok := schema[inner].(map[string]any); ok {
-			delete(child, "description") // the list has its own
+			delete(child, "description") // the list or map has a description of its own
 			f.walk(child, path, bare)
 		}
 	}
