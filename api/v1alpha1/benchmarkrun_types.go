@@ -27,7 +27,7 @@ type BenchmarkRun struct {
 
 	// spec is the frozen specification of the run. It is immutable.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec is immutable: it records what the run did; make another run by changing the StorageBenchmark"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec is immutable: it records what the run did; for another run, change the StorageBenchmark"
 	Spec BenchmarkRunSpec `json:"spec"`
 
 	// status is the progress and the results of the run.
@@ -49,9 +49,9 @@ type BenchmarkRunList struct {
 // BenchmarkRunSpec is the frozen specification of the run: the benchmark's spec.run with every
 // reference resolved, and the steps that follow from it.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.run.workload) || !has(self.run.workload.profileRef)",message="run.workload: a run holds no profileRef; put the profile's spec in its place"
-// +kubebuilder:validation:XValidation:rule="self.run.phases.all(p, (!has(p.workload) || !has(p.workload.profileRef)) && (!has(p.targetWorkloads) || p.targetWorkloads.all(w, !has(w.workload.profileRef))))",message="run.phases: a run holds no profileRef; put the profile's spec in its place"
-// +kubebuilder:validation:XValidation:rule="self.run.targets.all(t, !has(t.claimName)) && self.run.phases.all(p, !has(p.override) && !has(p.refill))",message="run: a run holds no shorthand fields; write volumes, workload and cooldown in place of claimName, override and refill"
+// +kubebuilder:validation:XValidation:rule="!has(self.run.workload) || !has(self.run.workload.profileRef)",message="run.workload: profileRef is not allowed in a run; use the profile's spec"
+// +kubebuilder:validation:XValidation:rule="self.run.phases.all(p, (!has(p.workload) || !has(p.workload.profileRef)) && (!has(p.targetWorkloads) || p.targetWorkloads.all(w, !has(w.workload.profileRef))))",message="run.phases: profileRef is not allowed in a run; use the profile's spec"
+// +kubebuilder:validation:XValidation:rule="self.run.targets.all(t, !has(t.claimName)) && self.run.phases.all(p, !has(p.override) && !has(p.refill))",message="run: shorthand fields are not allowed; use volumes, workload and cooldown, not claimName, override and refill"
 type BenchmarkRunSpec struct {
 	// benchmarkRef is the benchmark that the run belongs to.
 	// +required

@@ -31,7 +31,7 @@ type Clients struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[^[:space:][:cntrl:]]+$')",message="image: the reference of a container image, without spaces"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[^[:space:][:cntrl:]]+$')",message="image: must be an image reference without spaces"
 	Image string `json:"image,omitempty"`
 
 	// onLoss is the reaction to the loss of a client: RestartStep repeats the step with a
@@ -96,16 +96,16 @@ type PodTemplate struct {
 	// labels are added to the pods.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
-	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('storagebench.dev/'))",message="labels: those of storagebench.dev/ are set by the operator; remove them"
-	// +kubebuilder:validation:XValidation:rule="self.all(k, k.size() <= 317 && self[k].size() <= 63)",message="labels: keys have at most 317 characters, values at most 63; shorten them"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('storagebench.dev/'))",message="labels: the prefix storagebench.dev/ is reserved; remove such keys"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k.size() <= 317 && self[k].size() <= 63)",message="labels: at most 317 characters per key, 63 per value; shorten them"
 	Labels map[string]string `json:"labels,omitempty"`
 
 	// annotations are added to the pods.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
-	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('storagebench.dev/'))",message="annotations: those of storagebench.dev/ are set by the operator; remove them"
-	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('container.apparmor.security.beta.kubernetes.io/'))",message="annotations: the AppArmor profile is the container runtime's default; remove this one"
-	// +kubebuilder:validation:XValidation:rule="self.all(k, k.size() <= 317 && self[k].size() <= 4096)",message="annotations: keys have at most 317 characters, values at most 4096; shorten them"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('storagebench.dev/'))",message="annotations: the prefix storagebench.dev/ is reserved; remove such keys"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.startsWith('container.apparmor.security.beta.kubernetes.io/'))",message="annotations: AppArmor always uses the runtime's default profile; remove the key"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k.size() <= 317 && self[k].size() <= 4096)",message="annotations: at most 317 characters per key, 4096 per value; shorten them"
 	Annotations map[string]string `json:"annotations,omitempty"`
 
 	// resources are the resource requests and limits of the container that runs the tool.
@@ -115,7 +115,7 @@ type PodTemplate struct {
 	// nodeSelector lists the labels that nodes must have.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
-	// +kubebuilder:validation:XValidation:rule="self.all(k, k.size() <= 317 && self[k].size() <= 63)",message="nodeSelector: keys have at most 317 characters, values at most 63; shorten them"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k.size() <= 317 && self[k].size() <= 63)",message="nodeSelector: at most 317 characters per key, 63 per value; shorten them"
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 
 	// affinity is the affinity of the pods, in addition to what spread adds.
@@ -159,14 +159,14 @@ type ClientResources struct {
 	// requests are the resources that the client is guaranteed.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=16
-	// +kubebuilder:validation:XValidation:rule="self.all(k, isQuantity(string(self[k])))",message="requests: a quantity such as 500m or 2Gi for each resource"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, isQuantity(string(self[k])))",message="requests: use quantities such as 500m or 2Gi"
 	Requests corev1.ResourceList `json:"requests,omitempty"`
 
 	// limits are the maximum resources that the client can use. A CPU limit may throttle the tool;
 	// the result reports it.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=16
-	// +kubebuilder:validation:XValidation:rule="self.all(k, isQuantity(string(self[k])))",message="limits: a quantity such as 500m or 2Gi for each resource"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, isQuantity(string(self[k])))",message="limits: use quantities such as 500m or 2Gi"
 	Limits corev1.ResourceList `json:"limits,omitempty"`
 }
 
@@ -204,7 +204,7 @@ type ClientSecurityContext struct {
 
 	// seLinuxOptions are the SELinux options of the pods, within what the Pod Security level "restricted" allows.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="!has(self.type) || self.type in ['', 'container_t', 'container_init_t', 'container_kvm_t', 'container_engine_t']",message="type: container_t, container_init_t, container_kvm_t or container_engine_t; Pod Security allows no other"
+	// +kubebuilder:validation:XValidation:rule="!has(self.type) || self.type in ['', 'container_t', 'container_init_t', 'container_kvm_t', 'container_engine_t']",message="type: must be container_t, container_init_t, container_kvm_t or container_engine_t (Pod Security)"
 	// +kubebuilder:validation:XValidation:rule="(!has(self.user) || self.user == '') && (!has(self.role) || self.role == '')",message="user and role: Pod Security allows neither; remove them"
 	SELinuxOptions *corev1.SELinuxOptions `json:"seLinuxOptions,omitempty"`
 }

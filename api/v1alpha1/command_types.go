@@ -28,7 +28,7 @@ type CommandProfile struct {
 	// if missing. Absent: the client's directory.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^/|(^|/)[.][.]?(/|$)|//|[[:cntrl:]]|/$')",message="workingDirectory: a relative path inside the client's directory, without '.' and '..', double or closing slashes and control characters"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^/|(^|/)[.][.]?(/|$)|//|[[:cntrl:]]|/$')",message="workingDirectory: must be relative to the client's directory, without '.', '..', double or trailing slashes or control characters"
 	WorkingDirectory string `json:"workingDirectory,omitempty"`
 
 	// datasetSize is the maximum number of bytes that setup and command write per client. Free

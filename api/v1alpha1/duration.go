@@ -11,7 +11,7 @@ import (
 //
 // +kubebuilder:validation:MinLength=2
 // +kubebuilder:validation:MaxLength=32
-// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') && duration(self) <= duration('168h')",message="write whole numbers with the units h, m, s, ms in that order, such as 1h30m; at most 168h"
+// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') && duration(self) <= duration('168h')",message="use whole numbers with the units h, m, s, ms in that order, such as 1h30m; at most 168h"
 type Duration string
 
 // durationPattern is the pattern of the CRD. It limits the number of digits, so that the sum in nanoseconds is far
@@ -25,7 +25,7 @@ func (d Duration) Parse() (time.Duration, error) {
 		return 0, nil
 	}
 	if !durationPattern.MatchString(string(d)) {
-		return 0, fmt.Errorf("duration %q: write whole numbers with the units h, m, s, ms in that order, such as 1h30m or 90s", string(d))
+		return 0, fmt.Errorf("duration %q: use whole numbers with the units h, m, s, ms in that order, such as 1h30m or 90s", string(d))
 	}
 	length, err := time.ParseDuration(string(d))
 	if err != nil {
@@ -59,7 +59,7 @@ func DurationOf(d time.Duration) Duration {
 //
 // +kubebuilder:validation:MinLength=2
 // +kubebuilder:validation:MaxLength=32
-// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]{1,6}s)?([0-9]{1,9}ms)?([0-9]{1,9}us)?$') && self.matches('[1-9]')",message="write whole numbers above zero with the units s, ms, us in that order, such as 250ms or 500us"
+// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]{1,6}s)?([0-9]{1,9}ms)?([0-9]{1,9}us)?$') && self.matches('[1-9]')",message="use whole numbers above zero with the units s, ms, us in that order, such as 250ms or 500us"
 type ShortDuration string
 
 var shortDurationPattern = regexp.MustCompile(`^([0-9]{1,6}s)?([0-9]{1,9}ms)?([0-9]{1,9}us)?$`)
@@ -69,7 +69,7 @@ var shortDurationPattern = regexp.MustCompile(`^([0-9]{1,6}s)?([0-9]{1,9}ms)?([0
 func (d ShortDuration) Parse() (time.Duration, error) {
 	length, err := time.ParseDuration(string(d))
 	if err != nil || length <= 0 || !shortDurationPattern.MatchString(string(d)) {
-		return 0, fmt.Errorf("%q: write whole numbers above zero with the units s, ms, us in that order, such as 250ms or 500us", string(d))
+		return 0, fmt.Errorf("%q: use whole numbers above zero with the units s, ms, us in that order, such as 250ms or 500us", string(d))
 	}
 	return length, nil
 }

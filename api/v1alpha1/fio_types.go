@@ -10,14 +10,14 @@ import (
 // Without a jobFile, pattern, readPercent and blockSize are required. They have no defaults, so
 // that the shape of the load is always explicit.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.jobFile) || has(self.pattern)",message="pattern: required where there is no jobFile; write Sequential or Random",fieldPath=".pattern",reason=FieldValueRequired
-// +kubebuilder:validation:XValidation:rule="has(self.jobFile) || has(self.readPercent)",message="readPercent: required where there is no jobFile; write 100 for reads only, 0 for writes only",fieldPath=".readPercent",reason=FieldValueRequired
-// +kubebuilder:validation:XValidation:rule="has(self.jobFile) || has(self.blockSize)",message="blockSize: required where there is no jobFile; write a size such as 4Ki or 1Mi",fieldPath=".blockSize",reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule="has(self.jobFile) || has(self.pattern)",message="pattern: required without a jobFile; set it to Sequential or Random",fieldPath=".pattern",reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule="has(self.jobFile) || has(self.readPercent)",message="readPercent: required without a jobFile; use 100 for reads only, 0 for writes only",fieldPath=".readPercent",reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule="has(self.jobFile) || has(self.blockSize)",message="blockSize: required without a jobFile; use a size such as 4Ki or 1Mi",fieldPath=".blockSize",reason=FieldValueRequired
 // +kubebuilder:validation:XValidation:rule="!has(self.blockSize) || (has(self.direct) && !self.direct) || (has(self.ioEngine) && self.ioEngine in ['mmap', 'null']) || [string(self.blockSize)].all(s, !isQuantity(s) || quantity(s).isLessThan(quantity('512')) || quantity(s).isGreaterThan(quantity('1Gi')) || int(quantity(s).asApproximateFloat() + 0.5) % 512 == 0)",message="blockSize: direct I/O needs a multiple of 512; change it (4k is 4000, 4Ki is 4096), or set direct to false",fieldPath=".blockSize"
 // +kubebuilder:validation:XValidation:rule="!has(self.blockSize) || ![string(self.blockSize), string(self.datasetSize)].all(s, isQuantity(s) && sign(quantity(s)) > 0) || quantity(string(self.datasetSize)).asApproximateFloat() >= quantity(string(self.blockSize)).asApproximateFloat() * double((has(self.filesPerJob) ? self.filesPerJob : 1) * (has(self.jobs) && !(has(self.fileSharing) && self.fileSharing == 'Shared') ? self.jobs : 1))",message="datasetSize: too small, each file of each job must hold at least one block; raise it, or lower jobs, filesPerJob or blockSize",fieldPath=".datasetSize"
 // +kubebuilder:validation:XValidation:rule="!has(self.queueDepth) || self.queueDepth == 1 || !has(self.ioEngine) || !(self.ioEngine in ['psync', 'sync', 'mmap'])",messageExpression="'queueDepth: the ioEngine ' + self.ioEngine + ' does one operation at a time; remove queueDepth, raise jobs, or use libaio'",fieldPath=".queueDepth"
 // +kubebuilder:validation:XValidation:rule="!has(self.randomDistribution) || (has(self.pattern) && self.pattern == 'Random')",message="randomDistribution: requires the Random pattern; remove it, or set pattern to Random",fieldPath=".randomDistribution"
-// +kubebuilder:validation:XValidation:rule="!has(self.fsync) || !has(self.readPercent) || self.readPercent < 100",message="fsync: nothing is written where readPercent is 100; remove fsync, or lower readPercent",fieldPath=".fsync"
+// +kubebuilder:validation:XValidation:rule="!has(self.fsync) || !has(self.readPercent) || self.readPercent < 100",message="fsync: no data is written if readPercent is 100; remove fsync or lower readPercent",fieldPath=".fsync"
 type FioProfile struct {
 	// pattern is the order of the offsets: Sequential or Random.
 	// +optional
@@ -84,8 +84,8 @@ type FioProfile struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
-	// +kubebuilder:validation:XValidation:rule="self.matches('^(random|zipf:[0-9]+([.][0-9]+)?|pareto:0?[.][0-9]+|normal:[0-9]+([.][0-9]+)?|zoned:[0-9]+/[0-9]+(:[0-9]+/[0-9]+)*)$')",message="randomDistribution: write random, zipf:1.2, pareto:0.9, normal:20 or zoned:60/10:30/20:10/70"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^zipf:0*1([.]0*)?$')",message="randomDistribution: zipf is not defined for 1; write zipf:1.1 or zipf:0.9"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(random|zipf:[0-9]+([.][0-9]+)?|pareto:0?[.][0-9]+|normal:[0-9]+([.][0-9]+)?|zoned:[0-9]+/[0-9]+(:[0-9]+/[0-9]+)*)$')",message="randomDistribution: use random, zipf:1.2, pareto:0.9, normal:20 or zoned:60/10:30/20:10/70"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^zipf:0*1([.]0*)?$')",message="randomDistribution: zipf is not defined for 1; use zipf:1.1 or zipf:0.9"
 	RandomDistribution string `json:"randomDistribution,omitempty"`
 
 	// compressibility sets how well the written data compresses.
@@ -98,7 +98,7 @@ type FioProfile struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
-	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.split('/').exists(p, p == '..')",message="compressLike: a path within the volume, from the target's path on, such as projects/2024"
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.split('/').exists(p, p == '..')",message="compressLike: must be a relative path below the target's path, such as projects/2024"
 	CompressLike string `json:"compressLike,omitempty"`
 
 	// refillBuffers generates new data for every write, so that a store that compresses or
@@ -115,10 +115,10 @@ type FioProfile struct {
 	// operator sets.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
-	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^[a-z0-9_]{1,64}$'))",message="options: names of fio's options are lower-case letters, digits and underscores"
-	// +kubebuilder:validation:XValidation:rule="!['filename', 'directory', 'filename_format', 'opendir', 'include', 'output', 'lockfile', 'aux_path', 'read_iolog', 'write_iolog', 'merge_blktrace_file', 'exec_prerun', 'exec_postrun', 'cgroup', 'uid', 'gid'].exists(n, n in self) && !self.exists(k, k.startsWith('write_') && k.endsWith('_log'))",message="options: one of them names a path, runs a command, or changes who runs; remove it"
-	// +kubebuilder:validation:XValidation:rule="!['rw', 'readwrite', 'rwmixread', 'rwmixwrite', 'bs', 'blocksize', 'iodepth', 'direct', 'ioengine', 'numjobs', 'nrfiles', 'size', 'filesize'].exists(n, n in self)",message="options: one of them has a field of its own; use pattern, readPercent, blockSize, queueDepth, direct, ioEngine, jobs, filesPerJob or datasetSize"
-	// +kubebuilder:validation:XValidation:rule="!['runtime', 'ramp_time', 'time_based', 'stonewall', 'wait_for', 'group_reporting'].exists(n, n in self)",message="options: one of them is set by the operator, as the phase says; remove it"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^[a-z0-9_]{1,64}$'))",message="options: fio option names have only lower-case letters, digits and underscores"
+	// +kubebuilder:validation:XValidation:rule="!['filename', 'directory', 'filename_format', 'opendir', 'include', 'output', 'lockfile', 'aux_path', 'read_iolog', 'write_iolog', 'merge_blktrace_file', 'exec_prerun', 'exec_postrun', 'cgroup', 'uid', 'gid'].exists(n, n in self) && !self.exists(k, k.startsWith('write_') && k.endsWith('_log'))",message="options: an option names a path, runs a command, or changes the user; remove it"
+	// +kubebuilder:validation:XValidation:rule="!['rw', 'readwrite', 'rwmixread', 'rwmixwrite', 'bs', 'blocksize', 'iodepth', 'direct', 'ioengine', 'numjobs', 'nrfiles', 'size', 'filesize'].exists(n, n in self)",message="options: an option has its own field; use pattern, readPercent, blockSize, queueDepth, direct, ioEngine, jobs, filesPerJob or datasetSize"
+	// +kubebuilder:validation:XValidation:rule="!['runtime', 'ramp_time', 'time_based', 'stonewall', 'wait_for', 'group_reporting'].exists(n, n in self)",message="options: an option is set by the operator, based on the phase; remove it"
 	Options map[string]FioOptionValue `json:"options,omitempty"`
 
 	// jobFile is a complete fio job file. It replaces every field except datasetSize. The rules for
@@ -132,7 +132,7 @@ type FioProfile struct {
 // FioOptionValue is the value of a fio option, on one line.
 //
 // +kubebuilder:validation:MaxLength=256
-// +kubebuilder:validation:XValidation:rule="!self.contains('\\n') && !self.contains('\\r')",message="a value of fio's options is one line; remove the line break"
+// +kubebuilder:validation:XValidation:rule="!self.contains('\\n') && !self.contains('\\r')",message="must be on one line; remove the line break"
 type FioOptionValue string
 
 // FioPattern is the order of the offsets.

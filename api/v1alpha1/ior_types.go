@@ -7,8 +7,8 @@ import (
 // IORProfile is a workload for IOR under MPI, over all clients of a target.
 //
 // +kubebuilder:validation:XValidation:rule="![string(self.transferSize), string(self.blockSize)].all(s, isQuantity(s) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1Pi'))) || int(quantity(string(self.blockSize)).asApproximateFloat() + 0.5) % int(quantity(string(self.transferSize)).asApproximateFloat() + 0.5) == 0",message="blockSize: must be a multiple of transferSize; IOR refuses anything else",fieldPath=".blockSize"
-// +kubebuilder:validation:XValidation:rule="!has(self.direct) || !self.direct || !has(self.api) || self.api == 'POSIX'",message="direct: only the api POSIX has it; remove direct, or set api to POSIX",fieldPath=".direct"
-// +kubebuilder:validation:XValidation:rule="!has(self.collective) || !self.collective || (has(self.api) && self.api == 'MPIIO')",message="collective: only the api MPIIO has collective operations; set api to MPIIO, or remove collective",fieldPath=".collective"
+// +kubebuilder:validation:XValidation:rule="!has(self.direct) || !self.direct || !has(self.api) || self.api == 'POSIX'",message="direct: requires the POSIX api; remove direct, or set api to POSIX",fieldPath=".direct"
+// +kubebuilder:validation:XValidation:rule="!has(self.collective) || !self.collective || (has(self.api) && self.api == 'MPIIO')",message="collective: requires the MPIIO api; set api to MPIIO, or remove collective",fieldPath=".collective"
 // +kubebuilder:validation:XValidation:rule="!has(self.stonewallWearOut) || !self.stonewallWearOut || has(self.stonewall)",message="stonewallWearOut: requires stonewall; set stonewall, or remove stonewallWearOut",fieldPath=".stonewallWearOut"
 // +kubebuilder:validation:XValidation:rule="!has(self.reorderTasks) || self.reorderTasks == 'None' || (has(self.operations) && 'Read' in self.operations)",message="reorderTasks: applies only to reads; add Read to operations, or remove reorderTasks",fieldPath=".reorderTasks"
 // +kubebuilder:validation:XValidation:rule="!has(self.random) || !self.random || !has(self.verify) || !self.verify",message="verify: IOR cannot check data at random offsets; remove verify, or random",fieldPath=".verify"
@@ -140,7 +140,7 @@ const (
 // MdtestProfile is a workload for mdtest, a metadata benchmark, under MPI.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.filesOnly) && self.filesOnly && has(self.directoriesOnly) && self.directoriesOnly)",message="directoriesOnly: cannot be combined with filesOnly; remove both to test both",fieldPath=".directoriesOnly"
-// +kubebuilder:validation:XValidation:rule="!(has(self.directoriesOnly) && self.directoriesOnly && has(self.fileSize))",message="fileSize: directories have none; remove fileSize, or directoriesOnly",fieldPath=".fileSize"
+// +kubebuilder:validation:XValidation:rule="!(has(self.directoriesOnly) && self.directoriesOnly && has(self.fileSize))",message="fileSize: requires files; remove fileSize or directoriesOnly",fieldPath=".fileSize"
 type MdtestProfile struct {
 	// filesPerProcess is the number of items per rank: files and, if directories are tested, as
 	// many directories.

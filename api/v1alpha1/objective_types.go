@@ -7,9 +7,9 @@ import (
 // Objective is one figure and its bounds. Exactly one of throughput, iops, latency, burst,
 // timeToBaseline, credits, baseline, refill and ratio is set.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.throughput), has(self.iops), has(self.latency), has(self.burst), has(self.timeToBaseline), has(self.credits), has(self.baseline), has(self.refill), has(self.ratio)].filter(x, x).size() == 1",message="give exactly one figure: throughput, iops, latency, burst, timeToBaseline, credits, baseline, refill or ratio"
+// +kubebuilder:validation:XValidation:rule="[has(self.throughput), has(self.iops), has(self.latency), has(self.burst), has(self.timeToBaseline), has(self.credits), has(self.baseline), has(self.refill), has(self.ratio)].filter(x, x).size() == 1",message="set exactly one figure: throughput, iops, latency, burst, timeToBaseline, credits, baseline, refill or ratio"
 // +kubebuilder:validation:XValidation:rule="!has(self.cell) || !(has(self.burst) || has(self.timeToBaseline) || has(self.credits) || has(self.baseline) || has(self.refill))",message="cell: only throughput, iops, latency and ratio apply to a cell; remove cell, or use one of these"
-// +kubebuilder:validation:XValidation:rule="!has(self.cell) || !has(self.latency) || self.latency.percentile in ['99', 'Mean']",message="latency: a cell keeps the mean and the 99th percentile only; ask for 99 or Mean, or measure the cell in a steady phase"
+// +kubebuilder:validation:XValidation:rule="!has(self.cell) || !has(self.latency) || self.latency.percentile in ['99', 'Mean']",message="latency: a cell keeps the mean and the 99th percentile only; use 99 or Mean, or measure the cell in a steady phase"
 type Objective struct {
 	// name is the name of the objective.
 	// +required
@@ -102,7 +102,7 @@ type CellSelector struct {
 // QuantityBounds are the bounds of a figure. At least one is set.
 //
 // +kubebuilder:validation:MinProperties=1
-// +kubebuilder:validation:XValidation:rule="!has(self.min) || !has(self.max) || ![string(self.min), string(self.max)].all(s, isQuantity(s)) || !quantity(string(self.max)).isLessThan(quantity(string(self.min)))",message="max: cannot be below min; exchange the two",fieldPath=".max"
+// +kubebuilder:validation:XValidation:rule="!has(self.min) || !has(self.max) || ![string(self.min), string(self.max)].all(s, isQuantity(s)) || !quantity(string(self.max)).isLessThan(quantity(string(self.min)))",message="max: cannot be below min; swap the two",fieldPath=".max"
 type QuantityBounds struct {
 	// min is the smallest accepted value.
 	// +optional
@@ -130,13 +130,13 @@ type DurationBounds struct {
 
 // LatencyObjective bounds a latency.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.max) || has(self.min)",message="latency: give max, min or both"
+// +kubebuilder:validation:XValidation:rule="has(self.max) || has(self.min)",message="latency: set max, min or both"
 type LatencyObjective struct {
 	// percentile is the percentile to evaluate, such as 99 or 99.95, or Mean, or Max. It is known
 	// if at least ten samples lie above it.
 	// +required
 	// +kubebuilder:validation:MaxLength=8
-	// +kubebuilder:validation:XValidation:rule="self.matches('^(Mean|Max|[1-9][0-9]?([.][0-9]{1,4})?)$')",message="percentile: write Mean, Max, or a number from 1 to below 100 with at most four decimals, such as 99.9"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(Mean|Max|[1-9][0-9]?([.][0-9]{1,4})?)$')",message="percentile: use Mean, Max, or a number from 1 to below 100 with at most four decimals, such as 99.9"
 	Percentile string `json:"percentile"`
 
 	// max is the longest accepted latency, such as 250ms or 500us.
@@ -150,7 +150,7 @@ type LatencyObjective struct {
 
 // RatioObjective bounds the ratio of a figure to another.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.minPercent) || has(self.maxPercent)",message="ratio: give minPercent, maxPercent or both"
+// +kubebuilder:validation:XValidation:rule="has(self.minPercent) || has(self.maxPercent)",message="ratio: set minPercent, maxPercent or both"
 type RatioObjective struct {
 	// of is the ratio: Documented is the throughput in percent of the documented baseline,
 	// DocumentedBurst is the throughput in percent of the documented burst, and Compression is the

@@ -6,7 +6,7 @@ import (
 
 // WorkloadOverride changes the load of a phase, but not its files. Exactly one of fio and ior is set.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.fio) != has(self.ior)",message="override: give exactly one of fio and ior, the engine of the workload"
+// +kubebuilder:validation:XValidation:rule="has(self.fio) != has(self.ior)",message="override: set exactly one of fio and ior, the engine of the workload"
 type WorkloadOverride struct {
 	// fio changes a workload of fio that has no jobFile.
 	// +optional

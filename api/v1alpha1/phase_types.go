@@ -6,8 +6,8 @@ import (
 
 // Phase is one part of a run. Exactly one of the phase kinds is set.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.override) || !has(self.targetWorkloads)",message="override: changes the workload of all targets; remove it, or targetWorkloads",fieldPath=".override"
-// +kubebuilder:validation:XValidation:rule="[has(self.prepare), has(self.ramp), has(self.sweep), has(self.steady), has(self.burstDrain), has(self.cooldown), has(self.refill), has(self.smallFiles), has(self.search), has(self.interference)].filter(x, x).size() == 1",message="give exactly one kind of phase: prepare, steady, ramp, sweep, burstDrain, cooldown, refill, smallFiles, search or interference"
+// +kubebuilder:validation:XValidation:rule="!has(self.override) || !has(self.targetWorkloads)",message="override: applies to all targets; remove override or targetWorkloads",fieldPath=".override"
+// +kubebuilder:validation:XValidation:rule="[has(self.prepare), has(self.ramp), has(self.sweep), has(self.steady), has(self.burstDrain), has(self.cooldown), has(self.refill), has(self.smallFiles), has(self.search), has(self.interference)].filter(x, x).size() == 1",message="set exactly one kind of phase: prepare, steady, ramp, sweep, burstDrain, cooldown, refill, smallFiles, search or interference"
 type Phase struct {
 	// name is the name of the phase. Results and objectives refer to it.
 	// +required
@@ -34,7 +34,7 @@ type Phase struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
-	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, b.target == a.target))",message="targetWorkloads: one entry per target; merge or remove the second"
+	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, b.target == a.target))",message="targetWorkloads: duplicate target; merge or remove the second"
 	TargetWorkloads []TargetWorkload `json:"targetWorkloads,omitempty"`
 
 	// expect names what the phase is meant to measure instead of the storage. ServerCache expects
@@ -225,7 +225,7 @@ type RampPhase struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:Minimum=1
 	// +kubebuilder:validation:items:Maximum=1000000000000
-	// +kubebuilder:validation:XValidation:rule="self.isSorted() && self.all(a, self.exists_one(b, b == a))",message="steps: write increasing values, such as [1, 2, 4, 8]"
+	// +kubebuilder:validation:XValidation:rule="self.isSorted() && self.all(a, self.exists_one(b, b == a))",message="steps: use increasing values, such as [1, 2, 4, 8]"
 	Steps []int64 `json:"steps"`
 
 	// stepDuration is the length of the measured time of each step.
@@ -279,7 +279,7 @@ type SweepPhase struct {
 // SweepAxes are the values of each axis. An absent axis keeps the workload's own value.
 //
 // +kubebuilder:validation:MinProperties=1
-// +kubebuilder:validation:XValidation:rule="(has(self.clients) ? self.clients.size() : 1) * (has(self.jobs) ? self.jobs.size() : 1) * (has(self.queueDepth) ? self.queueDepth.size() : 1) * (has(self.blockSize) ? self.blockSize.size() : 1) * (has(self.readPercent) ? self.readPercent.size() : 1) <= 256",message="axes: at most 256 cells, the product of the lengths of all axes; shorten one, or make two phases of it"
+// +kubebuilder:validation:XValidation:rule="(has(self.clients) ? self.clients.size() : 1) * (has(self.jobs) ? self.jobs.size() : 1) * (has(self.queueDepth) ? self.queueDepth.size() : 1) * (has(self.blockSize) ? self.blockSize.size() : 1) * (has(self.readPercent) ? self.readPercent.size() : 1) <= 256",message="axes: at most 256 cells (product of all axis lengths); shorten an axis, or split the phase in two"
 // +kubebuilder:validation:XValidation:rule="[has(self.clients) ? self.clients : [], has(self.jobs) ? self.jobs : [], has(self.queueDepth) ? self.queueDepth : [], has(self.readPercent) ? self.readPercent : []].all(l, l.all(a, l.exists_one(b, b == a)))",message="axes: duplicate value; remove it"
 type SweepAxes struct {
 	// clients lists the numbers of clients.
@@ -331,7 +331,7 @@ type SweepAxes struct {
 // BurstDrainPhase loads the targets until the burst credits are spent and the throughput has
 // settled at its baseline.
 //
-// +kubebuilder:validation:XValidation:rule="!(has(self.minDuration) ? self.minDuration : '2m').matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || !self.maxDuration.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(has(self.minDuration) ? self.minDuration : '2m') <= duration(self.maxDuration)",message="maxDuration: cannot be shorter than minDuration (2m where absent); raise it or lower minDuration",fieldPath=".maxDuration"
+// +kubebuilder:validation:XValidation:rule="!(has(self.minDuration) ? self.minDuration : '2m').matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || !self.maxDuration.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(has(self.minDuration) ? self.minDuration : '2m') <= duration(self.maxDuration)",message="maxDuration: cannot be shorter than minDuration (default 2m); raise it or lower minDuration",fieldPath=".maxDuration"
 type BurstDrainPhase struct {
 	// minDuration is the minimum length of the phase. It also determines how long a lower rate must
 	// last to count as permanent: 70 % of minDuration, at least 8 and at most 85 seconds; 84
@@ -346,12 +346,12 @@ type BurstDrainPhase struct {
 
 // CooldownPhase pauses the load. Exactly one of duration, untilCredits and redrain is set.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.duration), has(self.untilCredits), has(self.redrain)].filter(x, x).size() == 1",message="cooldown: give exactly one of duration, untilCredits and redrain"
+// +kubebuilder:validation:XValidation:rule="[has(self.duration), has(self.untilCredits), has(self.redrain)].filter(x, x).size() == 1",message="cooldown: set exactly one of duration, untilCredits and redrain"
 // +kubebuilder:validation:XValidation:rule="!has(self.duration) || !has(self.maxDuration)",message="maxDuration: applies only to untilCredits and redrain; remove it, or remove duration",fieldPath=".maxDuration"
 type CooldownPhase struct {
 	// duration is the length of the pause.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; write a length of time such as 30s, or remove the field"
+	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; use a duration such as 30s, or remove the field"
 	Duration *Duration `json:"duration,omitempty"`
 
 	// untilCredits pauses until the bucket should have refilled to this level, based on the
@@ -383,7 +383,7 @@ type UntilCredits struct {
 type Redrain struct {
 	// idle is the length of the pause before the drain.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; write a length of time such as 30s, or remove the field"
+	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; use a duration such as 30s, or remove the field"
 	Idle Duration `json:"idle"`
 }
 
@@ -391,7 +391,7 @@ type Redrain struct {
 type RefillPhase struct {
 	// idle is the length of the pause before the drain.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; write a length of time such as 30s, or remove the field"
+	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; use a duration such as 30s, or remove the field"
 	Idle Duration `json:"idle"`
 
 	// maxDuration limits the pause and the drain together. Absent: the drain may take as long as
@@ -423,7 +423,7 @@ type SmallFilesPhase struct {
 	// maxDuration is the maximum duration of one operation on all files. A step that takes longer
 	// fails. Absent: limited only by the run's activeDeadline.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="must be at least 1s: shorter steps measure nothing; use a time such as 60s"
 	MaxDuration *Duration `json:"maxDuration,omitempty"`
 }
 
@@ -452,12 +452,12 @@ type SearchPhase struct {
 	// the baseline that the drain measured. Any searches at any credit level, so the result may be
 	// the burst rate.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="self != 'Burst'",message="regime: a search measures Baseline or Any; use one of these"
+	// +kubebuilder:validation:XValidation:rule="self != 'Burst'",message="regime: must be Baseline or Any in a search phase"
 	Regime Regime `json:"regime"`
 
 	// stepDuration is the length of the measured time of each step.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="at least 1s: shorter steps measure nothing; write a longer time such as 60s"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="must be at least 1s: shorter steps measure nothing; use a time such as 60s"
 	StepDuration Duration `json:"stepDuration"`
 
 	// warmUp is the time under load before each step is measured, in which the jobs desynchronize.
@@ -478,7 +478,7 @@ type SearchLatency struct {
 	// percentile is the percentile to bound, such as 99 or 99.9.
 	// +required
 	// +kubebuilder:validation:MaxLength=8
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[1-9][0-9]?([.][0-9]{1,4})?$')",message="percentile: write a number from 1 to below 100 with at most four decimals, such as 99.9"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[1-9][0-9]?([.][0-9]{1,4})?$')",message="percentile: use a number from 1 to below 100 with at most four decimals, such as 99.9"
 	Percentile string `json:"percentile"`
 
 	// max is the longest accepted latency, such as 5ms or 500us.
@@ -488,7 +488,7 @@ type SearchLatency struct {
 
 // SearchRate bounds the rates of a search, in operations per second over all clients of a target.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.min) || self.min <= self.max",message="max: cannot be below min; exchange the two",fieldPath=".max"
+// +kubebuilder:validation:XValidation:rule="!has(self.min) || self.min <= self.max",message="max: cannot be below min; swap the two",fieldPath=".max"
 type SearchRate struct {
 	// min is the first rate. Absent: the lowest that gives enough operations per step for the
 	// percentile.
@@ -543,7 +543,7 @@ type InterferencePhase struct {
 	// regime is the state of the burst credits. Baseline first drains those of all targets
 	// together. Any measures at any credit level.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="self != 'Burst'",message="regime: interference measures Baseline or Any; use one of these"
+	// +kubebuilder:validation:XValidation:rule="self != 'Burst'",message="regime: must be Baseline or Any in an interference phase"
 	Regime Regime `json:"regime"`
 
 	// blockDuration is the length of the measured time of each block.

@@ -135,7 +135,7 @@ func (e *Engine) LimitsRate() bool { return e.Fio != nil && e.Fio.RateLimit != n
 
 // WorkloadProfileSpec is a workload. Exactly one of the engines is set.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.fio), has(self.ior), has(self.mdtest), has(self.command)].filter(x, x).size() == 1",message="give exactly one engine: fio, ior, mdtest or command"
+// +kubebuilder:validation:XValidation:rule="[has(self.fio), has(self.ior), has(self.mdtest), has(self.command)].filter(x, x).size() == 1",message="set exactly one engine: fio, ior, mdtest or command"
 type WorkloadProfileSpec struct {
 	Engine `json:",inline"`
 }
@@ -143,7 +143,7 @@ type WorkloadProfileSpec struct {
 // Workload is a reference to a profile, or a workload in place. Exactly one of profileRef and the
 // engines is set.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.profileRef), has(self.fio), has(self.ior), has(self.mdtest), has(self.command)].filter(x, x).size() == 1",message="give exactly one of profileRef, fio, ior, mdtest and command"
+// +kubebuilder:validation:XValidation:rule="[has(self.profileRef), has(self.fio), has(self.ior), has(self.mdtest), has(self.command)].filter(x, x).size() == 1",message="set exactly one of profileRef, fio, ior, mdtest and command"
 type Workload struct {
 	// profileRef refers to a profile.
 	// +optional

@@ -5,12 +5,12 @@ package v1alpha1
 //
 // +kubebuilder:validation:XValidation:rule="self.targets.all(a, self.targets.exists_one(b, b.name == a.name))",message="targets: names must differ; rename one",fieldPath=".targets"
 // +kubebuilder:validation:XValidation:rule="self.phases.all(a, self.phases.exists_one(b, b.name == a.name))",message="phases: names must differ, because results refer to them; rename one",fieldPath=".phases"
-// +kubebuilder:validation:XValidation:rule="has(self.workload) || self.phases.all(p, has(p.workload) || (has(p.cooldown) && !has(p.cooldown.redrain)) || (has(p.targetWorkloads) && self.targets.all(t, p.targetWorkloads.exists(w, w.target == t.name))))",message="workload: every phase needs one; give run.workload, or a workload to each phase"
+// +kubebuilder:validation:XValidation:rule="has(self.workload) || self.phases.all(p, has(p.workload) || (has(p.cooldown) && !has(p.cooldown.redrain)) || (has(p.targetWorkloads) && self.targets.all(t, p.targetWorkloads.exists(w, w.target == t.name))))",message="workload: every phase needs one; set run.workload, or workload in each phase"
 // +kubebuilder:validation:XValidation:rule="self.phases.all(p, !has(p.targetWorkloads) || p.targetWorkloads.all(w, self.targets.exists(t, t.name == w.target)))",message="phases: targetWorkloads[].target must be the name of one of run.targets; correct the name",fieldPath=".phases"
 // +kubebuilder:validation:XValidation:rule="self.phases.all(p, !has(p.ramp) || p.ramp.dimension != 'Clients' || p.ramp.steps.all(s, s <= self.clients.count))",message="phases: a ramp of Clients cannot go above clients.count; raise clients.count or lower ramp.steps",fieldPath=".phases"
 // +kubebuilder:validation:XValidation:rule="self.phases.all(p, !has(p.sweep) || !has(p.sweep.axes.clients) || p.sweep.axes.clients.all(s, s <= self.clients.count))",message="phases: a sweep of clients cannot go above clients.count; raise clients.count or lower sweep.axes.clients",fieldPath=".phases"
-// +kubebuilder:validation:XValidation:rule="self.targets.size() * self.clients.count <= 1000",message="clients.count: a run has at most 1000 clients, those of all targets together; use fewer clients or fewer targets",fieldPath=".clients.count"
-// +kubebuilder:validation:XValidation:rule="self.targets.map(t, !has(t.volumes) ? 0 : t.volumes.map(v, !has(v.claimTemplate) ? 0 : has(v.claimTemplate.scope) && v.claimTemplate.scope == 'PerClient' ? self.clients.count : 1).sum()).sum() <= 1000",message="targets: a run makes at most 1000 claims, those of all clients together; use fewer clients, fewer volumes, or claimTemplate.scope Shared",fieldPath=".targets"
+// +kubebuilder:validation:XValidation:rule="self.targets.size() * self.clients.count <= 1000",message="clients.count: at most 1000 clients per run, over all targets; use fewer clients or fewer targets",fieldPath=".clients.count"
+// +kubebuilder:validation:XValidation:rule="self.targets.map(t, !has(t.volumes) ? 0 : t.volumes.map(v, !has(v.claimTemplate) ? 0 : has(v.claimTemplate.scope) && v.claimTemplate.scope == 'PerClient' ? self.clients.count : 1).sum()).sum() <= 1000",message="targets: at most 1000 claims are created per run, over all clients; use fewer clients, fewer volumes, or claimTemplate.scope Shared",fieldPath=".targets"
 // +kubebuilder:validation:XValidation:rule="self.clients.onLoss != 'ContinueDegraded' || ((!has(self.workload) || !(has(self.workload.ior) || has(self.workload.mdtest))) && self.phases.all(p, !has(p.workload) || !(has(p.workload.ior) || has(p.workload.mdtest))))",message="clients.onLoss: an MPI job cannot continue without a rank; use RestartStep or FailRun",fieldPath=".clients.onLoss"
 // +kubebuilder:validation:XValidation:rule="!has(self.observations) || self.observations.all(a, self.observations.exists_one(b, b.name == a.name))",message="observations: names must differ; rename one",fieldPath=".observations"
 // +kubebuilder:validation:XValidation:rule="!has(self.observations) || self.observations.all(o, (!has(o.creditsOf) || self.targets.exists(t, t.name == o.creditsOf)) && (!has(o.phases) || o.phases.all(n, self.phases.exists(p, p.name == n))))",message="observations: creditsOf must be the name of one of run.targets, and phases those of run.phases; correct the name",fieldPath=".observations"
@@ -49,7 +49,7 @@ type RunSpec struct {
 	// startTimeout is the maximum time for the clients to become ready.
 	// +optional
 	// +kubebuilder:default="10m"
-	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; write a time such as 10m"
+	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; use a time such as 10m"
 	StartTimeout Duration `json:"startTimeout,omitempty"`
 
 	// orphanTimeout is the time that agents wait without contact to the operator before they clean
@@ -57,14 +57,14 @@ type RunSpec struct {
 	// later.
 	// +optional
 	// +kubebuilder:default="1h"
-	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; write a time such as 1h"
+	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; use a time such as 1h"
 	OrphanTimeout Duration `json:"orphanTimeout,omitempty"`
 
 	// activeDeadline is the time limit of the run, counted from the creation of its pods. At most
 	// seven days (168h).
 	// +optional
 	// +kubebuilder:default="48h"
-	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; write a time such as 48h"
+	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; use a time such as 48h"
 	ActiveDeadline Duration `json:"activeDeadline,omitempty"`
 }
 

@@ -111,7 +111,7 @@ type VolumeDescription struct {
 	// left out.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
-	// +kubebuilder:validation:XValidation:rule="self.all(k, k.size() <= 128 && self[k].size() <= 256)",message="parameters: keys have at most 128 characters, values at most 256"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k.size() <= 128 && self[k].size() <= 256)",message="parameters: at most 128 characters per key, 256 per value"
 	Parameters map[string]string `json:"parameters,omitempty"`
 
 	// sizeBytes is the size of the volume. Absent: unknown.

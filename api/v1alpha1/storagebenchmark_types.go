@@ -22,8 +22,8 @@ import (
 // +kubebuilder:printcolumn:name="Next",type=string,JSONPath=`.status.nextScheduleTime`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 //
-// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 40",message="metadata.name: at most 40 characters, because the names of pods derive from it; choose a shorter name"
-// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name: use lower-case letters, digits and dashes only, no dots, because it becomes a label and part of the names of pods"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 40",message="metadata.name: at most 40 characters, because pod names derive from it; choose a shorter name"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name: use lower-case letters, digits and dashes only, no dots, because it becomes a label and part of pod names"
 type StorageBenchmark struct {
 	metav1.TypeMeta `json:",inline"`
 
@@ -181,7 +181,7 @@ type Trigger struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=9
 	// +kubebuilder:validation:MaxLength=100
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[^ ]+( [^ ]+){4}$')",message="schedule: a cron line of five fields with single spaces between them, such as '0 3 * * 1'"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[^ ]+( [^ ]+){4}$')",message="schedule: must be five cron fields separated by single spaces, such as '0 3 * * 1'"
 	Schedule string `json:"schedule,omitempty"`
 
 	// timeZone is the IANA name of the time zone of the schedule. Absent: UTC.
@@ -205,7 +205,7 @@ type Trigger struct {
 
 	// startingDeadline is the former name of startingDeadlineSeconds, which takes precedence.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; write a length of time such as 30s, or remove the field"
+	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; use a duration such as 30s, or remove the field"
 	StartingDeadline *Duration `json:"startingDeadline,omitempty"`
 
 	// replacePolicy is the former name of concurrencyPolicy, which takes precedence. Wait is

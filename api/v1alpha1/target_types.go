@@ -8,9 +8,9 @@ import (
 // Target is one storage system under test, represented by its volumes. Exactly one of claimName and
 // volumes is set.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.claimName) != has(self.volumes)",message="give exactly one of claimName (one claim that exists) and volumes (several, or claims that are made)"
+// +kubebuilder:validation:XValidation:rule="has(self.claimName) != has(self.volumes)",message="set exactly one of claimName (an existing claim) and volumes (several claims, or new ones)"
 // +kubebuilder:validation:XValidation:rule="!has(self.volumes) || self.volumes.all(a, self.volumes.exists_one(b, b.name == a.name))",message="volumes: names must differ; rename one",fieldPath=".volumes"
-// +kubebuilder:validation:XValidation:rule="!has(self.limits)",message="limits: now called documented; rename it",fieldPath=".limits"
+// +kubebuilder:validation:XValidation:rule="!has(self.limits)",message="limits: renamed; use documented instead",fieldPath=".limits"
 type Target struct {
 	// name is the name of the target, used in results, file names and flags.
 	// +required
@@ -38,7 +38,7 @@ type Target struct {
 	// .storagebench. Absent: the root of the volume.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^/|(^|/)[.][.]?(/|$)|//|[[:cntrl:]]|/$')",message="path: a relative path inside the volume, without '.' and '..', double or closing slashes and control characters, such as bench/a"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^/|(^|/)[.][.]?(/|$)|//|[[:cntrl:]]|/$')",message="path: must be relative to the volume, without '.', '..', double or trailing slashes or control characters, such as bench/a"
 	Path string `json:"path,omitempty"`
 
 	// documented are the documented limits of the storage, as a preset or individually; they
@@ -86,7 +86,7 @@ const (
 // Volume is one volume of a target: an existing claim, or a template from which claims are created.
 // Exactly one of the two is set.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.claimName) != has(self.claimTemplate)",message="give exactly one of claimName (a claim that exists) and claimTemplate (claims that are made)"
+// +kubebuilder:validation:XValidation:rule="has(self.claimName) != has(self.claimTemplate)",message="set exactly one of claimName (an existing claim) and claimTemplate (new claims)"
 type Volume struct {
 	// name is the name of the volume within the target.
 	// +required
@@ -166,7 +166,7 @@ func (t *Target) DocumentedLimits() *Limits {
 
 // Limits are the documented limits of a storage system. MB/s means 10^6 bytes per second: specify 260M for 260 MB/s.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.preset) != (has(self.throughput) || has(self.iops))",message="give either preset or the limits themselves (throughput, iops), not both"
+// +kubebuilder:validation:XValidation:rule="has(self.preset) != (has(self.throughput) || has(self.iops))",message="set either preset or the limits themselves (throughput, iops), not both"
 type Limits struct {
 	// preset is the name of a row of the catalog, such as aws-fsx-windows/hdd-32.
 	// +optional
@@ -198,7 +198,7 @@ type Limits struct {
 // of the bucket.
 //
 // +kubebuilder:validation:MinProperties=1
-// +kubebuilder:validation:XValidation:rule="!has(self.baseline) || !has(self.burst) || ![string(self.baseline), string(self.burst)].all(s, isQuantity(s)) || !quantity(string(self.burst)).isLessThan(quantity(string(self.baseline)))",message="burst: cannot be below the baseline; exchange the two, or remove burst where nothing bursts",fieldPath=".burst"
+// +kubebuilder:validation:XValidation:rule="!has(self.baseline) || !has(self.burst) || ![string(self.baseline), string(self.burst)].all(s, isQuantity(s)) || !quantity(string(self.burst)).isLessThan(quantity(string(self.baseline)))",message="burst: cannot be below the baseline; swap the two, or remove burst if there is none",fieldPath=".burst"
 type RateLimits struct {
 	// baseline is the rate without credits, per second.
 	// +optional
@@ -224,7 +224,7 @@ type RateLimits struct {
 // LustreStriping sets how files are striped over the object storage targets of Lustre.
 //
 // +kubebuilder:validation:MinProperties=1
-// +kubebuilder:validation:XValidation:rule="!has(self.stripeCount) || self.stripeCount != 0",message="stripeCount: 0 means the file system's default; remove it for that, or write -1 for all object targets",fieldPath=".stripeCount"
+// +kubebuilder:validation:XValidation:rule="!has(self.stripeCount) || self.stripeCount != 0",message="stripeCount: cannot be 0; remove it for the file system's default, or use -1 for all object targets",fieldPath=".stripeCount"
 type LustreStriping struct {
 	// stripeCount is the number of object storage targets of a file; -1 is all.
 	// +optional

@@ -82,7 +82,7 @@ func withoutConsequences(unknown, found []Problem) []Problem {
 	})
 	found = slices.DeleteFunc(found, func(p Problem) bool {
 		return slices.ContainsFunc(unknown, func(misnamed Problem) bool {
-			none := strings.HasPrefix(p.Message, "give exactly one ") && strings.HasPrefix(misnamed.Meant[0], p.Path+".")
+			none := strings.HasPrefix(p.Message, "set exactly one ") && strings.HasPrefix(misnamed.Meant[0], p.Path+".")
 			return none || p.Missing && slices.Contains(misnamed.Meant[:], p.Path)
 		})
 	})
@@ -154,7 +154,7 @@ func (r *rules) coerce(object map[string]any) ([]Problem, *Problem) {
 func malformedMetadata(metadata any) *Problem {
 	fields, is := metadata.(map[string]any)
 	if !is {
-		return &Problem{Path: "metadata", Message: "write fields here, such as name"}
+		return &Problem{Path: "metadata", Message: "must contain fields, such as name"}
 	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		path := "metadata." + name
@@ -166,7 +166,7 @@ func malformedMetadata(metadata any) *Problem {
 		case "labels", "annotations":
 			entries, is := fields[name].(map[string]any)
 			if !is && fields[name] != nil {
-				return &Problem{Path: path, Message: "write each entry as key: value, such as app: storage"}
+				return &Problem{Path: path, Message: "must contain entries such as app: storage"}
 			}
 			for _, key := range slices.Sorted(maps.Keys(entries)) {
 				if _, is := entries[key].(string); !is {
@@ -208,7 +208,7 @@ func (r *rules) broken(ctx context.Context, object map[string]any, known field.E
 		}
 		return slices.ContainsFunc(known, func(one *field.Error) bool {
 			// If two engines are set, a missing field of one of them does not explain why both are set.
-			explains := one.Type != field.ErrorTypeRequired || !strings.HasPrefix(fault.Detail, "give exactly one of")
+			explains := one.Type != field.ErrorTypeRequired || !strings.HasPrefix(fault.Detail, "set exactly one of")
 			return explains && related(one.Field, fault.Field)
 		})
 	})

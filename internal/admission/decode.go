@@ -82,11 +82,11 @@ func ReadLocal(data []byte) (File, Errors, error) { return read(data, true) }
 
 func read(data []byte, local bool) (File, Errors, error) {
 	if len(data) > maxFileBytes {
-		return File{}, nil, Errors{{Problem: Problem{Message: fmt.Sprintf("the file has %d bytes, but at most %d are read; split it", len(data), maxFileBytes)}}}
+		return File{}, nil, Errors{{Problem: Problem{Message: fmt.Sprintf("the file has %d bytes, but the maximum is %d; split it", len(data), maxFileBytes)}}}
 	}
 	documents := split(data)
 	if len(documents) > maxDocuments {
-		return File{}, nil, Errors{{Problem: Problem{Message: fmt.Sprintf("the file has %d documents, but at most %d are read; split it", len(documents), maxDocuments)}}}
+		return File{}, nil, Errors{{Problem: Problem{Message: fmt.Sprintf("the file has %d documents, but the maximum is %d; split it", len(documents), maxDocuments)}}}
 	}
 	// The cost of evaluating the rules is limited, so nothing here can block.
 	ctx := context.Background()
@@ -253,7 +253,7 @@ func itemsOf(content any) ([]any, bool) {
 func (d document) object(ctx context.Context, node *yaml.Node, content any, into *File) (Errors, error) {
 	fields, ok := content.(map[string]any)
 	if !ok {
-		return Errors{d.fault(lineOf(node, ""), "not an object; write apiVersion, kind, metadata and spec")}, nil
+		return Errors{d.fault(lineOf(node, ""), "not an object; add apiVersion, kind, metadata and spec")}, nil
 	}
 	foreign, err := foreignTitle(fields)
 	if err != nil {
@@ -368,7 +368,7 @@ func newObject(fields map[string]any) (*Object, *Problem) {
 		object.ClusterProfile = &v1alpha1.ClusterWorkloadProfile{}
 		into = object.ClusterProfile
 	case v1alpha1.BenchmarkRunKind:
-		return object, &Problem{Path: "kind", Message: "a BenchmarkRun is a record that storagebench creates; write a StorageBenchmark instead"}
+		return object, &Problem{Path: "kind", Message: "a BenchmarkRun is a record that storagebench creates; use a StorageBenchmark instead"}
 	default:
 		return object, nil
 	}
@@ -389,8 +389,8 @@ var keyTwice = regexp.MustCompile(`^key (".*") already set in map$`)
 
 // grammarRemedies maps YAML syntax errors to their remedies.
 var grammarRemedies = map[string]string{
-	"could not find expected ':'":                    "; write each field as name: value, with a space after the colon",
-	"mapping values are not allowed in this context": "; write a space after each colon, put a value that contains a colon in quotes, and check the indentation",
+	"could not find expected ':'":                    "; use name: value for each field, with a space after the colon",
+	"mapping values are not allowed in this context": "; put a space after each colon, put values that contain colons in quotes, and check the indentation",
 }
 
 // unreadable returns the fault of a document that is not valid YAML.

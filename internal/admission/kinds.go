@@ -105,12 +105,12 @@ func findKind(apiVersion, name string) (*kind, *Problem, error) {
 		return found, nil, nil
 	}
 	if ok {
-		return nil, &Problem{Path: "apiVersion", Message: fmt.Sprintf("%q: write %s, the version that this program supports",
+		return nil, &Problem{Path: "apiVersion", Message: fmt.Sprintf("%q: must be %s, the version that this program supports",
 			apiVersion, found.gvk.GroupVersion())}, nil
 	}
 	names := slices.Sorted(maps.Keys(known))
 	if name == "" {
-		return nil, &Problem{Path: "kind", Message: "missing; write StorageBenchmark, or WorkloadProfile or ClusterWorkloadProfile for a profile"}, nil
+		return nil, &Problem{Path: "kind", Message: "missing; set it to StorageBenchmark, or WorkloadProfile or ClusterWorkloadProfile for a profile"}, nil
 	}
 	if i := spelling.Nearest(strings.ToLower(name), lower(names), 4); i >= 0 {
 		return nil, &Problem{Path: "kind", Message: fmt.Sprintf("%q: did you mean %s?", name, names[i])}, nil

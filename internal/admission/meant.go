@@ -47,7 +47,7 @@ var spokenUnits = map[string]time.Duration{
 }
 
 // wrongDuration matches our messages about a duration, with the units that the field accepts.
-var wrongDuration = regexp.MustCompile(`write whole numbers (?:above zero )?with the units ([a-z, ]+) in that order`)
+var wrongDuration = regexp.MustCompile(`use whole numbers (?:above zero )?with the units ([a-z, ]+) in that order`)
 
 // meantDuration returns the accepted spelling of a wrong duration, such as 1h30m for 1.5h. It returns "" if the message
 // is not about a duration, or if the field's units cannot express it.

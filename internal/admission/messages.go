@@ -124,7 +124,7 @@ func isQuantityPattern(fault *field.Error) bool {
 func describe(object map[string]any, fault *field.Error) string {
 	detail := strings.TrimPrefix(fault.Detail, fault.Field+" in body ")
 	if isQuantityPattern(fault) {
-		detail = "write a quantity such as 512, 4Ki or 8Gi"
+		detail = "use a quantity such as 512, 4Ki or 8Gi"
 	}
 	detail = strings.Replace(detail, "should be greater than or equal to ", "must be at least ", 1)
 	detail = strings.Replace(detail, "should be less than or equal to ", "must be at most ", 1)
@@ -139,7 +139,7 @@ func describe(object map[string]any, fault *field.Error) string {
 		return cmp.Or(detail, "required; add it")
 	case field.ErrorTypeNotSupported:
 		if ours := fioPatterns[fmt.Sprint(fault.BadValue)]; ours != "" && strings.HasSuffix(fault.Field, ".pattern") {
-			return fmt.Sprintf("%s is a value of fio's rw; write %s", show(fault.BadValue), ours)
+			return fmt.Sprintf("%s is a value of fio's rw; use %s", show(fault.BadValue), ours)
 		}
 		if meant := meantValue(fault); meant != "" {
 			return fmt.Sprintf("%s is not a known value; did you mean %s?", show(fault.BadValue), meant)
@@ -227,13 +227,13 @@ func describeType(object map[string]any, fault *field.Error, detail string) stri
 	if !known {
 		return notText(value)
 	}
-	text := "write " + wanted
+	text := "must be " + wanted
 	if number, is := value.(int64); is && wanted == "a whole number" && number > mostInt32 {
 		text = "too large"
 	}
 	if number, is := value.(string); is && wanted == "a whole number" {
 		if _, err := strconv.Atoi(number); err == nil {
-			text = "write the number without quotes"
+			text = "remove the quotes around the number"
 		}
 	}
 	if shown := show(value); shown != "" {
@@ -246,7 +246,7 @@ func describeType(object map[string]any, fault *field.Error, detail string) stri
 func notText(value any) string {
 	shown := show(value)
 	if shown == "" {
-		return "write text here"
+		return "must be text"
 	}
 	return shown + ": YAML does not read this as text; put it in quotes"
 }
@@ -282,11 +282,11 @@ func (r *rules) place(object map[string]any, fault *field.Error) Problem {
 		problem.Message = meant
 		problem.Meant[0] = strings.TrimSuffix(path, "blockSize") + "datasetSize" // which must be a multiple of blockSize
 	} else if most := exceeded(path, value, fault); most != "" {
-		problem.Message = show(value) + ": too large; write at most " + most
+		problem.Message = show(value) + ": too large; must be at most " + most
 	} else if size := meantSize(value); size != "" && binarySize.MatchString(problem.Message) {
 		problem.Message += "; did you mean " + size + "?"
 	} else if number, unit := fmt.Sprint(value), r.unitOf(path); unit != "" && digits.MatchString(number) {
-		problem.Message = show(value) + ": the unit is missing; write " + number + unit
+		problem.Message = show(value) + ": the unit is missing; use " + number + unit
 	} else if meant := cmp.Or(meantDuration(value, problem.Message), meantRate(value, problem.Message), meantPercentile(path, value)); meant != "" {
 		problem.Message += "; did you mean " + meant + "?"
 	} else if schema := schemaAt(r.structural, parsePath(path)); schema != nil {

@@ -125,7 +125,7 @@ func nearest(name string, names []string) string {
 		return "did you mean " + names[i] + "?"
 	}
 	if len(names) <= few {
-		return "write one of " + strings.Join(names, ", ")
+		return "use one of " + strings.Join(names, ", ")
 	}
 	return "correct it"
 }

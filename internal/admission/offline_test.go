@@ -21,15 +21,15 @@ func TestDecodeSaysMoreThanTheServer(t *testing.T) {
 		"phase": {objectives("{name: a, phase: measure, iops: {min: 1}}", "name: b\n    phase: mesure\n    iops: {min: 1}"),
 			`line 10: StorageBenchmark/quick: spec.objectives[1].phase: "mesure": no phase has this name; did you mean measure?`},
 		"phases": {objectives("{name: a, phase: yesterday, iops: {min: 1}}", "{name: b, phase: layuot, iops: {min: 1}}"),
-			"line 8: StorageBenchmark/quick: spec.objectives[0].phase: \"yesterday\": no phase has this name; write one of layout, measure\n" +
+			"line 8: StorageBenchmark/quick: spec.objectives[0].phase: \"yesterday\": no phase has this name; use one of layout, measure\n" +
 				"line 9: StorageBenchmark/quick: spec.objectives[1].phase: \"layuot\": no phase has this name; did you mean layout?"},
 		"target": {objectives("{name: a, phase: measure, target: dsk, iops: {min: 1}}"),
 			`line 8: StorageBenchmark/quick: spec.objectives[0].target: "dsk": no target has this name; did you mean disk? Without target, each target is judged`},
 		"phase beside a missing field": {strings.Replace(objectives("{name: a, phase: yesterday, iops: {min: 1}}"), "steady: {duration: 1m}", "steady: {}", 1),
-			"line 8: StorageBenchmark/quick: spec.objectives[0].phase: \"yesterday\": no phase has this name; write one of layout, measure\n" +
+			"line 8: StorageBenchmark/quick: spec.objectives[0].phase: \"yesterday\": no phase has this name; use one of layout, measure\n" +
 				"line 17: StorageBenchmark/quick: spec.run.phases[1].steady.duration: required; add it"},
 		"phase without any phases": {strings.Replace(objectives("{name: a, phase: yesterday, iops: {min: 1}}"), "name: measure", "nmae: measure", 1),
-			"line 8: StorageBenchmark/quick: spec.objectives[0].phase: \"yesterday\": no phase has this name; write one of layout, measure\n" +
+			"line 8: StorageBenchmark/quick: spec.objectives[0].phase: \"yesterday\": no phase has this name; use one of layout, measure\n" +
 				"line 16: StorageBenchmark/quick: spec.run.phases[1].nmae: unknown field; did you mean name?"},
 		"phases of one name": {strings.Replace(goodFile, "name: measure", "name: layout", 1),
 			`line 14: StorageBenchmark/quick: spec.run.phases[1].name: "layout" is also the name of phases[0]; rename one`},
@@ -45,7 +45,7 @@ func TestDecodeSaysMoreThanTheServer(t *testing.T) {
 		"yearly":          {trigger(`schedule: "@yearly"`), `line 7: StorageBenchmark/quick: spec.trigger.schedule: "@yearly": write 0 0 1 1 *`},
 		"zone":            {trigger(`schedule: "0 2 * * *", timeZone: Mars/Phobos`), `line 7: StorageBenchmark/quick: spec.trigger.timeZone: "Mars/Phobos": no such time zone: write a name of the IANA time zone database, such as Europe/Berlin, or UTC`},
 		"zone of nowhere": {trigger(`schedule: "0 2 * * *", timeZone: Local`), `line 7: StorageBenchmark/quick: spec.trigger.timeZone: "Local": would be the operator's time zone: write a name such as Europe/Berlin, or UTC`},
-		"two spaces":      {trigger(`schedule: "0  2 * * *"`), `line 7: StorageBenchmark/quick: spec.trigger.schedule: "0  2 * * *": a cron line of five fields with single spaces between them, such as '0 3 * * 1'`},
+		"two spaces":      {trigger(`schedule: "0  2 * * *"`), `line 7: StorageBenchmark/quick: spec.trigger.schedule: "0  2 * * *": must be five cron fields separated by single spaces, such as '0 3 * * 1'`},
 	} {
 		_, err := admission.Decode([]byte(test.file))
 		var all admission.Errors
@@ -92,56 +92,56 @@ func TestMistakesOfStrangers(t *testing.T) {
 		"a value in lower case": {"pattern: Random", "pattern: random", `"random" is not a known value; did you mean Random?`},
 		"another value":         {"pattern: Random", "pattern: zigzag", `"zigzag" is not a known value; use one of "Sequential"`},
 		"a claim by its kind":   {"{name: data, claimName: scratch}", "{name: data, pvc: scratch}", "volumes[0].pvc: unknown field; did you mean claimName?"},
-		"fields of a text":      {"    workload:", "    clients: one\n    workload:", `spec.run.clients: "one": write fields, each as name: value; known fields: count, `},
+		"fields of a text":      {"    workload:", "    clients: one\n    workload:", `spec.run.clients: "one": must be fields, each as name: value; known fields: count, `},
 		"beside the template":   {"    workload:", "    clients: {nodeSelector: {disk: fast}}\n    workload:", "move it to spec.run.clients.template.nodeSelector"},
 		"axes of a sweep":       {"steady: {duration: 1m}", "sweep: {jobs: [1, 2], regime: Any, stepDuration: 60s}", "move it to spec.run.phases[1].sweep.axes.jobs"},
 		"no regime":             {"steady: {duration: 1m}", "sweep: {axes: {jobs: [1, 2]}, stepDuration: 60s}", "sweep.regime: required; add one of Burst, Baseline, Any"},
 		"no regime of a search": {"steady: {duration: 1m}", `search: {objective: {latency: {percentile: "99", max: 5ms}}, rate: {max: 10}, stepDuration: 60s}`, "search.regime: required; add one of Baseline, Any"},
 		"a percentile of a search": {"steady: {duration: 1m}", "search: {objective: {latency: {p99: 5ms}}, rate: {max: 10}, regime: Any, stepDuration: 60s}",
-			`latency.p99: unknown field; write percentile: "99", max: 5ms`},
+			`latency.p99: unknown field; use percentile: "99", max: 5ms`},
 		"p before a percentile": {"steady: {duration: 1m}", "search: {objective: {latency: {percentile: p99.9, max: 5ms}}, rate: {max: 10}, regime: Any, stepDuration: 60s}",
-			`latency.percentile: "p99.9": write a number from 1 to below 100 with at most four decimals, such as 99.9; did you mean "99.9"?`},
+			`latency.percentile: "p99.9": use a number from 1 to below 100 with at most four decimals, such as 99.9; did you mean "99.9"?`},
 		"a latency without a unit": {"steady: {duration: 1m}", `search: {objective: {latency: {percentile: "99", max: 5}}, rate: {max: 10}, regime: Any, stepDuration: 60s}`,
-			"latency.max: 5: the unit is missing; write 5ms for milliseconds"},
+			"latency.max: 5: the unit is missing; use 5ms for milliseconds"},
 		"the duration of a search": {"steady: {duration: 1m}", `search: {objective: {latency: {percentile: "99", max: 5ms}}, rate: {max: 10}, regime: Any, duration: 60s}`,
 			"search.duration: unknown field; did you mean stepDuration?"},
 		"the duration of a drain": {"steady: {duration: 1m}", "burstDrain: {duration: 10m}", "burstDrain.duration: unknown field; did you mean maxDuration?"},
-		"a victim in no list":     {"steady: {duration: 1m}", "interference: {victims: data, regime: Any, blockDuration: 20s}", `interference.victims: "data": write a list, with "- " before each entry`},
+		"a victim in no list":     {"steady: {duration: 1m}", "interference: {victims: data, regime: Any, blockDuration: 20s}", `interference.victims: "data": must be a list, with "- " before each entry`},
 		"the duration of a block": {"steady: {duration: 1m}", "interference: {victims: [disk], aggressors: [other], regime: Any, duration: 20s}", "interference.duration: unknown field; did you mean blockDuration?"},
 		"a number of small files": {"steady: {duration: 1m}", "smallFiles: {files: 1000}", "smallFiles.files: unknown field; set filesPerJob in the fio workload"},
 		"a size of small files":   {"steady: {duration: 1m}", "smallFiles: {fileSize: 4Ki}", "smallFiles.fileSize: unknown field; set datasetSize in the fio workload"},
 		"an operation in lower case": {"steady: {duration: 1m}", "smallFiles: {operations: [create, Delete]}",
 			`smallFiles.operations[0]: "create" is not a known value; did you mean Create?`},
 		"a query by its language": {"    workload:", "    observations: [{name: cpu, promql: up}]\n    workload:", "observations[0].promql: unknown field; did you mean query?"},
-		"a query alone":           {"    workload:", "    observations: [up]\n    workload:", `observations[0]: "up": write fields, each as name: value; known fields: creditsOf, name, phases, query, unit`},
+		"a query alone":           {"    workload:", "    observations: [up]\n    workload:", `observations[0]: "up": must be fields, each as name: value; known fields: creditsOf, name, phases, query, unit`},
 		"observations beside run": {"  run:", "  observations: [{name: cpu, query: up}]\n  run:", "spec.observations: unknown field here; move it to spec.run.observations"},
 		"a phase of an observation": {"    workload:", "    observations: [{name: cpu, query: up, phases: [layout, mesure]}]\n    workload:",
 			`spec.run.observations[0].phases[1]: "mesure": no phase has this name; did you mean measure?`},
 		"the credits of nothing": {"    workload:", "    observations: [{name: cpu, query: up, creditsOf: dsk}]\n    workload:",
 			`spec.run.observations[0].creditsOf: "dsk": no target has this name; did you mean disk?`},
-		"a percentile as a figure":   {"  run:", "  objectives: [{name: fast, phase: measure, p99: 5ms}]\n  run:", `spec.objectives[0].p99: unknown field; write latency: {percentile: "99", max: 5ms}`},
+		"a percentile as a figure":   {"  run:", "  objectives: [{name: fast, phase: measure, p99: 5ms}]\n  run:", `spec.objectives[0].p99: unknown field; use latency: {percentile: "99", max: 5ms}`},
 		"a rate as it is spoken":     {"  run:", "  objectives: [{name: fast, phase: measure, throughput: {min: 100MB/s}}]\n  run:", `throughput.min: "100MB/s": above zero, such as 260M; did you mean 100M?`},
-		"one objective in no list":   {"  run:", "  objectives: {name: fast, phase: measure, iops: {min: 1}}\n  run:", `spec.objectives: write a list, with "- " before each entry`},
-		"phases by their names":      {"    - {name: layout, prepare: {}}\n    - name: measure\n      steady: {duration: 1m}", "      layout: {prepare: {}}\n      measure: {steady: {duration: 1m}}", `spec.run.phases: write a list, with "- " before each entry`},
-		"a kind of phase as a value": {"steady: {duration: 1m}", "type: steady", "phases[1].type: unknown field; write the kind of the phase as a field, such as steady: {duration: 60s}"},
-		"a phase of a duration":      {"steady: {duration: 1m}", "duration: 1m", "phases[1].duration: unknown field; write it inside the kind of the phase, such as steady: {duration: 1m}"},
+		"one objective in no list":   {"  run:", "  objectives: {name: fast, phase: measure, iops: {min: 1}}\n  run:", `spec.objectives: must be a list, with "- " before each entry`},
+		"phases by their names":      {"    - {name: layout, prepare: {}}\n    - name: measure\n      steady: {duration: 1m}", "      layout: {prepare: {}}\n      measure: {steady: {duration: 1m}}", `spec.run.phases: must be a list, with "- " before each entry`},
+		"a kind of phase as a value": {"steady: {duration: 1m}", "type: steady", "phases[1].type: unknown field; use the kind of the phase as a field, such as steady: {duration: 60s}"},
+		"a phase of a duration":      {"steady: {duration: 1m}", "duration: 1m", "phases[1].duration: unknown field; set it in the kind of the phase, such as steady: {duration: 1m}"},
 		"the share of writes":        {"pattern: Random", "pattern: Random, writePercent: 30", "spec.fio.writePercent: unknown field; readPercent is enough: all other operations are writes"},
-		"a class for a claim":        {"volumes: [{name: data, claimName: scratch}]", "storageClassName: gp3", "targets[0].storageClassName: unknown field; for new claims, write volumes: [{name: data, claimTemplate: {spec: {storageClassName: gp3, ...}}}]"},
+		"a class for a claim":        {"volumes: [{name: data, claimName: scratch}]", "storageClassName: gp3", "targets[0].storageClassName: unknown field; for new claims, use volumes: [{name: data, claimTemplate: {spec: {storageClassName: gp3, ...}}}]"},
 		"a template for one claim":   {"volumes: [{name: data, claimName: scratch}]", "claimTemplate: {spec: {}}", "targets[0].claimTemplate: unknown field here; move it to spec.run.targets[0].volumes[].claimTemplate"},
 		"a whole pod":                {"    workload:", "    clients: {template: {spec: {nodeSelector: {a: b}}}}\n    workload:", "template.spec: unknown field; the template has no spec: move its fields one level up"},
-		"a schedule of fields":       {"  run:", `  schedule: {cron: "0 2 * * *"}` + "\n  run:", `spec.schedule: unknown field; write trigger: {schedule: "0 2 * * *"}`},
+		"a schedule of fields":       {"  run:", `  schedule: {cron: "0 2 * * *"}` + "\n  run:", `spec.schedule: unknown field; use trigger: {schedule: "0 2 * * *"}`},
 		"a schedule beside run":      {"  run:", `  schedule: "0 2 * * *"` + "\n  run:", `spec.schedule: unknown field here; move it to spec.trigger.schedule`},
-		"no kind":                    {"kind: StorageBenchmark\n", "", "kind: missing; write StorageBenchmark, or WorkloadProfile"},
+		"no kind":                    {"kind: StorageBenchmark\n", "", "kind: missing; set it to StorageBenchmark, or WorkloadProfile"},
 		"no clients":                 {"    workload:", "    clients: {count: 0}\n    workload:", "spec.run.clients.count: 0: must be at least 1"},
 		"a cron line":                {"  run:", `  trigger: {cron: "0 2 * * *"}` + "\n  run:", "spec.trigger.cron: unknown field; did you mean schedule?"},
 		"a field of the whole":       {"spec:\n  run:", "specs:\n  run:", "specs: unknown field; did you mean spec?"},
 		"a profile by its name":      {"{profileRef: {name: mine}}", "{profile: {name: mine}}", "spec.run.workload.profile: unknown field; did you mean profileRef?"},
-		"a record of a run":          {"kind: StorageBenchmark", "kind: BenchmarkRun", "kind: a BenchmarkRun is a record that storagebench creates; write a StorageBenchmark instead"},
+		"a record of a run":          {"kind: StorageBenchmark", "kind: BenchmarkRun", "kind: a BenchmarkRun is a record that storagebench creates; use a StorageBenchmark instead"},
 		"a field twice":              {"    workload:", "    clients: {count: 1}\n    clients: {spread: Any}\n    workload:", `duplicate key "clients"; merge the two, or remove one`},
-		"no space after a colon":     {"volumes: [{name: data, claimName: scratch}]", "claimName:scratch", "; write each field as name: value, with a space after the colon"},
-		"a colon in a value":         {"    workload:", "    startTimeout: 1m: 2\n    workload:", "; write a space after each colon, put a value that contains a colon in quotes, and check the indentation"},
+		"no space after a colon":     {"volumes: [{name: data, claimName: scratch}]", "claimName:scratch", "; use name: value for each field, with a space after the colon"},
+		"a colon in a value":         {"    workload:", "    startTimeout: 1m: 2\n    workload:", "; put a space after each colon, put values that contain colons in quotes, and check the indentation"},
 		"a name in two messages": {"metadata: {name: quick}", "metadata: {name: My_Bench}",
-			`metadata.name: "My_Bench": use lower-case letters, digits and dashes only, no dots, because it becomes a label and part of the names of pods`},
+			`metadata.name: "My_Bench": use lower-case letters, digits and dashes only, no dots, because it becomes a label and part of pod names`},
 	} {
 		file := strings.Replace(goodFile, test.old, test.new, 1)
 		_, err := admission.Decode([]byte(file))
@@ -158,7 +158,7 @@ func TestMistakesOfStrangers(t *testing.T) {
 // TestTwoEngines checks that a field that one of two engines lacks does not hide that there are two.
 func TestTwoEngines(t *testing.T) {
 	_, err := admission.Decode([]byte(strings.Replace(goodFile, "{profileRef: {name: mine}}", "{profileRef: {name: mine}, ior: {transferSize: 1Mi}}", 1)))
-	if err == nil || !strings.Contains(err.Error(), "give exactly one of") || !strings.Contains(err.Error(), "workload.ior.blockSize: required; add it") {
+	if err == nil || !strings.Contains(err.Error(), "set exactly one of") || !strings.Contains(err.Error(), "workload.ior.blockSize: required; add it") {
 		t.Errorf("got %v", err)
 	}
 }

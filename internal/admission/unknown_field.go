@@ -84,16 +84,16 @@ type advice struct {
 }
 
 var advices = []advice{
-	{"spec", regexp.MustCompile(`^schedule$`), `write trigger: {schedule: "%s"}`, []string{"trigger"}}, // for an object; see advise
-	{".latency", regexp.MustCompile(`^[pP](\d+(?:\.\d+)?)$`), `write percentile: "$1", max: %s`, []string{"percentile", "max"}},
-	{"spec.objectives[]", regexp.MustCompile(`^[pP](\d+(?:\.\d+)?)$`), `write latency: {percentile: "$1", max: %s}`, []string{"latency"}},
-	{".phases[]", regexp.MustCompile(`^(?:duration|runtime)$`), "write it inside the kind of the phase, such as steady: {duration: %s}", []string{"steady"}},
-	{".phases[]", regexp.MustCompile(`^(?:type|kind)$`), "write the kind of the phase as a field, such as steady: {duration: 60s}", []string{"steady"}},
+	{"spec", regexp.MustCompile(`^schedule$`), `use trigger: {schedule: "%s"}`, []string{"trigger"}}, // for an object; see advise
+	{".latency", regexp.MustCompile(`^[pP](\d+(?:\.\d+)?)$`), `use percentile: "$1", max: %s`, []string{"percentile", "max"}},
+	{"spec.objectives[]", regexp.MustCompile(`^[pP](\d+(?:\.\d+)?)$`), `use latency: {percentile: "$1", max: %s}`, []string{"latency"}},
+	{".phases[]", regexp.MustCompile(`^(?:duration|runtime)$`), "set it in the kind of the phase, such as steady: {duration: %s}", []string{"steady"}},
+	{".phases[]", regexp.MustCompile(`^(?:type|kind)$`), "use the kind of the phase as a field, such as steady: {duration: 60s}", []string{"steady"}},
 	{".smallFiles", regexp.MustCompile(`^(?:files|fileCount|count|nrfiles)$`), "set filesPerJob in the fio workload", nil},
 	{".smallFiles", regexp.MustCompile(`^(?:fileSize|filesize|size)$`), "set datasetSize in the fio workload, the total size of a client's files", nil},
 	{".fio", regexp.MustCompile(`^(?:writePercent|rwmixwrite)$`), "readPercent is enough: all other operations are writes", nil},
 	{".targets[]", regexp.MustCompile(`^storageClass(?:Name)?$`),
-		"for new claims, write volumes: [{name: data, claimTemplate: {spec: {storageClassName: %s, ...}}}]", []string{"volumes"}},
+		"for new claims, use volumes: [{name: data, claimTemplate: {spec: {storageClassName: %s, ...}}}]", []string{"volumes"}},
 	{".template", regexp.MustCompile(`^spec$`), "the template has no spec: move its fields one level up", nil},
 }
 

@@ -32,7 +32,7 @@ func existing(at *field.Path, template *v1alpha1.ClaimTemplate, clients int) fie
 	var problems field.ErrorList
 	refuse := func(name, value, why string) {
 		problems = append(problems, field.Invalid(at.Child(name), value, fmt.Sprintf(
-			"%s an existing volume with its data, and the claim is deleted at the end of the run: remove it to provision a new volume, %s",
+			"%s an existing volume with its data, and the claim is deleted at the end of the run: remove the field to provision a new volume, %s",
 			why, ExistingRemedy)))
 	}
 	if spec.VolumeName != "" {

@@ -59,7 +59,7 @@ func ForRun(master Master, runUID string, validity Validity) (*Authority, error)
 	validity.NotBefore = validity.NotBefore.UTC().Truncate(time.Second)
 	validity.NotAfter = validity.NotAfter.UTC().Truncate(time.Second)
 	if !validity.NotAfter.After(validity.NotBefore) {
-		return nil, fmt.Errorf("derive a run's authority: certificates of run %s would expire (%s) before they are valid (%s)",
+		return nil, fmt.Errorf("derive a run's authority: certificates of run %s would expire (%s) before they become valid (%s)",
 			runUID, validity.NotAfter, validity.NotBefore)
 	}
 	a := &Authority{master: master, runUID: runUID, validity: validity}

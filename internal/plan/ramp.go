@@ -56,7 +56,7 @@ func (p *phaseMaker) ramp(phase *v1alpha1.RampPhase) {
 // refuseValues reports missing values, or the first invalid one.
 func (p *phaseMaker) refuseValues(at *field.Path, phase *v1alpha1.RampPhase) {
 	if len(phase.Steps) == 0 {
-		p.problems = append(p.problems, field.Required(at, "write increasing values, such as [1, 2, 4, 8]"))
+		p.problems = append(p.problems, field.Required(at, "use increasing values, such as [1, 2, 4, 8]"))
 	}
 	most := int64(math.MaxInt32)
 	switch phase.Dimension { //nolint:exhaustive // The others have no bound of their own.

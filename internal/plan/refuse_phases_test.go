@@ -60,7 +60,7 @@ var phaseRefusals = map[string]refusal{
 
 	// ramps
 	"ramp of what":       {on().Ramp("x", "Height", "30s", 1, 2), "spec.run.phases[0].ramp.dimension", "supported values"},
-	"ramp of no values":  {on().Ramp("x", v1alpha1.RampJobs, "30s"), "spec.run.phases[0].ramp.steps", "write increasing values"},
+	"ramp of no values":  {on().Ramp("x", v1alpha1.RampJobs, "30s"), "spec.run.phases[0].ramp.steps", "use increasing values"},
 	"ramp that falls":    {on().Ramp("x", v1alpha1.RampJobs, "30s", 1, 4, 2, 1), "spec.run.phases[0].ramp.steps", "sort them and remove duplicates"},
 	"ramp of one twice":  {on().Ramp("x", v1alpha1.RampJobs, "30s", 2, 2), "spec.run.phases[0].ramp.steps", "sort them and remove duplicates"},
 	"ramp from nothing":  {on().Ramp("x", v1alpha1.RampJobs, "30s", 0, 2), "spec.run.phases[0].ramp.steps[0]", "at least 1"},

@@ -54,11 +54,11 @@ func Of(at *field.Path, phase *v1alpha1.SearchPhase, clients int) (Question, fie
 	}
 	q.Allowed = 1 - percentile/100
 	if q.Latency, err = phase.Objective.Latency.Max.Parse(); err != nil {
-		refuse(latency.Child("max"), string(phase.Objective.Latency.Max), "write whole numbers with the units s, ms, us in that order, such as 5ms")
+		refuse(latency.Child("max"), string(phase.Objective.Latency.Max), "use whole numbers with the units s, ms, us in that order, such as 5ms")
 	}
 	duration, err := phase.StepDuration.Parse()
 	if err != nil || duration < time.Second {
-		refuse(at.Child("stepDuration"), string(phase.StepDuration), "at least 1s: shorter steps measure nothing; write a longer time such as 60s")
+		refuse(at.Child("stepDuration"), string(phase.StepDuration), "must be at least 1s: shorter steps measure nothing; use a time such as 60s")
 	}
 	precision := v1alpha1.DefaultPrecisionPercent
 	if phase.PrecisionPercent != nil {

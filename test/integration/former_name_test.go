@@ -51,7 +51,7 @@ func TestFormerName(t *testing.T) {
 	}
 
 	refused := cluster.Create(t.Context(), named("new"))
-	if !apierrors.IsInvalid(refused) || !strings.Contains(refused.Error(), "now called documented; rename it") {
+	if !apierrors.IsInvalid(refused) || !strings.Contains(refused.Error(), "renamed; use documented instead") {
 		t.Errorf("a new benchmark with limits: %v", refused)
 	}
 	change(changed)

@@ -94,7 +94,7 @@ func history() Dashboard {
 		q(`@benchmark_refill_bytes_per_second`, place+" refill ({{source}})"))
 	l.graph("Time to baseline", unitSeconds, "From the start of the drain.", q(`@benchmark_time_to_baseline_seconds`, place))
 	l.graph("Credits spent", unitBytes, "Until the last sustained drop.", q(`@benchmark_credits_spent_bytes`, place))
-	l.graph("Credit balance", unitRatio, "Estimated fill of the bucket at the start and end of a phase.", q(`@benchmark_credits_fill_ratio`, place+" {{at}}"))
+	l.graph("Credit balance", unitRatio, "Estimated fill level of the bucket at the start and end of a phase.", q(`@benchmark_credits_fill_ratio`, place+" {{at}}"))
 	l.graph("Relative to documented limits", unitRatio, "Rate relative to the lowest documented limit, without and with credits.",
 		q(`@benchmark_documented_baseline_ratio`, figure+" {{level}} of baseline"), q(`@benchmark_documented_burst_ratio`, figure+" {{level}} of burst"))
 	l.graph("CPU of the busiest client", unitRatio, "", q(`@benchmark_client_cpu_ratio`, place))

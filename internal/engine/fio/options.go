@@ -180,7 +180,7 @@ var thinkTime = matching(`[0-9]{1,12}(?:us|ms|s)?`, "write a time in microsecond
 // distribution checks random_distribution. Zipf's distribution is not defined for the exponent 1.
 func distribution(value string) (string, error) {
 	if zipfOfOne.MatchString(value) {
-		return "", errors.New("zipf is not defined for 1; write zipf:1.1 or zipf:0.9")
+		return "", errors.New("zipf is not defined for 1; use zipf:1.1 or zipf:0.9")
 	}
 	return knownDistribution(value)
 }
