@@ -133,7 +133,7 @@ type ResolvedStep struct {
 	// +kubebuilder:validation:MaxLength=40
 	Phase string `json:"phase"`
 
-	// kind is the kind of that phase.
+	// kind is the kind of the phase that the step belongs to.
 	// +required
 	Kind PhaseKind `json:"kind"`
 

@@ -37,8 +37,8 @@ type Phase struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, b.target == a.target))",message="targetWorkloads: duplicate target; merge or remove the second"
 	TargetWorkloads []TargetWorkload `json:"targetWorkloads,omitempty"`
 
-	// expect names what the phase is meant to measure instead of the storage. ServerCache expects
-	// reads from the memory of the storage server, and silences the warning about that memory.
+	// expect names what the phase is meant to measure instead of the storage. ServerCache expects reads from the memory
+	// of the storage server, and silences the warning that reads may have come from it.
 	// +optional
 	Expect Expectation `json:"expect,omitempty"`
 
@@ -163,7 +163,7 @@ type TargetWorkload struct {
 	// +kubebuilder:validation:MaxLength=40
 	Target string `json:"target"`
 
-	// workload is the workload of that target in this phase.
+	// workload is the workload of the target in this phase.
 	// +required
 	Workload Workload `json:"workload"`
 }

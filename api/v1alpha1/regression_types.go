@@ -120,7 +120,7 @@ type LevelChange struct {
 	// +kubebuilder:validation:MaxLength=253
 	Run string `json:"run"`
 
-	// time is the start time of that run.
+	// time is the start time of the first run at the new level.
 	// +required
 	Time metav1.Time `json:"time"`
 
@@ -135,7 +135,7 @@ type LevelChange struct {
 	// +optional
 	ChangePermille int64 `json:"changePermille"`
 
-	// differences are the recorded differences between that run and the run before it, such as in
+	// differences are the recorded differences between the first run at the new level and the run before it, such as in
 	// the specification, driver, node type and kernel.
 	// +optional
 	// +listType=atomic

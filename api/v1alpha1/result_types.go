@@ -623,10 +623,12 @@ type SearchResult struct {
 	// offeredIOPS is the highest rate, in offered operations per second.
 	// +optional
 	OfferedIOPS *int64 `json:"offeredIOPS,omitempty"`
-	// achievedIOPSMilli is the rate of completed operations at that rate, in thousandths.
+	// achievedIOPSMilli is the rate of completed operations when offeredIOPS are offered, in thousandths of an
+	// operation per second.
 	// +optional
 	AchievedIOPSMilli *Estimate `json:"achievedIOPSMilli,omitempty"`
-	// slowerPPM is the share of operations slower than the latency of the objective at that rate, in millionths.
+	// slowerPPM is the share of operations slower than the latency of the objective when offeredIOPS are offered, in
+	// millionths.
 	// +optional
 	SlowerPPM *Estimate `json:"slowerPPM,omitempty"`
 	// atLeast is true if every tried rate met the objective, so that even higher rates may meet it.

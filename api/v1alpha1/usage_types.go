@@ -36,10 +36,9 @@ type UsageResult struct {
 	// +optional
 	Settled bool `json:"settled"`
 
-	// compressionRatioMilli is 1000 times dataBytes divided by allocatedBytes. Absent if that is
-	// not the compression ratio: compression is Hidden or None, allocatedBytes had not settled,
-	// holes cannot be distinguished from savings, or compression is Unknown and there seem to be no
-	// savings.
+	// compressionRatioMilli is 1000 times dataBytes divided by allocatedBytes. Absent if this quotient is not the
+	// compression ratio: compression is Hidden or None, allocatedBytes had not settled, holes cannot be distinguished
+	// from savings, or compression is Unknown and there seem to be no savings.
 	// +optional
 	CompressionRatioMilli *int64 `json:"compressionRatioMilli,omitempty"`
 

@@ -21,7 +21,7 @@ import (
 
 // claimed holds the findings about a run's claims, made before the run creates a pod.
 type claimed struct {
-	// storage holds, by target, the properties of the storage that its pods depend on.
+	// storage holds, by target, the properties of the storage that the target's pods depend on.
 	storage map[string]objects.Storage
 	// refusal is the reason why the run cannot proceed, or nil if it can.
 	refusal  *decide.Failure
@@ -33,7 +33,7 @@ type usedClaim struct {
 	claim *corev1.PersistentVolumeClaim
 	// volume is nil if the claim is not bound, or the operator may not read the volume.
 	volume *corev1.PersistentVolume
-	// volumes lists the volumes of targets that use the claim. A claim given by name may be used by several.
+	// volumes lists the volumes of targets that use the claim. Several volumes may use the same claim given by name.
 	volumes []volumeUse
 	// pods is the number of pods of the run that use the claim.
 	pods int

@@ -58,8 +58,8 @@ type templateReader struct {
 }
 
 // provisioned reports whether the claims of a template have, or will have, volumes that are provisioned for them.
-// problem is set if one of them is bound to an existing volume, or would be. known is false if the operator may not
-// read the objects that determine this.
+// problem is set if one of the claims is, or would be, bound to an existing volume. known is false if the operator may
+// not read the objects that determine this.
 func (t *templateReader) provisioned(ctx context.Context, run *v1alpha1.BenchmarkRun, target *v1alpha1.Target, volume *v1alpha1.Volume) (known bool, problem string, err error) {
 	there, err := t.claims(ctx, run, target)
 	if err != nil {

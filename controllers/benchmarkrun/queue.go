@@ -201,8 +201,8 @@ func (r *Reconciler) watches(namespace string) bool {
 	return len(r.options.Namespaces) == 0 || slices.Contains(r.options.Namespaces, namespace)
 }
 
-// liveRunsIn returns the unfinished runs in a namespace. The API server lists only their metadata, because the runs
-// themselves would be megabytes per run that begins.
+// liveRunsIn returns the unfinished runs in a namespace. The API server lists only their metadata, because reading the
+// runs themselves would transfer megabytes each time that a run begins.
 func (r *Reconciler) liveRunsIn(ctx context.Context, namespace string) ([]v1alpha1.BenchmarkRun, error) {
 	var listed []metav1.PartialObjectMetadata
 	empty := &metav1.PartialObjectMetadataList{}

@@ -39,8 +39,8 @@ func (r *Reconciler) resume(ctx context.Context, run *v1alpha1.BenchmarkRun) (*s
 	if err != nil {
 		return nil, fmt.Errorf("read this leader's epoch: %w", err)
 	}
-	// The certificates are valid from the start of the run, not from its creation: it may have waited long in
-	// between.
+	// The certificates are valid from the start of the run, not from its creation, because a run may wait for a long
+	// time before it starts.
 	authority, err := identity.ForRun(r.options.Master, string(run.UID), identity.ValidityOf(run.Status.StartTime.Time,
 		parseOrMax(run.Spec.Run.ActiveDeadline), parseOrMax(run.Spec.Run.OrphanTimeout)))
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=create
 
-// wholeSteps is the number of steps up to which each step of a run may fill a whole ConfigMap. With more steps, each
-// gets proportionally less.
+// wholeSteps is the largest number of steps with which each step of a run may fill a whole ConfigMap. With more steps,
+// each gets proportionally less.
 const wholeSteps = 16
 
 // observationsPart is the name of the part of a run's series that holds its observations. No step has this name,

@@ -85,7 +85,7 @@ type member struct {
 	agent     *conductor.Agent
 	connected bool
 	lost      bool
-	// why is the reason why the client is missing, as the cluster reports it. uncreated is true while that reason is
+	// why is the reason why the client is missing, as the cluster reports it. uncreated is true while the reason is
 	// that the client's pod or Secret could not be created.
 	why       string
 	uncreated bool

@@ -14,7 +14,7 @@ const (
 	watch verb = "watch"
 	// hold starts nothing, because the benchmark is suspended.
 	hold verb = "hold"
-	// await waits for objects that spec.run refers to and that are missing.
+	// await waits for missing objects that spec.run refers to.
 	await verb = "await"
 	// refuse waits for an edit: no run can be created from spec.run.
 	refuse verb = "refuse"

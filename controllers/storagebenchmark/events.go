@@ -67,8 +67,8 @@ func eventsOf(obs observation, act action, out outcome, status *v1alpha1.Storage
 	return nil
 }
 
-// passedEvent returns the event about a run that ended without a verdict. A run that was stopped for another one has
-// none: its event was sent when it was requested to stop.
+// passedEvent returns the event about a run that ended without a verdict because it was preempted. It returns nil for a
+// run that was stopped for another one, because that event was sent when the run was told to stop.
 func passedEvent(run *v1alpha1.BenchmarkRun) []benchmarkEvent {
 	if !endedBy(run, v1alpha1.ReasonPreempted) {
 		return nil

@@ -433,7 +433,7 @@ func (d document) unreadable(err error) *Error {
 
 // misplacedLine returns the line at which parsing failed, as reported by the older parser that kubectl uses, which
 // counts lines from 0. The newer parser reports the line on which the enclosing list or object begins. If the older
-// parser does not report a line, misplacedLine returns otherwise.
+// parser does not report a line, the argument is returned unchanged.
 func (d document) misplacedLine(otherwise int) int {
 	_, err := kubeyaml.YAMLToJSON(d.text)
 	if err == nil {

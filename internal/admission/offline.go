@@ -20,8 +20,8 @@ func refine(object map[string]any, problems []Problem) []Problem {
 	return refineReferences(object, refineTrigger(object, refineNames(object, problems)))
 }
 
-// refineNames replaces the fault that names in a list must differ with a fault for each entry that has the name of an
-// earlier one.
+// refineNames replaces the fault "names must differ" of a list with a fault for each entry whose name an earlier entry
+// has.
 func refineNames(object map[string]any, problems []Problem) []Problem {
 	var refined []Problem
 	for _, problem := range problems {
@@ -37,7 +37,7 @@ func refineNames(object map[string]any, problems []Problem) []Problem {
 	return refined
 }
 
-// namedTwice returns a fault for each entry of a list that has the name of an earlier one.
+// namedTwice returns a fault for each entry of a list whose name an earlier entry has.
 func namedTwice(object map[string]any, path string) []Problem {
 	names := namesIn(object, path)
 	if len(names) > mostEntries {

@@ -41,9 +41,9 @@ func (s Storage) device(volume string) bool { return slices.Contains(s.Devices, 
 
 func (s Storage) readOnly(volume string) bool { return slices.Contains(s.ReadOnly, volume) }
 
-// onOneNode adds to the affinity the node on which the other clients that share a volume run, and the node that already
-// uses it. The first client may choose any node: the scheduler admits a pod whose affinity only the pod itself could
-// satisfy.
+// onOneNode extends the affinity, so that the pod runs on the same node as the other clients that share a volume with
+// it, and on the node that already uses the volume, if there is one. Otherwise, the first client may run on any node:
+// the scheduler admits a pod whose affinity only the pod itself could satisfy.
 func (s Storage) onOneNode(run *v1alpha1.BenchmarkRun, affinity *corev1.Affinity) *corev1.Affinity {
 	if len(s.SameNodeTargets) == 0 && s.Node == "" {
 		return affinity
@@ -72,7 +72,8 @@ func (s Storage) onOneNode(run *v1alpha1.BenchmarkRun, affinity *corev1.Affinity
 	return affinity
 }
 
-// onNode requires one node. The terms of a node selector are alternatives, so each gets the requirement.
+// onNode extends the affinity, so that the pod runs on the given node. The terms of a node selector are alternatives,
+// so the requirement is added to each term.
 func onNode(affinity *corev1.Affinity, node string) {
 	is := corev1.NodeSelectorRequirement{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{node}}
 	if affinity.NodeAffinity == nil {

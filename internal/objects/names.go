@@ -65,7 +65,7 @@ func hostname(podName string) string {
 // labelValue shortens a name to a valid label value.
 func labelValue(name string) string { return join(maxLabelLength, name) }
 
-// join joins the parts with dashes. If the result is too long, it shortens it and appends a hash.
+// join joins the parts with dashes. A result that is too long is shortened and ends with a hash.
 func join(maxLength int, parts ...string) string {
 	if text := strings.Join(parts, "-"); len(text) <= maxLength {
 		return text
@@ -73,7 +73,8 @@ func join(maxLength int, parts ...string) string {
 	return hashed(maxLength, parts)
 }
 
-// hashed joins the parts with dashes, shortens the result to fit, and appends a hash of parts and more.
+// hashed joins the parts with dashes, shortens the result to fit, and appends a hash of the parts and of the strings in
+// more.
 func hashed(maxLength int, parts []string, more ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(append(parts[:len(parts):len(parts)], more...), "\x00")))
 	text := strings.Join(parts, "-")

@@ -96,8 +96,8 @@ func undisturbedAnnotations() map[string]string {
 	}
 }
 
-// activeDeadlineSeconds is the backstop for a pod that neither operator nor agent ends. It is longer than their
-// timeouts, because it leaves no time for cleanup.
+// activeDeadlineSeconds returns the deadline after which Kubernetes ends a pod that neither operator nor agent has
+// ended. It is longer than their timeouts, because it leaves no time for cleanup.
 func activeDeadlineSeconds(run *v1alpha1.BenchmarkRun) int64 {
 	return int64((length(run.Spec.Run.ActiveDeadline, defaultActiveDeadline) +
 		length(run.Spec.Run.OrphanTimeout, defaultOrphanTimeout) + deadlineMargin).Seconds())

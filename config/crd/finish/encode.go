@@ -28,8 +28,8 @@ func encode(definition map[string]any) ([]byte, error) {
 	return finished.Bytes(), nil
 }
 
-// maxFlowLength is the maximum length of a line for a map or list that contains other maps or lists and still goes on
-// one line. Indentation takes up as much space as descriptions: halving this length adds some 2 kB to a file.
+// maxFlowLength is the maximum length of a map or list that contains other maps or lists and is written on one line.
+// Indentation takes up as much space as descriptions: halving this length adds some 2 kB to a file.
 const maxFlowLength = 12000
 
 // flatten puts every map and list that contains only scalars on one line, and also their parents while the line is
