@@ -71,8 +71,7 @@ type Attribution struct {
 	// +optional
 	Burst *DocumentedRate `json:"burst,omitempty"`
 
-	// ambiguous is true if a suspect with another cause explains the rate as well as the first
-	// suspect.
+	// ambiguous is true if a suspect with another cause explains the rate as well as the first suspect.
 	// +optional
 	Ambiguous bool `json:"ambiguous,omitempty"`
 
@@ -100,7 +99,7 @@ type DocumentedRate struct {
 	// +optional
 	IOPSMilli *int64 `json:"iopsMilli,omitempty"`
 
-	// permilleReached is the part of the rate that was reached, in thousandths.
+	// permilleReached is the fraction of the documented rate that was reached, in thousandths.
 	// +optional
 	PermilleReached int64 `json:"permilleReached"`
 
@@ -125,7 +124,7 @@ type Suspect struct {
 	// +optional
 	Burst bool `json:"burst,omitempty"`
 
-	// permilleUsed is the part of the limit that was reached, in thousandths.
+	// permilleUsed is the fraction of the limit that was reached, in thousandths.
 	// +optional
 	PermilleUsed int64 `json:"permilleUsed,omitempty"`
 
@@ -165,7 +164,7 @@ type StepAttribution struct {
 	// +optional
 	Burst bool `json:"burst,omitempty"`
 
-	// permilleUsed is the part of the limit that was reached, in thousandths.
+	// permilleUsed is the fraction of the limit that was reached, in thousandths.
 	// +optional
 	PermilleUsed int64 `json:"permilleUsed,omitempty"`
 
@@ -173,13 +172,12 @@ type StepAttribution struct {
 	// +optional
 	Ambiguous bool `json:"ambiguous,omitempty"`
 
-	// permilleOfBaseline is the part of the documented baseline that was reached, in thousandths.
-	// Absent: unknown.
+	// permilleOfBaseline is the fraction of the documented baseline that was reached, in thousandths. Absent: unknown.
 	// +optional
 	PermilleOfBaseline *int64 `json:"permilleOfBaseline,omitempty"`
 
-	// permilleOfBurst is the part of the documented burst that was reached, in thousandths. Absent:
-	// unknown, or no limit bursts.
+	// permilleOfBurst is the fraction of the documented burst that was reached, in thousandths. Absent: unknown, or no
+	// limit bursts.
 	// +optional
 	PermilleOfBurst *int64 `json:"permilleOfBurst,omitempty"`
 }

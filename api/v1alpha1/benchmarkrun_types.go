@@ -63,7 +63,7 @@ type BenchmarkRunSpec struct {
 	// +kubebuilder:validation:MaxLength=64
 	Hash string `json:"hash"`
 
-	// seed is the seed of everything random in the run, such as the order of a sweep.
+	// seed is the random seed of the run. It determines, for example, the order of a sweep.
 	// +required
 	Seed int64 `json:"seed"`
 
@@ -213,12 +213,11 @@ type ResolvedStep struct {
 	// +optional
 	UntilCreditsPercent *int32 `json:"untilCreditsPercent,omitempty"`
 
-	// redrain is true for a Drain step after an Idle step. It measures the refill.
+	// redrain is true for a Drain step after an Idle step. Such a step measures the refill.
 	// +optional
 	Redrain *bool `json:"redrain,omitempty"`
 
-	// newBytes is the maximum free space that each client of a target needs in addition to that of
-	// earlier steps.
+	// newBytes is the maximum free space that each client of a target needs beyond the space that earlier steps need.
 	// +optional
 	// +listType=map
 	// +listMapKey=target
@@ -547,8 +546,8 @@ type StepStatus struct {
 	// +optional
 	LastIOTime *metav1.MicroTime `json:"lastIOTime,omitempty"`
 
-	// io is the I/O that was done, one entry per target. It includes the warm-up and the operations
-	// that were in flight at the end: all of it spends credits.
+	// io is the I/O of the step, one entry per target. It includes the warm-up and the operations in flight at the end,
+	// because all of these spend credits.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16

@@ -69,7 +69,8 @@ const (
 	// FigureTimeToBaseline is the time from the start of a drain until its baseline begins, in
 	// nanoseconds.
 	FigureTimeToBaseline FigureName = "TimeToBaseline"
-	// FigureSpent is the credits that a drain spent, in bytes, or in operations if the credits are operations.
+	// FigureSpent is the amount of credits that a drain spent, in bytes, or in operations if the credits are
+	// operations.
 	FigureSpent FigureName = "Spent"
 	// FigureRefill is the refill rate, in the unit of Burst.
 	FigureRefill FigureName = "Refill"

@@ -498,7 +498,7 @@ type Drop struct {
 	// after is the level after the drop.
 	// +optional
 	After Estimate `json:"after"`
-	// spent is the credits that were spent. It is a lower bound on the size of the bucket if the
+	// spent is the amount of credits spent before the drop. It is a lower bound on the size of the bucket if the
 	// initial fill level is unknown.
 	// +optional
 	Spent *Estimate `json:"spent,omitempty"`

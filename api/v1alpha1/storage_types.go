@@ -240,7 +240,7 @@ type DocumentedLimit struct {
 	// +kubebuilder:validation:MaxLength=512
 	BucketArithmetic string `json:"bucketArithmetic,omitempty"`
 
-	// row is the row of the catalog. Absent: the specification states the limit.
+	// row is the name of the row in the catalog. Absent: the specification states the limit.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Row string `json:"row,omitempty"`

@@ -144,10 +144,9 @@ type ClaimTemplate struct {
 	// +optional
 	Lifetime ClaimLifetime `json:"lifetime,omitempty"`
 
-	// allowExistingVolumes lets the claims bind to existing volumes, such as by spec.volumeName,
-	// spec.selector or an empty spec.storageClassName. Such volumes may hold data. Files keep their
-	// group, unless fsGroup is set. The claims are still deleted as lifetime says, and with them
-	// volumes whose reclaim policy is Delete.
+	// allowExistingVolumes lets the claims bind to existing volumes, such as by spec.volumeName, spec.selector or an
+	// empty spec.storageClassName. Such volumes may hold data. Files keep their group, unless fsGroup is set. The
+	// claims are still deleted as lifetime specifies. Volumes whose reclaim policy is Delete are deleted with them.
 	// +optional
 	AllowExistingVolumes *bool `json:"allowExistingVolumes,omitempty"`
 
