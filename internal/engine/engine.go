@@ -21,12 +21,12 @@ const SampleInterval = time.Second
 type Engine interface {
 	// Validate returns all errors in the profile, each with its field, the value and the remedy.
 	Validate(path *field.Path) field.ErrorList
-	// Suits returns the settings of a phase that the engine does not support. It assumes a valid profile.
+	// Suits returns an error for each setting of a phase that the engine does not support. It assumes a valid profile.
 	Suits(use *Use) field.ErrorList
 	// Describe returns what the tool does in a step. The result does not depend on the order of the run's steps.
 	Describe(step *Step) (Description, error)
 	// Render returns the request for one client's part of a step. The caller adds what does not depend on the engine:
-	// the space and the volumes, and the files that Describe lists.
+	// the space, the volumes, and the files that Describe lists.
 	Render(step *Step, client *Client) (*agentapi.LoadRequest, error)
 	// Result adds the tool's own figures to the result of a target and returns its findings about the report.
 	Result(step *Step, report *Report, into *v1alpha1.TargetResult) Findings
@@ -61,7 +61,7 @@ type Traits struct {
 	// Tools are the names of the programs that each client needs. A package below internal/agent looks for them before
 	// the run. It is empty for engines that run their tool as a command.
 	Tools []string
-	// Sources says, by program name, where to get the programs that are rarely preinstalled.
+	// Sources maps the names of programs that are rarely preinstalled to a hint on where to get them.
 	Sources map[string]string
 	// Versions lists versions of the tool that differ in the input that they accept, newest first; "" stands for the
 	// newest. The version on the clients is unknown until they run.
@@ -113,18 +113,18 @@ type Client struct {
 	Index int
 	// Seed is the run's seed. StepSeed is the step's seed, which differs from the seeds of all other steps.
 	Seed, StepSeed uint64
-	// Version of the tool on the clients; empty if unknown.
+	// Version is the version of the tool on the clients; empty if unknown.
 	Version string
 	// Shared is true if all clients of an MPI job work in the launcher's directory.
 	Shared bool
-	// Addresses of the clients of an MPI job by index, each a host and a port.
+	// Addresses are the addresses of the clients of an MPI job (host and port), by client index.
 	Addresses []string
 }
 
 // Launcher is the index of the client that starts an MPI job.
 const Launcher = 0
 
-// Use is a phase that runs a workload on a target.
+// Use describes a phase that runs a workload on a target.
 type Use struct {
 	Run    *v1alpha1.RunSpec
 	Phase  *v1alpha1.Phase
@@ -149,7 +149,7 @@ type Description struct {
 	// NeedsFiles is true if the load reads files that must have been laid out before. Rewrites is true if it replaces
 	// laid-out files, and can leave them shorter.
 	NeedsFiles, Rewrites bool
-	// NoHoles is true if the load writes its files from their start to their end.
+	// NoHoles is true if the load writes its files sequentially, from start to end.
 	NoHoles bool
 	// Jobs is the number of threads, each of which can use one CPU; 0 if unknown.
 	Jobs int
@@ -164,8 +164,9 @@ type Description struct {
 	// ClosedLoop is true if each operation starts when a previous one completes: the profile sets neither a rate limit
 	// nor pauses.
 	ClosedLoop bool
-	// Files yields the names and the sizes of the client's files after a prepare step, each once; nil if the names are
-	// unknown or if Ranks describes the files. The only override that changes them is LayoutJobs. There can be many.
+	// Files yields the name and the size of each of the client's files after a prepare step; nil if the names are
+	// unknown or if Ranks describes the files. There can be many files. LayoutJobs is the only override that changes
+	// them.
 	Files iter.Seq2[string, uint64]
 	// Ranks describes the files of an MPI job.
 	Ranks RankFiles
@@ -175,8 +176,8 @@ type Description struct {
 	JobFiles JobFiles
 	// Setup identifies what a prepare step must do before the load can run; empty if nothing.
 	Setup string
-	// Layer returns the settings that determine what a prepare step lays out on a target, except Files, as a value that
-	// JSON can encode. Layer is nil if nothing is laid out.
+	// Layer returns the settings, other than Files, that determine what a prepare step lays out on a target, as a value
+	// that can be encoded as JSON. Layer is nil if nothing is laid out.
 	Layer func(target string) any
 	// Cached is set if the client's own memory may serve reads.
 	Cached Cached
@@ -207,7 +208,7 @@ type JobFiles struct {
 	FilesPerJob int32
 }
 
-// NameOf returns a short name for a value that JSON can encode. Equal values have equal names.
+// NameOf returns a short name for a value that can be encoded as JSON. Equal values have equal names.
 func NameOf(value any) string {
 	// json.Marshal sorts the keys of maps, so equal values give equal bytes.
 	encoded, err := json.Marshal(value)

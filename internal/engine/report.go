@@ -81,7 +81,7 @@ type JobRate struct {
 type Program struct {
 	// CommandLine is the program and its arguments.
 	CommandLine []string
-	// ExitCode is 128 plus the signal if the program was killed.
+	// ExitCode is the exit code, or 128 plus the number of the signal that killed the program.
 	ExitCode int
 	// Duration is the time from the program's start to its exit, Flush the time from then until all its data is on the
 	// storage.
@@ -146,8 +146,8 @@ type Pattern struct {
 	Version, Name string
 	// RatioMilli is the lz4 compression ratio of the data, times 1000; 0 if unknown.
 	RatioMilli int64
-	// Asked is true if the profile requests data that is as compressible as the user's own. The store's compression of
-	// it is then part of the result and causes no warning.
+	// Asked is true if the profile requests data that is as compressible as the user's own. Compression by the store is
+	// then part of the result and causes no warning.
 	Asked bool
 	// Repeats explains why the data may be compressible although RatioMilli is unknown.
 	Repeats string

@@ -14,7 +14,7 @@ type Exit struct {
 	Signal syscall.Signal
 }
 
-// killed is added to a signal number to form an exit code, as shells do.
+// killed is added to the number of the signal that killed a program to form its exit code, as shells do.
 const killed = 128
 
 // ExitCode returns the exit code, or 128 plus the number of the signal that killed the program.
@@ -57,7 +57,7 @@ var causes = []struct{ said, reason string }{
 	{"cannot allocate memory", "NoMemory"},
 }
 
-// Cause returns the failure reason that the program's own output indicates, or usual if it indicates none.
+// Cause returns the failure reason that the program's own output indicates, or the reason usual if it indicates none.
 func Cause(said, usual string) string {
 	said = strings.ToLower(said)
 	for _, cause := range causes {

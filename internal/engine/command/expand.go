@@ -39,8 +39,8 @@ func (v Values) value(name string) (string, bool) {
 	return "", false
 }
 
-// Expand replaces $(NAME) in all words; inserted text is not expanded again. $$(NAME) becomes the text $(NAME). No word
-// is split or joined, and there is no shell. An error quotes the word.
+// Expand replaces $(NAME) in each word of a command line; inserted text is not expanded again. $$(NAME) becomes the
+// text $(NAME). Words are neither split nor joined, and no shell is used. An error quotes the word.
 func Expand(words []string, values Values) ([]string, error) {
 	expanded := make([]string, 0, len(words))
 	for _, word := range words {

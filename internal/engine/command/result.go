@@ -9,7 +9,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Limits of the API for a reported command line: the number of words, and the number of characters per word.
+// The API's limits for a reported command line: the number of words (the program and its arguments), and the number of
+// characters per word.
 const (
 	maxCommandLine = 64
 	maxCommandWord = 512
@@ -119,13 +120,13 @@ func countOf(total *engine.Count) v1alpha1.CommandCount {
 	return made
 }
 
-// sourceWords name the sources in messages.
+// sourceWords maps sources to their names in messages.
 var sourceWords = map[v1alpha1.CommandSource]string{
 	v1alpha1.SourceMount: "the statistics of the mount", v1alpha1.SourceControlGroup: "the control group's counts of the device",
 	v1alpha1.SourceStorage: "the kernel's I/O accounting of the program", v1alpha1.SourceCalls: "the program's system calls",
 }
 
-// disagreement holds the choice between the counts of one client, which may differ.
+// disagreement holds the count that was chosen for a client, and the count that differs most from it.
 type disagreement struct {
 	client int
 	choice Choice

@@ -27,17 +27,18 @@ func Known(source v1alpha1.CommandSource) bool { return slices.Contains(Order, s
 // Choice is the count to use, together with the count that differs most from it.
 type Choice struct {
 	Count
-	// Other is the count that differs most, in Direction: "read" or "written". Share is the difference divided by the
-	// larger of the two counts, from 0 to 1. Compared is false if there is no other count.
+	// Other is the count that differs most. Direction, "read" or "written", is the direction with the largest
+	// difference. Share is the difference divided by the larger of the two counts, from 0 to 1. Compared is false if
+	// there is no other count.
 	Other     Count
 	Direction string
 	Share     float64
 	Compared  bool
 }
 
-// notableBytes and notableShare are the minimum for comparing the bytes of a direction: an absolute number, and a share
-// of all bytes. Below it, differences are normal, because every program reads its libraries and may print a line at its
-// end.
+// notableBytes and notableShare define the threshold above which the bytes of a direction are compared: the larger of
+// an absolute number and a share of all bytes. Smaller counts normally differ, because every program reads its
+// libraries and may print a line at its end.
 const (
 	notableBytes = 1 << 20
 	notableShare = 0.02

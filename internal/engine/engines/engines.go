@@ -25,7 +25,7 @@ var table = []struct {
 	{command.Traits, func(spec *v1alpha1.Engine) engine.Engine { return command.Engine{Profile: spec.Command} }},
 }
 
-// Known reports whether there is an engine of a kind.
+// Known reports whether an engine of the given kind exists.
 func Known(kind v1alpha1.EngineKind) bool {
 	for _, one := range table {
 		if one.traits.Kind == kind {
@@ -45,7 +45,7 @@ func Missing() string {
 	return "no engine: set " + strings.Join(kinds[:last], ", ") + " or " + kinds[last]
 }
 
-// Source says where to get a program that is rarely preinstalled; "" for other programs.
+// Source returns a hint on where to get a program that is rarely preinstalled; "" for other programs.
 func Source(program string) string {
 	for _, one := range table {
 		if source := one.traits.Sources[program]; source != "" {
@@ -78,8 +78,9 @@ func Resize(path *field.Path, spec *v1alpha1.Engine, size resource.Quantity) *fi
 	return fio.Resize(path, spec.Fio, size)
 }
 
-// KeepRun copies how a cell's tool ran (its command, not its figures) to the result of the phase. The command is the
-// same for all cells except for the ranks. The figures of every cell would take too much space.
+// KeepRun copies how a cell's tool ran, such as its command line, to the result of the phase. The command line is the
+// same for all cells, except for the number of ranks. KeepRun does not copy the tool's own figures, which would take
+// too much space for all cells.
 func KeepRun(into, cell *v1alpha1.TargetResult) {
 	if cell.IOR != nil {
 		into.IOR = &v1alpha1.IORResult{MPIRun: cell.IOR.MPIRun, API: cell.IOR.API, DataPattern: cell.IOR.DataPattern}

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Arguments returns the arguments of a fio that reads its job from standard input and prints its running totals at an
-// interval in whole milliseconds (truncated, at least 1). An interval of 0 prints only the result.
+// Arguments returns arguments that make fio read its job from standard input and print its running totals at the given
+// interval, truncated to whole milliseconds (at least 1). With an interval of 0, fio prints only the result.
 func Arguments(interval time.Duration) []string {
 	arguments := []string{"--output-format=json+", "--eta=never"}
 	if interval > 0 {

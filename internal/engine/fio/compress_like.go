@@ -8,7 +8,8 @@ import (
 
 const (
 	compressPercentage = "buffer_compress_percentage"
-	// undecidedPercentage is a placeholder in a job until the client has sampled the data that compressLike names.
+	// undecidedPercentage is the compress percentage in a job until the client has sampled the data that compressLike
+	// names.
 	undecidedPercentage = "50"
 	// mostCompressed is the highest percentage: beyond it fio's buffers are a few bytes of noise between zeros, and
 	// the compression ratio depends more on an algorithm's headers than on the data.

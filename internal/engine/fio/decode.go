@@ -80,7 +80,8 @@ type decoder struct {
 	object *value
 	where  string
 	err    error
-	// binned is true after a latency with bins, unbinned after one with percentiles but no bins.
+	// binned is true once a latency with bins has been read, unbinned once a latency with percentiles but without bins
+	// has been read.
 	binned, unbinned bool
 }
 
@@ -160,10 +161,10 @@ func decodeJob(item *value) (job Job, racy, err error) {
 	return job, racy, err
 }
 
-// countFileOperations moves the counts of fio's engines for file operations (fileEngines) to the operation that the
-// engine performs. fio counts them as reads or writes with bytes that were never moved, and reports the time of each
-// call as completion latency. instant is true if all operations together took less than a millisecond, which is
-// implausible only for real reads and writes.
+// countFileOperations corrects the counts of an I/O engine for operations on file names (fileEngines): it moves them to
+// the operation that the engine performs. fio counts these operations as reads or writes with bytes that were never
+// moved, and reports the time of each call as completion latency. instant is true if all operations together took less
+// than a millisecond, which would be implausible for real reads and writes.
 func countFileOperations(job *Job, ioengine *value) (instant bool) {
 	if ioengine == nil {
 		return false
@@ -186,10 +187,10 @@ func countFileOperations(job *Job, ioengine *value) (instant bool) {
 	return instant
 }
 
-// countDataSyncs moves fdatasync operations to the syncs. fio's array of operation counts ends with syncs, so each
-// fdatasync increments the field after the array, which counts short reads (tested with 3.33; 3.14 and others print the
-// same). Without reads no read can be short, so all short reads are moved; with reads, at most the number of syncs that
-// were timed but not counted.
+// countDataSyncs moves fdatasync operations from the short reads to the syncs. fio's array of operation counts ends
+// with syncs, so each fdatasync increments the field after the array, which counts short reads (tested with 3.33; 3.14
+// and others print the same). Without reads no read can be short, so all short reads are moved; with reads, at most the
+// number of syncs that were timed but not counted.
 func countDataSyncs(job *Job) {
 	read, sync := &job.Operations[measure.Read], &job.Operations[measure.Sync]
 	if sync.Total.Count <= sync.Operations {

@@ -41,7 +41,7 @@ func Describe(profile *v1alpha1.FioProfile, parameters Parameters) (engine.Descr
 	made.SyncsAtEnd = made.Writes && !unsynced
 	made.ClientBytes = what.bytes(false)
 	made.Files = func(yield func(string, uint64) bool) {
-		// The profile is read again, because a description that holds its sections would be large.
+		// Read the profile again: a description that kept its sections would be large.
 		if what, problems := read(field.NewPath("fio"), profile, &parameters); len(problems) == 0 {
 			what.files(yield)
 		}

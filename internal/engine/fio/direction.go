@@ -152,9 +152,9 @@ func (d *decoder) latency(name string) (latency measure.Latency, racy error) {
 	return latency, checkPercentiles(name, object.member("percentile"), &bins)
 }
 
-// checkBins compares min, max and mean with the bins. The extremes must lie in the outermost bins, and the mean within
-// half the width of a bin (1/128) and 1 ns of the mean of the bins' midpoints. The last bin has no upper end, so with
-// it the mean may be higher.
+// checkBins compares min, max and mean with the bins. The extremes must lie in the outermost bins. The mean may differ
+// from the mean of the bins' midpoints by at most half the width of a bin (1/128 of the value) plus 1 ns. If the last
+// bin, which has no upper end, is not empty, the mean may be higher.
 func checkBins(name string, latency *measure.Latency, mean float64) error {
 	var extremes measure.Histogram
 	extremes.AddNanoseconds(latency.MinNanoseconds, 1)

@@ -3,7 +3,7 @@ package fio
 import "github.com/storagebench/storagebench/internal/measure"
 
 // Document is one JSON object of fio's output, decoded and internally consistent. It can be the result of a run or a
-// dump of a running one; the document does not show which.
+// dump during the run; the document does not show which.
 type Document struct {
 	// Version is fio's version, such as "fio-3.33".
 	Version string
@@ -40,7 +40,7 @@ type Job struct {
 	Operations             [measure.NumOperations]OperationTotal
 }
 
-// OperationTotal holds the figures of one operation, of a group or summed over all groups.
+// OperationTotal holds the figures of one kind of operation, for one reporting group or summed over all groups.
 type OperationTotal struct {
 	// Counter holds io_bytes and total_ios. fio counts total_ios when it issues an operation and bytes when an
 	// operation completes, so the two can differ by the operations in flight.

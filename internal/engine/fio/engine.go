@@ -191,15 +191,15 @@ func layerOf(target string, profile *v1alpha1.FioProfile) layer {
 	if c := profile.Compressibility; c != nil {
 		l.CompressPercent = &c.Percent
 		if c.ChunkSize != nil {
-			// As a number, because 4Ki and 4096 are equal.
+			// The size is kept as a number, because 4Ki and 4096 are equal.
 			l.ChunkBytes = c.ChunkSize.Value()
 		}
 	}
 	return l
 }
 
-// ContentOf returns a short name for the content that a load writes into its files, whatever the target. Equal names
-// mean the same kind of content.
+// ContentOf returns a short name for the content that a load writes into its files, regardless of the target. Equal
+// names mean the same kind of content.
 func ContentOf(profile *v1alpha1.FioProfile) string { return engine.NameOf(layerOf("", profile)) }
 
 // Resize sets the dataset size of a profile. The size is validated later, with the rest of the profile.

@@ -184,7 +184,8 @@ func (s *loadSection) fits() error {
 	return nil
 }
 
-// bytes returns the total size of all files. If diskless is true, it includes jobs whose I/O engine touches no file.
+// bytes returns the total size of all files. If diskless is true, it also counts the configured size of jobs whose I/O
+// engine accesses no files.
 func (l *load) bytes(diskless bool) uint64 {
 	var total uint64
 	for i := range l.sections {

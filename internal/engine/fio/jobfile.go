@@ -157,8 +157,8 @@ func (p *jobFileParser) finish() {
 	p.live, p.isGlobal = nil, false
 }
 
-// exclusive lists groups of options of which a section may set only one. That one overrides the [global] options of its
-// group.
+// exclusive lists groups of mutually exclusive options. A section may set at most one option of a group, and that
+// option overrides all options of the group that [global] sections set.
 var exclusive = [][]string{
 	{"bs", "bsrange", "bssplit"},
 	{"direct", "buffered"},
@@ -166,8 +166,8 @@ var exclusive = [][]string{
 	{"rate", "rate_iops"},
 }
 
-// mergeSettings returns below, overridden by above. An option in above also removes the others of its exclusive
-// group, because fio's behavior with two of them depends on its version.
+// mergeSettings returns the settings in below, overridden by those in above. An option in above also removes the others
+// of its exclusive group, because fio's behavior with two of them depends on its version.
 func mergeSettings(below, above []setting) []setting {
 	var result []setting
 	for _, old := range below {

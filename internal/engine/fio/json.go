@@ -42,8 +42,8 @@ func parse(raw []byte) (*value, error) {
 type parser struct {
 	raw []byte
 	at  int
-	// options is true inside "global options" and "job options", in which fio repeats options that were set twice.
-	// Only the I/O engine is read from them, which is set once.
+	// options is true inside "global options" and "job options", which may have duplicate keys: fio repeats options
+	// that were set twice. Only the I/O engine is read from them, and it is set once.
 	options bool
 }
 

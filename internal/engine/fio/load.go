@@ -19,9 +19,9 @@ type loadSection struct {
 	// files is the number of files of each job (of all jobs if shared), each of fileBytes bytes.
 	files     int
 	fileBytes uint64
-	// prefix begins the names of files: PREFIX.JOB.FILE.
+	// prefix is the first part of file names: PREFIX.JOB.FILE.
 	prefix string
-	// firstJob is added to the job's number in names of files. It is 0 in a section with more than one job.
+	// firstJob is added to the job's number in file names. It is 0 in a section with more than one job.
 	firstJob int
 	// layoutJobs is the number of jobs whose files are laid out, at least jobs.
 	layoutJobs int

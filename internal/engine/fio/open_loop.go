@@ -25,8 +25,8 @@ const (
 	jobsPerOutstanding  = 40
 )
 
-// openLoop returns the profile, changed so that its jobs together offer a rate. The jobs must share files: see
-// suitsOpenLoop.
+// openLoop returns a copy of the profile, changed so that its jobs together start operations at the rate of the offer.
+// The jobs must share files: see suitsOpenLoop.
 func openLoop(profile *v1alpha1.FioProfile, offer engine.Offer) (*v1alpha1.FioProfile, error) {
 	outstanding := float64(offer.IOPS) * offer.Latency.Seconds()
 	// In fio, the rate of a job in one direction is a whole number of operations per second.

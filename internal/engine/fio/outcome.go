@@ -3,13 +3,13 @@ package fio
 // Outcome describes how a step ended.
 type Outcome string
 
-// The outcomes. The zero value is none of them, so an outcome that was never set is not a success.
+// The outcomes. The zero value is not among them, so an outcome that was never set does not count as a success.
 const (
 	// Complete: fio did everything that its job asked for.
 	Complete Outcome = "Complete"
 	// Stopped: fio was stopped early, and its output covers the work until then.
 	Stopped Outcome = "Stopped"
-	// Failed: see Failure. Its figures, if any, are not a result.
+	// Failed: the step failed for the reason in Failure. Its figures, if any, are not a result.
 	Failed Outcome = "Failed"
 )
 

@@ -94,7 +94,7 @@ func likePattern(name string, report *engine.Report) engine.Pattern {
 	return made
 }
 
-// buffersOf returns the options of the profile or of its job file by fio's names. It converts the typed fields about
+// buffersOf returns the options of the profile or of its job file, by option name. It converts the typed fields about
 // buffers to options.
 func buffersOf(profile *v1alpha1.FioProfile) map[string]string {
 	set := map[string]string{}

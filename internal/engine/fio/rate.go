@@ -60,7 +60,7 @@ func (r *typedReader) rates() *limit {
 	return &chosen
 }
 
-// share returns one job's part of a total over all jobs. The parts of all jobs add up to exactly the total.
+// share returns one job's share of a total over all jobs. The shares of all jobs add up to exactly the total.
 func share(total uint64, jobs, number int) uint64 {
 	count, index := uint64(jobs), uint64(number) // #nosec G115 -- not negative
 	each := total / count
@@ -70,7 +70,8 @@ func share(total uint64, jobs, number int) uint64 {
 	return each
 }
 
-// setting returns the option that limits the rate of one job. Its value has reads before writes.
+// setting returns the option that limits the rate of one job. If the job reads and writes, the limit for reads comes
+// first in the value.
 func (l *limit) setting(s *loadSection, number int) setting {
 	reads, writes := share(l.reads, s.jobs, number), share(l.writes, s.jobs, number)
 	text := strconv.FormatUint(writes, 10)
@@ -110,7 +111,7 @@ func (r *typedReader) split(rates *limit) []loadSection {
 		sections[number] = one
 	}
 	if !whole.shared {
-		// The files of further jobs, which only other steps run, belong to the last section.
+		// Other steps may run more jobs. The files of those jobs belong to the last section.
 		sections[whole.jobs-1].layoutJobs += whole.layoutJobs - whole.jobs
 	}
 	return sections

@@ -338,8 +338,8 @@ func (s *loadSection) overwrite() string {
 	return "write"
 }
 
-// layoutBlock returns the largest block that divides a file, because fio does not write the remainder after the last
-// whole block. It is at most 1 MiB, and less with more than 128 jobs.
+// layoutBlock returns the largest block size that divides the size of a file evenly, because fio does not write the
+// remainder after the last whole block. It is at most 1 MiB, and less with more than 128 jobs.
 func (s *loadSection) layoutBlock(jobs uint64) uint64 {
 	largest := min(layoutBlockBytes, layoutMemoryBytes/jobs)
 	step := uint64(1)

@@ -25,8 +25,8 @@ type SamplerOptions struct {
 	Jobs int
 	// Outstanding is the maximum number of operations in flight; 0 if unknown.
 	Outstanding uint64
-	// Duration is the time from the end of the ramp after which jobs issue no more operations; 0 if they end with their
-	// work. See loadEnd.
+	// Duration is the time after the end of the ramp during which jobs issue operations; 0 if they end when their work
+	// is done. See loadEnd.
 	Duration time.Duration
 	// ToClock translates nanoseconds of the wall clock of fio's machine to the clock of the samples. It is called when
 	// a sample is returned. nil leaves times unchanged.
@@ -70,8 +70,8 @@ type Sampler struct {
 
 // epoch is a period in which fio counts without a reset: the ramp, or the measured part.
 type epoch struct {
-	// origin is the time at which its first job began: the smallest timestamp - runtime of any dump, because a late
-	// dump gives a later instant, never an earlier one.
+	// origin is the time at which the epoch's first job began: the minimum of timestamp - runtime over all dumps,
+	// because a late dump can only yield a later time.
 	origin int64
 	warm   bool
 }
@@ -142,7 +142,7 @@ func (s *Sampler) Add(document *Document) ([]Delta, error) {
 	return deltas, nil
 }
 
-// Close returns the remaining samples. Add must not be called after it.
+// Close returns the remaining samples. Add must not be called afterwards.
 func (s *Sampler) Close() []Delta { return s.release(true) }
 
 // restart returns the complete samples and starts sampling anew from a dump.
@@ -187,9 +187,9 @@ func (s *Sampler) release(last bool) []Delta {
 			// Too short for a sample: the next sample includes its figures.
 			return nil
 		}
-		// There is no next sample, so this sample gets a length of 1 ms. It occurs if fio is stopped with operations in
-		// flight: the last dump waits for all of them, has counted none of them, and fio ends in the millisecond in
-		// which the dump is written.
+		// There is no next sample, so this sample gets a length of 1 ms. This happens if fio is stopped with operations
+		// in flight: the last dump waits for all of them without counting any, and fio ends in the same millisecond in
+		// which that dump is written.
 		end = start + 1
 	}
 	counters := held.counters
@@ -209,7 +209,7 @@ func (s *Sampler) release(last bool) []Delta {
 	}
 	var deltas []Delta
 	if at := s.loadEnd(held.epoch); at > start && at < end {
-		// Work completed under load and work in flight at the load's end become two samples.
+		// Split the sample in two: work completed under load, and work in flight at the load's end.
 		if loaded, known := s.atLoadEnd(held, counters); known {
 			first := Delta{Histograms: delta.Histograms, Sample: measure.Sample{
 				StartNanoseconds: s.clock(start), EndNanoseconds: s.clock(at), Counters: between(s.ended, loaded)}}

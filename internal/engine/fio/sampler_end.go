@@ -18,10 +18,10 @@ import (
 //	   '------------|-----------------|---> time
 //	             load end      in flight is complete
 //
-// A straight line over that time would be wrong on both sides of the load's end. The number of issued operations shows
-// how many completed by then, because none is issued after the end of the load. A job that keeps its queue filled has
-// as many operations in flight at the end of the load as at the last dump before the end, so it completed as many in
-// between as it issued.
+// Linear interpolation over that time would be wrong on both sides of the load's end. The number of issued operations
+// shows how many were completed by the end of the load, because none is issued after it. A job that keeps its queue
+// filled has as many operations in flight at the end of the load as at the last dump before the end, so in between it
+// completed as many operations as it issued.
 
 // Stopped records that the load was stopped early, at an instant of the wall clock of fio's machine. It may be called
 // concurrently with Add.

@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// placing is the use that the sampler can make of a dump.
+// placing says how the sampler can use a dump.
 type placing int
 
 const (
@@ -36,8 +36,8 @@ func (s *Sampler) pointOf(snapshot *Snapshot) *point {
 // completed returns the completed bytes and operations. fio's total_ios counts issued operations: it includes those in
 // flight, and after a ramp it lacks those that were in flight at the ramp's end (with 32 in flight it was 306 for 337
 // operations). Each completed operation has a latency, so the latencies are counted instead. Their number is capped by
-// what the issued operations allow, because fio may stall between reading the two. fio records no latencies in the
-// ramp, so in the ramp issued operations count as soon as any bytes are complete.
+// what the issued operations allow, because fio may stall between reading the two counters. fio records no latencies in
+// the ramp, so in the ramp issued operations count as soon as any bytes are complete.
 func (s *Sampler) completed(total *OperationTotal, operation measure.Operation) measure.Counter {
 	counter := total.Counter
 	switch {
@@ -61,8 +61,8 @@ func (s *Sampler) mostUncounted() uint64 {
 	return s.options.Outstanding
 }
 
-// countsWhenWritten reports whether this version of fio reads the byte counters after the wait for the jobs: 3.42 and
-// later.
+// countsWhenWritten reports whether this version of fio reads the byte counters after it has waited for the jobs: 3.42
+// and later.
 func countsWhenWritten(version string) bool {
 	number, _, _ := strings.Cut(strings.TrimPrefix(version, "fio-"), "-")
 	parts := strings.SplitN(number, ".", 3)

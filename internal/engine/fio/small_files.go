@@ -15,8 +15,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// A step of a smallFiles phase does one operation with each file of the workload. It assumes this about fio, which
-// TestContractSmallFiles verifies:
+// A step of a smallFiles phase does one operation with each file of the workload. The implementation relies on the
+// following behavior of fio, which TestContractSmallFiles verifies:
 //
 //	Create   filecreate   open(O_CREAT), timed; then close, not timed
 //	Stat     filestat     stat, timed

@@ -21,7 +21,7 @@ type Snapshot struct {
 	Errors []JobError
 }
 
-// HasBins reports whether there is a histogram to compute percentiles from, or nothing was timed. fio prints the
+// HasBins reports whether there is a histogram to compute percentiles from, or no operation was timed. fio prints the
 // histogram only with --output-format=json+ and lat_percentiles=1.
 func (t *OperationTotal) HasBins() bool { return t.Total.Histogram.Count() > 0 || t.Total.Count == 0 }
 

@@ -43,17 +43,17 @@ type Output struct {
 // is an io.Writer that never fails. Memory is bounded by the largest document, at most 64 MiB, and documents are found
 // in one pass. The zero value is ready to use.
 //
-// A document of fio begins with "{" and the key "fio version". These bytes occur nowhere else: within a document they
-// cannot occur, because quotes in strings are escaped. So they always begin a document, and a document that was still
-// open before them is truncated.
+// A document of fio begins with "{" and the key "fio version". These bytes cannot occur within a document, because
+// quotes in strings are escaped. So they always begin a document, and a document that is still open when they arrive is
+// truncated.
 type Stream struct {
 	output    Output
 	found     []*Document
 	noise     engine.ClippedText
 	afterLast engine.ClippedText
 
-	// pending holds the bytes of an incomplete document, which begins at offset start, or bytes that may become the
-	// head of one.
+	// pending holds the bytes of an incomplete document, which begins at offset start, or bytes that may be the
+	// beginning of a document.
 	pending []byte
 	start   int64
 	live    bool
@@ -189,7 +189,8 @@ const maxHeadSpace = 64
 
 // headMatcher finds the beginning of documents.
 type headMatcher struct {
-	// length of the match so far: 0 for none, otherwise "{", the space after it and the matched part of the key.
+	// length is the length of the match so far, in bytes: the "{", the space after it and the matched part of the key;
+	// 0 for no match.
 	length int
 	inKey  int
 }

@@ -69,7 +69,7 @@ func Arguments(profile *v1alpha1.IORProfile, parameters Parameters) ([]string, e
 	return a, nil
 }
 
-// SegmentsOf returns the number of segments in a list of Arguments, for Stream.Segments; 0 if it has none.
+// SegmentsOf returns the number of segments in a list of Arguments, for Stream.Segments; 0 if the list does not set it.
 func SegmentsOf(arguments []string) int64 {
 	at := slices.Index(arguments, "-s")
 	if at < 0 || at+1 >= len(arguments) {

@@ -12,8 +12,8 @@ import (
 // Sizes describe what a load of IOR or mdtest does on several clients.
 type Sizes struct {
 	engine.Description
-	// RankBytes is the total file size of one rank, DatasetBytes of all clients. For mdtest both cover all files of an
-	// iteration.
+	// RankBytes is the total file size of one rank, DatasetBytes that of all clients. For mdtest, both cover all files
+	// of an iteration.
 	RankBytes, DatasetBytes uint64
 	// FileSizes maps the names of the IOR files of all ranks, relative to the working directory, to their sizes in
 	// bytes. With a file per process and more than maxListed ranks it is empty. It is nil for mdtest.
@@ -82,7 +82,8 @@ func (w *workload) cautions(clients int) []string {
 	if w.reads && w.writes && w.reorder == v1alpha1.IORReorderNone && !w.direct {
 		all = append(all, "each rank reads the data that it has just written, from its client's cache: set reorderTasks to Constant, or direct to true")
 	}
-	// IOR shifts ranks by the number of ranks per node, so with a single client each rank reads its own file.
+	// With reorderTasks Constant, IOR shifts ranks by the number of ranks per node, so with a single client each rank
+	// reads its own file.
 	if w.reads && clients == 1 && w.reorder == v1alpha1.IORReorderConstant && !w.direct {
 		all = append(all, "reorderTasks: the only client reads its own data from its cache: set direct to true, or use more clients")
 	}

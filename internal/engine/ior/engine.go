@@ -17,7 +17,7 @@ var Traits = engine.Traits{
 	Sources: sources, SpansClients: true, Layers: "Ranks", SizeField: "blockSize",
 }
 
-// sources says where to get the programs of an MPI job.
+// sources maps the programs of an MPI job to hints on where to get them.
 var sources = map[string]string{
 	string(v1alpha1.EngineIOR):    ofIOR,
 	string(v1alpha1.EngineMdtest): ofIOR,

@@ -59,7 +59,7 @@ func (s *Stream) jsonLine(line textLine) {
 	}
 }
 
-// optionOfAccess reports whether an "access" belongs to the options, where its value is for example
+// optionOfAccess reports whether a field "access" belongs to the options, where its value is, for example,
 // "file-per-process".
 func (s *Stream) optionOfAccess(value string) bool {
 	_, ok := operationOf(value)
@@ -98,7 +98,8 @@ func (s *Stream) beginObject(isSummary bool, access string, line int) {
 
 func (s *Stream) jsonValue(name, value string) {
 	object := &s.json
-	// A duplicate figure damages a result. The summary may have duplicates: 3.3.0 prints three of its names twice.
+	// A result with a duplicate figure is damaged. The summary may have duplicates: 3.3.0 prints three of its names
+	// twice.
 	known, isFigure := jsonFigures[name]
 	if object.isSummary {
 		object.summaryValue(name, value)

@@ -36,7 +36,7 @@ type Repetition struct {
 	TotalNanoseconds                                       int64
 	// Tasks is the number of ranks; 0 if unknown.
 	Tasks int
-	// Bytes is the number of bytes moved. BytesExact is true if IOR printed it, if the parameters (printed, or
+	// Bytes is the number of bytes moved. BytesExact is true if IOR printed the number, if the parameters (printed, or
 	// Stream.Segments) determine it, or if only one number of whole blocks fits the figures. Otherwise Bytes is
 	// bandwidth times time, only as precise as their printed digits.
 	Bytes      int64

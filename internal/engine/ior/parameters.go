@@ -27,11 +27,11 @@ type Parameters struct {
 	Purpose Purpose
 	// Version is the version of the tool, such as "4.0.0", as its output or help shows it. "" means 4.0.0 or later.
 	Version string
-	// Duration makes a step of Measure time-bound: repetitions continue for that time. 0 means that the step is
+	// Duration makes a Measure step time-bound: repetitions continue for that time. 0 means that the step is
 	// work-bound, as the profile says.
 	Duration time.Duration
-	// Limit is for a work-bound step: no repetition begins after this time. If the profile does not set the number of
-	// repetitions, they continue until then. 0 means no limit.
+	// Limit is the time after which a work-bound step begins no further repetition. If the profile does not set the
+	// number of repetitions, they continue until then. 0 means no limit.
 	Limit time.Duration
 	// Seed is the seed of the run. It determines the signature of the data, so that a later step can verify it.
 	Seed uint64

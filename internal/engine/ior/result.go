@@ -12,15 +12,15 @@ import (
 // Outcome describes how a step ended.
 type Outcome string
 
-// The outcomes. The zero value is none of them, so an outcome that was never set is not a success.
+// The outcomes. The zero value is not among them, so an outcome that was never set does not count as a success.
 const (
 	// Complete: the tool did everything that was requested.
 	Complete Outcome = "Complete"
 	// Stopped: the tool was stopped. Repetitions that had finished by then count.
 	Stopped Outcome = "Stopped"
-	// CutShort: the tool ended too early, see Failure. The repetitions that had finished are valid.
+	// CutShort: the tool ended too early, for the reason in Failure. The repetitions that had finished are valid.
 	CutShort Outcome = "CutShort"
-	// Failed: see Failure. There is no result.
+	// Failed: the step failed for the reason in Failure. There is no result.
 	Failed Outcome = "Failed"
 )
 
@@ -98,7 +98,7 @@ type Exit struct {
 
 // Expectation holds what a complete run of IOR must have done. The zero value expects nothing.
 type Expectation struct {
-	// Repetitions is the number of repetitions of each of Operations.
+	// Repetitions is the number of repetitions of each operation in Operations.
 	Repetitions int
 	Operations  []measure.Operation
 	// Limited is true if IOR had a time limit after which no repetition begins (-T), so there may be fewer
@@ -260,7 +260,7 @@ func (j *judge) missing() string {
 	return ""
 }
 
-// ownTimeLimit reports whether -T was given, which ends a run normally between two repetitions.
+// ownTimeLimit reports whether IOR had a time limit of its own (-T), which ends a run normally between two repetitions.
 func (j *judge) ownTimeLimit() bool {
 	if j.expected.Limited {
 		return true

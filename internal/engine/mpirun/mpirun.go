@@ -24,8 +24,8 @@ type Job struct {
 	Hostfile string
 	// Agent is the path of the agent's program, the same on every host.
 	Agent string
-	// Network and NIC select the interfaces that MPI uses: those in a network, or one by its name. Open MPI 5 uses NIC
-	// only.
+	// Network and NIC select the interfaces that MPI uses: Network those in a network, NIC a single one by its name.
+	// Open MPI 5 uses only NIC.
 	Network, NIC string
 	// Program is the program that each rank runs, with Arguments.
 	Program   string
