@@ -78,9 +78,9 @@ func TestPostCommand(t *testing.T) {
 
 // mpiRefusals are specifications of MPI jobs that cannot run.
 var mpiRefusals = map[string]refusal{
-	"bad ior": {mpi().Load(builders.IOR().Block("1").Engine()).Steady("write", "1m"), "spec.run.workload.ior.blockSize", "write a whole number"},
+	"bad ior": {mpi().Load(builders.IOR().Block("1").Engine()).Steady("write", "1m"), "spec.run.workload.ior.blockSize", "must be a whole number"},
 	"bad mdtest": {mpi().Load(v1alpha1.Engine{Mdtest: &v1alpha1.MdtestProfile{}}).Steady("meta", "1m"),
-		"spec.run.workload.mdtest.filesPerProcess", "write 1 to"},
+		"spec.run.workload.mdtest.filesPerProcess", "must be from 1 to"},
 	"read without layout": {mpi().Steady("read", "1m").WithLoad(builders.IOR().Reads().Engine()),
 		"spec.run.phases[0]", "files of 8 ranks on target a, but no earlier phase lays them out: reading unwritten space measures nothing. Put a phase"},
 	"read of larger files": {mpi().Prepare("layout").Steady("read", "1m").WithLoad(builders.IOR().Block("32Mi").Reads().Engine()),
@@ -93,20 +93,20 @@ var mpiRefusals = map[string]refusal{
 	"read of other ranks' files": {mpi().PerClient().Prepare("layout").Ramp("ramp", v1alpha1.RampProcesses, "30s", 1, 2).
 		WithLoad(builders.IOR().Reads().Mutate(reorderNone).Engine()), "spec.run.phases[1]", "no earlier phase lays them out"},
 	"reordered in volumes of their own": {mpi().PerClient().Prepare("layout").Steady("read", "1m").WithLoad(builders.IOR().Reads().Engine()),
-		"spec.run.phases[1].workload.ior.reorderTasks", "set it to None"},
+		"spec.run.phases[1].workload.ior.reorderTasks", "set reorderTasks to None"},
 	"one file in volumes of their own": {mpi().PerClient().Load(builders.IOR().Mutate(func(p *v1alpha1.IORProfile) { p.FilePerProcess = new(false) }).Engine()).Steady("write", "1m"),
-		"spec.run.workload.ior.filePerProcess", "set it to true"},
+		"spec.run.workload.ior.filePerProcess", "set filePerProcess to true"},
 	"one node's network": {mpi().PerClient().Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Clients.Template = &v1alpha1.PodTemplate{HostNetwork: new(true)}
 	}), "spec.run.clients.template.hostNetwork", "set clients.spread to OnePerNode"},
-	"precondition":       {mpi().Prepare("layout").Precondition(1), "spec.run.phases[0].prepare.precondition", "remove it"},
+	"precondition":       {mpi().Prepare("layout").Precondition(1), "spec.run.phases[0].prepare.precondition", "remove precondition"},
 	"verify by time":     {mpi().Load(builders.IOR().Mutate(func(p *v1alpha1.IORProfile) { p.Verify = new(true) }).Engine()).Steady("write", "1m"), "spec.run.phases[0]", "remove verify"},
 	"ramp of jobs":       {mpi().Ramp("ramp", v1alpha1.RampJobs, "30s", 1, 2), "spec.run.phases[0].ramp.dimension", "use Processes or Clients"},
 	"ramp of many ranks": {mpi().Ramp("ramp", v1alpha1.RampProcesses, "30s", 1, 1025), "spec.run.phases[0].ramp.steps[1]", "at most 1024"},
 	"ramp of ranks of fio": {builders.Benchmark("b").Target("a").Ramp("ramp", v1alpha1.RampProcesses, "30s", 1, 2),
 		"spec.run.phases[0].ramp.dimension", "fio has no ranks: use Jobs"},
 	"sweep of jobs":        {mpi().Sweep("s", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{Jobs: []int32{1, 2}}), "spec.run.phases[0].sweep.axes.jobs", "a ramp of Processes"},
-	"sweep of depths":      {mpi().Sweep("s", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{QueueDepth: []int32{1, 2}}), "spec.run.phases[0].sweep.axes.queueDepth", "remove it"},
+	"sweep of depths":      {mpi().Sweep("s", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{QueueDepth: []int32{1, 2}}), "spec.run.phases[0].sweep.axes.queueDepth", "remove this axis"},
 	"sweep of block sizes": {mpi().Sweep("s", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{BlockSize: builders.BlockSizes("4Ki", "1Mi")}), "spec.run.phases[0].sweep.axes.blockSize", "a phase for each size"},
 	"sweep of reads":       {mpi().Sweep("s", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{ReadPercent: []int32{0, 100}}), "spec.run.phases[0].sweep.axes.readPercent", "a phase for each operation"},
 	"degraded":             {mpi().OnLoss(v1alpha1.OnLossContinueDegraded, 1).Steady("write", "1m"), "spec.run.clients.onLoss", "use RestartStep or FailRun"},
@@ -117,8 +117,8 @@ var mpiRefusals = map[string]refusal{
 	"mdtest laid out":         {mpi().Load(builders.Mdtest()).Prepare("layout"), "spec.run.phases[0].prepare", "remove the phase"},
 	"mdtest drained":          {mpi().Load(builders.Mdtest()).BurstDrain("burst", "2m", "1h"), "spec.run.phases[0]", "use steady"},
 	"mdtest in a ramp":        {mpi().Load(builders.Mdtest()).Ramp("ramp", v1alpha1.RampClients, "30s", 1, 2), "spec.run.phases[0]", "use steady"},
-	"mdtest warmed up":        {mpi().Load(builders.Mdtest()).Steady("meta", "1m").WarmUp("5s"), "spec.run.phases[0].steady.warmUp", "remove it"},
-	"mdtest until steady":     {mpi().Load(builders.Mdtest()).Steady("meta", "10m").EndWhenSteady(), "spec.run.phases[0].steady.endWhenSteady", "remove it"},
+	"mdtest warmed up":        {mpi().Load(builders.Mdtest()).Steady("meta", "1m").WarmUp("5s"), "spec.run.phases[0].steady.warmUp", "remove warmUp"},
+	"mdtest until steady":     {mpi().Load(builders.Mdtest()).Steady("meta", "10m").EndWhenSteady(), "spec.run.phases[0].steady.endWhenSteady", "remove endWhenSteady"},
 	"mdtest beside ior":       {mpi().Target("b").Steady("both", "1m").ForLoad("b", builders.Mdtest()), "spec.run.phases[0].mode", "use mode Sequential"},
 	"mdtest in own volumes":   {mpi().PerClient().Load(builders.Mdtest()).Steady("meta", "1m"), "spec.run.workload.mdtest", "claimTemplate.scope Shared"},
 	"mdtest in the other one": {mpi().Steady("write", "1m").ForLoad("a", v1alpha1.Engine{Command: &v1alpha1.CommandProfile{}}), "spec.run.phases[0].targetWorkloads[0].workload.command.command", "set the program"},

@@ -88,7 +88,7 @@ var phaseRefusals = map[string]refusal{
 		Ramp("x", v1alpha1.RampJobs, "30s", 1, 4), "spec.run.phases[0].mode", "use mode Sequential, or fileSharing: Shared"},
 
 	// searches
-	"search of jobs with own files": {on().Workload(builders.Fio()).Search("x", "99", "5ms", 1000, "1m"), "spec.run.workload.fio.fileSharing", "set Shared"},
+	"search of jobs with own files": {on().Workload(builders.Fio()).Search("x", "99", "5ms", 1000, "1m"), "spec.run.workload.fio.fileSharing", "set fileSharing to Shared"},
 	"search beyond the jobs": {on().Workload(sharedReads()).Prepare("l").Search("x", "99", "5ms", 100_000, "1m"),
 		"spec.run.phases[1]", "raise clients.count, or lower search.rate.max"},
 	"search with a long latency": {on().Workload(sharedReads()).Prepare("l").Search("x", "99", "200ms", 100, "1m"),

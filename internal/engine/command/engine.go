@@ -32,7 +32,7 @@ func (e Engine) Suits(use *engine.Use) field.ErrorList {
 	add := func(problem *field.Error) { problems = append(problems, problem) }
 	noWarmUp := func(at *field.Path, warmUp v1alpha1.Duration) {
 		if length, err := warmUp.Parse(); err == nil && length > 0 {
-			add(field.Invalid(at.Child("warmUp"), string(warmUp), "a program is measured from start to end: remove it"))
+			add(field.Invalid(at.Child("warmUp"), string(warmUp), "a program is measured from start to end: remove warmUp"))
 		}
 	}
 	const endless = "a program ends when its work is done, not when the credits are spent: use a fio or ior workload in this phase, " +
@@ -40,16 +40,16 @@ func (e Engine) Suits(use *engine.Use) field.ErrorList {
 	switch phase := use.Phase; {
 	case phase.Prepare != nil:
 		if len(e.Profile.Setup) == 0 {
-			add(field.Required(use.Profile.Child("setup"), "a prepare phase runs only the setup of a command: set it, remove phase "+
-				phase.Name+", or give it another workload"))
+			add(field.Required(use.Profile.Child("setup"), "a prepare phase runs only the setup of a command: set command.setup, remove phase "+
+				phase.Name+", or use another workload for the phase"))
 		}
 		if phase.Prepare.Precondition != nil && *phase.Prepare.Precondition > 0 {
-			add(field.Invalid(use.At.Child("prepare", "precondition"), *phase.Prepare.Precondition, "a command's setup has no precondition passes: remove it"))
+			add(field.Invalid(use.At.Child("prepare", "precondition"), *phase.Prepare.Precondition, "a command's setup has no precondition passes: remove precondition"))
 		}
 	case phase.Steady != nil:
 		noWarmUp(use.At.Child("steady"), phase.Steady.WarmUp)
 		if phase.Steady.EndWhenSteady != nil && *phase.Steady.EndWhenSteady {
-			add(field.Invalid(use.At.Child("steady", "endWhenSteady"), true, "a program ends when its work is done: remove it"))
+			add(field.Invalid(use.At.Child("steady", "endWhenSteady"), true, "a program ends when its work is done: remove endWhenSteady"))
 		}
 	case phase.BurstDrain != nil:
 		add(field.Forbidden(use.At.Child("burstDrain"), endless))

@@ -22,7 +22,7 @@ func Validate(path *field.Path, profile *v1alpha1.CommandProfile) field.ErrorLis
 			"must be a relative path inside the client's directory, without '.' and '..', such as work/a"))
 	}
 	if size := profile.DatasetSize; size != nil && size.Sign() <= 0 {
-		problems = append(problems, field.Invalid(path.Child("datasetSize"), size.String(), "must be above 0: remove it if the program writes nothing"))
+		problems = append(problems, field.Invalid(path.Child("datasetSize"), size.String(), "must be above 0: remove datasetSize if the program writes nothing"))
 	}
 	for i, code := range profile.SuccessExitCodes {
 		if code < 0 || code > 255 {
@@ -39,9 +39,9 @@ func words(path *field.Path, all []string) field.ErrorList {
 		at := path.Index(i)
 		switch {
 		case i == 0 && strings.TrimSpace(word) == "":
-			problems = append(problems, field.Invalid(at, word, "the first word is the program: write its name or path"))
+			problems = append(problems, field.Invalid(at, word, "must be the name or path of a program"))
 		case strings.ContainsRune(word, 0):
-			problems = append(problems, field.Invalid(at, word, "contains a zero byte: remove it"))
+			problems = append(problems, field.Invalid(at, word, "must not contain a zero byte"))
 		}
 		if _, err := expand(word, Values{}.value); err != nil {
 			problems = append(problems, field.Invalid(at, word, fmt.Sprintf(

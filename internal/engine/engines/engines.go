@@ -73,7 +73,7 @@ func Of(spec *v1alpha1.Engine) engine.Load {
 func Resize(path *field.Path, spec *v1alpha1.Engine, size resource.Quantity) *field.Error {
 	if spec.Fio == nil {
 		return field.Forbidden(path, "only fio profiles have a dataset size, and this profile uses "+
-			string(spec.EngineKind())+": remove it, or write the profile's spec in place of the reference")
+			string(spec.EngineKind())+": remove datasetSize, or replace the reference with the profile's spec")
 	}
 	return fio.Resize(path, spec.Fio, size)
 }

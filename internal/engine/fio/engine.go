@@ -206,7 +206,7 @@ func ContentOf(profile *v1alpha1.FioProfile) string { return engine.NameOf(layer
 func Resize(path *field.Path, profile *v1alpha1.FioProfile, size resource.Quantity) *field.Error {
 	switch {
 	case profile.JobFile != "":
-		return field.Forbidden(path, "this profile sets its sizes in jobFile: remove datasetSize, or change them there")
+		return field.Forbidden(path, "this profile sets its sizes in jobFile: remove datasetSize, or change the sizes in jobFile")
 	case size.Sign() <= 0 || size.Cmp(*resource.NewQuantity(size.Value(), size.Format)) != 0:
 		return field.Invalid(path, size.String(), "must be a whole number of bytes, such as 8Gi")
 	}

@@ -105,7 +105,7 @@ func (p *jobFileParser) header(line string, number int) error {
 	p.live = &section{name: "?", line: number}
 	name := strings.TrimSuffix(line[1:], "]")
 	if line[len(line)-1] != ']' || !sectionName.MatchString(name) {
-		return fmt.Errorf("line %d: %q is not a section: write [NAME], where NAME has letters, digits, spaces and _.:+-", number, clip(line))
+		return fmt.Errorf("line %d: %q is not a section: use [NAME], where NAME consists of letters, digits, spaces and _.:+-", number, clip(line))
 	}
 	p.live.name = name
 	if p.isGlobal = name == "global"; p.isGlobal {

@@ -191,7 +191,7 @@ var (
 	errMissing  = errors.New("is missing")
 	errNegative = errors.New("is negative")
 	errNumber   = errors.New("is not a number")
-	errInteger  = errors.New("is not an integer of 64 bits")
+	errInteger  = errors.New("is not a 64-bit integer")
 )
 
 // member returns a member of an object, or nil.

@@ -103,24 +103,24 @@ func (e Engine) suitsOpenLoop(use *engine.Use) field.ErrorList {
 		return field.ErrorList{field.Forbidden(at.Child("jobFile"), "a search sets jobs, engine and rate itself, so it cannot use a job file: use the typed fields")}
 	}
 	if p.Pattern != v1alpha1.FioRandom {
-		refuse(at.Child("pattern"), p.Pattern, "operations of many jobs arrive in random order: set Random")
+		refuse(at.Child("pattern"), p.Pattern, "a search runs many jobs, whose operations arrive in random order: set pattern to Random")
 	}
 	if p.FileSharing != v1alpha1.FilesShared {
-		refuse(at.Child("fileSharing"), p.FileSharing, "a search changes the number of jobs with the rate, so all jobs need the same files: set Shared, "+
+		refuse(at.Child("fileSharing"), p.FileSharing, "a search changes the number of jobs with the rate, so all jobs need the same files: set fileSharing to Shared, "+
 			"also in the workload of the prepare phase")
 	}
 	if p.RateLimit != nil {
-		problems = append(problems, field.Forbidden(at.Child("rateLimit"), "a search sets the rate: remove it"))
+		problems = append(problems, field.Forbidden(at.Child("rateLimit"), "must not be set: the search determines the rate"))
 	}
 	for name := range p.Options {
 		if strings.HasPrefix(name, "think") || strings.HasPrefix(name, "rate") || strings.HasPrefix(name, "flow") || name == "io_submit_mode" {
-			problems = append(problems, field.Forbidden(at.Child("options").Key(name), "a search sets the rate and how operations arrive: remove it"))
+			problems = append(problems, field.Forbidden(at.Child("options").Key(name), "must not be set: the search determines the rate and how operations arrive"))
 		}
 	}
 	most := time.Duration(rarerShare(p) / leastPerOutstanding * float64(time.Second))
 	if limit, err := use.Phase.Search.Objective.Latency.Max.Parse(); err == nil && limit > most {
 		refuse(use.At.Child("search", "objective", "latency", "max"), string(use.Phase.Search.Objective.Latency.Max),
-			fmt.Sprintf("must be at most %s with this workload: each job does at least one operation of each kind per second, and there are %d x rate x max jobs",
+			fmt.Sprintf("must be at most %s with this workload: each job does at least one operation of each kind per second, and a search needs %d x rate x max jobs",
 				most, leastPerOutstanding))
 	}
 	return problems

@@ -29,7 +29,7 @@ var aliases = map[string]string{
 }
 
 const (
-	percentRemedy = "write a percentage from 0 to 100, or up to three separated by commas"
+	percentRemedy = "use a percentage from 0 to 100, or up to three, separated by commas"
 	depthMost     = 4096
 	countMost     = 1_000_000_000
 )
@@ -47,12 +47,12 @@ var allowedOptions = map[string]option{
 	// Options that typed fields set.
 	"rw": {field: "pattern and readPercent", rule: matching(
 		`(?:read|write|trim|randread|randwrite|randtrim|rw|readwrite|randrw|trimwrite|randtrimwrite)(?::[0-9]{1,9}[kKmMgG]?)?`,
-		"write one of read, write, trim, randread, randwrite, randtrim, rw, readwrite, randrw, trimwrite, randtrimwrite")},
+		"use one of read, write, trim, randread, randwrite, randtrim, rw, readwrite, randrw, trimwrite, randtrimwrite")},
 	"rwmixread":                  {field: "readPercent", rule: integer(0, 100)},
 	"rwmixwrite":                 {field: "readPercent", rule: integer(0, 100)},
 	"bs":                         {field: "blockSize", rule: blockSizes},
 	"bsrange":                    {field: "blockSize", rule: ranges},
-	"bssplit":                    {field: "blockSize", rule: matching(`[0-9]{1,12}[kKmM]?(?:/[0-9]{0,3})?(?:[:,][0-9]{1,12}[kKmM]?(?:/[0-9]{0,3})?)*`, "write sizes with percentages, such as 4k/60:64k/40")},
+	"bssplit":                    {field: "blockSize", rule: matching(`[0-9]{1,12}[kKmM]?(?:/[0-9]{0,3})?(?:[:,][0-9]{1,12}[kKmM]?(?:/[0-9]{0,3})?)*`, "use sizes with percentages, such as 4k/60:64k/40")},
 	"numjobs":                    {field: "jobs", rule: integer(1, 1024)},
 	"iodepth":                    {field: "queueDepth", rule: integer(1, depthMost)},
 	"size":                       {field: "datasetSize", rule: size},
@@ -62,7 +62,7 @@ var allowedOptions = map[string]option{
 	"buffered":                   {field: "direct", rule: bool01},
 	"ioengine":                   {field: "ioEngine", rule: oneOf("libaio", "io_uring", "posixaio", "psync", "sync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "null")},
 	"rate":                       {field: "rateLimit.bytesPerSecond", rule: sizes},
-	"rate_iops":                  {field: "rateLimit.iops", rule: matching(`[0-9]{1,10}(?:,[0-9]{0,10}){0,2}`, "write operations per second, or up to three numbers separated by commas")},
+	"rate_iops":                  {field: "rateLimit.iops", rule: matching(`[0-9]{1,10}(?:,[0-9]{0,10}){0,2}`, "use a number of operations per second, or up to three, separated by commas")},
 	"random_distribution":        {field: "randomDistribution", rule: distribution},
 	"buffer_compress_percentage": {field: "compressibility.percent", rule: integer(0, 100)},
 	"buffer_compress_chunk":      {field: "compressibility.chunkSize", rule: size},
@@ -89,11 +89,11 @@ var allowedOptions = map[string]option{
 
 	// Files and caches.
 	"openfiles":         {rule: integer(1, 100_000)},
-	"file_service_type": {rule: matching(`(?:random|roundrobin|sequential|zipf|pareto|normal|gauss)(?::[0-9]{1,3}(?:\.[0-9]{1,6})?){0,2}`, "write one of random, roundrobin, sequential, zipf, pareto, normal")},
+	"file_service_type": {rule: matching(`(?:random|roundrobin|sequential|zipf|pareto|normal|gauss)(?::[0-9]{1,3}(?:\.[0-9]{1,6})?){0,2}`, "use one of random, roundrobin, sequential, zipf, pareto, normal")},
 	"fadvise_hint":      {rule: oneOf("0", "1", "none", "sequential", "random", "noreuse")},
 	"invalidate":        {rule: bool01},
 	"sync":              {rule: oneOf("0", "1", "none", "sync", "dsync")},
-	"sync_file_range":   {rule: matching(`(?:wait_before|write|wait_after)(?:,(?:wait_before|write|wait_after)){0,2}:[0-9]{1,9}`, "write for example write:8")},
+	"sync_file_range":   {rule: matching(`(?:wait_before|write|wait_after)(?:,(?:wait_before|write|wait_after)){0,2}:[0-9]{1,9}`, "use, for example, write:8")},
 	"write_barrier":     {rule: integer(0, countMost)},
 	"fsync_on_close":    {rule: bool01},
 	"write_hint":        {rule: oneOf("none", "short", "medium", "long", "extreme")},
@@ -137,7 +137,7 @@ var allowedOptions = map[string]option{
 	// Content of the written data.
 	"zero_buffers":                  {rule: flag01},
 	"scramble_buffers":              {rule: bool01},
-	"buffer_pattern":                {rule: matching(`0x[0-9a-fA-F]{1,512}|[0-9]{1,10}`, "write a number, such as 0xdeadbeef: strings and files are not allowed")},
+	"buffer_pattern":                {rule: matching(`0x[0-9a-fA-F]{1,512}|[0-9]{1,10}`, "use a number, such as 0xdeadbeef: strings and files are not allowed")},
 	"dedupe_percentage":             {rule: integer(0, 100)},
 	"dedupe_mode":                   {rule: oneOf("repeat", "working_set")},
 	"dedupe_working_set_percentage": {rule: integer(0, 100)},
@@ -149,10 +149,10 @@ var allowedOptions = map[string]option{
 	"nice":                {rule: integer(-20, 19)},
 	"prio":                {rule: integer(0, 7)},
 	"prioclass":           {rule: integer(0, 3)},
-	"cpus_allowed":        {rule: matching(`[0-9]{1,4}(?:[-,:][0-9]{1,4})*`, "write a list of CPUs, such as 0-3,8")},
+	"cpus_allowed":        {rule: matching(`[0-9]{1,4}(?:[-,:][0-9]{1,4})*`, "use a list of CPUs, such as 0-3,8")},
 	"cpus_allowed_policy": {rule: oneOf("shared", "split")},
-	"numa_cpu_nodes":      {rule: matching(`all|[0-9]{1,4}(?:[-,][0-9]{1,4})*`, "write a list of nodes, such as 0-1")},
-	"numa_mem_policy":     {rule: matching(`(?:default|prefer|bind|interleave|local)(?::[0-9]{1,4}(?:[-,][0-9]{1,4})*)?`, "write for example bind:0")},
+	"numa_cpu_nodes":      {rule: matching(`all|[0-9]{1,4}(?:[-,][0-9]{1,4})*`, "use a list of NUMA nodes, such as 0-1")},
+	"numa_mem_policy":     {rule: matching(`(?:default|prefer|bind|interleave|local)(?::[0-9]{1,4}(?:[-,][0-9]{1,4})*)?`, "use, for example, bind:0")},
 	"iomem":               {rule: oneOf("malloc", "shm", "mmap")},
 	"iomem_align":         {rule: size},
 	"clocksource":         {rule: oneOf("gettimeofday", "clock_gettime", "cpu")},
@@ -175,7 +175,7 @@ func onlyOn(value string) (string, error) {
 	return "", errFixed
 }
 
-var thinkTime = matching(`[0-9]{1,12}(?:us|ms|s)?`, "write a time in microseconds, or with the unit us, ms or s")
+var thinkTime = matching(`[0-9]{1,12}(?:us|ms|s)?`, "use a time in microseconds, or with the unit us, ms or s")
 
 // distribution checks random_distribution. Zipf's distribution is not defined for the exponent 1.
 func distribution(value string) (string, error) {
@@ -190,4 +190,4 @@ var zipfOfOne = regexp.MustCompile(`^zipf:0*1(\.0*)?(:|$)`)
 var knownDistribution = matching(`random|`+
 	`(?:zipf|pareto|normal):[0-9]{1,6}(?:\.[0-9]{1,9})?(?::[0-9]{1,6}(?:\.[0-9]{1,9})?)?|`+
 	`(?:zoned|zoned_abs):[0-9]{1,3}(?:\.[0-9]{1,3})?/[0-9]{1,18}[kKmMgGtT]?(?:[:,][0-9]{1,3}(?:\.[0-9]{1,3})?/[0-9]{1,18}[kKmMgGtT]?)*`,
-	"write random, zipf:THETA, pareto:H, normal:DEVIATION or zoned:ACCESS/SIZE:ACCESS/SIZE with percentages")
+	"use random, zipf:THETA, pareto:H, normal:DEVIATION or zoned:ACCESS/SIZE:ACCESS/SIZE with percentages")

@@ -109,7 +109,7 @@ func refuseBesideJobFile(path *field.Path, p *v1alpha1.FioProfile) field.ErrorLi
 		{"fsync", p.Fsync != nil}, {"options", len(p.Options) > 0},
 	} {
 		if other.set {
-			problems = append(problems, field.Forbidden(path.Child(other.name), "jobFile replaces all other fields except datasetSize: set it in the job file"))
+			problems = append(problems, field.Forbidden(path.Child(other.name), "not allowed with jobFile, which replaces all other fields except datasetSize: set this option in the job file"))
 		}
 	}
 	return problems

@@ -89,7 +89,7 @@ func checkSmallFiles(what *load) error {
 				if strings.HasSuffix(one.name, "sync") {
 					remedy = "; fsync_on_close flushes each file"
 				}
-				add(s, "%s does not apply to small files: remove it, or give the phase its own workload%s", one.name, remedy)
+				add(s, "%s does not apply to small files: remove it, or use a separate workload for the phase%s", one.name, remedy)
 			}
 		}
 	}

@@ -23,12 +23,12 @@ func flag01(value string) (string, error) {
 	case "0", "1":
 		return value, nil
 	}
-	return "", errors.New("write 0 or 1")
+	return "", errors.New("use 0 or 1")
 }
 
 func bool01(value string) (string, error) {
 	if value != "0" && value != "1" {
-		return "", errors.New("write 0 or 1")
+		return "", errors.New("use 0 or 1")
 	}
 	return value, nil
 }
@@ -37,7 +37,7 @@ func integer(least, most int64) valueRule {
 	return func(value string) (string, error) {
 		number, err := strconv.ParseInt(value, 10, 64)
 		if err != nil || number < least || number > most || value[0] == '+' {
-			return "", fmt.Errorf("write a whole number from %d to %d", least, most)
+			return "", fmt.Errorf("use a whole number from %d to %d", least, most)
 		}
 		return strconv.FormatInt(number, 10), nil
 	}
@@ -46,7 +46,7 @@ func integer(least, most int64) valueRule {
 func oneOf(words ...string) valueRule {
 	return func(value string) (string, error) {
 		if !slices.Contains(words, value) {
-			return "", fmt.Errorf("write one of %s", strings.Join(words, ", "))
+			return "", fmt.Errorf("use one of %s", strings.Join(words, ", "))
 		}
 		return value, nil
 	}
@@ -75,7 +75,7 @@ func size(value string) (string, error) {
 func sizes(value string) (string, error) {
 	parts := strings.Split(value, ",")
 	if len(parts) > 3 {
-		return "", errors.New("write at most three sizes, for reads, writes and trims")
+		return "", errors.New("use at most three sizes, for reads, writes and trims")
 	}
 	for i, part := range parts {
 		written, err := size(part)
@@ -91,7 +91,7 @@ func sizes(value string) (string, error) {
 func blockSizes(value string) (string, error) {
 	for part := range strings.SplitSeq(value, ",") {
 		if bytes, err := parseSize(part); err == nil && (bytes == 0 || bytes > maxBlockBytes) {
-			return "", errors.New("write a block size from 1 byte to 1g")
+			return "", errors.New("use a block size from 1 byte to 1g")
 		}
 	}
 	return sizes(value)
@@ -101,14 +101,14 @@ func blockSizes(value string) (string, error) {
 func ranges(value string) (string, error) {
 	parts := strings.Split(value, ",")
 	if len(parts) > 3 {
-		return "", errors.New("write at most three ranges, for reads, writes and trims")
+		return "", errors.New("use at most three ranges, for reads, writes and trims")
 	}
 	for i, part := range parts {
 		least, most, found := strings.Cut(part, "-")
 		low, errLow := parseSize(least)
 		high, errHigh := parseSize(most)
 		if err := errors.Join(errLow, errHigh); !found || err != nil || low == 0 || low > high || high > maxBlockBytes {
-			return "", errors.New("write a range of sizes such as 4k-64k")
+			return "", errors.New("use a range of sizes such as 4k-64k")
 		}
 		parts[i] = fmt.Sprintf("%d-%d", low, high)
 	}
@@ -122,10 +122,10 @@ var sizePattern = regexp.MustCompile(`^([0-9]{1,18})([kmgtp]?)(i?)(b?)$`)
 func parseSize(value string) (uint64, error) {
 	parts := sizePattern.FindStringSubmatch(strings.ToLower(value))
 	if parts == nil || parts[3] != "" && parts[2] == "" || parts[4] != "" && parts[2] == "" {
-		return 0, errors.New("write a size in bytes, or use the suffix k, m, g or t (powers of 1024), such as 4k")
+		return 0, errors.New("use a size in bytes, or with the suffix k, m, g or t (powers of 1024), such as 4k")
 	}
 	if parts[3] != "" && parts[4] != "" {
-		return 0, fmt.Errorf("fio reads %s as a power of 1000: write %s%s for a power of 1024, or plain bytes", value, parts[1], parts[2])
+		return 0, fmt.Errorf("fio reads %s as a power of 1000: use %s%s for a power of 1024, or plain bytes", value, parts[1], parts[2])
 	}
 	number, err := strconv.ParseUint(parts[1], 10, 64)
 	if err != nil {

@@ -35,7 +35,7 @@ func (l *load) spread(path *field.Path, parameters *Parameters) field.ErrorList 
 		}
 		if s.setsFileOrder() {
 			problems = append(problems, field.Forbidden(path, fmt.Sprintf(
-				"file_service_type is not supported with several volumes or raw devices, where jobs use their files in turn: remove it (section [%s])", s.name)))
+				"file_service_type is not supported with several volumes or raw devices, where jobs use their files in turn: remove it from section [%s]", s.name)))
 		}
 		per := s.fileBytes / uint64(volumes)                                                                              // #nosec G115 -- at least 1
 		whole := per*uint64(volumes) == s.fileBytes && per >= max(s.blockBytes, 1) && (!s.direct || per%sectorBytes == 0) // #nosec G115

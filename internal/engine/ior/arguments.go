@@ -21,10 +21,10 @@ const maxOpenRepetitions = 50_000
 func Arguments(profile *v1alpha1.IORProfile, parameters Parameters) ([]string, error) {
 	w, problems := readProfile(field.NewPath("ior"), profile)
 	if len(problems) > 0 {
-		return nil, fmt.Errorf("write the arguments of IOR: %w", problems.ToAggregate())
+		return nil, fmt.Errorf("build the arguments of IOR: %w", problems.ToAggregate())
 	}
 	if err := w.compatible(&parameters); err != nil {
-		return nil, fmt.Errorf("write the arguments of IOR: %w", err)
+		return nil, fmt.Errorf("build the arguments of IOR: %w", err)
 	}
 	pace := w.pace(&parameters)
 	a := []string{"-a", w.api, "-t", sizeText(w.transfer), "-b", sizeText(w.block), "-s", strconv.FormatInt(w.segments, 10)}

@@ -174,39 +174,39 @@ func TestRefusals(t *testing.T) {
 		`ior.transferSize: Invalid value: 12: must be a multiple of 8`: func(p *v1alpha1.IORProfile) {
 			p.TransferSize, p.BlockSize, p.Direct = resource.MustParse("12"), resource.MustParse("24"), nil
 		},
-		`ior.transferSize: Invalid value: "100m": write a whole number of bytes`: func(p *v1alpha1.IORProfile) { p.TransferSize = resource.MustParse("100m") },
+		`ior.transferSize: Invalid value: "100m": must be a whole number of bytes`: func(p *v1alpha1.IORProfile) { p.TransferSize = resource.MustParse("100m") },
 		`ior.segments: Invalid value: 1000000: with blocks of`: func(p *v1alpha1.IORProfile) {
 			p.BlockSize, p.Segments = resource.MustParse("1Pi"), new(int64(1_000_000))
 		},
-		`ior.segments: Invalid value: 0: write 1 to 1000000`:                            func(p *v1alpha1.IORProfile) { p.Segments = new(int64(0)) },
+		`ior.segments: Invalid value: 0: must be from 1 to 1000000`:                     func(p *v1alpha1.IORProfile) { p.Segments = new(int64(0)) },
 		`ior.random: Invalid value: true: blockSize equals transferSize`:                func(p *v1alpha1.IORProfile) { p.Random = new(true) },
-		`ior.api: Invalid value: "HDF5": write POSIX or MPIIO`:                          func(p *v1alpha1.IORProfile) { p.API, p.Direct = "HDF5", nil },
-		`ior.direct: Invalid value: true: only the POSIX API supports it`:               func(p *v1alpha1.IORProfile) { p.API = "MPIIO" },
+		`ior.api: Invalid value: "HDF5": must be POSIX or MPIIO`:                        func(p *v1alpha1.IORProfile) { p.API, p.Direct = "HDF5", nil },
+		`ior.direct: Invalid value: true: only the POSIX API supports direct I/O`:       func(p *v1alpha1.IORProfile) { p.API = "MPIIO" },
 		`ior.collective: Invalid value: true: only the MPIIO API`:                       func(p *v1alpha1.IORProfile) { p.Collective = new(true) },
 		`ior.stonewall: Invalid value: "1500ms": must be whole seconds`:                 func(p *v1alpha1.IORProfile) { p.Stonewall = &short },
 		`ior.stonewallWearOut: Invalid value: true: applies only with a stonewall`:      func(p *v1alpha1.IORProfile) { p.StonewallWearOut = new(true) },
 		`ior.keepFiles: Invalid value: false: IOR would remove the files`:               func(p *v1alpha1.IORProfile) { p.KeepFiles, p.Operations = new(false), read },
-		`ior.dataPattern: Invalid value: "Zero": write Timestamp`:                       func(p *v1alpha1.IORProfile) { p.DataPattern = "Zero" },
+		`ior.dataPattern: Invalid value: "Zero": must be Timestamp`:                     func(p *v1alpha1.IORProfile) { p.DataPattern = "Zero" },
 		`ior.verify: Invalid value: true: needs reproducible data`:                      func(p *v1alpha1.IORProfile) { p.Verify, p.DataPattern = new(true), "Random" },
 		`ior.verify: Invalid value: true: not possible with files of different lengths`: func(p *v1alpha1.IORProfile) { p.Verify, p.Stonewall, p.Operations = new(true), &long, read },
 		`ior.reorderTasks: Invalid value: "Constant": not possible with random offsets`: func(p *v1alpha1.IORProfile) {
 			p.Random, p.BlockSize, p.FilePerProcess, p.Operations, p.ReorderTasks = new(true), resource.MustParse("2Mi"), new(false), read, v1alpha1.IORReorderConstant
 		},
-		`ior.args: Invalid value: "-o": storagebench names the files`:                                               arg("-o", "/etc/passwd"),
-		`ior.args: Invalid value: "-f": storagebench names the files`:                                               arg("-f=script"),
-		`ior.args: Invalid value: "summaryFile": storagebench names the files`:                                      arg("-O", "summaryFile=/tmp/x"),
-		`ior.args: Invalid value: "SUMMARYFILE": storagebench names the files`:                                      arg("-O=SUMMARYFILE=/tmp/x"),
-		`ior.args: Invalid value: "stoneWallingStatusFile": storagebench names`:                                     arg("-O", "interIODelay=1,stoneWallingStatusFile=x"),
-		`ior.args: Invalid value: "-t": set transferSize in the profile`:                                            arg("-t", "1m"),
-		`ior.args: Invalid value: "-N": the number of ranks is clients.count times processesPerClient`:              arg("-N", "4"),
-		`ior.args: Invalid value: "--dryRun": it reports figures without any I/O`:                                   arg("--dryRun"),
-		`ior.args: Invalid value: "-d x; rm": write a whole number from 0 to 86400`:                                 arg("-d", "x; rm"),
-		`ior.args: Invalid value: "-v": use it at most 2 times`:                                                     arg("-v", "-v", "-v"),
-		`ior.args: Invalid value: "--hdfs.user": it is not on the list of allowed options`:                          arg("--hdfs.user=root"),
-		`ior.args: Invalid value: "-vvv": it is not on the list of allowed options`:                                 arg("-vvv"),
-		`ior.args: Invalid value: "/etc/passwd": it is not on the list of allowed options`:                          arg("/etc/passwd"),
-		`ior.args: Invalid value: "": it is not on the list of allowed options`:                                     arg("-O"),
-		`ior.args: Invalid value: "--posix.lustre.stripecount": the target sets the striping: set its field lustre`: arg("--posix.lustre.stripecount=4"),
+		`ior.args: Invalid value: "-o": storagebench names the files`:                                        arg("-o", "/etc/passwd"),
+		`ior.args: Invalid value: "-f": storagebench names the files`:                                        arg("-f=script"),
+		`ior.args: Invalid value: "summaryFile": storagebench names the files`:                               arg("-O", "summaryFile=/tmp/x"),
+		`ior.args: Invalid value: "SUMMARYFILE": storagebench names the files`:                               arg("-O=SUMMARYFILE=/tmp/x"),
+		`ior.args: Invalid value: "stoneWallingStatusFile": storagebench names`:                              arg("-O", "interIODelay=1,stoneWallingStatusFile=x"),
+		`ior.args: Invalid value: "-t": set transferSize in the profile`:                                     arg("-t", "1m"),
+		`ior.args: Invalid value: "-N": the number of ranks is clients.count times processesPerClient`:       arg("-N", "4"),
+		`ior.args: Invalid value: "--dryRun": it reports figures without any I/O`:                            arg("--dryRun"),
+		`ior.args: Invalid value: "-d x; rm": use a whole number from 0 to 86400`:                            arg("-d", "x; rm"),
+		`ior.args: Invalid value: "-v": may be used at most 2 times`:                                         arg("-v", "-v", "-v"),
+		`ior.args: Invalid value: "--hdfs.user": it is not on the list of allowed options`:                   arg("--hdfs.user=root"),
+		`ior.args: Invalid value: "-vvv": it is not on the list of allowed options`:                          arg("-vvv"),
+		`ior.args: Invalid value: "/etc/passwd": it is not on the list of allowed options`:                   arg("/etc/passwd"),
+		`ior.args: Invalid value: "": it is not on the list of allowed options`:                              arg("-O"),
+		`ior.args: Invalid value: "--posix.lustre.stripecount": the target's field lustre sets the striping`: arg("--posix.lustre.stripecount=4"),
 	} {
 		checkRefusal(t, wanted, Validate(field.NewPath("ior"), iorProfile(change)))
 	}
@@ -214,9 +214,9 @@ func TestRefusals(t *testing.T) {
 		return func(p *v1alpha1.MdtestProfile) { p.Args = arguments }
 	}
 	for wanted, change := range map[string]func(*v1alpha1.MdtestProfile){
-		`mdtest.filesPerProcess: Invalid value: 0: write 1 to`:                  func(p *v1alpha1.MdtestProfile) { p.FilesPerProcess = 0 },
-		`mdtest.branching: Invalid value: 0: write 1 to 1024`:                   func(p *v1alpha1.MdtestProfile) { p.Branching = new(int32(0)) },
-		`mdtest.depth: Invalid value: -1: write 0 to 64`:                        func(p *v1alpha1.MdtestProfile) { p.Depth = new(int32(-1)) },
+		`mdtest.filesPerProcess: Invalid value: 0: must be from 1 to`:           func(p *v1alpha1.MdtestProfile) { p.FilesPerProcess = 0 },
+		`mdtest.branching: Invalid value: 0: must be from 1 to 1024`:            func(p *v1alpha1.MdtestProfile) { p.Branching = new(int32(0)) },
+		`mdtest.depth: Invalid value: -1: must be from 0 to 64`:                 func(p *v1alpha1.MdtestProfile) { p.Depth = new(int32(-1)) },
 		`mdtest.directoriesOnly: Invalid value: true: conflicts with filesOnly`: func(p *v1alpha1.MdtestProfile) { p.FilesOnly, p.DirectoriesOnly = new(true), new(true) },
 		`mdtest.readSize: Invalid value: "1Ki": must be at most fileSize (0)`:   func(p *v1alpha1.MdtestProfile) { p.ReadSize = new(resource.MustParse("1Ki")) },
 		`mdtest.fileSize: Invalid value: "1Ki": directories have no size`: func(p *v1alpha1.MdtestProfile) {

@@ -40,14 +40,14 @@ func (e Engine) Suits(use *engine.Use) field.ErrorList {
 	add := func(problem *field.Error) { problems = append(problems, problem) }
 	if prepare := use.Phase.Prepare; prepare != nil && prepare.Precondition != nil && *prepare.Precondition > 0 {
 		add(field.Forbidden(use.At.Child("prepare", "precondition"),
-			"IOR has no precondition passes: remove it, or overwrite the data in a steady write phase before the measured phases"))
+			"IOR has no precondition passes: remove precondition, or overwrite the data in a steady write phase before the measured phases"))
 	}
 	if ramp := use.Phase.Ramp; ramp != nil && (ramp.Dimension == v1alpha1.RampJobs || ramp.Dimension == v1alpha1.RampQueueDepth) {
 		add(field.Invalid(use.At.Child("ramp", "dimension"), ramp.Dimension, "each IOR rank has one outstanding transfer: use Processes or Clients"))
 	}
 	if use.Phase.Sweep != nil {
 		axes := &use.Phase.Sweep.Axes
-		const ranks = "each IOR rank has one outstanding transfer: remove it, or use a ramp of Processes"
+		const ranks = "each IOR rank has one outstanding transfer: remove this axis, or use a ramp of Processes"
 		for _, axis := range []struct {
 			name   string
 			length int
@@ -55,8 +55,8 @@ func (e Engine) Suits(use *engine.Use) field.ErrorList {
 		}{
 			{"jobs", len(axes.Jobs), ranks},
 			{"queueDepth", len(axes.QueueDepth), ranks},
-			{"blockSize", len(axes.BlockSize), "the profile sets IOR's transfer and block sizes, which determine its files: remove it, and use a phase for each size"},
-			{"readPercent", len(axes.ReadPercent), "IOR does not mix reads and writes: remove it, and use a phase for each operation"},
+			{"blockSize", len(axes.BlockSize), "the profile sets IOR's transfer and block sizes, which determine its files: remove this axis, and use a phase for each size"},
+			{"readPercent", len(axes.ReadPercent), "IOR does not mix reads and writes: remove this axis, and use a phase for each operation"},
 		} {
 			if axis.length > 0 {
 				add(field.Forbidden(use.At.Child("sweep", "axes", axis.name), axis.why))
@@ -77,17 +77,17 @@ func (e Engine) suitsOwnVolumes(use *engine.Use) field.ErrorList {
 		// clients.
 		problems = append(problems, field.Invalid(use.Root.Child("clients", "template", "hostNetwork"), true, fmt.Sprintf(
 			"with hostNetwork, clients on one node share an address, so all their ranks use the volume of one client of target %s: "+
-				"remove it, or set clients.spread to OnePerNode, or claimTemplate.scope to Shared", use.Target)))
+				"remove hostNetwork, set clients.spread to OnePerNode, or set claimTemplate.scope to Shared", use.Target)))
 	}
 	if !isNotFalse(e.Profile.FilePerProcess) {
 		problems = append(problems, field.Invalid(use.Profile.Child("filePerProcess"), false, fmt.Sprintf(
-			"each client of target %s has its own volume, so ranks cannot share a file: set it to true, or claimTemplate.scope to Shared", use.Target)))
+			"each client of target %s has its own volume, so ranks cannot share a file: set filePerProcess to true, or claimTemplate.scope to Shared", use.Target)))
 	}
 	sizes, err := Describe(e.Profile, use.Clients, 1)
 	if err == nil && sizes.Reads && e.Profile.ReorderTasks != v1alpha1.IORReorderNone {
 		problems = append(problems, field.Invalid(use.Profile.Child("reorderTasks"), e.Profile.ReorderTasks, fmt.Sprintf(
-			"each client of target %s has its own volume, so ranks cannot read another client's files: set it to None, "+
-				"with direct to bypass the client's cache, or set claimTemplate.scope to Shared", use.Target)))
+			"each client of target %s has its own volume, so ranks cannot read another client's files: set reorderTasks to None "+
+				"and direct to true (to bypass the client's cache), or set claimTemplate.scope to Shared", use.Target)))
 	}
 	return problems
 }

@@ -46,11 +46,11 @@ func readMdtest(path *field.Path, profile *v1alpha1.MdtestProfile) (mdtestWorklo
 		}
 		*count.target = int64(*count.given)
 		if *count.target < count.least || *count.target > count.most {
-			r.refuse(count.name, *count.given, "write %d to %d", count.least, count.most)
+			r.refuse(count.name, *count.given, "must be from %d to %d", count.least, count.most)
 		}
 	}
 	if w.items < 1 || w.items > 100_000_000 {
-		r.refuse("filesPerProcess", w.items, "write 1 to 100000000")
+		r.refuse("filesPerProcess", w.items, "must be from 1 to 100000000")
 	}
 	if w.filesOnly && w.directoriesOnly {
 		r.refuse("directoriesOnly", true, "conflicts with filesOnly: remove one of them, or both to test files and directories")
@@ -115,10 +115,10 @@ func (w *mdtestWorkload) checkArguments(r *reader) {
 func MdtestArguments(profile *v1alpha1.MdtestProfile, parameters Parameters) ([]string, error) {
 	w, problems := readMdtest(field.NewPath("mdtest"), profile)
 	if len(problems) > 0 {
-		return nil, fmt.Errorf("write the arguments of mdtest: %w", problems.ToAggregate())
+		return nil, fmt.Errorf("build the arguments of mdtest: %w", problems.ToAggregate())
 	}
 	if parameters.Purpose != Measure {
-		return nil, fmt.Errorf("write the arguments of mdtest: it creates and removes its own files, so nothing is laid out: remove the prepare phase")
+		return nil, fmt.Errorf("build the arguments of mdtest: mdtest creates and removes its own files, so nothing is laid out: remove the prepare phase")
 	}
 	a := []string{"-n", strconv.FormatInt(w.items, 10)}
 	add := func(when bool, arguments ...string) {
@@ -136,7 +136,7 @@ func MdtestArguments(profile *v1alpha1.MdtestProfile, parameters Parameters) ([]
 	add(true, "-i", strconv.FormatInt(w.iterations, 10))
 	for _, argument := range w.args {
 		if argument.since4 && parameters.before4() {
-			return nil, fmt.Errorf("write the arguments of mdtest: args: mdtest %s does not support %s: remove it, or use 4.0.0 or later", strings.TrimSpace(parameters.Version), argument.name)
+			return nil, fmt.Errorf("build the arguments of mdtest: args: mdtest %s does not support %s: remove it, or use 4.0.0 or later", strings.TrimSpace(parameters.Version), argument.name)
 		}
 		add(true, argument.words()...)
 	}

@@ -34,14 +34,14 @@ func (e Mdtest) Suits(use *engine.Use) field.ErrorList {
 	case phase.Steady != nil:
 		at := use.At.Child("steady")
 		if warmUp, err := phase.Steady.WarmUp.Parse(); err == nil && warmUp > 0 {
-			add(field.Invalid(at.Child("warmUp"), string(phase.Steady.WarmUp), "mdtest has no warm-up: remove it"))
+			add(field.Invalid(at.Child("warmUp"), string(phase.Steady.WarmUp), "mdtest has no warm-up: remove warmUp"))
 		}
 		if isTrue(phase.Steady.EndWhenSteady) {
-			add(field.Invalid(at.Child("endWhenSteady"), true, "mdtest ends when its work is done: remove it"))
+			add(field.Invalid(at.Child("endWhenSteady"), true, "mdtest ends when its work is done: remove endWhenSteady"))
 		}
 	case phase.Prepare != nil:
 		add(field.Forbidden(use.At.Child("prepare"),
-			"mdtest creates and removes its own files, so nothing is laid out: remove the phase, or give it another workload"))
+			"mdtest creates and removes its own files, so nothing is laid out: remove the phase, or use another workload for it"))
 	default:
 		add(field.Forbidden(use.At, "mdtest does a fixed amount of work, but phase kind "+string(phase.Kind())+
 			" is time-bound: use steady, whose duration is then a limit"))

@@ -36,11 +36,11 @@ type options struct {
 const (
 	whyPath    = "storagebench names the files, below the target's path"
 	whyCommand = "benchmarks may not run commands on nodes"
-	whyRanks   = "the number of ranks is clients.count times processesPerClient: set those"
+	whyRanks   = "the number of ranks is clients.count times processesPerClient"
 	whyOurs    = "storagebench sets it"
 	whyNode    = "it uses up the node's memory"
 	whyForm    = "it changes the format of the results"
-	whyTarget  = "the target sets the striping: set its field lustre"
+	whyTarget  = "the target's field lustre sets the striping"
 	whyNothing = "it reports figures without any I/O"
 	whyParts   = "a step runs all of mdtest's phases, because each needs the files of another"
 )
@@ -69,7 +69,7 @@ var iorOptions = options{
 		"-T": whyOurs + " from the phase", "maxTimeDuration": whyOurs + " from the phase", "minTimeDuration": whyOurs + " from the phase",
 		"--posix.lustre.stripecount": whyTarget, "--posix.lustre.stripesize": whyTarget, "--posix.lustre.startost": whyTarget, "--posix.lustre.pool": whyTarget,
 		"--dryRun": whyNothing, "dryRun": whyNothing, "-m": whyPath, "-u": whyPath, "-y": whyPath, "-H": whyForm, "--mpiio.showHints": whyForm, "--warningAsErrors": "it would turn the stonewall's warning into a failure",
-		"-K": "storagebench keeps or removes the files: set keepFiles",
+		"-K": "keepFiles determines whether the files are kept",
 	},
 }
 
@@ -159,7 +159,7 @@ func (r *reader) argument(field string, known options, name, value string, direc
 	}
 	counts[name]++
 	if most := max(allowed.times, 1); counts[name] > most {
-		r.refuse(field, name, "use it at most %d times", most)
+		r.refuse(field, name, "may be used at most %d times", most)
 		return
 	}
 	written, err := allowed.value(value)
@@ -208,7 +208,7 @@ func (o option) value(text string) (string, error) {
 				return word, nil
 			}
 		}
-		return "", fmt.Errorf("write one of %s", strings.Join(o.words, ", "))
+		return "", fmt.Errorf("use one of %s", strings.Join(o.words, ", "))
 	}
 	factor := int64(1)
 	if o.isSize && text != "" {
@@ -226,7 +226,7 @@ func (o option) value(text string) (string, error) {
 	}
 	count, ok := parseCount(text)
 	if !ok || count > o.most/factor || count*factor < o.least {
-		return "", fmt.Errorf("write a whole number from %d to %d", o.least, o.most)
+		return "", fmt.Errorf("use a whole number from %d to %d", o.least, o.most)
 	}
 	return strconv.FormatInt(count*factor, 10), nil
 }

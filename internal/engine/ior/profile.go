@@ -59,7 +59,7 @@ func isNotFalse(value *bool) bool { return value == nil || *value }
 func (r *reader) size(name string, quantity *resource.Quantity, least, most int64, example string) int64 {
 	value := quantity.Value()
 	if value == math.MaxInt64 || quantity.Cmp(*resource.NewQuantity(value, resource.DecimalSI)) != 0 || value < least || value > most {
-		r.refuse(name, quantity.String(), "write a whole number of bytes from %d to %d, such as %s", least, most, example)
+		r.refuse(name, quantity.String(), "must be a whole number of bytes from %d to %d, such as %s", least, most, example)
 		return 0
 	}
 	return value
@@ -74,7 +74,7 @@ func readProfile(path *field.Path, profile *v1alpha1.IORProfile) (workload, fiel
 		reorder: profile.ReorderTasks, repetitions: 1, wearOut: isTrue(profile.StonewallWearOut), verify: isTrue(profile.Verify), pattern: profile.DataPattern,
 	}
 	if w.api != "POSIX" && w.api != "MPIIO" {
-		r.refuse("api", profile.API, "write POSIX or MPIIO")
+		r.refuse("api", profile.API, "must be POSIX or MPIIO")
 	}
 	w.transfer = r.size("transferSize", &profile.TransferSize, 8, 1<<30, "1Mi")
 	w.block = r.size("blockSize", &profile.BlockSize, 8, 1<<50, "12000Mi")
@@ -129,10 +129,10 @@ func (w *workload) readStonewall(r *reader, profile *v1alpha1.IORProfile) {
 
 func (w *workload) checkSizes(r *reader) {
 	if w.segments < 1 || w.segments > 1_000_000 {
-		r.refuse("segments", w.segments, "write 1 to 1000000, or raise blockSize")
+		r.refuse("segments", w.segments, "must be from 1 to 1000000: for more data, raise blockSize")
 	}
 	if w.repetitions < 1 || w.repetitions > 50_000 {
-		r.refuse("repetitions", w.repetitions, "write 1 to 50000")
+		r.refuse("repetitions", w.repetitions, "must be from 1 to 50000")
 	}
 	if w.transfer <= 0 || w.block <= 0 {
 		return
@@ -158,7 +158,7 @@ func (w *workload) checkSizes(r *reader) {
 // reorderTasks.
 func (w *workload) checkTogether(r *reader, profile *v1alpha1.IORProfile) {
 	if w.direct && w.api != "POSIX" {
-		r.refuse("direct", true, "only the POSIX API supports it: remove direct, or set api to POSIX")
+		r.refuse("direct", true, "only the POSIX API supports direct I/O: remove direct, or set api to POSIX")
 	}
 	if w.collective && w.api != "MPIIO" {
 		r.refuse("collective", true, "only the MPIIO API has collective operations: set api to MPIIO, or remove collective")
@@ -175,13 +175,13 @@ func (w *workload) checkTogether(r *reader, profile *v1alpha1.IORProfile) {
 			r.refuse("reorderTasks", w.reorder, "not possible with random offsets in a shared file: set reorderTasks to None, or filePerProcess to true")
 		}
 	default:
-		r.refuse("reorderTasks", w.reorder, "write None, Constant or Random")
+		r.refuse("reorderTasks", w.reorder, "must be None, Constant or Random")
 	}
 	if w.reads && !w.writes && !w.keep {
 		r.refuse("keepFiles", false, "IOR would remove the files that it reads after the first repetition: remove keepFiles, or add Write to operations")
 	}
 	if !slices.Contains([]string{"", "Timestamp", "Offset", "Incompressible", "Random"}, w.pattern) {
-		r.refuse("dataPattern", w.pattern, "write Timestamp, Offset, Incompressible or Random")
+		r.refuse("dataPattern", w.pattern, "must be Timestamp, Offset, Incompressible or Random")
 	}
 	if !w.verify {
 		return
