@@ -243,7 +243,7 @@ func (o *options) addClientLabels(value string) error {
 	return nil
 }
 
-// imageRemedy tells users where to get an image.
+// imageRemedy is the remedy in the error about an empty image flag.
 const imageRemedy = "name one that you have pushed (`make push REGISTRY=...` prints it), or leave it out for one that is loaded " +
 	"onto every node"
 
@@ -253,7 +253,8 @@ func defaultImage(variable, name string) string {
 	return cmp.Or(os.Getenv(variable), version.Image(name, version.Version))
 }
 
-// unpublished returns the flags whose images are in no registry as key-value pairs: a flag, then its image.
+// unpublished returns the image flags whose images are in no registry, as key-value pairs for the logger: each flag
+// followed by its image.
 func (o *options) unpublished() []any {
 	var all []any
 	for _, one := range []struct{ flag, image string }{

@@ -12,7 +12,7 @@ import (
 // Config is everything that an agent needs before the first connection.
 type Config = tool.Config
 
-// VolumeConfig is a directory that the target provides to the run.
+// VolumeConfig describes a volume of the target: a mounted file system with the run's folder, or a raw device.
 type VolumeConfig = tool.VolumeConfig
 
 // ReadConfig decodes and checks a configuration.

@@ -35,7 +35,7 @@ func (a *Agent) finish(remove volumes.Removal, reason string) volumes.Outcome {
 	return a.outcome
 }
 
-// end stops a step, by force if that takes too long, and reports whether it has ended.
+// end stops a step, by force if it does not stop in time, and reports whether it has ended.
 func (a *Agent) end(live *step, reason string) bool {
 	live.stop(reason)
 	select {
@@ -48,7 +48,7 @@ func (a *Agent) end(live *step, reason string) bool {
 	case <-live.ended:
 		return true
 	case <-time.After(4 * a.env.Timeouts.Gone):
-		// This exceeds the timeouts for output, process and descendants together.
+		// This timeout is longer than those for output, process and descendants combined.
 		return false
 	}
 }

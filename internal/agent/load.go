@@ -10,9 +10,9 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// Load implements agentapi.AgentServer. It returns when the tool is spawned and waiting, or with the reason why the
-// step cannot run; in that case nothing but the run's own directory was written. Loading continues if the caller
-// disconnects; a repeated call gets the same answer.
+// Load implements agentapi.AgentServer. It returns when the tool has been spawned and is waiting, or returns the reason
+// why the step cannot run. In that case, nothing outside the run's own directory was written. Loading continues if the
+// caller disconnects; a repeated call gets the same answer.
 func (a *Agent) Load(ctx context.Context, request *agentapi.LoadRequest) (*agentapi.LoadResponse, error) {
 	known, err := a.claim(request)
 	if err != nil {
@@ -40,7 +40,7 @@ func (a *Agent) claim(request *agentapi.LoadRequest) (*step, error) {
 		return nil, status.Error(codes.InvalidArgument, "the step has no ID or no tool")
 	}
 	if a.finishing {
-		// The step is not at fault: a caller that retries finds that the agent has exited.
+		// This does not refuse the step: a caller that retries finds that the agent has exited.
 		return nil, status.Error(codes.Unavailable, "the agent is finishing")
 	}
 	name := tool.StepName(request.GetStep())

@@ -34,7 +34,7 @@ type step struct {
 	loaded  chan struct{}
 	refusal error
 	orders  chan order
-	// stopped ends the load; abandoned ends the tool at once.
+	// Canceling stopped ends the load; closing abandoned ends the tool at once.
 	stopped   context.Context // its cause is the reason for the stop
 	cancel    context.CancelCauseFunc
 	abandoned chan struct{}

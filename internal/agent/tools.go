@@ -26,7 +26,7 @@ type tools struct {
 	command *command.Tool
 }
 
-// System replaces the processes of this machine in a simulation.
+// System provides what the tools need from the machine. A simulation replaces it.
 type System interface {
 	mpi.System
 	command.System
@@ -41,8 +41,8 @@ func (a *Agent) newTools() tools {
 	}
 }
 
-// NewSimulated returns an agent with a model of fio. It runs the other tools' processes on system, and connects to
-// other agents with dial.
+// NewSimulated returns an agent that uses the given model of fio. It runs the other tools' processes on system, and
+// connects to other agents with dial.
 func NewSimulated(config Config, clock tool.Clock, fio tool.Tool, system System, dial mpi.Dial) *Agent {
 	a := New(config, clock)
 	a.tools = tools{fio: fio, mpi: mpi.New(a.env, a.volumes, system), command: command.New(a.env, a.volumes, system)}
@@ -81,7 +81,7 @@ func (t tools) describe(ctx context.Context) []*agentapi.Tool {
 func (t tools) close() {
 	for _, one := range t.all() {
 		if closer, ok := one.(io.Closer); ok {
-			_ = closer.Close() // The agent exits; what remains of its processes is killed then.
+			_ = closer.Close() // Ignore the error: when the agent exits, the remaining processes are killed.
 		}
 	}
 }

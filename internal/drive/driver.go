@@ -39,13 +39,13 @@ type Driver struct {
 	observer observing
 }
 
-// Outcome is the result of an action, in addition to the facts that it noted.
+// Outcome holds the results of an action other than the facts that it noted.
 type Outcome struct {
 	// Series is the series of a step that has just ended, otherwise nil. Observed holds the observations that were just
 	// evaluated. Both are stored before the facts.
 	Series   *series.Step
 	Observed []series.Observed
-	// Then is called after the facts are stored. It is nil if there is nothing to do.
+	// Then, if not nil, is called after the facts are stored.
 	Then func() error
 	// Settled is false if the changed facts require another decision before any external effect.
 	Settled bool
@@ -59,7 +59,7 @@ func NewDriver(d Driver) *Driver {
 
 func (d *Driver) now() time.Time { return d.Conductor.Reference.Now() }
 
-// Snapshot records lost clients in the run, and returns the input of the next decision.
+// Snapshot records lost clients in the run, and returns the input for the next decision.
 func (d *Driver) Snapshot(run *v1alpha1.BenchmarkRun, clients []decide.Client) (decide.Snapshot, error) {
 	record.Losses(run, clients, d.now())
 	snapshot, err := record.Snapshot(run, d.Plan, clients)
@@ -137,7 +137,7 @@ func act(do func()) Outcome {
 	return Outcome{Settled: true, Then: func() error { do(); return nil }}
 }
 
-// step returns the step of an action. A step of a search includes the rate that it offers.
+// step returns the step that an action concerns. A step of a search includes the offered rate.
 func (d *Driver) step(run *v1alpha1.BenchmarkRun, action decide.Action) plan.Step {
 	return record.Offering(run, d.Plan.Step(action.Attempt.Step))
 }

@@ -21,10 +21,10 @@ type Observer interface {
 }
 
 // observing is the state of the evaluation that this process has started. Another process that continues the run starts
-// its own.
+// an evaluation of its own.
 type observing struct {
-	// checked is true once a check of the queries was started, before the first step. checking is true until its
-	// answers are noted.
+	// checked is true once a check of the queries was started, before the first step. checking is true until the answers
+	// to that check are noted.
 	checked, checking bool
 	begun             time.Time
 	outcome           *observation.Outcome

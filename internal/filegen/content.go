@@ -49,7 +49,7 @@ func (c *content) writeTo(w io.Writer, size int64) error {
 
 func (c *content) fill(part []byte) {
 	random := len(part) * (100 - c.percent) / 100
-	_, _ = c.random.Read(part[:random]) // It never fails.
+	_, _ = c.random.Read(part[:random]) // ChaCha8.Read never fails.
 	rest := part[random:]
 	if len(rest) == 0 {
 		return

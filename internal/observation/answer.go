@@ -13,10 +13,10 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// Answer is the answer to one query.
+// Answer holds the series that one query returned, or the reason why there are none.
 type Answer struct {
 	Query
-	// Series holds the series that Add has kept. More is the number of other series with a value.
+	// Series holds the series that Add has kept. More is the number of further series with a value, which Add has dropped.
 	Series []Series
 	More   int
 	// Problem says why there is no answer. Refused is true if the server refused the query, so that repeating it is
@@ -25,14 +25,14 @@ type Answer struct {
 	Refused bool
 }
 
-// Series is one series of an answer.
+// Series is one time series that a query returned.
 type Series struct {
 	// Name is the name of the metric, if the query selects series without changing them. Labels are all labels in
 	// PromQL's notation, including the name.
 	Name, Labels string
 	Points       []Point
-	// Newest is the time of the newest sample up to the end of the step. It is zero if it is unknown because the query
-	// computes its values.
+	// Newest is the time of the newest sample up to the end of the step. It is zero if the query computes its values,
+	// because the time is then unknown.
 	Newest time.Time
 	// summary replaces Points when the series is added to an Answer.
 	summary *summary
@@ -69,8 +69,8 @@ func (a *Answer) Add(s Series) {
 	a.Series = append(a.Series, s)
 }
 
-// inOrder drops points outside the time of a query, and points that are not later than their predecessor. With such
-// points, the stored values over time could not be read back.
+// inOrder drops points outside the time of a query, and points that are not later than their predecessor. If such
+// points were stored, the values over time could not be read back.
 func inOrder(q *Query, points []Point) []Point {
 	before := q.Start.Add(-1)
 	return slices.DeleteFunc(points, func(p Point) bool {
@@ -96,7 +96,7 @@ func shorten(labels string) string {
 		return strings.ToValidUTF8(labels, "\uFFFD")
 	}
 	sum := fnv.New64a()
-	_, _ = sum.Write([]byte(labels)) // never fails
+	_, _ = sum.Write([]byte(labels)) // a hash's Write never fails
 	return fmt.Sprintf("%s#%016x", v1alpha1.Truncate(labels, maxLabels-17), sum.Sum64())
 }
 
@@ -110,7 +110,7 @@ type Point struct {
 type figures struct {
 	first, last, least, most, mean float64
 	points, resets                 int
-	// missing is the time without a value; atEnd is the part of it at the end.
+	// missing is the total time without a value; atEnd is how much of it is at the end of the measured time.
 	missing, atEnd time.Duration
 }
 

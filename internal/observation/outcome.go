@@ -18,7 +18,7 @@ const (
 	// maxKeptPoints is the maximum number of points that are kept per series for charts.
 	maxKeptPoints = 240
 	maxLabels     = 256
-	// MaxOver is the maximum number of series for which a run keeps values over time, counted over all steps.
+	// MaxOver is the maximum number of series for which a run keeps values over time, summed over all steps.
 	MaxOver = 1024
 )
 
@@ -84,7 +84,8 @@ type evaluator struct {
 	made        Outcome
 }
 
-// remark is a problem of an observation in one or more steps. Its text describes the problem in the first of them.
+// remark is a problem of an observation in one or more steps. Its text describes the problem in the first of these
+// steps.
 type remark struct {
 	kind  remarkKind
 	text  string
@@ -102,7 +103,7 @@ const (
 	cut
 )
 
-// note adds a remark.
+// note adds a remark, or adds the step to the existing remark of the same kind.
 func (e *evaluator) note(kind remarkKind, step, format string, arguments ...any) {
 	at := slices.IndexFunc(e.remarks, func(r remark) bool { return r.kind == kind })
 	if at < 0 {

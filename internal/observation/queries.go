@@ -26,7 +26,7 @@ type Query struct {
 	Resolution time.Duration
 }
 
-// Evaluations returns the number of evaluations.
+// Evaluations returns how many times Prometheus evaluates the query.
 func (q *Query) Evaluations() int {
 	if q.Resolution <= 0 {
 		return 1

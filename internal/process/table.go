@@ -90,7 +90,7 @@ func parseStat(text []byte) (Process, error) {
 		return Process{}, fmt.Errorf("the PID of %q: %w", text, err)
 	}
 	var ticks int64
-	for _, value := range numbers[statUserTime : statUserTime+4] { // user, system, and the children's
+	for _, value := range numbers[statUserTime : statUserTime+4] { // user and system time, also of its children
 		ticks += value
 	}
 	return Process{

@@ -28,7 +28,8 @@ func (c *Clock) Set(milliseconds, offset int64) {
 	c.wall.Store((milliseconds + offset) * 1e6)
 }
 
-// Dump is one of fio's documents, with the messages that precede it, and its Unix time.
+// Dump is one JSON document of fio's output, with its Unix time. Text also contains the messages that precede the
+// document.
 type Dump struct {
 	Text         []byte
 	Milliseconds int64

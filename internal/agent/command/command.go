@@ -18,11 +18,11 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// System is the part of a machine that users' programs need. A simulation replaces it.
+// System provides what the tool needs from the machine: processes, I/O counters and syncs. A simulation replaces it.
 type System interface {
 	tool.Processes
-	// Supervise starts `agent supervise`. Writing one byte to start makes it start the user's program; reports is the
-	// pipe with its reports. The program inherits the locks.
+	// Supervise starts `agent supervise`. It returns the process, a pipe that starts the user's program when one byte is
+	// written to it, and a pipe to read the reports from. The program inherits the locks.
 	Supervise(command *exec.Cmd, locks []*os.File) (shim tool.Program, start io.WriteCloser, reports io.ReadCloser, err error)
 	// DeviceIO works like process.CgroupDeviceIO.
 	DeviceIO(device uint64) (process.DeviceIO, error)

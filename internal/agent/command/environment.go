@@ -23,7 +23,7 @@ func environment(path, scratch string) []string {
 func values(data string, client int) command.Values {
 	program, err := os.Executable()
 	if err != nil {
-		program = "/proc/self/exe" // in the user's program this is that program itself, which then reports an error
+		program = "/proc/self/exe" // in the user's program, this path leads to that program itself, which fails
 	}
 	return command.Values{Data: data, Client: client, Agent: program}
 }

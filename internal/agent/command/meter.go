@@ -35,10 +35,10 @@ func (m *treeMeter) begin() error {
 	return nil
 }
 
-// look returns the bytes read and written since begin. It never decreases.
+// look returns the bytes read and written since begin. The result never decreases.
 func (m *treeMeter) look() process.IO {
-	// Read the root first, and parents before their children: a process that is reaped in between is then missing
-	// until the next reading, but never counted twice.
+	// Read the root first, and parents before their children: a process that is reaped between the two readings is then
+	// missing until the next look, but is never counted twice.
 	sum, err := m.system.ReadIO(m.root)
 	if err != nil {
 		return m.total.Since(m.base)

@@ -18,10 +18,10 @@ type samples struct {
 
 func (s *samples) begin(at int64) { s.at = at }
 
-// add closes the open sample with a reading of the counters.
+// add takes a reading of the counters, which ends the open sample and begins the next.
 func (s *samples) add(at int64, load process.IO) {
 	if at <= s.at {
-		return // counted in the next sample
+		return // this I/O counts in the next sample
 	}
 	s.write(&agentapi.Sample{StartNanoseconds: s.at, EndNanoseconds: at, Counts: operationCounts(load.Since(s.load))})
 	s.at, s.load = at, load

@@ -67,7 +67,7 @@ func (b *byteSources) end(done process.IO) []*agentapi.ByteSource {
 }
 
 // networkAccounted lists the file systems without a block device for which the kernel still counts the bytes that a
-// process fetches from storage and dirties.
+// process fetches from storage, and the bytes of the pages that it dirties.
 var networkAccounted = []string{"nfs", "nfs4", "cifs", "smb3", "ceph", "btrfs"}
 
 // countsStorage reports whether a process's read_bytes and write_bytes cover the mount's file system. They cover

@@ -18,9 +18,9 @@ import (
 // likeTime bounds how long sampling the user's own data may take.
 const likeTime = 30 * time.Second
 
-// knownLike caches the samples of user data whose compressibility the load imitates (compressLike), by volume and
-// path. Each sample is taken once, so that all phases of a run write equally compressible data even if those files
-// change meanwhile.
+// knownLike caches the samples of user data whose compressibility the load imitates (compressLike), by volume and path.
+// Each sample is taken once, so that all phases of a run write equally compressible data even if the user's files
+// change during the run.
 type knownLike struct {
 	mu    sync.Mutex
 	found map[string]*agentapi.DataSample

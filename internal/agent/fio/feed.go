@@ -17,7 +17,7 @@ import (
 const (
 	minute      = time.Minute
 	firstRecord = 5 * time.Second
-	// roomForEarly is the log size in bytes up to which records shorter than a minute are written: the log of a run
+	// roomForEarly is the log size in bytes above which no records shorter than a minute are written: the log of a run
 	// with a thousand steps has room for only one record per step.
 	roomForEarly = 3 << 20
 )

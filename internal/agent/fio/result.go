@@ -108,7 +108,7 @@ func (f *feed) totals(ended *agentapi.Ended, snapshot *fio.Snapshot) {
 }
 
 // settledLatency returns the latencies without those recorded while the load settled. Only the histogram bins of the
-// latter are known, so the resulting mean is only as exact as a bin.
+// latter are known, so the resulting mean is only as precise as the width of a bin.
 func settledLatency(all *measure.Latency, settling *measure.Histogram) (measure.Latency, error) {
 	if settling.Count() == 0 {
 		return *all, nil

@@ -9,12 +9,13 @@ import (
 // spareFio is a fio that waits for the job of the next step, so that loading that step need not wait for a fio to
 // start. It has no job, so it touches no file.
 //
-// It is spawned when a step's load has ended: nothing is being measured then, but I/O in flight still takes time to
-// complete. Spawning it earlier would cost 100 ms of a step's loading or measurement (eight clients on two processors).
+// It is spawned when a step's load has ended. At that time nothing is being measured, and the step still waits for I/O
+// in flight. Spawning it earlier would cost 100 ms of a step's loading or measurement (eight clients on two
+// processors).
 type spareFio struct {
 	mu      sync.Mutex
 	waiting *waitingFio
-	// spawning is true while a spare fio is being spawned; closed is true once no more may be spawned.
+	// spawning is true while a spare fio is being spawned; closed is true once no further spare fio may be spawned.
 	spawning, closed bool
 }
 

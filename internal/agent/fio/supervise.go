@@ -13,14 +13,15 @@ import (
 )
 
 const (
-	// earlyStop is the time after its start within which a stopped fio has no results worth waiting for. earlyPatience
-	// limits how long to wait for such a fio to stop. A fio that receives SIGINT while it starts may deadlock in its
-	// signal handler (seen with 3.33).
+	// earlyStop is the time after fio's start during which it has no results worth waiting for. earlyPatience limits how
+	// long to wait for a fio that was asked to stop this early. A fio that receives SIGINT while it starts may deadlock in
+	// its signal handler (seen with 3.33).
 	earlyStop     = 2 * time.Second
 	earlyPatience = 3 * time.Second
 	// jobKilled is part of fio's message about a job that a signal has killed.
 	jobKilled = ", got signal="
-	// jobStart exceeds the time from reading the job to fio's first I/O; fio sleeps for 100 ms of that.
+	// jobStart is an upper bound on the time from reading the job to fio's first I/O, which includes a sleep of 100 ms in
+	// fio.
 	jobStart = 250 * time.Millisecond
 )
 
@@ -41,7 +42,7 @@ type supervision struct {
 	early bool
 	// overdue is true if fio was asked to stop because of its deadline.
 	overdue bool
-	// broken is true if one of fio's jobs was killed. fio reports that itself, but then waits for that job forever,
+	// broken is true if one of fio's jobs was killed. fio reports the death itself, but then waits for that job forever,
 	// while the other jobs stay in its statistics (seen with 3.33).
 	broken bool
 	// hung is the reason for killing fio.

@@ -15,7 +15,8 @@ const (
 	rankDevice    = "STORAGEBENCH_DIRECTORY_ID"
 )
 
-// handedDown lists the environment variables by which an image specifies where its MPI is installed.
+// handedDown lists the environment variables that mpirun and its daemons inherit from the agent. With them, an image
+// specifies where its MPI is installed.
 var handedDown = []string{"LD_LIBRARY_PATH", "OPAL_PREFIX", "PRTE_PREFIX", "PMIX_PREFIX"}
 
 // environment returns the environment of mpirun and its daemons. It is minimal and does not depend on the user. It sets
@@ -36,7 +37,7 @@ func (t *Tool) environment(scratch string, more ...string) []string {
 }
 
 // launchProgram returns MPI's launch agent: this program. If MPI would misread this program's path, newLauncher accepts
-// only jobs with one host. Such a job needs no launch agent, but MPI still requires that it exists.
+// only jobs with one host. Such a job needs no launch agent, but MPI still requires an existing program.
 func launchProgram() string {
 	path, err := os.Executable()
 	if err == nil {

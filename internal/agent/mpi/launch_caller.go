@@ -17,7 +17,7 @@ import (
 	"github.com/storagebench/storagebench/internal/identity"
 )
 
-// headSettings are the MPI parameters with the address of the process that controls a daemon.
+// headSettings are the MPI parameters that contain the address of the process that controls a daemon.
 var headSettings = []string{"orte_hnp_uri", "prte_hnp_uri"}
 
 // checkCaller verifies by its certificate that the caller is the launcher (client 0) of this step.

@@ -19,9 +19,9 @@ var (
 	address = `tcp6?://[0-9a-fA-F.,:\[\]]+`
 )
 
-// daemonSettings lists the parameters that a daemon's command line may set, with the pattern of their values. They
-// are all parameters that Open MPI 4.1 and 5.0 pass for our jobs. All others are refused, because MPI parameters can
-// name libraries to load (mca_base_component_path, *_prefix), programs to run (plm_*_agent, orte_fork_agent, *_exec,
+// daemonSettings maps each parameter that a daemon's command line may set to the pattern of its values. It contains all
+// parameters that Open MPI 4.1 and 5.0 pass for our jobs. All others are refused, because MPI parameters can name
+// libraries to load (mca_base_component_path, *_prefix), programs to run (plm_*_agent, orte_fork_agent, *_exec,
 // *_wrapper, debuggers), and files to read and write.
 var daemonSettings = map[string]*regexp.Regexp{
 	// Parameters that identify the daemon within the job.
@@ -80,7 +80,7 @@ func checkDaemon(command []string) error {
 			seen["orte_leave_session_attached"] = true
 			rest = rest[1:]
 			continue
-		case "--allow-run-as-root": // mpirun passes it on, because we allow mpirun to run as root.
+		case "--allow-run-as-root": // mpirun passes this on, because we allow mpirun to run as root.
 			rest = rest[1:]
 			continue
 		}

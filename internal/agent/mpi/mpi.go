@@ -29,7 +29,7 @@ import (
 // LauncherClient is the client that starts MPI jobs.
 const LauncherClient = 0
 
-// System is the part of a machine that MPI jobs need. A simulation replaces it.
+// System provides what the tool needs from the machine: processes and their open files. A simulation replaces it.
 type System interface {
 	tool.Processes
 	// Start starts a program like process.Start.
@@ -43,7 +43,7 @@ type Dial func(ctx context.Context, address string) (net.Conn, error)
 
 // Tool runs Open MPI jobs.
 type Tool struct {
-	// Dial replaces gRPC's connections to other agents unless it is nil.
+	// Dial, if not nil, replaces gRPC's dialer for connections to other agents.
 	Dial Dial
 	// Settings are additional MPI parameters, by name and value; for tests only.
 	Settings [][2]string

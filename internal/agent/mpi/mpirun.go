@@ -56,11 +56,11 @@ type job struct {
 	agent string
 	// scratch is the directory for MPI's temporary files.
 	scratch string
-	// network and nic select the interfaces that MPI uses: by network, or one by name.
+	// network and nic select the interfaces that MPI uses: those in a network, or one by its name.
 	network, nic string
 	program      string
 	arguments    []string
-	// more are extra settings for tests only: name and value.
+	// more holds MPI parameters, name and value, that replace the default ones. Only tests set it.
 	more [][2]string
 }
 

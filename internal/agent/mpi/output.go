@@ -31,8 +31,8 @@ type output struct {
 	mdtest ior.MdtestStream
 	// others holds the output of mpirun itself and of all ranks of IOR except the first.
 	others ior.Stream
-	// ends are the instants at which the repetitions' rows were read; seen holds what this client's ranks had
-	// transferred when the last row was read.
+	// ends holds the times at which the repetitions' result rows were read; seen holds what this client's ranks had
+	// transferred when the last of these rows was read.
 	ends []int64
 	seen process.IO
 }

@@ -21,7 +21,7 @@ import (
 // scratchPattern is the os.MkdirTemp pattern of the directories for MPI's temporary files.
 const scratchPattern = "storagebench-mpi-"
 
-// part is this client's part of a job, as launcher or as member: a working directory, and ranks to measure.
+// part holds what a launcher and a member have in common: a working directory, and ranks to measure.
 type part struct {
 	*Tool
 

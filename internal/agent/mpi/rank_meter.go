@@ -21,11 +21,11 @@ const (
 	rankSearch = 15 * time.Second
 )
 
-// rankStart is the most that a rank reads and writes before its tool starts the load; rankStartLeast is the least. If
-// a rank has done much more when it is first seen, because the reading came late or because its load takes only a few
-// milliseconds, its load has already begun. Then only rankStartLeast is subtracted as its start, so that none of its
-// load is lost. rankStartMost is more than all ranks together read and write between two readings during the start,
-// in addition to rankStart for each rank.
+// rankStart is the maximum that a rank reads and writes before its tool starts the load; rankStartLeast is the minimum.
+// If a rank has exceeded rankStartMost when it is first seen, because the reading came late or because its load takes
+// only a few milliseconds, its load has already begun. Then only rankStartLeast is subtracted for its start, so that
+// none of its load is lost. The load has also begun if all ranks together transfer more than rankStartMost, plus twice
+// rankStart per rank, between two readings.
 var (
 	rankStart      = process.IO{ReadBytes: 112 << 10, WriteBytes: 12 << 10, ReadCalls: 370, WriteCalls: 130}
 	rankStartLeast = process.IO{ReadBytes: 102 << 10, WriteBytes: 2 << 10, ReadCalls: 340, WriteCalls: 60}
@@ -72,15 +72,15 @@ func (m *rankMeter) interval() time.Duration {
 	return max(rankLook, time.Duration(m.expected)*rankLookEach)
 }
 
-// look returns the cumulative load so far. It never decreases.
+// look returns the cumulative load so far. The result never decreases.
 func (m *rankMeter) look(now time.Duration) process.IO {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.begun == 0 {
 		m.begun = now
 	}
-	// Read the daemon first: a rank that the daemon reaps in between is then missing until the next reading, but
-	// never counted twice.
+	// Read the daemon first: a rank that the daemon reaps between the two readings is then missing until the next look,
+	// but is never counted twice.
 	sum, err := m.system.ReadIO(m.daemon)
 	if err != nil {
 		return m.total.Since(m.base)

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// askTimeout bounds how long describing the tools takes. A tool needs seconds to print its version while a node
-	// starts many pods. Together with the time for describing the volumes it is shorter than the conductor's timeout.
+	// askTimeout bounds how long describing the tools takes. A tool needs seconds to print its version while a node starts
+	// many pods. The sum of this timeout and the one for describing the volumes is shorter than the conductor's timeout.
 	askTimeout = 15 * time.Second
 	// MaxAnswerBytes limits how much of a program's output is kept.
 	MaxAnswerBytes = 256

@@ -54,7 +54,7 @@ type Config struct {
 	OrphanTimeout time.Duration `json:"orphanTimeoutNanoseconds"`
 }
 
-// VolumeConfig is a directory that the target provides to the run.
+// VolumeConfig describes a volume of the target: a mounted file system with the run's folder, or a raw device.
 type VolumeConfig struct {
 	Name string `json:"name"`
 	// Path is the mount path of the volume; the agent checks that the mount matches Expect.

@@ -43,7 +43,7 @@ type Exit struct {
 	Cut bool
 }
 
-// ExitOf returns nil for a process that was not waited for.
+// ExitOf converts the state of a process that was waited for. It returns nil if the state is nil.
 func ExitOf(state *os.ProcessState) *Exit {
 	if state == nil {
 		return nil

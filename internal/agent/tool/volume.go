@@ -13,8 +13,8 @@ func (v VolumeConfig) Place() dataset.Place {
 	return dataset.Place{Path: v.Path, Expect: expect, Folder: v.Folder}
 }
 
-// Advise replaces the remedy of a problem in a cluster with advice for the author of the specification, who neither
-// mounts directories nor passes them to the agent.
+// Advise replaces the remedy in a problem if the agent runs in a cluster. There, the author of the specification needs
+// other advice, because that person neither mounts directories nor passes them to the agent.
 func (v VolumeConfig) Advise(err error) error {
 	var problem *dataset.Problem
 	if !v.Expect.MustBeMountPoint || !errors.As(err, &problem) {

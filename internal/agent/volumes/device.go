@@ -50,7 +50,7 @@ func (d *devices) release() {
 
 // prepareDevice opens and locks the device. It checks that the step may read or write it as requested. If the run
 // writes the device, it checks that a prepare phase has written what the step reads; otherwise it estimates how much of
-// that was never written.
+// the data to read was never written.
 func (f *Files) prepareDevice() error {
 	s, wanted := f.set, f.request.GetDataset()
 	if wanted.GetContent() != "" && !f.request.GetRawWrites() {

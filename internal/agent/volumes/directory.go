@@ -77,7 +77,7 @@ func (s *Set) files(step *tool.Step, request *agentapi.LoadRequest, use Use) (*F
 }
 
 // OpenMount checks that the mounted volume is the planned one, and opens no directory. It is for a client that works in
-// another client's directory, which OpenDirectoryOf opens once it exists.
+// another client's directory; OpenDirectoryOf opens that directory once it exists.
 func (s *Set) OpenMount(step *tool.Step, use Use) (*Files, error) {
 	files, err := s.files(step, step.Request, use)
 	if err != nil {
@@ -98,7 +98,7 @@ func (f *Files) OpenDirectoryOf(client int) (err error) {
 }
 
 // CheckProcess checks that a process works in this directory, and not in another one that was mounted or moved to its
-// path between the check and the start. From here on the process keeps its working directory.
+// path between the check and the start. Later changes to the path do not affect the working directory of the process.
 func (f *Files) CheckProcess(pid int) error {
 	info, err := os.Stat(fmt.Sprintf("/proc/%d/cwd", pid))
 	if err != nil {
@@ -190,7 +190,7 @@ func (f *Files) Is(info os.FileInfo) bool {
 	return err == nil && os.SameFile(held, info)
 }
 
-// Changed returns the refusal of a step whose directory was replaced after it was checked.
+// Changed returns the error that refuses a step because its directory was replaced after the check.
 func (f *Files) Changed(detail string) error {
 	return tool.Refuse(tool.ReasonVolume, &dataset.Problem{Reason: dataset.ErrChanged, Path: f.Path(), Detail: detail,
 		Remedy: "check what was mounted or moved there meanwhile, and start a new run"})
@@ -211,7 +211,7 @@ func (f *Files) Locks() []*os.File {
 // Close releases the directory; the agent keeps its lock. It may be called several times.
 func (f *Files) Close() {
 	if f.Dataset != nil {
-		_ = f.Dataset.Close() // It was only read, or errors of its files have already been reported.
+		_ = f.Dataset.Close() // Ignore the error: the directory was only read, or its errors were already reported.
 		f.Dataset = nil
 	}
 }

@@ -28,8 +28,8 @@ type findings struct {
 }
 
 // Inspect examines the files after the tool has exited: whether a layout is complete, whether the step read bytes that
-// were never written, and whether direct I/O really bypassed the page cache. It closes the directory. wrote is what the
-// tool's own count of writes shows.
+// were never written, and whether direct I/O really bypassed the page cache. It closes the directory. wrote says what
+// the tool's own count of writes shows.
 func (f *Files) Inspect(ended *agentapi.Ended, wrote Witness, hung bool) {
 	defer func() { f.Dataset = nil }()
 	if f.device != nil {

@@ -82,8 +82,9 @@ func (w *wholeFiles) has(directory *dataset.Dataset, name string, bytes uint64) 
 	return found && known >= bytes
 }
 
-// Layout reports whether the step has nothing to do because everything that it should lay out already exists. Otherwise
-// it updates the record, so that however the step ends, the data that it writes is not mistaken for earlier data.
+// Layout reports whether the step has nothing to do because everything that it should lay out already exists.
+// Otherwise, Layout updates the record of laid-out files so that, however the step ends, its data is not mistaken for
+// earlier data.
 func (f *Files) Layout() (reusable bool, err error) {
 	if f.device != nil {
 		return f.layoutDevice()

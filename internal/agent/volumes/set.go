@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/version"
 )
 
-// describeTimeout bounds how long describing the volumes takes, because a dead network file system hangs. Together
-// with the time for describing the tools it is shorter than the conductor's timeout.
+// describeTimeout limits the time for describing the volumes, because calls to a dead network file system hang. The sum
+// of this timeout and the one for describing the tools is shorter than the conductor's timeout.
 const describeTimeout = 4 * time.Second
 
 // Set holds the volumes of a client, for the life of its agent.

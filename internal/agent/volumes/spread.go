@@ -17,7 +17,7 @@ import (
 const (
 	// linksPattern is the os.MkdirTemp pattern of the directories that hold the links to several volumes.
 	linksPattern = "storagebench-volumes-"
-	// maxFolders far exceeds the number of files of any fio job.
+	// maxFolders limits the number of links. It is far above the number of files in any fio job.
 	maxFolders = 200_000
 )
 
