@@ -80,19 +80,19 @@ func (o *options) addImages(flags *flag.FlagSet) {
 // addBounds adds the flags for the loss timeout and for the limits on concurrent runs and clients.
 func (o *options) addBounds(flags *flag.FlagSet) {
 	flags.DurationVar(&o.lossTimeout, "loss-timeout", time.Minute,
-		"`duration` that an agent may be unreachable, while its pod seems to run, before its client counts as lost")
+		"`duration` for which an agent may be unreachable, although its pod appears to be running, before its client counts as lost")
 	flags.IntVar(&o.parallelRuns, "parallel-runs", 8, "`number` of runs that are reconciled concurrently; other runs usually wait only milliseconds. "+
-		"It does not limit the number of live runs: see --max-clients, and queues")
-	flags.IntVar(&o.maxClients, "max-clients", 2000, "`number` of clients of all live runs together; a run beyond it waits. "+
-		"Each client uses memory of the operator: raise its memory limit too")
-	flags.IntVar(&o.maxClientsPerNamespace, "max-clients-per-namespace", 1000, "`number` of clients of all live runs of a namespace; a run beyond it waits")
+		"It does not limit the number of live runs: see --max-clients and queues")
+	flags.IntVar(&o.maxClients, "max-clients", 2000, "maximum `number` of clients in all live runs; further runs wait. "+
+		"Each client uses operator memory: raise the operator's memory limit too")
+	flags.IntVar(&o.maxClientsPerNamespace, "max-clients-per-namespace", 1000, "maximum `number` of clients in all live runs of a namespace; further runs wait")
 }
 
 // addMetrics adds the flags for serving metrics.
 func (o *options) addMetrics(flags *flag.FlagSet) {
 	flags.StringVar(&o.metrics, "metrics-bind-address", "127.0.0.1:8080",
-		"`address` of the metrics; without --metrics-secure they are served to anyone who can reach it, so the default is for "+
-			"kubectl port-forward only; 0 disables them")
+		"`address` at which to serve the metrics; without --metrics-secure, anyone who can reach it can read them, so the "+
+			"default allows only kubectl port-forward; 0 disables them")
 	flags.BoolVar(&o.metricsSecure, "metrics-secure", false,
 		"serve the metrics over TLS, and only to users who may get /metrics (checked with the API server); config/metrics grants "+
 			"the operator the rights for these checks")
@@ -105,11 +105,11 @@ func (o *options) addMetrics(flags *flag.FlagSet) {
 func (o *options) addPrometheus(flags *flag.FlagSet) {
 	flags.StringVar(&o.prometheus.URL, "prometheus-url", "", "`URL` of the Prometheus that evaluates the observations of runs, up to but not including "+
 		"/api/v1; without it, observations are not evaluated. Anyone who may create a StorageBenchmark can read every series that it returns: see docs/security.md")
-	flags.StringVar(&o.prometheus.TokenFile, "prometheus-token-file", "", "`file` with a bearer token for that Prometheus, read for each request")
-	flags.StringVar(&o.prometheus.CAFile, "prometheus-ca-file", "", "`file` with the CA certificates that verify the certificate of that Prometheus (default: those of the system)")
+	flags.StringVar(&o.prometheus.TokenFile, "prometheus-token-file", "", "`file` with a bearer token for the Prometheus server, read for each request")
+	flags.StringVar(&o.prometheus.CAFile, "prometheus-ca-file", "", "`file` with the CA certificates that verify the certificate of the Prometheus server (default: the system's)")
 	flags.StringVar(&o.prometheus.NamespaceParameter, "prometheus-namespace-parameter", "", "URL `parameter` that carries the namespace of the run, for a "+
 		"proxy that enforces it, such as prom-label-proxy")
-	flags.DurationVar(&o.prometheus.Interval, "prometheus-interval", prometheus.DefaultInterval, "scrape `interval` of that Prometheus; a run waits up to five intervals for late data")
+	flags.DurationVar(&o.prometheus.Interval, "prometheus-interval", prometheus.DefaultInterval, "scrape `interval` of the Prometheus server; a run waits up to five intervals for late data")
 }
 
 func parse(arguments []string, output io.Writer) (options, error) {
@@ -125,14 +125,14 @@ func parse(arguments []string, output io.Writer) (options, error) {
 		"`name` of a ConfigMap in the operator's namespace with documented limits that extend or replace those of this "+
 			"version; optional. The operator's Role allows only the default name")
 	flags.BoolVar(&o.profileLibrary, "profile-library", true, "create the ClusterWorkloadProfiles of this version's library at "+
-		"startup. An operator with --namespaces never does, because they are cluster-scoped")
+		"startup. An operator with --namespaces never creates them, because they are cluster-scoped")
 	flags.Func("namespaces", "comma-separated `names` of the namespaces to watch (default all); "+
 		"config/namespaced and the chart's watch.namespaces grant the operator only the rights for these",
 		namesInto(&o.namespaces, "namespace"))
 	flags.Func("shared-queues", "comma-separated `names` of queues that are shared by all namespaces; other queues belong to their namespace",
 		namesInto(&o.sharedQueues, "queue"))
 	flags.Func("client-pull-secrets", "comma-separated `[REGISTRY=]NAME`s of image pull Secrets for the pods of runs, in addition to those that "+
-		"a benchmark names; with a REGISTRY, such as registry.example/mirror, only for images from there. The Secrets must exist in "+
+		"a benchmark names; with a REGISTRY, such as registry.example/mirror, only for images from that registry. The Secrets must exist in "+
 		"the benchmarks' namespaces", o.addPullSecrets)
 	flags.Func("client-labels", "comma-separated `KEY=VALUE` labels for the pods of all runs, unless a benchmark sets another value", o.addClientLabels)
 	flags.StringVar(&o.priorityClass, "priority-class", plan.OperatorPriorityClass,
@@ -160,7 +160,7 @@ func parse(arguments []string, output io.Writer) (options, error) {
 		}
 	}
 	if o.metricsCertificate != "" && !o.metricsSecure {
-		return options{}, fmt.Errorf("--metrics-certificate-dir is %q without --metrics-secure: add --metrics-secure, or remove the directory", o.metricsCertificate)
+		return options{}, fmt.Errorf("--metrics-certificate-dir is %q without --metrics-secure: set --metrics-secure, or remove --metrics-certificate-dir", o.metricsCertificate)
 	}
 	if o.lossTimeout < time.Second {
 		return options{}, fmt.Errorf("--loss-timeout is %s: must be at least 1s, or short network failures would end runs", o.lossTimeout)
@@ -212,7 +212,7 @@ func (o *options) addPullSecrets(value string) error {
 		secret := objects.PullSecret{Name: one}
 		if registry, name, found := strings.Cut(one, "="); found {
 			if secret = (objects.PullSecret{Registry: registry, Name: name}); registry == "" {
-				return fmt.Errorf("%q has no registry before the =: add one, or remove the = for all images", one)
+				return fmt.Errorf("%q has no registry before the =: add one, or remove the = to use the Secret for all images", one)
 			}
 		}
 		if problems := validation.IsDNS1123Subdomain(secret.Name); len(problems) > 0 {
@@ -244,8 +244,8 @@ func (o *options) addClientLabels(value string) error {
 }
 
 // imageRemedy is the remedy in the error about an empty image flag.
-const imageRemedy = "name one that you have pushed (`make push REGISTRY=...` prints it), or leave it out for one that is loaded " +
-	"onto every node"
+const imageRemedy = "specify an image that you have pushed (`make push REGISTRY=...` prints it), or remove the flag to use the " +
+	"default image, which must be loaded onto every node"
 
 // defaultImage returns the image named by an environment variable, or else this version's image, which is in no
 // registry.

@@ -15,7 +15,7 @@ import (
 const reachEvery = time.Minute
 
 // errReachChanged ends an operator whose permissions have changed, because watches are set up only at startup.
-var errReachChanged = errors.New("the operator's read permissions have changed since startup; restarting to watch what it may read now")
+var errReachChanged = errors.New("the operator's read permissions have changed since startup; restarting to apply them")
 
 // logReach logs the namespaces and kinds that the operator may not read, and the namespaces that it watches.
 func (p *dependencies) logReach() {

@@ -173,13 +173,13 @@ func TestLaunchIsForAJobAlone(t *testing.T) {
 	refused(launch("b", command...), codes.FailedPrecondition, "not loaded")
 	refused(launch("a", "sh", "-c", "true"), codes.PermissionDenied, "only orted and prted")
 	refused(launch("a", daemonOf("127.0.0.1", "-mca", "plm_rsh_agent", "/tmp/x")...), codes.PermissionDenied, "plm_rsh_agent")
-	refused(launch("a", daemonOf("10.0.0.1")...), codes.PermissionDenied, "a daemon that [10.0.0.1")
+	refused(launch("a", daemonOf("10.0.0.1")...), codes.PermissionDenied, "controlled from [10.0.0.1")
 	if _, err := client.Release(t.Context(), &agentapi.ReleaseRequest{Step: key("other")}); err != nil {
 		t.Errorf("a release that is too late: %v", err)
 	}
 	j.clients[1].start("a", noLimit)
 	// Client 0 has no directory yet in which the daemon could work.
-	refused(launch("a", command...), codes.FailedPrecondition, "is the volume really shared?")
+	refused(launch("a", command...), codes.FailedPrecondition, "check that all clients mount the same volume")
 	for range 2 {
 		_, err := client.Release(t.Context(), &agentapi.ReleaseRequest{Step: key("a")})
 		must(t, err)

@@ -162,8 +162,8 @@ func TestFilesRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, arguments := range map[string][]string{
-		"give a path below":               {"--count", "1", "--directory", "../x"},
-		"give a path below ":              {"--count", "1", "--directory", "/x"},
+		"must be a path below":            {"--count", "1", "--directory", "../x"},
+		"must be a path below ":           {"--count", "1", "--directory", "/x"},
 		"--count 0":                       {"--directory", "x"},
 		"--compress-percent 101":          {"--directory", "x", "--count", "1", "--compress-percent", "101"},
 		"was not created by this command": {"--directory", "mine", "--count", "1"},

@@ -28,10 +28,10 @@ func (m *maker) checkRoom() error {
 	count, total := uint64(m.options.Count), uint64(m.options.TotalBytes) //nolint:gosec // Check has bounded them.
 	// Many file systems do not report a number of inodes.
 	if want := count - min(count, files) + 2; space.Files > 0 && space.Ffree < want {
-		return fmt.Errorf("too few free inodes: %d files are needed, only %d more can be created: remove some, or create fewer and larger ones", want, space.Ffree)
+		return fmt.Errorf("too few free inodes: %d files are needed, but only %d more can be created: remove files, or lower --count", want, space.Ffree)
 	}
 	if want := total - min(total, bytes); free < want {
-		return fmt.Errorf("too little free space: %d bytes are needed, only %d are free: enlarge the volume, or lower --total-bytes", want, free)
+		return fmt.Errorf("too little free space: %d bytes are needed, but only %d are free: enlarge the volume, or lower --total-bytes", want, free)
 	}
 	return nil
 }

@@ -19,8 +19,8 @@ func TestNoRoom(t *testing.T) {
 	t.Cleanup(func() { _ = unix.Unmount(directory, unix.MNT_DETACH) })
 	t.Chdir(directory)
 	for want, options := range map[string]Options{
-		"too few free inodes: 102 files are needed":       {Directory: "a", Count: 100, TotalBytes: 1000, Extensions: []string{"dat"}, Parallel: 1},
-		"2000000 bytes are needed, only 1048576 are free": {Directory: "a", Count: 2, TotalBytes: 2_000_000, Extensions: []string{"dat"}, Parallel: 1},
+		"too few free inodes: 102 files are needed":           {Directory: "a", Count: 100, TotalBytes: 1000, Extensions: []string{"dat"}, Parallel: 1},
+		"2000000 bytes are needed, but only 1048576 are free": {Directory: "a", Count: 2, TotalBytes: 2_000_000, Extensions: []string{"dat"}, Parallel: 1},
 	} {
 		if _, err := Make(t.Context(), options); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

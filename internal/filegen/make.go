@@ -52,17 +52,17 @@ const format = 1
 func (o Options) Check() error {
 	switch {
 	case o.Directory == "" || !filepath.IsLocal(o.Directory) || filepath.Clean(o.Directory) == ".":
-		return fmt.Errorf("--directory %q: give a path below the working directory, such as photos", o.Directory)
+		return fmt.Errorf("--directory %q: must be a path below the working directory, such as photos", o.Directory)
 	case o.Count < 1 || o.Count > maxCount:
-		return fmt.Errorf("--count %d: give 1 to %d", o.Count, maxCount)
+		return fmt.Errorf("--count %d: must be from 1 to %d", o.Count, maxCount)
 	case o.TotalBytes < 0 || o.TotalBytes > maxTotal:
-		return fmt.Errorf("--total-bytes %d: give 0 to %d", o.TotalBytes, int64(maxTotal))
+		return fmt.Errorf("--total-bytes %d: must be from 0 to %d", o.TotalBytes, int64(maxTotal))
 	case o.CompressPercent < 0 || o.CompressPercent > 100:
-		return fmt.Errorf("--compress-percent %d: give 0 to 100", o.CompressPercent)
+		return fmt.Errorf("--compress-percent %d: must be from 0 to 100", o.CompressPercent)
 	case o.Parallel < 1 || o.Parallel > maxParallel:
-		return fmt.Errorf("--parallel %d: give 1 to %d", o.Parallel, maxParallel)
+		return fmt.Errorf("--parallel %d: must be from 1 to %d", o.Parallel, maxParallel)
 	case len(o.Extensions) == 0 || len(o.Extensions) > 64:
-		return errors.New("--extensions: give 1 to 64 extensions, such as jpg,txt")
+		return errors.New("--extensions: specify 1 to 64 extensions, such as jpg,txt")
 	}
 	for _, extension := range o.Extensions {
 		if extension == "" || !filepath.IsLocal("x."+extension) || path.Base("x."+extension) != "x."+extension || len(extension) > 16 {

@@ -58,8 +58,8 @@ func (r *run) judge(ended *agentapi.Ended, end *runEnd) {
 	case r.reports.failed != "":
 		fail(usual, "%s could not be started: %s", name, r.reports.failed)
 	case r.reports.endedAt == 0:
-		fail(tool.ReasonKilled, "%s and the process that supervises it were killed (%s); raise the memory of "+
-			"clients.template.resources if that was the cause", name, end.exit)
+		fail(tool.ReasonKilled, "%s and the process that supervises it were killed (%s); if they ran out of memory, "+
+			"raise the memory limit in clients.template.resources", name, end.exit)
 	case !r.reports.exit.Succeeded(r.codes()):
 		output := ended.GetToolMessages()
 		fail(command.Cause(output, usual), "%s %s%s", name, r.reports.exit, lastLine(output))

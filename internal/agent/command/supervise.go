@@ -55,7 +55,7 @@ func Supervise(arguments []string) int {
 	syscall.CloseOnExec(superviseReport)
 	reports := os.NewFile(superviseReport, "reports")
 	if len(arguments) < 2 || reports == nil {
-		fmt.Fprintln(os.Stderr, "error: supervise is only for the agent itself; give a path and a command line")
+		fmt.Fprintln(os.Stderr, "error: supervise is only for use by the agent; specify a path and a command line")
 		return superviseFailure
 	}
 	report := func(word, text string) {

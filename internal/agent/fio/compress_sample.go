@@ -43,8 +43,8 @@ func (t *Tool) findLike(step *tool.Step) (*agentapi.DataSample, error) {
 	if known.found[key] == nil {
 		sample, err := sampleOf(volume.Place().String(), name)
 		if errors.Is(err, dataset.ErrMissing) {
-			return nil, tool.Refuse(tool.ReasonMissing, fmt.Errorf("compressLike: %w: give a file or a folder with "+
-				"your own data, starting at the target's path", err))
+			return nil, tool.Refuse(tool.ReasonMissing, fmt.Errorf("compressLike: %w: specify a file or a folder "+
+				"with your own data, relative to the target's path", err))
 		}
 		if err != nil {
 			return nil, tool.Refuse(tool.ReasonVolume, fmt.Errorf("compressLike: %w", err))

@@ -56,8 +56,8 @@ func (m *member) checkLaunch(ctx context.Context, command []string) error {
 	}
 	tcp, ok := from.Addr.(*net.TCPAddr)
 	if !ok || !leadsTo(heads, tcp.AddrPort().Addr()) {
-		return status.Errorf(codes.PermissionDenied, "%s asks for a daemon that %s would control; only its own "+
-			"address is accepted, so clients must reach each other without address translation", from.Addr, heads)
+		return status.Errorf(codes.PermissionDenied, "%s requested a daemon that is controlled from %s, but only "+
+			"its own address is accepted: clients must reach each other without address translation", from.Addr, heads)
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ func headsOf(command []string) ([]netip.Addr, error) {
 			for _, host := range strings.Split(hosts, ",") {
 				head, err := netip.ParseAddr(strings.Trim(host, "[]"))
 				if err != nil {
-					return nil, fmt.Errorf("the daemon would be controlled from %q, want IP addresses",
+					return nil, fmt.Errorf("invalid address %q of the daemon's controller: want IP addresses",
 						clip(command[i+1]))
 				}
 				heads = append(heads, head.Unmap())
@@ -88,7 +88,7 @@ func headsOf(command []string) ([]netip.Addr, error) {
 		}
 	}
 	if len(heads) == 0 {
-		return nil, errors.New("the daemon's command line does not name the process that controls it; want one of " + strings.Join(headSettings, ", "))
+		return nil, errors.New("the daemon's command line does not name the process that controls it: want one of " + strings.Join(headSettings, ", "))
 	}
 	return heads, nil
 }

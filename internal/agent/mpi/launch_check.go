@@ -64,14 +64,14 @@ var settingFlags = []string{"-mca", "--mca", "--prtemca"}
 // checkDaemon refuses every command except MPI's daemon with the arguments that MPI passes to it.
 func checkDaemon(command []string) error {
 	if len(command) == 0 || !slices.Contains(daemons, command[0]) {
-		return fmt.Errorf("only %s may be launched, by name, got %q", strings.Join(daemons, " and "), first(command))
+		return fmt.Errorf("only %s may be launched, and without a path: got %q", strings.Join(daemons, " and "), first(command))
 	}
 	bytes := 0
 	for _, word := range command {
 		bytes += len(word)
 	}
 	if len(command) > maxDaemonWords || bytes > maxDaemonBytes {
-		return fmt.Errorf("a command of %d words and %d bytes is longer than any command of an MPI daemon", len(command), bytes)
+		return fmt.Errorf("the command is too long for an MPI daemon: %d arguments, %d bytes", len(command), bytes)
 	}
 	seen := map[string]bool{}
 	for rest := command[1:]; len(rest) > 0; {
@@ -100,7 +100,7 @@ func checkDaemon(command []string) error {
 		rest = rest[3:]
 	}
 	if !seen["orte_leave_session_attached"] {
-		return fmt.Errorf("%s would detach from its caller; want leave_session_attached", command[0])
+		return fmt.Errorf("%s would detach from its caller: leave_session_attached must be set", command[0])
 	}
 	return nil
 }

@@ -73,10 +73,10 @@ type launch struct {
 
 func newLaunch(path string, arguments []string) (*launch, error) {
 	if path == "" {
-		return nil, errors.New("agent launch is only for an agent's mpirun: " + launchFile + " is not set")
+		return nil, errors.New("agent launch is only for use by the agent's mpirun: " + launchFile + " is not set")
 	}
 	if len(arguments) < 2 {
-		return nil, errors.New("missing arguments: give a host and the command line of its daemon")
+		return nil, errors.New("missing arguments: specify a host and the command line of its daemon")
 	}
 	text, err := os.ReadFile(path) //nolint:gosec // The path comes from the agent that started mpirun.
 	if err != nil {

@@ -79,7 +79,7 @@ func (j job) environment() []string { return j.line().Environment() }
 // checkAgentPath refuses a path that MPI would parse as several programs.
 func checkAgentPath(path string) error {
 	if strings.ContainsAny(path, " \t:,'\"") {
-		return fmt.Errorf("MPI cannot start %q on other hosts; use a path without spaces, colons, commas and quotes",
+		return fmt.Errorf("MPI cannot start %q on other hosts; use a path without spaces, colons, commas or quotes",
 			path)
 	}
 	return nil

@@ -148,7 +148,7 @@ func (p *part) open() (err error) {
 // openShared opens client 0's directory on the shared volume. Client 0 creates it before it launches the job.
 func (p *part) openShared() error {
 	if err := p.files.OpenDirectoryOf(LauncherClient); err != nil {
-		return fmt.Errorf("open the directory of client 0, in which all clients work: %w; is the volume really shared?",
+		return fmt.Errorf("open the directory of client 0, in which all clients work: %w; check that all clients mount the same volume",
 			err)
 	}
 	return nil

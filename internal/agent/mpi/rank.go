@@ -20,7 +20,7 @@ var rankPrograms = []string{"ior", "mdtest"}
 // MPI alone would start all ranks at the same path on every host. Rank returns only on failure.
 func Rank(arguments []string) error {
 	if len(arguments) < 2 || arguments[0] != "--" || !slices.Contains(rankPrograms, arguments[1]) {
-		return fmt.Errorf("start a rank: give -- and one of %v with its arguments", rankPrograms)
+		return fmt.Errorf("start a rank: specify -- and one of %v with its arguments", rankPrograms)
 	}
 	if err := enterRankDirectory(); err != nil {
 		return fmt.Errorf("start a rank of %s: %w", arguments[1], err)

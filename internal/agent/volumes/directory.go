@@ -58,8 +58,8 @@ func (s *Set) Open(step *tool.Step, use Use) (*Files, error) {
 		return nil, err
 	}
 	if files.volume.Device || len(step.Request.GetMoreVolumes()) > 0 {
-		return nil, tool.Refuse(tool.ReasonVolume, errors.New("this tool works in a directory of a single volume: give target "+
-			s.env.Config.Target+" one volume with a file system, or use fio"))
+		return nil, tool.Refuse(tool.ReasonVolume, errors.New("this tool works in a directory of a single volume: use one volume "+
+			"with a file system in target "+s.env.Config.Target+", or use fio"))
 	}
 	if err := files.prepare(); err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ func (f *Files) stripe() error {
 	target := f.step.Config.Target
 	if found := f.Mount(); found.FilesystemType != "lustre" {
 		return tool.Refuse(tool.ReasonVolume, fmt.Errorf("target %s: lustre requests striping, but the volume at %s "+
-			"is %s (%s), not Lustre; remove lustre from the target, or give it a claim of a Lustre volume",
+			"is %s (%s), not Lustre; remove lustre from the target, or use a claim of a Lustre volume",
 			target, found.Path, found.FilesystemType, found.Source))
 	}
 	lfs, err := exec.LookPath("lfs")

@@ -46,7 +46,7 @@ func (f *Files) checkLayout(wrote Witness) (unsure string, err error) {
 		case wrote == WroteLess:
 			return "", errors.New(short + ", and the tool wrote only part of it")
 		case unsure == "":
-			unsure = fmt.Sprintf("%s, judged by its disk usage on %s, which may be reported late or after compression",
+			unsure = fmt.Sprintf("%s, according to its disk usage on %s, which may be out of date or lowered by compression",
 				short, f.Mount().FilesystemType)
 		}
 	}
