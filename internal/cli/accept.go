@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Accepts returns nil if the program accepts a command line: its verb, flags and number of arguments. It runs
-// nothing and reads no files, so it can check the command lines in documentation.
+// Accepts checks the command, the flags and the number of arguments of a command line, and returns an error if one of
+// them is invalid. It runs nothing and reads no files, so it can check the command lines in documentation.
 func Accepts(arguments []string) error {
 	root := newRoot(Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, arguments)
 	root.InitDefaultHelpCmd()
@@ -41,7 +41,7 @@ func Accepts(arguments []string) error {
 	return knownValues(command, "output", "access-mode")
 }
 
-// knownValues returns an error if a flag is set to a value that fixedValues does not list for it.
+// knownValues returns an error if the value of a flag is not one of those that fixedValues registered for it.
 func knownValues(command *cobra.Command, flags ...string) error {
 	for _, name := range flags {
 		offer, offers := command.GetFlagCompletionFunc(name)

@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agent"
 )
 
-// newAgent returns the hidden verb that runs the agent of a local run. The agent is part of this program so that
+// newAgent returns the hidden command that runs the agent of a local run. The agent is part of this program so that
 // users need only one file.
 func newAgent(streams Streams) *cobra.Command {
 	var files agent.Files
@@ -31,8 +31,8 @@ func newAgent(streams Streams) *cobra.Command {
 	return command
 }
 
-// calledAsAgent runs a subcommand of the agent, if the arguments name one. Tools such as mpirun call these
-// subcommands; in a local run, this program is the agent. The arguments after a subcommand are not flags of this
+// calledAsAgent runs a subcommand of the agent if the arguments begin with one. Tools such as mpirun call these
+// subcommands; in a local run, this program is the agent. The remaining arguments are not parsed as flags of this
 // program.
 func calledAsAgent(arguments []string, streams Streams) (code int, called bool) {
 	return agent.Subcommand(arguments, streams.Out, streams.Err)

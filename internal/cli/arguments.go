@@ -8,10 +8,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// anyNumber is the maximum to pass to numberOfArguments for a verb that takes any number of arguments.
+// anyNumber, as the maximum of numberOfArguments, allows any number of arguments.
 const anyNumber = -1
 
-// numberOfArguments returns a check of a verb's argument count. Its errors show the usage line of the verb.
+// numberOfArguments returns a function that checks the number of arguments of a command. Its errors show the usage line
+// of the command.
 func numberOfArguments(least, most int) cobra.PositionalArgs {
 	return func(command *cobra.Command, arguments []string) error {
 		switch {

@@ -35,7 +35,7 @@ type clusterFlags struct {
 	config *genericclioptions.ConfigFlags
 }
 
-// newClusterFlags adds the flags of kubectl plugins to a verb.
+// newClusterFlags adds the flags of kubectl plugins to a command.
 func newClusterFlags(command *cobra.Command) *clusterFlags {
 	flags := &clusterFlags{config: genericclioptions.NewConfigFlags(true)}
 	added := pflag.NewFlagSet("cluster", pflag.ContinueOnError)
@@ -98,8 +98,8 @@ var errNotInstalled = errors.New("the cluster has no kind StorageBenchmark: inst
 // chooseCluster tells the user how to choose another cluster.
 const chooseCluster = "choose a cluster with --kubeconfig or --context; run --local needs none"
 
-// explained returns errNotInstalled if the API server does not have the requested kind. If the server does not
-// answer, it adds the address and the remedy. It returns other errors unchanged.
+// explained returns errNotInstalled if the API server does not serve the requested kind. If the server does not answer,
+// explained adds the address and the remedy to the error. It returns other errors unchanged.
 func explained(err error) error {
 	var request *url.Error
 	if errors.As(err, &request) && !errors.Is(err, context.Canceled) {
@@ -168,8 +168,8 @@ func (c *cluster) findRun(ctx context.Context, name string) (*v1alpha1.Benchmark
 	return run, benchmark, nil
 }
 
-// waitingFor returns why a benchmark has not started a run, or not another one, according to its conditions. It skips
-// conditions that state the verdict on the last run, because a verdict does not prevent another run.
+// waitingFor returns the reason, according to its conditions, why a benchmark has not started its first or next run. It
+// skips conditions that state the verdict on the last run, because a verdict does not prevent another run.
 func waitingFor(benchmark *v1alpha1.StorageBenchmark) string {
 	for _, kind := range []string{v1alpha1.ConditionStalled, v1alpha1.ConditionReconciling, v1alpha1.ConditionRunning, v1alpha1.ConditionReady} {
 		for i := range benchmark.Status.Conditions {

@@ -71,7 +71,7 @@ func newCompare(streams Streams) *cobra.Command {
 	return command
 }
 
-// compareRepeats writes the variance between runs of one specification.
+// compareRepeats writes the variance between runs of the same specification.
 func compareRepeats(ctx context.Context, streams Streams, flags *clusterFlags, names []string, output, file string) error {
 	var all []report.Document
 	for _, name := range names {
@@ -104,8 +104,8 @@ func shownEquivalent(made report.Comparison) bool {
 	return !slices.ContainsFunc(made.Comparisons, func(c report.RunsComparison) bool { return c.Equivalent == nil || !*c.Equivalent })
 }
 
-// comparedDocuments reads and names the runs to compare. A single run without a
-// target is replaced by all of its targets.
+// comparedDocuments reads the runs to compare and gives each a name. If there is only one run and no target was chosen,
+// it returns all targets of the run instead.
 func comparedDocuments(ctx context.Context, streams Streams, flags *clusterFlags, names []string) ([]report.Compared, error) {
 	var all []report.Compared
 	for _, name := range names {
@@ -139,8 +139,8 @@ func comparedOf(ctx context.Context, streams Streams, flags *clusterFlags, name 
 	return report.Compared{Name: document.Run, Target: target, Document: document}, nil
 }
 
-// named gives each side of a comparison the name of its run, with the target if one was chosen. Sides with the same
-// name get the last elements of their paths instead, as many as it takes to distinguish them.
+// named gives each side of a comparison the name of its run, with the target if one was chosen. If several sides have
+// the same name, it uses the end of their paths instead, with as many path elements as needed to distinguish them.
 func named(all []report.Compared, arguments []string) []report.Compared {
 	for i := range all {
 		if all[i].Target != "" {

@@ -18,7 +18,7 @@ import (
 	"github.com/storagebench/storagebench/internal/report"
 )
 
-// converter converts a tool's command line, or its job file, to workloads.
+// converter converts a command line or a job file of a tool to workloads.
 type converter struct {
 	line func(arguments []string, options convert.Options) ([]convert.Workload, error)
 	// file is nil if the tool has no job files.

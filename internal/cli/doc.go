@@ -1,2 +1,2 @@
-// Package cli implements kubectl-storagebench, one file per verb.
+// Package cli implements kubectl-storagebench, with one file per command.
 package cli

@@ -81,10 +81,10 @@ func clusterDocument(ctx context.Context, flags *clusterFlags, name string) (rep
 	return document, benchmark, err
 }
 
-// judged applies the benchmark's current verdict to the document of a run, and returns the document and the exit
-// code. The verdict includes the benchmark's current objectives, unless its specification has changed since the run,
-// and the comparison with earlier runs. The document is returned unchanged if benchmark is nil or its verdict is on
-// another run. A regression is written to standard error, because the report of a single run cannot show one.
+// judged applies the benchmark's current verdict to the document of a run, and returns the document and the exit code.
+// The verdict covers the comparison with earlier runs and, unless the specification has changed since the run, the
+// benchmark's current objectives. The document is returned unchanged if benchmark is nil or its verdict is on another
+// run. A regression is written to standard error, because the report of a single run cannot show one.
 func judged(streams Streams, document report.Document, benchmark *v1alpha1.StorageBenchmark) (report.Document, int) {
 	if benchmark == nil || benchmark.Status.LastRun == nil || benchmark.Status.LastRun.UID != document.RunUID {
 		return document, report.ExitCode(document)
@@ -134,7 +134,7 @@ func (c *cluster) series(ctx context.Context, run *v1alpha1.BenchmarkRun) (*seri
 		}
 		text, is := kept.BinaryData[objects.SeriesKey]
 		if !is || !slices.ContainsFunc(kept.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == run.UID }) {
-			continue // not a series, or one of an earlier run with the same name
+			continue // not a series, or the series of an earlier run with the same name
 		}
 		part, err := series.Decode(text)
 		if err != nil {

@@ -10,12 +10,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// runHere returns an error: a local run tracks processes and verifies mounts, which needs Linux.
+// runHere always returns an error: a local run tracks processes and verifies mounts, which requires Linux.
 func runHere(context.Context, Streams, []string, runOptions) error {
 	return fmt.Errorf("--local needs Linux, and this is %s: run it in a cluster, or in a Linux container", runtime.GOOS)
 }
 
-// newAgent returns a verb that is never called on this system.
+// newAgent is a stub: the agent command is not supported on this operating system.
 func newAgent(Streams) *cobra.Command { return &cobra.Command{Use: "agent", Hidden: true} }
 
 func calledAsAgent([]string, Streams) (code int, called bool) { return 0, false }

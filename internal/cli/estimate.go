@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// priceFlag adds --price-per-hour to a verb that estimates runs.
+// priceFlag adds --price-per-hour to a command that estimates runs.
 func priceFlag(command *cobra.Command, perHour *float64) {
 	command.Flags().Float64Var(perHour, "price-per-hour", 0, "price of storage and nodes per hour, in any currency, to estimate the cost of a run")
 }
@@ -63,7 +63,7 @@ func money(amount float64) string {
 	return strconv.FormatFloat(amount, 'f', 2, 64)
 }
 
-// writtenText describes what a run writes.
+// writtenText describes how much data a run writes.
 func writtenText(w plan.Written) string {
 	return "writes " + strings.Join(writtenParts(w), ", ")
 }

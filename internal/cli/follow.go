@@ -56,8 +56,7 @@ func (f *follower) see(run *v1alpha1.BenchmarkRun) {
 	f.mu.Lock()
 	f.run = run
 	if figures := run.Status.Live; figures != nil {
-		// The smallest difference contains the least transport delay, so it is the best estimate of the clocks'
-		// difference.
+		// The smallest difference contains the least network delay, so it is the best estimate of the clock offset.
 		if ahead := time.Since(figures.Time.Time); !f.known || ahead < f.behind {
 			f.behind, f.known = ahead, true
 		}
@@ -69,7 +68,8 @@ func (f *follower) see(run *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// now returns the time by the run's clock if it differs from the local clock by more than a network delay can explain.
+// now returns the time by the run's clock if that clock differs from the local one by more than a network delay can
+// explain, and the local time otherwise.
 func (f *follower) now() time.Time {
 	const tolerance = 2 * time.Second
 	if f.known && f.behind.Abs() > tolerance {

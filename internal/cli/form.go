@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// formFlag adds -o to a verb that writes a document; the first format is the default. The root command rejects other
+// formFlag adds -o to a command that writes a document; the first format is the default. The root command rejects other
 // formats.
 func formFlag(command *cobra.Command, output *string, forms ...string) {
 	command.Flags().StringVarP(output, "output", "o", forms[0], alternatives(forms))

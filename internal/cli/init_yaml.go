@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/engines"
 )
 
-// first is the user's first benchmark, as described by the flags of init.
+// first describes the benchmark that init writes, according to its flags.
 type first struct {
 	initOptions
 	name string
@@ -122,8 +122,8 @@ func (f *first) yaml() string {
 	return b.String()
 }
 
-// profiled writes the workload of a profile and the phases that measure it. It adds a layout phase, because the
-// workload may read, unless the workload ends when its work is done.
+// profiled writes the workload of a profile and the phases that measure it. Because the workload may read, it also adds
+// a layout phase, except for workloads that do a fixed amount of work.
 func (f *first) profiled(line func(string, ...any), size string) {
 	switch {
 	case f.inFile:
@@ -143,7 +143,7 @@ func (f *first) profiled(line func(string, ...any), size string) {
 	load := engines.Of(f.workload)
 	warmUp := ", warmUp: 5s"
 	switch {
-	case load.WorkBound: // the duration limits how long the work may take
+	case load.WorkBound: // the duration is only an upper limit
 		line("    - {name: measure, steady: {duration: 10m}}")
 		return
 	case load.SpansClients:

@@ -42,7 +42,7 @@ type listedBenchmark struct {
 	// Run is the live run, or else the last one. Phase is the current phase of a live run.
 	Run   string `json:"run,omitempty"`
 	Phase string `json:"phase,omitempty"`
-	// LastRun is the last run that has ended; Display is its main figure.
+	// LastRun is the last completed run; Display is its main figure.
 	LastRun string                    `json:"lastRun,omitempty"`
 	Display *v1alpha1.HeadlineDisplay `json:"display,omitempty"`
 	Next    *metav1.Time              `json:"nextScheduleTime,omitempty"`
@@ -236,7 +236,7 @@ func (d listDocument) text(w io.Writer) error {
 		}
 		display := one.Display
 		if one.Run != one.LastRun {
-			display = nil // it belongs to the last run, not to the run in this line
+			display = nil // the figure belongs to the last run, not to the run in this line
 		}
 		named(one.Namespace, append([]string{one.Name, inPhase(one.Stage, one.Phase), one.Ready, one.Reason, one.Run, next}, displayTexts(display)...)...)
 	}

@@ -59,9 +59,9 @@ type planStep struct {
 	Clients int `json:"clients"`
 	// Processes is the number of ranks of each client, for ior and mdtest.
 	Processes int `json:"processes,omitempty"`
-	// OffsetSeconds is the planned start of the step, relative to the start of the run. It is the sum of the
-	// expected durations of the earlier steps; a step's minimum duration counts instead if it is longer or no
-	// duration is expected.
+	// OffsetSeconds is the planned start of the step, relative to the start of the run. It is the sum of the expected
+	// durations of the earlier steps. For a step whose minimum duration is longer than its expected one, or whose
+	// expected duration is unknown, the minimum counts.
 	OffsetSeconds float64 `json:"offsetSeconds"`
 	WarmUpSeconds float64 `json:"warmUpSeconds"`
 	// DurationSeconds is the time to measure or to idle, or its maximum if the step can end early. It is 0 if the
@@ -69,9 +69,9 @@ type planStep struct {
 	DurationSeconds float64 `json:"durationSeconds"`
 	// MinDurationSeconds is the minimum duration of a step that can end early.
 	MinDurationSeconds float64 `json:"minDurationSeconds,omitempty"`
-	// ExpectedSeconds is the expected time from the start of the step to the start of the next
-	// one; absent if unknown. AtLeastSeconds replaces it if only a minimum can be predicted. The
-	// step is always stopped after LimitSeconds.
+	// ExpectedSeconds is the expected time from the start of the step to the start of the next step; absent if unknown.
+	// AtLeastSeconds replaces ExpectedSeconds if only a minimum can be predicted. The step is always stopped after
+	// LimitSeconds.
 	ExpectedSeconds *float64 `json:"expectedSeconds,omitempty"`
 	AtLeastSeconds  *float64 `json:"atLeastSeconds,omitempty"`
 	LimitSeconds    float64  `json:"limitSeconds"`
@@ -80,7 +80,7 @@ type planStep struct {
 	Passes    int  `json:"passes,omitempty"`
 	// UntilCreditsPercent is the fill level of the credit bucket at which a pause ends.
 	UntilCreditsPercent int `json:"untilCreditsPercent,omitempty"`
-	// Redrain is true for the drain after a pause, which measures the refill.
+	// Redrain is true for the drain that follows a pause. It measures the refill rate.
 	Redrain bool `json:"redrain,omitempty"`
 	// Cell is the cell of a ramp or sweep, with the values that it sets.
 	Cell *planCell `json:"cell,omitempty"`
@@ -190,7 +190,7 @@ func mpirunLine(step plan.Step, tool *agentapi.MpiTool) string {
 	return quoted(append([]string{"mpirun"}, line.Command()...)) + "\n"
 }
 
-// quoted joins the words of a command line and quotes those with special characters.
+// quoted joins the arguments of a command line and quotes those with special characters.
 func quoted(words []string) string {
 	written := make([]string, len(words))
 	for i, word := range words {

@@ -138,7 +138,7 @@ func (d planDocument) summary() []string {
 	return []string{head + "at least " + about(d.DurationSeconds), unknownLengths(unknown)}
 }
 
-// unknownLengths states that the lengths of phases are unknown.
+// unknownLengths names the phases whose durations are unknown.
 func unknownLengths(phases []string) string {
 	last := len(phases) - 1
 	if last < 1 {
@@ -163,7 +163,7 @@ func (d planDocument) phases() func(func([]planStep) bool) {
 	}
 }
 
-// row returns the table row of one step. If sure is false, its start is the earliest possible one, because the
+// row returns the table row of one step. If sure is false, it shows the earliest possible start time, because the
 // duration of an earlier step is unknown.
 func row(step planStep, sure bool) []string {
 	return []string{step.ID, does(step), strings.Join(step.Targets, ","),
@@ -394,7 +394,7 @@ func laid(bytes uint64) string {
 	return measure.FormatBytes(bytes)
 }
 
-// starts formats the start of a step, as a lower bound if sure is false.
+// starts formats the start time of a step, as a lower bound if sure is false.
 func starts(seconds float64, sure bool) string {
 	if sure {
 		return about(seconds)

@@ -101,7 +101,7 @@ func profileFiles(w io.Writer, profiles []library.Profile) error {
 	return nil
 }
 
-// profileTexts lists profiles, one per line, or with their sources if wholly is true.
+// profileTexts lists profiles, one per line. If wholly is true, it also shows their sources.
 func profileTexts(w io.Writer, profiles []library.Profile, wholly bool) error {
 	var b strings.Builder
 	longest := 0

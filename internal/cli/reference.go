@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Reference writes all verbs with their flags and examples, as --help shows them, as Markdown.
+// Reference writes the reference of all commands in Markdown. Flags and examples are the same as in --help.
 func Reference(w io.Writer) error {
 	root := newRoot(Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, nil)
 	var b strings.Builder

@@ -64,7 +64,7 @@ func newReport(streams Streams) *cobra.Command {
 	return command
 }
 
-// outputFlag adds -o and -v to a verb that shows a run.
+// outputFlag adds -o and -v to a command that shows a run.
 func outputFlag(command *cobra.Command, output *string, verbose *bool) {
 	formFlag(command, output, "text", "json", "yaml", "csv", "markdown", "html")
 	command.Flags().BoolVarP(verbose, "verbose", "v", false, "text with notes, evidence, timeline and all other details")

@@ -12,12 +12,12 @@ import (
 	"github.com/storagebench/storagebench/internal/version"
 )
 
-// Streams holds the input and the outputs of a verb.
+// Streams holds the input and the outputs of a command.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// screen is the unfiltered Err, for the live view, which moves the cursor of a
-	// terminal. printed is the unfiltered Out.
+	// screen is Err without the filter for control characters: the live view moves the cursor of a terminal. printed is
+	// Out without that filter.
 	screen, printed io.Writer
 }
 

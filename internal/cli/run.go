@@ -30,7 +30,8 @@ type runOptions struct {
 	prometheus prometheus.Config
 	// save lists files that the result is also written to.
 	save []string
-	// watch follows a run in a cluster to its end. forceConflicts takes over fields that other field managers own.
+	// watch is true to follow a run in a cluster to its end. forceConflicts is true to take over fields that other
+	// field managers own.
 	watch, forceConflicts bool
 	// repeat is the number of consecutive runs.
 	repeat int
@@ -159,7 +160,7 @@ func (o *runOptions) checkOutputs() error {
 	return o.checkRepeat()
 }
 
-// exitCodes describes the exit codes of verbs that show a run.
+// exitCodes describes the exit codes of commands that show a run.
 const exitCodes = "Exit codes: 0 complete, valid and all objectives met; 1 it could not run to completion; 2 an objective\n" +
 	"was missed or a regression found; 3 the result is not valid;"
 

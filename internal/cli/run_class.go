@@ -33,7 +33,7 @@ const (
 	trialDeadline = 6 * time.Hour
 	// trialStart is the default startTimeout of a run.
 	trialStart = 10 * time.Minute
-	// trialGrace is the additional time to read the result if this program dies.
+	// trialGrace is how long the result stays readable, after the latest end of the runs, if this program dies.
 	trialGrace = time.Hour
 	// removeTimeout limits how long this program waits until everything is removed.
 	removeTimeout = 3 * time.Minute
@@ -99,9 +99,9 @@ func runOnClass(ctx context.Context, streams Streams, options runOptions, flags 
 	return err
 }
 
-// endTrial removes everything and returns the error of the program. current is the run that was
-// followed last, and err is the result of following it. After an interruption, endTrial first
-// stops the run and shows what it has measured.
+// endTrial removes everything and returns the error with which the program exits. current is the run that was followed
+// last, and err is the error from following it. After an interruption, endTrial first stops the run and shows what it
+// has measured.
 func (c *cluster) endTrial(ctx context.Context, streams Streams, name, current string, options runOptions, err error) error {
 	interrupted := ctx.Err() != nil
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), removeTimeout)
@@ -371,8 +371,8 @@ func (c *cluster) removeTrial(ctx context.Context, streams Streams, name string)
 	return fmt.Errorf("%w; remove the rest with kubectl delete storagebenchmark,job %s -n %s", err, name, c.namespace)
 }
 
-// remains lists the runs and claims of a benchmark that still exist, and passes each run that is not being deleted to
-// remove.
+// remains lists the runs and claims of a benchmark that still exist. It calls remove for each run that is not being
+// deleted.
 func (c *cluster) remains(ctx context.Context, name string, remove func(run string) error) ([]string, error) {
 	selector := v1alpha1.LabelBenchmark + "=" + name
 	runs, err := list[metav1.PartialObjectMetadata](ctx, c, runResource, selector)

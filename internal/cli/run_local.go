@@ -141,7 +141,7 @@ func conductLocally(ctx context.Context, streams Streams, options runOptions, re
 	return report.NewDocument(finished, version.Version).With(over), nil
 }
 
-// checkObservations returns an error if Prometheus rejects a query, so that the user learns it before the run. It
+// checkObservations returns an error if Prometheus rejects a query, so that the user sees the error before the run. It
 // warns if the observations cannot be evaluated for another reason.
 func checkObservations(ctx context.Context, streams Streams, options runOptions, run *v1alpha1.RunSpec) error {
 	if len(run.Observations) == 0 {

@@ -27,7 +27,7 @@ type source struct {
 	faults admission.Errors
 }
 
-// filesFlag adds -f, which may be repeated. Verbs that have it also read their positional arguments as files.
+// filesFlag adds -f, which may be repeated. Commands with -f also treat their positional arguments as files.
 func filesFlag(command *cobra.Command, files *[]string, usage string) {
 	command.Flags().StringArrayVarP(files, "filename", "f", nil, usage)
 }
@@ -124,7 +124,7 @@ func (s *source) read(local bool) error {
 	return nil
 }
 
-// duplicates adds a fault for each object that several sources contain, to the second of these sources.
+// duplicates finds objects that several sources contain. It adds a fault for each to the second of these sources.
 func duplicates(sources []*source) {
 	type place struct {
 		in     *source

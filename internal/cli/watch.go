@@ -17,7 +17,7 @@ import (
 	"github.com/storagebench/storagebench/internal/report"
 )
 
-// exitLeft is the exit code if the user stops watching a run, which continues. Shells use the same code for Ctrl-C.
+// exitLeft is the exit code if the user stops watching a run that continues. Shells use the same code for Ctrl-C.
 const exitLeft = 130
 
 // leaveHint is the last line of the live view of a run in a cluster.
@@ -60,8 +60,8 @@ func newWatch(streams Streams) *cobra.Command {
 	return command
 }
 
-// left returns err unless the user stopped watching. In that case it prints how to return to
-// the run or stop it, and returns exitLeft.
+// left handles the end of watching. If the user stopped watching, left prints how to watch the run again or stop it,
+// and returns exitLeft. Otherwise it returns err.
 func left(ctx context.Context, streams Streams, name string, err error) error {
 	var code exitError
 	if err == nil || errors.As(err, &code) || ctx.Err() == nil {

@@ -1,38 +1,39 @@
 package credits
 
-// knownShare is the largest difference, as a fraction of the bucket, at which the two fills count as equal.
+// knownShare is the maximum difference between the two estimates of an Account, as a fraction of the bucket size, at
+// which the fill level is considered known.
 const knownShare = 0.01
 
-// Account estimates the fill of a bucket over time. It is as accurate as the Bucket that it was opened for. Copies are
-// independent of each other.
+// Account estimates the fill level of a bucket over time. It is as accurate as the Bucket that it was opened for. A
+// copy of an Account is independent of the original.
 type Account struct {
 	bucket      Bucket
 	most, least float64
 }
 
-// Open returns the account of a bucket whose fill is unknown.
+// Open returns the account of a bucket whose fill level is unknown.
 func Open(bucket Bucket) Account { return Account{bucket: bucket, most: bucket.Size} }
 
 // Bucket returns the bucket of the account.
 func (a Account) Bucket() Bucket { return a.bucket }
 
-// Fill returns the credits in the bucket if it was full initially, which is the most that it can hold now.
+// Fill returns the credits in the bucket, assuming that it was full initially. This is an upper bound.
 func (a Account) Fill() float64 { return a.most }
 
 // Percent returns Fill as a percentage of a full bucket, 0 to 100.
 func (a Account) Percent() float64 { return 100 * a.most / a.bucket.Size }
 
-// LeastPercent returns the fill if the bucket was empty initially, as a percentage of a full bucket, 0 to 100.
+// LeastPercent returns the credits in the bucket, assuming that it was empty initially, as a percentage of a full
+// bucket, 0 to 100. This is a lower bound.
 func (a Account) LeastPercent() float64 { return 100 * a.least / a.bucket.Size }
 
-// Known reports whether the fill no longer depends on its initial value, to within 1 % of the bucket.
+// Known reports whether the fill level no longer depends on its initial value, to within 1 % of the bucket size.
 func (a Account) Known() bool { return a.most-a.least <= knownShare*a.bucket.Size }
 
 // Load spends the credits of a load with the given mean rate and duration; the bucket refills meanwhile.
 func (a *Account) Load(rate, seconds float64) { a.LoadBetween(rate, rate, seconds) }
 
-// LoadBetween is like Load for a load of which an unknown part reached the bucket: at least low and at most high per
-// second.
+// LoadBetween is like Load, for a load whose rate at the bucket is only known to be between low and high, per second.
 func (a *Account) LoadBetween(low, high, seconds float64) {
 	a.most = a.bucket.clamp(a.most + (a.bucket.Refill-low)*seconds)
 	a.least = a.bucket.clamp(a.least + (a.bucket.Refill-high)*seconds)
@@ -44,9 +45,9 @@ func (a *Account) Idle(seconds float64) { a.Load(0, seconds) }
 // Emptied records that the bucket was observed to be empty: the load fell to the baseline and stayed there.
 func (a *Account) Emptied() { a.most, a.least = 0, 0 }
 
-// Demand spends the credits of a load that demands the given rate per second, and returns how much of it the bucket
-// lets through in the given seconds if it was full initially: the lower of demand and burst while there are credits,
-// then at most the baseline. Full demand is math.Inf(1).
+// Demand spends the credits of a load that demands the given rate per second. It returns the amount that the bucket
+// lets through in the given seconds if it was full initially: the lower of demand and burst rate while there are
+// credits, then at most the baseline. Full demand is math.Inf(1).
 func (a *Account) Demand(demand, seconds float64) (through float64) {
 	a.least, _ = a.bucket.pass(a.least, demand).after(a.bucket, a.least, seconds)
 	a.most, through = a.bucket.pass(a.most, demand).after(a.bucket, a.most, seconds)
@@ -61,8 +62,8 @@ func (a *Account) Work(demand, amount float64) (seconds float64) {
 	return seconds
 }
 
-// SecondsTo returns how long the bucket must be without load until it certainly holds the given percentage, whatever
-// its initial fill.
+// SecondsTo returns how long the bucket must be without load until it holds at least the given percentage, whatever its
+// initial fill level was.
 func (a Account) SecondsTo(percent float64) float64 {
 	return max(0, a.bucket.FillSeconds(percent)-a.least/a.bucket.Refill)
 }

@@ -42,19 +42,19 @@ func (b Bucket) DrainSeconds(credits float64) float64 {
 	return credits / (b.Burst - b.Refill)
 }
 
-// Needs returns the credits that full demand spends in the given time if there are enough of them. It returns 0 if
-// they refill at least as fast as they are spent.
+// Needs returns the credits that full demand spends in the given time if the bucket has enough of them. It returns 0 if
+// credits refill at least as fast as they are spent.
 func (b Bucket) Needs(seconds float64) float64 { return max(0, b.Burst-b.Refill) * seconds }
 
 // FillSeconds returns how long an empty bucket without load takes to fill to the given percentage.
 func (b Bucket) FillSeconds(percent float64) float64 { return b.Size * percent / 100 / b.Refill }
 
-// clamp limits a fill to the range 0 to Size.
+// clamp limits a fill level to the range 0 to Size.
 func (b Bucket) clamp(fill float64) float64 { return min(max(fill, 0), b.Size) }
 
-// pass describes how a bucket with a given fill serves a demand. For a number of seconds, it lets load through at the
-// rate first, and the fill changes by drift per second. After that, it lets load through at the rate then, and the
-// fill stays constant.
+// pass describes how a bucket with a given fill level serves a demand, in two periods. In the first period, which lasts
+// seconds, first is the rate of the load that the bucket lets through and drift is the change of the fill level per
+// second. After that, then is the rate, and the fill level is constant.
 type pass struct {
 	first, seconds, drift, then float64
 }
@@ -74,13 +74,13 @@ func (b Bucket) pass(fill, demand float64) pass {
 	return pass{first: rate, seconds: math.Inf(1), then: rate}
 }
 
-// after returns the fill after the given seconds, and the amount that was let through by then.
+// after returns the fill level after the given seconds, and the total amount let through until then.
 func (p pass) after(b Bucket, fill, seconds float64) (left, through float64) {
 	begun := min(seconds, p.seconds)
 	return b.clamp(fill + p.drift*begun), p.first*begun + p.then*(seconds-begun)
 }
 
-// takes returns how many seconds it takes to let an amount through.
+// takes returns the seconds that the bucket needs to let an amount through.
 func (p pass) takes(amount float64) float64 {
 	if amount <= 0 {
 		return 0

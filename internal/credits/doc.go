@@ -18,7 +18,7 @@
 // Under full demand an empty bucket stays empty, even if the refill is above the baseline: such a refill has an
 // effect only when demand leaves a gap.
 //
-// The fill of a bucket at the start of a run is unknown. An [Account] therefore tracks two fills: the most, as if the
-// bucket had been full, and the least, as if it had been empty. They meet when the bucket was observed to be empty, or
-// had no load for long enough.
+// The fill level of a bucket at the start of a run is unknown. An [Account] therefore tracks two estimates: an upper
+// bound, which assumes that the bucket was full, and a lower bound, which assumes that it was empty. They become equal
+// when the bucket is observed to be empty, or has had no load for long enough.
 package credits

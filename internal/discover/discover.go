@@ -106,7 +106,7 @@ func Describe(t Target) Found {
 // groupKey returns a key that is equal for volumes that differ only in their names.
 func groupKey(volume limits.Volume, names v1alpha1.VolumeDescription) string {
 	names.Name, names.ClaimName, names.VolumeName, names.VolumeHandle, names.Server = "", "", "", "", ""
-	// These attributes hold names that are generated for each volume.
+	// These attributes contain a generated name that is unique to each volume.
 	attributes := maps.Clone(volume.Attributes)
 	for _, own := range []string{"dnsname", "mountname", "DNSName", "VolumePath", "subDir", "subdir", "diskname", "diskName", "shareName", "share"} {
 		delete(attributes, own)
@@ -115,8 +115,8 @@ func groupKey(volume limits.Volume, names v1alpha1.VolumeDescription) string {
 	return fmt.Sprintf("%#v\x00%#v", volume, names)
 }
 
-// volume describes the volume of one claim. It returns the facts that limits depend on, and the other facts for the
-// record.
+// volume describes the volume of one claim. It returns the facts that limits depend on, and separately the other facts
+// for the record.
 func (f *Found) volume(c Claim, mount *v1alpha1.MountedVolume, denied map[string]string) (limits.Volume, v1alpha1.VolumeDescription) {
 	names := v1alpha1.VolumeDescription{Name: c.Volume, MadeForRun: c.MadeForRun}
 	var volume limits.Volume
@@ -297,7 +297,7 @@ func (f *Found) noteMountDifferences(t Target) {
 	}
 }
 
-// Complete adds those facts to a record that no limit depends on. The record must have been created from
+// Complete adds the facts that do not affect limits to a record, such as names. The record must have been created from
 // f.Description.
 func (f Found) Complete(record *v1alpha1.StorageDescription) {
 	for i := range record.Volumes {

@@ -8,7 +8,7 @@
 //	nodes of the pods --> instance types, region
 //	mounts as agents report them --> file system, server, options in force
 //
-// Nothing is guessed. A StorageClass reveals nothing about a volume that was created by hand, or about one that is
-// older than the class, because the class was then deleted and created again under the same name. What could not be
-// read is reported as missing, with a remedy; the run continues without it.
+// Nothing is guessed. A StorageClass does not describe a volume that was created manually. Nor does it describe a
+// volume that is older than the class: an earlier class of the same name was used to create it. What could not be read
+// is reported as missing, with a remedy; the run continues without it.
 package discover

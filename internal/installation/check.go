@@ -98,7 +98,7 @@ func checkAccepted(ctx context.Context, api client.Client, namespace string) err
 	return nil
 }
 
-// upgradeKinds explains to users how to upgrade the CRDs to the operator's version.
+// upgradeKinds tells users how to upgrade the CRDs to the operator's version.
 const upgradeKinds = "upgrade them with `kubectl apply --server-side --force-conflicts -f charts/storagebench/crds`"
 
 func checkRejected(ctx context.Context, api client.Client, namespace string) error {

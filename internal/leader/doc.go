@@ -27,9 +27,9 @@
 // The exception is an API server that is restored to an earlier state from a backup while agents are running: they
 // refuse every operator until the version has caught up, and end by themselves after orphanTimeout.
 //
-// The epoch stays the same for a whole term although each renewal raises the version, so that two concurrent commands
-// do not overtake each other with different epochs. A Lease that is created again, or that changes hands and comes back
-// to the same process, begins a new term.
+// The epoch stays the same for a whole term although each renewal raises the version. Otherwise an agent could receive
+// concurrent commands out of order and refuse the one with the lower epoch. A Lease that is created again, or that
+// changes hands and comes back to the same process, begins a new term.
 //
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=create,namespace=storagebench-system
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,resourceNames=storagebench-operator,verbs=get;update,namespace=storagebench-system

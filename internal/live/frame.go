@@ -129,7 +129,7 @@ func (p *Phase) line(name, does int) line {
 	return styled(Dim, "  · "+words+p.takes()+steps)
 }
 
-// of returns the phase's expected length, for display after the elapsed time.
+// of returns the phase's expected duration, for display after the elapsed time.
 func (p *Phase) of() string {
 	switch {
 	case p.AtLeast:

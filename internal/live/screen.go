@@ -75,7 +75,7 @@ func (s *Screen) Draw(view View) {
 	var b strings.Builder
 	switch {
 	case s.drawn > 0 && (width != s.width || height != s.height):
-		// A resized terminal has moved its lines to unknown positions.
+		// After the terminal was resized, the positions of its lines are unknown.
 		b.WriteString("\x1b[H\x1b[2J")
 	case s.drawn > 0:
 		b.WriteString("\x1b[" + strconv.Itoa(s.drawn) + "A\r")

@@ -8,7 +8,7 @@ import (
 // Style is the appearance of a piece of text.
 type Style int
 
-// The styles. Colour is never the only signal: signs and words carry the same information.
+// The styles. Colour is never the only signal: symbols and words convey the same information.
 const (
 	Plain Style = iota
 	Bold

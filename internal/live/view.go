@@ -27,7 +27,7 @@ const (
 // View is the state of a run at one instant.
 type View struct {
 	Benchmark, Run string
-	// Stage and Message are those of the run's status, except that the stage of a cancelled run is Cancelled.
+	// Stage and Message are copied from the run's status, except that the stage of a cancelled run is Cancelled.
 	Stage, Message string
 	// Ended is true once the run has ended. Verdict is the reason if the run failed or is not valid, else empty.
 	Ended, Failed bool
@@ -54,7 +54,7 @@ type Phase struct {
 	State State
 	// Steps is the number of steps of the phase; StepsDone of them have ended.
 	Steps, StepsDone int
-	// Took is the time that the phase took, or has taken so far.
+	// Took is the duration of the phase, or the time since its start if it has not ended.
 	Took time.Duration
 	// Expected is the planned time. It is a lower bound if AtLeast, because a part is unknown; the phase may end
 	// earlier if AtMost.

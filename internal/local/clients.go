@@ -25,10 +25,10 @@ func (r *runner) store(_ decide.Action, out drive.Outcome) error {
 	return nil
 }
 
-// Replace starts new agents in place of lost ones.
+// Replace starts new agents to replace lost ones.
 func (r *runner) Replace(keys []decide.ClientKey) error {
 	for _, key := range keys {
-		// An unreachable agent may still be alive and write to the files of its replacement.
+		// An unreachable agent may still be alive and write to the files that its replacement will use.
 		r.agents[key].Kill()
 		r.killOrphans()
 		if err := r.add(key); err != nil {

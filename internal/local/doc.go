@@ -1,5 +1,5 @@
-// Package local runs a benchmark against directories of this machine, without a cluster. It uses the operator's
-// plan, decisions, conductor and agents; the agents are child processes.
+// Package local runs a benchmark against directories of this machine, without a cluster. It plans, decides and conducts
+// with the same code as the operator, and uses the same agents, as child processes.
 //
 // No process or data may remain, whichever process is killed. To ensure this, three kinds of processes watch one
 // another:
@@ -8,7 +8,7 @@
 //	runner  plans, conducts, prints the result
 //	agents  one per client, each with its fio
 //
-// Each holds a pipe (a lifeline) to the next lower process. When the pipe breaks, the lower process stops its load,
-// removes its data and exits. Guard and runner are child subreapers: they adopt and end the orphans among their
-// descendants.
+// The guard holds a pipe (a lifeline) to the runner, and the runner holds one to each agent. When a pipe breaks, the
+// process at its other end stops its load, removes its data and exits. Guard and runner are child subreapers: they
+// adopt and end the orphans among their descendants.
 package local

@@ -10,11 +10,12 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// Entry is a report from a runner to its guard. It lets the guard complete the run's record if the runner dies.
+// Entry is a report from a runner to its guard. With these entries, the guard can complete the run's record if the
+// runner dies.
 type Entry struct {
 	// Run is the current state of the run.
 	Run *v1alpha1.BenchmarkRun `json:"run,omitempty"`
-	// Series is the series of an ended step.
+	// Series is the time series of a completed step.
 	Series *series.Step `json:"series,omitempty"`
 	// Observed holds the values of the run's observations.
 	Observed []series.Observed `json:"observed,omitempty"`

@@ -62,9 +62,9 @@ func newRun(options Options) (*v1alpha1.BenchmarkRun, error) {
 	}, options.Run, options.Plan), nil
 }
 
-// benchmarkUID returns the name of the benchmark's own directory on a target. Without an API server there is no UID,
-// so the name is derived from what identifies the benchmark: its namespace and name, the target and the directories.
-// Thus a later run finds the data that an earlier run kept or left behind.
+// benchmarkUID returns the name of the benchmark's own directory on a target. Without an API server there is no UID, so
+// the name is derived from what identifies the benchmark: its namespace and name, the target and the directories. A
+// later run can therefore find the data that an earlier run kept or left behind.
 func benchmarkUID(benchmark *v1alpha1.StorageBenchmark, target string, directories []string) (string, error) {
 	name := "local\x00" + benchmark.Namespace + "\x00" + benchmark.Name + "\x00" + target
 	for _, directory := range directories {

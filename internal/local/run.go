@@ -33,7 +33,7 @@ type runner struct {
 	targets   map[string]*target
 	left      []v1alpha1.DataLeft
 
-	// mu keeps an agent that is being started from being killed as an orphan.
+	// mu prevents killOrphans from killing an agent that is just being started.
 	mu     sync.Mutex
 	agents map[decide.ClientKey]*Agent
 }
@@ -99,7 +99,7 @@ func (r *runner) createIdentities() error {
 	return nil
 }
 
-// conduct drives the run until nothing is left to do.
+// conduct drives the run until it has ended.
 func (r *runner) conduct(ctx context.Context) error {
 	return drive.New(drive.Options{
 		// In a local run, all clients of a target share one directory, no matter what the claims specify.

@@ -115,7 +115,7 @@ type requester struct {
 	config    Config
 	namespace string
 	next      *http.Transport
-	// reads is true while the requester holds the semaphore reading.
+	// reads is true while the requester holds the reading semaphore.
 	reads bool
 }
 
@@ -151,7 +151,7 @@ func (r *requester) RoundTrip(request *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// release releases the semaphore reading if the requester holds it.
+// release releases the reading semaphore if the requester holds it.
 func (r *requester) release() {
 	if r.reads {
 		r.reads = false
@@ -192,8 +192,8 @@ func (c *Client) Ask(ctx context.Context, q observation.Query) observation.Answe
 	return answer
 }
 
-// read evaluates a query and adds the series to answer. If any of them has a name, read returns the labels of each
-// series without its name.
+// read evaluates a query and adds the series to answer. If any of the series has a metric name, read returns the labels
+// of each series, without the metric name.
 func (c *Client) read(ctx context.Context, answer *observation.Answer) (keys []string, err error) {
 	defer c.requests.release()
 	matrix, err := c.ask(ctx, answer.Expression, answer.Query)
@@ -224,7 +224,7 @@ func (c *Client) read(ctx context.Context, answer *observation.Answer) (keys []s
 	return keys, nil
 }
 
-// key returns the labels of a series without its name, which timestamp() removes.
+// key returns the labels of a series without the metric name, because timestamp() removes the name.
 func key(metric model.Metric) string {
 	metric = metric.Clone()
 	delete(metric, model.MetricNameLabel)
@@ -285,7 +285,7 @@ func explain(err error) (problem string, refused bool) {
 	var answered *promv1.Error
 	switch {
 	case errors.As(err, &answered) && answered.Type == promv1.ErrBadData:
-		// Newer versions of Prometheus name the parameter.
+		// Newer versions of Prometheus put the name of the parameter in front of the message.
 		return "Prometheus refuses the query: " + strings.TrimPrefix(answered.Msg, `invalid parameter "query": `), true
 	case errors.As(err, &answered):
 		return "Prometheus does not answer: " + answered.Msg, false

@@ -2,7 +2,8 @@ package queue
 
 import "fmt"
 
-// Limits limits the number of clients of live runs, to protect the memory of the operator that conducts them.
+// Limits holds the maximum number of clients of live runs. It protects the operator, which conducts them, from running
+// out of memory.
 type Limits struct {
 	// Clients is the maximum in all namespaces, PerNamespace the maximum in each; 0 means no limit.
 	Clients, PerNamespace int
@@ -12,8 +13,8 @@ type Limits struct {
 type Capacity struct {
 	// Needs is the number of clients of the run.
 	Needs int
-	// Limit is the limit that the run would exceed now, and Free the number of clients that it still allows. Limit
-	// is 0 if the run fits. All is true if the limit applies to all namespaces together.
+	// Limit is the limit that the run would exceed now, and Free is the number of clients that this limit still allows.
+	// Limit is 0 if no limit is exceeded. All is true if the limit applies to all namespaces together.
 	Limit, Free int
 	All         bool
 	// Before is the first run of the same namespace that waits for capacity ahead of this run, or nil.
@@ -51,7 +52,7 @@ func (l Limits) CapacityFor(run Run, others []Run) Capacity {
 	return capacity
 }
 
-// Fits reports whether the run may begin.
+// Fits reports whether there is capacity for the run now.
 func (r Capacity) Fits() bool { return r.Limit == 0 && r.Before == nil }
 
 // NeverFits reports whether the run exceeds the limit even if no other run is live.

@@ -11,13 +11,13 @@ import (
 // State is the progress of a run.
 type State string
 
-// The states of a run. Runs that have ended are not in the list.
+// The states of a run that has not ended.
 const (
-	// Waiting runs have not begun.
+	// Waiting is the state of a run that waits for its turn.
 	Waiting State = "Waiting"
-	// Raised runs are about to begin.
+	// Raised is the state of a run that is about to begin.
 	Raised State = "Raised"
-	// Live runs have begun.
+	// Live is the state of a run that has begun.
 	Live State = "Live"
 )
 
@@ -36,7 +36,7 @@ type Run struct {
 	Clients int
 }
 
-// Named is something that runs share: ID identifies it, Text is its name in messages.
+// Named is a queue, claim or volume that runs can share. ID identifies it; Text is its name in messages.
 type Named struct{ ID, Text string }
 
 // Verdict is the next transition of a run.
@@ -103,7 +103,8 @@ func Of(run Run, others []Run) Turn {
 	return Turn{Verdict: Begin}
 }
 
-// Shared returns what two runs share and must not use at the same time. volume is true for a claim or a volume.
+// Shared returns the queue, claim or volume that two runs must not use at the same time. volume is true for a claim or
+// a volume.
 func Shared(a, b Run) (what Named, volume, shared bool) {
 	if a.Queue.ID != "" && a.Queue.ID == b.Queue.ID {
 		return a.Queue, false, true
@@ -118,7 +119,7 @@ func Shared(a, b Run) (what Named, volume, shared bool) {
 	return Named{}, false, false
 }
 
-// Matters reports whether the state and the age of other allow it to keep run from beginning.
+// Matters reports whether run may have to wait for other, judging by the state and the age of other.
 func Matters(run, other Run) bool { return other.State != Waiting || before(other, run) }
 
 // before reports whether a is served before b.

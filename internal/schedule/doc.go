@@ -1,4 +1,4 @@
-// Package schedule computes when a run of a cron schedule is due. It is pure: the time is an argument.
+// Package schedule computes when a cron schedule starts runs. It is pure: the time is an argument.
 //
 // Missed times are handled as in Kubernetes' CronJob:
 //
@@ -8,7 +8,7 @@
 //
 //	with a starting deadline, times before (now - deadline) are never due
 //
-// When daylight saving time begins, one hour does not exist, and a time in it is not due on that day. When it ends,
-// one hour occurs twice, and a time in it is due twice, an hour apart. CronJob does the same. To avoid both, choose
-// UTC or a time outside these hours.
+// When daylight saving time begins, one hour does not exist, and a schedule for a time in this hour starts no run on
+// that day. When daylight saving time ends, one hour occurs twice, and such a schedule starts two runs, an hour apart.
+// CronJob does the same. To avoid both cases, choose UTC or a time outside these hours.
 package schedule

@@ -24,11 +24,11 @@ type Error struct {
 	// Field is the invalid field: schedule or timeZone.
 	Field string
 	Value string
-	// Message says what is wrong with the value and what to write.
+	// Message describes the error and the remedy.
 	Message string
 }
 
-// Error formats the fault as `schedule "@daily": write 0 0 * * *`.
+// Error formats the error, for example `schedule "@daily": use 0 0 * * *`.
 func (e *Error) Error() string { return fmt.Sprintf("%s %q: %s", e.Field, e.Value, e.Message) }
 
 // Parse parses a cron schedule of five fields (minute, hour, day of month, month, day of week) and the name of a
@@ -61,7 +61,7 @@ func Parse(line, zone string) (Schedule, error) {
 	return s, nil
 }
 
-// Zone returns the time zone of a name; "" means UTC. Errors are of type *Error.
+// Zone returns the time zone with the given name; "" means UTC. Errors are of type *Error.
 func Zone(name string) (*time.Location, error) {
 	if name == "Local" {
 		return nil, &Error{Field: "timeZone", Value: name, Message: "would be the operator's time zone: write a name such as Europe/Berlin, or UTC"}
@@ -105,30 +105,30 @@ func (s Schedule) Next(after time.Time) time.Time {
 	return s.line.Next(after.In(s.location))
 }
 
-// Due describes which start of a schedule is due at a given time.
+// Due describes the missed and the future starts of a schedule at a given time.
 type Due struct {
 	// At is the newest scheduled time that has passed, was not handled, and may still start a run. It is zero if
 	// there is none.
 	At time.Time
-	// Missed is the number of such times, including At. TooMany is true if there are more than ManyMissed, so that
-	// Missed does not count them all.
+	// Missed is the number of scheduled times that fulfil the conditions of At, including At. TooMany is true if there
+	// are more than ManyMissed, so that Missed does not count them all.
 	Missed  int
 	TooMany bool
-	// Expired is the newest scheduled time that has passed, was not handled, and may no longer start a run. It is
-	// zero if there is none or if a time is due.
+	// Expired is the newest scheduled time that has passed, was not handled, and may no longer start a run. It is zero
+	// if there is none or if At is set.
 	Expired time.Time
 	// Next is the first scheduled time in the future.
 	Next time.Time
 }
 
-// Due returns which start is due at the time now. handled is the newest scheduled time that was already handled, or
-// the time at which the schedule was created. deadline is the maximum delay of a start; 0 means no maximum.
+// Due returns the missed starts at the time now, and the next start. handled is the newest scheduled time that was
+// already handled, or the creation time of the schedule. deadline is the maximum delay of a start; 0 means no maximum.
 func (s Schedule) Due(handled, now time.Time, deadline time.Duration) Due {
 	due := Due{Next: s.Next(now)}
 	first, last := handled, now
 	if deadline > 0 {
 		if earliest := now.Add(-deadline); earliest.After(handled) {
-			handled = earliest.Add(-time.Nanosecond) // a run may still start if its time was exactly the deadline ago
+			handled = earliest.Add(-time.Nanosecond) // a run may still start exactly at its deadline
 			last = handled
 		}
 	}

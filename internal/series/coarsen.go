@@ -2,10 +2,10 @@ package series
 
 import "slices"
 
-// coarsen reduces the largest target: it drops the clients, drops every other minute, or joins pairs of points,
-// roughly whichever are most numerous. If an observation is larger than this target, coarsen drops every other point
-// of the observation instead. A target with at most one point left loses all its data. coarsen returns false if there
-// is nothing left to reduce.
+// coarsen reduces the data of the largest target. Depending on whether it has mostly clients, minutes or points,
+// coarsen drops the clients, drops every other minute, or joins pairs of points. If only one point or none is left, it
+// drops all data of the target. If an observation is larger than the largest target, coarsen drops every other point of
+// the observation instead. It returns false if there is nothing left to reduce.
 func (l *Log) coarsen() bool {
 	var most *Target
 	for i := range l.Steps {

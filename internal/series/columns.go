@@ -58,8 +58,8 @@ func targetColumnOf(t *Target) targetColumn {
 	return made
 }
 
-// points adds points, with timestamps in microseconds since the first one. Each timestamp is rounded individually,
-// so that rounding errors do not accumulate.
+// points appends points to the columns, with timestamps in microseconds since the start of the first point. Each
+// timestamp is rounded individually, so that rounding errors do not accumulate.
 func (c *targetColumn) points(points []Point) {
 	if len(points) == 0 {
 		return

@@ -19,8 +19,8 @@ type ObservedPoint struct {
 	Value       float64
 }
 
-// observedColumn is the serialized form of Observed. Times are in milliseconds. The first is Unix time, each other
-// one is the time since the previous one.
+// observedColumn is the serialized form of Observed. Times are in milliseconds. The first one is Unix time; each of the
+// others is relative to the previous one.
 type observedColumn struct {
 	Name   string    `json:"name"`
 	Step   string    `json:"step"`

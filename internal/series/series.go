@@ -32,10 +32,10 @@ type Target struct {
 	Clients []ClientRate
 }
 
-// State distinguishes measured time from warm-up and transitions.
+// State is the kind of time that a point covers: measured time, warm-up or transition.
 type State uint8
 
-// The states, from the most to the least useful.
+// The states, from most to least useful.
 const (
 	// Measured means that all clients were running and had completed their warm-up.
 	Measured State = iota
