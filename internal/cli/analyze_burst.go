@@ -90,7 +90,7 @@ func newAnalyzeBurst(streams Streams) *cobra.Command {
 			var options detect.Options
 			if command.Flags().Changed("refill") {
 				if !(refill >= 0) || math.IsInf(refill, 0) {
-					return fmt.Errorf("--refill is %g: give the bytes per second at which credits come back, 0 or more", refill)
+					return fmt.Errorf("--refill is %g: must be 0 or more, in bytes per second", refill)
 				}
 				options.Refill, options.RefillSource = &refill, detect.RefillGiven
 			}
@@ -108,7 +108,7 @@ func newAnalyzeBurst(streams Streams) *cobra.Command {
 		},
 	}
 	formFlag(command, &output, "text", "json", "yaml")
-	command.Flags().Float64Var(&refill, "refill", 0, "bytes per second at which credits come back, if known (default: the level after the drop)")
+	command.Flags().Float64Var(&refill, "refill", 0, "refill rate in bytes per second, if known (default: the level after the drop)")
 	return command
 }
 

@@ -46,7 +46,7 @@ func readCSV(r io.Reader, header string) ([]csvRow, error) {
 			continue
 		case !headed:
 			if strings.Join(fields(text), ",") != header {
-				return nil, fmt.Errorf("line %d: the header is %.80q: make the first line %q", line, text, header)
+				return nil, fmt.Errorf("line %d: the header is %.80q: must be %q", line, text, header)
 			}
 			headed = true
 			continue
@@ -85,7 +85,7 @@ func parseRow(text, header string) (csvRow, error) {
 	parts := fields(text)
 	names := strings.Split(header, ",")
 	if len(parts) != len(names) {
-		return row, fmt.Errorf("the field count is %d, must be %d (%s): write numbers with a decimal point and without thousands separators",
+		return row, fmt.Errorf("the field count is %d, must be %d (%s): use numbers with a decimal point and without thousands separators",
 			len(parts), len(names), header)
 	}
 	for i, part := range parts {
@@ -94,7 +94,7 @@ func parseRow(text, header string) (csvRow, error) {
 			return row, fmt.Errorf("%s is %.40q, which is not a number: correct the row, or remove it if nothing was measured", names[i], part)
 		}
 		if value < 0 {
-			return row, fmt.Errorf("%s is %s, below 0: give seconds since the start, and rates per second", names[i], part)
+			return row, fmt.Errorf("%s is %s, but must not be negative: times are in seconds since the start, rates are per second", names[i], part)
 		}
 		const most = 1e18
 		if value > most {
@@ -114,13 +114,13 @@ func readSeries(r io.Reader) ([]detect.Sample, error) {
 		return nil, err
 	}
 	if len(rows) < 2 {
-		return nil, fmt.Errorf("the number of sample rows is %d: give at least two, because the time between rows is the length of a sample", len(rows))
+		return nil, fmt.Errorf("the number of sample rows is %d: at least two are needed, because the time between rows is the length of a sample", len(rows))
 	}
 	intervals := make([]float64, 0, len(rows)-1)
 	for i := 1; i < len(rows); i++ {
 		interval := rows[i].values[0] - rows[i-1].values[0]
 		if interval <= 0 {
-			return nil, fmt.Errorf("line %d: seconds is %g, not after the %g of line %d: sort the rows, with one row per time",
+			return nil, fmt.Errorf("line %d: seconds is %g, but must be above %g (line %d): sort the rows, with one row per time",
 				rows[i].line, rows[i].values[0], rows[i-1].values[0], rows[i-1].line)
 		}
 		intervals = append(intervals, interval)
@@ -150,7 +150,7 @@ func readSeries(r io.Reader) ([]detect.Sample, error) {
 			s.StartSeconds, s.EndSeconds = max(at-length(intervals[i-1]), rows[i-1].values[0]), at
 		}
 		if s.EndSeconds <= s.StartSeconds {
-			return nil, fmt.Errorf("line %d: seconds is %g, too close to its neighbour: give seconds since the start of the series", row.line, at)
+			return nil, fmt.Errorf("line %d: seconds is %g, too close to the neighbouring row: use seconds since the start of the series", row.line, at)
 		}
 		samples[i] = s
 	}
@@ -166,7 +166,7 @@ func readPoints(r io.Reader) ([]detect.Point, error) {
 	points := make([]detect.Point, len(rows))
 	for i, row := range rows {
 		if row.values[0] <= 0 || row.values[0] > 1e9 {
-			return nil, fmt.Errorf("line %d: load is %g: give a number of clients, jobs or outstanding requests, above 0 and at most 1e9", row.line, row.values[0])
+			return nil, fmt.Errorf("line %d: load is %g: must be a number of clients, jobs or outstanding requests, above 0 and at most 1e9", row.line, row.values[0])
 		}
 		points[i] = detect.Point{Load: row.values[0], Rate: row.values[1]}
 	}

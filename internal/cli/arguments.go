@@ -17,9 +17,9 @@ func numberOfArguments(least, most int) cobra.PositionalArgs {
 	return func(command *cobra.Command, arguments []string) error {
 		switch {
 		case len(arguments) < least:
-			return fmt.Errorf("too few arguments: write %s", command.UseLine())
+			return fmt.Errorf("too few arguments; usage: %s", command.UseLine())
 		case most != anyNumber && len(arguments) > most:
-			return fmt.Errorf("unexpected argument %q: write %s", arguments[most], command.UseLine())
+			return fmt.Errorf("unexpected argument %q; usage: %s", arguments[most], command.UseLine())
 		}
 		return nil
 	}

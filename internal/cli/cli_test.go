@@ -182,7 +182,7 @@ func TestSaveIsCheckedFirst(t *testing.T) {
 	for name, want := range map[string]string{
 		"missing/x.json": "missing does not exist: create it",
 		"file/x.json":    "file is not a directory",
-		"x.json":         "is a directory: give the name of a file",
+		"x.json":         "is a directory: use the name of a file",
 	} {
 		got := call("", "run", "--local", "-f", "../../config/samples/quickstart.yaml", "--target", "data="+folder, "--save", filepath.Join(folder, name))
 		if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, "--save "+filepath.Join(folder, name)+": ") || !strings.Contains(got.stderr, want) {

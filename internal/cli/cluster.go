@@ -96,7 +96,7 @@ func decode(from *unstructured.Unstructured, into any) error {
 var errNotInstalled = errors.New("the cluster has no kind StorageBenchmark: install the operator first (docs/install.md)")
 
 // chooseCluster tells the user how to choose another cluster.
-const chooseCluster = "choose a cluster with --kubeconfig or --context; run --local needs none"
+const chooseCluster = "choose a cluster with --kubeconfig or --context; run --local needs no cluster"
 
 // explained returns errNotInstalled if the API server does not serve the requested kind. If the server does not answer,
 // explained adds the address and the remedy to the error. It returns other errors unchanged.
@@ -183,7 +183,7 @@ func waitingFor(benchmark *v1alpha1.StorageBenchmark) string {
 		}
 	}
 	if benchmark.Status.ObservedGeneration < 0 || len(benchmark.Status.Conditions) == 0 {
-		return "the operator has not processed it yet; check that it runs: kubectl get pods -n storagebench-system"
+		return "the operator has not processed it yet; check that the operator is running: kubectl get pods -n storagebench-system"
 	}
 	if benchmark.Status.LastRun != nil {
 		return "the operator starts it next"

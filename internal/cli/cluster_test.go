@@ -22,7 +22,7 @@ func TestWaitingFor(t *testing.T) {
 		conditions []metav1.Condition
 		want       string
 	}{
-		"a new benchmark":      {nil, nil, "the operator has not processed it yet; check that it runs: kubectl get pods -n storagebench-system"},
+		"a new benchmark":      {nil, nil, "the operator has not processed it yet; check that the operator is running: kubectl get pods -n storagebench-system"},
 		"a missing claim":      {nil, []metav1.Condition{claim}, "ClaimNotFound: claim data does not exist"},
 		"after a bad run":      {last, []metav1.Condition{ready, missed}, "the operator starts it next"},
 		"after a good run":     {passed, []metav1.Condition{good}, "the operator starts it next"},

@@ -41,7 +41,7 @@ func newCompare(streams Streams) *cobra.Command {
 		Args: numberOfArguments(1, anyNumber),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			if repeats && command.Flags().Changed("equivalent-within") {
-				return errors.New("--repeats shows the variance of runs, --equivalent-within compares them: remove one of them")
+				return errors.New("--repeats and --equivalent-within are mutually exclusive: remove one of them")
 			}
 			if repeats {
 				return compareRepeats(command.Context(), streams, flags, arguments, output, file)

@@ -44,7 +44,7 @@ func newConvert(streams Streams) *cobra.Command {
 		Long: "Convert a command line of DiskSpd, fio, IOR or mdtest, or a fio job file, to a WorkloadProfile. Comments\n" +
 			"above it list what differs, what belongs in the benchmark, and what was left out because it has no\n" +
 			"effect here. Nothing is dropped silently, and nothing is guessed: if a tool takes its size from an existing\n" +
-			"file, give it with --dataset-size.",
+			"file, set it with --dataset-size.",
 		Example: "  kubectl storagebench convert diskspd -- diskspd.exe -c8G -b1M -d720 -t1 -o32 -w100 -Sh -L test.dat\n" +
 			"  kubectl storagebench convert fio -f job.fio | kubectl apply -f -\n" +
 			"  kubectl storagebench convert fio --dataset-size 8Gi -- --name=x --rw=randread --bs=4k --filename=/data/f\n" +
@@ -57,7 +57,7 @@ func newConvert(streams Streams) *cobra.Command {
 				before = len(arguments)
 			}
 			if before != 1 {
-				return errors.New("give one tool (diskspd, fio, ior or mdtest), then -f FILE, or -- and its command line")
+				return errors.New("specify one tool (diskspd, fio, ior or mdtest), followed by -f FILE or by -- and its command line")
 			}
 			return nil
 		},
@@ -86,9 +86,9 @@ func (f *convertFlags) convert(streams Streams, tool string, line []string) ([]c
 	case f.kind != v1alpha1.WorkloadProfileKind && f.kind != v1alpha1.ClusterWorkloadProfileKind:
 		return nil, fmt.Errorf("--kind %q is unknown: use WorkloadProfile or ClusterWorkloadProfile", f.kind)
 	case f.file != "" && len(line) > 0:
-		return nil, errors.New("-f and a command line are mutually exclusive: give one of them")
+		return nil, errors.New("-f and a command line are mutually exclusive: use one of them")
 	case f.file != "" && with.file == nil:
-		return nil, fmt.Errorf("-f is for fio: give the command line of %s after --", tool)
+		return nil, fmt.Errorf("-f is for fio: specify the command line of %s after --", tool)
 	}
 	if f.name != "" {
 		if problems := validation.IsDNS1123Label(f.name); len(problems) > 0 {
@@ -98,7 +98,7 @@ func (f *convertFlags) convert(streams Streams, tool string, line []string) ([]c
 	if f.datasetSize != "" {
 		size, err := resource.ParseQuantity(f.datasetSize)
 		if err != nil || size.Value() <= 0 {
-			return nil, fmt.Errorf("--dataset-size %q: write a size above 0 such as 8Gi", f.datasetSize)
+			return nil, fmt.Errorf("--dataset-size %q: must be a size above 0, such as 8Gi", f.datasetSize)
 		}
 		options.DatasetBytes = size.Value()
 	}

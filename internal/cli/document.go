@@ -41,7 +41,7 @@ func documentOf(ctx context.Context, streams Streams, flags *clusterFlags, name 
 		if errors.Is(err, fs.ErrNotExist) && !looksLikeFile(name) {
 			document, benchmark, err := clusterDocument(ctx, flags, name)
 			if err != nil {
-				return report.Document{}, nil, fmt.Errorf("there is no file %s; %w", name, err)
+				return report.Document{}, nil, fmt.Errorf("file %s does not exist; %w", name, err)
 			}
 			return document, benchmark, nil
 		}

@@ -12,7 +12,7 @@ import (
 
 // runHere always returns an error: a local run tracks processes and verifies mounts, which requires Linux.
 func runHere(context.Context, Streams, []string, runOptions) error {
-	return fmt.Errorf("--local needs Linux, and this is %s: run it in a cluster, or in a Linux container", runtime.GOOS)
+	return fmt.Errorf("--local requires Linux, but this is %s: run it in a cluster, or in a Linux container", runtime.GOOS)
 }
 
 // newAgent is a stub: the agent command is not supported on this operating system.

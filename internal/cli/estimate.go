@@ -20,7 +20,7 @@ func priceFlag(command *cobra.Command, perHour *float64) {
 // checkPrice returns an error for a price that is negative or not a finite number.
 func checkPrice(perHour float64) error {
 	if !(perHour >= 0) || math.IsInf(perHour, 0) {
-		return fmt.Errorf("--price-per-hour %g: give a price of 0 or more, such as 2.5", perHour)
+		return fmt.Errorf("--price-per-hour %g: must be 0 or more, such as 2.5", perHour)
 	}
 	return nil
 }

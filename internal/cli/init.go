@@ -35,7 +35,7 @@ func newInit(streams Streams) *cobra.Command {
 		Short:      "Write a first benchmark for a claim or a storage class",
 		Long: "Write a first StorageBenchmark, with comments that explain each line and what to change\n" +
 			"next. It measures a claim, or new volumes of a storage class, which each run creates and\n" +
-			"removes. It reads nothing from a cluster and creates nothing there: give the size and the access mode of\n" +
+			"removes. It does not contact a cluster: set the size and the access mode of\n" +
 			"a claim if they are not 10Gi and ReadWriteOnce. --profile uses a workload of the library (see\n" +
 			"`kubectl storagebench profiles`).",
 		Example: "  kubectl storagebench init --claim data > bench.yaml\n" +
@@ -128,15 +128,15 @@ type initDocument struct {
 func (o *initOptions) check() error {
 	switch {
 	case (o.claim == "") == (o.class == ""):
-		return errors.New("give either --claim or --storage-class")
+		return errors.New("specify either --claim or --storage-class")
 	case o.clients < 1 || o.clients > 1000:
-		return fmt.Errorf("--clients %d: give 1 to 1000", o.clients)
+		return fmt.Errorf("--clients %d: must be 1 to 1000", o.clients)
 	}
 	if size, err := resource.ParseQuantity(o.size); err != nil || size.Value() < 1<<30 {
 		return fmt.Errorf("--size %q: %s", o.size, sizeRemedy(o.size))
 	}
 	if length, err := v1alpha1.Duration(o.duration).Parse(); err != nil || length < time.Second || length > maxDuration {
-		return fmt.Errorf("--duration %q: write a duration from 1s to %s, such as 30s or 10m", o.duration, v1alpha1.DurationOf(maxDuration))
+		return fmt.Errorf("--duration %q: must be a duration from 1s to %s, such as 30s or 10m", o.duration, v1alpha1.DurationOf(maxDuration))
 	}
 	switch corev1.PersistentVolumeAccessMode(o.accessMode) {
 	case corev1.ReadWriteOnce, corev1.ReadWriteMany, corev1.ReadWriteOncePod:
@@ -161,13 +161,13 @@ func sizeRemedy(text string) string {
 	_, given := resource.ParseQuantity(text)
 	switch {
 	case given == nil, err != nil, size.Value() < 1<<30:
-		return "write a size of at least 1Gi"
+		return "must be a size of at least 1Gi"
 	case !strings.ContainsAny(text, "bB"):
 		return "did you mean " + binary + "?"
 	case strings.ContainsAny(text, "iI"):
-		return "Kubernetes writes sizes without B: write " + binary
+		return "Kubernetes sizes have no B: use " + binary
 	}
-	return fmt.Sprintf("Kubernetes writes sizes without B: write %s (powers of 1000) or %s (powers of 1024)", strings.TrimSuffix(binary, "i"), binary)
+	return fmt.Sprintf("Kubernetes sizes have no B: use %s (powers of 1000) or %s (powers of 1024)", strings.TrimSuffix(binary, "i"), binary)
 }
 
 // nameRemedy returns a hint on how to write the name of a Kubernetes object.

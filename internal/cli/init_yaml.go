@@ -70,7 +70,7 @@ func (f *first) yaml() string {
 	line("    targets:")
 	line("    - name: data")
 	f.volume(line)
-	line("      # Documented limits are looked up from the volume if its driver is known. Otherwise give them:")
+	line("      # Documented limits are looked up from the volume if its driver is known. Otherwise set them:")
 	line("      # documented: {throughput: {baseline: 125M, burst: 1000M, bucket: 300G}}   # MB is 10^6 bytes")
 	line("    clients:")
 	line("      count: %-16d# client pods; all of them start each phase together", f.clients)
@@ -80,12 +80,12 @@ func (f *first) yaml() string {
 		line("        # The pods run as user 65532. This lets them write to a new volume, whose root directory belongs to root.")
 		line("        securityContext: {fsGroup: 65532}")
 	} else {
-		line("      # The pods run as user 65532. If that user may not write to the volume, name one that may, such as")
+		line("      # The pods run as user 65532. If that user may not write to the volume, specify a user that may, such as")
 		line("      # template: {securityContext: {runAsUser: 1000}}. An fsGroup would change the group of all files on the volume.")
 	}
 	if oneNode {
 		line("      template:")
-		line("        # The volume can be on one node at a time, so all clients run there.")
+		line("        # The volume can be attached to one node at a time, so all clients run on one node.")
 		line("        affinity:")
 		line("          podAffinity:")
 		line("            requiredDuringSchedulingIgnoredDuringExecution:")

@@ -46,7 +46,7 @@ func load(streams Streams, names []string, options loadOptions) (loaded, error) 
 		return loaded{}, err
 	}
 	if len(all) > 1 {
-		return loaded{}, fmt.Errorf("found %d StorageBenchmarks, such as %s and %s: run one at a time, with -f FILE",
+		return loaded{}, fmt.Errorf("%d StorageBenchmarks in the files (first: %s, %s): run one at a time with -f FILE",
 			len(all), all[0].benchmark.Name, all[1].benchmark.Name)
 	}
 	return all[0], nil

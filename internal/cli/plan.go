@@ -16,7 +16,7 @@ func newPlan(streams Streams) *cobra.Command {
 		Use:        "plan -f FILE...",
 		SuggestFor: []string{"validate", "check", "lint"},
 		Short:      "Show what a benchmark would do, without running it",
-		Long: "Check a file by the rules of the API server, and show its steps, what they write, how\n" +
+		Long: "Check a file against the rules of the API server, and show its steps, what they write, how\n" +
 			"long they take and, if the limits of the storage are given, the burst credits that they are\n" +
 			"expected to spend; with --price-per-hour also the cost. JSON and YAML also have spec.run with\n" +
 			"profiles and defaults filled in.\n" +
@@ -25,7 +25,7 @@ func newPlan(streams Streams) *cobra.Command {
 			"All StorageBenchmarks of the files are planned, with the profiles in any of them. Files may have\n" +
 			"several documents, such as the output of kubectl kustomize; in a directory, the .yaml, .yml and\n" +
 			".json files are read. Objects of other APIs are skipped and listed. With several\n" +
-			"benchmarks, -o json is a list and -o yaml has documents.",
+			"benchmarks, -o json prints a list and -o yaml prints several documents.",
 		Example: "  kubectl storagebench plan -f config/samples/quickstart.yaml\n" +
 			"  kubectl storagebench plan -f bench.yaml --all\n" +
 			"  kubectl storagebench plan -f bench.yaml --jobs\n" +
@@ -55,7 +55,7 @@ func newPlan(streams Streams) *cobra.Command {
 	filesFlag(command, &files, "file or directory with StorageBenchmarks and their profiles (repeatable); - for standard input")
 	command.Flags().BoolVar(&everyStep, "all", false, "show every step of long phases too; JSON always has them")
 	command.Flags().BoolVar(&jobs, "jobs", false, "show what each step runs: the fio job file of client 0, the mpirun command line, the command")
-	command.Flags().Int64Var(&seed, "seed", 1, "seed for the order of sweeps; each run has its own")
+	command.Flags().Int64Var(&seed, "seed", 1, "seed for the order of sweeps; each run has its own seed")
 	priceFlag(command, &perHour)
 	formFlag(command, &output, "text", "json", "yaml")
 	return command

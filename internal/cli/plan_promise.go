@@ -47,7 +47,7 @@ func promiseTexts(d *planDocument) []string {
 	}
 	for _, target := range d.Targets {
 		if !slices.ContainsFunc(documented, func(s v1alpha1.StorageDescription) bool { return s.Target == target.Name }) {
-			lines = append(lines, "documented limits of target "+target.Name+" are looked up from its volumes when the run starts; to see them here, write `documented` below the target")
+			lines = append(lines, "documented limits of target "+target.Name+" are looked up from its volumes when the run starts; to see them here, set `documented` in the target")
 		}
 	}
 	return lines
@@ -101,7 +101,7 @@ func promiseCourse(p *plan.Promise) string {
 		}
 	}
 	if names := slices.Compact(slices.Sorted(slices.Values(p.Unpublished))); len(names) > 0 {
-		b.WriteString("\n    the length of " + strings.Join(names, ", ") + " bursts is not published: a level can end earlier")
+		b.WriteString("\n    the burst length of " + strings.Join(names, ", ") + " is not published: a level can end earlier")
 	}
 	return b.String()
 }

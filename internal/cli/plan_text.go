@@ -50,7 +50,7 @@ func (d planDocument) text(w io.Writer, options textOptions) error {
 	b.WriteString("\n")
 	for steps := range d.phases() {
 		if text := axes(steps); text != "" {
-			fmt.Fprintf(&b, "  %s: %s, in random order, here with seed %d; each run has its own\n", steps[0].Phase, text, d.Seed)
+			fmt.Fprintf(&b, "  %s: %s, in random order, here with seed %d; each run has its own seed\n", steps[0].Phase, text, d.Seed)
 		}
 	}
 	for i := range d.Run.Phases {

@@ -55,7 +55,7 @@ func newRun(streams Streams, arguments []string) *cobra.Command {
 			"followed. If the same specification was run before, another run is requested. Ctrl-C stops watching; the run\n" +
 			"continues. --watch=false only prints the name of the run.\n\n" +
 			"With --storage-class, it measures new volumes of that StorageClass, without a file: it creates claims and a\n" +
-			"benchmark, runs it, shows the result and removes everything, also after Ctrl-C; -v shows all of the result,\n" +
+			"benchmark, runs it, shows the result and removes everything, even after Ctrl-C; -v shows the full result,\n" +
 			"--save keeps it. If this program dies, the cluster removes the volumes at the end of the run and the rest some\n" +
 			"hours later. --profile selects a workload: a WorkloadProfile of the namespace, a ClusterWorkloadProfile, or\n" +
 			"one of the library (see `kubectl storagebench profiles`). Without it, random writes and reads of 64 KiB are\n" +
@@ -136,7 +136,7 @@ func (o *runOptions) check(command *cobra.Command) error {
 		return nil
 	}
 	if o.class.class == "" {
-		return errors.New(`--storage-class "": give the name of a StorageClass, see kubectl get storageclasses`)
+		return errors.New(`--storage-class "": must be the name of a StorageClass; see kubectl get storageclasses`)
 	}
 	if flag := changed("local", "target", "fio", "force-conflicts", "watch"); flag != "" || len(o.files) > 0 {
 		return fmt.Errorf("--storage-class creates its own benchmark in a cluster: remove %s", cmp.Or(flag, "-f"))
@@ -201,7 +201,7 @@ func checkWritable(name string) error {
 		return fmt.Errorf("%s is not a directory", folder)
 	}
 	if isDirectory(name) {
-		return errors.New("is a directory: give the name of a file")
+		return errors.New("is a directory: use the name of a file")
 	}
 	checked := folder
 	if _, err := os.Stat(name); err == nil {

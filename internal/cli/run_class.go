@@ -83,7 +83,7 @@ func runOnClass(ctx context.Context, streams Streams, options runOptions, flags 
 	}
 	announce(streams, read, options.price, options.repeat)
 	if options.output == "text" && !options.verbose && len(options.save) == 0 {
-		_, _ = fmt.Fprintln(streams.Err, "the result is not kept in the cluster: -v shows all of it at the end, --save result.json keeps it for `report -v`")
+		_, _ = fmt.Fprintln(streams.Err, "the result is not kept in the cluster: use -v to show the full result at the end, or --save result.json to keep it for `report -v`")
 	}
 	if retains {
 		_, _ = fmt.Fprintf(streams.Err, "StorageClass %s has reclaimPolicy Retain: its volumes remain after the run and must be deleted manually\n", trial.class)
@@ -107,7 +107,7 @@ func (c *cluster) endTrial(ctx context.Context, streams Streams, name, current s
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), removeTimeout)
 	defer done()
 	if interrupted {
-		_, _ = fmt.Fprintln(streams.Err, "\nStopping the run and removing everything. Ctrl-C again leaves that to the cluster.")
+		_, _ = fmt.Fprintln(streams.Err, "\nStopping the run and removing everything. Press Ctrl-C again to leave that to the cluster.")
 		if problem := c.showSoFar(ctx, streams, current, options); problem != nil {
 			_, _ = fmt.Fprintf(streams.Err, "error: %v\n", problem)
 		}
@@ -175,7 +175,7 @@ func (c *cluster) chooseProfile(ctx context.Context, streams Streams, trial *fir
 		spec = profile.Spec.Engine
 	}
 	if !found {
-		return fmt.Errorf("--profile %q: there is no such profile in namespace %s, in the cluster or in the library%s", name, c.namespace, nearestProfile(name))
+		return fmt.Errorf("--profile %q: no such profile in namespace %s, in the cluster or in the library%s", name, c.namespace, nearestProfile(name))
 	}
 	trial.workload = fitted(&spec, quantity(trial.datasetSize()))
 	if whole, reduced := layoutBytes(&spec), layoutBytes(trial.workload); reduced < whole {
@@ -246,7 +246,7 @@ func (f *first) load() (loaded, error) {
 	read := all[0]
 	need := read.plan.VolumeBytes(&read.resolved.Targets[0])
 	if size := uint64(quantity(f.size)); need > size { //nolint:gosec // It was checked to be positive.
-		return loaded{}, fmt.Errorf("--size %s: each volume needs %s for the data of this workload; give a larger size", f.size, measure.FormatBinaryBytes(need))
+		return loaded{}, fmt.Errorf("--size %s: each volume needs %s for the data of this workload; use a larger size", f.size, measure.FormatBinaryBytes(need))
 	}
 	return read, nil
 }
@@ -364,7 +364,7 @@ func (c *cluster) removeTrial(ctx context.Context, streams Streams, name string)
 		select {
 		case <-time.After(500 * time.Millisecond):
 		case <-ctx.Done():
-			return fmt.Errorf("not removed yet: %s; the cluster continues, see kubectl get benchmarkruns,persistentvolumeclaims -n %s -l %s=%s",
+			return fmt.Errorf("not removed yet: %s; the cluster will remove them, see kubectl get benchmarkruns,persistentvolumeclaims -n %s -l %s=%s",
 				measure.FormatList(left, 5), c.namespace, v1alpha1.LabelBenchmark, name)
 		}
 	}

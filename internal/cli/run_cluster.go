@@ -38,7 +38,7 @@ func runInCluster(ctx context.Context, streams Streams, options runOptions, flag
 	defer stop()
 	if namespace := read.benchmark.Namespace; namespace != "" {
 		if given := *flags.config.Namespace; given != "" && given != namespace {
-			return fmt.Errorf("the file has namespace %s and -n %s: remove one of them", namespace, given)
+			return fmt.Errorf("the file has namespace %s, but -n is %s: remove one of them", namespace, given)
 		}
 		cluster.namespace = namespace
 	}

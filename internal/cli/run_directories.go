@@ -89,14 +89,14 @@ func fitsLocally(target *v1alpha1.Target, given string) error {
 // localDirectory returns the absolute path of the directory that the run loads.
 func localDirectory(target *v1alpha1.Target, given string) (string, error) {
 	if given == "" {
-		return "", fmt.Errorf("--target %s: an empty directory name: write DIR,DIR", target.Name)
+		return "", fmt.Errorf("--target %s: an empty directory name: use DIR,DIR", target.Name)
 	}
 	absolute, err := filepath.Abs(given)
 	if err != nil {
 		return "", fmt.Errorf("--target %s=%s: %w", target.Name, given, err)
 	}
 	if info, err := os.Stat(absolute); err == nil && info.Mode()&os.ModeDevice != 0 {
-		return "", fmt.Errorf("--target %s=%s is a device, and a local run loads directories only: mount its file system and give the directory, "+
+		return "", fmt.Errorf("--target %s=%s is a device, but a local run loads only directories: mount its file system and use the directory, "+
 			"or run the benchmark in a cluster with a claim of volumeMode: Block", target.Name, given)
 	}
 	return filepath.Join(absolute, target.Path), nil

@@ -33,7 +33,7 @@ func runHere(ctx context.Context, streams Streams, arguments []string, options r
 		return runLocal(runner, streams, options, journal)
 	}
 	if slices.Contains(options.files, "-") {
-		return errors.New("-f - is not supported with --local: give a file")
+		return errors.New("-f - is not supported with --local: use a file")
 	}
 	code, err := local.Guard(arguments, func(dead *v1alpha1.BenchmarkRun, over *series.Log, left error) int {
 		if dead == nil {
@@ -148,7 +148,7 @@ func checkObservations(ctx context.Context, streams Streams, options runOptions,
 		return nil
 	}
 	if options.prometheus.URL == "" {
-		_, _ = fmt.Fprintln(streams.Err, "  warning: the observations are not evaluated: give --prometheus URL")
+		_, _ = fmt.Fprintln(streams.Err, "  warning: the observations are not evaluated: set --prometheus URL")
 		return nil
 	}
 	client, err := prometheus.New(options.prometheus, "")

@@ -23,7 +23,7 @@ var repeatOutputs = []string{"text", "json", "yaml", "markdown", "html"}
 func (o *runOptions) checkRepeat() error {
 	switch {
 	case o.repeat < 1 || o.repeat > mostRepeats:
-		return fmt.Errorf("--repeat %d: give 1 to %d runs", o.repeat, mostRepeats)
+		return fmt.Errorf("--repeat %d: must be 1 to %d", o.repeat, mostRepeats)
 	case o.repeat > 1 && !o.watch:
 		return fmt.Errorf("--repeat %d starts each run when the previous one has ended: remove --watch=false", o.repeat)
 	case o.repeat > 1 && !slices.Contains(repeatOutputs, o.output):

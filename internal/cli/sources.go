@@ -58,7 +58,7 @@ func readSources(streams Streams, names []string) ([]*source, error) {
 				return nil, err
 			}
 			if all = append(all, &source{name: file, text: text}); len(all) > maxSources {
-				return nil, fmt.Errorf("there are more than %d files: name fewer", maxSources)
+				return nil, fmt.Errorf("more than %d files: specify fewer", maxSources)
 			}
 		}
 	}

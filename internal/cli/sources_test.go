@@ -90,7 +90,7 @@ func TestPlanReadsAll(t *testing.T) {
 		"one name twice":   {[]string{"plan", in("a.yaml"), writeFiles(t, map[string]string{"again.yaml": oneBenchmark})}, "has an object of the same kind and name"},
 		"a fault in each":  {[]string{"plan", writeFiles(t, map[string]string{"x.yaml": strings.Replace(oneBenchmark, "10s", "10", 1), "y.yaml": strings.Replace(second, "4Ki", "4x", 1)})}, "y.yaml has 1 mistake"},
 		"one name thrice":  {[]string{"plan", in("a.yaml"), writeFiles(t, map[string]string{"b.yaml": oneBenchmark, "c.yaml": oneBenchmark})}, "3 files have an object of this kind and name, first " + in("a.yaml") + "; rename or remove all but one"},
-		"a run of several": {[]string{"run", "-f", directory, "--kubeconfig", "testdata/nothing"}, "found 2 StorageBenchmarks, such as first and second: run one at a time"},
+		"a run of several": {[]string{"run", "-f", directory, "--kubeconfig", "testdata/nothing"}, "2 StorageBenchmarks in the files (first: first, second)"},
 	} {
 		if got := call("", test.arguments...); got.code != 1 || !strings.Contains(got.stderr, test.want) || strings.Count(got.stderr, "metadata.name") > 1 {
 			t.Errorf("%s: %s", name, got)
@@ -110,7 +110,7 @@ func TestMovedValuesAreJudged(t *testing.T) {
 		"a typo":    {"{count: 2}", "{cuont: 0}", []string{"clients.cuont: unknown field; did you mean count?", "clients.count: 0: must be at least 1"}},
 		"a runtime": {"duration: 10s", "runtime: 10", []string{"steady.runtime: unknown field", "steady.duration: 10: the unit is missing; use 10s for seconds"}},
 		"a schedule": {"spec:\n", "spec:\n  schedule: every night\n", []string{"line 5: StorageBenchmark/first: spec.schedule: unknown field here; move it to spec.trigger.schedule",
-			`line 5: StorageBenchmark/first: spec.trigger.schedule: "every night": write five fields`}},
+			`line 5: StorageBenchmark/first: spec.trigger.schedule: "every night": must have five fields`}},
 		"objectives": {"    phases:", "    objectives:\n    - {name: p99, phase: wirtes, latency: {percentile: \"99\", max: 5ms}}\n    phases:", []string{
 			"line 12: StorageBenchmark/first: spec.run.objectives: unknown field here; move it to spec.objectives",
 			`line 13: StorageBenchmark/first: spec.objectives[0].phase: "wirtes": no phase has this name; did you mean writes?`}},

@@ -51,15 +51,15 @@ func newVersion(streams Streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "version",
 		Short: "Show the versions of this program and of the operator",
-		Long: "Show the version of this program, and that of the operator in the cluster. The exit code is 1 if the\n" +
-			"operator cannot be found; --client does not look for it.",
+		Long: "Show the versions of this program and of the operator in the cluster. The exit code is 1 if the\n" +
+			"operator cannot be found. With --client, only the version of this program is shown.",
 		Example: "  kubectl storagebench version\n" +
 			"  kubectl storagebench version --client\n" +
 			"  kubectl storagebench version --context production -o json",
 		Args: numberOfArguments(0, 0),
 	}
 	flags := newClusterFlags(command)
-	command.Flags().BoolVar(&clientOnly, "client", false, "only this program; contact no cluster")
+	command.Flags().BoolVar(&clientOnly, "client", false, "show only the version of this program; do not contact a cluster")
 	formFlag(command, &output, "text", "json", "yaml")
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		document := versionDocument{SchemaVersion: report.SchemaVersion, API: v1alpha1.GroupVersion.String(),
@@ -119,7 +119,7 @@ func operators(ctx context.Context, flags *clusterFlags) ([]operatorVersion, err
 			all = append(all, operatorOf(deployment))
 		}
 		if len(all) == 0 {
-			return nil, errors.New("the cluster has no operator of storagebench: install it (docs/install.md)")
+			return nil, errors.New("the cluster has no storagebench operator: install it (docs/install.md)")
 		}
 		return all, nil
 	}

@@ -117,7 +117,7 @@ func (c *Candidate) Epoch(ctx context.Context) (uint64, error) {
 	version, err := strconv.ParseUint(lease.ResourceVersion, 10, 64)
 	if err != nil {
 		return 0, fmt.Errorf("the resourceVersion %q of Lease %s is not a number, "+
-			"which distinguishes new leaders from old ones; use a conformant API server: %w",
+			"so new leaders cannot be distinguished from old ones; use a conformant API server: %w",
 			lease.ResourceVersion, c.lock.Describe(), err)
 	}
 	c.term, c.epoch = now, version

@@ -152,7 +152,7 @@ func interruptedRun(entry Entry, state string, left error) *v1alpha1.BenchmarkRu
 		data = append(data, v1alpha1.DataLeft{Path: path, Reason: left.Error()})
 	}
 	record.Fail(entry.Run, decide.Failure{Reason: v1alpha1.ReasonInternalError,
-		Message: "the process that conducted the run died (" + state + "); there are results only up to that time"}, time.Now())
+		Message: "the process that conducted the run died (" + state + "); results are available only up to that time"}, time.Now())
 	record.Finished(entry.Run, data, time.Now())
 	return entry.Run
 }

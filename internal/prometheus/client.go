@@ -97,11 +97,11 @@ func (c *Config) Check() error {
 	at, err := url.Parse(c.URL)
 	switch {
 	case err != nil:
-		return errors.New("the URL of Prometheus cannot be parsed: use http://HOST:PORT or https://HOST:PORT, with a path if there is one")
+		return errors.New("the URL of Prometheus cannot be parsed: use http://HOST:PORT or https://HOST:PORT, followed by a path if needed")
 	case at.User != nil:
 		return errors.New("the URL of Prometheus has a user or a password, which process lists show: use a file with a bearer token")
 	case at.Scheme != "http" && at.Scheme != "https" || at.Host == "":
-		return fmt.Errorf("the URL of Prometheus is %q: use http://HOST:PORT or https://HOST:PORT, with a path if there is one", c.URL)
+		return fmt.Errorf("the URL of Prometheus is %q: use http://HOST:PORT or https://HOST:PORT, followed by a path if needed", c.URL)
 	case at.RawQuery != "" || at.Fragment != "":
 		return fmt.Errorf("the URL of Prometheus is %q: remove everything from ? or # on", c.URL)
 	case c.Interval < time.Second || c.Interval > time.Hour:
@@ -275,7 +275,7 @@ func (c *Client) ask(ctx context.Context, expression string, q observation.Query
 	}
 	matrix, is := value.(model.Matrix)
 	if !is {
-		return nil, fmt.Errorf("the answer is a %s, not series: use a query whose value is a vector or a number", value.Type())
+		return nil, fmt.Errorf("the answer is a %s instead of series: use a query that returns a vector or a scalar", value.Type())
 	}
 	return matrix, nil
 }

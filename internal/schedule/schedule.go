@@ -41,10 +41,10 @@ func Parse(line, zone string) (Schedule, error) {
 		return wrong("a time zone is not allowed here: set timeZone")
 	}
 	if fields := macros[strings.ToLower(strings.TrimSpace(line))]; fields != "" {
-		return wrong("write " + fields)
+		return wrong("use " + fields)
 	}
 	if strings.HasPrefix(strings.TrimSpace(line), "@") || len(strings.Fields(line)) != 5 {
-		return wrong("write five fields, such as \"0 3 * * 1\" for Mondays at three")
+		return wrong("must have five fields, such as \"0 3 * * 1\" for Mondays at 3:00")
 	}
 	parsed, err := parser.Parse(line)
 	if err != nil {
@@ -56,7 +56,7 @@ func Parse(line, zone string) (Schedule, error) {
 	}
 	s := Schedule{line: parsed, location: location}
 	if s.Next(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
-		return wrong("it never occurs: correct the day or month")
+		return wrong("never occurs: correct the day or the month")
 	}
 	return s, nil
 }
@@ -64,11 +64,11 @@ func Parse(line, zone string) (Schedule, error) {
 // Zone returns the time zone with the given name; "" means UTC. Errors are of type *Error.
 func Zone(name string) (*time.Location, error) {
 	if name == "Local" {
-		return nil, &Error{Field: "timeZone", Value: name, Message: "would be the operator's time zone: write a name such as Europe/Berlin, or UTC"}
+		return nil, &Error{Field: "timeZone", Value: name, Message: "would be the operator's time zone: use a name such as Europe/Berlin, or UTC"}
 	}
 	location, err := time.LoadLocation(name)
 	if err != nil {
-		return nil, &Error{Field: "timeZone", Value: name, Message: "no such time zone: write a name of the IANA time zone database, such as Europe/Berlin, or UTC"}
+		return nil, &Error{Field: "timeZone", Value: name, Message: "no such time zone: use a name from the IANA time zone database, such as Europe/Berlin, or UTC"}
 	}
 	return location, nil
 }
@@ -93,7 +93,7 @@ func explain(line string, err error) string {
 		alone := [5]string{"*", "*", "*", "*", "*"}
 		alone[i] = text
 		if _, wrong := parser.Parse(strings.Join(alone[:], " ")); wrong != nil {
-			return fmt.Sprintf("%q is not a valid %s: write %s, or * for each", text, fields[i].name, fields[i].values)
+			return fmt.Sprintf("%q is not a valid %s: use %s, or * for all", text, fields[i].name, fields[i].values)
 		}
 	}
 	return err.Error()

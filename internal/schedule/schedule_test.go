@@ -78,8 +78,8 @@ func TestDue(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for _, one := range []struct{ line, zone, says string }{
-		{"0 3 * *", "", "five fields"}, {"0 0 3 * * *", "", "five fields"}, {"@daily", "", "write 0 0 * * *"}, {"@Weekly ", "", "write 0 0 * * 0"}, {"@every 1h", "", "five fields"}, {"", "", "five fields"},
-		{"TZ=Asia/Tokyo 0 3 * * *", "", "timeZone"}, {"CRON_TZ=UTC 0 3 * * *", "", "timeZone"}, {"60 3 * * *", "", `"60" is not a valid minute: write 0 to 59`}, {"0 3 * * 8", "", "8"}, {"a b c d e", "", "is not a valid minute"}, {"0 0 1 JAN MON,x", "", "SUN to SAT"},
+		{"0 3 * *", "", "five fields"}, {"0 0 3 * * *", "", "five fields"}, {"@daily", "", "use 0 0 * * *"}, {"@Weekly ", "", "use 0 0 * * 0"}, {"@every 1h", "", "five fields"}, {"", "", "five fields"},
+		{"TZ=Asia/Tokyo 0 3 * * *", "", "timeZone"}, {"CRON_TZ=UTC 0 3 * * *", "", "timeZone"}, {"60 3 * * *", "", `"60" is not a valid minute: use 0 to 59`}, {"0 3 * * 8", "", "8"}, {"a b c d e", "", "is not a valid minute"}, {"0 0 1 JAN MON,x", "", "SUN to SAT"},
 		{"0 0 30 2 *", "", "never"}, {"0 3 * * *", "Mars/Olympus", "IANA"}, {"0 3 * * *", "Local", "Local"}, {"0 3 * * *", "../etc/passwd", "IANA"},
 	} {
 		if _, err := schedule.Parse(one.line, one.zone); err == nil || !strings.Contains(err.Error(), one.says) {

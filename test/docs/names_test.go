@@ -150,7 +150,7 @@ func checkCode(span string) string {
 	}
 	call := all[0].calls[0]
 	if arguments, is := ours(call); is && len(arguments) > 0 {
-		if err := cli.Accepts(arguments); err != nil && !regexp.MustCompile(`^too few arguments|requires |required flag|^give one tool`).MatchString(err.Error()) {
+		if err := cli.Accepts(arguments); err != nil && !regexp.MustCompile(`^too few arguments|requires |required flag|^specify one tool`).MatchString(err.Error()) {
 			return err.Error() // a verb may be named without what it needs
 		}
 		return ""

@@ -178,7 +178,7 @@ func TestVerbs(t *testing.T) {
 // TestVersionFindsTheOperator reads the versions of Deployments.
 func TestVersionFindsTheOperator(t *testing.T) {
 	namespace, run := inNamespace(t, "cli-version")
-	run("version").says(t, 1, "Client:", "the cluster has no operator of storagebench")
+	run("version").says(t, 1, "Client:", "the cluster has no storagebench operator")
 	labels := map[string]string{"app.kubernetes.io/name": "storagebench", "app.kubernetes.io/component": "operator"}
 	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "operator", Labels: labels}, Spec: appsv1.DeploymentSpec{
 		Selector: &metav1.LabelSelector{MatchLabels: labels},
@@ -262,7 +262,7 @@ func TestRunOnClass(t *testing.T) {
 	}()
 	got := run("run", "--storage-class", "fast")
 	must(t, <-operated)
-	got.says(t, 0, "try-fast-", "--save result.json keeps it", "to lay out data", "complete, valid", "are removed", "reclaimPolicy Retain")
+	got.says(t, 0, "try-fast-", "--save result.json to keep it", "to lay out data", "complete, valid", "are removed", "reclaimPolicy Retain")
 	nothingLeft(t, namespace)
 }
 
