@@ -105,9 +105,9 @@ func parseRow(text, header string) (csvRow, error) {
 	return row, nil
 }
 
-// readSeries reads a series. Each timestamp marks the end of a sample, because tools print it when the interval
-// ends. In a file that begins at 0, it marks the start, because no sample ends at 0. A sample spans the interval to
-// the neighbouring timestamp or, if samples are missing, the median interval.
+// readSeries reads a series. Each timestamp marks the end of a sample, because tools print it when the interval ends.
+// In a file that begins at 0, each timestamp marks the start instead, because no sample can end at 0. A sample spans
+// the interval to the neighbouring timestamp or, if samples are missing, the median interval.
 func readSeries(r io.Reader) ([]detect.Sample, error) {
 	rows, err := readCSV(r, seriesHeader)
 	if err != nil {

@@ -121,8 +121,8 @@ func explained(err error) error {
 	return err
 }
 
-// runOrBenchmark returns the BenchmarkRun with the given name, or else the StorageBenchmark with that name; the other
-// is nil.
+// runOrBenchmark returns the BenchmarkRun with the given name, or else the StorageBenchmark with that name. The other
+// result is nil.
 func (c *cluster) runOrBenchmark(ctx context.Context, name string) (*v1alpha1.BenchmarkRun, *v1alpha1.StorageBenchmark, error) {
 	run, benchmark := &v1alpha1.BenchmarkRun{}, &v1alpha1.StorageBenchmark{}
 	err := c.get(ctx, runResource, name, run)

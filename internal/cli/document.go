@@ -63,7 +63,8 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// looksLikeFile reports whether a name can only be a file: it has a path separator or a known file extension.
+// looksLikeFile reports whether a name can only be that of a file, because it has a path separator or a known file
+// extension.
 func looksLikeFile(name string) bool {
 	return strings.ContainsAny(name, `/\`) || slices.Contains([]string{".json", ".yaml", ".yml", ".txt"}, filepath.Ext(name))
 }

@@ -59,8 +59,9 @@ func newInit(streams Streams) *cobra.Command {
 	return command
 }
 
-// volumeFlags adds the flags that describe the volumes and the clients of a benchmark. Their help texts begin with
-// when, which says when the flags apply, and the help text of --size continues with ofWhat after "size of".
+// volumeFlags adds the flags that describe the volumes and the clients of a benchmark. The help text of each flag
+// begins with the string when, which names the condition under which the flag applies. The help text of --size is "size
+// of", followed by ofWhat.
 func volumeFlags(command *cobra.Command, options *initOptions, when, ofWhat string) {
 	command.Flags().StringVar(&options.size, "size", "10Gi", when+"size of "+ofWhat+", at least 1Gi")
 	command.Flags().StringVar(&options.accessMode, "access-mode", string(corev1.ReadWriteOnce),

@@ -81,8 +81,8 @@ func loadAll(streams Streams, names []string, options loadOptions) ([]loaded, er
 }
 
 // understand reads and checks files and plans their benchmarks. It adds the faults that it finds to each source. It
-// also plans benchmarks with faults, so that the user sees all faults at once, but drops planning faults of fields
-// that already have a fault, because they may follow from it.
+// also plans benchmarks with faults, so that the user sees all faults at once, but drops planning faults of fields that
+// already have a fault, because the first fault may be their cause.
 func understand(sources []*source, options loadOptions) ([]loaded, error) {
 	var objects []admission.Object
 	for _, one := range sources {

@@ -82,7 +82,7 @@ func newMerge(streams Streams) *cobra.Command {
 type fioResult struct {
 	name string
 	fio.Result
-	// interrupted is true if fio reported that a signal stopped it early. What it measured until then counts.
+	// interrupted is true if fio reported that a signal stopped it early. Its results until then are included.
 	interrupted bool
 }
 

@@ -181,9 +181,9 @@ func describePlan(read loaded) (planDocument, error) {
 	return document, nil
 }
 
-// mpirunLine returns the command line that runs ior or mdtest as one job on all clients of a target.
-// It uses the options of Open MPI 4; Open MPI 5 has other names for them. Words in capitals stand
-// for values that are known only during the run.
+// mpirunLine returns the command line that runs ior or mdtest as one job on all clients of a target. It uses the
+// options of Open MPI 4; Open MPI 5 has other names for them. Words in upper case stand for values that are known only
+// during the run.
 func mpirunLine(step plan.Step, tool *agentapi.MpiTool) string {
 	line := mpirun.Job{Major: mpirun.Oldest, Hosts: step.Clients, Ranks: step.Clients * step.Processes, Hostfile: "HOSTFILE", Agent: "AGENT",
 		Network: "NETWORK", Program: tool.GetProgram(), Arguments: tool.GetArguments()}

@@ -172,7 +172,7 @@ func (c *cluster) followToEnd(ctx context.Context, streams Streams, name, hint s
 const judgeTimeout = 20 * time.Second
 
 // result returns the document of a run that has ended, and its exit code. It waits for the operator to evaluate the
-// run, because a regression is known only then.
+// run, because that is when a regression is detected.
 func (c *cluster) result(ctx context.Context, streams Streams, name string) (report.Document, int, error) {
 	run := &v1alpha1.BenchmarkRun{}
 	if err := c.get(ctx, runResource, name, run); err != nil {

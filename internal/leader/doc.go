@@ -11,7 +11,7 @@
 // A term is the time from one acquisition of the Lease to its loss. The epoch of a term is the Lease's resource version
 // when it is first read in that term.
 //
-//	holder      A       A       A       (A stands still)    B       B
+//	holder      A       A       A       (A is paused)       B       B
 //	version     17      21      25                          31      36
 //	epoch          -> 21   21                                 -> 31    31
 //

@@ -9,7 +9,7 @@
 //
 //	(nothing) --> Waiting --> Raised --> Live --> over
 //	                 ^           |
-//	                 +-- lowers -+   another run is Live, or Raised and before it
+//	                 +-- lowers -+   another run is Live, or is Raised and ahead of this one
 //
 // A Raised run is about to begin. The operator that raises a run lists all runs again after that write, and begins
 // the run only if no run that shares something with it is Raised or Live. If two runs are Raised at once, at least
