@@ -119,7 +119,7 @@ func printKnee(w io.Writer, r detect.KneeResult) error {
 		load("contention", s.Contention)
 		load("coherency", s.Coherency)
 		if s.Most != nil {
-			load("load of the highest rate", *s.Most)
+			load("load with the highest rate", *s.Most)
 		}
 	}
 	if err := table.Flush(); err != nil {

@@ -67,7 +67,7 @@ func newAnalyzeSteady(streams Streams) *cobra.Command {
 		},
 	}
 	formFlag(command, &output, "text", "json", "yaml")
-	command.Flags().BoolVar(&empty, "bucket-empty", false, "the store has no burst credits, or they are known to be spent")
+	command.Flags().BoolVar(&empty, "bucket-empty", false, "the store has no burst credits, or all its credits are known to be spent")
 	return command
 }
 

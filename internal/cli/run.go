@@ -63,9 +63,9 @@ func newRun(streams Streams, arguments []string) *cobra.Command {
 			"With --repeat N, the benchmark runs N times, and the result is the variance between the runs: mean, 95 %\n" +
 			"interval, standard deviation and coefficient of variation of each figure. A run does not wait for the burst\n" +
 			"credits that the previous run spent: to wait, end the phases with a cooldown. --save then numbers its files.\n\n" +
-			"With --local, it runs on directories of this machine, with agents as child processes: no cluster, no\n" +
+			"With --local, it runs on directories of this machine, with agents as child processes, without a cluster or\n" +
 			"root. Only files below DIR/.storagebench are written, and they are removed at the end unless the target's\n" +
-			"dataPolicy is Retain. Ctrl-C stops it, with the results so far.\n\n" +
+			"dataPolicy is Retain. Ctrl-C stops it and shows the results so far.\n\n" +
 			exitCodes + " 130 watching a run in a cluster\nwas interrupted.",
 		Example: "  kubectl storagebench run -f config/samples/quickstart.yaml\n" +
 			"  kubectl storagebench run -f nightly.yaml --watch=false -n storage-tests\n" +
@@ -131,7 +131,7 @@ func (o *runOptions) check(command *cobra.Command) error {
 	}
 	if changed("storage-class") == "" {
 		if flag := changed("profile", "size", "access-mode", "clients", "duration"); flag != "" {
-			return fmt.Errorf("%s is for --storage-class: with -f, change the file", flag)
+			return fmt.Errorf("%s requires --storage-class: with -f, set it in the file", flag)
 		}
 		return nil
 	}

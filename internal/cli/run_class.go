@@ -239,7 +239,7 @@ func (f *first) load() (loaded, error) {
 	case err != nil:
 		return loaded{}, err
 	case len(written.faults) > 0 && f.workload != nil:
-		return loaded{}, fmt.Errorf("the profile cannot run on these volumes; write a file with `kubectl storagebench init` and change it:\n%s", indent(written.faults.Error()))
+		return loaded{}, fmt.Errorf("the profile cannot run on these volumes; create a file with `kubectl storagebench init` and change it:\n%s", indent(written.faults.Error()))
 	case len(written.faults) > 0:
 		return loaded{}, fmt.Errorf("internal error: the generated benchmark is not valid: %w", written.faults)
 	}

@@ -47,7 +47,7 @@ func targetDirectories(run *v1alpha1.RunSpec, flags []string) (map[string][]stri
 			split = strings.Split(given[target.Name], ",")
 		}
 		if len(split) != max(1, len(target.Volumes)) {
-			return nil, fmt.Errorf("target %q has %d volumes, and --target %s=%s names %d directories: give one per volume, in order, separated by commas",
+			return nil, fmt.Errorf("target %q has %d volumes, and --target %s=%s names %d directories: specify one per volume, in order, separated by commas",
 				target.Name, len(target.Volumes), target.Name, given[target.Name], len(split))
 		}
 		for _, directory := range split {

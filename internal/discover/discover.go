@@ -290,7 +290,7 @@ func (f *Found) noteMountDifferences(t Target) {
 		}
 		for _, mount := range t.Environments[i].Volumes {
 			if first := mountOf(t, mount.Name); first != nil && first.Options != mount.Options {
-				f.note("clients mount volume %s with different options: the first client's are shown, the others are in status.environments", mount.Name)
+				f.note("clients mount volume %s with different options: those of the first client are shown, the others are in status.environments", mount.Name)
 				return
 			}
 		}
