@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Linear returns an axis from 0 to a little above most, with about the given number of labels. format formats a label.
+// Linear returns an axis that starts at 0 and ends slightly above the highest value, most. It has about the given
+// number of labels; format returns the text of a label.
 func Linear(most float64, labels int, format func(float64) string) Axis {
 	if !(most > 0) || math.IsInf(most, 0) {
 		most = 1
@@ -71,7 +72,7 @@ var timeSteps = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 1
 	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
 	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour}
 
-// Seconds returns an axis of seconds from the start of a run. If a bound is infinite because nothing has a time, the
+// Seconds returns an axis of seconds from the start of a run. If a bound is infinite because there are no times, the
 // axis covers the first second.
 func Seconds(from, to float64) Axis {
 	if math.IsInf(from, 0) || math.IsInf(to, 0) {

@@ -176,7 +176,7 @@ func (f *Figure) plot(narrow bool) *plot.Plot {
 	for i := range f.Curves {
 		p.Add(&f.Curves[i])
 	}
-	// Add would widen the axes to the plotters' data ranges, but these plotters do not report any.
+	// Add has not widened the axes, because these plotters do not report a data range.
 	return p
 }
 

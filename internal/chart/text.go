@@ -12,7 +12,8 @@ var (
 	asciiShades = []rune(" ._-=+*%#")
 )
 
-// maxTall is the maximum number of lines that can each use all rows. If there are more lines, each gets one row.
+// maxTall is the maximum number of lines that are each drawn with the requested number of rows. If a figure has more
+// lines, each is one row high.
 const maxTall = 2
 
 // TextRows draws the figure's lines as text, at most columns wide. Each line of the figure has its own rows; all lines

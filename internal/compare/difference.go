@@ -61,7 +61,8 @@ func Of(baseline, other Value, better Direction, resolution float64) (Difference
 	return d, true
 }
 
-// mostLog is the distance used for an interval that extends down to 0: e^20 is half a billion.
+// mostLog is the largest logarithmic distance from a value to an end of its interval. It replaces the infinite distance
+// of an interval that extends down to 0; e^20 is about half a billion.
 const mostLog = 20
 
 // below and above return the logarithmic distances from the value to the ends of its interval.

@@ -27,11 +27,11 @@ type RunPhase struct {
 	// BaselineTarget and Target are the names of the targets in the two runs.
 	BaselineTarget string `json:"baselineTarget"`
 	Target         string `json:"target"`
-	// Refused is the reason why the two cannot be compared. If it is set, there are no figures.
+	// Refused is the reason why the targets cannot be compared. If it is set, there are no figures.
 	Refused string   `json:"refused,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
 	Figures []Figure `json:"figures,omitempty"`
-	// Cells are the cells of a sweep or the steps of a ramp. Count says in how many of them each side was better.
+	// Cells are the cells of a sweep or the steps of a ramp. Count counts the cells in which each side was better.
 	Cells []Cell                   `json:"cells,omitempty"`
 	Count *v1alpha1.CellComparison `json:"count,omitempty"`
 
@@ -78,7 +78,7 @@ func Runs(baseline, other Side, margin float64) []RunPhase {
 	})
 }
 
-// phaseTargets pairs the targets of a phase by name. If each side has only one target, it pairs these regardless of
+// phaseTargets pairs the targets of a phase by name. If each side has only one target, it pairs them regardless of
 // their names.
 func phaseTargets(baseline, other Side, a, b *v1alpha1.PhaseResult, margin float64) []RunPhase {
 	as, bs := of(baseline, a), of(other, b)

@@ -39,7 +39,7 @@ const prefix = "storagebench_"
 // FullName returns the name with the prefix.
 func (f *Family) FullName() string { return prefix + f.Name }
 
-// Label names that several metrics share, by the subject of the series.
+// Label names that several metrics share. Each list is named after the subject of the series.
 var (
 	ofBenchmark = []string{"namespace", "benchmark"}
 	ofPhase     = append(slices.Clone(ofBenchmark), "phase")

@@ -26,7 +26,7 @@ type Load struct {
 	Operation     measure.Operation
 }
 
-// SampleCount is the number of samples received, and the number of seconds that no sample covers.
+// SampleCount counts the samples received, and the seconds without a sample.
 type SampleCount struct{ Taken, Lost uint64 }
 
 // Latency holds the latencies of a step so far: all of them, and those of the newest reported minute.

@@ -16,13 +16,13 @@ type Point struct {
 	Value  float64
 }
 
-// points collects points whose first labels are the same.
+// points collects points that share their first label values.
 type points struct {
 	common []string
 	all    []Point
 }
 
-// add adds a point whose labels are the common ones followed by labels.
+// add adds a point. Its label values are the common ones, followed by the given ones.
 func (p *points) add(family *Family, value float64, labels ...string) {
 	values := make([]string, 0, len(p.common)+len(labels))
 	values = append(append(values, p.common...), labels...)

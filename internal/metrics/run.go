@@ -131,7 +131,7 @@ func Deadline(run *v1alpha1.BenchmarkRun) time.Time {
 	}
 	spec := &run.Spec.Run
 	if leaving := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionDataRemoved); leaving != nil {
-		// By then, agents without a connection to the operator have exited.
+		// After orphanTimeout, agents without a connection to the operator have exited.
 		return after(leaving.LastTransitionTime.Time, spec.OrphanTimeout)
 	}
 	deadline := after(start.Time, spec.ActiveDeadline)

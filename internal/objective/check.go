@@ -14,8 +14,8 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// Check finds objectives that no result of the run could decide, so that they are rejected before the run takes hours.
-// The run's profiles must already be resolved.
+// Check finds objectives that the run cannot decide, whatever its results are, so that they are rejected before the run
+// starts. The run's profiles must already be resolved.
 func Check(objectives []v1alpha1.Objective, run *v1alpha1.RunSpec) field.ErrorList {
 	var problems field.ErrorList
 	for i := range objectives {
@@ -61,7 +61,7 @@ func unsuitable(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Ph
 }
 
 // checkOperation returns a problem if the phase performs several operations and the objective names none of them, if it
-// names one that the phase never performs, or if it bounds the throughput of one that moves no bytes.
+// names an operation that the phase never performs, or if it bounds the throughput of an operation that moves no bytes.
 func checkOperation(path *field.Path, o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) *field.Error {
 	if o.Throughput == nil && o.IOPS == nil && o.Latency == nil {
 		return nil

@@ -75,7 +75,7 @@ func boundsOf(o *v1alpha1.Objective) (bounds, error) {
 	return bounds{}, nil
 }
 
-// times parses the bounds of a time, which are of either of the API's duration types.
+// times parses the bounds of a duration objective. They may have either of the API's duration types.
 func times[T interface{ Parse() (time.Duration, error) }](name string, least, most *T) (bounds, error) {
 	made := bounds{unit: unitTime}
 	for _, one := range []struct {

@@ -20,7 +20,7 @@ const (
 	unitOperations = "Operations"
 )
 
-// figure is the value of one target or cell that an objective is evaluated on.
+// figure is the value of one target or cell that is compared with an objective's bounds.
 type figure struct {
 	// where names the target or cell for the message.
 	where string
@@ -207,8 +207,8 @@ func ofExhaustion(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where st
 	return figureOf(where, found)
 }
 
-// ofRatio returns a ratio in thousandths: of the rate to the documented rate, or of the data to the space that it
-// occupies.
+// ofRatio returns a ratio in thousandths: the rate divided by the documented rate, or the size of the data divided by
+// the space that it occupies.
 func ofRatio(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string) figure {
 	if o.Ratio.Of == "Compression" {
 		if target.Usage == nil || target.Usage.CompressionRatioMilli == nil {

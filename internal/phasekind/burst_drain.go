@@ -2,7 +2,7 @@ package phasekind
 
 import "github.com/storagebench/storagebench/api/v1alpha1"
 
-// burstCredits is the report block of both drains and cooldowns: one empties the bucket, the other lets it refill.
+// burstCredits is the title of the report block for drains, which empty the bucket, and cooldowns, which let it refill.
 const burstCredits = "Burst credits"
 
 // burstDrain loads a target until its credits are spent.
@@ -63,8 +63,8 @@ func MainSeries(burst *v1alpha1.BurstResult) (series *v1alpha1.BurstSeries, oper
 	return burst.Bytes, ""
 }
 
-// Levels returns the levels of a drain and the credits spent, those of MainSeries first. If the burst did not end,
-// there is no baseline. A refill is a figure only if it was measured.
+// Levels returns the levels of a drain and the credits spent; the figures of MainSeries come first. If the burst did
+// not end, there is no baseline. The refill is included only if it was measured.
 func Levels(burst *v1alpha1.BurstResult) []Figure {
 	series, operation := MainSeries(burst)
 	if series == nil {

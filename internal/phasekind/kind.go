@@ -23,7 +23,7 @@ type Kind struct {
 	// OwnOperations returns the operations that a phase performs instead of the workload's reads and writes. It is nil
 	// if the phase performs those of the workload.
 	OwnOperations func(*v1alpha1.Phase) []v1alpha1.Operation
-	// Goal returns the text in a plan that says what the phase finds out. It is nil if the load itself says enough.
+	// Goal returns a text for the plan that states what the phase finds out. It is nil if the load makes that clear.
 	Goal func(*v1alpha1.Phase) string
 	// Block is the title of the report block that shows the figures of the kind; "" if the table of operations is
 	// enough. Kinds with the same title share a block. OwnTables is true if other tables show all figures of the block.

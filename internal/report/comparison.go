@@ -47,7 +47,7 @@ func (p *page) comparison(d Document, target string) {
 				row := comparisonRow(phase.Name, &one, f)
 				lines = append(lines, slices.Delete(row, 2, 4)) // other tables show the figures themselves
 			}
-			if one.Cells != nil && len(phase.Targets) > 2 { // for two targets, matrices side by side show it
+			if one.Cells != nil && len(phase.Targets) > 2 { // for two targets, the side-by-side matrices show the counts
 				pair := compare.Pair{Kind: phase.Kind, Baseline: &phase.Targets[0], Target: phase.Target(target)}
 				says.add(phase.Name, countText(&pair))
 			}

@@ -75,7 +75,8 @@ func harmless(name string) string {
 	return printable(name)
 }
 
-// rows writes a heading and, for each target of each step, the rows that the callback of adds.
+// rows writes the heading and the rows of a table. It calls the function of for each target of each step; of adds the
+// rows of that target by calling add.
 func rows(out *csv.Writer, d Document, columns []string, of func(step *v1alpha1.ResolvedStep, target *series.Target, add func(...string))) error {
 	failed := out.Write(append(append([]string{}, placed...), columns...))
 	eachTarget(d, func(step *v1alpha1.ResolvedStep, target *series.Target) {

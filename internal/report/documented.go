@@ -18,8 +18,8 @@ type promise struct{ value, percent string }
 // documentedRates records which documented values the report has already shown.
 type documentedRates map[string]bool
 
-// once returns the documented value of p on the first call with that value, and "" on later calls. A value that only
-// details have shown is returned once more outside of them, because the short form leaves details out.
+// once returns the documented value of p on the first call with that value, and "" on later calls. A value that so far
+// appeared only in details is returned once more for the short form, which leaves the details out.
 func (t documentedRates) once(p promise, detail bool) string {
 	key := p.value
 	if detail {

@@ -190,7 +190,7 @@ func suspectText(s *v1alpha1.Suspect) string {
 	return text + " (" + s.Limit + ")"
 }
 
-// specified is the suffix of a limit's arithmetic if the specification gives the value.
+// specified is appended to the calculation of a limit whose value comes from the specification.
 const specified = ", as the specification says"
 
 // calculation returns how a limit is computed, or "" if the limit is a plain number, which a table shows.

@@ -169,7 +169,7 @@ func legendOf(lines []chart.Line) []legendEntry {
 }
 
 // phaseBands returns the phases as bands in seconds from the start of the run. A band lasts from the first to the
-// last I/O, or from the planned start to the planned end if that is unknown.
+// last I/O. If one of these times is unknown, the planned time takes its place.
 func phaseBands(d Document) []chart.Band {
 	var bands []chart.Band
 	for _, s := range spansOf(d) {

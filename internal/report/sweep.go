@@ -88,7 +88,7 @@ func driftText(steps []v1alpha1.StepResult) string {
 	return ""
 }
 
-// figureOf is the figure that a matrix shows, either of one operation or of all together.
+// figureOf is a figure that a matrix shows. It covers either one operation or all operations together.
 type figureOf struct {
 	title string
 	cell  func(v1alpha1.StepResult) string

@@ -57,8 +57,8 @@ func (p *Point) silent(found *limits.Attribution) bool {
 	return p.BytesPerSecond <= 0 || len(found.Suspects) == 0 || len(p.Documented.Limits) == 0 && found.Suspects[0].Cause == limits.CauseUnknown
 }
 
-// bounds returns the documented baseline and burst for the load. A bound that is not documented has no limit, nor has a
-// burst that does not exceed the baseline.
+// bounds returns the documented baseline and burst for the load. The Limit of a bound is nil if the bound is not
+// documented, or if it is a burst that does not exceed the baseline.
 func bounds(of limits.Effective) (baseline, burst limits.Bound) {
 	baseline, burst = of.Baseline, of.Burst
 	if baseline.Limit == nil {

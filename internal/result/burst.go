@@ -31,7 +31,7 @@ const (
 	dimensionUnknown    = "Unknown"
 )
 
-// drain holds the state of building a BurstResult.
+// drain holds the intermediate results from which a BurstResult is built.
 type drain struct {
 	b *builder
 	s summed

@@ -101,7 +101,7 @@ func spentOf(from detect.Estimate) *v1alpha1.Estimate {
 	return estimate(from, 1)
 }
 
-// shortened limits a list to most elements: the first ones, and the last one, which is the final state.
+// shortened limits the length of a list to most. It keeps the first elements, and the last one: the final state.
 func shortened[T any](all []T, most int) []T {
 	if len(all) <= most {
 		return all

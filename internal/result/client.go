@@ -39,7 +39,7 @@ type Client struct {
 	// Usage is the space that the client's files occupy at the end; nil if it was not requested or could not be
 	// determined.
 	Usage *Usage
-	// Like describes the user's data after which the client's data is modelled; nil if there is none.
+	// Like describes the sample of the user's data that the client's data imitates; nil if there is none.
 	Like *engine.DataSample
 	// ToolVersion is the version that the tool reported.
 	ToolVersion string

@@ -106,8 +106,8 @@ func foldCooldown(into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.Tar
 	into.Cooldown, into.Warnings = cooldown, warnings
 }
 
-// foldFiles adds the operations and the warnings of one step. Each step has its own common window; the result has the
-// length of the longest.
+// foldFiles adds the operations and the warnings of one step. Each step has its own common window; the result states
+// the length of the longest one.
 func foldFiles(into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.TargetResult) {
 	into.Clients, into.WorkBound = max(into.Clients, made.Clients), true
 	into.WindowNanoseconds = max(into.WindowNanoseconds, made.WindowNanoseconds)

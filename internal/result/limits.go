@@ -63,5 +63,6 @@ func EmptiedBy(of limits.Computed, burst *v1alpha1.BurstResult) []string {
 	return names
 }
 
-// within reports whether value differs from a documented value, of, by at most the given share of it.
+// within reports whether a value is close to a documented one: of is the documented value, and share is the largest
+// relative difference.
 func within(value, of, share float64) bool { return of > 0 && math.Abs(value-of) <= share*of }

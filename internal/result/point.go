@@ -42,8 +42,8 @@ const (
 	// leastDeeper is the smallest factor in outstanding operations at which one step counts as deeper than another;
 	// aimDeeper is the preferred factor.
 	leastDeeper, aimDeeper = 1.25, 2.0
-	// sameLatency is the largest relative difference between the latencies of the two shallowest steps at which
-	// operations are taken to queue in neither of them.
+	// sameLatency is the largest relative difference between the latencies of the two shallowest steps up to which
+	// neither step is assumed to queue operations.
 	sameLatency = 0.10
 	// sameOutstanding and sameRate are the largest relative differences, in outstanding operations and in rate, at
 	// which one step can stand in for another.
@@ -52,7 +52,7 @@ const (
 	exceeded = 1.25
 )
 
-// alike reports whether loads differ only in the number of outstanding operations.
+// alike reports whether the loads of two points differ only in the number of outstanding operations.
 func (p *Point) alike(q *Point) bool {
 	a, b := p.Demand.Load, q.Demand.Load
 	return a.Operation == b.Operation && p.Cached == q.Cached && a.BlockBytes > 0 && math.Abs(a.BlockBytes-b.BlockBytes) <= sameBlock*a.BlockBytes

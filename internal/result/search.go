@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/search"
 )
 
-// Trials returns the measured steps of a search, in order. each is the measured time of a step.
+// Trials returns the measured steps of a search, in order. each is the measured time per step.
 func Trials(result *v1alpha1.TargetResult, each time.Duration) []search.Trial {
 	if result == nil {
 		return nil
@@ -33,7 +33,7 @@ func Trials(result *v1alpha1.TargetResult, each time.Duration) []search.Trial {
 }
 
 // foldSearch adds a step of a search, or the drain before it. The figures of the phase are those of the steps that
-// confirm the highest rate. Once such steps exist, the warnings of the phase are theirs too, because other steps
+// confirm the highest rate. Once such steps exist, the phase also takes only their warnings, because other steps
 // overload the store on purpose.
 func foldSearch(into *v1alpha1.TargetResult, step plan.Step, history History, made v1alpha1.TargetResult) {
 	known := slices.ContainsFunc(into.Steps, func(s v1alpha1.StepResult) bool { return int(s.Cell) == step.Cell && s.OfferedIOPS != nil })

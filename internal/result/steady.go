@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// maxMeanDifference is the relative difference between the mean of the steady rounds and the mean of everything
-// measured above which the figures of the step do not describe its steady state.
+// maxMeanDifference is the maximum relative difference between the mean of the steady rounds and the mean of the whole
+// measurement. If it is exceeded, the figures of the step do not describe its steady state.
 const maxMeanDifference = 0.10
 
 // judgeSteady assesses the steady state of the summed series, in bytes, or in operations if no bytes are moved.

@@ -43,8 +43,8 @@ type builder struct {
 	step    plan.Step
 	clients []Client
 	history History
-	// load is the workload, and described is its description. measured is true if the step runs the workload itself,
-	// and not only its layout.
+	// load is the workload, and described holds the engine's description of it. measured is true if the step measures
+	// the workload itself and does not only prepare for it.
 	load      engine.Load
 	described engine.Description
 	measured  bool

@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// If the first I/O of the clients is farther apart than the larger of maxStartSkew and maxStartSkewShare of the
-	// window, the result has the warning StartSkew. The throughput is not affected, because only the common window
-	// counts.
+	// maxStartSkew and maxStartSkewShare, a share of the common window, bound the time between the first I/O of the
+	// first client and that of the last. If the larger bound is exceeded, the result has the warning StartSkew. The
+	// throughput is not affected, because only the common window counts.
 	maxStartSkew      = 500 * time.Millisecond
 	maxStartSkewShare = 0.02
 	// minCoverage is the minimum share of the common window that each client's samples must cover.

@@ -4,7 +4,7 @@
 //	            the kind of store, facts that may explain a change; recorded with the run when it ends
 //	History     the runs with which a benchmark's next run is compared, as kept in its status: it
 //	            survives the deletion of the runs
-//	Judge       turns a history and a run into a verdict, changes of level, and the history with the run in it
+//	Judge       compares a run with a history; returns a verdict, changes of level, and the extended history
 //
 // The choice of figures depends on the specification and not on the results, so that runs with the same spec.run have
 // the same figures. Each phase contributes its [phasekind.Kind.Overall]. A steady phase whose load has a rate limit,

@@ -42,7 +42,7 @@ func Judge(history *v1alpha1.ComparedHistory, stored []Run, run Run, policy *v1a
 	judged := &all[len(all)-1]
 	judged.verdict, judged.accepted = v1alpha1.RegressionVerdict(report.Verdict), rules.AcceptedSince
 	for i := range all {
-		// Runs that this policy excludes were not evaluated with it, so they keep their recorded use.
+		// Runs that this policy excludes keep their recorded use, because this evaluation ignored them.
 		if use := report.Uses[all[i].name]; use != "" && !all[i].started.Before(rules.AcceptedSince) {
 			all[i].use, all[i].accepted = string(use), rules.AcceptedSince
 		}
