@@ -71,7 +71,7 @@ func notes(run *v1alpha1.RunSpec, spec *v1alpha1.Phase, pair *Pair) []string {
 		add("the targets have different workloads, which may cause the difference")
 	}
 	if spec != nil && spec.Mode == v1alpha1.PhaseSequential && !laysOut {
-		add("they were loaded one after the other, so changes of the storage or nodes in between may cause the difference")
+		add("they were loaded one after the other, so a change in the storage or the nodes may have caused the difference")
 	}
 	if pair.Baseline.Clients != pair.Target.Clients {
 		add("%s had %s, %s had %d", pair.Baseline.Target, clients(pair.Baseline.Clients), pair.Target.Target, pair.Target.Clients)

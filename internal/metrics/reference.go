@@ -19,7 +19,7 @@ ramps and sweeps are not exported, because each step would be a series: see the 
 `
 
 const referenceTail = `
-## From elsewhere
+## Other metrics
 
 | metric | type | labels | meaning |
 | --- | --- | --- | --- |

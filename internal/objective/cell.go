@@ -104,14 +104,14 @@ func ofCell(o *v1alpha1.Objective, step *v1alpha1.StepResult, where string) figu
 
 func documentedOfCell(o *v1alpha1.Objective, step *v1alpha1.StepResult, where string) figure {
 	if step.Attribution == nil {
-		return absent(where, "no documented limit: set documented of the target")
+		return absent(where, "no documented limit: set the target's documented field")
 	}
 	reached, what := step.Attribution.PermilleOfBaseline, "baseline"
 	if o.Ratio.Of == "DocumentedBurst" {
 		reached, what = step.Attribution.PermilleOfBurst, "burst"
 	}
 	if reached == nil {
-		return absent(where, "no documented %s: set documented of the target", what)
+		return absent(where, "no documented %s: set the target's documented field", what)
 	}
 	return figure{where: where, value: *reached}
 }

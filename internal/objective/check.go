@@ -42,7 +42,7 @@ func unsuitable(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Ph
 	switch {
 	case o.Burst != nil, o.TimeToBaseline != nil, o.Credits != nil, o.Baseline != nil, o.Refill != nil:
 		if !drains {
-			return fmt.Sprintf("it is a %s phase, but only burstDrain and refill phases measure %s: name one", phasekind.Name(kind), strings.SplitN(Figure(o), " of ", 2)[0])
+			return fmt.Sprintf("it is a %s phase, but only burstDrain and refill phases measure %s: use such a phase", phasekind.Name(kind), strings.SplitN(Figure(o), " of ", 2)[0])
 		}
 		return ""
 	case o.Ratio != nil && o.Ratio.Of == "Compression":
@@ -50,12 +50,12 @@ func unsuitable(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Ph
 	case kind == v1alpha1.PhaseCooldown && !redrains:
 		return "it is a cooldown without load: name another phase"
 	case inCells && o.Cell == nil:
-		return fmt.Sprintf("it is a %s phase, which has a result for each cell: add cell, such as {jobs: 8}", phasekind.Name(kind))
+		return fmt.Sprintf("it is a %s phase, which has a result for each cell: set cell, such as {jobs: 8}", phasekind.Name(kind))
 	case !inCells && o.Cell != nil:
 		return fmt.Sprintf("it is a %s phase, which has no cells: remove cell", phasekind.Name(kind))
 	}
 	if o.Latency != nil && !timesOperations(o, run, phase) {
-		return "only fio measures latency, but the phase's workload has another engine: use throughput or iops"
+		return "only fio measures latency, but the phase's workload uses another engine: set throughput or iops instead"
 	}
 	return ""
 }
@@ -69,7 +69,7 @@ func checkOperation(path *field.Path, o *v1alpha1.Objective, run *v1alpha1.RunSp
 	known, all := true, []string{}
 	for _, does := range operationsOf(o, run, phase) {
 		if len(does) > 1 && o.Operation == "" {
-			return field.Required(path, fmt.Sprintf("phase %s performs several operations, each with its own figures: write one of %s", o.Phase, strings.Join(does, ", ")))
+			return field.Required(path, fmt.Sprintf("phase %s performs several operations, each with its own figures: must be one of %s", o.Phase, strings.Join(does, ", ")))
 		}
 		known = known && len(does) > 0
 		all = append(all, does...)
@@ -84,7 +84,7 @@ func checkOperation(path *field.Path, o *v1alpha1.Objective, run *v1alpha1.RunSp
 	if !known || o.Operation == "" || o.Operation == v1alpha1.OperationSync || slices.Contains(all, string(o.Operation)) {
 		return nil
 	}
-	return field.Invalid(path, o.Operation, fmt.Sprintf("phase %s does not perform this operation: write one of %s", o.Phase, strings.Join(slices.Compact(slices.Sorted(slices.Values(all))), ", ")))
+	return field.Invalid(path, o.Operation, fmt.Sprintf("phase %s does not perform this operation: must be one of %s", o.Phase, strings.Join(slices.Compact(slices.Sorted(slices.Values(all))), ", ")))
 }
 
 // movesBytes reports whether an operation transfers data.

@@ -196,7 +196,7 @@ func ofExhaustion(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where st
 		return absent(where, "the credits were not spent: use a longer drain")
 	}
 	_, operation := phasekind.MainSeries(burst)
-	name, why := v1alpha1.FigureSpent, "the spent credits are unknown, because the refill is neither documented nor measured: set documented of the target"
+	name, why := v1alpha1.FigureSpent, "the spent credits are unknown, because the refill is neither documented nor measured: set the target's documented field"
 	if o.TimeToBaseline != nil {
 		name, why = v1alpha1.FigureTimeToBaseline, "the throughput did not settle: use a longer drain"
 	}
@@ -221,14 +221,14 @@ func ofRatio(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string)
 	}
 	found := attributionOf(o, target)
 	if found == nil {
-		return absent(where, "no documented limit: set documented of the target")
+		return absent(where, "no documented limit: set the target's documented field")
 	}
 	rate, what := found.Baseline, "baseline"
 	if o.Ratio.Of == "DocumentedBurst" {
 		rate, what = found.Burst, "burst"
 	}
 	if rate == nil {
-		return absent(where, "no documented %s: set documented of the target", what)
+		return absent(where, "no documented %s: set the target's documented field", what)
 	}
 	return figure{where: where, value: rate.PermilleReached}
 }

@@ -27,7 +27,7 @@ func (p *page) commands(d Document) {
 	if said {
 		p.gap()
 		p.line("The figures of a program cover all reads and writes of its process tree, as the first source counts them, from its " +
-			"start until its dirty pages were on the storage. Single operations are not timed.")
+			"start until its dirty pages were on the storage. Individual operations are not timed.")
 	}
 }
 

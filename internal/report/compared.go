@@ -61,10 +61,10 @@ type Compared struct {
 // Compare compares all documents with the first one. It returns an error with the reasons if no phase can be compared.
 func Compare(all []Compared, marginPercent float64) (Comparison, error) {
 	if len(all) < 2 {
-		return Comparison{}, errors.New("nothing to compare: give two or more runs, or one run with several targets")
+		return Comparison{}, errors.New("nothing to compare: specify two or more runs, or one run with several targets")
 	}
 	if !(marginPercent > 0 && marginPercent <= 100) {
-		return Comparison{}, fmt.Errorf("the margin %g %% is out of range: give more than 0 and at most 100", marginPercent)
+		return Comparison{}, fmt.Errorf("the margin of %g %% is out of range: must be above 0 and at most 100", marginPercent)
 	}
 	made := Comparison{SchemaVersion: SchemaVersion, MarginPercent: marginPercent}
 	for i := range all {
@@ -102,7 +102,7 @@ func Compare(all []Compared, marginPercent float64) (Comparison, error) {
 func compareRuns(a, b Compared, margin float64) (RunsComparison, error) {
 	left, right := side(&a), side(&b)
 	if left.ID == right.ID && a.Target == b.Target {
-		return RunsComparison{}, fmt.Errorf("%s and %s are the same run: give two different runs", a.Name, b.Name)
+		return RunsComparison{}, fmt.Errorf("%s and %s are the same run: specify two different runs", a.Name, b.Name)
 	}
 	made := RunsComparison{Baseline: a.Name, Other: b.Name, Phases: compare.Runs(left, right, margin)}
 	if left.ID != right.ID {
@@ -274,7 +274,7 @@ func (p *page) answer(c *Comparison, one *RunsComparison) string {
 	case one.Equivalent == nil:
 		return fmt.Sprintf("inconclusive: the difference may be smaller or larger than %g %%", c.MarginPercent)
 	case *one.Equivalent:
-		return fmt.Sprintf("equivalent within %g %%, by every figure with an interval", c.MarginPercent)
+		return fmt.Sprintf("equivalent within %g %% in every figure that has an interval", c.MarginPercent)
 	}
 	var names []string
 	for _, phase := range one.Phases {

@@ -97,7 +97,7 @@ func Read(r io.Reader) (Document, error) {
 		return Document{}, err
 	}
 	if document.SchemaVersion != SchemaVersion {
-		return Document{}, noResult("schemaVersion is %d, not %d", document.SchemaVersion, SchemaVersion)
+		return Document{}, noResult("schemaVersion is %d, but must be %d", document.SchemaVersion, SchemaVersion)
 	}
 	if document.Run == "" || document.Benchmark == "" {
 		return Document{}, noResult("it has no run or benchmark name")
@@ -108,7 +108,7 @@ func Read(r io.Reader) (Document, error) {
 // readObject converts a BenchmarkRun of a cluster to a document.
 func readObject(text []byte, kind metav1.TypeMeta) (Document, error) {
 	if kind.APIVersion != v1alpha1.GroupVersion.String() || kind.Kind != v1alpha1.BenchmarkRunKind {
-		return Document{}, noResult("it is a %s (%s): name one BenchmarkRun (%s)",
+		return Document{}, noResult("it is a %s (%s): specify one BenchmarkRun (%s)",
 			kind.Kind, kind.APIVersion, v1alpha1.GroupVersion)
 	}
 	var run v1alpha1.BenchmarkRun

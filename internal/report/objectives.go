@@ -32,7 +32,7 @@ func (p *page) objectives(d Document) {
 	case d.ObjectivesChanged && len(d.Objectives) == 0:
 		p.line("The benchmark's objectives were removed after this run.")
 	case d.ObjectivesChanged:
-		p.line("The benchmark's objectives have changed since this run; the verdicts are by the current ones.")
+		p.line("The benchmark's objectives have changed since this run; the verdicts use the current ones.")
 	}
 	if len(d.Objectives) == 0 {
 		return

@@ -39,11 +39,11 @@ func NewRepeats(all []Document) (Repeats, error) {
 	for i := range all {
 		d := &all[i]
 		if d.Spec.Hash != made.Hash {
-			return Repeats{}, fmt.Errorf("%s and %s had different specifications: `compare` without --repeats compares them", all[0].Run, d.Run)
+			return Repeats{}, fmt.Errorf("%s and %s have different specifications: use `compare` without --repeats", all[0].Run, d.Run)
 		}
 		id := side(&Compared{Document: *d}).ID
 		if seen[id] {
-			return Repeats{}, fmt.Errorf("%s is given twice: give different runs", d.Run)
+			return Repeats{}, fmt.Errorf("%s is specified twice: specify different runs", d.Run)
 		}
 		seen[id] = true
 		one := RepeatedRun{ComparedSide: ComparedSide{Name: d.Run, Benchmark: d.Benchmark, Run: d.Run, Hash: d.Spec.Hash, StartTime: d.StartTime, Verdict: Verdict(*d)}}

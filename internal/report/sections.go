@@ -126,8 +126,8 @@ func (p *page) definitions(d Document) {
 func ofSteady(d Document) string {
 	for _, target := range v1alpha1.TargetResults(d.Phases) {
 		if target.SteadyState != nil {
-			return " 95 % ± is half of the 95 % interval of the mean throughput and IOPS, from their samples of a second. " +
-				"A rate is steady if five minutes in a row differ by at most 20 % of their mean and their trend by 10 %."
+			return " 95 % ± is half of the 95 % interval of the mean throughput and IOPS, computed from one-second samples. " +
+				"A rate is steady if, over the last five minutes, the means per minute differ by at most 20 % of their average and their trend changes by at most 10 % of it."
 		}
 	}
 	return ""

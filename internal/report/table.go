@@ -165,7 +165,7 @@ func aboutIntervals(d Document) string {
 	for phase, target := range v1alpha1.TargetResults(d.Phases) {
 		for _, f := range phasekind.Of(phase.Kind).Figures(target) {
 			if f.Lower != nil && f.Upper != nil && *f.Lower < *f.Upper {
-				return "95 % intervals are of this run alone: another run may differ by far more (`--repeat 5` shows it)."
+				return "95 % intervals cover this run only: other runs may differ by far more (measure with `--repeat 5`)."
 			}
 		}
 	}
@@ -177,8 +177,8 @@ func absence(d Document) string {
 	for _, one := range partsOf(func(p *page) { p.operations(d, documentedRates{}) }) {
 		for _, table := range one.tables {
 			if slices.ContainsFunc(table.lines, func(line []string) bool { return slices.Contains(line, absent) }) {
-				return ` "-" means no figure: IOR does not time single operations, a percentile needs ten samples ` +
-					`above it and an interval three, and a sync moves no bytes.`
+				return ` "-" means no figure: IOR does not time individual operations, a percentile needs ten samples ` +
+					`above it, an interval needs three samples, and a sync moves no bytes.`
 			}
 		}
 	}

@@ -264,7 +264,7 @@ func (d *drain) judge() {
 		d.b.warnings.add(v1alpha1.WarningRunTooShort, nil, "the load of %s does not exceed the documented refill of %s, so it never spends credits",
 			format(found.Burst.Value), format(limits.refill))
 	case limits.bucket/above > seconds:
-		d.b.warnings.add(v1alpha1.WarningRunTooShort, nil, "the documented bucket of %s lasts %s at %s, and the step took %s: raise maxDuration",
+		d.b.warnings.add(v1alpha1.WarningRunTooShort, nil, "the documented bucket of %s lasts %s at %s, but the step took only %s: raise maxDuration",
 			amountText(one, limits.bucket), duration(limits.bucket/above), format(found.Burst.Value), duration(seconds))
 	}
 }
@@ -280,7 +280,7 @@ func (d *drain) judgeFill() {
 			"initial credit balance unknown: the credits spent are a lower bound on the bucket's size")
 	case *percent < partEmpty:
 		d.b.warnings.add(v1alpha1.WarningCreditsUnknown, nil,
-			"the bucket was only about %d %% full at the start, by its documented limits and the previous load: the burst was shorter than with a full bucket", *percent)
+			"according to its documented limits and the previous load, the bucket was only about %d %% full at the start: the burst was shorter than with a full bucket", *percent)
 	}
 }
 

@@ -51,9 +51,9 @@ func untilCredits(step plan.Step, history History) string {
 	}
 	switch {
 	case refill <= 0:
-		return fmt.Sprintf("the phase should wait until the bucket is %d %% full, but its fill level is unknown, because no refill is documented or measured: it waited for maxDuration", step.UntilCreditsPercent)
+		return fmt.Sprintf("cannot tell when the bucket is %d %% full, because no refill is documented or measured: waited for maxDuration", step.UntilCreditsPercent)
 	case size <= 0:
-		return fmt.Sprintf("the phase should wait until the bucket is %d %% full, but its fill level is unknown, because its size is neither documented nor measured by a drain: it waited for maxDuration", step.UntilCreditsPercent)
+		return fmt.Sprintf("cannot tell when the bucket is %d %% full, because its size is neither documented nor measured by a drain: waited for maxDuration", step.UntilCreditsPercent)
 	}
 	format := measure.FormatBytesPerSecond
 	if dimension == inOperations {

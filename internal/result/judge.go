@@ -128,7 +128,7 @@ func (b *builder) judgeBytes() {
 		}
 		apart.add(client.Index, 1-low/high)
 		if apart.client == client.Index {
-			message = fmt.Sprintf("the samples of client %d add up to %s, the tool's own total is %s", client.Index,
+			message = fmt.Sprintf("the samples of client %d add up to %s, but the tool's own total is %s", client.Index,
 				measure.FormatBytes(sampled), measure.FormatBytes(total))
 		}
 	}

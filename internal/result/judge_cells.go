@@ -67,7 +67,7 @@ func kneeOf(ramp *v1alpha1.RampPhase, steps []v1alpha1.StepResult) *v1alpha1.Kne
 func kneeIn(points []detect.Point, left int, dimension string, format func(float64) string) *v1alpha1.KneeResult {
 	var says []string
 	if left > 0 {
-		says = append(says, measure.FormatCount(left, "step")+" without a valid result left out")
+		says = append(says, "omitted "+measure.FormatCount(left, "step")+" without a valid result")
 	}
 	knee := v1alpha1.KneeResult{}
 	found, err := detect.FindKnee(points)

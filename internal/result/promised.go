@@ -111,7 +111,7 @@ func (b *builder) judgeBilled(p *Point) {
 			rate = p.OperationsPerSecond
 		}
 		if limit.Billed && rate > limit.Baseline*(1+sameLevel) {
-			b.warnings.add(v1alpha1.WarningBurstBilled, nil, "the rate exceeds the baseline of %s (%s) and bursts on demand: this burst is billed, and does not end", limit.Name, limit.Arithmetic)
+			b.warnings.add(v1alpha1.WarningBurstBilled, nil, "the rate exceeds the baseline of %s (%s) thanks to bursting on demand, which is billed and does not end", limit.Name, limit.Arithmetic)
 			return
 		}
 	}
@@ -141,7 +141,7 @@ func (b *builder) judgeBurstOnly(p *Point) {
 	}
 	seconds := float64(b.result.WindowNanoseconds) / 1e9
 	if lasts := at.DrainSeconds(fill); at.Drains() && rate > main.Baseline*(1+sameLevel) && lasts > seconds {
-		b.warnings.add(v1alpha1.WarningRunTooShort, nil, "the documented bucket of %s lasts %s at this rate, and the phase took %s: it measured the burst only, and no burstDrain phase of "+
+		b.warnings.add(v1alpha1.WarningRunTooShort, nil, "the documented bucket of %s lasts %s at this rate, but the phase took only %s: it measured only the burst, and no burstDrain phase of "+
 			"the run measures the rate after it", amountText(dimension, main.Size), duration(lasts), duration(seconds))
 	}
 }

@@ -227,7 +227,7 @@ func conclude(into *v1alpha1.TargetResult, step plan.Step, history History, tria
 		doubt = "no rate missed the objective: raise rate.max"
 	}
 	if found.Found && !asMuch && !history.BucketEmpty {
-		found.Message += "; burst credits were not drained before, so it may last only as long as they do"
+		found.Message += "; burst credits were not drained before, so the rate may last only as long as the credits"
 	}
 	found.Message = v1alpha1.Truncate(found.Message, maxBurstMessage)
 	if doubt != "" {

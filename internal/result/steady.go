@@ -52,7 +52,7 @@ func (b *builder) judgeSteady(s summed) {
 		b.warnings.add(v1alpha1.WarningNotSteady, nil, "%s", unsteady(last))
 	case far:
 		b.warnings.add(v1alpha1.WarningNotSteady, nil,
-			"the last five minutes were steady at %s, but the mean of everything measured is %s: it includes another state; raise warmUp to leave that out",
+			"the last five minutes were steady at %s, but the overall mean is %s: the measurement includes another state; raise warmUp to exclude it",
 			format(last.Mean.Value), format(overall))
 	case !b.history.BucketEmpty:
 		b.warnings.add(v1alpha1.WarningSteadyInBurst, nil,
@@ -67,7 +67,7 @@ func unsteady(w *detect.SteadyWindow) string {
 	case w.Mean.Value <= 0:
 		return "nothing completed in the last five minutes"
 	case w.Slope <= detect.MostSlope:
-		return fmt.Sprintf("it varies: the last five minutes differ by %s of their mean (up to 20 %% is steady)",
+		return fmt.Sprintf("the rate varies: the last five minutes differ by %s of their mean (up to 20 %% is steady)",
 			measure.FormatShare(w.Excursion))
 	case w.Falls:
 		words = "still falling"

@@ -50,7 +50,7 @@ func Of(at *field.Path, phase *v1alpha1.SearchPhase, clients int) (Question, fie
 	latency := at.Child("objective", "latency")
 	percentile, err := strconv.ParseFloat(phase.Objective.Latency.Percentile, 64)
 	if err != nil || !(percentile >= 1 && percentile < 100) {
-		refuse(latency.Child("percentile"), phase.Objective.Latency.Percentile, "write a number from 1 to below 100, such as 99.9")
+		refuse(latency.Child("percentile"), phase.Objective.Latency.Percentile, "must be a number from 1 to below 100, such as 99.9")
 	}
 	q.Allowed = 1 - percentile/100
 	if q.Latency, err = phase.Objective.Latency.Max.Parse(); err != nil {
@@ -83,8 +83,8 @@ func Of(at *field.Path, phase *v1alpha1.SearchPhase, clients int) (Question, fie
 		q.Min = q.up(*given)
 	}
 	if q.Max < q.Min {
-		refuse(rate.Child("max"), phase.Rate.Max, "is below the first rate, "+strconv.FormatInt(q.Min, 10)+": raise it or lower min; "+
-			"without min the first rate is the lowest with ten operations above the percentile in a step, so a longer stepDuration lowers it")
+		refuse(rate.Child("max"), phase.Rate.Max, "is below the first rate, "+strconv.FormatInt(q.Min, 10)+": raise it or lower min. "+
+			"Without min, the first rate is the lowest at which ten operations per step are above the percentile; a longer stepDuration lowers it")
 	}
 	if len(problems) > 0 {
 		return q, problems
