@@ -79,7 +79,7 @@ func checkOperation(path *field.Path, o *v1alpha1.Objective, run *v1alpha1.RunSp
 		asked = []string{string(o.Operation)}
 	}
 	if o.Throughput != nil && len(asked) > 0 && !slices.ContainsFunc(asked, movesBytes) {
-		return field.Invalid(path, strings.Join(asked, ", "), "it moves no bytes, so it has no throughput: use iops or latency")
+		return field.Invalid(path, strings.Join(asked, ", "), "moves no bytes, so it has no throughput: set iops or latency instead")
 	}
 	if !known || o.Operation == "" || o.Operation == v1alpha1.OperationSync || slices.Contains(all, string(o.Operation)) {
 		return nil

@@ -62,7 +62,7 @@ func TestCheck(t *testing.T) {
 		"rate of small files":        {v1alpha1.Objective{Phase: "files", IOPS: atLeast("1")}, "write one of Create, Stat, Write, Read, Delete"},
 		"rate of deletions":          {v1alpha1.Objective{Phase: "files", Operation: v1alpha1.OperationDelete, IOPS: atLeast("1")}, ""},
 		"rate of one operation":      {v1alpha1.Objective{Phase: "creates", IOPS: atLeast("1")}, ""},
-		"throughput of creations":    {v1alpha1.Objective{Phase: "creates", Throughput: atLeast("1M")}, "it moves no bytes, so it has no throughput: use iops or latency"},
+		"throughput of creations":    {v1alpha1.Objective{Phase: "creates", Throughput: atLeast("1M")}, "moves no bytes, so it has no throughput: set iops or latency instead"},
 		"throughput of deletions":    {v1alpha1.Objective{Phase: "files", Operation: v1alpha1.OperationDelete, Throughput: atLeast("1M")}, "it moves no bytes"},
 		"throughput of small writes": {v1alpha1.Objective{Phase: "files", Operation: v1alpha1.OperationWrite, Throughput: atLeast("1M")}, ""},
 		"rate of another operation":  {v1alpha1.Objective{Phase: "creates", Operation: v1alpha1.OperationRead, IOPS: atLeast("1")}, "does not perform this operation: must be one of Create"},

@@ -70,7 +70,7 @@ func Compare(all []Compared, marginPercent float64) (Comparison, error) {
 	for i := range all {
 		d := &all[i].Document
 		if all[i].Target != "" && !slices.Contains(targetNames(*d), all[i].Target) {
-			return Comparison{}, fmt.Errorf("run %s has no result of target %q; it has: %s", d.Run, all[i].Target, strings.Join(targetNames(*d), ", "))
+			return Comparison{}, fmt.Errorf("run %s has no result for target %q: specify one of %s", d.Run, all[i].Target, strings.Join(targetNames(*d), ", "))
 		}
 		made.Sides = append(made.Sides, ComparedSide{Name: all[i].Name, Benchmark: d.Benchmark, Run: d.Run, Target: all[i].Target, Hash: d.Spec.Hash,
 			StartTime: d.StartTime, Verdict: Verdict(*d)})
@@ -348,7 +348,7 @@ func (p *page) comparedFigures(c *Comparison, one *RunsComparison) {
 		p.columns(leftLast(lines), 3)
 		p.gap()
 		p.line("The interval is the 95 % confidence interval of the difference within these runs; another run can differ by more. \"-\" means unknown. " +
-			fmt.Sprintf("Within %g %%: two one-sided tests at 5 %% each show that the difference is not larger (yes), the whole interval is beyond it (no), or neither (unclear).", c.MarginPercent))
+			fmt.Sprintf("Within %g %%: yes if two one-sided tests at 5 %% each show that the difference is not larger, no if the whole interval is beyond it, otherwise unclear.", c.MarginPercent))
 	}
 	p.list("Not compared:", refused.sentences())
 	p.list("Notes:", notes.sentences())

@@ -121,7 +121,7 @@ func countText(pair *compare.Pair) string {
 		text += fmt.Sprintf(", %d not evaluated", count.NotJudged)
 	}
 	if count.Omitted > 0 {
-		text += fmt.Sprintf("; %d left out, without a valid result for both", count.Omitted)
+		text += fmt.Sprintf("; %d omitted: a target has no valid result", count.Omitted)
 	}
 	return text
 }

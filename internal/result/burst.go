@@ -244,13 +244,13 @@ func (d *drain) judge() {
 		return
 	}
 	if !d.b.history.Concluded.IsZero() && !d.b.lasted() {
-		d.says = append(d.says, "the step was ended because a drop was detected, which the analysis of the whole series does not confirm")
+		d.says = append(d.says, "the step was ended because a drop was detected, but the analysis of the whole series does not confirm the drop")
 	}
 	switch {
 	case found.BucketAtLeast != nil:
 		d.says = append(d.says, "the credits lasted for the whole step: the bucket holds more than "+amountText(one, *found.BucketAtLeast))
 	case d.b.history.BucketEmpty:
-		d.b.warnings.add(v1alpha1.WarningNoDropSeen, nil, "the rate stayed at %s for %s: the burst credits were already spent at its start",
+		d.b.warnings.add(v1alpha1.WarningNoDropSeen, nil, "the rate stayed at %s for %s: the burst credits were already spent at the start",
 			format(found.Burst.Value), duration(seconds))
 	default:
 		d.b.warnings.add(v1alpha1.WarningNoDropSeen, nil, "the rate stayed at %s for %s without a lasting drop: no conclusion about credits",

@@ -223,7 +223,7 @@ func concludeBlocks(blocks *phasekind.Blocks, into *v1alpha1.TargetResult) {
 func costOf(level *v1alpha1.InterferenceLevel) string {
 	who := measure.FormatCount(int(level.Neighbours), "neighbour")
 	if level.RateRatioPPM == nil {
-		return who + ": no repetition has both a valid block with and a valid block without neighbours"
+		return who + ": no repetition has valid blocks both with and without neighbours"
 	}
 	rate := ratioOf(level.RateRatioPPM)
 	lost := func(ratio float64) string {
@@ -239,7 +239,7 @@ func costOf(level *v1alpha1.InterferenceLevel) string {
 	case compare.OtherBetter:
 		text = fmt.Sprintf("%s: throughput %.3f times as high (%.3f to %.3f)", who, rate.Value, rate.Lower, rate.Upper)
 	case compare.NotJudged:
-		text = fmt.Sprintf("%s cost %s %% of throughput, from too few blocks for an interval", who, lost(rate.Value))
+		text = fmt.Sprintf("%s cost %s %% of throughput (too few blocks for an interval)", who, lost(rate.Value))
 	}
 	for i := range level.Operations {
 		o := &level.Operations[i]

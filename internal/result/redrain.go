@@ -21,21 +21,21 @@ const sameSpent = 0.05
 // the size of the bucket nor the burst, and the refill need not equal the level after the drop.
 func (d *drain) redrain() {
 	if len(d.b.history.Earlier) == 0 {
-		d.say("the refill is not measured: there was no load before the idle time")
+		d.say("the refill was not measured: there was no load before the idle time")
 		return
 	}
 	idle := d.firstIO().Sub(d.b.history.LastEnd())
 	if idle <= 0 {
-		d.say("the refill is not measured: the earlier load ended after this step had started")
+		d.say("the refill was not measured: the earlier load ended after this step had started")
 		return
 	}
 	d.result.IdleNanoseconds = new(idle.Nanoseconds())
 	switch {
 	case !d.b.history.BucketEmpty:
-		d.say("the refill is not measured: the bucket may not have been empty at the start of the idle time")
+		d.say("the refill was not measured: the bucket may not have been empty at the start of the idle time")
 		return
 	case !d.result.Exhausted:
-		d.say("the refill is not measured: the credits did not run out again")
+		d.say("the refill was not measured: the credits did not run out again")
 		return
 	}
 	for _, one := range []dimension{inBytes, inOperations} {

@@ -30,7 +30,7 @@ func (b *builder) judgeSizes() {
 		}
 		timed := rate.OperationsPerSecond * demand.Load.BlockBytes
 		if off := timed/rate.BytesPerSecond - 1; math.Abs(off) > maxSizeOff {
-			apart = append(apart, fmt.Sprintf("%v: the number of timed operations differs by %+.0f %% from that computed from the bytes", operation, 100*off))
+			apart = append(apart, fmt.Sprintf("%v: the number of timed operations differs by %+.0f %% from the number computed from the bytes", operation, 100*off))
 		}
 	}
 	if len(apart) > 0 {

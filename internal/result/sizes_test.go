@@ -30,7 +30,7 @@ func TestBytesWithoutOperations(t *testing.T) {
 		client := builders.Client("data", 0).WarmUp(2, measure.Write, each).Does(10, measure.Write, each, 10*ms)
 		made := result.Target(stepOf(t, benchmark), "data", objects(client), result.History{})
 		at := slices.IndexFunc(made.Warnings, func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningBytesUncertain })
-		if (at >= 0) != test.want || at >= 0 && !strings.Contains(made.Warnings[at].Message, "20 % from that computed from the bytes") {
+		if (at >= 0) != test.want || at >= 0 && !strings.Contains(made.Warnings[at].Message, "20 % from the number computed from the bytes") {
 			t.Errorf("%+v: warnings %+v", test, made.Warnings)
 		}
 	}

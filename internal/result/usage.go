@@ -218,7 +218,7 @@ func (b *builder) judgeUsage(made *v1alpha1.UsageResult) {
 			"the figures apply only to such data; %s",
 			measure.FormatBytes(unsigned(made.DataBytes)), measure.FormatBytes(unsigned(made.AllocatedBytes)), measure.FormatRatio(*measured), b.whyCompressed(), pattern.Remedy)
 	case measured == nil && made.Compression != compressionNone && pattern.RatioMilli > plainlyCompressed:
-		b.warnings.add(v1alpha1.WarningCompressionNotShown, nil, "%s; whether %s compresses it is not visible (%s): if it does, the figures apply "+
+		b.warnings.add(v1alpha1.WarningCompressionNotShown, nil, "%s; the client cannot see whether %s compresses it (%s): if so, the figures apply "+
 			"only to such data; %s", b.whyCompressed(), cmp.Or(made.FileSystem, "the storage"), whyNotSeen(made), pattern.Remedy)
 	}
 }
@@ -239,7 +239,7 @@ func whyNotSeen(made *v1alpha1.UsageResult) string {
 	case !made.Settled:
 		return "the disk usage was possibly still changing"
 	case made.Compression == compressionHidden:
-		return "it does not report what compression saves"
+		return "the file system does not report what compression saves"
 	case made.Compression == compressionUnknown && !savesSomething(Space{DataBytes: unsigned(made.DataBytes), AllocatedBytes: unsigned(made.AllocatedBytes)}):
 		return "the disk usage equals the size of the data, which such a file system may also report for compressed files"
 	}

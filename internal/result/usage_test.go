@@ -93,7 +93,7 @@ func TestUsageRatioAndPattern(t *testing.T) {
 		"an ior that nobody knows": {withIOR(func(*v1alpha1.IORProfile) {}), "5.0", takes(half, "zfs", "Shown"), 2000, 0, "default (Timestamp)", "", nil},
 		"nothing is saved":         {withIOR(func(*v1alpha1.IORProfile) {}), "4.0.0", takes(gibibyte, "zfs", "Shown"), 1000, 1990, "default (Timestamp)", "", nil},
 		"btrfs": {withIOR(func(*v1alpha1.IORProfile) {}), "4.0.0", takes(gibibyte, "btrfs", "Hidden"), 0, 1990, "default (Timestamp)",
-			"CompressionNotShown", []string{"whether btrfs compresses it is not visible (it does not report what compression saves)", "1.99:1"}},
+			"CompressionNotShown", []string{"the client cannot see whether btrfs compresses it (the file system does not report what compression saves)", "1.99:1"}},
 		"ext4":              {withIOR(func(*v1alpha1.IORProfile) {}), "4.0.0", takes(gibibyte, "ext4", "None"), 0, 1990, "default (Timestamp)", "", nil},
 		"nfs that shows it": {withIOR(func(*v1alpha1.IORProfile) {}), "4.0.0", takes(half, "nfs4", "Unknown"), 2000, 1990, "default (Timestamp)", "PatternCompresses", nil},
 		"nfs that shows nothing": {withIOR(func(*v1alpha1.IORProfile) {}), "4.0.0", takes(gibibyte, "nfs4", "Unknown"), 0, 1990, "default (Timestamp)",

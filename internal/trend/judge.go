@@ -246,7 +246,7 @@ func message(report *detect.RegressionReport, result *v1alpha1.RegressionResult,
 		return text
 	case detect.RegressionUnknown:
 	}
-	text := fmt.Sprintf("%s to compare with, needs %d",
+	text := fmt.Sprintf("%s to compare with, but %d are needed",
 		measure.FormatCount(int(result.ComparedRuns), "earlier run"), detect.LeastBaselineRuns)
 	switch {
 	case history != nil && history.Hash != run.Hash:

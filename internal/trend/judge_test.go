@@ -153,7 +153,7 @@ func TestVerdictsAndMessages(t *testing.T) {
 			"set spec.regression.acceptedSince to 2026-01-21T03:00:00Z"},
 		"better":         {earlier(20), last(20, asItIs, 150, 100, 100, 100), standard(), v1alpha1.ReasonImproved, "run bench-0020 against 1"},
 		"as ever":        {earlier(20), last(20, asItIs, 100, 100, 100, 100), standard(), v1alpha1.ReasonNoChange, "no figure of run bench-0020 is worse"},
-		"three runs":     {earlier(3), last(3, asItIs, 70, 100, 100, 100), standard(), v1alpha1.ReasonTooFewRuns, "3 earlier runs to compare with, needs 4"},
+		"three runs":     {earlier(3), last(3, asItIs, 70, 100, 100, 100), standard(), v1alpha1.ReasonTooFewRuns, "3 earlier runs to compare with, but 4 are needed"},
 		"not valid":      {earlier(20), last(20, func(r *Run) { r.Valid = false }, 70), standard(), v1alpha1.ReasonNotComparable, "is not valid"},
 		"no figure":      {earlier(20), last(20, asItIs), standard(), v1alpha1.ReasonNotComparable, "has no figure to compare"},
 		"nothing known":  {earlier(20), last(20, func(r *Run) { r.By = nil }), standard(), v1alpha1.ReasonNotComparable, "has no figure"},
