@@ -56,8 +56,8 @@ func (p *Pair) Usable(cell *v1alpha1.StepResult) bool {
 	return cell != nil && len(cell.Operations) > 0 && !cell.Disqualified()
 }
 
-// CellRate compares the rates of two cells, summed over their operations: bytes per second, or operations per second
-// if the bytes are equal, for example both 0. ok is false if a cell has no valid result.
+// CellRate compares the total rates of two cells, over all their operations: bytes per second or, if these are equal
+// (for example both 0), operations per second. ok is false if a cell has no valid result.
 func (p *Pair) CellRate(baseline, target *v1alpha1.StepResult) (Difference, bool) {
 	if d, ok := p.CellThroughput(baseline, target); ok && (d.Share != 0 || d.Verdict != NoDifference) {
 		return d, ok

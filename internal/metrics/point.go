@@ -35,7 +35,8 @@ func (p *points) addTime(family *Family, at *metav1.MicroTime, labels ...string)
 	}
 }
 
-// addEstimate adds the value of an estimate, converted to base units. in is the number of stored units per base unit.
+// addEstimate adds the value of an estimate, converted to base units: the value is divided by in, the number of stored
+// units per base unit.
 func (p *points) addEstimate(family *Family, estimate *v1alpha1.Estimate, in float64, labels ...string) {
 	if estimate != nil {
 		p.add(family, float64(estimate.Value)/in, labels...)

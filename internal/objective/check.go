@@ -135,7 +135,7 @@ func readPercents(o *v1alpha1.Objective, phase *v1alpha1.Phase) []*int32 {
 	return all
 }
 
-// operations returns the kinds of operations that a step has figures of. It returns none if they are not known before
+// operations returns the kinds of operations for which a step has figures. It returns none if they are not known before
 // the run, or if the workload is invalid, which is reported elsewhere. Flushes count as part of the writes.
 func operations(load engine.Load, step engine.Step) []string {
 	if load.Kind == "" || load.Opaque {

@@ -2,7 +2,7 @@
 // objective and a status into a verdict with its figures and a sentence.
 //
 //	Met      the figure is within its bounds, on every target and in every cell that is evaluated
-//	Missed   the figure is out of bounds on one of them; the one that is farthest off is shown
+//	Missed   the figure is out of bounds on at least one target or cell; the worst figure is shown
 //	Unknown  there is no figure to evaluate, such as a percentile with too few samples or a drain that
 //	         did not end; the message says why and what to do
 //

@@ -103,8 +103,8 @@ func most(lines []chart.Line) float64 {
 	return highest
 }
 
-// usual returns the value that the lines do not exceed for 99.5 % of their time. An axis based on it is not flattened
-// by a spike.
+// usual returns the value that the lines do not exceed for 99.5 % of their time. On an axis based on this value, a
+// spike does not flatten the lines.
 func usual(lines []chart.Line) float64 {
 	type weighted struct{ y, length float64 }
 	var all []weighted

@@ -16,7 +16,7 @@ const absent = "-"
 
 // Columns that only steady phases fill.
 const (
-	// intervalColumn is half of the 95 % interval of throughput and IOPS, as a percentage of them.
+	// intervalColumn is half of the 95 % interval of throughput and IOPS, as a percentage of the rate.
 	intervalColumn = "95 % ±"
 	// stateColumn states whether the rate was steady.
 	stateColumn = "STATE"

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// sameLevel is the largest relative difference at which the level after a drop agrees with a documented
-	// baseline; confirmedLevel is the largest at which it confirms the cause of the drop.
+	// sameLevel is the largest relative difference between the level after a drop and a documented baseline at which
+	// the two agree; confirmedLevel is the largest one at which the baseline confirms the cause of the drop.
 	sameLevel, confirmedLevel = 0.10, 0.05
 	// partEmpty is the fill level, in percent, below which a drain is reported to have started with a partly full
 	// bucket.

@@ -91,7 +91,8 @@ type CPU struct {
 	Throttled                 time.Duration
 }
 
-// History holds what is known about a target from outside the step, mostly from before it, in the conductor's time.
+// History holds what is known about a target besides the reports of the step, mostly from earlier steps. All times are
+// in the conductor's time.
 type History struct {
 	// Search describes the search that the step belongs to; nil for other steps.
 	Search *search.Question
@@ -122,7 +123,7 @@ type History struct {
 	// Fills holds the estimated fill of each of the target's buckets at the start of the step, by the name of its
 	// limit; nil if unknown.
 	Fills map[string]limits.Fill
-	// Concluded is the time at which the step was ended because it had measured enough; zero if it was not.
+	// Concluded is the time at which the step was ended because it had measured enough; zero if it was not ended early.
 	Concluded time.Time
 }
 

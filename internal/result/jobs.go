@@ -40,8 +40,8 @@ func (b *builder) judgeShort() {
 	}
 }
 
-// lasted reports whether a step ended because it reached its maximum duration, and not because of its figures. Only
-// steps with an MPI job on one of their targets end in this way.
+// lasted reports whether a step ended because it reached its maximum duration, and not because it had measured enough.
+// Only steps with an MPI job on one of their targets end in this way.
 func (b *builder) lasted() bool {
 	if !b.step.SpansAnyClients() || b.step.Duration <= 0 {
 		return false

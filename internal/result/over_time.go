@@ -70,8 +70,8 @@ func (b *builder) points() []series.Point {
 type edges struct {
 	// first is the start of the first sample of any client, last the end of the last sample of any client.
 	first, last int64
-	// running is the time at which the last client started, measuring the time at which the last warm-up ended, and
-	// ending the time at which the first client's load ended.
+	// running is the start of the last client, measuring the end of the last warm-up, and ending the earliest end of a
+	// client's load.
 	running, measuring, ending int64
 	spans                      []measure.ClientSpan
 }

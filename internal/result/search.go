@@ -68,7 +68,7 @@ func foldSearch(into *v1alpha1.TargetResult, step plan.Step, history History, ma
 	into.Knee = searchKnee(into)
 }
 
-// withWarnings returns all warnings of a list, plus those of another whose types the list does not contain.
+// withWarnings returns all warnings of one list, plus the warnings of another list whose types are not in the first.
 func withWarnings(all, more []v1alpha1.Warning, kind v1alpha1.PhaseKind) []v1alpha1.Warning {
 	all = slices.Clone(all)
 	for _, warning := range more {

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// Confirmations is the number of steps that confirm a rate, and candidates the maximum number of rates that are
-	// tried before the search gives up.
+	// Confirmations is the number of steps that confirm a rate, and candidates the maximum number of rates that a
+	// search tries to confirm before it gives up.
 	Confirmations = 5
 	candidates    = 5
 	// leastSlower is the number of operations in a step that must be above a percentile for the percentile to be known;
