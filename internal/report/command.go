@@ -26,8 +26,8 @@ func (p *page) commands(d Document) {
 	}
 	if said {
 		p.gap()
-		p.line("The figures of a program cover all reads and writes of its process tree, as the first source counts them, from its " +
-			"start until its dirty pages were on the storage. Individual operations are not timed.")
+		p.line("The figures of a program cover all reads and writes of its process tree, from the start of the program until its " +
+			"dirty pages are on the storage, as counted by the first source. Individual operations are not timed.")
 	}
 }
 
