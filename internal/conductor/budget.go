@@ -14,8 +14,8 @@ import (
 // a budget and all budgets above it. A budget that is exceeded drops its largest client, so that clients with many
 // reports do not displace those with few.
 type Budget struct {
-	// scope and sent are parts of messages: scope names what the budget covers, and sent says what the agents did to
-	// exceed it.
+	// scope and sent are parts of the error message: scope names what the budget covers, and sent describes what agents
+	// do to exceed it.
 	scope, sent string
 	limit       int64
 	above       *Budget

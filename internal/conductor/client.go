@@ -36,8 +36,8 @@ type client struct {
 	address string
 	offset  measure.ClockOffset
 	// seen is the sequence number of the newest record that the conductor has read. replay is the sequence number of
-	// the newest record in the agent's log when the agent was first reached. The client is not ready before that record
-	// is read, because the state of its steps is unknown until then.
+	// the newest record in the agent's log when the agent was first reached. Until that record is read, the state of
+	// the client's steps is unknown and the client is not ready.
 	seen, replay uint64
 	// broken is the start of the newest period without a good session. unreachable is true while a ready agent has no
 	// session.
@@ -72,7 +72,7 @@ func newClient(owner *Conductor, key decide.ClientKey, replacements int) *client
 	return c
 }
 
-// shed marks the client as lost and drops its reports. Its participation in attempts remains known.
+// shed marks the client as lost and drops its reports. It keeps a record of the attempts in which the client took part.
 func (c *client) shed(reason string) {
 	c.lose(reason)
 	c.mu.Lock()
@@ -80,7 +80,7 @@ func (c *client) shed(reason string) {
 	c.drop()
 }
 
-// drop drops all records of a client that is shed. Its attempts no longer count as complete. Callers hold mu.
+// drop drops all records of the client. Its attempts no longer count as complete. Callers hold mu.
 func (c *client) drop() {
 	for attempt, p := range c.attempts {
 		progress := p.progress
@@ -195,7 +195,8 @@ func (c *client) storeDescription(description *agentapi.DescribeResponse) error 
 		case agentapi.StepState_STEP_STATE_RUNNING:
 			c.advance(attempt, decide.Running)
 		case agentapi.StepState_STEP_STATE_ENDED, agentapi.StepState_STEP_STATE_UNSPECIFIED:
-			// The step's last record reports its end. That record may have been read and forgotten long ago.
+			// Do nothing: the last record of the step in the log reports its end, and this conductor may have read that
+			// record and forgotten the attempt long ago.
 		}
 	}
 	description.Steps = nil

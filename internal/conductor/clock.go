@@ -48,7 +48,7 @@ func (c *client) compareClocks(ctx context.Context) {
 	for {
 		select {
 		case <-ticker.C:
-			// The session detects a lost agent by itself.
+			// Ignore the error: if the agent is lost, the session detects it.
 			_ = c.estimateClock(ctx)
 		case <-ctx.Done():
 			return

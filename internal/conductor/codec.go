@@ -10,16 +10,16 @@ import (
 
 // Limits for messages from agents.
 const (
-	// maxMessageBytes suffices for a result with eight histograms of 20 kB and the tool's messages. Repetitions of IOR
-	// are added to it.
+	// maxMessageBytes is the size limit for a message without IOR repetitions. It is enough for a result with eight
+	// histograms of 20 kB and the tool's messages. Each allowed repetition adds maxRepetitionBytes.
 	maxMessageBytes    = 512 << 10
 	maxRepetitionBytes = 96
-	// maxHeaderBytes suffices for the error of a refused command.
+	// maxHeaderBytes is the size limit for headers. It is enough for the error of a refused command.
 	maxHeaderBytes = 64 << 10
 	// maxGrowth limits the memory of a decoded message, as a multiple of the maximum size of an encoded one.
 	maxGrowth = 8
-	// messageBytes is the approximate memory of a decoded message, fieldBytes that of a string or a list element,
-	// both without their content.
+	// messageBytes is the approximate memory of a decoded message, fieldBytes that of a string or a list element.
+	// Neither includes the content.
 	messageBytes = 256
 	fieldBytes   = 32
 )

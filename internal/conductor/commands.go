@@ -17,7 +17,7 @@ import (
 const (
 	// commandTimeout limits one command. Loading a step can be slow, because it creates directories.
 	commandTimeout = 2 * time.Minute
-	// finishTimeout is longer than an agent needs to remove its data.
+	// finishTimeout limits a Finish command. It is longer than an agent needs to remove its data.
 	finishTimeout = 10 * time.Minute
 )
 
@@ -36,8 +36,7 @@ func (c *Conductor) each(timeout time.Duration, keys []decide.ClientKey, command
 	}
 }
 
-// ask records that an attempt is requested now, and drops everything but the progress of earlier attempts of the same
-// step.
+// ask records that an attempt has been requested. Of earlier attempts of the same step, it keeps only the progress.
 func (c *Conductor) ask(attempt decide.Attempt) {
 	c.requested.ask(attempt)
 	for _, client := range c.all() {
@@ -70,8 +69,8 @@ func (c *client) load(ctx context.Context, load *agentapi.LoadRequest) error {
 	return err
 }
 
-// loaded handles the answer to a Load. If there is no answer, it forgets the attempt, so that the attempt is sent again
-// unless the client is lost by then.
+// loaded handles the answer to a Load. If there is no answer, it forgets the attempt, so that the next Load sends it
+// again, unless the client has been lost in the meantime.
 func (c *client) loaded(ctx context.Context, attempt decide.Attempt, err error) {
 	switch status.Code(err) {
 	case codes.OK:

@@ -132,8 +132,8 @@ func (c *Conductor) notify() {
 	}
 }
 
-// gather is how long changed figures wait for the figures of other clients before they count as a change. All clients
-// of a step started at the same instant, so their samples arrive together, once a second.
+// gather is the time for which changed figures wait for the figures of other clients before Changed reports them. All
+// clients of a step start at the same instant, so their samples arrive together, once per second.
 const gather = 500 * time.Millisecond
 
 // notifySoon is notify for changed figures. It waits first, so that one notification covers the figures of all clients.

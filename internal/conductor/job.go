@@ -18,7 +18,7 @@ type Job struct {
 	// Addresses are the addresses (host and port) of the agents of the target's clients, by client index. Only
 	// client 0 receives them.
 	Addresses []string
-	// Devices is true if the target's volumes are raw block devices. It applies to all tools.
+	// Devices is true if the target's volumes are raw block devices. Unlike the other fields, it is set for all tools.
 	Devices bool
 }
 

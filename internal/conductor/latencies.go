@@ -21,8 +21,9 @@ const maxMinutes = int64(series.MaxDuration / time.Minute)
 // so that memory grows with time, not with the number of clients. The clients' minutes begin at slightly different
 // times (the start skew); a record counts for the minute of the step that contains the record's middle.
 //
-// The memory of a sum counts against the clients whose records made it grow. A client that is dropped for exceeding
-// its budget cannot be subtracted from the sum, so all latencies over time of this target and attempt are dropped.
+// The memory of a sum counts against the clients whose records made it grow. If a client is dropped because it exceeds
+// its budget, its records cannot be subtracted from the sum, so all latencies over time of its target in that attempt
+// are dropped too.
 type latencies struct {
 	mu sync.Mutex
 	of map[latencyKey]*minutes
@@ -38,7 +39,8 @@ type minutes struct {
 	sums map[minuteKey]*minuteSum
 	// kept is the approximate memory, in bytes, charged to each budget.
 	kept map[*Budget]int
-	// dropped is true once a client that contributed was shed. No further records are added then.
+	// dropped is true once a client that contributed to the sums has been dropped. No further records are added after
+	// that.
 	dropped bool
 }
 

@@ -53,8 +53,8 @@ func (c *Conductor) Doing(attempt decide.Attempt) []result.Doing {
 	return all
 }
 
-// Rate returns the current rates of all clients in an attempt, summed, in bytes and operations per second. Each is
-// taken from the client's newest sample. Rate is for display, not for results.
+// Rate returns the sum of the current rates of all clients in an attempt, in bytes and operations per second. The rate
+// of a client is that of its newest sample. Rate is for display, not for results.
 func (c *Conductor) Rate(attempt decide.Attempt) (bytesPerSecond, iops float64) {
 	for _, target := range c.Doing(attempt) {
 		for _, rate := range target.Rates {
@@ -66,7 +66,7 @@ func (c *Conductor) Rate(attempt decide.Attempt) (bytesPerSecond, iops float64) 
 }
 
 // doing adds a client to its target's figures and reports whether the client has samples. added is the number of
-// clients with samples that were already added.
+// clients with samples that these figures already include.
 func (c *client) doing(attempt decide.Attempt, to *result.Doing, added int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -174,12 +174,12 @@ func (c *client) readEntry(attempt decide.Attempt, record *agentapi.Record, curr
 	}
 }
 
-// maxAhead limits how far in the future a report may be. It is generous, because its only purpose is to keep a report
-// that claims to span years from taking memory for all of them.
+// maxAhead limits how far in the future a report may be. It is generous, because its only purpose is to bound memory: a
+// report that claims to span years would need memory for every minute of them.
 const maxAhead = time.Hour
 
-// plausible returns an error unless start and end lie between maxMinutes before now and maxAhead after now. Both are
-// times of the agent's clock within maxInstant.
+// plausible returns an error if start is more than maxMinutes in the past or end is more than maxAhead in the future.
+// start and end are times of the agent's clock; callers have checked that they are within maxInstant.
 func (c *client) plausible(what string, start, end int64) error {
 	now := c.owner.Reference.Now()
 	first, last := now.Add(-time.Duration(maxMinutes)*time.Minute).UnixNano(), now.Add(maxAhead).UnixNano()
@@ -212,7 +212,7 @@ func (c *client) takeSample(attempt decide.Attempt, p *clientAttempt, from *agen
 	return nil
 }
 
-// workOn counts the memory that the attempt's series takes with one more sample.
+// workOn updates the memory that is counted for the attempt's series after a sample was added.
 func (c *client) workOn(p *clientAttempt, sample *measure.Sample) {
 	operations := 0
 	for operation, counter := range sample.Counters {
@@ -321,8 +321,8 @@ func (p *clientAttempt) agentTerminated() bool {
 	return p.ended.GetOutcome() == agentapi.Outcome_OUTCOME_STOPPED && p.ended.GetReason() == agentapi.ReasonLeaving
 }
 
-// maxInstant limits times of the agents' clocks, so that differences and translations of any two cannot overflow;
-// see measure.EstimateClock.
+// maxInstant limits times of the agents' clocks, so that neither the difference between two times nor the conversion of
+// a time to another clock can overflow; see measure.EstimateClock.
 const maxInstant = measure.MaxInstant / 2
 
 // sampleOf translates a sample. Its times remain in the agent's clock.

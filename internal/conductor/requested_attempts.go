@@ -20,8 +20,8 @@ const (
 	current
 )
 
-// maxUnrecorded is the maximum number of attempts per step that the records can lack when a conductor starts. Records
-// from a cache can be one write old, and an attempt takes several writes.
+// maxUnrecorded is the maximum number of attempts per step that can be missing from the records when a conductor
+// starts. Records from a cache can lag behind by one write, and an attempt takes several writes.
 const maxUnrecorded = 1
 
 // requested holds the attempts that the clients of a run have been asked to run.

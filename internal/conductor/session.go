@@ -25,15 +25,15 @@ const (
 	retryInterval = 100 * time.Millisecond
 	// keepAlive limits both how long an agent may be silent before it is pinged and how long its answer may take.
 	keepAlive = 10 * time.Second
-	// introduceTimeout exceeds the time that an agent needs to determine its tools' versions, which takes seconds on a
-	// machine that starts many pods.
+	// introduceTimeout limits the time for an agent to describe itself. To do so, the agent determines its tools'
+	// versions, which takes seconds on a machine that starts many pods.
 	introduceTimeout = 30 * time.Second
 	// maxDialPause limits the backoff, so that a new or recovered agent is reached quickly.
 	maxDialPause = 250 * time.Millisecond
-	// startGrace is how long an agent that refuses connections counts as starting: a container runs before its program
-	// listens.
+	// startGrace is the time for which an agent that refuses connections counts as starting, because a container runs
+	// for a while before its program listens.
 	startGrace = 5 * time.Second
-	// goodSession is the minimum duration of a session without records for the session to count as good.
+	// goodSession is the time after which a session counts as good even if it received no records.
 	goodSession = 250 * time.Millisecond
 	// readBuffer is the size of the read buffer of a connection. An agent sends a few hundred bytes per second, and
 	// gRPC's default of 32 KiB would be a third of the conductor's memory per agent.

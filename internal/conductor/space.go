@@ -13,8 +13,8 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// usagePatience limits the wait after a step for a file system that updates its disk usage late. Phases with many
-// steps on the same files do not wait.
+// usagePatience limits how long an agent waits after a step for a file system that updates its disk usage late. Phases
+// with many steps on the same files do not wait.
 const usagePatience = 8 * time.Second
 
 // askForSpace requests the disk usage of the files after a step that writes, and sets the step's Lustre striping.

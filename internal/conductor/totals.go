@@ -38,8 +38,8 @@ type totals struct {
 // Distribution is the latency of a target in one attempt, by operation, over all clients.
 type Distribution struct {
 	Attempt decide.Attempt
-	// Whole sums all reports. Newest sums the reports for the latest minute of the step that any client has
-	// reported.
+	// Whole is the sum of all reports. Newest is the sum of the reports about one minute of the step: the latest minute
+	// that any client has reported.
 	Whole, Newest [measure.NumOperations]measure.Histogram
 	minute        int64
 	end           int64

@@ -21,7 +21,7 @@ const (
 	maxMessageLength = 1024
 	maxToolMessages  = 32 << 10
 	maxVersionLength = 64
-	// maxVolumes is the API's limit; the following limits are far beyond what a correct agent reports.
+	// maxVolumes is the API's limit. A correct agent never comes close to the other limits.
 	maxVolumes = 16
 	maxTools   = 16
 	maxOptions = 256
@@ -60,7 +60,7 @@ func cleanLines(text string, length int) string {
 
 var wordPattern = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,63}$`)
 
-// word returns a reason if it is empty or valid in a condition, otherwise the fallback.
+// word returns reason if it is empty or has the form of a condition's reason, and otherwise the fallback.
 func word(reason, otherwise string) string {
 	if reason == "" || wordPattern.MatchString(reason) {
 		return reason

@@ -10,11 +10,11 @@ import (
 type Kind string
 
 const (
-	// Wait does nothing until something changes, or until Until.
+	// Wait does nothing until something changes, or at most until the time Until.
 	Wait Kind = "Wait"
 	// Load sends the attempt to Clients.
 	Load Kind = "Load"
-	// Start records Start and Deadline, then sends them to Clients.
+	// Start records the start and the deadline of the step, then sends both to Clients.
 	Start Kind = "Start"
 	// Stop ends the load of the attempt on Clients; their results are kept.
 	Stop Kind = "Stop"
@@ -24,7 +24,7 @@ const (
 	RecordResult Kind = "RecordResult"
 	// Retry records that the step is repeated; Attempt is the new attempt.
 	Retry Kind = "Retry"
-	// Replace creates new clients in place of the lost Clients.
+	// Replace creates replacements for Clients, which are lost.
 	Replace Kind = "Replace"
 	// Fail records Failure as the reason for ending the run.
 	Fail Kind = "Fail"

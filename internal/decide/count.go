@@ -13,7 +13,7 @@ type counts struct {
 	failed     []failedClient
 	// peerLost lists the clients that may have failed because another client was lost.
 	peerLost []failedClient
-	// coupled is true if the clients of each target form one job.
+	// coupled is true if the clients of each target run one MPI job.
 	coupled bool
 }
 

@@ -12,15 +12,15 @@
 //	            +--------+---------+-- Stop ----+     a failure, a loss or a cancel
 //	                               +- Conclude -+     enough is measured
 //
-// Three kinds of steps are special. An idle step is only an intent: it starts without clients and is recorded when
-// its time has passed. A step that ends once it has measured enough is concluded when the caller reports that it may
-// end. This is recorded as a fact, so a caller that restarts neither mistakes the step for interrupted nor concludes
-// it again. A step that cannot be repeated, such as draining a bucket that is now empty, ends with its results so
-// far if it loses a client.
+// Three kinds of steps are special. An idle step involves no clients: its start and end are recorded in advance, and it
+// is done when its time has passed. A step that ends once it has measured enough is concluded when the caller reports
+// that it may end. The conclusion is recorded as a fact, so a caller that restarts neither treats the step as
+// interrupted nor concludes it again. A step that cannot be repeated, such as a drain, which leaves the bucket empty,
+// ends with its results so far if it loses a client.
 //
-// An MPI job spans the clients of a target and ends for all of them when one is lost. The other clients report a
-// failure before the loss itself is detected, so the decision about such a failure waits for the loss for a limited
-// time.
+// An MPI job spans the clients of a target and ends for all of them when one client is lost. The other clients report a
+// failure before the loss itself is detected, so after such a failure Next waits, for a limited time, for the loss to
+// be detected.
 //
 // Every action may be repeated: loading a loaded step, starting a started step and stopping an ended step are no-ops at
 // the agent.

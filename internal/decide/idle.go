@@ -2,8 +2,8 @@ package decide
 
 import "time"
 
-// idle waits until the time of a step without load has passed. Its intent is recorded as for any step, so a caller
-// that restarts waits for the same instant.
+// idle waits until a step without load is over. The step's start and deadline are recorded first, as for any step, so a
+// caller that restarts waits until the same instant.
 func (s Snapshot) idle(step Step, record Record, now time.Time) Action {
 	attempt := Attempt{Step: step.ID, Number: record.Attempt}
 	switch {

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// lostParticipants returns the lost clients that a step still needs. It does not need a client that has completed
-// the attempt. Once the step has begun, it does not need a client that takes no part in it either: the running step
-// continues undisturbed, and the next step handles the loss.
+// lostParticipants returns the lost clients that a step still needs. A step does not need clients that have completed
+// the attempt. Once it has begun, it also does not need clients that take no part in it: it continues undisturbed, and
+// the next step handles their loss.
 func (s Snapshot) lostParticipants(step Step, record Record) []Client {
 	attempt := Attempt{Step: step.ID, Number: record.Attempt}
 	started := !record.Start.IsZero()
 	return slices.DeleteFunc(s.withConnection(Lost), func(c Client) bool {
 		part := c.Attempts[attempt]
-		// An attempt that ended before the start was stopped, not completed.
+		// If the attempt ended before its start, it did not complete: it was stopped.
 		done := started && part.Progress == Ended && part.Failed == nil && !part.AgentTerminated
 		return done || started && s.Policy.OnLoss != FailRun && !step.Idle && !step.TakesPart(c.Key)
 	})
@@ -42,8 +42,8 @@ func (s Snapshot) applyLossPolicy(lost []Client, step Step, record Record) (Acti
 	return Action{Kind: Fail, Failure: &Failure{Reason: ReasonClientLost, Message: message}}, true
 }
 
-// restart stops what remains of the attempt, increments the attempt number, and replaces the lost clients. It returns
-// false if a client has been replaced too often.
+// restart stops the attempt on the remaining clients, increments the attempt number, and replaces the lost clients. It
+// returns false if a client has already been replaced MaxRestarts times.
 func (s Snapshot) restart(lost []Client, step Step, record Record, attempt Attempt) (Action, bool) {
 	for _, c := range lost {
 		if c.Replacements >= s.Policy.MaxRestarts {

@@ -113,7 +113,7 @@ func (s Snapshot) awaitReady(now time.Time) (Action, bool) {
 			s.Policy.StartTimeout, strings.Join(why, ", "))}}, true
 }
 
-// run takes one step from its beginning to its recorded result.
+// run returns the next action for the current step, from loading it to recording its result.
 func (s Snapshot) run(step Step, record Record, now time.Time) Action {
 	attempt := Attempt{Step: step.ID, Number: record.Attempt}
 	counts := s.count(step, attempt)
@@ -139,10 +139,9 @@ func (s Snapshot) run(step Step, record Record, now time.Time) Action {
 	return s.running(step, record, attempt, counts, now)
 }
 
-// unstartable handles an attempt that has ended on some clients before it was started: the other clients would start
-// without them. It stops the other clients and repeats the step. If a client is about to be lost, it waits instead, and
-// then the loss policy applies. Otherwise, a conductor stopped those clients and died before it recorded the
-// repetition.
+// unstartable handles an attempt that cannot start on all clients, because some have already ended it. If all of these
+// are about to be lost, it waits for the loss policy to apply. Otherwise, a previous conductor stopped them but died
+// before it recorded that the step is repeated, so unstartable stops the other clients and repeats the step.
 func (s Snapshot) unstartable(step Step, record Record, attempt Attempt, counts counts) Action {
 	live := s.live(step, attempt)
 	switch {

@@ -10,7 +10,7 @@ import (
 // loss itself may be detected only later.
 var peerLossReasons = []string{ReasonClientLost, reasonKilled, reasonMPI}
 
-// The reasons that an agent reports for a job that was killed or could not be started.
+// Reasons that an agent reports for an MPI job that was killed or could not be started.
 const (
 	reasonKilled = "Killed"
 	reasonMPI    = "MPI"
@@ -21,10 +21,11 @@ func (s Step) peerLost(failure *Failure) bool {
 	return s.Coupled && failure != nil && slices.Contains(peerLossReasons, failure.Reason)
 }
 
-// awaitPeerLoss ends an attempt of a job whose clients report the loss of another client. It is not known yet which
-// client was lost; the loss policy applies once that is detected. If no loss is detected within LossPatience, the
-// client is alive and was only unreachable for the others. Then a step that cannot be repeated is recorded, and any
-// other step is repeated, up to MaxRestarts times; otherwise the failure fails the run.
+// awaitPeerLoss ends an attempt of an MPI job whose clients report the loss of another client. They do not report which
+// client was lost; once the conductor detects the loss, the loss policy applies. If it detects none within
+// LossPatience, all clients are alive, and one was only unreachable for the others. awaitPeerLoss then records the
+// result of a step that cannot be repeated, and repeats any other step up to MaxRestarts times. In all other cases, the
+// failure fails the run.
 func (s Snapshot) awaitPeerLoss(step Step, record Record, attempt Attempt, counts counts, now time.Time) Action {
 	if live := s.live(step, attempt); len(live) > 0 {
 		return Action{Kind: Stop, Attempt: attempt, Clients: live, Until: s.latestEnd(record)}

@@ -70,18 +70,19 @@ type Step struct {
 	Limit time.Duration
 	// Idle is true for a step without load, in which no client takes part.
 	Idle bool
-	// Until is the time at which an Idle step ends, if earlier steps determine it, otherwise zero. Limit bounds it.
+	// Until is the time at which an Idle step ends if the results of earlier steps determine it, otherwise zero. The
+	// step never takes longer than Limit.
 	Until time.Time
 	// NonRepeatable is true if the step cannot be repeated once it has started, such as a burst drain, which leaves
 	// an empty bucket. If the step loses a client, it ends with its results so far, and the run continues with the
 	// next step.
 	NonRepeatable bool
-	// Earliest is the time after its start from which the step may be concluded once it has measured enough.
+	// Earliest is the minimum time from the step's start to its conclusion, even if it has measured enough earlier.
 	Earliest time.Duration
-	// Latest is the time after its start at which the step is concluded even if it has not measured enough. 0 means
+	// Latest is the time from the step's start after which it is concluded even if it has not measured enough. 0 means
 	// that the step ends by itself.
 	Latest time.Duration
-	// Coupled is true if the clients of each target form one job, which ends for all of them when one is lost.
+	// Coupled is true if the clients of each target run one MPI job, which ends for all of them when one is lost.
 	Coupled bool
 }
 
@@ -169,7 +170,8 @@ type ClientStep struct {
 // Record holds what was recorded about a step before and after it ran.
 type Record struct {
 	Attempt int
-	// Start and Deadline are the intent. They are zero until Start is decided.
+	// Start and Deadline are the planned start and the latest end of the step. They are zero until the start is
+	// decided.
 	Start    time.Time
 	Deadline time.Time
 	// Done is true once the step's result is recorded, whether successful or not.

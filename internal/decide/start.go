@@ -17,11 +17,12 @@ func (s Snapshot) start(step Step, record Record, attempt Attempt, loaded []Clie
 	return Action{Kind: Start, Attempt: attempt, Clients: loaded, Start: begin, Deadline: deadline}
 }
 
-// missedStart reports whether clients failed only because they received the start too late to begin with the others,
-// for example because the conductor died in between. The step is then repeated, so that all clients load at the same
-// time. It fails after several such attempts.
+// missedStart reports whether the step is to be repeated because clients received the start too late to begin with the
+// others, for example because the conductor died while sending it. It returns false if a client failed for another
+// reason, or after several such attempts.
 //
-// If one client of a job missed the start, the failures of its other clients are consequences and do not count.
+// If one client of an MPI job missed the start, the failures of the job's other clients are only consequences and do
+// not count.
 func (c counts) missedStart(record Record) bool {
 	if c.coupled && slices.ContainsFunc(c.failed, func(f failedClient) bool { return f.failure.Reason == ReasonStartMissed }) {
 		return record.Attempt <= maxMissedStarts

@@ -10,7 +10,7 @@ import (
 // number.
 const mostBlocks = 1200
 
-// leastSamples is the minimum number of samples, on both sides of a drop together, for finding the drop.
+// leastSamples is the minimum number of samples, before and after a drop together, that are needed to find it.
 const leastSamples = 6
 
 // Analyze analyzes the series of a burst drain. The samples must be in order and must not overlap; otherwise the error
@@ -105,12 +105,12 @@ func (a *analysis) findLevels() {
 		if i > 0 {
 			start = a.times[i-1].Value
 		}
-		// If the estimated time lies in a different segment, it belongs to a different change, and this change is not a
-		// step.
+		// If the estimated time lies in a different segment, it is the time of a different change, and this change is
+		// not a sharp drop.
 		margin := 2 * a.pace.of(dipSeconds) // dips next to the drop form segments too
 		near := at.Value >= a.samples[nearFrom*size].StartSeconds-margin &&
 			at.Value <= a.samples[min(nearTo*size, len(a.samples))-1].EndSeconds+margin
-		// A drop whose time is too uncertain is not a step either.
+		// A drop whose time is too uncertain is not sharp either.
 		located := at.High-at.Low <= max(0.5*min(at.Value-start, end-at.Value), 2*a.typical)
 		if !near || !located || !a.dropLasts(start, at.Value, end) {
 			bounds = append(bounds[:i+1], bounds[i+2:]...)

@@ -92,8 +92,8 @@ func (t *dropPosterior) deviation(before side, share float64) float64 {
 	return t.after.deviation*t.after.level*(1-share) + before.deviation*before.level*share
 }
 
-// cost returns the cost of a sample whose deviation is off, following a sample whose deviation is last. Both are in
-// standard deviations.
+// cost returns the cost of sample i. off is its deviation and last is that of the preceding sample, both in standard
+// deviations. deviation is the standard deviation itself.
 func (t *dropPosterior) cost(i int, off, last, deviation float64) float64 {
 	if t.aside[i] {
 		return 0
@@ -116,12 +116,12 @@ func (t *dropPosterior) cost(i int, off, last, deviation float64) float64 {
 // near reports whether a sample is just above the level after the drop. Such a sample may be on that level, no matter
 // how many standard deviations away it seems, because the estimate of strongly correlated noise is poor.
 func (t *dropPosterior) near(i int) bool {
-	const nearShare = 0.03 // of the height of the drop
+	const nearShare = 0.03 // as a share of the height of the drop
 	above := t.samples[i].Rate - t.after.level
 	return above > 0 && above < nearShare*(t.before[0].level-t.after.level)
 }
 
-// sum fills prefix and suffix. Before the drop, each sample is on the level that makes the total cheapest.
+// sum fills prefix and suffix. Before the drop, it assigns each sample to the level that minimizes the total cost.
 func (t *dropPosterior) sum() {
 	n := len(t.samples)
 	t.prefix, t.suffix = make([][]float64, len(t.before)), make([]float64, n+1)
@@ -148,8 +148,8 @@ func (t *dropPosterior) sum() {
 	}
 }
 
-// cheapest returns the minimum cost of all samples before the drop, up to sample i. That sample is on level k or, if
-// the drop lies inside it, leaves that level.
+// cheapest returns the minimum cost of all samples before the drop, up to and including sample i. Sample i is on level
+// k, at least up to the drop if the drop lies inside it.
 func (t *dropPosterior) cheapest(i, k int, off, deviation float64) float64 {
 	best := math.Inf(1)
 	for j, other := range t.before {
@@ -208,8 +208,8 @@ type cell struct {
 	cost     float64
 }
 
-// posterior turns the cost of a drop inside each sample into the most likely time of the drop and its interval. It
-// divides cells until there are enough of them near the likely times.
+// posterior returns the most likely time of the drop and its interval, given the cost of a drop at each place inside
+// each sample. It divides cells until there are enough of them near the likely times.
 func posterior(samples []Sample, at func(i int, share float64) float64, rough float64) Estimate {
 	const parts, enough = 4, 100
 	cells := make([]cell, len(samples))

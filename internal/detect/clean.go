@@ -6,7 +6,7 @@ import (
 )
 
 // dipSeconds is the longest interruption that does not count as a change. cleanSeconds is the window of the running
-// median that removes such interruptions. It must be more than twice as long.
+// median that removes such interruptions. It must be more than twice dipSeconds.
 const (
 	dipSeconds   = 32
 	cleanSeconds = 75
@@ -24,12 +24,12 @@ func paceOf(samples []Sample) pace {
 	return pace(min(1, length/full))
 }
 
-// of scales a time by the pace.
+// of returns a time multiplied by the pace.
 func (p pace) of(seconds float64) float64 { return float64(p) * seconds }
 
-// clean replaces values far from the running median with that median: dips, outliers, and the two halves of a late
-// sample. Steps stay in place. Values are logarithms, so that noise is the same at each level. typical is the
-// duration of a value and window the duration of the running median, in seconds.
+// clean replaces values far from the running median with that median: dips, outliers, and the slow and the fast sample
+// that result from a late dump. Lasting changes stay. Values are logarithms, so that noise is the same at each level.
+// typical is the duration of a value and window the duration of the running median, in seconds.
 func clean(values []float64, typical, window float64) []float64 {
 	if len(values) < 5 {
 		return slices.Clone(values)
@@ -58,10 +58,10 @@ const (
 	manyStrays = 0.1
 )
 
-// isStray marks the values that deviate by more than the bound: dips, and also outliers if they are few. A store
-// that completes a few large operations per sample has rates in whole operations, such as seven operations in every
-// third second and eight in the others. Most values are then equal, the bound is almost zero, and the sevens are
-// noise.
+// isStray marks the values that deviate by more than the bound: dips, and also outliers if they are few. Many outliers
+// are noise: a store that completes only a few large operations per sample may complete seven operations in every third
+// second and eight in the others. Most values are then equal and the bound is almost zero, but the sevens are not
+// outliers.
 func isStray(off []float64, bound float64, half int) []bool {
 	bound = max(bound, 1e-9)
 	far := make([]bool, len(off))

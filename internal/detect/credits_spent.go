@@ -63,8 +63,8 @@ func around(samples []Sample, from, step int) float64 {
 // levels are the rates before and after a drop.
 type levels struct{ before, after float64 }
 
-// done returns the amount that a sample completed up to a time. If the sample's rate is between both levels, the
-// drop lies inside the sample: its first part ran at the level before the drop.
+// done returns the amount completed in a sample up to a time. If the sample's rate is between both levels, the drop
+// lies inside the sample, and the rate in its first part was the level before the drop.
 func (l levels) done(s Sample, until float64) float64 {
 	passed := min(s.EndSeconds, until) - s.StartSeconds
 	if passed <= 0 {
@@ -92,8 +92,8 @@ func DoneBefore(samples []Sample, until, before, after float64) float64 {
 }
 
 // spent returns the amount that a bucket must have supplied up to a time: the maximum over s of the integral of
-// (rate - refill) dt from s to that time. seconds is the duration of that integral, by which an error of the refill
-// is multiplied.
+// (rate - refill) dt from s to that time. seconds is the length of the interval of integration; an error of the refill
+// is multiplied by it.
 func spent(filled []Sample, until, refill float64, l levels) (amount, seconds float64) {
 	since := 0.0
 	for i, s := range filled {
@@ -103,7 +103,8 @@ func spent(filled []Sample, until, refill float64, l levels) (amount, seconds fl
 		if i == 0 || amount <= 0 {
 			amount, since = 0, s.StartSeconds
 		}
-		// Inside a sample before the drop the rate is constant, so the maximum starts at the edge of a sample.
+		// Before the drop, the rate is constant inside a sample, so the integral is largest if it starts at the edge of
+		// a sample.
 		amount += l.done(s, until) - refill*(min(s.EndSeconds, until)-s.StartSeconds)
 		seconds = min(s.EndSeconds, until) - since
 	}

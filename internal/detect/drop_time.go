@@ -72,7 +72,7 @@ type noisySide struct {
 	rough float64
 }
 
-// set sets the noise of a side, which was estimated from the given number of samples, and raises its deviation to a
+// set stores the noise of a side, which was estimated from the given number of samples. It raises the deviation to a
 // minimum.
 func (s *noisySide) set(n noise, samples int) {
 	const least = 1e-4

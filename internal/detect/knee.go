@@ -36,7 +36,7 @@ type Scalability struct {
 }
 
 // KneeResult describes where throughput stops scaling with the load. The intervals come from the errors of the
-// scalability fit; without a fit they are absent (equal to the value).
+// scalability fit; without a fit, both ends of each interval equal the value.
 type KneeResult struct {
 	Steps []Point
 	// Knee is the load at which the curve bends most, according to the Kneedle method; nil if it does not bend.
@@ -302,7 +302,7 @@ func (r *KneeResult) resample(fit scalabilityLaw) {
 	r.Scalability = s
 }
 
-// within returns an estimate of the value whose interval holds the middle 95 % of the drawn values.
+// within returns the value as an Estimate, with an interval that contains the middle 95 % of the drawn values.
 func within(value float64, drawn []float64) Estimate {
 	if len(drawn) == 0 {
 		return exactly(value)

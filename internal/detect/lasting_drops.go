@@ -9,11 +9,11 @@ import (
 const (
 	// lastingSeconds is the minimum time that the lower level must have lasted: longer than a dip.
 	lastingSeconds = 45
-	// separation is the minimum share of a drop that must lie between the lowest level before it and the highest after
-	// it. A level that existed before, or that returns, is not a change.
+	// separation is the minimum gap between the lowest level before a drop and the highest level after it, as a share
+	// of the drop. Without such a gap, the rate was on the lower level before, or returns to the upper one later.
 	separation = 0.25
-	// outlast is the factor by which the last stay on the lower level must exceed any earlier one for the earlier
-	// ones to be ignored. When the rate alternates between two levels, no stay lasts that long.
+	// outlast is the factor by which the last stay on the lower level must be longer than any earlier one for the
+	// earlier ones to be ignored. When the rate merely alternates between two levels, no stay is that long.
 	outlast = 8
 	// sharpness is the minimum gap, as a share of the drop, that straight lines fitted to both sides must have at the
 	// drop. The lines of a drift have no gap.
@@ -254,8 +254,8 @@ func (c *dropSearch) flattened(from, at, to int) ([]float64, bool) {
 	return flat, turned
 }
 
-// flatten shifts the segments of [from, to) to the first of their levels in the order given by before, if they
-// alternate. It reports whether they do.
+// flatten shifts the segments in [from, to) to one of their levels if they alternate, and reports whether they do. The
+// argument before determines whether that is the lowest or the highest level.
 func (c *dropSearch) flatten(flat []float64, from, to int, before func(level, other float64) bool) bool {
 	var levels []float64
 	bounds := []int{from}
@@ -312,7 +312,8 @@ func (c *dropSearch) margin(from, at, to int) float64 {
 	return min(gain, straight, sharp)
 }
 
-// overRoot returns the difference between the square roots of a square and of the required square.
+// overRoot returns by how many standard deviations of the noise a criterion exceeds its requirement. Both arguments are
+// in units of the noise variance, so the result is the difference between their square roots.
 func overRoot(square, required float64) float64 {
 	return math.Sqrt(max(square, 0)) - math.Sqrt(required)
 }

@@ -52,8 +52,8 @@ func alternating(samples []Sample) (turns, bool) {
 	return judge(samples, states, low, high)
 }
 
-// twoMeans returns the starting values of both levels: the split of the ordered rates with the least sum of squares. It
-// uses at most 2,048 of the rates.
+// twoMeans returns initial estimates of both levels: it splits the ordered rates in two where the sum of squares is
+// least, and returns the means. It uses at most 2,048 of the rates.
 func twoMeans(rates []float64) (low, high float64) {
 	const enough = 2048
 	stride := len(rates)/enough + 1

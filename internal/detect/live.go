@@ -23,11 +23,12 @@ const (
 	// With up to fewBlocks blocks, each sample triggers a full evaluation, which takes no longer than one stage with
 	// more blocks.
 	fewBlocks = 160
-	// openingShare: the first samples are searched again each time the number of samples has grown by 1/openingShare.
+	// openingShare determines how often the first samples are searched again: each time the number of samples has grown
+	// by 1/openingShare.
 	openingShare = 16
 	// leastBlocks is the number of blocks needed on either side of a drop.
 	leastBlocks = 4
-	// defaultPrecision is the sufficient half width of the baseline's interval, as a share of the baseline.
+	// defaultPrecision is the default of LiveOptions.Precision.
 	defaultPrecision = 0.02
 )
 

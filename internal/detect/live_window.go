@@ -218,7 +218,8 @@ func (l *Live) staysApart(blocks []Sample, at int) bool {
 		return false
 	}
 	bottom, middle := lower*math.Pow(upper/lower, separation), math.Sqrt(upper*lower)
-	// Dips before the drop are not a level, so only longer times count there. After the drop every moment counts.
+	// Dips before the drop are not a level, so only longer times count there. After the drop, times of any length
+	// count.
 	low, _ := longRuns(before, l.pace.of(dipSeconds+8), func(rate float64) bool { return rate < bottom })
 	high, _ := longRuns(after, 0, func(rate float64) bool { return rate > middle })
 	lasted := after[len(after)-1].EndSeconds - after[0].StartSeconds

@@ -154,7 +154,7 @@ func (a *analysis) residuals(samples []Sample) (stretches [][]float64, means flo
 		}
 	}
 	for k := 0; k+1 < len(a.breaks); k++ {
-		// A change of level lies in one of the samples beside it.
+		// Skip the block on either side of a change of level, because the change may lie inside it.
 		from, to := max(a.breaks[k]+a.blockSize, first), min(a.breaks[k+1]-a.blockSize, last)
 		if from >= to {
 			continue

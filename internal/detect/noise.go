@@ -126,8 +126,9 @@ func (n noise) meanVariance(values float64) float64 {
 	return n.variance() * max(inflation, 1/values) / values
 }
 
-// freedom returns the degrees of freedom of meanVariance if the noise was estimated from the given number of values:
-// it adds the variances of two logarithms: of the innovation, and of the correlation's factor.
+// freedom returns the degrees of freedom of meanVariance if the noise was estimated from the given number of values.
+// They follow from the variance of the logarithm of innovation/(1-correlation)^2: the sum of the variances for the two
+// factors.
 func (n noise) freedom(values float64) float64 {
 	return max(values/(1+2*(1+n.correlation)/(1-n.correlation)), 2)
 }

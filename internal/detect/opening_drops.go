@@ -126,9 +126,8 @@ func (a *analysis) adoptOpening(part *analysis) {
 	a.breaks = breaks
 }
 
-// fastStart returns for how many seconds the first level started faster than it continued. Such a start need not be a
-// burst: it may consist of only one or two samples, or contain a long dip. fastStart returns 0 if the start was not
-// faster.
+// fastStart returns how many seconds at the start of the first level were clearly faster than the rest of it, or 0 if
+// none were. Such a start need not be a burst: it may consist of only one or two samples, or contain a long dip.
 func (a *analysis) fastStart() (seconds float64) {
 	const leastFaster, standsOut, mostOfAll, first = 1.25, 5, 0.25, 3
 	samples := a.samples[a.begin:]

@@ -2,8 +2,8 @@ package detect
 
 import "math"
 
-// A change does not last if the rate is at the other level in runs of at least returnSeconds that add up to more than
-// returnShare of the time on a level.
+// A drop does not last if the rate is near the lower level before it, or near the upper level after it, for more than
+// returnShare of the time on that level. Only stays of at least returnSeconds count.
 const (
 	returnSeconds = 10
 	returnShare   = 0.3

@@ -16,8 +16,8 @@ type RunMetric struct {
 	Value float64
 	// LowerIsBetter is true for latencies and times.
 	LowerIsBetter bool
-	// Condition identifies the circumstances of the measurement; only figures with the same condition are compared.
-	// For credits and the time to the baseline it is the fill of the bucket at the start.
+	// Condition identifies the conditions of the measurement; only figures with the same Condition are compared. For
+	// credits and the time to the baseline, it is the fill level of the bucket at the start.
 	Condition string
 }
 
@@ -31,14 +31,14 @@ type HistoryRun struct {
 	Key string
 	// Metrics are in order of importance. The first four are evaluated.
 	Metrics []RunMetric
-	// Facts are circumstances by name that may explain a change, such as the kernel.
+	// Facts maps names to facts that may explain a change, such as the kernel version.
 	Facts map[string]string
-	// Judged is the verdict recorded for the run when the policy's AcceptedSince was JudgedSince. It remains valid
-	// while the two are equal. If it is "", the verdict is computed again.
+	// Judged is the recorded verdict on the run, and JudgedSince is the policy's AcceptedSince at that time. The
+	// verdict is computed again if AcceptedSince has changed or if Judged is "".
 	Judged      RegressionVerdict
 	JudgedSince time.Time
-	// Use is the run's recorded use after the last evaluation. It remains valid under the same condition as Judged.
-	// If it is "", the use is computed again. With recorded uses, a history may omit runs that are no longer needed.
+	// Use is the run's recorded use after the last evaluation. Like the verdict, it is computed again if AcceptedSince
+	// has changed or if Use is "". With recorded uses, a history may omit runs that are no longer needed.
 	Use RunUse
 }
 
@@ -88,8 +88,8 @@ type RegressionPolicy struct {
 	Against int
 	// Tolerance is the share by which a figure may change, such as 0.05; 0 means 0.05.
 	Tolerance float64
-	// AcceptedSince excludes runs that started before it. Later runs that were judged regressed against excluded
-	// runs count again. Zero excludes none.
+	// AcceptedSince excludes runs that started before it. Later runs count again even if they were judged worse than
+	// the excluded runs. Zero excludes none.
 	AcceptedSince time.Time
 }
 

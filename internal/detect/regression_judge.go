@@ -22,8 +22,8 @@ const (
 	usualCorrelation    = 0.2
 	usualCorrelationFor = 20.0
 	mostCorrelation     = 0.7
-	// leastLean is the minimum deviation of the newest run alone from the baseline's mean, in spreads, for a verdict or
-	// a suspicion.
+	// leastLean is the minimum deviation of the newest run alone from the baseline's mean, as a multiple of the spread,
+	// for a verdict or a suspicion.
 	leastLean = 1.5
 	// leastSpread is the minimum spread, for figures that are rounded.
 	leastSpread = 0.0005
@@ -49,7 +49,7 @@ func (s *regressionState) judge(metric *RunMetric, pool []*HistoryRun, metrics i
 	own := newest[len(newest)-1] - side.mean
 	for looked := 1; looked <= len(newest); looked++ {
 		look := side.look(newest[len(newest)-looked:], metrics)
-		// A good run is not judged regressed because of the earlier runs pooled with it.
+		// A run with good figures is not judged regressed only because the earlier runs pooled with it were worse.
 		leans := math.Abs(own) >= max(math.Log1p(s.policy.Tolerance/2), leastLean*side.spread) && own*look.difference > 0
 		isWorse := look.difference*worse > 0
 		doubtful = doubtful || leans && isWorse && look.chance < suspicion

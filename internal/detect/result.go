@@ -7,7 +7,7 @@ type Estimate struct {
 
 // Options hold the known facts about the store.
 type Options struct {
-	// Refill is the rate at which credits return, if known: measured by a redrain, documented or given.
+	// Refill is the rate at which credits return, or nil if it is unknown. RefillSource is its source.
 	Refill       *float64
 	RefillSource RefillSource
 	// Earlier is the I/O before the series, in order and on the same time axis, so its times may be negative. It
@@ -22,7 +22,7 @@ type RefillSource string
 const (
 	RefillMeasured   RefillSource = "Measured"
 	RefillDocumented RefillSource = "Documented"
-	// RefillGiven is a rate that the user gave.
+	// RefillGiven is a rate that the user has specified.
 	RefillGiven RefillSource = "Given"
 	// RefillAssumed is the level after the drop.
 	RefillAssumed RefillSource = "AssumedLevelAfterDrop"
@@ -57,8 +57,8 @@ type Segment struct {
 // Drop is a lasting drop after which the rate did not return.
 type Drop struct {
 	Seconds, Before, After Estimate
-	// Spent is the amount above the refill before the drop. It is a lower bound on the bucket size if the fill at the
-	// start is unknown.
+	// Spent is the amount above the refill before the drop. It is a lower bound on the bucket size if the fill level at
+	// the start is unknown.
 	Spent        Estimate
 	Refill       float64
 	RefillSource RefillSource

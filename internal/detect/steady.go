@@ -12,7 +12,7 @@ const (
 	RoundSeconds  = 60
 	WindowRounds  = 5
 	mostExcursion = 0.20
-	// MostSlope is the greatest change along that line over the window, as a share of the mean.
+	// MostSlope is the maximum change of the best straight line over the window, as a share of the mean.
 	MostSlope = 0.10
 	// leastCovered is the minimum share of a round that samples must cover.
 	leastCovered = 0.95
@@ -59,7 +59,7 @@ type SteadyWindow struct {
 type SteadyResult struct {
 	State  Steadiness
 	Rounds []Round
-	// First is the first steady window, whose mean is the result of a run; nil if there is none.
+	// First is the first steady window; nil if there is none. The mean of this window is the result of the run.
 	First *SteadyWindow
 	// Last is the last window; nil if there is none.
 	Last     *SteadyWindow

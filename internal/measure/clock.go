@@ -25,9 +25,9 @@ type ClockOffset struct {
 }
 
 // EstimateClock estimates the offset from the shortest round trip, which has the smallest uncertainty. It returns an
-// error if there is no round trip, if one was received before it was sent, if a local instant is farther than
-// MaxInstant from zero, or if a remote instant is farther than half of that (73 years). Adding an offset to such an
-// instant, or subtracting it, then fits an int64.
+// error if there is no round trip, if an answer was received before its request was sent, or if an instant is out of
+// range. Local instants may be up to MaxInstant away from zero, remote ones up to half of that (73 years), so that
+// adding an offset to such an instant, or subtracting it, cannot overflow an int64.
 func EstimateClock(trips []RoundTrip) (ClockOffset, error) {
 	if len(trips) == 0 {
 		return ClockOffset{}, errors.New("estimate clock: no round trips")

@@ -37,9 +37,9 @@ func (h *Histogram) AppendBinary(b []byte) ([]byte, error) {
 // MarshalBinary returns the encoding of AppendBinary in a new slice.
 func (h *Histogram) MarshalBinary() ([]byte, error) { return h.AppendBinary(nil) }
 
-// UnmarshalBinary reads exactly what AppendBinary wrote. It returns an error, and leaves h unchanged, if the data is
-// truncated, has trailing bytes, leaves the grid or is not canonical, or if the counts overflow. The size of the grid
-// bounds the memory, whatever the data.
+// UnmarshalBinary decodes the output of AppendBinary. It returns an error, and leaves h unchanged, if the data is
+// truncated, has trailing bytes, contains a bin outside the grid or is not canonical, or if the counts overflow. The
+// size of the grid bounds the memory that any input can take.
 func (h *Histogram) UnmarshalBinary(data []byte) error {
 	decoded, rest, err := decodeHistogram(data)
 	if err != nil {

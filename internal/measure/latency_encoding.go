@@ -26,7 +26,7 @@ func (l *Latency) AppendBinary(b []byte) ([]byte, error) {
 // MarshalBinary returns the encoding of AppendBinary in a new slice.
 func (l *Latency) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
 
-// UnmarshalBinary reads exactly what AppendBinary wrote. It returns an error, and leaves l unchanged, if figures are
+// UnmarshalBinary decodes the output of AppendBinary. It returns an error, and leaves l unchanged, if the figures are
 // impossible, such as a sum that is not between Count*min and Count*max.
 func (l *Latency) UnmarshalBinary(data []byte) error {
 	if len(data) == 0 || data[0] != latencyFormat {
@@ -55,7 +55,7 @@ func (l *Latency) UnmarshalBinary(data []byte) error {
 
 // UnmarshalJSON reads the JSON that encoding/json writes for a Latency, with the checks of UnmarshalBinary.
 func (l *Latency) UnmarshalJSON(data []byte) error {
-	type plain Latency // without this method, which would recurse
+	type plain Latency // a type without this method, to avoid recursion
 	var decoded plain
 	if err := json.Unmarshal(data, &decoded); err != nil {
 		return fmt.Errorf("decode latency: %w", err)

@@ -25,7 +25,7 @@ const (
 // NumOperations is the length of arrays that are indexed by Operation.
 const NumOperations = 7
 
-// Operations lists every operation in the order of its value.
+// Operations lists all operations in ascending order.
 var Operations = [NumOperations]Operation{Read, Write, Trim, Sync, Create, Stat, Delete}
 
 var operationNames = [NumOperations]string{"Read", "Write", "Trim", "Sync", "Create", "Stat", "Delete"}

@@ -23,19 +23,19 @@ type Series struct {
 	// end is the instant at which the last sample is cut off, if cut is true; see Until.
 	end int64
 	cut bool
-	// before[operation][i] holds what was completed before sample i. Its last element, beyond those of edges, is the
-	// total. It is nil for an operation that occurs in no sample, because most series have only one or two operations.
+	// before[operation][i] holds what was completed before sample i. It has one more element than edges: the last is
+	// the total. before[operation] is nil for an operation that occurs in no sample, to save memory: most series have
+	// only one or two operations.
 	before [NumOperations][]Counter
 }
 
-// edges are a sample without its counters.
+// edges holds a sample's start and end, without its counters.
 type edges struct {
 	StartNanoseconds, EndNanoseconds int64
 	WarmUp                           bool
 }
 
-// SeriesBytes returns the memory, in bytes, of a series from NewSeries with the given number of samples, in which the
-// given number of different operations occur.
+// SeriesBytes returns the memory, in bytes, of a series with the given number of samples and of different operations.
 func SeriesBytes(samples, operations int) int {
 	return samples * (int(unsafe.Sizeof(edges{})) + operations*int(unsafe.Sizeof(Counter{})))
 }

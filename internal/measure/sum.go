@@ -13,11 +13,11 @@ type Grid struct {
 	Cells           [][NumOperations]Counter
 }
 
-// SumOver adds up the series of several clients on a grid of the given step, which starts and ends with the window.
-// I/O inside a sample is spread evenly. The sum over all cells is exactly what Throughput counts in the window,
-// including any warm-up in it, because that spends credits too. SumOver returns an error if the window has no
-// length, the step is not positive, the grid has more cells than 14 days have seconds, or a sum does not fit 64
-// bits.
+// SumOver adds up the series of several clients on a grid of the given step, which starts and ends with the window. I/O
+// inside a sample is spread evenly. The sum over all cells is exactly what Throughput counts in the window. It includes
+// any warm-up in the window, because a warm-up spends credits too. SumOver returns an error if the window is empty, the
+// step is not positive, the grid would have more than 1,209,600 cells (the seconds of 14 days), or a sum does not fit
+// 64 bits.
 func SumOver(window Window, stepNanoseconds int64, series ...*Series) (Grid, error) {
 	if !window.sound() {
 		return Grid{}, fmt.Errorf("sum of series: the window from %d to %d ns is empty", window.StartNanoseconds, window.EndNanoseconds)

@@ -26,8 +26,8 @@ func (r *Rates) BytesPerSecond() float64 {
 	return sum
 }
 
-// Throughput returns what all series completed in the window, interpolated at its edges, and the rates over the
-// length of the window. It returns an error if the window has no length or a sum does not fit 64 bits.
+// Throughput returns what all series completed in the window, interpolated at its edges, and the rates over the length
+// of the window. It returns an error if the window is empty or a sum does not fit 64 bits.
 func Throughput(series []*Series, window Window) (Rates, error) {
 	if !window.sound() {
 		return Rates{}, fmt.Errorf("throughput: the window from %d to %d ns is empty", window.StartNanoseconds, window.EndNanoseconds)
@@ -72,7 +72,8 @@ type TimeBound struct {
 	// Window is the time in which every client was running.
 	Window Window
 	Rates  Rates
-	// Share is the smallest share of its own time, 0 to 1, that any client spent in the window.
+	// Share is the share of a client's own time that lies in the window, from 0 to 1, for the client with the smallest
+	// share.
 	Share   float64
 	Verdict WindowVerdict
 	// StartSkewNanoseconds is the time from the first client's start to the last client's start.

@@ -18,8 +18,8 @@ const (
 // notKnown is shown for values that are not finite.
 const notKnown = "n/a"
 
-// Significant digits. Four suit throughput. Latencies come from buckets that are up to 1.6 % wide, so a fourth digit
-// would be noise.
+// Numbers of significant digits. Latencies have only three, because they come from buckets that are up to 1.6 % wide,
+// so a fourth digit would be noise.
 const (
 	throughputDigits = 4
 	latencyDigits    = 3
@@ -83,8 +83,8 @@ func FormatRatio(milli int64) string {
 	return strconv.FormatFloat(float64(milli)/1000, 'f', 2, 64) + ":1"
 }
 
-// scale divides by base until the rounded value is less than base, and appends the unit. A whole value in the first,
-// undivided unit has no fraction.
+// scale divides by base until the rounded value is less than base, and appends the unit. A whole number in the first
+// unit is formatted without decimals.
 func scale(value, base float64, significant int, units []string) string {
 	unit := 0
 	for unit < len(units)-1 && math.Abs(roundTo(value, significant)) >= base {
@@ -113,8 +113,8 @@ func roundTo(value float64, significant int) float64 {
 	return rounded
 }
 
-// decimals returns the number of decimals, at most 3, that a value needs for the given number of significant digits
-// after rounding: 9.9996 to four digits needs two, as 10.00.
+// decimals returns the number of decimals, at most 3, with which a value has the given number of significant digits. It
+// takes rounding into account: 9.9996 to four digits has two decimals, because it rounds to 10.00.
 func decimals(value float64, significant int) int {
 	_, exponent, found := strings.Cut(strconv.FormatFloat(value, 'e', significant-1, 64), "e")
 	if !found {
@@ -156,7 +156,7 @@ func group(number string) string {
 	return sign + integer
 }
 
-// FormatList joins the first names, up to most of them, and counts the others: "a, b and 3 more".
+// FormatList joins at most the given number of names and counts the others: "a, b and 3 more".
 func FormatList(names []string, most int) string {
 	if len(names) <= most {
 		return strings.Join(names, ", ")

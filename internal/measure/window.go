@@ -2,7 +2,7 @@ package measure
 
 import "math"
 
-// Limits of the share of its own measured time, 0 to 1, that a client spent in the common window.
+// Limits for the share of a client's own measured time that lies in the common window, from 0 to 1.
 const (
 	// MinShareAgree is the share below which a result gets the warning WindowsDiffer.
 	MinShareAgree = 0.95
@@ -24,7 +24,7 @@ func (w Window) Seconds() float64 { return float64(w.Nanoseconds()) / nanosecond
 
 const nanosecondsInSecond = 1e9
 
-// sound reports whether the window has a length and lies in the accepted range of time.
+// sound reports whether the window is not empty and lies in the accepted range of time.
 func (w Window) sound() bool {
 	return w.StartNanoseconds < w.EndNanoseconds && w.StartNanoseconds >= -MaxInstant && w.EndNanoseconds <= MaxInstant
 }
@@ -32,8 +32,8 @@ func (w Window) sound() bool {
 // ClientSpan is the time in which one client was running and measured.
 type ClientSpan = Window
 
-// CommonWindow returns the time in which every client was running. ok is false if there is none, if there are no
-// clients, or if a span has no length.
+// CommonWindow returns the time in which every client was running. ok is false if there is no such time, if there are
+// no clients, or if a span is empty.
 func CommonWindow(spans []ClientSpan) (window Window, ok bool) {
 	window = Window{StartNanoseconds: math.MinInt64, EndNanoseconds: math.MaxInt64}
 	for _, span := range spans {
@@ -50,7 +50,7 @@ func CommonWindow(spans []ClientSpan) (window Window, ok bool) {
 }
 
 // wholeWindow returns the time from the first client's start to the last client's end. ok is false if there are no
-// clients or a span has no length.
+// clients or a span is empty.
 func wholeWindow(spans []ClientSpan) (window Window, ok bool) {
 	for i, span := range spans {
 		if !span.sound() {
@@ -79,7 +79,8 @@ const (
 	WindowsInvalid
 )
 
-// JudgeWindow returns the smallest share of its own time, 0 to 1, that any client spent in the window, and the verdict.
+// JudgeWindow computes, for each client, the share of its own time that lies in the window, from 0 to 1. It returns the
+// smallest share and the verdict.
 func JudgeWindow(window Window, spans []ClientSpan) (share float64, verdict WindowVerdict) {
 	if !window.sound() || len(spans) == 0 {
 		return 0, WindowsInvalid

@@ -12,9 +12,9 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// attribute ranks, for each step measured on a target, the limits that may have held the rate back. It recomputes
-// all attributions with each result, from recorded facts only, because a later step (with one outstanding operation,
-// or with more than before) can be evidence for earlier ones.
+// attribute ranks, for each measured step of a target, the limits that may have held the rate back. It recomputes all
+// attributions after each result, from recorded facts only, because a later step (with one outstanding operation, or
+// with more than before) can be evidence for earlier ones.
 func attribute(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, target string) {
 	a := attributor{run: run, target: target, documented: limitsOf(run, target), demands: demands}
 	a.follow()
@@ -42,8 +42,8 @@ type attributor struct {
 	// ID, the limits whose credits were observed to be spent. emptied is used for limits whose credits are not tracked.
 	credits map[string]map[string]limits.Fill
 	emptied map[string][]string
-	// points are the loads whose rates are attributed. They are compared with one another first; then the functions in
-	// set store the attributions.
+	// points are the loads whose rates are attributed. After they have been compared with one another, the functions in
+	// set store their attributions in the status.
 	points []*result.Point
 	set    []func()
 }
@@ -61,9 +61,9 @@ func (a *attributor) follow() {
 			idle(buckets, end, one.span.Start)
 			before := buckets.Fills()
 			load(a.run, a.demands, buckets, one, a.target)
-			// During the whole step the fill was at most its value at the start, and at least the lower of start and
-			// end. If the credits at the start last for only a brief part of the step, the fill at the end is the
-			// upper bound.
+			// During the whole step, the fill level was at most that at the start, and at least the lower of those at
+			// the start and the end. If the credits at the start last for only a brief part of the step, the fill level
+			// at the end is the upper bound.
 			fills := map[string]limits.Fill{}
 			for name, after := range buckets.Fills() {
 				most := before[name].Most
@@ -142,7 +142,7 @@ func (a *attributor) collect(phase *v1alpha1.PhaseResult, found *v1alpha1.Target
 				point := a.add(result.PointOfStep(phase.Name, phase.Kind, demand, cell), step)
 				a.set = append(a.set, func() { cell.Attribution = point.Short() })
 			}
-		case kind.InCells(): // a drain before the cells
+		case kind.InCells(): // not a cell, but the drain before the cells
 		case len(found.Operations) > 0 && (step.Purpose == v1alpha1.StepMeasure || step.Purpose == v1alpha1.StepDrain):
 			whole := a.prepare(result.PointOfTarget(phase.Name, phase.Kind, demand, found), step)
 			a.levels(found, whole)

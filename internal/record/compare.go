@@ -10,9 +10,9 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// sharedNodes returns, by target, remarks on clients that shared a machine with clients of another target while both
-// were loaded: neither result measures only its own storage. A client that does not report its machine is assumed to
-// be alone.
+// sharedNodes returns, by target, remarks on clients that shared a machine with clients of another target under load at
+// the same time. Their results depend on more than their own storage. A client that does not report its machine is
+// assumed to be alone on it.
 func sharedNodes(planned plan.Step, clients []result.Client) map[string][]result.Remark {
 	if planned.Purpose == plan.Idle || len(planned.Targets) < 2 {
 		return nil
@@ -48,8 +48,8 @@ func sharedNodes(planned plan.Step, clients []result.Client) map[string][]result
 	return remarks
 }
 
-// compareTargets records how the targets with results in a step's phase compare, and how evenly targets that were
-// loaded together as equals shared the storage.
+// compareTargets records the comparison of the targets with results in a step's phase and, for an interference phase
+// without aggressors, how evenly the victims shared the storage.
 func compareTargets(run *v1alpha1.BenchmarkRun, planned plan.Step) {
 	if planned.Purpose == plan.Idle && planned.Kind != v1alpha1.PhaseCooldown {
 		return

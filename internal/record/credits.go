@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/result"
 )
 
-// account returns the estimated credits of a target after all I/O of the run except that of the given attempt, and
-// the end of that I/O. ok is false if neither the limits nor a redrain describe a bucket.
+// account returns the estimated credits of a target after all I/O of the run except that of the given attempt. end is
+// the time at which the last of this I/O ended. ok is false if neither the limits nor a redrain describe a bucket.
 func account(
 	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, target string, attempt decide.Attempt,
 ) (a *limits.Buckets, end time.Time, ok bool) {
@@ -31,8 +31,8 @@ func account(
 
 func idle(a *limits.Buckets, from, to time.Time) { a.Idle(to.Sub(from).Seconds()) }
 
-// load updates the credits with the I/O of an attempt. It empties them if the attempt was a drain that exhausted
-// them.
+// load updates the credits with the I/O of an attempt. If the attempt was a drain that exhausted the credits, it sets
+// them to zero.
 func load(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, a *limits.Buckets, one attemptIO, target string) {
 	if spend(run, demands, a, one, target) && one.step.Purpose == v1alpha1.StepDrain {
 		noteEmptied(run, a, one.step.Phase, target)
@@ -65,9 +65,9 @@ func noteEmptied(run *v1alpha1.BenchmarkRun, a *limits.Buckets, phase, target st
 	a.Emptied(result.EmptiedBy(limitsOf(run, target), found.Burst)...)
 }
 
-// open returns the buckets of a target before a phase, with an unknown fill. It uses the documented limits, with the
-// refill that an earlier redrain measured, if any. Without limits it uses the single bucket that a drain and a redrain
-// have measured. It returns nil if no bucket is known.
+// open returns the buckets of a target before a phase, with an unknown fill level. It uses the documented limits, with
+// the refill that an earlier redrain measured, if any. Without limits it uses the single bucket that a drain and a
+// redrain have measured. It returns nil if no bucket is known.
 func open(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, phase, target string) *limits.Buckets {
 	bytes, operations := measuredRefill(run, phase, target)
 	if made := limitsOf(run, target).Open(demands.Loads(target)...); made != nil {
@@ -119,7 +119,7 @@ func spentBucket(series *v1alpha1.BurstSeries, refill float64) (credits.Bucket, 
 	return bucket, bucket.Size > 0 && bucket.Baseline > 0 && bucket.Burst > 0
 }
 
-// noteCredits records the estimated fill of each target's bucket at the start and the end of an attempt.
+// noteCredits records the estimated fill level of each target's emptiest bucket at the start and the end of an attempt.
 func noteCredits(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt) {
 	fact := step(run, attempt)
 	for i := range fact.IO {
@@ -128,8 +128,8 @@ func noteCredits(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned 
 	}
 }
 
-// credit returns the estimated fill of a target's emptiest bucket at the start and the end of an attempt, in
-// percent, and the fill of each bucket at the start by the name of its limit. Unknown values are nil.
+// credit returns the estimated fill level of a target's emptiest bucket at the start and the end of an attempt, in
+// percent, and the fill level of each bucket at the start, by the name of its limit. Unknown values are nil.
 func credit(
 	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, target string,
 ) (start, end *int32, fills map[string]limits.Fill) {
@@ -158,8 +158,8 @@ func percentOf(a *limits.Buckets) *int32 {
 	return new(int32(math.Round(a.Percent())))
 }
 
-// idleUntil returns when an Idle step that waits for credits ends: as soon as every target's bucket is certain to
-// hold them. It is zero if the step waits for its maximum duration.
+// idleUntil returns the end of an Idle step that waits for credits: the time at which every target's bucket is certain
+// to hold the requested credits. It returns zero if the step waits for its maximum duration.
 func idleUntil(run *v1alpha1.BenchmarkRun, planned plan.Step) (until time.Time) {
 	demands := plan.NewDemandModel(&run.Spec.Run)
 	for _, target := range planned.Targets {

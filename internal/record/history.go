@@ -13,11 +13,11 @@ import (
 const (
 	// keepsEmpty is the share of the baseline that a load must reach to keep an empty bucket from filling.
 	keepsEmpty = 0.9
-	// longGap is a pause that is long enough for an empty bucket to fill noticeably.
+	// longGap is the length of a pause above which an empty bucket may have filled noticeably.
 	longGap = 30 * time.Second
 )
 
-// historyOf returns the facts about a target that precede an attempt.
+// historyOf returns what happened on a target before an attempt.
 func historyOf(
 	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, target string,
 ) result.History {
@@ -96,7 +96,8 @@ func measuredRefill(run *v1alpha1.BenchmarkRun, phase, target string) (bytes, op
 	return bytes, operations
 }
 
-// refillOf returns the measured refill of a series divided by scale, or before if the series has none.
+// refillOf returns the measured refill of a series, divided by scale. If the series has none, it returns the value of
+// the argument before.
 func refillOf(series *v1alpha1.BurstSeries, scale float64, before *float64) *float64 {
 	if series == nil || series.Refill == nil || series.RefillSource != "Measured" {
 		return before

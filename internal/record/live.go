@@ -62,9 +62,9 @@ func Live(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attempt,
 	run.Status.Live = live
 }
 
-// withPoint appends the totals so far. The first point is the start of the I/O, with totals of 0. If there are too
-// many points, it drops every second one, so that the points cover the whole step however long it is. Points never
-// go back in time, although the estimate of an agent's clock may.
+// withPoint appends the totals so far. The first point is the start of the I/O, with totals of 0. If there are too many
+// points, it drops every second one, so that the points always cover the whole step. Points never go back in time,
+// although the estimate of an agent's clock may.
 func withPoint(points []v1alpha1.LivePoint, fact *v1alpha1.StepStatus, done *result.Doing) []v1alpha1.LivePoint {
 	if done.UntilNanoseconds == 0 || fact.StartTime == nil {
 		return points
@@ -99,7 +99,8 @@ func withPoint(points []v1alpha1.LivePoint, fact *v1alpha1.StepStatus, done *res
 	return append(kept, point)
 }
 
-// currentFillPercent returns the current estimated fill of a target's bucket, in percent, or nil if it is unknown.
+// currentFillPercent returns the current estimated fill level of a target's emptiest bucket, in percent, or nil if it
+// is unknown.
 func currentFillPercent(
 	run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, planned plan.Step, attempt decide.Attempt, one *result.Doing,
 	now time.Time,

@@ -13,8 +13,8 @@ import (
 // lateIntervals is the number of scrape intervals after the end of the last step for which a run waits for late data.
 const lateIntervals = 5
 
-// Observing returns whether a run still has to evaluate its observations, according to its status, and when. interval
-// is the scrape interval.
+// Observing reports, from the status of a run, whether and when its observations must still be evaluated. interval is
+// the scrape interval.
 func Observing(run *v1alpha1.BenchmarkRun, interval time.Duration) decide.Observing {
 	end := observation.End(run)
 	if end.IsZero() || observed(run) {

@@ -33,7 +33,7 @@ func Result(run *v1alpha1.BenchmarkRun, planned plan.Step, attempt decide.Attemp
 	noteIO(step(run, attempt), planned.Targets, clients)
 	run.Status.Stage = v1alpha1.StageCollecting
 	if failed(run) == nil {
-		// The message described the progress of the step, which has ended.
+		// Clear the message, which describes the progress of a step that has ended.
 		run.Status.Message = ""
 	}
 	if step(run, attempt).FirstIOTime == nil && failed(run) != nil {
@@ -90,7 +90,7 @@ func fold(
 	var made v1alpha1.TargetResult
 	if planned.Purpose == plan.Idle {
 		if planned.Kind != v1alpha1.PhaseCooldown {
-			return // a pause between the cells of a sweep; the cells' own figures show the fill of the bucket
+			return // a pause between the cells of a sweep; the cells' own figures show the fill level of the bucket
 		}
 		fact := step(run, attempt)
 		made = result.Cooldown(planned, target, history, timeOf(fact.StartTime), timeOf(fact.EndTime))

@@ -125,7 +125,7 @@ func stepOf(run *v1alpha1.BenchmarkRun, step plan.Step) decide.Step {
 		Coupled:          step.SpansAnyClients(),
 	}
 	if made.Coupled && step.Purpose == plan.Drain {
-		// IOR ends only between two repetitions, which can take a long time.
+		// IOR can end only between two repetitions, and a repetition can take a long time.
 		made.Latest = step.Duration
 	}
 	if step.Adaptive() {

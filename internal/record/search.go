@@ -30,8 +30,8 @@ func trialsOf(run *v1alpha1.BenchmarkRun, planned plan.Step) []search.Trial {
 	return result.Trials(run.Status.Result(planned.Phase, planned.Targets[0]), planned.Duration)
 }
 
-// question returns the question that a step's search must answer, or nil if the step belongs to no search. Its number
-// of trials is that of the stored steps, which may differ from what this version would plan.
+// question returns the parameters of the search to which a step belongs, or nil if there is none. It counts the trials
+// in the stored plan, because this version of the operator might plan a different number.
 func question(run *v1alpha1.BenchmarkRun, planned plan.Step) *search.Question {
 	phase := run.Spec.Run.Phase(planned.Phase)
 	if phase == nil || phase.Search == nil || planned.Cell < 0 || len(planned.Targets) == 0 {
