@@ -19,7 +19,7 @@ func commandResult(from *agentapi.CommandResult) (*agentapi.CommandResult, error
 		return nil, nil //nolint:nilnil // The step did not run a program.
 	}
 	if len(from.GetSources()) > maxSources || len(from.GetCommandLine()) > maxCommandWords {
-		return nil, fmt.Errorf("invalid result: %d sources and %d command-line words are too many", len(from.GetSources()), len(from.GetCommandLine()))
+		return nil, fmt.Errorf("invalid result: too many sources (%d) or command-line arguments (%d)", len(from.GetSources()), len(from.GetCommandLine()))
 	}
 	if from.GetDurationNanoseconds() < 0 || from.GetFlushNanoseconds() < 0 || from.GetDurationNanoseconds() > maxInstant || from.GetFlushNanoseconds() > maxInstant {
 		return nil, fmt.Errorf("invalid result: program duration of %d ns or flush of %d ns is out of range", from.GetDurationNanoseconds(), from.GetFlushNanoseconds())

@@ -66,7 +66,7 @@ func TestUnfitAgents(t *testing.T) {
 		words  string
 	}{
 		"another protocol": {change: func(d *agentapi.DescribeResponse) { d.Protocol = 9 }, reason: "ProtocolMismatch",
-			words: "its agent (version v1) has protocol version 9, this operator needs 1: use the agent image of this version"},
+			words: "its agent (version v1) has protocol version 9, but this operator needs 1: use the agent image of this version"},
 		"no protocol":    {change: func(d *agentapi.DescribeResponse) { d.Protocol, d.AgentVersion = 0, "" }, reason: "ProtocolMismatch", words: "its agent (version unknown) has protocol version 0"},
 		"another run":    {change: func(d *agentapi.DescribeResponse) { d.RunUid = "other" }, reason: "WrongAgent", words: "client target/0 of run other"},
 		"another client": {change: func(d *agentapi.DescribeResponse) { d.Client = 1 }, reason: "WrongAgent", words: "client target/1"},
@@ -199,11 +199,11 @@ func TestHostileRecords(t *testing.T) {
 		"a program that ran for ever": {records: sequence(ended(func(e *agentapi.Ended) {
 			e.Command = &agentapi.CommandResult{DurationNanoseconds: math.MaxInt64}
 		})), words: "invalid result: program duration"},
-		"a sample of years ahead": {records: sequence(sample(1, 1<<60), ended(nil)), words: "invalid sample: from 1 to 1152921504606846976 ns is outside the run"},
+		"a sample of years ahead": {records: sequence(sample(1, 1<<60), ended(nil)), words: "invalid sample: from 1 to 1152921504606846976 ns: outside the run"},
 		"invalid latencies of the future": {records: sequence(
 			&agentapi.Record{Entry: &agentapi.Record_Started{Started: &agentapi.Started{ReleasedNanoseconds: 1}}},
 			&agentapi.Record{Entry: &agentapi.Record_LatencyMinute{LatencyMinute: &agentapi.LatencyMinute{StartNanoseconds: 1, EndNanoseconds: 1e14}}}, ended(nil)),
-			words: "latencies: from 1 to 100000000000000 ns is outside the run"},
+			words: "latencies: from 1 to 100000000000000 ns: outside the run"},
 		"unknown outcome": {records: sequence(ended(func(e *agentapi.Ended) { e.Outcome = 77 })), words: "outcome 77"},
 	}
 	for name, test := range tests {

@@ -47,7 +47,7 @@ func (c *Conductor) jobOf(step plan.Step, target string, shared bool) (Job, erro
 	}
 	if len(order) > 1 {
 		return Job{}, &decide.Failure{Reason: string(v1alpha1.WarningToolVersionsDiffer), Message: fmt.Sprintf(
-			"the clients of target %s have different versions of %s: %s (such as %s) and %s (such as %s): use the same image for all",
+			"the clients of target %s have different versions of %s: %s (for example %s) and %s (for example %s): use the same image for all",
 			target, program, order[0], versions[order[0]][0], order[1], versions[order[1]][0])}
 	}
 	return job, nil

@@ -31,7 +31,7 @@ func jobResult(from *agentapi.MpiResult) (*agentapi.MpiResult, error) {
 		return nil, nil
 	}
 	if len(from.GetRepetitions()) > maxRepetitions || len(from.GetRates()) > maxRates || len(from.GetCommandLine()) > maxCommandWords {
-		return nil, fmt.Errorf("invalid result: %d repetitions, %d rates and %d command-line words are too many",
+		return nil, fmt.Errorf("invalid result: too many repetitions (%d), rates (%d) or command-line arguments (%d)",
 			len(from.GetRepetitions()), len(from.GetRates()), len(from.GetCommandLine()))
 	}
 	kept := &agentapi.MpiResult{
@@ -81,7 +81,7 @@ func addJob(to *result.Client, from *agentapi.MpiResult, clock measure.RemoteClo
 
 func repetitionOf(from *agentapi.Repetition, clock measure.RemoteClock) (engine.Repetition, error) {
 	if from.GetOperation() >= measure.NumOperations {
-		return engine.Repetition{}, fmt.Errorf("invalid repetition: operation %d is out of range, there are %d", from.GetOperation(), measure.NumOperations)
+		return engine.Repetition{}, fmt.Errorf("invalid repetition: operation %d is out of range: must be below %d", from.GetOperation(), measure.NumOperations)
 	}
 	if !allPlausible(from.GetBytesPerSecond(), max(from.GetOperationsPerSecond(), 0)) || from.GetTotalNanoseconds() <= 0 ||
 		from.GetTotalNanoseconds() > maxInstant || from.GetIndex() < 0 {

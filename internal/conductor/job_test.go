@@ -184,7 +184,7 @@ func TestJobOfAgents(t *testing.T) {
 	mixed, _ := connect("4.0.0", "4.0.0", "3.3.0")
 	_, err = mixed.Requests(step, keys, 1, everywhere)
 	var failure *decide.Failure
-	if !errors.As(err, &failure) || failure.Reason != "ToolVersionsDiffer" || !strings.Contains(failure.Message, "different versions of ior: 4.0.0 (such as target/0) and 3.3.0 (such as target/2)") {
+	if !errors.As(err, &failure) || failure.Reason != "ToolVersionsDiffer" || !strings.Contains(failure.Message, "different versions of ior: 4.0.0 (for example target/0) and 3.3.0 (for example target/2)") {
 		t.Errorf("two versions: %v", err)
 	}
 	// A client that was too busy to report its version does not count as different.
@@ -245,7 +245,7 @@ func TestJobResults(t *testing.T) {
 		"negative rate":    {func(m *agentapi.MpiResult) { m.Rates[0].MeanOperationsPerSecond = -1 }, "with -1 operations/s"},
 		"nameless":         {func(m *agentapi.MpiResult) { m.Rates[0].Operation = "" }, "invalid result"},
 		"a flood of rates": {func(m *agentapi.MpiResult) { m.Rates = slices.Repeat(m.Rates, 100) }, "100 rates"},
-		"a flood of words": {func(m *agentapi.MpiResult) { m.CommandLine = make([]string, 10_000) }, "10000 command-line words"},
+		"a flood of words": {func(m *agentapi.MpiResult) { m.CommandLine = make([]string, 10_000) }, "command-line arguments (10000)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

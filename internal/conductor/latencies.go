@@ -63,7 +63,7 @@ type minuteSum struct {
 func minuteOf(released int64, from *agentapi.LatencyMinute) (int, error) {
 	start, end := from.GetStartNanoseconds(), from.GetEndNanoseconds()
 	if start < -maxInstant || end > maxInstant || end < start || released < -maxInstant || released > maxInstant {
-		return 0, fmt.Errorf("invalid latencies: from %d to %d ns is not a valid interval", start, end)
+		return 0, fmt.Errorf("invalid latencies: from %d to %d ns: not a valid interval", start, end)
 	}
 	index := (start + (end-start)/2 - released) / int64(time.Minute)
 	if index < 0 || index >= maxMinutes || len(from.GetHistograms()) > measure.NumOperations {
@@ -92,7 +92,7 @@ func (l *latencies) add(
 	}
 	for _, one := range from.GetHistograms() {
 		if one.GetOperation() >= measure.NumOperations {
-			return fmt.Errorf("invalid latencies: operation %d is out of range, there are %d", one.GetOperation(), measure.NumOperations)
+			return fmt.Errorf("invalid latencies: operation %d is out of range: must be below %d", one.GetOperation(), measure.NumOperations)
 		}
 		var histogram measure.Histogram
 		if err := histogram.UnmarshalBinary(one.GetHistogram()); err != nil {
@@ -117,7 +117,7 @@ func (m *minutes) sum(minute minuteKey, start, end int64, histogram *measure.His
 		first, last = min(known.start, start), max(known.end, end)
 	}
 	if first < -measure.MaxInstant || last > measure.MaxInstant || last-first > int64(series.MaxDuration) {
-		return 0, fmt.Errorf("invalid latencies: from %d to %d ns is outside minute %d, which would span %d to %d ns",
+		return 0, fmt.Errorf("invalid latencies: from %d to %d ns: outside minute %d, which would last from %d to %d ns",
 			start, end, minute.index, first, last)
 	}
 	if known == nil {

@@ -174,7 +174,7 @@ func (c *client) mismatch(d *agentapi.DescribeResponse) *decide.Failure {
 	key := c.key
 	if d.GetProtocol() != agentapi.Protocol {
 		return &decide.Failure{Reason: "ProtocolMismatch", Message: fmt.Sprintf(
-			"its agent (version %s) has protocol version %d, this operator needs %d: use the agent image of this version",
+			"its agent (version %s) has protocol version %d, but this operator needs %d: use the agent image of this version",
 			cmp.Or(d.GetAgentVersion(), "unknown"), d.GetProtocol(), agentapi.Protocol)}
 	}
 	if d.GetRunUid() != c.owner.options.RunUID || d.GetTarget() != key.Target || int(d.GetClient()) != key.Index {

@@ -80,7 +80,7 @@ func (t *totals) addLatency(attempt decide.Attempt, target string, clock measure
 	var histograms [measure.NumOperations]measure.Histogram
 	for _, one := range from.GetHistograms() {
 		if one.GetOperation() >= measure.NumOperations {
-			return fmt.Errorf("invalid latencies: operation %d is out of range, there are %d", one.GetOperation(), measure.NumOperations)
+			return fmt.Errorf("invalid latencies: operation %d is out of range: must be below %d", one.GetOperation(), measure.NumOperations)
 		}
 		if err := histograms[one.GetOperation()].UnmarshalBinary(one.GetHistogram()); err != nil {
 			return fmt.Errorf("invalid latencies of %v: %w", measure.Operation(one.GetOperation()), err)

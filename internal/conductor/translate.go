@@ -112,7 +112,7 @@ func (p *clientAttempt) end(to *result.Client, clock measure.RemoteClock) {
 // needed, because encoded histograms take less memory.
 func checkOperations(reported []*agentapi.OperationResult) error {
 	if len(reported) > measure.NumOperations {
-		return fmt.Errorf("invalid result: %d operations, the limit is %d", len(reported), measure.NumOperations)
+		return fmt.Errorf("invalid result: too many operations (%d): the limit is %d", len(reported), measure.NumOperations)
 	}
 	var scratch result.Client
 	for _, one := range reported {
@@ -126,7 +126,7 @@ func checkOperations(reported []*agentapi.OperationResult) error {
 // addOperation checks and decodes one operation of a result.
 func addOperation(to *result.Client, reported *agentapi.OperationResult) error {
 	if reported.GetOperation() >= measure.NumOperations {
-		return fmt.Errorf("invalid result: operation %d is out of range, there are %d", reported.GetOperation(), measure.NumOperations)
+		return fmt.Errorf("invalid result: operation %d is out of range: must be below %d", reported.GetOperation(), measure.NumOperations)
 	}
 	name := measure.Operation(reported.GetOperation())
 	operation := &to.Operations[name]

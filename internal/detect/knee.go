@@ -69,7 +69,7 @@ func FindKnee(points []Point) (KneeResult, error) {
 	}
 	steps := merged(points)
 	if len(steps) > mostKneePoints {
-		return KneeResult{}, fmt.Errorf("find the knee: %d loads, the limit is %d: use fewer", len(steps), mostKneePoints)
+		return KneeResult{}, fmt.Errorf("find the knee: too many loads (%d): use at most %d", len(steps), mostKneePoints)
 	}
 	if len(steps) < LeastKneePoints {
 		return KneeResult{}, fmt.Errorf("find the knee: %d loads: %w", len(steps), errNoPoints)

@@ -156,7 +156,7 @@ func checkHistory(history []HistoryRun, policy *RegressionPolicy) error {
 		return errors.New("no runs")
 	}
 	if len(history) > mostHistoryRuns {
-		return fmt.Errorf("%d runs, the limit is %d: omit the oldest", len(history), mostHistoryRuns)
+		return fmt.Errorf("too many runs (%d, the limit is %d): omit the oldest", len(history), mostHistoryRuns)
 	}
 	for i := range history {
 		for _, metric := range history[i].Metrics {
@@ -172,7 +172,7 @@ func checkHistory(history []HistoryRun, policy *RegressionPolicy) error {
 		policy.Tolerance = 0.05
 	}
 	if policy.Against < LeastBaselineRuns || !(policy.Tolerance > 0) || policy.Tolerance >= 10 {
-		return fmt.Errorf("against is %d runs and tolerance is %g: use at least 4 runs, and a tolerance above 0 and below 10", policy.Against, policy.Tolerance)
+		return fmt.Errorf("against must be at least 4 runs (got %d), and tolerance must be above 0 and below 10 (got %g)", policy.Against, policy.Tolerance)
 	}
 	return nil
 }

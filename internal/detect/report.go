@@ -114,10 +114,10 @@ func (a *analysis) warn() {
 		a.result.Warnings = append(a.result.Warnings, Warning{Kind: kind, Message: fmt.Sprintf(format, arguments...)})
 	}
 	if len(a.samples) < leastSamples {
-		add(WarnTooShort, "too few samples to find a drop: %d of at least %d", len(a.samples), leastSamples)
+		add(WarnTooShort, "too few samples to find a drop: got %d, need at least %d", len(a.samples), leastSamples)
 	}
 	if !a.result.Exhausted && a.result.BucketAtLeast == nil {
-		add(WarnNoDropSeen, "the rate never dropped permanently, and may not exceed the refill: no conclusion about the bucket")
+		add(WarnNoDropSeen, "the rate never dropped permanently and possibly did not exceed the refill: no conclusion about the size of the bucket")
 	}
 	if seconds := a.fastStart(); seconds > 0 {
 		add(WarnFastStart, "the first %.4g s were faster than the rest: a spike, or a burst that is too short or too irregular to be measured", seconds)

@@ -55,7 +55,7 @@ func check(samples []Sample) error {
 func refuse(s Sample, before *Sample) string {
 	switch {
 	case !(math.Abs(s.StartSeconds) <= maxSeconds) || !(math.Abs(s.EndSeconds) <= maxSeconds):
-		return fmt.Sprintf("the time %g to %g s is out of range", s.StartSeconds, s.EndSeconds)
+		return fmt.Sprintf("the time from %g to %g s is out of range", s.StartSeconds, s.EndSeconds)
 	case s.EndSeconds <= s.StartSeconds:
 		return fmt.Sprintf("the end at %g s is not after the start at %g s", s.EndSeconds, s.StartSeconds)
 	case !(s.Rate >= 0) || s.Rate > maxRate:

@@ -29,7 +29,7 @@ const maxCPUStatBytes = 64 << 10
 // except the usage are then 0. A text without any known field is an error.
 func ParseCPUStat(text string) (CPUStat, error) {
 	if len(text) > maxCPUStatBytes {
-		return CPUStat{}, fmt.Errorf("parse cpu.stat: a text of %d bytes is too long", len(text))
+		return CPUStat{}, fmt.Errorf("parse cpu.stat: too long: %d bytes", len(text))
 	}
 	var stat CPUStat
 	found := false

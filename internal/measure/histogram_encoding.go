@@ -61,7 +61,7 @@ func decodeHistogram(data []byte) (Histogram, []byte, error) {
 		return Histogram{}, nil, fmt.Errorf("number of bins: %w", err)
 	}
 	if used > numBuckets {
-		return Histogram{}, nil, fmt.Errorf("%d bins, the maximum is %d", used, numBuckets)
+		return Histogram{}, nil, fmt.Errorf("too many bins (%d): the maximum is %d", used, numBuckets)
 	}
 	var h Histogram
 	next := 0

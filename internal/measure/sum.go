@@ -47,7 +47,7 @@ func newGrid(stepNanoseconds int64, window Window, series []*Series) (Grid, erro
 	}
 	cells := (window.Nanoseconds()-1)/stepNanoseconds + 1
 	if cells > maxGridCells {
-		return Grid{}, fmt.Errorf("sum of series: %d steps of %d ns are too many, the limit is %d", cells, stepNanoseconds, maxGridCells)
+		return Grid{}, fmt.Errorf("sum of series: too many steps (%d of %d ns each): the limit is %d", cells, stepNanoseconds, maxGridCells)
 	}
 	totals := make([][NumOperations]Counter, len(series))
 	for client, one := range series {
