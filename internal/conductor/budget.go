@@ -46,7 +46,7 @@ const (
 	resent = 8
 )
 
-// NewBudget returns the budget of all runs of a process, in bytes.
+// NewBudget returns a budget of the given number of bytes for all runs of a process.
 func NewBudget(bytes int64) *Budget {
 	return &Budget{scope: "all runs", sent: "sent", limit: bytes, locks: &budgetLocks{}, below: map[*Budget]bool{}}
 }

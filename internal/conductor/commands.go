@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// commandTimeout limits one command. Loading a step can be slow, because it creates directories.
+	// commandTimeout limits the duration of one command. Loading a step can be slow, because it creates directories.
 	commandTimeout = 2 * time.Minute
-	// finishTimeout limits a Finish command. It is longer than an agent needs to remove its data.
+	// finishTimeout limits the duration of a Finish command. It is longer than an agent needs to remove its data.
 	finishTimeout = 10 * time.Minute
 )
 

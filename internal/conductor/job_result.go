@@ -21,7 +21,8 @@ const (
 	maxCommandWords = 256
 	maxWordLength   = 512
 	maxRanks        = 1 << 21
-	// maxRate is far above any real rate. Even in thousandths, it fits into the API's integers.
+	// maxRate is the highest plausible rate. It is far above any real rate, and fits into the API's integers even in
+	// thousandths.
 	maxRate = 1e15
 )
 

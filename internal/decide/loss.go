@@ -90,7 +90,7 @@ func (s Snapshot) endNonRepeatable(step Step, record Record, now time.Time) (Act
 		// Wait until clients that are about to be lost are gone; otherwise the next step would include them.
 		return Action{Kind: Wait}, true
 	}
-	// A restarted conductor detects the loss before it has the other clients' results.
+	// Wait for the other clients' results: a restarted conductor detects the loss before it has read them.
 	if action, pending := s.awaitReady(now); pending {
 		return action, true
 	}

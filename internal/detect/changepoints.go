@@ -78,7 +78,7 @@ func figures(history []HistoryRun, name string, policy *RegressionPolicy) ([]*Hi
 	return runs, x
 }
 
-// cut divides a history before the run with index `at`.
+// cut is a place at which a history is divided: before the run with index `at`.
 type cut struct {
 	at     int
 	chance float64

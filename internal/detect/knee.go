@@ -49,7 +49,7 @@ type KneeResult struct {
 
 // Warnings about a knee.
 const (
-	// WarnNoKnee: the rate still grows at the last step, so more load may yield more, or it does not grow at all.
+	// WarnNoKnee: the rate still grows at the last step, so a higher load may increase it further, or it never grows.
 	WarnNoKnee WarningKind = "NoKnee"
 	// WarnNoScalabilityFit: there are too few steps for a fit or the law does not fit, so there are no intervals.
 	WarnNoScalabilityFit WarningKind = "NoScalabilityFit"

@@ -14,8 +14,8 @@ const (
 	// start of the detector's history.
 	liveSeconds = 85
 	liveShare   = 0.02
-	// rampUpSeconds is the longest ramp-up. returnedSeconds is how long the rate must have been back at the upper level
-	// before a drop is withdrawn.
+	// rampUpSeconds is the longest ramp-up. returnedSeconds is the minimum time for which the rate must have been back
+	// at the upper level before a drop is withdrawn.
 	rampUpSeconds, returnedSeconds = 90, 45
 	// liveExtra is the additional certainty, in units of the noise variance, that a drop needs compared with a single
 	// analysis, because a live detector tests it with each sample.

@@ -43,8 +43,8 @@ func (a *analysis) dropLasts(start, at, end float64) bool {
 		case low < lower-separation*(high-lower):
 			low = upper // the low level before the drop is below the level after it, so it consists of dips
 		case math.Log(max(low/lower, 1)) < separation*math.Log(high/lower):
-			// The level after the drop may be the lower of the two levels before it, unless it has lasted too long
-			// for that.
+			// The level after the drop may be the lower of the two levels before it. The drop lasts only if the rate
+			// has stayed on that level much longer than ever before.
 			return end-at > outlast*two.longestLow
 		}
 		upper = low

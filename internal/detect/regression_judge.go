@@ -15,7 +15,8 @@ const (
 	// allottedRate is the part of falseAlarmRate that is available to the looks. The rest covers runs that vary less
 	// than usual, and repeated false alarms: the run after a false alarm is pooled with the run that caused it.
 	allottedRate = 0.008
-	// suspicion is the probability of a chance difference below which a run is under suspicion.
+	// suspicion is a threshold: a run is under suspicion if the probability that its difference is due to chance is
+	// lower.
 	suspicion = 0.05
 	// Successive runs on one system are slightly correlated. 20 runs are too few to estimate the correlation, so the
 	// estimate is combined with usualCorrelation, which has the weight of usualCorrelationFor runs.

@@ -83,8 +83,8 @@ func (a *attributor) follow() {
 	}
 }
 
-// burstTooBrief reports whether the credits of a bucket filled to percent last no longer than the step's warm-up and a
-// tenth of its remaining time.
+// burstTooBrief reports whether the credits of a bucket that is filled to the given percentage last no longer than the
+// step's warm-up and a tenth of its remaining time.
 func (a *attributor) burstTooBrief(name string, percent float64, one *attemptIO) bool {
 	at := slices.IndexFunc(a.documented.Limits, func(l limits.Limit) bool { return l.Name == name })
 	if at < 0 {

@@ -10,7 +10,8 @@ import (
 
 // Limits of the API.
 const (
-	// maxConditionMessage is far below the API's limit, because users read conditions on a terminal.
+	// maxConditionMessage limits the message of a condition. It is far below the API's limit, because users read
+	// conditions on a terminal.
 	maxConditionMessage = 1024
 	maxReason           = 512
 	maxStepMessage      = 512

@@ -56,7 +56,7 @@ func spend(run *v1alpha1.BenchmarkRun, demands *plan.DemandModel, a *limits.Buck
 	return true
 }
 
-// noteEmptied empties the buckets that a drain was observed to empty.
+// noteEmptied records that the buckets are empty whose credits a drain has exhausted.
 func noteEmptied(run *v1alpha1.BenchmarkRun, a *limits.Buckets, phase, target string) {
 	found := run.Status.Result(phase, target)
 	if found == nil || found.Burst == nil || !found.Burst.Exhausted {

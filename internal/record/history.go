@@ -96,8 +96,8 @@ func measuredRefill(run *v1alpha1.BenchmarkRun, phase, target string) (bytes, op
 	return bytes, operations
 }
 
-// refillOf returns the measured refill of a series, divided by scale. If the series has none, it returns the value of
-// the argument before.
+// refillOf returns the measured refill of a series, divided by scale. If the series has none, it returns the given
+// earlier refill.
 func refillOf(series *v1alpha1.BurstSeries, scale float64, before *float64) *float64 {
 	if series == nil || series.Refill == nil || series.RefillSource != "Measured" {
 		return before
