@@ -25,7 +25,7 @@ const (
 // Kinds lists the kinds in the order in which they are printed.
 var Kinds = []Kind{Differs, Elsewhere, Unneeded}
 
-// Note explains what became of an option that the profile does not contain as given.
+// Note describes an option that the profile omits or changes, and the reason.
 type Note struct {
 	Kind Kind `json:"kind"`
 	// Option is the option as it was given, such as -r100.
@@ -48,7 +48,7 @@ type Workload struct {
 	Notes     []Note
 }
 
-// Options hold facts that a command line does not contain.
+// Options supply what a command line does not contain.
 type Options struct {
 	// Name is the name of the profile. "" means the name of the tool or of the job.
 	Name string
@@ -125,7 +125,7 @@ func shown(text string) string {
 	return strings.Map(safe, text)
 }
 
-// all joins the problems, at most 20, so that a user can fix them at once.
+// all joins the problems into one error, so that users can fix them together. It lists at most 20.
 func all(problems []error) error {
 	const most = 20
 	if len(problems) > most {

@@ -12,8 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/fio"
 )
 
-// DiskSpd converts a command line of DiskSpd 2.x. It may begin with the program's name. Errors name the option and the
-// remedy.
+// DiskSpd converts a command line of DiskSpd 2.x, which may begin with the program's name. Errors name the option and
+// the remedy.
 func DiskSpd(arguments []string, options Options) ([]Workload, error) {
 	if err := checkArguments(arguments); err != nil {
 		return nil, fmt.Errorf("read the command line of DiskSpd: %w", err)
@@ -36,7 +36,7 @@ func DiskSpd(arguments []string, options Options) ([]Workload, error) {
 	return []Workload{converted}, nil
 }
 
-// diskspdWriter turns the load on the targets, which are all treated alike, into a profile.
+// diskspdWriter builds a profile from the parsed options. The load is the same on all targets.
 type diskspdWriter struct {
 	span   *diskspdSpan
 	target *diskspdTarget
@@ -82,7 +82,8 @@ func (w *diskspdWriter) convert() (Workload, error) {
 
 func seconds(count int64) time.Duration { return time.Duration(count) * time.Second }
 
-// given returns an option as it was written, or the text otherwise if it was not given.
+// given returns the option with this key as the user wrote it. If the option is missing, given returns the argument
+// otherwise.
 func (w *diskspdWriter) given(key, otherwise string) string {
 	if text, ok := w.span.given[key]; ok {
 		return text

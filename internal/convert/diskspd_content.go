@@ -7,7 +7,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// diskspdPatternBytes is the number of bytes of DiskSpd's pattern 0, 1, ... 255 that the option buffer_pattern gets.
+// diskspdPatternBytes is the number of bytes of DiskSpd's pattern (0, 1, ... 255) that are copied to the option
+// buffer_pattern.
 const diskspdPatternBytes = 64
 
 // content converts -Z and its variants: the written data.
@@ -64,8 +65,8 @@ func (w *diskspdWriter) times() {
 	}
 }
 
-// machine converts the options about the machine: -a, -n, -I, -l and -x. It also converts -N: how mapped memory is
-// flushed.
+// machine converts the options that concern the client's machine (-a, -n, -I, -l and -x), and -N, which sets how mapped
+// memory is flushed.
 func (w *diskspdWriter) machine() {
 	t, s := w.target, w.span
 	if s.noAffinity {
@@ -76,7 +77,7 @@ func (w *diskspdWriter) machine() {
 	w.affinity()
 	switch t.priority {
 	case 1:
-		w.profile.Options["prioclass"] = "3" // idle
+		w.profile.Options["prioclass"] = "3" // the idle class
 	case 2:
 		w.profile.Options["prioclass"], w.profile.Options["prio"] = "2", "7"
 	case 3:

@@ -170,7 +170,7 @@ func (w *diskspdWriter) distribution() {
 				end = w.bytes
 			}
 			if end == at {
-				exact = false // the range lies beyond the target: DiskSpd drops it too
+				exact = false // the range lies beyond the target and is dropped, as in DiskSpd
 				continue
 			}
 			at = end

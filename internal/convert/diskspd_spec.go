@@ -15,7 +15,7 @@ type diskspdSpan struct {
 	noAffinity        bool
 	completion        bool
 	randomWrites      bool
-	// given holds the options as they were written, by their first letters.
+	// given maps the first letter of an option to the option as the user wrote it.
 	given map[string]string
 	// extra holds the notes on options that are not converted.
 	extra notes
@@ -30,7 +30,7 @@ type diskspdTarget struct {
 	size uint64
 	// base and limit are the range that the load uses; a limit of 0 means the end of the target.
 	base, limit uint64
-	// align is the alignment of random offsets, or the stride of sequential ones; nil means the block.
+	// align is the alignment of random offsets, or the stride of sequential ones; nil means the block size.
 	align       *uint64
 	randomRatio int64
 	ranges      []diskspdRange

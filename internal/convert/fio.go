@@ -10,9 +10,9 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/fio"
 )
 
-// Fio converts a command line of fio. It may begin with the program's name, and the job files that it names are read.
-// Jobs that run at the same time become one workload; groups that are separated by a stonewall become one workload
-// each. Errors name the option and the remedy.
+// Fio converts a command line of fio, including the job files that it names. The command line may begin with the
+// program's name. Jobs that run at the same time become one workload; groups that are separated by a stonewall become
+// one workload each. Errors name the option and the remedy.
 func Fio(arguments []string, options Options) ([]Workload, error) {
 	if err := checkArguments(arguments); err != nil {
 		return nil, fmt.Errorf("read the command line of fio: %w", err)
@@ -114,12 +114,12 @@ func resourceName(name, otherwise string) string {
 	return otherwise
 }
 
-// fioJob is a parsed job: the figures that fields of a profile can express, and the other options.
+// fioJob is a parsed job. Options that need a conversion have a field of their own; keep holds the others.
 type fioJob struct {
 	name string
-	// keep holds the options without a field below, in their order and in the engine's form.
+	// keep holds the options without a field below, in the order given and in the engine's form.
 	keep []fio.KnownOption
-	// Figures, with fio's own defaults.
+	// Options with a field of their own; those that are not given have fio's defaults.
 	jobs, files, depth uint64
 	size, filesize     uint64
 	block              uint64

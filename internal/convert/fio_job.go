@@ -166,7 +166,7 @@ func (j *fioJob) special(o fioOption) (done bool, err error) {
 	return true, nil
 }
 
-// files1 reads filename: the files, separated by colons, that the jobs of the section share.
+// files1 parses the option filename: a colon-separated list of the files that the jobs of the section share.
 func (j *fioJob) files1(o fioOption) error {
 	if o.value == "" {
 		return errors.New("option filename: has no value")

@@ -103,7 +103,7 @@ func (w *fioWriter) sizes(j *fioJob) error {
 	return nil
 }
 
-// queue drops a depth that the engine does not support, and notes a depth that has no effect.
+// queue adds a note if the queue depth has no effect, and removes a depth that the engine does not support.
 func (w *fioWriter) queue(j *fioJob) {
 	switch {
 	case j.depth > 1 && !j.asynchronous():
@@ -290,7 +290,7 @@ func typedFlush(p *v1alpha1.FioProfile, j *fioJob, o fio.KnownOption, number int
 		return true
 	}
 	if p.Fsync.EveryWrites != nil {
-		return false // both fsync and fdatasync
+		return false // fsync and fdatasync are both set, which the field cannot express
 	}
 	p.Fsync.EveryWrites = new(int32(number)) // #nosec G115 -- checked by its rule
 	if o.Name == "fdatasync" {

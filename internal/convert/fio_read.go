@@ -92,7 +92,7 @@ func readFioFile(text string) ([]fioSection, error) {
 	return sections, all(problems)
 }
 
-// fioFlags lists options that take a value only after "=": the next argument is not their value.
+// fioFlags lists options that take a value only after "=", never from the next argument.
 var fioFlags = []string{
 	"norandommap", "group_reporting", "time_based", "thread", "refill_buffers", "zero_buffers", "stonewall", "new_group", "hipri", "bs_unaligned",
 	"fixedbufs", "registerfiles", "sqthread_poll", "nonvectored", "userspace_reap", "thp", "uncached", "exitall", "do_verify_only", "fill_fs",

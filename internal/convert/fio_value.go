@@ -12,8 +12,8 @@ import (
 // and SI, for old job files.
 var fioIEC = regexp.MustCompile(`(?i)([0-9]{1,12})([kmgtp])ib`)
 
-// fioBytes replaces sizes that match fioIEC with the number of bytes that they mean to fio. changed is true if there
-// were any.
+// fioBytes replaces each size that matches fioIEC with its number of bytes as fio interprets it. changed is true if any
+// size was replaced.
 func fioBytes(value string) (written string, changed bool) {
 	written = fioIEC.ReplaceAllStringFunc(value, func(text string) string {
 		parts := fioIEC.FindStringSubmatch(text)

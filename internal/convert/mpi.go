@@ -94,7 +94,7 @@ func readMPI(arguments []string, tool, flags, values string) (*mpiLine, error) {
 	return l, all(problems)
 }
 
-// launcher reads the words before the program: mpirun, mpiexec or srun with their options.
+// launcher reads the arguments before the program: mpirun, mpiexec or srun with their options.
 func (l *mpiLine) launcher(arguments []string) {
 	for i := 0; i < len(arguments); i++ {
 		name, value, has := strings.Cut(arguments[i], "=")

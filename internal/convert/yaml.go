@@ -22,8 +22,8 @@ type profileName struct {
 	Name string `json:"name"`
 }
 
-// YAML writes the profiles, one document each, of kind WorkloadProfile or ClusterWorkloadProfile. The notes of each
-// profile are comments above it.
+// YAML writes each profile as a document of the given kind, WorkloadProfile or ClusterWorkloadProfile, with its notes
+// as comments above it.
 func YAML(workloads []Workload, kind string) (string, error) {
 	var text strings.Builder
 	for i := range workloads {
@@ -79,7 +79,7 @@ func (w *Workload) comment(text *strings.Builder) {
 	}
 }
 
-// wrap writes an entry of a list as comments of at most 100 columns, unless a word is longer.
+// wrap writes a list entry as comment lines of at most 100 columns. A longer word is not split.
 func wrap(text *strings.Builder, entry string) {
 	const columns = 100
 	line := "# * "

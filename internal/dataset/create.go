@@ -17,7 +17,7 @@ const (
 	// parents.
 	attempts   = 50
 	retryPause = 10 * time.Millisecond
-	// scratchPrefix begins the names of directories and ownership files that are being created.
+	// scratchPrefix is the prefix of the names of directories and ownership files that are being created.
 	scratchPrefix = ".tmp-"
 )
 

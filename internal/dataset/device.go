@@ -181,7 +181,8 @@ func (d *Device) proveEmpty() error {
 }
 
 // proveGap refuses a device with data between the mark and our data. We write nothing there, so another program has
-// written to the device since it was marked. It reads the gap only once, because the device is opened exclusively.
+// written to the device since it was marked. proveGap reads the gap only once, because the device is opened
+// exclusively.
 func (d *Device) proveGap() error {
 	if d.gapBlank {
 		return nil
@@ -199,7 +200,7 @@ func (d *Device) proveGap() error {
 	return nil
 }
 
-// readMark returns nil if the device carries no mark.
+// readMark returns the mark of the device, or nil if there is none.
 func (d *Device) readMark() (*mark, error) {
 	if d.size < DeviceDataOffset {
 		return nil, nil //nolint:nilnil // The device is too small for a mark.
@@ -303,7 +304,7 @@ func (d *Device) Clear() (leaves bool, err error) {
 	return leaves, d.put(make([]byte, markBytes))
 }
 
-// discard zeroes a region if the device supports that itself.
+// discard zeroes a region, or else discards it, if the device supports that.
 func (d *Device) discard(from, length int64) {
 	if unix.Fallocate(int(d.file.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, from, length) == nil {
 		return

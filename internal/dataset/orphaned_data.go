@@ -22,7 +22,8 @@ const (
 )
 
 // Owners returns the UIDs of at most 64 benchmarks of an installation that have a directory on a target. It excludes
-// the benchmark whose UID is besides, and directories that other or unnamed installations created.
+// directories that other or unnamed installations created. The argument besides is the UID of one more benchmark to
+// exclude.
 func Owners(mount Mount, installation, besides string) ([]string, error) {
 	if installation == "" {
 		return nil, nil

@@ -92,7 +92,8 @@ func (e *InodesError) Error() string {
 // Unwrap returns ErrNoInodes.
 func (*InodesError) Unwrap() error { return ErrNoInodes }
 
-// readable formats a size both rounded and in exact bytes, because the needed and the free space may be close.
+// readable formats a size both rounded and in exact bytes, because the needed and the free space may round to the same
+// text.
 func readable(bytes uint64) string {
 	for i, unit := range []string{"TiB", "GiB", "MiB", "KiB"} {
 		if size := uint64(1) << (40 - 10*i); bytes >= size {

@@ -11,8 +11,8 @@ import (
 )
 
 // removeTree empties a directory. It unlinks symbolic links without following them and skips mounts inside. It
-// continues after a failed removal and returns the first such error. It calls may before each removal, and stops if may
-// returns an error.
+// continues after a failed removal and returns the first such error. Before each removal it calls the function may, and
+// stops if that returns an error.
 func removeTree(may func() error, d *directory) error {
 	var first error
 	for {

@@ -89,7 +89,8 @@ type sampled struct {
 	bytes int64
 }
 
-// regularFiles lists the nonempty regular files of a folder, sorted by name, or the one file that name denotes.
+// regularFiles lists the nonempty regular files of a folder, sorted by name. If name is the name of a file, the list
+// contains only that file.
 func regularFiles(ctx context.Context, top *os.Root, name string) ([]sampled, error) {
 	var found []sampled
 	entries := 0

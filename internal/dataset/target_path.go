@@ -123,8 +123,8 @@ func (m Mount) at(folder *directory, expect Expectation) (Mount, error) {
 	return m, checkAccess(file, m, expect)
 }
 
-// access returns, for a permission error, the process's user and groups, and the owner of the file at the path (or
-// of its directory if the file does not exist).
+// access explains a permission error: it returns the user and groups of the process, and the owner and mode of the file
+// at the path (or of its directory if the file does not exist).
 func access(path string) string {
 	whose := "it has"
 	var stat unix.Stat_t

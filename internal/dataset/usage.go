@@ -85,7 +85,7 @@ func (d *Dataset) usage(ctx context.Context, maxFiles int) (found Usage, short [
 
 // usageWalk is the state of one directory walk.
 type usageWalk struct {
-	ctx  context.Context // lives for one call only
+	ctx  context.Context // the context of a single call
 	left int
 	// compresses is true if the file system may compress, so that holes must be distinguished from compression.
 	compresses bool

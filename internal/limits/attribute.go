@@ -21,8 +21,8 @@ const (
 	// back.
 	busyCPU   = 0.90
 	throttled = 0.05
-	// nearFloor and queued are multiples of the latency floor, which is the latency of a single operation. Up to
-	// nearFloor operations do not queue, from queued on they do.
+	// nearFloor and queued are multiples of the latency floor, which is the latency of a single operation. Operations
+	// do not queue if their latency is at most nearFloor, and queue if it is at least queued.
 	nearFloor = 1.25
 	queued    = 1.50
 	// gained is the factor by which more outstanding operations must raise the rate to show that the target had
@@ -43,14 +43,14 @@ type Suspect struct {
 	Tied bool
 	// Evidence lists the evidence for and against the suspect, one sentence each.
 	Evidence []string
-	// rank orders suspects by evidence: 0 has support beyond nearness, 1 is near, 2 is near but contradicted, higher
-	// ranks are unlikely.
+	// rank orders suspects by evidence: 0 if the rate is near the limit and other evidence supports the suspect, 1 if
+	// the rate is only near the limit, 2 if other evidence contradicts it, higher if the suspect is unlikely.
 	rank int
 	// drained is true if the limit is known to be at its baseline.
 	drained bool
 }
 
-// distance returns how far the rate is from what the suspect allows, as a share.
+// distance returns the difference between the rate and the rate that the suspect allows, as a share of the latter.
 func (s Suspect) distance() float64 { return math.Abs(1 - s.Share) }
 
 // order returns the distance by which suspects are sorted. A limit whose credits are known to be gone is certainly at

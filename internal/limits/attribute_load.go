@@ -37,7 +37,7 @@ func (j *judge) suspectLoad() {
 	}
 }
 
-// loadRank returns the rank of a suspect in the load generation whose utilization is share.
+// loadRank returns the rank of a suspect in the load generation with this utilization.
 func (j *judge) loadRank(share float64) int {
 	return choose(j.belowQueueDepth() || share >= 1-reach/2, 0, 1)
 }
@@ -75,8 +75,8 @@ func (j *judge) serverCache() {
 	j.suspects = append(j.suspects, made)
 }
 
-// uncachedLimit returns the lowest of the limits that do not apply to cached reads: its burst, or its baseline if its
-// credits are known to be gone.
+// uncachedLimit returns the lowest bound of the limits that do not apply to cached reads. The bound of a limit is its
+// burst, or its baseline if its credits are known to be gone.
 func (j *judge) uncachedLimit() Bound {
 	var least Bound
 	for index := range j.computed.Limits {

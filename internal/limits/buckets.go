@@ -18,7 +18,7 @@ type creditAccount struct {
 	limit   *Limit
 	account credits.Account
 	// matters is true if one of the loads empties the bucket, or if no load empties any bucket. Percent and SecondsTo
-	// ignore the other buckets.
+	// ignore buckets that do not matter.
 	matters bool
 }
 
@@ -61,7 +61,7 @@ func (c Computed) Open(loads ...Load) *Buckets {
 	return made
 }
 
-// Refilled replaces the refill of a limit by the measured one, and opens a new account with unknown fill for it. It
+// Refilled replaces the refill of a limit with the measured one, and opens a new account with unknown fill for it. It
 // does nothing unless exactly one limit that counts has the given dimension.
 func (b *Buckets) Refilled(of Dimension, refill float64) {
 	at := -1
@@ -148,7 +148,8 @@ func (b *Buckets) least(of func(credits.Account) float64) float64 {
 	return least
 }
 
-// SecondsTo returns how long the target must idle until each bucket that counts certainly holds percent.
+// SecondsTo returns how long the target must idle until each bucket that counts is certainly filled to the given
+// percentage.
 func (b *Buckets) SecondsTo(percent float64) float64 {
 	seconds := 0.0
 	for _, one := range b.all {

@@ -213,7 +213,8 @@ func checkUse(sources map[string]Source, rows map[string]row) error {
 	return nil
 }
 
-// nearest lists up to 24 names of the same store as an unknown key, or all stores if there is no such name.
+// nearest suggests names for an unknown key: up to 24 names with the same store or, if the store is also unknown, all
+// stores.
 func (c *Catalog) nearest(key string) string {
 	prefix, _, _ := strings.Cut(key, "/")
 	var like []string

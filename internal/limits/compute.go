@@ -7,7 +7,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Dimension is the unit that a limit counts: bytes or operations.
+// Dimension is what a limit counts: bytes or operations.
 type Dimension string
 
 // The dimensions.
@@ -16,7 +16,7 @@ const (
 	Operations Dimension = "Operations"
 )
 
-// units returns the units in which texts write a rate and an amount of credits.
+// units returns the units in which a rate and an amount of credits are displayed.
 func (d Dimension) units() (rate, amount string) {
 	if d == Operations {
 		return "IOPS", "IO"

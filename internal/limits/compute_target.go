@@ -104,7 +104,7 @@ func (made *Computed) machines(c *Catalog, d Description, use machineUse) {
 // noEnvironment is the environment of a machine, which has no capacity and no parameters.
 var noEnvironment = environment{parameter: func(string) (string, bool) { return "", false }}
 
-// machine adds the limits of one type of nodes that apply to the traffic.
+// machine adds the limits of one node type that apply to the traffic.
 func (made *Computed) machine(of row, machines Machines, use machineUse) (found bool) {
 	for _, limit := range of.limits {
 		if limit.traffic != use.traffic && !(limit.traffic == cachedTraffic && use.cached) {

@@ -5,8 +5,8 @@ type Load struct {
 	// BlockBytes is the size of an operation; 0 if it is not known, in which case limits of bytes and of operations
 	// cannot be compared.
 	BlockBytes float64
-	// Operation is the load's operation. It is Both for a mixed load, to which limits of only reads or only writes do
-	// not apply.
+	// Operation is the load's operation. It is Both for a mixed load; limits that cover only reads or only writes do
+	// not apply to it.
 	Operation Operation
 	// CachedShare is the share of the reads, 0 to 1, that the cache of the server or of the machine's host serves.
 	CachedShare float64
@@ -28,8 +28,8 @@ type Effective struct {
 	// Burst is the bound with credits in every bucket, Baseline the bound without any. They are equal if nothing
 	// bursts.
 	Burst, Baseline Bound
-	// BytesBurst and the other three are the lowest limit of each dimension alone, with and without credits. Their
-	// Limit is nil if there is none.
+	// BytesBurst, BytesBaseline, OperationsBurst and OperationsBaseline are the lowest limits of one dimension alone,
+	// with and without credits. Their Limit is nil if there is none.
 	BytesBurst, BytesBaseline, OperationsBurst, OperationsBaseline Bound
 }
 

@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// figureText is a figure as the catalog writes it.
+// figureText is a figure in the catalog's notation.
 type figureText struct {
 	Base                 string  `yaml:"base"`
 	Each                 texts   `yaml:"each"`

@@ -109,7 +109,7 @@ func (r Rate) share(of Bound) float64 {
 	return 0
 }
 
-// shareOf returns the share of a ceiling that was reached, in the dimension that is nearer to it.
+// shareOf returns the share of a ceiling that was reached, in bytes or in operations, whichever is larger.
 func (r Rate) shareOf(ceiling Rate) float64 {
 	share := 0.0
 	if ceiling.BytesPerSecond > 0 {

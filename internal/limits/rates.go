@@ -13,14 +13,14 @@ import (
 type Rates struct {
 	// Baseline and Burst are the lowest of the limits; Burst is 0 if nothing bursts.
 	Baseline, Burst float64
-	// Bucket and Refill describe the limit whose credits the load spends first, if the rate then falls to the
-	// baseline. Otherwise they are 0: a single bucket cannot describe a second bucket that empties later, or an
-	// unpublished one.
+	// Bucket and Refill describe the limit whose credits the load spends first, if the rate then falls to the baseline.
+	// Otherwise they are 0, because a single bucket cannot represent a second bucket that empties later, or one whose
+	// size is not published.
 	Bucket, Refill float64
 }
 
-// Rates returns the limits of a dimension as a single bucket, for code that handles only one bucket: the end of a
-// drain, its refill, and whether it lasted long enough.
+// Rates returns the limits of a dimension as a single bucket, for code that handles only one bucket, such as the code
+// that detects the end of a drain, measures the refill, or checks whether a drain lasted long enough.
 func (c Computed) Rates(load Load, of Dimension) Rates {
 	at := c.At(load)
 	baseline, burst := at.BytesBaseline, at.BytesBurst
@@ -76,8 +76,8 @@ func (c Computed) Main(load Load) (Main, bool) {
 	}
 	limit := first.Limit
 	made := Main{Limit: limit, Bucket: credits.Bucket{Baseline: limit.Baseline, Burst: limit.Burst, Size: limit.Bucket, Refill: limit.Refill}}
-	// counted converts the operations per second of a level to the unit that this limit counts. The other limits may
-	// lower both rates.
+	// counted converts the operations per second of a level to the unit that this limit counts. Other limits may lower
+	// the burst and the baseline.
 	counted := limit.Burst / limit.bound(load, true).OperationsPerSecond
 	for _, level := range course.Levels {
 		if level.StartSeconds == 0 {

@@ -19,7 +19,7 @@ type resolved struct {
 	flowsPerNode int
 	// complete is true if absent parameters have their defaults.
 	complete   bool
-	parameters map[string]string // replace the volume's parameters if those have another form
+	parameters map[string]string // override the volume's parameters if those have another format
 	missing    []Missing
 	notes      []string
 }
@@ -61,7 +61,7 @@ func (c *Catalog) resolve(v Volume) resolved {
 	return found
 }
 
-// preset returns the rows of a preset or of a row's key.
+// preset returns the catalog rows of the preset with the given name, or the single row with that key.
 func (c *Catalog) preset(name string, v Volume) (resolved, error) {
 	rows, known := c.presets[name]
 	if _, isRow := c.rows[name]; isRow {
@@ -73,9 +73,9 @@ func (c *Catalog) preset(name string, v Volume) (resolved, error) {
 	return resolved{rows: rows, traffic: c.trafficOf(v, rows), flowsPerNode: flowsOf(v)}, nil
 }
 
-// trafficOf returns the kind of traffic by which a machine reaches a volume. The volume's driver determines it, or else
-// its rows: a row with a network limit is reached over the network. trafficOf returns anyTraffic if the kind is not
-// known.
+// trafficOf returns the kind of traffic by which a machine reaches a volume. The volume's driver determines the kind,
+// or else its rows: a volume with a row that has a network limit is reached over the network. trafficOf returns
+// anyTraffic if the kind is not known.
 func (c *Catalog) trafficOf(v Volume, rows []string) traffic {
 	if by, known := drivers[v.Driver]; known {
 		return by.traffic
@@ -104,7 +104,7 @@ func flowsOf(v Volume) int {
 	return 0
 }
 
-// environment returns the environment for the row of a volume.
+// environment returns the inputs that the figures of a volume's row are computed from.
 func (r resolved) environment(v Volume, of row) environment {
 	made := environment{capacityBytes: float64(v.CapacityBytes), complete: r.complete, parameter: func(name string) (string, bool) {
 		if value, found := r.parameters[name]; found {

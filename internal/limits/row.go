@@ -52,7 +52,7 @@ type Source struct {
 	Read string `yaml:"read"`
 }
 
-// row is a row of the catalog.
+// row is an entry of the catalog: the documented limits of one kind of storage or machine.
 type row struct {
 	key, note    string
 	sources      []Source

@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Words that the catalog writes in place of a bucket.
+// Values that the catalog accepts in place of the size of a bucket.
 const (
 	bucketUnpublished = "unpublished"
 	bucketBilled      = "billed"

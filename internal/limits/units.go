@@ -61,7 +61,7 @@ func unitOf(name string) (unit, bool) {
 	return base, known && capacity
 }
 
-// quantity is a figure as the catalog writes it: "150 MB/s", "12 MiB/s/TiB".
+// quantity is a figure in the catalog's notation: "150 MB/s", "12 MiB/s/TiB".
 type quantity struct {
 	number float64
 	name   string

@@ -26,7 +26,7 @@ const maxAlike = 4
 
 // similarPresets lists the presets with the most similar names.
 func (c *Catalog) similarPresets(name string) string {
-	// A longer text is not a name, and takes long to compare.
+	// A longer text cannot be a name, and comparing it would be slow.
 	name = name[:min(len(name), 128)]
 	all := c.Presets()
 	far := map[string]int{}

@@ -104,8 +104,8 @@ func (p *phaseMaker) untilCredits(at *field.Path, phase *v1alpha1.CooldownPhase)
 	p.add(step, "")
 }
 
-// wait returns how long the targets must idle until their buckets certainly hold percent. longest is the worst case:
-// the time that empty buckets need. unknown lists the targets without a known bucket.
+// wait returns how long the targets must idle until their buckets are certainly filled to the given percentage. longest
+// is the worst case: the time that empty buckets need. unknown lists the targets without a known bucket.
 func (m *maker) wait(targets []string, percent float64) (wait, longest time.Duration, unknown []string) {
 	for _, target := range targets {
 		known := m.forecasts[target]

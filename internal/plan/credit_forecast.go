@@ -17,8 +17,8 @@ import (
 const (
 	// nearlyFull and nearlyEmpty are the fill levels, in percent, at which a bucket counts as full or empty.
 	nearlyFull, nearlyEmpty = 99.5, 2
-	// minVisible is the minimum time that credits must last for their end to be visible. A drain that begins with
-	// less shows no drop that could end it; a redrain uses the baseline of the preceding drain instead.
+	// minVisible is the minimum time that credits must last for their end to be visible. A drain that begins with fewer
+	// credits shows no drop in the rate that could end it; a redrain uses the baseline of the preceding drain instead.
 	minVisible = 10 * time.Second
 )
 
@@ -139,7 +139,7 @@ func (p *phaseMaker) expected(step *Step) (took time.Duration, known bool) {
 		default:
 			fall := wholeSeconds(one.account.SecondsToEmpty())
 			if !step.Redrain {
-				fall += sampled // the fall is detected only at the end of its second
+				fall += sampled // a drop in the rate is detected only at the end of the second in which it occurs
 			}
 			took = max(took, fall+step.LeastBaseline())
 		}
@@ -153,7 +153,7 @@ func (p *phaseMaker) expected(step *Step) (took time.Duration, known bool) {
 	return took, known
 }
 
-// sampled is the delay until samples of 1 s show an event.
+// sampled is the delay until 1-second samples show an event.
 const sampled = time.Second
 
 const (
@@ -200,7 +200,7 @@ func (p *phaseMaker) work(step *Step, target string) float64 {
 	return all
 }
 
-// warnPartEmpty warns of a drain that starts with a partly empty bucket and so does not measure all of it.
+// warnPartEmpty warns of a drain that starts with a partly empty bucket and therefore cannot measure its full size.
 func (p *phaseMaker) warnPartEmpty(step *Step) {
 	for _, target := range step.Targets {
 		one := p.forecasts[target]
@@ -216,7 +216,7 @@ func (p *phaseMaker) warnPartEmpty(step *Step) {
 	}
 }
 
-// warnTooShort warns of a drain that is expected to end before the credits do.
+// warnTooShort warns of a drain that is expected to end before the credits are spent.
 func (p *phaseMaker) warnTooShort(at *field.Path, step *Step) {
 	for _, target := range step.Targets {
 		one := p.forecasts[target]

@@ -15,7 +15,7 @@ import (
 // Format is the format of the steps that Freeze writes. Raise it when an older operator would run these steps
 // differently, and keep Thaw able to read all earlier formats.
 //
-//	1: the planner recomputed the rest of each step from the specification
+//	1: the steps are incomplete; the planner recomputed the rest from the specification
 //	2: the steps hold everything that is needed to run them
 const Format int32 = 2
 
@@ -80,8 +80,9 @@ func freezeOverrides(o Overrides) *v1alpha1.StepOverrides {
 	return &frozen
 }
 
-// Thaw returns the plan that a run stores. It does not plan again, so an operator of another version conducts the run
-// as it began. Predictions (Documented, Promises, Warnings, and the Credits and Expected of steps) are not stored.
+// Thaw returns the plan that a run stores. It does not plan again, so an operator of another version continues the run
+// with the same steps. Predictions (Documented, Promises, Warnings, and the Credits and Expected of steps) are not
+// stored.
 //
 // Thaw fails on a newer Format, and on steps that do not match the run's specification.
 func Thaw(run *v1alpha1.BenchmarkRunSpec) (Plan, error) {

@@ -136,8 +136,8 @@ func (p *phaseMaker) refuseRoles(at *field.Path, phase *v1alpha1.InterferencePha
 	}
 }
 
-// refuseNeighbours reports the first number of aggressors that exceeds those named, or is not greater than the number
-// before it.
+// refuseNeighbours reports the first entry of neighbours that is not from 1 to the number of aggressors, or is not
+// greater than the entry before it.
 func (p *phaseMaker) refuseNeighbours(at *field.Path, phase *v1alpha1.InterferencePhase) {
 	for i, count := range phase.Neighbours {
 		switch {

@@ -13,7 +13,7 @@ import (
 // steadyRounds is the shortest time in which a steady state can be evaluated: five rounds of one minute.
 const steadyRounds = 5 * time.Minute
 
-// prepare plans the layout of each target's dataset, and overwriting it if preconditioning is set.
+// prepare plans steps that lay out the dataset of each target and, if preconditioning is set, overwrite it.
 func (p *phaseMaker) prepare(phase *v1alpha1.PreparePhase) {
 	before := len(p.problems)
 	limit := p.deadline

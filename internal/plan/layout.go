@@ -24,7 +24,7 @@ type dataset struct {
 	// rewrote laid-out files and may have left them incomplete.
 	laidRanks, reservedRanks rankFiles
 	brokenBy                 string
-	// declared holds the keys of loads whose declared space is reserved.
+	// declared holds the keys of loads that declare the space they need, once that space is reserved.
 	declared map[string]bool
 	// unknown is true if a phase that lays out data could not be planned, or if the content of raw devices is
 	// unknown.
@@ -67,7 +67,8 @@ func (p *phaseMaker) readable(target string, step *Step, made *engine.Descriptio
 	return why == ""
 }
 
-// missingFile returns the reason why a step must not read its files, or "" if it may.
+// missingFile describes the first file that a step would read although it is not laid out, or returns "" if there is
+// none.
 func (p *phaseMaker) missingFile(target string, step *Step, made *engine.Description) string {
 	data, key := p.dataset(target), filesKey{p.loads[target].spec, step.Overrides.LayoutJobs}
 	if data.readableBy[key] {

@@ -61,7 +61,8 @@ func (m *maker) ranksOf(target string, step *Step, made *engine.Description) (ra
 	return key, set
 }
 
-// missingRanks returns the reason why an MPI job must not read its files, or "" if it may.
+// missingRanks describes files that an MPI job would read although they are not laid out, or returns "" if there are
+// none.
 func (m *maker) missingRanks(target string, step *Step, made *engine.Description) string {
 	data := m.dataset(target)
 	key, set := m.ranksOf(target, step, made)

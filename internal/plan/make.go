@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// measuredSlack is the time that a measured step may take in addition to the planned one: the tool must start,
-	// and operations in flight at the end must complete. The load itself ends by the tool's own clock.
+	// measuredSlack is the time by which a measured step may exceed its planned duration: the tool must start, and
+	// operations in flight at the end must complete. The load itself ends by the tool's own clock.
 	measuredSlack = time.Minute
 	// defaultDeadline is the API's default, used if the specification has no defaults filled in.
 	defaultDeadline = 48 * time.Hour
@@ -117,7 +117,7 @@ func (m *maker) phase(index int, phase *v1alpha1.Phase) {
 		p.sweep(phase.Sweep)
 	case v1alpha1.PhaseSmallFiles: // Measure for each operation
 		p.smallFiles(phase.SmallFiles)
-	case v1alpha1.PhaseSearch: // [Drain] Measure for each step that the search may need; rates are picked as steps begin
+	case v1alpha1.PhaseSearch: // [Drain] Measure for each step that the search may need; rates are chosen as steps begin
 		p.search(phase.Search)
 	case v1alpha1.PhaseInterference: // [Drain] Measure for each block
 		p.interference(phase.Interference)

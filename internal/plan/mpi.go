@@ -28,7 +28,7 @@ func Shared(target *v1alpha1.Target) bool {
 	})
 }
 
-// processes returns the number of ranks of each client unless a ramp changes it.
+// processes returns the number of ranks per client, which a ramp may override.
 func (m *maker) processes() int { return max(1, int(m.run.Clients.ProcessesPerClient)) }
 
 // checkProcesses refuses processesPerClient if no workload runs under MPI, and warns if only some do.

@@ -28,7 +28,7 @@ type phaseMaker struct {
 	first int
 	words []string
 	loads map[string]load
-	// proven is true once all remaining steps are known to fit.
+	// proven is true once all remaining steps are known to be valid, so that they need no further checks.
 	proven bool
 }
 
@@ -149,8 +149,8 @@ func (p *phaseMaker) fits(step *Step, target string) bool {
 	return true
 }
 
-// loadErrors returns why a load does not suit the phase: an error for each field of the load, or a single error of the
-// phase if the step overrides fields or the cause names no field.
+// loadErrors returns the reasons why a load cannot run in the phase: an error for each field of the load, or a single
+// error for the phase if the step overrides fields or the cause names no field.
 func (p *phaseMaker) loadErrors(one *load, step *Step, err error) field.ErrorList {
 	overrides := ""
 	if step.Cell >= 0 {
@@ -182,7 +182,7 @@ func (p *phaseMaker) loadErrors(one *load, step *Step, err error) field.ErrorLis
 	return field.ErrorList{field.Invalid(p.path, step.Phase, fmt.Sprintf("does not work with %s%s: %s", one.profile(), overrides, err))}
 }
 
-// renders proves that the tool's input can be rendered, so that no run fails for that reason hours later.
+// renders checks that the tool's input can be rendered, so that no run fails for that reason hours later.
 func (m *maker) renders(load engine.Load, spec *v1alpha1.Engine, use engine.Step) error {
 	key := useOf{spec, use}
 	if m.rendered[key] {
@@ -228,8 +228,8 @@ func (p *phaseMaker) name() {
 	}
 }
 
-// workload returns the load of a target in a phase: the phase's own for that target, else the phase's, else the
-// run's. If none can run, it reports the reason and returns the zero value.
+// workload returns the load of a target in a phase. It uses the phase's workload for that target, or else the workload
+// of the phase, or else that of the run. If the load cannot run, it reports the reason and returns the zero value.
 func (m *maker) workload(path *field.Path, phase *v1alpha1.Phase, target string) load {
 	chosen, at := m.run.WorkloadOf(phase, target), m.workloadPath(path, phase, target)
 	switch {

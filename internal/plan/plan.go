@@ -16,8 +16,8 @@ type Plan struct {
 	ClientsPerTarget int
 	// DatasetHash identifies the layout of the data. Runs with equal hashes can share the data.
 	DatasetHash string
-	// Documented holds the documented limits of targets that are known before the run. Promises holds what the loads
-	// can expect from these limits.
+	// Documented holds the documented limits of targets that are known before the run. Promises holds the rates that
+	// these limits allow for the loads.
 	Documented []v1alpha1.StorageDescription
 	Promises   []Promise
 	// Warnings are for the reader of the plan; they do not stop a run.
@@ -135,7 +135,7 @@ func (s Step) NonRepeatable() bool {
 // Load returns the workload of a target with its engine, or the zero value if the step does not load the target.
 func (s Step) Load(target string) engine.Load { return engines.Of(s.Workloads[target]) }
 
-// For returns what the engine of a target may know about the step.
+// For returns the properties of the step that are passed to the engine of a target.
 func (s Step) For(target string) engine.Step {
 	return engine.Step{
 		Purpose: s.Purpose, Clients: max(1, s.Clients), Processes: max(1, s.Processes), Duration: s.Duration, WarmUp: s.WarmUp,
@@ -143,7 +143,7 @@ func (s Step) For(target string) engine.Step {
 	}
 }
 
-// Client returns what an engine may know about a client in the step. No two steps share a StepSeed: a load that
+// Client returns the properties of a client that are passed to an engine. No two steps share a StepSeed: a load that
 // repeats the offsets of an earlier one would find the store's caches warm.
 func (s Step) Client(seed int64, index int) engine.Client {
 	return engine.Client{

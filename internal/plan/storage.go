@@ -232,8 +232,8 @@ func promiseOf(computed limits.Computed, load limits.Load) Promise {
 	return made
 }
 
-// rateOf returns the rate of the bound whole or, if the block size is unknown, of the bound bytes. It returns nil if
-// neither is known.
+// rateOf returns the rate that all limits allow or, if the block size is unknown, the rate that the limits in bytes
+// allow. It returns nil if neither is known.
 func rateOf(whole, bytes limits.Bound) *PromisedRate {
 	if whole.Limit == nil {
 		whole = bytes

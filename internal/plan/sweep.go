@@ -15,14 +15,15 @@ import (
 const (
 	// repeatEvery is the number of cells after which the first cell is measured again.
 	repeatEvery = 8
-	// unknownDrain is the maximum length of the drain before a sweep if the limits are unknown. leastDrain is the
-	// smallest maximum if they are known.
+	// unknownDrain is the maximum length of the drain before a sweep if the limits are unknown. leastDrain is the lower
+	// bound of that maximum if they are known.
 	unknownDrain = time.Hour
 	leastDrain   = 10 * time.Minute
-	// spareCredits is the margin, as a share of the credits that a cell in a burst needs, with which the cell starts.
+	// spareCredits is the share of extra credits with which a cell in a burst starts: 0.05 is 5 % more than it needs.
 	// Documented rates are rounded, and a load does not start and end instantly.
 	spareCredits = 0.05
-	// knownShare is the tolerance of a bucket's fill, as a share of the need, because waits are whole seconds.
+	// knownShare is the share by which a bucket may hold fewer credits than a cell needs, because waits are whole
+	// seconds.
 	knownShare = 0.01
 )
 

@@ -17,8 +17,8 @@ type Written struct {
 	// as fast as its documented limits and the rate limits of the workloads allow. A mixed load counts as if it only
 	// wrote. The phases in Unbounded are excluded.
 	MeasuredBytes uint64 `json:"measuredBytes"`
-	// Unbounded lists the phases whose writes have neither limit: how much they write depends on the storage or a
-	// program.
+	// Unbounded lists the phases whose writes are bounded neither by documented limits nor by a rate limit, so that the
+	// amount depends on the storage or a program.
 	Unbounded []string `json:"unbounded,omitempty"`
 }
 
@@ -97,8 +97,8 @@ func (p Plan) writtenBy(step *Step, target string) (bytes float64, known bool) {
 	return documented, found
 }
 
-// documentedBytes returns how many bytes the documented limits of a target let a load move in the given seconds,
-// starting with buckets that are filled to the share full. known is false if the limits are unknown.
+// documentedBytes returns how many bytes the documented limits of a target let a load move in the given seconds. full
+// is the initial fill of the buckets, 0 to 1. known is false if the limits are unknown.
 func (p Plan) documentedBytes(phase, target string, made *engine.Description, seconds, full float64) (bytes float64, known bool) {
 	load := limits.Load{BlockBytes: float64(made.BlockBytes), Operation: operation(made.Reads, made.Writes)}
 	at := slices.IndexFunc(p.Promises, func(one Promise) bool {
