@@ -100,7 +100,7 @@ func (w *diskspdWriter) dataset() error {
 	}
 	switch {
 	case size == 0 && w.options.DatasetBytes <= 0:
-		return fmt.Errorf("the command line has no size for %s: DiskSpd uses the size of the existing file. Give it with --dataset-size, or with -c", shown(w.path))
+		return fmt.Errorf("the command line has no size for %s: DiskSpd uses the size of the existing file. Specify it with --dataset-size or -c", shown(w.path))
 	case size == 0:
 		size = uint64(w.options.DatasetBytes)/uint64(w.targets) + t.base // #nosec G115 -- above 0
 	}
@@ -114,11 +114,11 @@ func (w *diskspdWriter) dataset() error {
 	w.bytes = end - t.base
 	if t.base > 0 || end < size {
 		option := strings.TrimSpace(w.given("B", "") + " " + w.given("f", ""))
-		w.notes.differs(option, fmt.Sprintf("only bytes %d to %d of the target are used; files here have just these %d bytes", t.base, end, w.bytes),
+		w.notes.differs(option, fmt.Sprintf("only bytes %d to %d of the target are used; the files of the profile contain only these %d bytes", t.base, end, w.bytes),
 			"on disks whose speed depends on the position, measure other positions separately")
 	}
 	if t.size > 0 {
-		w.notes.unneeded(w.given("c", "-c"), "it becomes datasetSize; a prepare phase writes every byte first, while DiskSpd with the privilege for it only sets the file length")
+		w.notes.unneeded(w.given("c", "-c"), "it becomes datasetSize; a prepare phase writes every byte first, but DiskSpd only sets the file length if it has the privilege")
 	}
 	if whole := w.bytes / t.block * t.block; whole != w.bytes {
 		if whole == 0 {

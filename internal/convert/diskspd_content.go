@@ -20,7 +20,7 @@ func (w *diskspdWriter) content() {
 			w.notes.unneeded(option, "it sets the content of writes, and the load has none")
 		}
 	case t.buffer > 0 && t.bufferFile != "":
-		w.notes.differs(option, "the content of a file cannot be the source of writes; they are random here",
+		w.notes.differs(option, "writes cannot use the content of a file; they are random here",
 			"set compressibility to that of the file")
 		w.profile.RefillBuffers = new(true)
 	case t.buffer > 0:
@@ -120,14 +120,14 @@ func (w *diskspdWriter) affinity() {
 	var numbers []string
 	for _, one := range w.span.affinity {
 		if one.group != 0 {
-			w.notes.differs(option, "Linux has no CPU groups; jobs are not bound to CPUs here", "set the option cpus_allowed by hand")
+			w.notes.differs(option, "Linux has no CPU groups; jobs are not bound to CPUs here", "set the option cpus_allowed manually")
 			return
 		}
 		numbers = append(numbers, fmt.Sprint(one.number))
 	}
 	text := strings.Join(numbers, ",")
 	if len(text) > 256 {
-		w.notes.differs(option, "the list of CPUs is too long for an option; jobs are not bound to CPUs here", "set the option cpus_allowed by hand, with ranges such as 0-63")
+		w.notes.differs(option, "the list of CPUs is too long for an option; jobs are not bound to CPUs here", "set the option cpus_allowed manually, with ranges such as 0-63")
 		return
 	}
 	w.profile.Options["cpus_allowed"] = v1alpha1.FioOptionValue(text)

@@ -122,7 +122,7 @@ func (w *diskspdWriter) stride() {
 		}
 	default:
 		w.notes.differs(w.given("s", w.given("si", "-s")), fmt.Sprintf("operations of %d bytes start %d bytes apart and overlap; here they are contiguous", t.block, stride),
-			"remove the stride to compare the two")
+			"to compare both tools, remove the stride")
 	}
 }
 
@@ -192,7 +192,7 @@ func (w *diskspdWriter) distribution() {
 	switch {
 	case operations != 100 || len(text) > 128:
 		w.notes.differs(option, "its ranges cannot be expressed in whole percentages of the target; offsets are uniform here",
-			"write randomDistribution by hand, in percent")
+			"set randomDistribution manually, in percent")
 		return
 	case !exact:
 		w.notes.differs(option, "its sizes are not whole percentages of the target and were rounded to "+text, "")

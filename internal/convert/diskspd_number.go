@@ -13,7 +13,7 @@ import (
 func diskspdSize(text string, block uint64) (value uint64, rest string, err error) {
 	digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
 	if digits == 0 {
-		return 0, "", errors.New("write a size such as 4096, 64K, 8G or 8b")
+		return 0, "", errors.New("use a size such as 4096, 64K, 8G or 8b")
 	}
 	number, err := strconv.ParseUint(text[:digits], 10, 64)
 	if err != nil {
@@ -49,7 +49,7 @@ func diskspdSize(text string, block uint64) (value uint64, rest string, err erro
 func diskspdWhole(text string, block uint64) (uint64, error) {
 	value, rest, err := diskspdSize(text, block)
 	if err == nil && rest != "" {
-		err = fmt.Errorf("%q follows the size: write a size such as 4096, 64K, 8G or 8b", shown(rest))
+		err = fmt.Errorf("%q follows the size: use a size such as 4096, 64K, 8G or 8b", shown(rest))
 	}
 	return value, err
 }
@@ -59,7 +59,7 @@ func diskspdWhole(text string, block uint64) (uint64, error) {
 func diskspdCount(text string, least, most int64) (int64, error) {
 	value, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || value < least || value > most || text[0] == '+' {
-		return 0, fmt.Errorf("write a whole number from %d to %d", least, most)
+		return 0, fmt.Errorf("must be a whole number from %d to %d", least, most)
 	}
 	return value, nil
 }

@@ -58,7 +58,7 @@ var diskspdOptions = map[byte]diskspdOption{
 
 func diskspdOldCaching(l *diskspdLine, rest string) error {
 	if rest != "" {
-		return fmt.Errorf("%q follows an option without a value", shown(rest))
+		return fmt.Errorf("%q follows an option that takes no value", shown(rest))
 	}
 	return diskspdCaching(l, "h")
 }
@@ -113,7 +113,7 @@ func diskspdLimit(l *diskspdLine, rest string) error {
 		return l.setLimit(limit)
 	}
 	if rest == "" || strings.Trim(rest, "rst") != "" {
-		return errors.New("write a size, or hints of r, s and t")
+		return errors.New("must be a size, or one or more of the hints r, s and t")
 	}
 	l.target.hints += rest
 	return nil
@@ -153,7 +153,7 @@ func diskspdFlush(l *diskspdLine, rest string) error {
 		l.target.flush = strings.ToLower(rest)
 		return nil
 	}
-	return errors.New("write v, n or i")
+	return errors.New("must be v, n or i")
 }
 
 // diskspdRandom reads -r[ALIGN], -rsPERCENT and -rdDISTRIBUTION.
@@ -201,14 +201,14 @@ func (t *diskspdTarget) distribution(text string) error {
 		kind, list = text[:3], text[3:]
 	}
 	if kind != "pct" && kind != "abs" {
-		return errors.New("write -rdpctIO/TARGET or -rdabsIO/SIZE; separate several by colons")
+		return errors.New("use -rdpctIO/TARGET or -rdabsIO/SIZE; separate several ranges with colons")
 	}
 	t.absolute = kind == "abs"
 	for part := range strings.SplitSeq(list, ":") {
 		share, size, found := strings.Cut(part, "/")
 		percent, err := strconv.ParseUint(share, 10, 8)
 		if !found || err != nil || percent > 100 {
-			return fmt.Errorf("%q: write IO%%/TARGET", shown(part))
+			return fmt.Errorf("%q: must have the form IO%%/TARGET", shown(part))
 		}
 		one := diskspdRange{percent: percent}
 		if t.absolute {
@@ -217,7 +217,7 @@ func (t *diskspdTarget) distribution(text string) error {
 			one.size, err = strconv.ParseUint(size, 10, 8)
 		}
 		if err != nil || one.size == 0 || !t.absolute && one.size > 100 {
-			return fmt.Errorf("%q: write a size above 0: a percentage of the target for -rdpct, bytes for -rdabs", shown(part))
+			return fmt.Errorf("%q: the size must be above 0 (a percentage of the target for -rdpct, bytes for -rdabs)", shown(part))
 		}
 		if t.ranges = append(t.ranges, one); len(t.ranges) > maxDiskspdRanges {
 			return fmt.Errorf("more than %d ranges", maxDiskspdRanges)
@@ -268,7 +268,7 @@ func diskspdCaching(l *diskspdLine, rest string) error {
 		case letter == 'm':
 			t.mapped = true
 		case !cache && !through:
-			return fmt.Errorf("%c is not a kind of caching: use letters of bhmruw", letter)
+			return fmt.Errorf("%c is not a caching mode: use one or more of the letters b, h, m, r, u and w", letter)
 		}
 		if cache {
 			l.cacheGiven, t.cache = true, letter
@@ -285,14 +285,14 @@ func diskspdCaching(l *diskspdLine, rest string) error {
 
 func diskspdVerbose(l *diskspdLine, rest string) error {
 	if rest != "" && rest != "s" {
-		return errors.New("write -v or -vs")
+		return errors.New("must be -v or -vs")
 	}
 	return diskspdIgnored(Unneeded, "reports always contain all details", "")(l, rest)
 }
 
 func diskspdWriteRatio(l *diskspdLine, rest string) error {
 	if rest == "" {
-		return errors.New("has no number, which DiskSpd 2 rejects: write -w0 for reads only, -w100 for writes only")
+		return errors.New("has no number, which DiskSpd 2 rejects: use -w0 for reads only, -w100 for writes only")
 	}
 	ratio, err := diskspdCount(rest, 0, 100)
 	l.target.writeRatio = ratio
@@ -300,12 +300,12 @@ func diskspdWriteRatio(l *diskspdLine, rest string) error {
 }
 
 func diskspdProfile(*diskspdLine, string) error {
-	return errors.New("XML profiles are not supported: give their options as a command line")
+	return errors.New("XML profiles are not supported: specify their options on the command line")
 }
 
 func diskspdEvents(l *diskspdLine, rest string) error {
 	if len(rest) < 2 || strings.IndexByte("sfrpe", rest[0]) < 0 {
-		return errors.New("write -ys, -yf, -yr, -yp or -ye with the name of an event")
+		return errors.New("use -ys, -yf, -yr, -yp or -ye with the name of an event")
 	}
 	return diskspdIgnored(Elsewhere, whyEvents+"; the barrier starts all clients together", "")(l, rest)
 }
@@ -350,7 +350,7 @@ func diskspdAffinity(l *diskspdLine, rest string) error {
 		number, isGroup := strings.CutPrefix(part, "g")
 		value, err := diskspdCount(number, 0, 65535)
 		if err != nil || isGroup && i == len(parts)-1 || !isGroup && value > 255 {
-			return fmt.Errorf("%q: write CPUs such as 0,1,2 or g0,0,1,g1,0,1", shown(part))
+			return fmt.Errorf("%q: use a list of CPUs such as 0,1,2 or g0,0,1,g1,0,1", shown(part))
 		}
 		if isGroup {
 			group = value

@@ -52,7 +52,7 @@ func readDiskspdLine(arguments []string) (*diskspdLine, error) {
 		problems = append(problems, fmt.Errorf("%d targets: the limit is %d", len(l.paths), maxDiskspdTargets))
 	}
 	if len(l.paths) == 0 && len(problems) == 0 {
-		problems = append(problems, errors.New("no target given: write the path of a file at the end, as for DiskSpd"))
+		problems = append(problems, errors.New("no target given: specify the path of a file at the end, as for DiskSpd"))
 	}
 	return l, all(problems)
 }
@@ -92,7 +92,7 @@ func (l *diskspdLine) option(argument string) error {
 func diskspdFlag(set func(l *diskspdLine)) diskspdOption {
 	return func(l *diskspdLine, rest string) error {
 		if rest != "" {
-			return fmt.Errorf("%q follows an option without a value", shown(rest))
+			return fmt.Errorf("%q follows an option that takes no value", shown(rest))
 		}
 		set(l)
 		return nil

@@ -114,7 +114,7 @@ func resourceName(name, otherwise string) string {
 	return otherwise
 }
 
-// fioJob is a parsed job. Options that need a conversion have a field of their own; keep holds the others.
+// fioJob is a parsed job. Some options have a field of their own; keep holds the others.
 type fioJob struct {
 	name string
 	// keep holds the options without a field below, in the order given and in the engine's form.
@@ -153,7 +153,7 @@ func (j *fioJob) value(name string) (string, bool) {
 	return "", false
 }
 
-var errNoSize = errors.New("no size given: fio uses existing files. Give it with --dataset-size, or as size")
+var errNoSize = errors.New("no size given: fio uses existing files. Specify it with --dataset-size or the option size")
 
 var fioTypedEngines = map[string]v1alpha1.FioIOEngine{
 	"libaio": v1alpha1.FioLibaio, "io_uring": v1alpha1.FioIOUring, "psync": v1alpha1.FioPsync, "sync": v1alpha1.FioSync,

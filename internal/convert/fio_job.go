@@ -24,9 +24,9 @@ var fioSizes = []string{
 // fioElsewhere maps options that are set in the benchmark to the remedy.
 var fioElsewhere = map[string]string{
 	"directory": "set the target's path or claim", "randseed": "set the seed of an earlier run to repeat its offsets",
-	"loops": "set a duration in the phase, or repeat the phase", "startdelay": "use a separate phase for the load before it",
-	"steadystate": "use a phase that ends when it is steady", "steadystate_duration": "", "steadystate_ramp_time": "", "ss_interval": "",
-	"wait_for": "use one phase for each",
+	"loops": "set a duration in the phase, or repeat the phase", "startdelay": "use a separate phase for the load that runs before this job",
+	"steadystate": "set endWhenSteady in a steady phase", "steadystate_duration": "", "steadystate_ramp_time": "", "ss_interval": "",
+	"wait_for": "use one phase per job",
 }
 
 // fioUnneeded maps options that need no action to the reason.
@@ -67,7 +67,7 @@ func (j *fioJob) option(o fioOption) error {
 	if slices.Contains(fioSizes, o.name) {
 		if written, changed := fioBytes(o.value); changed {
 			j.notes.differs(o.String(), "fio reads this unit as a power of 1000, and so does the profile: "+shown(written)+" bytes",
-				"for a power of 1024 write it without iB, such as 4k")
+				"for a power of 1024, use a unit without iB, such as 4k")
 			o.value = written
 		}
 	}
@@ -151,7 +151,7 @@ func (j *fioJob) special(o fioOption) (done bool, err error) {
 			j.increment, err = strconv.ParseUint(known.Value, 10, 64)
 		}
 		if err != nil {
-			return true, fmt.Errorf("option %s: write a size", shown(o.String()))
+			return true, fmt.Errorf("option %s: must be a size", shown(o.String()))
 		}
 	case "ioengine":
 		if o.value == "windowsaio" || o.value == "solarisaio" {

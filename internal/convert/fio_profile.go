@@ -107,10 +107,10 @@ func (w *fioWriter) sizes(j *fioJob) error {
 func (w *fioWriter) queue(j *fioJob) {
 	switch {
 	case j.depth > 1 && !j.asynchronous():
-		j.notes.unneeded(fmt.Sprintf("iodepth=%d", j.depth), fmt.Sprintf("the engine %s does one operation at a time, also in fio", j.engine))
+		j.notes.unneeded(fmt.Sprintf("iodepth=%d", j.depth), fmt.Sprintf("the engine %s does one operation at a time, as in fio", j.engine))
 		j.depth = 1
 	case j.depth > 1 && j.engine == "libaio" && !j.direct:
-		j.notes.unneeded(fmt.Sprintf("iodepth=%d", j.depth), "without direct, libaio does one operation at a time, also in fio; a run warns about it")
+		j.notes.unneeded(fmt.Sprintf("iodepth=%d", j.depth), "without direct, libaio does one operation at a time, as in fio; a run warns about it")
 	}
 }
 

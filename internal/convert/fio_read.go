@@ -81,13 +81,13 @@ func readFioFile(text string) ([]fioSection, error) {
 		case strings.HasPrefix(line, "include ") || strings.HasPrefix(line, "include\t"):
 			problems = append(problems, fmt.Errorf("line %d: include is not supported: copy the options of the other file", number))
 		case strings.Contains(line, "$"):
-			problems = append(problems, fmt.Errorf("line %d: %s: variables are known only where fio runs: write the value", number, shown(line)))
+			problems = append(problems, fmt.Errorf("line %d: %s: variables are known only where fio runs: replace them with their values", number, shown(line)))
 		default:
 			live.set(newFioOption(line))
 		}
 	}
 	if len(sections) == 0 && len(problems) == 0 {
-		problems = append(problems, errors.New("it has no job: write a section such as [load] with its options"))
+		problems = append(problems, errors.New("it has no job: add a section such as [load] with its options"))
 	}
 	return sections, all(problems)
 }
@@ -162,7 +162,7 @@ func readFioLine(arguments []string, options *Options) (fioLine, error) {
 		case option.name == "section":
 			only = option.value
 		case strings.Contains(option.value, "$"):
-			problems = append(problems, fmt.Errorf("--%s: variables are known only where fio runs: write the value", shown(option.String())))
+			problems = append(problems, fmt.Errorf("--%s: variables are known only where fio runs: replace them with their values", shown(option.String())))
 		case option.name == "name" && option.value == "global":
 			live = &global
 		case option.name == "name":
@@ -182,7 +182,7 @@ func readFioLine(arguments []string, options *Options) (fioLine, error) {
 		l.sections = slices.DeleteFunc(l.sections, func(s fioSection) bool { return s.name != only })
 	}
 	if len(l.sections) == 0 && len(problems) == 0 {
-		problems = append(problems, errors.New("no job given: write --name=NAME with its options, or a job file"))
+		problems = append(problems, errors.New("no job given: specify --name=NAME with its options, or a job file"))
 	}
 	return l, all(problems)
 }

@@ -38,7 +38,7 @@ var fioTimePattern = regexp.MustCompile(`^([0-9]{1,9})(us|usec|ms|msec|s|sec|m|m
 func fioTime(value string) (time.Duration, error) {
 	parts := fioTimePattern.FindStringSubmatch(strings.ToLower(value))
 	if parts == nil {
-		return 0, errors.New("write a time such as 60, 60s or 5m")
+		return 0, errors.New("use a time such as 60, 60s or 5m")
 	}
 	number, err := strconv.ParseInt(parts[1], 10, 64)
 	if err != nil {

@@ -152,7 +152,7 @@ func (w *iorWriter) pattern(value string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("write one of timestamp, offset, incompressible and random")
+	return fmt.Errorf("must be timestamp, offset, incompressible or random")
 }
 
 // argument adds an option to the profile's args, or a note if args must not contain it.
@@ -219,7 +219,7 @@ func (w *iorWriter) finish() {
 	if order := map[bool]v1alpha1.IORReorder{true: v1alpha1.IORReorderRandom, false: v1alpha1.IORReorderConstant}[w.flag("-Z")]; w.flag("-Z") || w.flag("-C") {
 		if p.ReorderTasks = order; !reads {
 			p.ReorderTasks = ""
-			w.notes.unneeded("-C or -Z", "it sets which rank reads which data, and nothing is read")
+			w.notes.unneeded("-C or -Z", "it sets which rank reads which data, but the load reads nothing")
 		}
 	}
 	switch {

@@ -122,7 +122,7 @@ func mpiBytes(text string) (int64, error) {
 	power, known := shift[lower[len(number):]]
 	value, err := strconv.ParseInt(number, 10, 64)
 	if !known || err != nil || value < 0 || value > (1<<60)>>power || strings.HasPrefix(number, "+") {
-		return 0, errors.New("write a number of bytes, or use the suffix k, m, g or t (powers of 1024)")
+		return 0, errors.New("must be a number of bytes, or a number with the suffix k, m, g or t (powers of 1024)")
 	}
 	return value << power, nil
 }
@@ -130,7 +130,7 @@ func mpiBytes(text string) (int64, error) {
 func mpiCount(text string, most int64) (int64, error) {
 	value, err := mpiBytes(text) // IOR reads its counts in the same way
 	if err != nil || value > most {
-		return 0, fmt.Errorf("write a whole number up to %d", most)
+		return 0, fmt.Errorf("must be a whole number up to %d", most)
 	}
 	return value, nil
 }

@@ -55,10 +55,10 @@ func (w *Workload) comment(text *strings.Builder) {
 		if w.WarmUp > 0 {
 			phase += ", warmUp: " + Seconds(w.WarmUp)
 		}
-		fmt.Fprintf(text, "# Its phase: steady: %s}\n", phase)
+		fmt.Fprintf(text, "# Suggested phase: steady: %s}\n", phase)
 	}
 	if w.Processes > 0 {
-		fmt.Fprintf(text, "# Its ranks: %d, which is clients.count times processesPerClient\n", w.Processes)
+		fmt.Fprintf(text, "# MPI ranks: %d (clients.count times processesPerClient)\n", w.Processes)
 	}
 	for _, kind := range Kinds {
 		title := kindTitles[kind]

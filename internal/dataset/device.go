@@ -146,7 +146,7 @@ func (d *Device) admit(use DeviceUse) error {
 	case found.BenchmarkUID != use.Owner.BenchmarkUID || found.Client != use.Client || found.SchemaVersion != schemaVersion:
 		return &Problem{Reason: ErrForeign, Path: d.path,
 			Detail: fmt.Sprintf("it is marked as used by client %d of benchmark %q (UID %s), run %q", found.Client, found.Benchmark, found.BenchmarkUID, found.Run),
-			Remedy: "wait for that run; or, if its content may be lost, wipe it (blkdiscard, or dd from /dev/zero)"}
+			Remedy: "wait for that run, or wipe the device if its content is not needed (blkdiscard, or dd from /dev/zero)"}
 	}
 	if err := d.proveGap(); err != nil {
 		return err
@@ -162,7 +162,7 @@ func (d *Device) admit(use DeviceUse) error {
 
 // proveEmpty refuses a device that contains data. It only samples a large device: see firstData.
 func (d *Device) proveEmpty() error {
-	const remedy = "nothing was written; use an empty device, or, if its content may be lost, wipe it (wipefs -a and blkdiscard, or dd from /dev/zero)"
+	const remedy = "nothing was written; use an empty device, or wipe this one if its content is not needed (wipefs -a and blkdiscard, or dd from /dev/zero)"
 	name, err := findSignature(d.file, d.size)
 	if err != nil {
 		return classify(d.path, "search for data on", err)
@@ -194,7 +194,7 @@ func (d *Device) proveGap() error {
 	if at >= 0 {
 		return &Problem{Reason: ErrForeign, Path: d.path,
 			Detail: fmt.Sprintf("it has our mark, followed by unknown data at byte %d", at),
-			Remedy: "nothing was written; if its content may be lost, wipe it (blkdiscard, or dd from /dev/zero)"}
+			Remedy: "nothing was written; wipe the device if its content is not needed (blkdiscard, or dd from /dev/zero)"}
 	}
 	d.gapBlank = true
 	return nil
@@ -216,7 +216,7 @@ func (d *Device) readMark() (*mark, error) {
 	var found mark
 	if err := json.Unmarshal(bytes.TrimRight(text, "\x00"), &found); err != nil {
 		return nil, &Problem{Reason: ErrForeign, Path: d.path, Detail: "its mark is damaged", Cause: err,
-			Remedy: "if its content may be lost, wipe it (blkdiscard, or dd from /dev/zero)"}
+			Remedy: "wipe the device if its content is not needed (blkdiscard, or dd from /dev/zero)"}
 	}
 	return &found, nil
 }

@@ -115,7 +115,7 @@ func (j *judge) queueDepth() {
 	}}
 	use := "the highest utilization of any documented limit is " + measure.FormatShare(j.used)
 	if j.used >= idle {
-		made.rank, use = 4, "evidence against it: the utilization of a limit is "+measure.FormatShare(j.used)+"; only below 80 % would the queue depth be the sole explanation"
+		made.rank, use = 4, "evidence against it: the utilization of a limit is "+measure.FormatShare(j.used)+"; the queue depth can be the sole explanation only if every utilization is below 80 %"
 		if len(j.suspects) == 0 {
 			j.suspects = append(j.suspects, j.unknownCause())
 		}

@@ -115,7 +115,7 @@ func (c *Catalog) checkPreset(name string, rows []string) error {
 	}
 	for _, key := range rows {
 		if _, known := c.rows[key]; !known {
-			return fmt.Errorf("preset %q: there is no row %q%s", name, key, c.nearest(key))
+			return fmt.Errorf("preset %q: unknown row %q%s", name, key, c.nearest(key))
 		}
 	}
 	return nil
@@ -145,7 +145,7 @@ func parseFile(name, text string) (parsed, error) {
 		return fail(err)
 	}
 	if made.version = read.Catalog; made.version == "" {
-		return fail(errors.New("catalog: missing; write the version of the data, such as \"2026-11-21\""))
+		return fail(errors.New("catalog: missing; set it to the version of the data, such as \"2026-11-21\""))
 	}
 	if err := checkSources(read.Sources); err != nil {
 		return fail(err)
@@ -187,11 +187,11 @@ func checkSources(sources map[string]Source) error {
 		source := sources[name]
 		switch {
 		case source.Title == "" || source.AsOf == "":
-			return fmt.Errorf("source %q: title and asOf are required; write what was read and its date", name)
+			return fmt.Errorf("source %q: title and asOf are required; set them to the title of the publication and its date", name)
 		case !strings.HasPrefix(source.URL, "https://"):
-			return fmt.Errorf("source %q: url: %.100q is not an https address; write where the figures were read", name, source.URL)
+			return fmt.Errorf("source %q: url: %.100q is not an https address; set it to the address where the figures were read", name, source.URL)
 		case !dateForm.MatchString(source.Read):
-			return fmt.Errorf("source %q: read: %.40q is not a date; write it as 2026-11-21", name, source.Read)
+			return fmt.Errorf("source %q: read: %.40q is not a date; use the form 2026-11-21", name, source.Read)
 		}
 	}
 	return nil

@@ -192,7 +192,7 @@ func (made *Computed) adapt(computed *Limit, limit limitRow, found resolved) {
 	}
 	computed.StoredBytes = true
 	made.addMissing(Missing{"the compression ratio", "the store compresses, and " + computed.Name +
-		" limits stored bytes: the rate of the data can be higher, by its compression ratio"})
+		" limits stored bytes: the data rate can be higher by the compression ratio"})
 }
 
 // oneServer holds the drivers whose volumes are directories of an existing server.

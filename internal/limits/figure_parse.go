@@ -84,7 +84,7 @@ func (t figureText) parse(kinds []kind) (*figure, error) {
 		if (q.unit.perBytes > 0) != figurePart.perCapacity {
 			return nil, fmt.Errorf("%s: %q is %s; %s", figurePart.field, figurePart.text,
 				choose(figurePart.perCapacity, "a plain figure", "a figure per GiB or TiB"),
-				choose(figurePart.perCapacity, "write it per GiB or TiB, such as 3 IOPS/GiB", "write it without the capacity, or under each"))
+				choose(figurePart.perCapacity, "use a unit per GiB or TiB, such as 3 IOPS/GiB", "use a unit without capacity, or move it to each"))
 		}
 		kinds = []kind{q.unit.kind}
 		made.kind = q.unit.kind
@@ -114,21 +114,21 @@ func (f *figure) check() error {
 	summed, given, multiple := f.base != nil || len(f.each) > 0, f.parameter != "", f.times > 0
 	switch {
 	case !summed && !given && !multiple:
-		return errors.New("it is empty; write base, each, parameter or times")
+		return errors.New("it is empty; set base, each, parameter or times")
 	case multiple && (summed || given):
 		return errors.New("times cannot be combined with base, each or parameter; keep one")
 	case summed && given && !f.optional:
-		return errors.New("with a parameter, base and each are its default value, which needs optional: true: add it, or remove them")
+		return errors.New("base and each set the default of an optional parameter; set optional: true, or remove base and each")
 	case f.optional && !summed:
-		return errors.New("optional: the parameter has no default; write base or each")
+		return errors.New("optional: the parameter has no default; set base or each")
 	case f.times < 0:
-		return errors.New("times: below zero; write a factor such as 3")
+		return errors.New("times: must not be negative; use a factor such as 3")
 	case !given && (f.preset != nil || f.perCapacity != "" || f.optional || f.parameterUnit != nil):
 		return errors.New("default, optional, parameterUnit and perCapacityParameter need a parameter; name one")
 	case given && f.parameterUnit == nil:
-		return errors.New("parameterUnit: missing; write the unit of the parameter, such as MiB/s")
+		return errors.New("parameterUnit: missing; set it to the unit of the parameter, such as MiB/s")
 	case f.perCapacity != "" && f.perCapacityUnit == nil:
-		return errors.New("perCapacityUnit: missing; write the unit of that parameter, such as IOPS/GiB")
+		return errors.New("perCapacityUnit: missing; set it to the unit of that parameter, such as IOPS/GiB")
 	}
 	return nil
 }

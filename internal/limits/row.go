@@ -124,11 +124,11 @@ func parseRow(node *yaml.Node, sources map[string]Source) (row, error) {
 	made := row{key: text.Key, note: text.Note}
 	switch {
 	case text.Key == "":
-		return made, errors.New("key: missing; write one such as my-store/fast")
+		return made, errors.New("key: missing; set a key such as my-store/fast")
 	case len(text.Source) == 0:
 		return made, errors.New("source: missing; name an entry of sources")
 	case len(text.Limits) == 0:
-		return made, errors.New("limits: missing; write at least one")
+		return made, errors.New("limits: missing; add at least one")
 	}
 	for _, name := range text.Source {
 		source, known := sources[name]
@@ -187,5 +187,5 @@ func oneOf[T ~string](field string, value T, known ...T) error {
 	if slices.Contains(known, value) {
 		return nil
 	}
-	return fmt.Errorf("%s: unknown %.40q; write one of %q", field, value, known)
+	return fmt.Errorf("%s: unknown %.40q; must be one of %q", field, value, known)
 }

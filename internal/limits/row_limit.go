@@ -21,7 +21,7 @@ func parseLimit(node *yaml.Node) (limitRow, error) {
 	made := limitRow{name: text.Name, layer: text.Layer, operation: text.Operation, traffic: text.Traffic, note: text.Note,
 		raised: text.Compression != "", passed: text.CachedReads != ""}
 	if text.Name == "" {
-		return made, errors.New("name: missing; write one such as disk throughput")
+		return made, errors.New("name: missing; set a name such as disk throughput")
 	}
 	for _, err := range []error{
 		oneOf("layer", text.Layer, LayerInstance, LayerFlow, LayerNetwork, LayerDisk, LayerVolume),
@@ -51,7 +51,7 @@ func (l *limitRow) sizes(text limitText) (err error) {
 		}
 	}
 	if l.upTo > 0 && l.upTo <= l.above {
-		return errors.New("upTo: must be above `above`; exchange the two")
+		return errors.New("upTo: must be greater than `above`; swap the two values")
 	}
 	return nil
 }
@@ -59,7 +59,7 @@ func (l *limitRow) sizes(text limitText) (err error) {
 // rates parses baseline and burst, which must have the same dimension.
 func (l *limitRow) rates(text limitText) (err error) {
 	if text.Baseline.IsZero() {
-		return errors.New("baseline: missing; write it with its unit, such as 150 MB/s")
+		return errors.New("baseline: missing; set a rate with its unit, such as 150 MB/s")
 	}
 	if l.baseline, err = parseFigure(&text.Baseline, byteRate, operationRate); err != nil {
 		return fmt.Errorf("baseline: %w", err)
@@ -93,12 +93,12 @@ func (l *limitRow) rates(text limitText) (err error) {
 func (l *limitRow) credits(text limitText) (err error) {
 	if l.burst == nil {
 		if !text.Bucket.IsZero() || text.BurstSeconds != "" || !text.Refill.IsZero() {
-			return errors.New("bucket, burstSeconds and refill need a burst; write burst or remove them")
+			return errors.New("bucket, burstSeconds and refill need a burst; set burst, or remove them")
 		}
 		return nil
 	}
 	if text.Bucket.IsZero() == (text.BurstSeconds == "") {
-		return fmt.Errorf("burst: write exactly one of bucket (its size, %s or %s) and burstSeconds (how long the burst lasts, from a full bucket)", bucketUnpublished, bucketBilled)
+		return fmt.Errorf("burst: set exactly one of bucket (its size, %s or %s) and burstSeconds (how long the burst lasts, from a full bucket)", bucketUnpublished, bucketBilled)
 	}
 	amounts := byteAmount
 	if l.baseline.kind == operationRate {

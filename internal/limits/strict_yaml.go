@@ -26,7 +26,7 @@ func strictBytes(text []byte, into any) error {
 	decoder.KnownFields(true)
 	if err := decoder.Decode(into); err != nil {
 		if errors.Is(err, io.EOF) {
-			return errors.New("it is empty; write catalog, sources and rows")
+			return errors.New("it is empty; set catalog, sources and rows")
 		}
 		return withoutGoTypes(err)
 	}

@@ -79,10 +79,10 @@ func parseQuantity(text string, kinds ...kind) (quantity, error) {
 	figure, name, found := strings.Cut(strings.TrimSpace(text), " ")
 	parsed, err := strconv.ParseFloat(figure, 64)
 	if err != nil || math.IsNaN(parsed) || math.IsInf(parsed, 0) || parsed < 0 {
-		return quantity{}, fmt.Errorf("%.60q is not a figure; write a number, a space and a unit, such as %s", text, example(kinds))
+		return quantity{}, fmt.Errorf("%.60q is not a figure; use a number, a space and a unit, such as %s", text, example(kinds))
 	}
 	if !found {
-		return quantity{}, fmt.Errorf("%.60q has no unit; write it after the number, such as %s", text, example(kinds))
+		return quantity{}, fmt.Errorf("%.60q has no unit; add it after the number, such as %s", text, example(kinds))
 	}
 	known, ok := unitOf(name)
 	if !ok {
@@ -90,7 +90,7 @@ func parseQuantity(text string, kinds ...kind) (quantity, error) {
 			text, name, strings.Join(slices.Sorted(maps.Keys(baseUnits)), ", "))
 	}
 	if !slices.Contains(kinds, known.kind) {
-		return quantity{}, fmt.Errorf("%.60q has the wrong unit (%s); write a value such as %s", text, known.kind, example(kinds))
+		return quantity{}, fmt.Errorf("%.60q has the wrong unit (%s); use a value such as %s", text, known.kind, example(kinds))
 	}
 	return quantity{number: parsed, name: name, unit: known}, nil
 }

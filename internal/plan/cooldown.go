@@ -51,7 +51,7 @@ func (m *maker) pause(at *field.Path, text v1alpha1.Duration) (time.Duration, bo
 	length := m.duration(at, text)
 	if len(m.problems) == before && length <= 0 {
 		m.problems = append(m.problems, field.Invalid(at, string(text),
-			"must be longer than 0: write a duration such as 30s, or remove the field"))
+			"must be longer than 0: use a duration such as 30s, or remove the field"))
 	}
 	return length, len(m.problems) == before
 }

@@ -111,7 +111,7 @@ func (p *phaseMaker) refuseRoles(at *field.Path, phase *v1alpha1.InterferencePha
 			case !slices.Contains(targets, name):
 				p.problems = append(p.problems, field.Invalid(path, name, fmt.Sprintf("is not a target of the run: use one of %v", targets)))
 			case known != nil:
-				p.problems = append(p.problems, field.Invalid(path, name, fmt.Sprintf("is also %s: give each target one role", known)))
+				p.problems = append(p.problems, field.Invalid(path, name, fmt.Sprintf("is also %s: a target can have only one role", known)))
 			default:
 				roles[name] = path
 			}
@@ -123,7 +123,7 @@ func (p *phaseMaker) refuseRoles(at *field.Path, phase *v1alpha1.InterferencePha
 			fmt.Sprintf("name the targets to measure alone and beside others: choose from %v", targets)))
 	case len(phase.Victims)+len(phase.Aggressors) < 2:
 		p.problems = append(p.problems, field.Required(at.Child("aggressors"),
-			"one target has no neighbours: name another target here, or name several victims to measure them as equals"))
+			"a single target has no neighbours: name another target here, or name several victims to measure how they affect each other"))
 	}
 	if count := phase.Repetitions; count != nil && (*count < leastRepetitions || *count > mostRepetitions || *count%2 != 0) {
 		p.problems = append(p.problems, field.Invalid(at.Child("repetitions"), *count, fmt.Sprintf(
@@ -161,7 +161,7 @@ func (p *phaseMaker) timed(targets []string) bool {
 		if one := p.loads[target]; one.WorkBound {
 			p.addOnce(field.Invalid(p.path, p.phase.Name, fmt.Sprintf(
 				"target %s uses %s, which does a fixed amount of work, so neighbours would end at different times: "+
-					"give it a workload that runs for a given time, such as fio", target, one.Kind)))
+					"use a workload that runs for a given time, such as fio", target, one.Kind)))
 		}
 	}
 	return len(p.problems) == before

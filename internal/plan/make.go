@@ -147,7 +147,7 @@ func (m *maker) lasting(path *field.Path, text v1alpha1.Duration) time.Duration 
 		m.problems = append(m.problems, field.Invalid(path, string(text), err.Error()))
 	case length < time.Second:
 		m.problems = append(m.problems, field.Invalid(path, string(text),
-			"must be at least 1s, because shorter steps measure nothing: write a longer duration such as 60s"))
+			"must be at least 1s, because shorter steps measure nothing: use a longer duration such as 60s"))
 	}
 	return length
 }

@@ -19,7 +19,7 @@ func (r *resolver) override(path *field.Path, run *v1alpha1.RunSpec, phase *v1al
 	phase.Override = nil
 	path = path.Child("override")
 	if len(phase.TargetWorkloads) > 0 {
-		r.problems = append(r.problems, field.Forbidden(path, "cannot be combined with targetWorkloads: give each of them the changed workload"))
+		r.problems = append(r.problems, field.Forbidden(path, "cannot be combined with targetWorkloads: set the changed workload in each of them"))
 		return
 	}
 	base := cmp.Or(phase.Workload, run.Workload)

@@ -237,7 +237,7 @@ func (m *maker) workload(path *field.Path, phase *v1alpha1.Phase, target string)
 		m.addOnce(field.Required(path.Child("workload"), "neither the phase nor spec.run has a workload: set one of them"))
 		return load{}
 	case chosen.ProfileRef != nil:
-		m.addOnce(field.Forbidden(at.Child("profileRef"), "not allowed in a BenchmarkRun: write the profile's spec in place of the reference"))
+		m.addOnce(field.Forbidden(at.Child("profileRef"), "not allowed in a BenchmarkRun: replace the reference with the profile's spec"))
 		return load{}
 	}
 	made := load{Load: engines.Of(&chosen.Engine), spec: &chosen.Engine, path: at}

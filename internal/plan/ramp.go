@@ -71,7 +71,7 @@ func (p *phaseMaker) refuseValues(at *field.Path, phase *v1alpha1.RampPhase) {
 			p.problems = append(p.problems, field.Invalid(at.Index(i), value, "must be at least 1"))
 			return
 		case i > 0 && value <= phase.Steps[i-1]:
-			p.problems = append(p.problems, field.Invalid(at, phase.Steps, "write increasing values: sort them and remove duplicates"))
+			p.problems = append(p.problems, field.Invalid(at, phase.Steps, "use increasing values: sort them and remove duplicates"))
 			return
 		case value > most:
 			remedy := "lower it"

@@ -109,11 +109,11 @@ var phaseRefusals = map[string]refusal{
 	"interference of a target that is none": {pair().Interference("x", []string{"a", "d"}, nil, "1m"),
 		"spec.run.phases[0].interference.victims[1]", `Invalid value: "d": is not a target of the run: use one of [a c]`},
 	"interference of one with itself": {pair().Interference("x", []string{"a"}, []string{"c", "a"}, "1m"),
-		"spec.run.phases[0].interference.aggressors[1]", "is also spec.run.phases[0].interference.victims[0]: give each target one role"},
+		"spec.run.phases[0].interference.aggressors[1]", "is also spec.run.phases[0].interference.victims[0]: a target can have only one role"},
 	"interference of one victim twice": {pair().Interference("x", []string{"a", "a"}, nil, "1m"),
-		"spec.run.phases[0].interference.victims[1]", "give each target one role"},
+		"spec.run.phases[0].interference.victims[1]", "a target can have only one role"},
 	"interference of one": {pair().Interference("x", []string{"a"}, nil, "1m"),
-		"spec.run.phases[0].interference.aggressors", "one target has no neighbours: name another target here"},
+		"spec.run.phases[0].interference.aggressors", "a single target has no neighbours: name another target here"},
 	"interference without victims": {pair().Interference("x", nil, []string{"a", "c"}, "1m"),
 		"spec.run.phases[0].interference.victims", "name the targets to measure alone and beside others: choose from [a c]"},
 	"interference beside more than there are": {pair().Interference("x", []string{"a"}, []string{"c"}, "1m", 1, 2),
@@ -136,7 +136,7 @@ var phaseRefusals = map[string]refusal{
 	"interference without a layout": {pair().Interference("x", []string{"a"}, []string{"c"}, "1m").With(builders.Fio().Reads()),
 		"spec.run.phases[0]", "Put a phase with `prepare: {}`"},
 	"interference by work": {pair().Interference("x", []string{"a"}, []string{"c"}, "1m").ForLoad("c", v1alpha1.Engine{Command: &v1alpha1.CommandProfile{Command: []string{"unzip"}}}),
-		"spec.run.phases[0]", "so neighbours would end at different times: give it a workload that runs for a given time"},
+		"spec.run.phases[0]", "so neighbours would end at different times: use a workload that runs for a given time"},
 
 	// sweeps
 	"sweep of no axes":     {on().Sweep("x", v1alpha1.RegimeAny, "20s", v1alpha1.SweepAxes{}), "spec.run.phases[0].sweep.axes", "at least one axis"},
@@ -173,7 +173,7 @@ var phaseRefusals = map[string]refusal{
 
 	"phase of two kinds": {on().Steady("x", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Phases[0].BurstDrain = &v1alpha1.BurstDrainPhase{MaxDuration: "1h"}
-	}), "spec.run.phases[0]", "use a phase for each"},
+	}), "spec.run.phases[0]", "use one phase per kind"},
 }
 
 func pair() *builders.BenchmarkBuilder { return on().Target("c") }

@@ -72,7 +72,7 @@ var refusals = map[string]refusal{
 		r.Phases[0].Workload = &v1alpha1.Workload{}
 	}), "spec.run.phases[0].workload", "set fio"},
 	"unresolved profile": {builders.Benchmark("b").Target("a").Steady("write", "1m").WithProfile("WorkloadProfile", "p"),
-		"spec.run.phases[0].workload.profileRef", "write the profile's spec in place of the reference"},
+		"spec.run.phases[0].workload.profileRef", "replace the reference with the profile's spec"},
 	"bad workload": {builders.Benchmark("b").Target("a").Steady("write", "1m").Workload(builders.Fio().Jobs(5000)),
 		"spec.run.workload.fio.jobs", "must be from 1 to 1024"},
 	"bad workload of a target": {builders.Benchmark("b").Target("a").Steady("write", "1m").For("a", builders.Fio().BlockSize("1000")),
@@ -112,7 +112,7 @@ var refusals = map[string]refusal{
 	}), "spec.run.targets[1].path", "claim a is also used by spec.run.targets[0] with the same path"},
 	"two targets in one volume's root": {builders.Benchmark("b").Target("a").Target("b").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {
 		r.Targets[1].Volumes[0].ClaimName = "a"
-	}), "spec.run.targets[1].path", "Give each target its own path, such as bench/b"},
+	}), "spec.run.targets[1].path", "Set a different path for each target, such as bench/b"},
 	"target of a long name": {builders.Benchmark("b").Target(strings.Repeat("a", 41)).Steady("write", "1m"),
 		"spec.run.targets[0].name", "at most 40 lower-case letters"},
 	"volume of a bad name": {builders.Benchmark("b").Target("a").Steady("write", "1m").Mutate(func(r *v1alpha1.RunSpec) {

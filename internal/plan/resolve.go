@@ -49,10 +49,10 @@ func (r *resolver) workload(path *field.Path, workload *v1alpha1.Workload) {
 	spec, found := r.find(ref)
 	if !found {
 		missing := field.NotFound(path.Child("profileRef"), fmt.Sprintf("%s %s", cmp.Or(ref.Kind, AnyProfile), ref.Name))
-		missing.Detail = "correct kind or name, create the profile, or write its spec in place of the reference"
+		missing.Detail = "correct kind or name, create the profile, or replace the reference with its spec"
 		if ref.Kind == "" {
-			missing.Detail = "neither the namespace nor the cluster has it: correct the name, create the profile, or write its " +
-				"spec in place of the reference"
+			missing.Detail = "neither the namespace nor the cluster has it: correct the name, create the profile, or replace " +
+				"the reference with its spec"
 		}
 		r.problems = append(r.problems, missing)
 		return

@@ -79,7 +79,7 @@ func (p *phaseMaker) searchable() bool {
 	before := len(p.problems)
 	for _, target := range targetNames(p.run) {
 		if one := p.loads[target]; !one.TimesOperations {
-			p.addOnce(field.Forbidden(one.profile(), "a search needs the latency of single operations, which only fio measures: give the phase a fio workload"))
+			p.addOnce(field.Forbidden(one.profile(), "a search needs the latency of single operations, which only fio measures: use a fio workload for the phase"))
 		}
 	}
 	return len(p.problems) == before

@@ -20,7 +20,7 @@ func (m *maker) refuseAmbiguous() {
 		}
 		phases[phase.Name] = true
 		if len(phase.Kinds()) > 1 {
-			m.problems = append(m.problems, field.Forbidden(path, "a phase has exactly one kind: use a phase for each"))
+			m.problems = append(m.problems, field.Forbidden(path, "a phase must have exactly one kind: use one phase per kind"))
 		}
 		for j, own := range phase.TargetWorkloads {
 			if !targets[own.Target] {
@@ -45,16 +45,16 @@ func (m *maker) refuseShorthand() {
 	}
 	for i := range m.run.Targets {
 		if m.run.Targets[i].ClaimName != "" {
-			refuse(m.root.Child("targets").Index(i).Child("claimName"), "write the claim in volumes")
+			refuse(m.root.Child("targets").Index(i).Child("claimName"), "set claimName in volumes instead")
 		}
 	}
 	for i := range m.run.Phases {
 		phase, path := &m.run.Phases[i], m.root.Child("phases").Index(i)
 		if phase.Override != nil {
-			refuse(path.Child("override"), "write the whole workload")
+			refuse(path.Child("override"), "specify the whole workload")
 		}
 		if phase.Refill != nil {
-			refuse(path.Child("refill"), "write a cooldown with redrain")
+			refuse(path.Child("refill"), "use a cooldown phase with redrain")
 		}
 	}
 }
