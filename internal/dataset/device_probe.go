@@ -17,8 +17,8 @@ const (
 	placeBytes = 64 << 10
 )
 
-// firstData returns the offset of the first nonzero byte that it reads at or after from, or -1 if it reads only
-// zeros. It reads the head and the tail of the device completely and samples a large middle.
+// firstData returns the offset of the first nonzero byte that it reads at or after the offset from, or -1 if it reads
+// only zeros. It reads the head and the tail of the device completely and samples a large middle.
 func firstData(device io.ReaderAt, from, size int64) (int64, error) {
 	look := func(at, length int64) (int64, error) { return firstNonzero(device, at, length) }
 	head := min(max(headBytes, from), size)

@@ -2,5 +2,6 @@ package dataset
 
 import "golang.org/x/sys/unix"
 
-// sampleFlags makes opening a file fail if a symbolic link has replaced it, and not block if a pipe has.
+// sampleFlags are flags for opening a file: if a symbolic link has replaced the file, opening fails; if a pipe has, it
+// does not block.
 const sampleFlags = unix.O_NOFOLLOW | unix.O_NONBLOCK

@@ -37,7 +37,7 @@ func (d *Dataset) SettledUsage(ctx context.Context, maxFiles int, patience time.
 	})
 }
 
-// awaitSettled repeats the count until nothing has changed for restFor, or until waiting ends.
+// awaitSettled repeats the count until nothing has changed for restFor, or until the context waiting ends.
 func awaitSettled(waiting context.Context, found Usage, look func() (Usage, error)) (Usage, error) {
 	since := time.Now()
 	for {

@@ -112,7 +112,7 @@ func coverageOf(magic uint32, seeks, believed bool, apparent, blocks, data uint6
 	return coverage
 }
 
-// dataBytes adds up the data extents below size, of which there can be millions.
+// dataBytes returns the total length of the data extents below size. There can be millions of extents.
 func dataBytes(ctx context.Context, file *os.File, size int64) (uint64, error) {
 	fd := int(file.Fd())
 	var sum uint64

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// resolved is the result of identifying a volume: its rows of the catalog, and how to evaluate them.
+// resolved is the result of identifying a volume: its catalog rows, and how to evaluate them.
 type resolved struct {
 	rows    []string
 	traffic traffic

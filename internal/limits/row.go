@@ -43,7 +43,7 @@ const (
 	cachedTraffic traffic = "Cached" // reads from the cache of the machine's host
 )
 
-// Source is the publication of a figure.
+// Source is the publication that a figure comes from.
 type Source struct {
 	Title string `yaml:"title"`
 	URL   string `yaml:"url"`

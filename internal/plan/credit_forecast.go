@@ -65,7 +65,7 @@ func (p *phaseMaker) charge(step *Step) {
 	}
 }
 
-// load advances one forecast over a step of length took.
+// load advances one forecast over a step. took is the length of the step.
 func (p *phaseMaker) load(step *Step, target string, one *creditForecast, took time.Duration) {
 	account := &one.account
 	switch step.Purpose {
@@ -85,7 +85,7 @@ func (p *phaseMaker) load(step *Step, target string, one *creditForecast, took t
 	}
 }
 
-// bound advances the ceiling over a step of length took; took is only a lower bound if known is false.
+// bound advances the ceiling over a step. took is the length of the step, or a lower bound of it if known is false.
 func (t *creditForecast) bound(step *Step, takesPart bool, took time.Duration, known bool) {
 	bucket := t.account.Bucket()
 	switch {
@@ -107,7 +107,7 @@ func (t *creditForecast) idle(took time.Duration) {
 	}
 }
 
-// expected returns the expected length of a step; if known is false, took is a lower bound.
+// expected returns the expected length of a step. If known is false, took is only a lower bound.
 func (p *phaseMaker) expected(step *Step) (took time.Duration, known bool) {
 	known = true
 	switch step.Purpose {
@@ -184,7 +184,7 @@ func (p *phaseMaker) demand(step *Step, target string) float64 {
 	return made.LimitBytesPerSecond * float64(step.Clients)
 }
 
-// work returns the bytes that a layout writes on a target, or 0 if they are unknown.
+// work returns the number of bytes that a layout writes to a target, or 0 if it is unknown.
 func (p *phaseMaker) work(step *Step, target string) float64 {
 	load := p.loads[target]
 	made, err := p.demands.describe(load.spec, step.For(target))

@@ -18,7 +18,8 @@ type Cluster struct {
 	PriorityClass string
 }
 
-// InCluster plans for a cluster. Without it, the operator's PriorityClass is assumed to be OperatorPriorityClass.
+// InCluster plans for a cluster. Without this option, the operator's PriorityClass is assumed to be
+// OperatorPriorityClass.
 func InCluster(cluster Cluster) Option { return func(m *maker) { m.cluster = cluster } }
 
 const (

@@ -115,8 +115,8 @@ func (m *maker) findLimits() {
 	}
 }
 
-// specifiedDescription describes a target's volumes from the specification. Volumes are at least as large as their
-// claim template requests.
+// specifiedDescription describes a target's volumes from the specification. It assumes the sizes that the claim
+// templates request; volumes may be larger.
 func (m *maker) specifiedDescription(target *v1alpha1.Target) limits.Description {
 	made := limits.Description{}
 	for i := range target.Volumes {

@@ -50,7 +50,7 @@ func (p Plan) Written() Written {
 	return sum
 }
 
-// writtenBy returns the most bytes that a step writes on a target. known is false if that is unknown.
+// writtenBy returns the maximum number of bytes that a step writes to a target. known is false if it is unknown.
 func (p Plan) writtenBy(step *Step, target string) (bytes float64, known bool) {
 	load, use := step.Load(target), step.For(target)
 	if load.Kind == "" {
@@ -71,7 +71,7 @@ func (p Plan) writtenBy(step *Step, target string) (bytes float64, known bool) {
 	case !made.Writes || made.NoStorage:
 		return 0, true
 	case step.Overrides.Operation != "":
-		return all, true // each file once
+		return all, true // each file is written once
 	case made.Metadata || step.WorkBound():
 		return 0, false // the tool decides how often it repeats its work
 	}
