@@ -86,7 +86,7 @@ func diskspdBase(l *diskspdLine, rest string) error {
 		return nil
 	}
 	if rest[0] != ':' {
-		return errors.New("write BASE:LENGTH")
+		return errors.New("must have the form BASE:LENGTH")
 	}
 	length, err := diskspdWhole(rest[1:], l.target.block)
 	if err != nil {
@@ -230,7 +230,7 @@ func diskspdFormat(l *diskspdLine, rest string) error {
 	profileOnly := strings.HasPrefix(rest, "p")
 	format := strings.TrimPrefix(rest, "p")
 	if format != "text" && format != "xml" && (format != "" || !profileOnly) {
-		return errors.New("write text or xml")
+		return errors.New("must be text or xml")
 	}
 	return diskspdIgnored(Unneeded, "the output format is chosen by `report -o`", "")(l, rest)
 }

@@ -309,7 +309,7 @@ func (w *fioWriter) jobFile() (*v1alpha1.FioProfile, error) {
 		fmt.Fprintf(&text, "[%s]\n", sectionName(j.name, names))
 		size := j.size
 		if j.shared && j.jobs > 1 {
-			j.notes.differs(fmt.Sprintf("filename with numjobs=%d", j.jobs), "the jobs share their files, which a jobFile of storagebench cannot do: each job gets its own files of the same total size",
+			j.notes.differs(fmt.Sprintf("filename with numjobs=%d", j.jobs), "the jobs share their files, which a jobFile of storagebench does not support: each job gets its own files of the same total size",
 				"use the typed fields with fileSharing if that matters")
 			unit := j.files * max(j.block, 1)
 			if size = size / j.jobs / unit * unit; size == 0 {
