@@ -1,4 +1,4 @@
-// Command cli-reference prints docs/reference/cli.md, generated from the program's own verbs.
+// Command cli-reference prints docs/reference/cli.md, generated from the commands of kubectl-storagebench.
 package main
 
 import (

@@ -59,11 +59,11 @@ type demo struct {
 	version string
 	// kubectl and kubeconfig are set once the cluster is up.
 	kubectl, kubeconfig string
-	// asked is the applied benchmark that has no verdict yet, or "".
+	// asked is the benchmark that was applied and has no verdict yet, or "".
 	asked string
 	// mounted is true while the node has a store.
 	mounted bool
-	// atEnd ends the programs that run beside the demo.
+	// atEnd holds functions that end the programs running beside the demo.
 	atEnd []func()
 }
 
@@ -137,7 +137,7 @@ func (d *demo) clusterUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// A user who puts bin on the PATH gets this kubectl, and kubectl-storagebench as its plugin.
+	// Link kubectl into bin, so that users who add bin to their PATH get it with kubectl-storagebench as a plugin.
 	if err := os.MkdirAll("bin", 0o755); err != nil {
 		return fmt.Errorf("make the folder bin: %w", err)
 	}

@@ -51,7 +51,7 @@ func (d *demo) get(ctx context.Context, kind, name string, into any) error {
 	return nil
 }
 
-// report shows the figures. It ignores the exit code, which is a verdict on the run that Ready also contains.
+// report shows the figures. It ignores the exit code, which only repeats the verdict of the Ready condition.
 func (d *demo) report(ctx context.Context, run string) error {
 	arguments := []string{"report", "run/" + run, "--namespace", namespace}
 	d.show("kubectl storagebench", arguments)

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// storeScenario is the store for which the experiment is designed. claim is the name of both its claim and the
-	// store.
+	// storeScenario is the kind of store for which the experiment is designed. claim is the name of the store and of
+	// its claim.
 	storeScenario = "fsx-windows-32-hdd"
 	claim         = "share"
 )

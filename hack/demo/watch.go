@@ -8,8 +8,8 @@ import (
 )
 
 // watch returns a channel of the objects of a kind as they change. It uses a single kubectl that keeps running:
-// polling would start a process for each poll, and take CPU time from the fio that is being measured on the same
-// machine.
+// polling would start a process for each poll, and take CPU time from the fio processes that are being measured
+// on the same machine.
 func watch[T any](ctx context.Context, d *demo, kind string) <-chan *T {
 	seen := make(chan *T)
 	go func() {

@@ -1,4 +1,4 @@
-// Command manifests writes everything that config/default, or another folder of config, installs to one file.
+// Command manifests writes all manifests of config/default, or of another folder of config, to one file.
 //
 //	go run ./hack/manifests -version v1.2.3 -output bin/install.yaml
 package main

@@ -15,7 +15,7 @@ type mutant struct {
 	file     string
 	line     int
 	function string
-	// was is the original source text, and is its replacement.
+	// The original source text and its replacement.
 	was, is string
 	// nth distinguishes mutants of a function that change the same text.
 	nth  int

@@ -33,7 +33,7 @@ type Options struct {
 	Progress io.Writer
 }
 
-// Image builds the image operator, fio or ior. Call it in the root of the repository.
+// Image builds the operator, fio or ior image. The working directory must be the root of the repository.
 func Image(ctx context.Context, name string, o Options) (image.Image, error) {
 	created, err := image.Time()
 	if err != nil {

@@ -79,7 +79,7 @@ func WriteIndex(file string, images ...Image) (string, error) {
 	defer os.RemoveAll(folder) //nolint:errcheck // nothing depends on it
 	written, err := layout.Write(folder, empty.Index)
 	if err == nil {
-		// The first name is OCI's, which many tools expect to be a tag only. containerd uses the second.
+		// The first annotation is defined by OCI; many tools expect only a tag in it. containerd reads the second.
 		err = written.AppendIndex(index, layout.WithAnnotations(map[string]string{
 			"org.opencontainers.image.ref.name": version.Tag(images[0].Version), "io.containerd.image.name": images[0].Reference(),
 		}))

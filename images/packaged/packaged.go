@@ -24,13 +24,13 @@ import (
 // PackagesFile is the file in the image that lists the packages.
 const PackagesFile = "usr/share/storagebench/packages"
 
-// layout is part of the cache key. Change it when the same packages yield a different image.
+// layout is part of the cache key. Change it if a change to this code makes the same packages yield a different image.
 const layout = "2"
 
 // Recipe describes the content of an image. Paths have no leading slash.
 type Recipe struct {
 	Name string
-	// Layout is part of the cache key. Change it when Plugins or Data select different files.
+	// Layout is part of the cache key. Change it if Plugins or Data now select other files.
 	Layout string
 	// Packages are the packages to use in addition to base-files. Their dependencies are also used.
 	Packages []string

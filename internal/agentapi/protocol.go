@@ -12,8 +12,8 @@ const Domain = "storagebench.dev"
 const ReasonSuperseded = "Superseded"
 
 // ReasonLeaving is the reason of a step that an agent ended because something other than its conductor told the agent
-// to exit: for example, its node is drained or its pod is deleted. The run did not request that end, and the agent
-// exits soon after it.
+// to exit: for example, its node is drained or its pod is deleted. The run did not request the end of the step, and
+// the agent exits soon after.
 const ReasonLeaving = "AgentLeaving"
 
 // ReasonClientLost is the reason of a step that ended because another client of its job was lost.
