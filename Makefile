@@ -23,7 +23,7 @@ DEMO_DIR ?= bin/demo
 SAMPLE ?=
 # REGISTRY is where `make push` pushes images, and where those of `make release` will be.
 REGISTRY ?=
-# IOR_PROGRAMS is a folder with ARCH/ior and ARCH/mdtest, for the image of IOR of `make push` and `make release`.
+# IOR_PROGRAMS is a folder with ARCH/ior and ARCH/mdtest, for the IOR image of `make push` and `make release`.
 IOR_PROGRAMS ?=
 # IOR_SOURCE is the folder that `make ior` builds IOR from.
 IOR_SOURCE ?=

@@ -44,7 +44,7 @@ func run(ctx context.Context, arguments []string, output, progress io.Writer) er
 	flags := flag.NewFlagSet("push", flag.ContinueOnError)
 	flags.StringVar(&o.registry, "registry", "", "`registry` with a path, such as registry.example/storagebench")
 	flags.StringVar(&o.release, "release", "", "push the images that `make release` wrote to this `folder`")
-	flags.StringVar(&o.ior, "ior", "", "`folder` with ARCH/ior and ARCH/mdtest, built with Debian's mpicc, for the image of IOR")
+	flags.StringVar(&o.ior, "ior", "", "`folder` with ARCH/ior and ARCH/mdtest, built with Debian's mpicc, for the IOR image")
 	flags.StringVar(&o.values, "values", "bin/images/values.yaml", "`file` to write the values for Helm to")
 	flags.StringVar(&o.build.Version, "version", version.Version, "version of storagebench, the tag of the images")
 	flags.StringVar(&o.build.Programs, "programs", "bin", "`folder` with the programs built by make build")
@@ -55,9 +55,9 @@ func run(ctx context.Context, arguments []string, output, progress io.Writer) er
 	case flags.NArg() > 0:
 		return fmt.Errorf("unexpected argument %q: use flags", flags.Arg(0))
 	case o.registry == "":
-		return errors.New("-registry is empty: name a registry that you can push to, as in `make push REGISTRY=registry.example/storagebench`")
+		return errors.New("-registry is empty: specify a registry that you can push to, as in `make push REGISTRY=registry.example/storagebench`")
 	case strings.HasPrefix(o.registry+"/", version.Registry+"/"):
-		return fmt.Errorf("-registry is %q, which never resolves: name a registry that you can push to", o.registry)
+		return fmt.Errorf("-registry is %q, which never resolves: specify a registry that you can push to", o.registry)
 	}
 	images, err := o.push(ctx)
 	if err != nil {

@@ -56,16 +56,16 @@ const everyPlatform = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64"
 
 func run(ctx context.Context) error {
 	r := release{}
-	only := flag.String("only", "", "build only this part: archives, those of the command line")
+	only := flag.String("only", "", "build only this part; must be archives (the archives of the command line)")
 	platforms := flag.String("platforms", everyPlatform, "platforms of the command line; images are built for the linux platforms")
-	renew := flag.Bool("renew", false, "afterwards store the CRDs of this version as the compatibility baseline of later ones")
+	renew := flag.Bool("renew", false, "finally, store the CRDs of this version as the compatibility baseline for later versions")
 	flag.BoolVar(&r.locked, "locked", true, "build the images from the packages in images/lock; =false uses Debian's current packages, for a trial release")
 	flag.StringVar(&r.version, "version", "", "version of the release, such as v1.2.3")
 	flag.StringVar(&r.output, "output", "bin/release", "output folder, which is emptied first")
 	flag.StringVar(&r.url, "url", "", "URL from which the files will be downloaded (default: the project's releases on GitHub)")
 	flag.StringVar(&r.registry, "registry", "", "registry to which the images will be pushed, such as ghcr.io/OWNER/storagebench: the chart and "+
 		"install.yaml refer to them there, by digest")
-	flag.StringVar(&r.ior, "ior", os.Getenv("IOR_PROGRAMS"), "folder with ARCH/ior and ARCH/mdtest, for the image of IOR")
+	flag.StringVar(&r.ior, "ior", os.Getenv("IOR_PROGRAMS"), "folder with ARCH/ior and ARCH/mdtest, for the IOR image")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q: use flags", flag.Args())
@@ -117,7 +117,7 @@ var released = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[
 func (r release) check(only string) error {
 	switch {
 	case only != "" && only != "archives":
-		return fmt.Errorf("-only %q: the only allowed value is archives", only)
+		return fmt.Errorf("-only %q: must be archives", only)
 	case only == "archives" && !regexp.MustCompile(`^[A-Za-z0-9._+-]+$`).MatchString(r.version):
 		return fmt.Errorf("-version %q: use only letters, digits, and . _ + -", r.version)
 	case only == "" && !released.MatchString(r.version):
@@ -125,7 +125,7 @@ func (r release) check(only string) error {
 	}
 	if r.registry != "" {
 		if _, err := name.NewRepository(r.registry+"/operator", name.StrictValidation); err != nil {
-			return fmt.Errorf("-registry %q: name a registry with a path, such as ghcr.io/OWNER/storagebench: %w", r.registry, err)
+			return fmt.Errorf("-registry %q: use a registry with a path, such as ghcr.io/OWNER/storagebench: %w", r.registry, err)
 		}
 	}
 	if _, err := os.Stat("go.mod"); err != nil {

@@ -23,7 +23,7 @@ func (r release) compatible() error {
 		return err
 	}
 	for _, rule := range report.Rules {
-		_, _ = fmt.Fprintf(os.Stderr, "New since %s; check whether it refuses input that was accepted: %s\n", report.Released, rule)
+		_, _ = fmt.Fprintf(os.Stderr, "New since %s; check whether it refuses input that was accepted before: %s\n", report.Released, rule)
 	}
 	var problems []error
 	for _, broken := range report.Breaks {

@@ -34,7 +34,7 @@ func main() {
 
 func run(ctx context.Context, arguments []string) error {
 	if len(arguments) == 0 {
-		return errors.New("name an image: go run ./images/build operator|fio|ior -o FILE")
+		return errors.New("specify an image: go run ./images/build operator|fio|ior -o FILE")
 	}
 	if arguments[0] == "lock" {
 		return lock(ctx)
@@ -55,7 +55,7 @@ func run(ctx context.Context, arguments []string) error {
 		return err
 	}
 	if flags.NArg() > 0 {
-		return fmt.Errorf("unexpected arguments %q: name one image, and put flags after its name", flags.Args())
+		return fmt.Errorf("unexpected arguments %q: specify one image, and put flags after its name", flags.Args())
 	}
 	if o.Architecture != "" && !slices.Contains(compose.Architectures, o.Architecture) {
 		return fmt.Errorf("-arch %q is not supported; images exist for %s only", o.Architecture, strings.Join(compose.Architectures, " and "))

@@ -61,10 +61,10 @@ func Image(ctx context.Context, name string, o Options) (image.Image, error) {
 
 func ofIOR(ctx context.Context, o Options, options ior.Options) (image.Image, error) {
 	if o.IOR == "" || o.Mdtest == "" {
-		return image.Image{}, errors.New("name both programs: -ior PROGRAM -mdtest PROGRAM")
+		return image.Image{}, errors.New("specify both programs: -ior PROGRAM -mdtest PROGRAM")
 	}
 	options.Name, options.Licenses = "ior", "GPL-2.0-only"
-	options.Title = "IOR and mdtest, with Open MPI and fio of Debian, for clients of storagebench"
+	options.Title = "IOR and mdtest, with Open MPI and fio from Debian, for storagebench clients"
 	var err error
 	if options.IOR, err = os.ReadFile(o.IOR); err != nil {
 		return image.Image{}, fmt.Errorf("read ior: %w", err)

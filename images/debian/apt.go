@@ -219,12 +219,12 @@ func (a *Apt) Fetch(ctx context.Context, folder string, packages []Package) ([]s
 	}
 	if _, err := a.run(ctx, folder, arguments...); err != nil {
 		return nil, fmt.Errorf("download packages (Debian keeps only the newest versions: if it has replaced those in images/lock, run `make image-lock`, "+
-			"or name repositories that have them with %s=FILE): %w", DebianSources, err)
+			"or set %s to a file that lists repositories that have them): %w", DebianSources, err)
 	}
 	for i, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
-			return nil, fmt.Errorf("apt-get downloaded no package %s: %w", packages[i].Name, err)
+			return nil, fmt.Errorf("apt-get did not download package %s: %w", packages[i].Name, err)
 		}
 		if got := fmt.Sprintf("SHA256:%x", sha256.Sum256(data)); got != packages[i].Digest {
 			return nil, fmt.Errorf("package %s of %s has the digest %s, want %s", packages[i].Name, packages[i].Version, got, packages[i].Digest)
@@ -287,7 +287,7 @@ func parseURIs(text string) ([]Package, error) {
 		}
 		found := Package{Name: parts[2], Version: version, Architecture: parts[4], Digest: parts[5]}
 		if found.file() != parts[1] {
-			return nil, fmt.Errorf("apt-get gives the file of %s an unexpected name: %s", found.Name, parts[1])
+			return nil, fmt.Errorf("apt-get lists an unexpected file name for %s: %s", found.Name, parts[1])
 		}
 		packages = append(packages, found)
 	}

@@ -120,5 +120,5 @@ func (r Root) search(library string, folders []string) (string, error) {
 			return "", err
 		}
 	}
-	return "", fmt.Errorf("not in %s of the packages that it depends on", strings.Join(folders, ", "))
+	return "", fmt.Errorf("none of the packages contains it in %s", strings.Join(folders, ", "))
 }

@@ -32,7 +32,7 @@ func Make(ctx context.Context, o packaged.Options) (image.Image, error) {
 		Name:         "fio",
 		Version:      o.Version,
 		Architecture: o.Architecture,
-		Title:        "fio " + versions["fio"] + ", zip and unzip of Debian, for clients of storagebench",
+		Title:        "fio " + versions["fio"] + ", zip and unzip from Debian, for storagebench clients",
 		Licenses:     "GPL-2.0-only AND Info-ZIP AND LicenseRef-usr-share-doc",
 		Entrypoint:   []string{"/" + program},
 		Path:         "/usr/bin",

@@ -34,7 +34,7 @@ func Cached(cache, name, inputs string, produce func() ([]byte, error)) (string,
 	if _, err := os.Stat(file); err == nil {
 		return file, nil
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("look into the cache: %w", err)
+		return "", fmt.Errorf("check the cache: %w", err)
 	}
 	data, err := produce()
 	if err != nil {

@@ -109,7 +109,7 @@ func (i Image) platform() v1.Platform {
 func (i Image) Write(file string) (string, error) {
 	tag, err := name.NewTag(i.Reference())
 	if err != nil {
-		return "", fmt.Errorf("version %q cannot be the tag of an image: use letters, digits, dots, dashes and underscores, at most 128: %w", i.Version, err)
+		return "", fmt.Errorf("version %q is not a valid image tag: use at most 128 letters, digits, dots, dashes and underscores: %w", i.Version, err)
 	}
 	built, err := i.Build()
 	if err != nil {
@@ -161,7 +161,7 @@ func Time() (time.Time, error) {
 	}
 	seconds, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || seconds < 0 {
-		return time.Time{}, fmt.Errorf("SOURCE_DATE_EPOCH is %q: write whole seconds since 1970, or unset it", text)
+		return time.Time{}, fmt.Errorf("SOURCE_DATE_EPOCH is %q: use whole seconds since 1970, or unset it", text)
 	}
 	return time.Unix(seconds, 0).UTC(), nil
 }

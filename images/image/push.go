@@ -23,7 +23,7 @@ func Push(ctx context.Context, registry, title, tag string, index v1.ImageIndex)
 	whole := strings.TrimSuffix(registry, "/") + "/" + title + ":" + tag
 	to, err := name.NewTag(whole, name.StrictValidation)
 	if err != nil {
-		return "", fmt.Errorf("%q is not a valid image name: give a registry such as registry.example/storagebench: %w", whole, err)
+		return "", fmt.Errorf("%q is not a valid image name: use a registry such as registry.example/storagebench: %w", whole, err)
 	}
 	digest, err := index.Digest()
 	if err != nil {

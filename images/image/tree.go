@@ -47,7 +47,7 @@ func (t *Tree) Has(name string) bool {
 
 func (t *Tree) add(name string, e entry) error {
 	if name == "." || !fs.ValidPath(name) {
-		return fmt.Errorf("%q is not a valid path in an image: write it without a leading slash and without dots", name)
+		return fmt.Errorf("%q is not a valid path in an image: use a relative path without \".\" or \"..\" elements", name)
 	}
 	if e.mode&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
 		return fmt.Errorf("%s is setuid or setgid (%v): an image must not contain such a file", name, e.mode)

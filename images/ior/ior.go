@@ -37,7 +37,7 @@ type Options struct {
 // programs load a library that is in none of the packages, the error names it.
 func Make(ctx context.Context, o Options) (image.Image, error) {
 	if len(o.IOR) == 0 || len(o.Mdtest) == 0 {
-		return image.Image{}, fmt.Errorf("make the %s image: it needs both an ior and an mdtest", o.Name)
+		return image.Image{}, fmt.Errorf("make the %s image: both the ior and the mdtest program are required", o.Name)
 	}
 	layer, versions, err := packaged.Layer(ctx, o.Options, packaged.Recipe{
 		Name: o.Name, Layout: "1", Packages: Packages, Programs: programs, Plugins: isPlugin, Data: isData,

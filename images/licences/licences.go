@@ -64,7 +64,7 @@ func moduleFolders(ctx context.Context, modules []string) (map[string]string, er
 	for line := range strings.Lines(out) {
 		module, folder, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if folder == "" {
-			return nil, fmt.Errorf("the sources of module %s are not on this machine; `go mod download` fetches them", module)
+			return nil, fmt.Errorf("the sources of module %s are not on this machine: run `go mod download`", module)
 		}
 		folders[module] = folder
 	}

@@ -114,7 +114,7 @@ func static(file, architecture string) ([]byte, error) {
 // trusts.
 func addCertificates(ctx context.Context, o Options, tree *image.Tree) error {
 	if _, err := exec.LookPath("apt-get"); errors.Is(err, exec.ErrNotFound) && !o.Locked {
-		_, _ = fmt.Fprintln(o.Progress, "Making the operator image without public CA certificates, because apt-get is missing")
+		_, _ = fmt.Fprintln(o.Progress, "Building the operator image without public CA certificates, because apt-get is missing")
 		return nil
 	}
 	apt, err := o.Apt()

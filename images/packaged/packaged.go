@@ -134,7 +134,7 @@ func (r Recipe) inputs(o Options, packages []debian.Package) string {
 }
 
 func (r Recipe) layer(ctx context.Context, o Options, apt *debian.Apt, packages []debian.Package) ([]byte, error) {
-	_, _ = fmt.Fprintf(o.Progress, "Making the %s image of %d Debian packages\n", r.Name, len(packages))
+	_, _ = fmt.Fprintf(o.Progress, "Building the %s image from %d Debian packages\n", r.Name, len(packages))
 	folder, err := os.MkdirTemp(o.Cache, ".packages-")
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for packages: %w", err)

@@ -121,7 +121,7 @@ func (o Opened) Data(t *testing.T, name string) []byte {
 			return file.Data
 		}
 	}
-	t.Fatalf("there is no %s in the image", name)
+	t.Fatalf("no %s in the image", name)
 	return nil
 }
 
@@ -179,10 +179,10 @@ func Run(t *testing.T, folder string, arguments ...string) string {
 	}
 	out, err := command.CombinedOutput()
 	if errors.Is(err, syscall.EPERM) {
-		t.Fatalf("this test runs programs inside of an image, which needs root or user namespaces: %v", err)
+		t.Fatalf("this test runs programs inside an image, which needs root or user namespaces: %v", err)
 	}
 	if err != nil {
-		t.Fatalf("%v inside of the image: %v\n%s", arguments, err, out)
+		t.Fatalf("%v inside the image: %v\n%s", arguments, err, out)
 	}
 	return string(out)
 }
