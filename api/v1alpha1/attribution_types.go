@@ -1,16 +1,15 @@
 package v1alpha1
 
-// Cause names what may have limited a rate.
+// Cause is a possible reason why a rate was not higher.
 //
 // +kubebuilder:validation:Enum=Disk;Limit;Network;Flow;Instance;Credits;ServerCache;ClientCPU;QueueDepth;Tool;Unknown
 type Cause string
 
-// The causes.
 const (
 	// CauseDisk is the disks or the volume.
 	CauseDisk Cause = "Disk"
-	// CauseLimit is a limit from documented.throughput or documented.iops of the target. The part
-	// of the storage that sets it is unknown.
+	// CauseLimit is a limit that documented.throughput or documented.iops of the target states. Which part of the
+	// storage sets it is unknown.
 	CauseLimit Cause = "Limit"
 	// CauseNetwork is the network of the storage server.
 	CauseNetwork Cause = "Network"
@@ -18,7 +17,7 @@ const (
 	CauseFlow Cause = "Flow"
 	// CauseInstance is the client's machine: its network, or its path to the disks.
 	CauseInstance Cause = "Instance"
-	// CauseCredits is a limit that is at its baseline because its credits are spent.
+	// CauseCredits is a limit whose credits are spent, which leaves only its baseline.
 	CauseCredits Cause = "Credits"
 	// CauseServerCache is the speed of the storage server's cache.
 	CauseServerCache Cause = "ServerCache"
@@ -32,26 +31,25 @@ const (
 	CauseUnknown Cause = "Unknown"
 )
 
-// AttributionLevel is a level of a burst drain.
+// AttributionLevel is a throughput level of a burst drain.
 //
 // +kubebuilder:validation:Enum=Burst;Baseline
 type AttributionLevel string
 
-// The levels.
 const (
-	// LevelBurst is the level before the first lasting drop.
+	// LevelBurst is the level before the first permanent drop.
 	LevelBurst AttributionLevel = "Burst"
-	// LevelBaseline is the level after the last lasting drop.
+	// LevelBaseline is the level after the last permanent drop.
 	LevelBaseline AttributionLevel = "Baseline"
 )
 
 // Attribution compares a rate with the documented limits, and ranks what may have limited it.
 type Attribution struct {
-	// level is the level of a burst drain. Absent: everything that was measured.
+	// level is the level of a burst drain. Unset if the rate covers the whole measured time.
 	// +optional
 	Level AttributionLevel `json:"level,omitempty"`
 
-	// operation is the kind of operation. Absent: reads and writes together.
+	// operation is the kind of operation. Unset for reads and writes together.
 	// +optional
 	Operation Operation `json:"operation,omitempty"`
 
@@ -63,11 +61,11 @@ type Attribution struct {
 	// +optional
 	IOPSMilli int64 `json:"iopsMilli"`
 
-	// baseline is the lowest documented limit without credits. Absent: unknown.
+	// baseline is the lowest documented limit without credits. Unset if unknown.
 	// +optional
 	Baseline *DocumentedRate `json:"baseline,omitempty"`
 
-	// burst is the lowest documented limit with credits. Absent: unknown, or no limit bursts.
+	// burst is the lowest documented limit with credits. Unset if unknown, or if no limit bursts.
 	// +optional
 	Burst *DocumentedRate `json:"burst,omitempty"`
 
@@ -82,20 +80,19 @@ type Attribution struct {
 	Suspects []Suspect `json:"suspects,omitempty"`
 }
 
-// DocumentedRate is the documented rate for a load, and how much of it was reached.
+// DocumentedRate is the documented rate for a load, with the fraction of it that was reached.
 type DocumentedRate struct {
 	// limit is the name of the lowest limit.
 	// +required
 	// +kubebuilder:validation:MaxLength=128
 	Limit string `json:"limit"`
 
-	// bytesPerSecond is the throughput that the limit allows. Absent: the limit is in operations of
-	// unknown size.
+	// bytesPerSecond is the throughput that the limit allows. Unset if the limit is in operations of unknown size.
 	// +optional
 	BytesPerSecond *int64 `json:"bytesPerSecond,omitempty"`
 
-	// iopsMilli is the rate that the limit allows, in thousandths of an operation per second.
-	// Absent: the limit is in bytes, and the operation size is unknown.
+	// iopsMilli is the rate that the limit allows, in thousandths of an operation per second. Unset if the limit is in
+	// bytes and the operation size is unknown.
 	// +optional
 	IOPSMilli *int64 `json:"iopsMilli,omitempty"`
 
@@ -115,7 +112,7 @@ type Suspect struct {
 	// +required
 	Cause Cause `json:"cause"`
 
-	// limit is the name of the limit. Absent: the cause is not a documented limit.
+	// limit is the name of the limit. Unset if the cause is not a documented limit.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Limit string `json:"limit,omitempty"`
@@ -137,11 +134,11 @@ type Suspect struct {
 	// +kubebuilder:validation:MaxLength=256
 	Arithmetic string `json:"arithmetic,omitempty"`
 
-	// overridden is true if the limit is not from the catalog that is built into the operator.
+	// overridden is true if the limit is not from the operator's built-in catalog.
 	// +optional
 	Overridden bool `json:"overridden,omitempty"`
 
-	// evidence is the evidence for and against the suspect.
+	// evidence lists observations for and against the suspect.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=6
@@ -149,13 +146,13 @@ type Suspect struct {
 	Evidence []string `json:"evidence,omitempty"`
 }
 
-// StepAttribution is a summary of what limited the rate of a step or a cell.
+// StepAttribution summarizes what limited the rate of a step or a cell.
 type StepAttribution struct {
 	// cause is the most likely cause, in one word.
 	// +required
 	Cause Cause `json:"cause"`
 
-	// limit is the name of the limit. Absent: the cause is not a documented limit.
+	// limit is the name of the limit. Unset if the cause is not a documented limit.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Limit string `json:"limit,omitempty"`
@@ -172,12 +169,12 @@ type StepAttribution struct {
 	// +optional
 	Ambiguous bool `json:"ambiguous,omitempty"`
 
-	// permilleOfBaseline is the fraction of the documented baseline that was reached, in thousandths. Absent: unknown.
+	// permilleOfBaseline is the fraction of the documented baseline that was reached, in thousandths. Unset if unknown.
 	// +optional
 	PermilleOfBaseline *int64 `json:"permilleOfBaseline,omitempty"`
 
-	// permilleOfBurst is the fraction of the documented burst that was reached, in thousandths. Absent: unknown, or no
-	// limit bursts.
+	// permilleOfBurst is the fraction of the documented burst that was reached, in thousandths. Unset if unknown, or if
+	// no limit bursts.
 	// +optional
 	PermilleOfBurst *int64 `json:"permilleOfBurst,omitempty"`
 }

@@ -71,19 +71,19 @@ type BenchmarkRunSpec struct {
 	// +required
 	Run RunSpec `json:"run"`
 
-	// format is the format version of the steps. An operator conducts runs of its own format and of
-	// earlier ones. 2: the steps hold everything that is needed to conduct the run. Absent: 1,
-	// written by operators before 2026-12.
+	// format is the format version of the steps. An operator conducts runs of its own format and of earlier ones. In
+	// format 2, the steps hold everything that is needed to conduct the run. If unset, it is 1, written by operators
+	// before 2026-12.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	Format *int32 `json:"format,omitempty"`
 
-	// datasetHash identifies the files and the content that the run lays out. Absent in format 1.
+	// datasetHash identifies the files that the run lays out, and their content. Unset in format 1.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	DatasetHash string `json:"datasetHash,omitempty"`
 
-	// steps are the steps of the run, in order. The run is conducted from them.
+	// steps are the steps of the run, in order. The operator conducts the run from them.
 	// +required
 	// +listType=map
 	// +listMapKey=id
@@ -91,8 +91,8 @@ type BenchmarkRunSpec struct {
 	// +kubebuilder:validation:MaxItems=1024
 	Steps []ResolvedStep `json:"steps"`
 
-	// objectives are the objectives of the benchmark when the run was created. status.objectives
-	// holds the verdicts on these; the benchmark's own status uses its current objectives.
+	// objectives are the objectives of the benchmark when the run was created. status.objectives holds the verdicts on
+	// them; the benchmark's own status uses its current objectives.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -118,8 +118,8 @@ type BenchmarkReference struct {
 	UID string `json:"uid,omitempty"`
 }
 
-// ResolvedStep is one step of a run: one workload on one or more targets at the same time. The
-// workload is that of the phase (and target), with the overrides applied.
+// ResolvedStep is one step of a run: a workload on one or more targets at the same time. Each target has its workload
+// of the phase, with the overrides applied.
 type ResolvedStep struct {
 	// id is unique in the run, and the same for every attempt of the step.
 	// +required
@@ -137,11 +137,11 @@ type ResolvedStep struct {
 	// +required
 	Kind PhaseKind `json:"kind"`
 
-	// purpose is the purpose of the step.
+	// purpose determines what the step does.
 	// +required
 	Purpose StepPurpose `json:"purpose"`
 
-	// cell is the index of the sweep's cell, or of the step of a ramp or a search.
+	// cell is the index of the cell in a sweep, or of the step in a ramp or search.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1023
@@ -174,8 +174,8 @@ type ResolvedStep struct {
 	// +optional
 	WarmUp Duration `json:"warmUp,omitempty"`
 
-	// duration is the maximum time for which the step measures or pauses. Absent: the step ends
-	// when its work is done, or its length follows from earlier measurements.
+	// duration is the maximum time for which the step measures or pauses. Unset if the step ends when its work is done,
+	// or if its length follows from earlier measurements.
 	// +optional
 	Duration *Duration `json:"duration,omitempty"`
 
@@ -187,7 +187,7 @@ type ResolvedStep struct {
 	// +required
 	MaxDuration Duration `json:"maxDuration"`
 
-	// overrides replace values of the workload, in a ramp or a sweep.
+	// overrides replace settings of the workload, in a ramp or a sweep.
 	// +optional
 	Overrides *StepOverrides `json:"overrides,omitempty"`
 
@@ -208,8 +208,7 @@ type ResolvedStep struct {
 	// +optional
 	EndWhenSteady *bool `json:"endWhenSteady,omitempty"`
 
-	// untilCreditsPercent is the fill level of the bucket of burst credits, in percent, that an
-	// Idle step waits for.
+	// untilCreditsPercent is the fill level of the burst credit bucket, in percent, at which an Idle step ends.
 	// +optional
 	UntilCreditsPercent *int32 `json:"untilCreditsPercent,omitempty"`
 
@@ -244,11 +243,10 @@ type TargetBytes struct {
 // +kubebuilder:validation:Enum=Prepare;Precondition;Measure;Drain;Idle
 type StepPurpose string
 
-// The purposes of steps.
 const (
-	// StepPrepare lays out the data: a fixed amount of work.
+	// StepPrepare lays out the data. The amount of work is fixed.
 	StepPrepare StepPurpose = "Prepare"
-	// StepPrecondition overwrites the data: a fixed amount of work.
+	// StepPrecondition overwrites the data. The amount of work is fixed.
 	StepPrecondition StepPurpose = "Precondition"
 	// StepMeasure loads the targets for a fixed time.
 	StepMeasure StepPurpose = "Measure"
@@ -283,9 +281,8 @@ type StepOverrides struct {
 	Rate *FioRateLimit `json:"rate,omitempty"`
 }
 
-// BenchmarkRunStatus is the progress and the results of the run, at most 64 KiB, or 384 KiB for
-// runs of more than 64 steps. Times are facts as they were recorded; everything else is derived
-// from them.
+// BenchmarkRunStatus is the progress and the results of the run. It has at most 64 KiB, or 384 KiB for runs of more
+// than 64 steps. Times are stored as recorded; everything else is derived from them.
 type BenchmarkRunStatus struct {
 	// observedGeneration is the generation that the status is based on; -1 before the operator has
 	// processed the object.
@@ -299,7 +296,7 @@ type BenchmarkRunStatus struct {
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// stage is the current stage in one word, for people. Programs read the conditions.
+	// stage is the current stage in one word, for display. Programs should read the conditions.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Stage string `json:"stage,omitempty"`
@@ -338,7 +335,7 @@ type BenchmarkRunStatus struct {
 	// +kubebuilder:validation:MaxItems=16
 	Storage []StorageDescription `json:"storage,omitempty"`
 
-	// steps are the facts about each attempt of each step that was started.
+	// steps are the records of all attempts of steps that were started.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=1024
@@ -360,7 +357,7 @@ type BenchmarkRunStatus struct {
 	// +optional
 	Observations *Observations `json:"observations,omitempty"`
 
-	// comparable holds the data by which other runs are compared with this one.
+	// comparable holds the data that is needed to compare this run with others.
 	// +optional
 	Comparable *Comparable `json:"comparable,omitempty"`
 
@@ -385,12 +382,12 @@ type BenchmarkRunStatus struct {
 
 // Environment describes a group of identical clients, as detected.
 type Environment struct {
-	// target is the target of these clients.
+	// target is the target that these clients load.
 	// +required
 	// +kubebuilder:validation:MaxLength=40
 	Target string `json:"target"`
 
-	// clients is the number of these clients.
+	// clients is the number of clients in the group.
 	// +required
 	Clients int32 `json:"clients"`
 
@@ -468,18 +465,17 @@ type MountedVolume struct {
 	DirectIO *bool `json:"directIO,omitempty"`
 }
 
-// StepState is the state of an attempt of a step.
+// StepState is the state of one attempt of a step.
 //
 // +kubebuilder:validation:Enum=Starting;Running;Collecting;Succeeded;Failed;Skipped
 type StepState string
 
-// The states of a step.
 const (
 	// StepStarting: the start is recorded, and the agents are being started.
 	StepStarting StepState = "Starting"
 	// StepRunning: the agents do I/O.
 	StepRunning StepState = "Running"
-	// StepCollecting: the I/O has ended, and the results are being collected.
+	// StepCollecting: the I/O is complete, and the results are being collected.
 	StepCollecting StepState = "Collecting"
 	// StepSucceeded: the result is recorded.
 	StepSucceeded StepState = "Succeeded"
@@ -489,7 +485,7 @@ const (
 	StepSkipped StepState = "Skipped"
 )
 
-// StepStatus holds the facts about one attempt of one step.
+// StepStatus is the record of one attempt of a step.
 type StepStatus struct {
 	// id is the ID of the step in spec.steps.
 	// +required
@@ -505,18 +501,17 @@ type StepStatus struct {
 	// +required
 	State StepState `json:"state"`
 
-	// startTime is the instant at which all agents begin. It is recorded before the agents are
-	// notified.
+	// startTime is the instant at which all agents start the load. It is recorded before the agents are notified.
 	// +optional
 	StartTime *metav1.MicroTime `json:"startTime,omitempty"`
 
-	// offeredIOPS is the rate that a search chose for the step, over all clients of the target. It
-	// is recorded before the agents are notified.
+	// offeredIOPS is the number of operations per second that a search chose for all clients of the target. It is
+	// recorded before the agents are notified.
 	// +optional
 	OfferedIOPS *int64 `json:"offeredIOPS,omitempty"`
 
-	// plannedEndTime is the time at which the step is due to end. Absent if unknown: the end depends on the work or on
-	// the measurements.
+	// plannedEndTime is the time at which the step is due to end. Unset if the end depends on the work or on the
+	// measurements.
 	// +optional
 	PlannedEndTime *metav1.MicroTime `json:"plannedEndTime,omitempty"`
 
@@ -546,8 +541,8 @@ type StepStatus struct {
 	// +optional
 	LastIOTime *metav1.MicroTime `json:"lastIOTime,omitempty"`
 
-	// io is the I/O of the step, one entry per target. It includes the warm-up and the operations in flight at the end,
-	// because all of these spend credits.
+	// io is the amount of I/O in the step, one entry per target. It includes the warm-up and the operations in flight
+	// at the end, because they also spend credits.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -563,7 +558,7 @@ type StepStatus struct {
 	Message string `json:"message,omitempty"`
 }
 
-// StepIO is the I/O of one step on one target.
+// StepIO is the amount of I/O of one step on one target.
 type StepIO struct {
 	// target is the name of the target.
 	// +required
@@ -575,19 +570,19 @@ type StepIO struct {
 	// operations is the number of completed operations, not counting syncs, which spend no credits.
 	// +optional
 	Operations int64 `json:"operations"`
-	// creditPercentAtStart is the estimated fill level of the bucket of bytes at the start, in
-	// percent, if its limits are known.
+	// creditPercentAtStart is the estimated fill level of the byte credit bucket at the start, in percent. Unset if its
+	// limits are unknown.
 	// +optional
 	CreditPercentAtStart *int32 `json:"creditPercentAtStart,omitempty"`
-	// creditPercentAtEnd is the estimated fill level of the bucket of bytes at the end, in percent,
-	// if its limits are known.
+	// creditPercentAtEnd is the estimated fill level of the byte credit bucket at the end, in percent. Unset if its
+	// limits are unknown.
 	// +optional
 	CreditPercentAtEnd *int32 `json:"creditPercentAtEnd,omitempty"`
 }
 
-// LostClient is a client that was lost.
+// LostClient describes the loss of a client.
 type LostClient struct {
-	// target is the target of the client.
+	// target is the target that the client loaded.
 	// +required
 	// +kubebuilder:validation:MaxLength=40
 	Target string `json:"target"`
@@ -605,12 +600,12 @@ type LostClient struct {
 	// +optional
 	Time *metav1.MicroTime `json:"time,omitempty"`
 
-	// reason is the reason as reported by the cluster or the connection.
+	// reason is the cause as reported by the cluster or the connection.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Reason string `json:"reason,omitempty"`
 
-	// replaced is true if a replacement took the client's place.
+	// replaced is true if another pod replaced the client.
 	// +optional
 	Replaced bool `json:"replaced,omitempty"`
 }

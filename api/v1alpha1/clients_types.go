@@ -27,7 +27,7 @@ type Clients struct {
 	// +kubebuilder:validation:Maximum=1024
 	ProcessesPerClient int32 `json:"processesPerClient,omitempty"`
 
-	// image is the container image of the clients. Absent: the operator's default for the engine.
+	// image is the container image of the clients. Defaults to the operator's image for the engine.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
@@ -60,7 +60,6 @@ type Clients struct {
 // +kubebuilder:validation:Enum=OnePerNode;PreferOnePerNode;Any
 type Spread string
 
-// The ways to spread clients.
 const (
 	// SpreadOnePerNode gives each client its own node.
 	SpreadOnePerNode Spread = "OnePerNode"
@@ -71,7 +70,7 @@ const (
 	SpreadAny Spread = "Any"
 )
 
-// OnePerNode reports whether each client needs its own node. It is the default.
+// OnePerNode reports whether each client needs its own node, which is the default.
 func (c *Clients) OnePerNode() bool {
 	return c.Spread != SpreadAny && c.Spread != SpreadPreferOnePerNode
 }
@@ -81,7 +80,6 @@ func (c *Clients) OnePerNode() bool {
 // +kubebuilder:validation:Enum=RestartStep;FailRun;ContinueDegraded
 type OnLoss string
 
-// The reactions to the loss of a client.
 const (
 	// OnLossRestartStep repeats the step with a replacement.
 	OnLossRestartStep OnLoss = "RestartStep"
@@ -118,7 +116,7 @@ type PodTemplate struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.size() <= 317 && self[k].size() <= 63)",message="nodeSelector: at most 317 characters per key, 63 per value; shorten them"
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 
-	// affinity is the affinity of the pods, in addition to what spread adds.
+	// affinity is the affinity of the pods. It is combined with what spread adds.
 	// +optional
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
 
@@ -149,7 +147,7 @@ type PodTemplate struct {
 	// +optional
 	SecurityContext *ClientSecurityContext `json:"securityContext,omitempty"`
 
-	// hostNetwork runs the clients in their node's network.
+	// hostNetwork runs the clients in their node's network namespace.
 	// +optional
 	HostNetwork *bool `json:"hostNetwork,omitempty"`
 }
@@ -173,7 +171,7 @@ type ClientResources struct {
 // ClientSecurityContext is the part of a pod's security context that determines who owns the files.
 // The rest is fixed to what the Pod Security level "restricted" requires.
 type ClientSecurityContext struct {
-	// runAsUser is the user ID of the tool. 0 needs a namespace whose Pod Security level allows it.
+	// runAsUser is the user ID of the tool. 0 requires a namespace whose Pod Security level allows root.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=2147483647

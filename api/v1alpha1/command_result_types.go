@@ -6,19 +6,18 @@ package v1alpha1
 // +kubebuilder:validation:Enum=Mount;ControlGroup;Storage;Calls
 type CommandSource string
 
-// The sources, most trusted first.
+// Possible values, most trusted first.
 const (
-	// SourceMount is the statistics of the mount under test (NFS, SMB or Lustre). They count the
-	// I/O of all programs of the machine on that mount.
+	// SourceMount uses the statistics of the mount under test (NFS, SMB or Lustre), which count the I/O of all programs
+	// of the machine on that mount.
 	SourceMount CommandSource = "Mount"
-	// SourceControlGroup is the client's control group: the I/O of the block device on behalf of
-	// the client.
+	// SourceControlGroup uses the statistics of the client's control group: its I/O on block devices.
 	SourceControlGroup CommandSource = "ControlGroup"
-	// SourceStorage is read_bytes and write_bytes of the program and all processes that it started:
-	// bytes fetched from storage, and bytes dirtied in memory that are to be written to storage.
+	// SourceStorage uses read_bytes and write_bytes of the program and all processes that it started: bytes fetched
+	// from storage, and bytes dirtied in memory that are to be written to storage.
 	SourceStorage CommandSource = "Storage"
-	// SourceCalls is rchar and wchar of the same processes: bytes read and written by system calls,
-	// including those served by the page cache and those of pipes and sockets.
+	// SourceCalls uses rchar and wchar of the same processes: bytes read and written by system calls, including those
+	// served by the page cache and those of pipes and sockets.
 	SourceCalls CommandSource = "Calls"
 )
 
@@ -36,13 +35,12 @@ type CommandResult struct {
 	// +optional
 	ExitCode int32 `json:"exitCode"`
 
-	// durationNanoseconds is the time from the start of the program to its end, the longest of all
-	// clients.
+	// durationNanoseconds is the longest time of any client from the start of the program to its end.
 	// +optional
 	DurationNanoseconds int64 `json:"durationNanoseconds"`
 
-	// flushNanoseconds is the additional time to flush the data that the program left in the
-	// client's memory, the longest of all clients. Rates cover both times.
+	// flushNanoseconds is the longest additional time of any client to flush the data that the program left in the
+	// client's memory. Rates cover both times.
 	// +optional
 	FlushNanoseconds int64 `json:"flushNanoseconds"`
 
@@ -55,7 +53,7 @@ type CommandResult struct {
 	Source CommandSource `json:"source,omitempty"`
 
 	// disagreementPermille is the largest difference between the chosen source and another source that should count the
-	// same I/O, for reads or for writes, in thousandths of the larger count. Absent: there is no other source.
+	// same I/O, for reads or for writes, in thousandths of the larger count. Unset if there is no other source.
 	// +optional
 	DisagreementPermille *int64 `json:"disagreementPermille,omitempty"`
 
@@ -80,11 +78,11 @@ type CommandCount struct {
 	// +optional
 	WriteBytes int64 `json:"writeBytes"`
 
-	// readOperations is the number of reads. Absent: the source does not count operations.
+	// readOperations is the number of reads. Unset if the source does not count operations.
 	// +optional
 	ReadOperations *int64 `json:"readOperations,omitempty"`
 
-	// writeOperations is the number of writes. Absent: the source does not count operations.
+	// writeOperations is the number of writes. Unset if the source does not count operations.
 	// +optional
 	WriteOperations *int64 `json:"writeOperations,omitempty"`
 }

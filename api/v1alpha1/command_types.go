@@ -24,8 +24,8 @@ type CommandProfile struct {
 	// +kubebuilder:validation:items:MaxLength=4096
 	Setup []string `json:"setup,omitempty"`
 
-	// workingDirectory is the working directory, relative to the client's directory. It is created
-	// if missing. Absent: the client's directory.
+	// workingDirectory is the working directory, relative to the client's directory. It is created if missing. Defaults
+	// to the client's directory.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^/|(^|/)[.][.]?(/|$)|//|[[:cntrl:]]|/$')",message="workingDirectory: must be relative to the client's directory, without '.', '..', double or trailing slashes or control characters"
@@ -37,7 +37,7 @@ type CommandProfile struct {
 	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1Pi')))",message="a whole number of bytes above zero, such as 8Gi"
 	DatasetSize *resource.Quantity `json:"datasetSize,omitempty"`
 
-	// successExitCodes are the exit codes that count as success. Absent: 0.
+	// successExitCodes are the exit codes that count as success. Defaults to 0.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=16

@@ -8,7 +8,7 @@ type TargetComparison struct {
 	// +kubebuilder:validation:MaxLength=40
 	Baseline string `json:"baseline"`
 
-	// target is the target that is compared.
+	// target is the target to compare with the baseline.
 	// +required
 	// +kubebuilder:validation:MaxLength=40
 	Target string `json:"target"`
@@ -36,12 +36,12 @@ type TargetComparison struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// FigureName is the name of a figure that targets are compared by.
+// FigureName names a figure by which targets are compared.
 //
 // +kubebuilder:validation:Enum=Throughput;IOPS;MeanLatency;P50Latency;P95Latency;P99Latency;P999Latency;Burst;Sustained;Peak;Baseline;TimeToBaseline;Spent;Refill;Rate;Duration;CompressionRatio
 type FigureName string
 
-// The figures that targets are compared by, in the units of the results that they come from.
+// Possible values of FigureName. Each figure has the unit of the result that it comes from.
 const (
 	// FigureThroughput is in bytes per second.
 	FigureThroughput FigureName = "Throughput"
@@ -57,8 +57,8 @@ const (
 	FigureP99Latency FigureName = "P99Latency"
 	// FigureP999Latency is the 99.9th percentile, in nanoseconds.
 	FigureP999Latency FigureName = "P999Latency"
-	// FigureBurst is the burst of a drain, in bytes per second, or in thousandths of an operation per second if the
-	// credits are operations.
+	// FigureBurst is the burst rate of a drain, in bytes per second, or in thousandths of an operation per second if
+	// the credits are operations.
 	FigureBurst FigureName = "Burst"
 	// FigureSustained is the lower level of a burst that alternates between two levels, in the unit of Burst.
 	FigureSustained FigureName = "Sustained"
@@ -87,7 +87,6 @@ const (
 // +kubebuilder:validation:Enum=TargetBetter;BaselineBetter;NoDifference;NotJudged
 type FigureVerdict string
 
-// The verdicts.
 const (
 	// FigureTargetBetter: the target is better, and chance does not explain it.
 	FigureTargetBetter FigureVerdict = "TargetBetter"
@@ -101,36 +100,33 @@ const (
 	FigureNotJudged FigureVerdict = "NotJudged"
 )
 
-// FigureComparison is one figure of two targets.
+// FigureComparison compares one figure of two targets.
 type FigureComparison struct {
 	// figure is the name of the figure.
 	// +required
 	Figure FigureName `json:"figure"`
 
-	// operation is the kind of operation. Absent: all.
+	// operation is the kind of operation. Unset for all kinds.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Operation string `json:"operation,omitempty"`
 
-	// baseline is the figure of the baseline.
+	// baseline is the value for the baseline target.
 	// +optional
 	Baseline int64 `json:"baseline"`
-	// target is the figure of the target.
+	// target is the value for the other target.
 	// +optional
 	Target int64 `json:"target"`
 
-	// differencePermille is the difference of the target's figure from that of the baseline, in
-	// thousandths of the latter.
+	// differencePermille is target minus baseline, in thousandths of baseline.
 	// +optional
 	DifferencePermille int64 `json:"differencePermille"`
 
-	// lowerPermille is the lower end of the 95 % confidence interval of differencePermille. Absent:
-	// unknown.
+	// lowerPermille is the lower end of the 95 % confidence interval of differencePermille. Unset if unknown.
 	// +optional
 	LowerPermille *int64 `json:"lowerPermille,omitempty"`
 
-	// upperPermille is the upper end of the 95 % confidence interval of differencePermille. Absent:
-	// unknown.
+	// upperPermille is the upper end of the 95 % confidence interval of differencePermille. Unset if unknown.
 	// +optional
 	UpperPermille *int64 `json:"upperPermille,omitempty"`
 

@@ -14,15 +14,15 @@ const (
 	// has been missing for longer than startTimeout; otherwise absent. It precedes Reconciling in
 	// the list because kstatus uses the first of the two that is True.
 	ConditionStalled = "Stalled"
-	// ConditionRunning is True while a run is live or queued.
+	// ConditionRunning is True while a run is in progress or queued.
 	ConditionRunning = "Running"
-	// ConditionRegressed is True if the newest evaluated runs are worse than earlier ones, and
-	// False if not. It is Unknown if they cannot be compared, such as with fewer than four earlier
-	// runs. Absent without spec.regression.
+	// ConditionRegressed is True if the newest evaluated runs are worse than earlier ones, and False if not. It is
+	// Unknown if they cannot be compared, for example with fewer than four earlier runs. It is absent without
+	// spec.regression.
 	ConditionRegressed = "Regressed"
 )
 
-// Conditions of a BenchmarkRun. Complete and Failed exclude each other.
+// Conditions of a BenchmarkRun. Complete and Failed are mutually exclusive.
 const (
 	// ConditionWaiting is True while the run waits for its turn, for free clients or for quota, and
 	// False once its turn has come. The message names what the run waits for.
@@ -41,8 +41,8 @@ const (
 	ConditionDataRemoved = "DataRemoved"
 )
 
-// Reasons of a StorageBenchmark's conditions Ready, Reconciling and Stalled. If the newest run has failed, they have
-// the reason of its condition Failed.
+// Reasons of a StorageBenchmark's conditions Ready, Reconciling and Stalled. If the newest run failed, they copy the
+// reason of the run's condition Failed.
 const (
 	// ReasonPassed: the newest evaluated run passed.
 	ReasonPassed = "Passed"
@@ -83,27 +83,27 @@ const (
 
 // Reasons of a StorageBenchmark's condition Running.
 const (
-	// ReasonRunLive: a run is live.
+	// ReasonRunLive: a run is in progress.
 	ReasonRunLive = "RunLive"
 	// ReasonRunQueued: a run waits for another run on the same queue or volume, for free clients, or for quota.
 	ReasonRunQueued = "RunQueued"
-	// ReasonNoRun: no run is live or queued.
+	// ReasonNoRun: no run is in progress or queued.
 	ReasonNoRun = "NoRun"
 )
 
 // Reasons of a BenchmarkRun's condition Waiting.
 const (
-	// ReasonWaitsForQueue: another run in its queue is live or ahead of it.
+	// ReasonWaitsForQueue: another run in the same queue is in progress or ahead.
 	ReasonWaitsForQueue = "WaitsForQueue"
-	// ReasonWaitsForVolume: another run on one of its volumes is live or ahead of it.
+	// ReasonWaitsForVolume: another run on one of the volumes is in progress or ahead.
 	ReasonWaitsForVolume = "WaitsForVolume"
-	// ReasonWaitsForQuota: Kueue has not admitted its clients yet.
+	// ReasonWaitsForQuota: Kueue has not admitted the run's clients yet.
 	ReasonWaitsForQuota = "WaitsForQuota"
 	// ReasonWaitsForClients: the operator has reached its limit of clients.
 	ReasonWaitsForClients = "WaitsForClients"
 	// ReasonItsTurn: no run is ahead in the queue.
 	ReasonItsTurn = "ItsTurn"
-	// ReasonQuotaGranted: Kueue has admitted its clients.
+	// ReasonQuotaGranted: Kueue has admitted the run's clients.
 	ReasonQuotaGranted = "QuotaGranted"
 )
 
@@ -125,7 +125,7 @@ const (
 	ReasonInvalidWorkload = "InvalidWorkload"
 	// ReasonMountNotFound: a client's volume is not the expected mount.
 	ReasonMountNotFound = "MountNotFound"
-	// ReasonClaimUnfit: a claim does not allow what the run needs, or does not match its template.
+	// ReasonClaimUnfit: a claim does not support how the run uses it, or does not match its template.
 	ReasonClaimUnfit = "ClaimUnfit"
 	// ReasonVolumeInUse: something else uses a volume, and requireIdle is true.
 	ReasonVolumeInUse = "VolumeInUse"
@@ -143,7 +143,7 @@ const (
 	ReasonInternalError = "InternalError"
 )
 
-// IsCancellation reports whether a run whose condition Failed has this reason was stopped on purpose, not by a fault.
+// IsCancellation reports whether a run that failed for this reason was stopped on purpose.
 func IsCancellation(reason string) bool {
 	return reason == ReasonStopped || reason == ReasonReplaced
 }
@@ -177,8 +177,7 @@ const (
 	ReasonRemovalFailed = "RemovalFailed"
 )
 
-// Stages of benchmarks and runs, each in one word. They are for people; programs read the
-// conditions.
+// Stages of benchmarks and runs, each in one word. They are for display; programs should read the conditions.
 const (
 	StagePending    = "Pending"
 	StageSuspended  = "Suspended"

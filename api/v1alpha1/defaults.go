@@ -1,9 +1,9 @@
 package v1alpha1
 
 // Only this file expands shorthand fields to the fields that all other code reads, and sets the defaults of absent
-// fields inside lists. The schema has no defaults inside lists: a list is applied as a whole, so Argo CD with
-// server-side apply would permanently report a default that the API server adds to an item as a difference. The
-// defaults of all other fields are in the schema.
+// fields inside lists. The schema has no defaults inside lists, because a list is applied as a whole: if the API server
+// added a default to an item, Argo CD with server-side apply would permanently report a difference. The defaults of all
+// other fields are in the schema.
 
 // DefaultMinDuration is the default minDuration of a burstDrain phase.
 const DefaultMinDuration Duration = "2m"
@@ -21,7 +21,7 @@ const (
 // FileOperations lists all operations of a smallFiles phase, in the order in which they run by default.
 var FileOperations = []Operation{OperationCreate, OperationStat, OperationWrite, OperationRead, OperationDelete}
 
-// OperationsOrDefault returns the operations of the phase, in order.
+// OperationsOrDefault returns the phase's operations, or FileOperations if it sets none.
 func (p *SmallFilesPhase) OperationsOrDefault() []Operation {
 	if len(p.Operations) == 0 {
 		return FileOperations

@@ -11,7 +11,7 @@ const (
 	EventInvalidWorkload = "InvalidWorkload"
 	// EventRunQueued: a run waits for another run, or for quota.
 	EventRunQueued = "RunQueued"
-	// EventRunAdmitted: a run that waited may proceed.
+	// EventRunAdmitted: a waiting run may proceed.
 	EventRunAdmitted = "RunAdmitted"
 	// EventRunReplaced: a run is stopped so that another one can start.
 	EventRunReplaced = "RunReplaced"
@@ -24,7 +24,7 @@ const (
 	EventSeriesNotKept = "SeriesNotKept"
 	// EventRunStarted: a run starts to create its clients.
 	EventRunStarted = "RunStarted"
-	// EventRunStopping: a run ends its load early and cleans up.
+	// EventRunStopping: a run stops its load early and cleans up.
 	EventRunStopping = "RunStopping"
 	// EventClientsReady: all clients of a run are connected.
 	EventClientsReady = "ClientsReady"

@@ -23,8 +23,8 @@ type FioProfile struct {
 	// +optional
 	Pattern FioPattern `json:"pattern,omitempty"`
 
-	// readPercent is the percentage of operations that are reads; the others are writes. 100 is
-	// reads only, 0 is writes only.
+	// readPercent is the percentage of operations that are reads; the others are writes. 100 means only reads, 0 only
+	// writes.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
@@ -35,14 +35,14 @@ type FioProfile struct {
 	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && !s.matches('[kMGTPE]$') && (quantity(s).isInteger() || s.endsWith('i')) && !quantity(s).isLessThan(quantity('512')) && !quantity(s).isGreaterThan(quantity('1Gi')))",messageExpression="string(self).matches('[kMGTPE]$') ? 'decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'a whole number of bytes from 512 to 1Gi, such as 4Ki'"
 	BlockSize *resource.Quantity `json:"blockSize,omitempty"`
 
-	// jobs is the number of jobs (threads of load) per client. Absent: 1.
+	// jobs is the number of jobs (threads of load) per client. Defaults to 1.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1024
 	Jobs *int32 `json:"jobs,omitempty"`
 
-	// queueDepth is the number of operations that each job keeps outstanding. Absent: 1. The
-	// engines psync, sync and mmap allow only 1.
+	// queueDepth is the number of operations that each job keeps outstanding. Defaults to 1. The engines psync, sync
+	// and mmap allow only 1.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=4096
@@ -55,23 +55,23 @@ type FioProfile struct {
 	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (!s.matches('[kMGTPE]$') || int(quantity(s).asApproximateFloat()) % 4096 == 0) && (quantity(s).isInteger() || s.endsWith('i')) && !quantity(s).isLessThan(quantity('512')) && !quantity(s).isGreaterThan(quantity('1Pi')))",messageExpression="string(self).matches('[kMGTPE]$') ? 'decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'a whole number of bytes from 512 to 1Pi, such as 8Gi'"
 	DatasetSize resource.Quantity `json:"datasetSize"`
 
-	// filesPerJob is the number of files of each job. Absent: 1.
+	// filesPerJob is the number of files of each job. Defaults to 1.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=10000
 	FilesPerJob *int32 `json:"filesPerJob,omitempty"`
 
-	// fileSharing is PerJob if each job has its own files, or Shared if the jobs of a client use
-	// the same files. Absent: PerJob.
+	// fileSharing is PerJob if each job has its own files, or Shared if the jobs of a client use the same files.
+	// Defaults to PerJob.
 	// +optional
 	FileSharing FileSharing `json:"fileSharing,omitempty"`
 
-	// direct bypasses the page cache of the client (O_DIRECT). Absent: true.
+	// direct bypasses the page cache of the client (O_DIRECT). Defaults to true.
 	// +optional
 	Direct *bool `json:"direct,omitempty"`
 
-	// ioEngine is the I/O engine of fio. Absent: libaio. io_uring is blocked in most containers; null
-	// does no I/O and measures only fio itself.
+	// ioEngine is the I/O engine of fio. Defaults to libaio. io_uring is blocked in most containers; null does no I/O
+	// and measures only fio itself.
 	// +optional
 	IOEngine FioIOEngine `json:"ioEngine,omitempty"`
 
@@ -79,8 +79,8 @@ type FioProfile struct {
 	// +optional
 	RateLimit *FioRateLimit `json:"rateLimit,omitempty"`
 
-	// randomDistribution is the distribution of the offsets of a Random pattern: random,
-	// zipf:THETA, pareto:H, normal:DEVIATION, or zoned:ACCESS/SIZE:... in percent. Absent: random.
+	// randomDistribution is the distribution of the offsets of a Random pattern: random, zipf:THETA, pareto:H,
+	// normal:DEVIATION, or zoned:ACCESS/SIZE:... in percent. Defaults to random.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
@@ -101,8 +101,8 @@ type FioProfile struct {
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.split('/').exists(p, p == '..')",message="compressLike: must be a relative path below the target's path, such as projects/2024"
 	CompressLike string `json:"compressLike,omitempty"`
 
-	// refillBuffers generates new data for every write, so that a store that compresses or
-	// deduplicates gains nothing from repeated data. Absent: false.
+	// refillBuffers generates new data for every write, so that a store that compresses or deduplicates cannot benefit
+	// from repeated data. Defaults to false.
 	// +optional
 	RefillBuffers *bool `json:"refillBuffers,omitempty"`
 
@@ -110,9 +110,8 @@ type FioProfile struct {
 	// +optional
 	Fsync *FioFsync `json:"fsync,omitempty"`
 
-	// options are additional fio options by name, from a list of safe ones. Options that name a
-	// path, run a command or load code are refused, and so are those that a typed field or the
-	// operator sets.
+	// options are additional fio options by name, from a list of safe ones. Options that name a path, run a command or
+	// load code are refused, as are options that a typed field or the operator sets.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^[a-z0-9_]{1,64}$'))",message="options: fio option names have only lower-case letters, digits and underscores"
@@ -140,7 +139,7 @@ type FioOptionValue string
 // +kubebuilder:validation:Enum=Sequential;Random
 type FioPattern string
 
-// The patterns.
+// Possible values of FioPattern.
 const (
 	FioSequential FioPattern = "Sequential"
 	FioRandom     FioPattern = "Random"
@@ -151,7 +150,6 @@ const (
 // +kubebuilder:validation:Enum=PerJob;Shared
 type FileSharing string
 
-// The ways to share files.
 const (
 	// FilesPerJob gives each job its own files.
 	FilesPerJob FileSharing = "PerJob"
@@ -164,7 +162,7 @@ const (
 // +kubebuilder:validation:Enum=libaio;io_uring;psync;sync;posixaio;mmap;null
 type FioIOEngine string
 
-// The I/O engines that a profile may use.
+// Possible values of FioIOEngine.
 const (
 	FioLibaio   FioIOEngine = "libaio"
 	FioIOUring  FioIOEngine = "io_uring"
@@ -200,7 +198,7 @@ type Compressibility struct {
 	// +kubebuilder:validation:Maximum=100
 	Percent int32 `json:"percent"`
 
-	// chunkSize is the size of a chunk in bytes. Absent: 4Ki.
+	// chunkSize is the size of a chunk in bytes. Defaults to 4Ki.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && !s.matches('[kMGTPE]$') && (quantity(s).isInteger() || s.endsWith('i')) && !quantity(s).isLessThan(quantity('512')) && !quantity(s).isGreaterThan(quantity('1Gi')))",messageExpression="string(self).matches('[kMGTPE]$') ? 'decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'a whole number of bytes from 512 to 1Gi, such as 4Ki'"
 	ChunkSize *resource.Quantity `json:"chunkSize,omitempty"`

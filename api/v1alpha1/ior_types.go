@@ -14,7 +14,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.random) || !self.random || !has(self.verify) || !self.verify",message="verify: IOR cannot check data at random offsets; remove verify, or random",fieldPath=".verify"
 // +kubebuilder:validation:XValidation:rule="!has(self.verify) || !self.verify || !has(self.dataPattern) || self.dataPattern in ['Timestamp', 'Offset']",message="verify: needs reproducible data; set dataPattern to Timestamp or Offset",fieldPath=".verify"
 type IORProfile struct {
-	// api is IOR's interface to the storage. Absent: POSIX.
+	// api is IOR's interface to the storage. Defaults to POSIX.
 	// +optional
 	// +kubebuilder:validation:Enum=POSIX;MPIIO
 	API string `json:"api,omitempty"`
@@ -29,17 +29,17 @@ type IORProfile struct {
 	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (!s.matches('[kMGTPE]$') || int(quantity(s).asApproximateFloat()) % 4096 == 0) && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1Pi')))",messageExpression="string(self).matches('[kMGTPE]$') ? 'decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'a whole number of bytes from 1 to 1Pi, such as 12000Mi'"
 	BlockSize resource.Quantity `json:"blockSize"`
 
-	// segments is the number of segments. Each rank has one block in each segment. Absent: 1.
+	// segments is the number of segments. Each rank has one block in each segment. Defaults to 1.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000
 	Segments *int64 `json:"segments,omitempty"`
 
-	// filePerProcess gives each rank its own file. Absent: true.
+	// filePerProcess gives each rank its own file. Defaults to true.
 	// +optional
 	FilePerProcess *bool `json:"filePerProcess,omitempty"`
 
-	// operations are the operations to run, in IOR's own order: Write, then Read. Absent: Write.
+	// operations are the operations to run, in IOR's own order: Write, then Read. Defaults to Write.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -47,7 +47,7 @@ type IORProfile struct {
 	// +kubebuilder:validation:items:Enum=Write;Read
 	Operations []Operation `json:"operations,omitempty"`
 
-	// collective makes all ranks do each operation collectively. Only for MPIIO.
+	// collective makes all ranks take part in each operation. Only for MPIIO.
 	// +optional
 	Collective *bool `json:"collective,omitempty"`
 
@@ -56,19 +56,17 @@ type IORProfile struct {
 	// +optional
 	Random *bool `json:"random,omitempty"`
 
-	// direct bypasses the page cache of the client (O_DIRECT). Absent: false,
-	// as in IOR itself. Only for POSIX.
+	// direct bypasses the page cache of the client (O_DIRECT). Defaults to false, as in IOR itself. Only for POSIX.
 	// +optional
 	Direct *bool `json:"direct,omitempty"`
 
-	// fsync flushes the data at the end of each write. Absent: true.
+	// fsync flushes the data at the end of each write. Defaults to true.
 	// +optional
 	Fsync *bool `json:"fsync,omitempty"`
 
-	// reorderTasks determines which rank reads which data, so that no client reads its own cache:
-	// Constant shifts the ranks by one client, Random draws at random, None lets each rank read its
-	// own data. Absent: Constant if anything is read, None if IOR cannot do that (random offsets in
-	// a shared file).
+	// reorderTasks determines which rank reads which data, so that no client reads its own cache: Constant shifts the
+	// ranks by one client, Random draws at random, None lets each rank read its own data. Defaults to Constant if
+	// anything is read, or to None if IOR cannot reorder (random offsets in a shared file).
 	// +optional
 	ReorderTasks IORReorder `json:"reorderTasks,omitempty"`
 
@@ -77,9 +75,8 @@ type IORProfile struct {
 	// +optional
 	IntraTestBarriers *bool `json:"intraTestBarriers,omitempty"`
 
-	// repetitions is the number of repetitions of the whole test. Absent: 1, or as many as time
-	// allows in a burstDrain. A time-bound phase repeats the test until its time is over, whatever
-	// the value.
+	// repetitions is the number of repetitions of the whole test. Defaults to 1, or to as many as fit into a
+	// burstDrain. A time-bound phase repeats the test until its time is over, whatever the value.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=50000
@@ -94,8 +91,8 @@ type IORProfile struct {
 	// +optional
 	StonewallWearOut *bool `json:"stonewallWearOut,omitempty"`
 
-	// keepFiles keeps the files after each repetition. Absent: true. If false, IOR removes them,
-	// and a later phase has nothing to read.
+	// keepFiles keeps the files after each repetition. Defaults to true. If false, IOR removes them, and a later phase
+	// has nothing to read.
 	// +optional
 	KeepFiles *bool `json:"keepFiles,omitempty"`
 
@@ -115,9 +112,8 @@ type IORProfile struct {
 	// +kubebuilder:validation:Enum=Timestamp;Offset;Incompressible;Random
 	DataPattern string `json:"dataPattern,omitempty"`
 
-	// args are additional IOR command-line options, from a list of safe ones. Options that name a
-	// path, run a command or load code are refused, and so are those that a field or the operator
-	// sets.
+	// args are additional IOR command-line options, from a list of safe ones. Options that name a path, run a command
+	// or load code are refused, as are options that a field or the operator sets.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -130,7 +126,7 @@ type IORProfile struct {
 // +kubebuilder:validation:Enum=None;Constant;Random
 type IORReorder string
 
-// The orders of reading.
+// Possible values of IORReorder.
 const (
 	IORReorderNone     IORReorder = "None"
 	IORReorderConstant IORReorder = "Constant"
@@ -142,8 +138,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="!(has(self.filesOnly) && self.filesOnly && has(self.directoriesOnly) && self.directoriesOnly)",message="directoriesOnly: cannot be combined with filesOnly; remove both to test both",fieldPath=".directoriesOnly"
 // +kubebuilder:validation:XValidation:rule="!(has(self.directoriesOnly) && self.directoriesOnly && has(self.fileSize))",message="fileSize: requires files; remove fileSize or directoriesOnly",fieldPath=".fileSize"
 type MdtestProfile struct {
-	// filesPerProcess is the number of items per rank: files and, if directories are tested, as
-	// many directories.
+	// filesPerProcess is the number of files per rank and, if directories are tested, also the number of directories.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000
@@ -161,13 +156,13 @@ type MdtestProfile struct {
 	// +optional
 	DirectoriesOnly *bool `json:"directoriesOnly,omitempty"`
 
-	// fileSize is the number of bytes written to each file. Absent: 0; files are only created.
+	// fileSize is the number of bytes written to each file. Defaults to 0, which only creates the files.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (!s.matches('[kMGTPE]$') || int(quantity(s).asApproximateFloat()) % 4096 == 0) && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) >= 0 && !quantity(s).isGreaterThan(quantity('1Ti')))",messageExpression="string(self).matches('[kMGTPE]$') ? 'decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'a whole number of bytes up to 1Ti, such as 4Ki'"
 	FileSize *resource.Quantity `json:"fileSize,omitempty"`
 
-	// readSize is the number of bytes read from each file, at most fileSize. Absent: fileSize; if
-	// that is 0, files are only opened and closed.
+	// readSize is the number of bytes read from each file, at most fileSize. Defaults to fileSize; if fileSize is 0,
+	// files are only opened and closed.
 	// +optional
 	ReadSize *resource.Quantity `json:"readSize,omitempty"`
 
@@ -183,7 +178,7 @@ type MdtestProfile struct {
 	// +kubebuilder:validation:Maximum=1024
 	Branching *int32 `json:"branching,omitempty"`
 
-	// iterations is the number of iterations of the whole test. Absent: 1.
+	// iterations is the number of iterations of the whole test. Defaults to 1.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000

@@ -31,7 +31,6 @@ const (
 	LabelKueuePriority = "kueue.x-k8s.io/priority-class"
 )
 
-// Annotations.
 const (
 	// AnnotationRequestedAt on a StorageBenchmark requests one more run when its value changes;
 	// status.lastHandledRequest echoes it.
@@ -54,7 +53,6 @@ const (
 	AnnotationLibraryApplied = Group + "/library-applied"
 )
 
-// Finalizers.
 const (
 	// FinalizerRun is on a BenchmarkRun from before its pods are created until its data is removed.
 	FinalizerRun = Group + "/run"

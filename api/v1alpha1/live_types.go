@@ -4,20 +4,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// LiveFigures show what the running step is doing. They are for display only and are not results:
-// they hold what the clients have reported so far, including the warm-up, and are removed when the
-// run has ended.
+// LiveFigures show the current activity of the running step. They are for display only and are not results: they hold
+// what the clients have reported so far, including the warm-up, and are removed when the run has ended.
 type LiveFigures struct {
 	// step is the ID of the running step.
 	// +required
 	// +kubebuilder:validation:MaxLength=63
 	Step string `json:"step"`
 
-	// time is the time of the figures.
+	// time is when the figures were computed.
 	// +required
 	Time metav1.MicroTime `json:"time"`
 
-	// clients is the number of clients that are loading, over all targets.
+	// clients is the number of clients that generate load, over all targets.
 	// +optional
 	Clients int32 `json:"clients"`
 
@@ -53,8 +52,8 @@ type LiveOperation struct {
 	// operationsPerSecond is the rate of all clients.
 	// +optional
 	OperationsPerSecond int64 `json:"operationsPerSecond"`
-	// meanNanoseconds is the mean latency, from submission to completion. Absent during a warm-up,
-	// and for tools that do not report it while they run.
+	// meanNanoseconds is the mean latency, from submission to completion. Unset during a warm-up, and for tools that do
+	// not report it while they run.
 	// +optional
 	MeanNanoseconds *int64 `json:"meanNanoseconds,omitempty"`
 }
@@ -68,7 +67,7 @@ type LiveTarget struct {
 	// bytesPerSecond is the throughput of all clients of the target.
 	// +optional
 	BytesPerSecond int64 `json:"bytesPerSecond"`
-	// creditPercent is the estimated fill level of the bucket, in percent, if its limits are known.
+	// creditPercent is the estimated fill level of the credit bucket, in percent. Unset if its limits are unknown.
 	// +optional
 	CreditPercent *int32 `json:"creditPercent,omitempty"`
 }

@@ -15,8 +15,8 @@ func (r *RunSpec) Phase(name string) *Phase {
 	return nil
 }
 
-// WorkloadOf returns the workload of a target in a phase: the one that the phase sets for that target, else the one of
-// the phase, else the one of the run. It returns nil if none is set or phase is nil.
+// WorkloadOf returns the workload of a target in a phase: the phase's workload for that target, or else the phase's
+// own, or else the run's. It returns nil if none is set or phase is nil.
 func (r *RunSpec) WorkloadOf(phase *Phase, target string) *Workload {
 	if phase == nil {
 		return nil
@@ -32,7 +32,7 @@ func (r *RunSpec) WorkloadOf(phase *Phase, target string) *Workload {
 	return r.Workload
 }
 
-// Result returns the result of a target in a phase, or nil.
+// Result returns the result of a target in a phase, or nil if there is none.
 func (s *BenchmarkRunStatus) Result(phase, target string) *TargetResult {
 	for i := range s.Phases {
 		if s.Phases[i].Name == phase {
@@ -42,7 +42,7 @@ func (s *BenchmarkRunStatus) Result(phase, target string) *TargetResult {
 	return nil
 }
 
-// Target returns the result of a target, or nil.
+// Target returns the result of a target, or nil if there is none.
 func (p *PhaseResult) Target(name string) *TargetResult {
 	for i := range p.Targets {
 		if p.Targets[i].Target == name {

@@ -24,7 +24,7 @@ type MPIRun struct {
 	// +optional
 	Ranks int32 `json:"ranks,omitempty"`
 
-	// clients is the number of clients that the ranks ran in.
+	// clients is the number of clients that hosted the ranks.
 	// +optional
 	Clients int32 `json:"clients,omitempty"`
 }
@@ -38,8 +38,8 @@ type IORResult struct {
 	// +kubebuilder:validation:MaxLength=16
 	API string `json:"api,omitempty"`
 
-	// dataPattern is the content that was written. Absent: the default of IOR's version, which
-	// compresses 4:1 in 3.3.0 and 2:1 in 4.0.0.
+	// dataPattern is the content that was written. Unset for the default of the IOR version, which compresses 4:1 in
+	// 3.3.0 and 2:1 in 4.0.0.
 	// +optional
 	// +kubebuilder:validation:MaxLength=16
 	DataPattern string `json:"dataPattern,omitempty"`
@@ -58,8 +58,8 @@ type IOROperation struct {
 	// +required
 	Operation Operation `json:"operation"`
 
-	// count is the number of repetitions that completed, listed or not. A repetition that was
-	// stopped from outside is not counted.
+	// count is the number of completed repetitions, listed or not. A repetition that was stopped from outside is not
+	// counted.
 	// +optional
 	Count int32 `json:"count"`
 
@@ -87,8 +87,8 @@ type IOROperation struct {
 	// +optional
 	Bytes int64 `json:"bytes"`
 
-	// omittedRepetitions is the number of repetitions that are not listed. They lie between the
-	// first and the last ones that are listed, and are included in all other figures.
+	// omittedRepetitions is the number of repetitions that are not listed. They ran between the first and the last
+	// listed repetitions, and are included in all other figures.
 	// +optional
 	OmittedRepetitions int32 `json:"omittedRepetitions,omitempty"`
 
@@ -99,8 +99,8 @@ type IOROperation struct {
 	Repetitions []IORRepetition `json:"repetitions,omitempty"`
 }
 
-// IORRepetition is one write or one read of all files. Its times are over all ranks, from the first
-// start to the last end, and overlap.
+// IORRepetition is one write or one read of all files. Its times run from the first start to the last end over all
+// ranks, so they overlap.
 type IORRepetition struct {
 	// index is the number of the repetition, counted from 0.
 	// +optional
@@ -110,8 +110,8 @@ type IORRepetition struct {
 	// +optional
 	Bytes int64 `json:"bytes"`
 
-	// bytesEstimated is true if IOR did not print the bytes. They are then IOR's rate times its
-	// time, with the precision of the printed values.
+	// bytesEstimated is true if IOR did not print the bytes. They are then IOR's rate multiplied by its time, with the
+	// precision of the printed values.
 	// +optional
 	BytesEstimated bool `json:"bytesEstimated,omitempty"`
 
@@ -119,8 +119,8 @@ type IORRepetition struct {
 	// +optional
 	BytesPerSecond int64 `json:"bytesPerSecond"`
 
-	// iopsMilli is the rate of transfers while writing or reading only, in thousandths of a
-	// transfer per second. Absent: IOR did not print it.
+	// iopsMilli is the rate of transfers, without opening and closing the files, in thousandths of a transfer per
+	// second. Unset if IOR did not print it.
 	// +optional
 	IOPSMilli *int64 `json:"iopsMilli,omitempty"`
 

@@ -24,14 +24,12 @@ type Objective struct {
 	// +kubebuilder:validation:MaxLength=40
 	Phase string `json:"phase"`
 
-	// target is the target whose result is evaluated. Absent: every target has to meet the
-	// objective.
+	// target is the target whose result is evaluated. If unset, every target has to meet the objective.
 	// +optional
 	// +kubebuilder:validation:MaxLength=40
 	Target string `json:"target,omitempty"`
 
-	// operation is the kind of operation whose result is evaluated. Absent: the only one of the
-	// phase.
+	// operation is the kind of operation whose result is evaluated. Defaults to the only kind in the phase.
 	// +optional
 	Operation Operation `json:"operation,omitempty"`
 
@@ -73,7 +71,7 @@ type Objective struct {
 	// +optional
 	Refill *QuantityBounds `json:"refill,omitempty"`
 
-	// ratio bounds the ratio of a figure to another.
+	// ratio bounds the ratio of two figures.
 	// +optional
 	Ratio *RatioObjective `json:"ratio,omitempty"`
 }
@@ -132,8 +130,8 @@ type DurationBounds struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.max) || has(self.min)",message="latency: set max, min or both"
 type LatencyObjective struct {
-	// percentile is the percentile to evaluate, such as 99 or 99.95, or Mean, or Max. It is known
-	// if at least ten samples lie above it.
+	// percentile is the percentile to evaluate, such as 99 or 99.95, or Mean, or Max. It is known only if at least ten
+	// samples lie above it.
 	// +required
 	// +kubebuilder:validation:MaxLength=8
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(Mean|Max|[1-9][0-9]?([.][0-9]{1,4})?)$')",message="percentile: use Mean, Max, or a number from 1 to below 100 with at most four decimals, such as 99.9"
@@ -148,13 +146,13 @@ type LatencyObjective struct {
 	Min *ShortDuration `json:"min,omitempty"`
 }
 
-// RatioObjective bounds the ratio of a figure to another.
+// RatioObjective bounds the ratio of two figures.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.minPercent) || has(self.maxPercent)",message="ratio: set minPercent, maxPercent or both"
 type RatioObjective struct {
-	// of is the ratio: Documented is the throughput in percent of the documented baseline,
-	// DocumentedBurst is the throughput in percent of the documented burst, and Compression is the
-	// size of the data in percent of the space that it occupies.
+	// of selects the ratio: Documented is the throughput in percent of the documented baseline, DocumentedBurst is the
+	// throughput in percent of the documented burst, and Compression is the size of the data in percent of the space
+	// that it occupies.
 	// +required
 	// +kubebuilder:validation:Enum=Documented;DocumentedBurst;Compression
 	Of string `json:"of"`
@@ -177,7 +175,6 @@ type RatioObjective struct {
 // +kubebuilder:validation:Enum=Met;Missed;Unknown
 type Verdict string
 
-// The verdicts on an objective.
 const (
 	// VerdictMet: the figure is within its bounds, on every target and cell.
 	VerdictMet Verdict = "Met"
@@ -201,7 +198,7 @@ type ObjectiveResult struct {
 	// +kubebuilder:validation:MaxLength=128
 	Figure string `json:"figure,omitempty"`
 
-	// verdict is the verdict on the objective.
+	// verdict is Met, Missed or Unknown.
 	// +required
 	Verdict Verdict `json:"verdict"`
 

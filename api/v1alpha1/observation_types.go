@@ -2,9 +2,8 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Observation is a PromQL query whose answers for the time of each step are kept with the result.
-// The flag --prometheus-url of the operator, or --prometheus of a local run, sets the Prometheus
-// server to query.
+// Observation is a PromQL query over the time of each step, whose answers are kept with the result. The flag
+// --prometheus-url of the operator, or --prometheus of a local run, sets the Prometheus server to query.
 type Observation struct {
 	// name is the name of the observation.
 	// +required
@@ -13,8 +12,8 @@ type Observation struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="use lower-case letters, digits and dashes only, beginning and ending with a letter or a digit"
 	Name string `json:"name"`
 
-	// query is the PromQL query, whose result is a vector or a number. At most eight of its series
-	// are kept per step: aggregate with sum or topk.
+	// query is the PromQL query, whose result is a vector or a number. At most eight of its series are kept per step;
+	// use sum or topk to return fewer.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
@@ -25,7 +24,7 @@ type Observation struct {
 	// +kubebuilder:validation:MaxLength=16
 	Unit string `json:"unit,omitempty"`
 
-	// phases are the phases that are observed. Absent: all.
+	// phases are the phases that are observed. Defaults to all.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32

@@ -16,12 +16,12 @@ type Phase struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="use lower-case letters, digits and dashes only, beginning and ending with a letter or a digit"
 	Name string `json:"name"`
 
-	// mode is Parallel if the targets are loaded together, Sequential if they are loaded one after
-	// the other. Absent: Parallel.
+	// mode is Parallel if the targets are loaded together, Sequential if they are loaded one after the other. Defaults
+	// to Parallel.
 	// +optional
 	Mode PhaseMode `json:"mode,omitempty"`
 
-	// workload is the workload of this phase. Absent: the workload of the run.
+	// workload is the workload of this phase. Defaults to the workload of the run.
 	// +optional
 	Workload *Workload `json:"workload,omitempty"`
 
@@ -37,8 +37,8 @@ type Phase struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, b.target == a.target))",message="targetWorkloads: duplicate target; merge or remove the second"
 	TargetWorkloads []TargetWorkload `json:"targetWorkloads,omitempty"`
 
-	// expect names what the phase is meant to measure instead of the storage. ServerCache expects reads from the memory
-	// of the storage server, and silences the warning that reads may have come from it.
+	// expect names what the phase is meant to measure instead of the storage. ServerCache is the memory of the storage
+	// server; the warning that reads may have come from it is then suppressed.
 	// +optional
 	Expect Expectation `json:"expect,omitempty"`
 
@@ -50,7 +50,7 @@ type Phase struct {
 	// +optional
 	Ramp *RampPhase `json:"ramp,omitempty"`
 
-	// sweep runs every combination of its axes.
+	// sweep runs every combination of its axes' values.
 	// +optional
 	Sweep *SweepPhase `json:"sweep,omitempty"`
 
@@ -66,7 +66,7 @@ type Phase struct {
 	// +optional
 	Cooldown *CooldownPhase `json:"cooldown,omitempty"`
 
-	// refill pauses the load, then drains the credits again: the only way to measure the refill.
+	// refill pauses the load, then drains the credits again. This is the only way to measure the refill.
 	// +optional
 	Refill *RefillPhase `json:"refill,omitempty"`
 
@@ -88,7 +88,7 @@ type Phase struct {
 // +kubebuilder:validation:Enum=Parallel;Sequential
 type PhaseMode string
 
-// The modes of a phase.
+// Possible values of PhaseMode.
 const (
 	PhaseParallel   PhaseMode = "Parallel"
 	PhaseSequential PhaseMode = "Sequential"
@@ -102,13 +102,12 @@ type Expectation string
 // ExpectServerCache marks a phase that reads from the memory of the storage server.
 const ExpectServerCache Expectation = "ServerCache"
 
-// PhaseKind is the kind of a phase. It corresponds to the one field of Phase that is set; a refill
-// phase has the kind Cooldown.
+// PhaseKind is the kind of a phase, given by the field of Phase that is set. A refill phase has the kind Cooldown.
 //
 // +kubebuilder:validation:Enum=Prepare;Ramp;Sweep;Steady;BurstDrain;Cooldown;SmallFiles;Search;Interference
 type PhaseKind string
 
-// The kinds of phases.
+// Possible values of PhaseKind.
 const (
 	PhasePrepare      PhaseKind = "Prepare"
 	PhaseRamp         PhaseKind = "Ramp"
@@ -168,18 +167,18 @@ type TargetWorkload struct {
 	Workload Workload `json:"workload"`
 }
 
-// PreparePhase lays out the dataset and writes all of it: reads of blocks that were never written
-// measure nothing.
+// PreparePhase lays out the dataset and writes all of it, because reads of blocks that were never written measure
+// nothing.
 type PreparePhase struct {
-	// precondition is the number of times that the data is overwritten after the layout, with the
-	// workload's own block size and pattern. Absent: 0.
+	// precondition is the number of times that the data is overwritten after the layout, with the workload's own block
+	// size and pattern. Defaults to 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=10
 	Precondition *int32 `json:"precondition,omitempty"`
 
-	// maxDuration is the maximum duration of the layout, and of the overwriting after it. A step
-	// that takes longer fails. Absent: limited only by the run's activeDeadline.
+	// maxDuration is the maximum duration of the layout, and of the overwriting after it. A step that takes longer
+	// fails. If unset, only the run's activeDeadline limits it.
 	// +optional
 	MaxDuration *Duration `json:"maxDuration,omitempty"`
 }
@@ -190,7 +189,7 @@ type SteadyPhase struct {
 	// +required
 	Duration Duration `json:"duration"`
 
-	// warmUp is the time under load before measuring starts. Absent: none.
+	// warmUp is the time under load before measuring starts. If unset, there is no warm-up.
 	// +optional
 	WarmUp Duration `json:"warmUp,omitempty"`
 
@@ -204,7 +203,7 @@ type SteadyPhase struct {
 // +kubebuilder:validation:Enum=Clients;Jobs;QueueDepth;Processes
 type RampDimension string
 
-// The dimensions of a ramp.
+// Possible values of RampDimension.
 const (
 	RampClients    RampDimension = "Clients"
 	RampJobs       RampDimension = "Jobs"
@@ -212,7 +211,7 @@ const (
 	RampProcesses  RampDimension = "Processes"
 )
 
-// RampPhase raises one dimension in steps and reports the knee. The knee needs at least five steps.
+// RampPhase raises one dimension in steps and reports the knee. The knee requires at least five steps.
 type RampPhase struct {
 	// dimension is the parameter to raise.
 	// +required
@@ -232,7 +231,7 @@ type RampPhase struct {
 	// +required
 	StepDuration Duration `json:"stepDuration"`
 
-	// warmUp is the time under load before each step is measured. Absent: none.
+	// warmUp is the time under load before each step is measured. If unset, there is no warm-up.
 	// +optional
 	WarmUp Duration `json:"warmUp,omitempty"`
 }
@@ -242,22 +241,20 @@ type RampPhase struct {
 // +kubebuilder:validation:Enum=Burst;Baseline;Any
 type Regime string
 
-// The regimes of a sweep.
 const (
-	// RegimeBurst inserts pauses so that each cell starts with as many credits as it can spend. It
-	// needs documented.throughput for every target, and is rejected if a full bucket does not last for
-	// a cell.
+	// RegimeBurst inserts pauses so that each cell starts with as many credits as it can spend. It needs
+	// documented.throughput for every target, and is rejected if a full bucket is too small for a cell.
 	RegimeBurst Regime = "Burst"
-	// RegimeBaseline drains the credits first, unless the preceding phase did.
+	// RegimeBaseline drains the credits first, unless the preceding phase drained them.
 	RegimeBaseline Regime = "Baseline"
 	// RegimeAny measures at any credit level.
 	RegimeAny Regime = "Any"
 )
 
-// SweepPhase runs every combination of its axes in a random order, determined by the run's seed,
-// and reports matrices.
+// SweepPhase runs every combination of its axes' values in a random order, determined by the run's seed, and reports
+// matrices.
 type SweepPhase struct {
-	// axes are the values to combine, in at most 256 cells.
+	// axes are the values to combine. They form at most 256 cells.
 	// +required
 	Axes SweepAxes `json:"axes"`
 
@@ -271,7 +268,7 @@ type SweepPhase struct {
 	// +required
 	StepDuration Duration `json:"stepDuration"`
 
-	// warmUp is the time under load before each cell is measured. Absent: none.
+	// warmUp is the time under load before each cell is measured. If unset, there is no warm-up.
 	// +optional
 	WarmUp Duration `json:"warmUp,omitempty"`
 }
@@ -282,7 +279,7 @@ type SweepPhase struct {
 // +kubebuilder:validation:XValidation:rule="(has(self.clients) ? self.clients.size() : 1) * (has(self.jobs) ? self.jobs.size() : 1) * (has(self.queueDepth) ? self.queueDepth.size() : 1) * (has(self.blockSize) ? self.blockSize.size() : 1) * (has(self.readPercent) ? self.readPercent.size() : 1) <= 256",message="axes: at most 256 cells (product of all axis lengths); shorten an axis, or split the phase in two"
 // +kubebuilder:validation:XValidation:rule="[has(self.clients) ? self.clients : [], has(self.jobs) ? self.jobs : [], has(self.queueDepth) ? self.queueDepth : [], has(self.readPercent) ? self.readPercent : []].all(l, l.all(a, l.exists_one(b, b == a)))",message="axes: duplicate value; remove it"
 type SweepAxes struct {
-	// clients lists the numbers of clients.
+	// clients lists the client counts.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -291,8 +288,8 @@ type SweepAxes struct {
 	// +kubebuilder:validation:items:Maximum=1000
 	Clients []int32 `json:"clients,omitempty"`
 
-	// jobs lists the numbers of jobs per client. With fileSharing PerJob, the dataset is laid out
-	// for the largest number; fewer jobs work on part of it.
+	// jobs lists the job counts per client. With fileSharing PerJob, the dataset is laid out for the largest count;
+	// cells with fewer jobs use only part of it.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -310,7 +307,7 @@ type SweepAxes struct {
 	// +kubebuilder:validation:items:Maximum=4096
 	QueueDepth []int32 `json:"queueDepth,omitempty"`
 
-	// blockSize lists the sizes of an operation, in bytes.
+	// blockSize lists the operation sizes, in bytes.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -318,7 +315,7 @@ type SweepAxes struct {
 	// +kubebuilder:validation:items:XValidation:rule="[string(self)].all(s, isQuantity(s) && !s.matches('[kMGTPE]$') && (quantity(s).isInteger() || s.endsWith('i')) && !quantity(s).isLessThan(quantity('512')) && !quantity(s).isGreaterThan(quantity('1Gi')))",messageExpression="string(self).matches('[kMGTPE]$') ? 'decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'a whole number of bytes from 512 to 1Gi, such as 4Ki'"
 	BlockSize []resource.Quantity `json:"blockSize,omitempty"`
 
-	// readPercent lists the percentages of operations that are reads.
+	// readPercent lists the read percentages.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -333,9 +330,8 @@ type SweepAxes struct {
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.minDuration) ? self.minDuration : '2m').matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || !self.maxDuration.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(has(self.minDuration) ? self.minDuration : '2m') <= duration(self.maxDuration)",message="maxDuration: cannot be shorter than minDuration (default 2m); raise it or lower minDuration",fieldPath=".maxDuration"
 type BurstDrainPhase struct {
-	// minDuration is the minimum length of the phase. It also determines how long a lower rate must
-	// last to count as permanent: 70 % of minDuration, at least 8 and at most 85 seconds; 84
-	// seconds with the default. Absent: 2m.
+	// minDuration is the minimum length of the phase. It also determines how long a lower rate must last to count as
+	// permanent: 70 % of minDuration, at least 8 and at most 85 seconds; 84 seconds with the default. Defaults to 2m.
 	// +optional
 	MinDuration Duration `json:"minDuration,omitempty"`
 
@@ -364,8 +360,8 @@ type CooldownPhase struct {
 	// +optional
 	Redrain *Redrain `json:"redrain,omitempty"`
 
-	// maxDuration limits untilCredits, or the pause and the drain of redrain together. Absent: the
-	// drain may take as long as that of the last burstDrain before it.
+	// maxDuration limits untilCredits, or the pause and the drain of redrain together. If unset, the drain may take as
+	// long as the last burstDrain before it.
 	// +optional
 	MaxDuration *Duration `json:"maxDuration,omitempty"`
 }
@@ -394,8 +390,8 @@ type RefillPhase struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",message="must be longer than zero; use a duration such as 30s, or remove the field"
 	Idle Duration `json:"idle"`
 
-	// maxDuration limits the pause and the drain together. Absent: the drain may take as long as
-	// that of the last burstDrain before it.
+	// maxDuration limits the pause and the drain together. If unset, the drain may take as long as the last burstDrain
+	// before it.
 	// +optional
 	MaxDuration *Duration `json:"maxDuration,omitempty"`
 }
@@ -406,10 +402,10 @@ type RefillPhase struct {
 // and filesPerJob (numjobs and nrfiles in a job file) set the number of files; each job has its own
 // directory. Each file is written or read by a single operation, whatever the workload's blockSize.
 type SmallFilesPhase struct {
-	// operations are the operations on each file, in order. Create makes empty files. Write creates
-	// files and writes them. Both start without files: files left by earlier operations are removed
-	// first, unmeasured. Stat reads the attributes of a file, Read opens it and reads all of it,
-	// Delete removes it. Absent: Create, Stat, Write, Read, Delete.
+	// operations are the operations on each file, in order. Create makes empty files. Write creates files and writes
+	// them. Both start without files: files left by earlier operations are removed first, unmeasured. Stat reads the
+	// attributes of a file, Read opens it and reads all of it, Delete removes it. Defaults to Create, Stat, Write,
+	// Read, Delete.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -420,8 +416,8 @@ type SmallFilesPhase struct {
 	// +kubebuilder:validation:XValidation:rule="!('Read' in self) || 'Write' in self",message="operations: Read needs files with data; put Write before it"
 	Operations []Operation `json:"operations,omitempty"`
 
-	// maxDuration is the maximum duration of one operation on all files. A step that takes longer
-	// fails. Absent: limited only by the run's activeDeadline.
+	// maxDuration is the maximum duration of one operation on all files. A step that takes longer fails. If unset, only
+	// the run's activeDeadline limits it.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="must be at least 1s: shorter steps measure nothing; use a time such as 60s"
 	MaxDuration *Duration `json:"maxDuration,omitempty"`
@@ -441,8 +437,8 @@ type SearchPhase struct {
 	// +required
 	Rate SearchRate `json:"rate"`
 
-	// precisionPercent ends the bisection once the lowest rate that missed the objective is at most
-	// this much above the highest that met it. Absent: 2.
+	// precisionPercent ends the bisection once the lowest rate that missed the objective is at most this much above the
+	// highest that met it. Defaults to 2.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=50
@@ -460,8 +456,7 @@ type SearchPhase struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,8}s)?([0-9]{1,9}ms)?$') || duration(self) >= duration('1s')",message="must be at least 1s: shorter steps measure nothing; use a time such as 60s"
 	StepDuration Duration `json:"stepDuration"`
 
-	// warmUp is the time under load before each step is measured, in which the jobs desynchronize.
-	// Absent: 5s.
+	// warmUp is the time under load before each step is measured. It lets the jobs desynchronize. Defaults to 5s.
 	// +optional
 	WarmUp Duration `json:"warmUp,omitempty"`
 }
@@ -490,8 +485,7 @@ type SearchLatency struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.min) || self.min <= self.max",message="max: cannot be below min; swap the two",fieldPath=".max"
 type SearchRate struct {
-	// min is the first rate. Absent: the lowest that gives enough operations per step for the
-	// percentile.
+	// min is the first rate. Defaults to the lowest that gives enough operations per step for the percentile.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000000
@@ -504,12 +498,12 @@ type SearchRate struct {
 	Max int64 `json:"max"`
 }
 
-// InterferencePhase measures each victim alternately alone and beside its neighbours: all other
-// victims and the aggressors. Each repetition has one block per victim alone and one per number of
-// neighbours; every second repetition reverses their order, so that drift cancels out.
+// InterferencePhase measures each victim alternately alone and beside its neighbours: all other victims and the
+// aggressors. Each repetition has one block for each victim alone and one for each number of neighbours; every second
+// repetition reverses their order, so that drift cancels out.
 type InterferencePhase struct {
-	// victims are the targets to measure alone and beside the others. Without aggressors, at least
-	// two victims are required, and the result also shows how evenly they share.
+	// victims are the targets to measure both alone and beside the others. Without aggressors, at least two victims are
+	// required, and the result also shows how evenly they share.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -524,8 +518,8 @@ type InterferencePhase struct {
 	// +kubebuilder:validation:items:MaxLength=40
 	Aggressors []string `json:"aggressors,omitempty"`
 
-	// neighbours are the numbers of aggressors to load beside the victims, in rising order, such as
-	// [1, 2, 4]. Each number uses the first aggressors of the list. Absent: all aggressors.
+	// neighbours are the numbers of aggressors to load beside the victims, in rising order, such as [1, 2, 4]. Each
+	// number uses the first aggressors of the list. Defaults to all aggressors.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=15
@@ -533,15 +527,15 @@ type InterferencePhase struct {
 	// +kubebuilder:validation:items:Maximum=15
 	Neighbours []int32 `json:"neighbours,omitempty"`
 
-	// repetitions is the number of times that each block is measured, an even number. Absent: 6.
+	// repetitions is the number of times that each block is measured, an even number. Defaults to 6.
 	// +optional
 	// +kubebuilder:validation:Minimum=4
 	// +kubebuilder:validation:Maximum=64
 	// +kubebuilder:validation:MultipleOf=2
 	Repetitions *int32 `json:"repetitions,omitempty"`
 
-	// regime is the state of the burst credits. Baseline first drains those of all targets
-	// together. Any measures at any credit level.
+	// regime is the state of the burst credits. Baseline first drains the credits of all targets together. Any measures
+	// at any credit level.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self != 'Burst'",message="regime: must be Baseline or Any in an interference phase"
 	Regime Regime `json:"regime"`
@@ -550,7 +544,7 @@ type InterferencePhase struct {
 	// +required
 	BlockDuration Duration `json:"blockDuration"`
 
-	// warmUp is the time under load before each block is measured. Absent: 5s.
+	// warmUp is the time under load before each block is measured. Defaults to 5s.
 	// +optional
 	WarmUp Duration `json:"warmUp,omitempty"`
 }

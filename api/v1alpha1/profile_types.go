@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Reasons of a profile's condition Ready if it is True. If it is False, its reason is ReasonInvalidWorkload.
+// Reasons of a profile's condition Ready when it is True. When Ready is False, the reason is ReasonInvalidWorkload.
 const (
 	// ReasonValidWorkload: the tool can run the workload.
 	ReasonValidWorkload = "ValidWorkload"
@@ -106,7 +106,7 @@ type Engine struct {
 // +kubebuilder:validation:Enum=fio;ior;mdtest;command
 type EngineKind string
 
-// The engines.
+// Possible values of EngineKind.
 const (
 	EngineFio     EngineKind = "fio"
 	EngineIOR     EngineKind = "ior"
@@ -140,8 +140,7 @@ type WorkloadProfileSpec struct {
 	Engine `json:",inline"`
 }
 
-// Workload is a reference to a profile, or a workload in place. Exactly one of profileRef and the
-// engines is set.
+// Workload refers to a profile or defines a workload inline. Exactly one of profileRef and the engines is set.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.profileRef), has(self.fio), has(self.ior), has(self.mdtest), has(self.command)].filter(x, x).size() == 1",message="set exactly one of profileRef, fio, ior, mdtest and command"
 type Workload struct {
@@ -154,8 +153,8 @@ type Workload struct {
 
 // ProfileRef refers to a profile.
 type ProfileRef struct {
-	// kind is WorkloadProfile, for a profile in the benchmark's namespace, or
-	// ClusterWorkloadProfile. Absent: a profile in the namespace, or else one of the cluster.
+	// kind is WorkloadProfile, for a profile in the benchmark's namespace, or ClusterWorkloadProfile. If unset, a
+	// profile in the namespace takes precedence over one of the cluster.
 	// +optional
 	// +kubebuilder:validation:Enum=WorkloadProfile;ClusterWorkloadProfile
 	Kind string `json:"kind,omitempty"`
@@ -166,9 +165,8 @@ type ProfileRef struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// datasetSize replaces the datasetSize of the profile, which must be a fio profile without a
-	// jobFile. One profile can thus serve many storage systems: the amount of data depends on the
-	// system, the shape of the load does not.
+	// datasetSize replaces the datasetSize of the profile, which must be a fio profile without a jobFile. This lets
+	// many storage systems share a profile: the amount of data depends on the system, the shape of the load does not.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (!s.matches('[kMGTPE]$') || quantity(s).isGreaterThan(quantity('1Pi')) || int(quantity(s).asApproximateFloat()) % 4096 == 0))",messageExpression="string(self).matches('[kMGTPE]$') ? 'decimal; did you mean ' + string(self).replace('k', 'K') + 'i?' : 'a whole number of bytes, such as 8Gi'"
 	DatasetSize *resource.Quantity `json:"datasetSize,omitempty"`

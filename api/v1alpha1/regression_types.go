@@ -9,7 +9,6 @@ import (
 // +kubebuilder:validation:Enum=NoChange;Regressed;Improved;Unknown
 type RegressionVerdict string
 
-// The verdicts of a comparison.
 const (
 	// RegressionNoChange: no figure is worse.
 	RegressionNoChange RegressionVerdict = "NoChange"
@@ -25,7 +24,7 @@ const (
 
 // RegressionResult is the result of a comparison with earlier runs.
 type RegressionResult struct {
-	// verdict is the verdict of the comparison.
+	// verdict is NoChange, Regressed, Improved or Unknown.
 	// +required
 	Verdict RegressionVerdict `json:"verdict"`
 
@@ -51,12 +50,12 @@ type RegressionResult struct {
 	// +kubebuilder:validation:items:MaxLength=253
 	PooledRuns []string `json:"pooledRuns,omitempty"`
 
-	// suspicion is true while a suspected change is undecided. Meanwhile, later runs are not
-	// compared with the newest runs.
+	// suspicion is true while it is undecided whether the newest runs show a change. Until then, later runs are not
+	// compared with them.
 	// +optional
 	Suspicion bool `json:"suspicion,omitempty"`
 
-	// changes are the changes of level over the history, the newest first.
+	// changes are the changes of level over the history, newest first.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -74,11 +73,11 @@ type FigureChange struct {
 	// +required
 	Verdict RegressionVerdict `json:"verdict"`
 
-	// baseline is the geometric mean of the earlier runs, in the figure's unit.
+	// baseline is the geometric mean over the earlier runs, in the figure's unit.
 	// +optional
 	Baseline int64 `json:"baseline,omitempty"`
 
-	// newest is the geometric mean of the newest runs, in the figure's unit.
+	// newest is the geometric mean over the newest runs, in the figure's unit.
 	// +optional
 	Newest int64 `json:"newest,omitempty"`
 
@@ -98,7 +97,7 @@ type FigureChange struct {
 	// +optional
 	UpperPermille int64 `json:"upperPermille"`
 
-	// spreadPermille is the standard deviation of the earlier runs, in thousandths.
+	// spreadPermille is the standard deviation over the earlier runs, in thousandths.
 	// +optional
 	SpreadPermille int64 `json:"spreadPermille,omitempty"`
 
@@ -135,8 +134,8 @@ type LevelChange struct {
 	// +optional
 	ChangePermille int64 `json:"changePermille"`
 
-	// differences are the recorded differences between the first run at the new level and the run before it, such as in
-	// the specification, driver, node type and kernel.
+	// differences are the recorded differences between the first run at the new level and the run before it, for
+	// example in the specification, driver, node type or kernel.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -149,7 +148,7 @@ type LevelChange struct {
 // +kubebuilder:validation:Enum=BytesPerSecond;IOPSMilli;Nanoseconds;Bytes;Operations
 type FigureUnit string
 
-// The units.
+// Possible values of FigureUnit.
 const (
 	UnitBytesPerSecond FigureUnit = "BytesPerSecond"
 	UnitIOPSMilli      FigureUnit = "IOPSMilli"
@@ -184,20 +183,20 @@ type RunFigure struct {
 	Condition string `json:"condition,omitempty"`
 }
 
-// RunFact is a fact that may explain why a run differs from another one.
+// RunFact is a circumstance that may explain why a run differs from another one.
 type RunFact struct {
-	// name is the name of the fact, such as kernel.
+	// name is the name of the circumstance, such as kernel.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Name string `json:"name"`
 
-	// value is the value of the fact.
+	// value is the value of the circumstance.
 	// +required
 	// +kubebuilder:validation:MaxLength=128
 	Value string `json:"value"`
 }
 
-// Comparable holds the data by which a run is compared with others.
+// Comparable holds the data that is needed to compare a run with others.
 type Comparable struct {
 	// store identifies the kind of storage. Runs on the same kind of storage have the same value.
 	// +optional
@@ -210,7 +209,7 @@ type Comparable struct {
 	// +kubebuilder:validation:MaxItems=4
 	Figures []RunFigure `json:"figures,omitempty"`
 
-	// facts are the facts that may explain a change.
+	// facts are the circumstances that may explain a change.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -230,7 +229,7 @@ type ComparedHistory struct {
 	// +kubebuilder:validation:MaxLength=64
 	Store string `json:"store,omitempty"`
 
-	// figures are the figures of the history. They define the order of the values of each run.
+	// figures are the figures of the history. The values of each run are in the same order.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -285,7 +284,7 @@ type ComparedRun struct {
 	// +kubebuilder:validation:Enum=Baseline;Pending;Suspected;Regressed;None
 	Use string `json:"use,omitempty"`
 
-	// acceptedSince is the acceptedSince of the policy that determined use.
+	// acceptedSince is the policy's acceptedSince when use was determined.
 	// +optional
 	AcceptedSince *metav1.Time `json:"acceptedSince,omitempty"`
 
@@ -296,8 +295,8 @@ type ComparedRun struct {
 	// +kubebuilder:validation:MaxItems=8
 	Values []int64 `json:"values,omitempty"`
 
-	// facts are the facts that differ from those of the previous run. An empty value means that the
-	// fact is no longer known.
+	// facts are the circumstances that differ from those of the previous run. An empty value means that it is no longer
+	// known.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16

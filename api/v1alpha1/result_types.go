@@ -11,7 +11,7 @@ import (
 // +kubebuilder:validation:Enum=Read;Write;Trim;Sync;Create;Stat;Delete
 type Operation string
 
-// The operations.
+// Possible values of Operation.
 const (
 	// OperationRead is a read.
 	OperationRead Operation = "Read"
@@ -82,8 +82,8 @@ type TargetResult struct {
 	// +required
 	Clients int32 `json:"clients"`
 
-	// operations are the figures, one entry per kind of operation. Absent for a ramp or a sweep,
-	// whose figures are in steps.
+	// operations are the figures, one entry per kind of operation. Unset for a ramp or a sweep, whose figures are in
+	// steps.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=7
@@ -99,8 +99,7 @@ type TargetResult struct {
 	// +optional
 	WorkBound bool `json:"workBound,omitempty"`
 
-	// tailNanoseconds is the part of the window of a work-bound step in which some clients had
-	// already finished.
+	// tailNanoseconds is the part of a work-bound step's window in which some clients had already finished.
 	// +optional
 	TailNanoseconds *int64 `json:"tailNanoseconds,omitempty"`
 
@@ -124,7 +123,7 @@ type TargetResult struct {
 	// +kubebuilder:validation:MaxItems=32
 	Warnings []Warning `json:"warnings,omitempty"`
 
-	// steadyState is the steady-state verdict on a steady phase.
+	// steadyState states whether a steady phase reached a steady state.
 	// +optional
 	SteadyState *SteadyStateResult `json:"steadyState,omitempty"`
 
@@ -154,13 +153,13 @@ type TargetResult struct {
 	// +optional
 	Knee *KneeResult `json:"knee,omitempty"`
 
-	// search is the highest rate that a search found. operations are the figures at that rate; those
-	// of all rates that were tried are in steps.
+	// search describes the highest rate that a search found. operations are the figures at that rate; those of all
+	// rates that were tried are in steps.
 	// +optional
 	Search *SearchResult `json:"search,omitempty"`
 
-	// interference shows how the neighbours of an interference phase affect the target. operations
-	// are the figures beside the most neighbours; those of each block are in steps.
+	// interference shows how the neighbours of an interference phase affect the target. operations are the figures with
+	// the most neighbours; those of each block are in steps.
 	// +optional
 	Interference *InterferenceResult `json:"interference,omitempty"`
 
@@ -183,13 +182,13 @@ type TargetResult struct {
 	// +optional
 	Usage *UsageResult `json:"usage,omitempty"`
 
-	// clientCPUPermille is the CPU use of the busiest client, in thousandths of the CPU that its
-	// load can use. Absent: unknown.
+	// clientCPUPermille is the CPU use of the busiest client, in thousandths of the CPU that its load can use. Unset if
+	// unknown.
 	// +optional
 	ClientCPUPermille *int64 `json:"clientCPUPermille,omitempty"`
 
-	// throttledPermille is the share of CPU periods in which the CPU limit throttled the client
-	// that was throttled most, in thousandths. Absent: no client was throttled.
+	// throttledPermille is the share of CPU periods in which the CPU limit throttled the client that was throttled
+	// most, in thousandths. Unset if no client was throttled.
 	// +optional
 	ThrottledPermille *int64 `json:"throttledPermille,omitempty"`
 
@@ -232,18 +231,18 @@ type OperationResult struct {
 	// +optional
 	Operations int64 `json:"operations"`
 
-	// bytesPerSecond is the throughput in the common window. Absent if there is no common window.
+	// bytesPerSecond is the throughput in the common window. Unset if there is no common window.
 	// +optional
 	BytesPerSecond *int64 `json:"bytesPerSecond,omitempty"`
 
-	// iopsMilli is the rate in the common window, in thousandths of an operation per second. Absent
-	// if there is no common window.
+	// iopsMilli is the rate in the common window, in thousandths of an operation per second. Unset if there is no
+	// common window.
 	// +optional
 	IOPSMilli *int64 `json:"iopsMilli,omitempty"`
 
 	// rateErrorPPM is half the width of the 95 % confidence interval of bytesPerSecond and iopsMilli, in millionths of
 	// their values. It covers the random error of the mean, given the variance and correlation of the samples. Another
-	// run may differ by more. Absent if there are too few samples, or if the rate is not the mean of a single level.
+	// run may differ by more. Unset if there are too few samples, or if the rate is not the mean of a single level.
 	// +optional
 	RateErrorPPM *int64 `json:"rateErrorPPM,omitempty"`
 
@@ -257,9 +256,8 @@ type OperationResult struct {
 	CompletionLatency *LatencyResult `json:"completionLatency,omitempty"`
 }
 
-// LatencyResult is a distribution of latencies. Percentiles are computed once, as fio does, from
-// the sum of the histograms of all clients. A percentile is absent if fewer than ten samples lie
-// above it.
+// LatencyResult is a distribution of latencies. Percentiles are computed once, as fio does, from the sum of the
+// histograms of all clients. A percentile is unset if fewer than ten samples lie above it.
 type LatencyResult struct {
 	// samples is the number of samples.
 	// +required
@@ -297,10 +295,9 @@ type LatencyResult struct {
 	// +optional
 	MaxNanoseconds int64 `json:"maxNanoseconds"`
 
-	// histogram holds the counts of the samples, from which any percentile can be computed. It
-	// consists of one byte for the format (1), the number of bins, and for each bin the number of
-	// empty bins before it in fio's grid and its count, as varints. Absent for completionLatency,
-	// and if the run has too many figures.
+	// histogram holds the counts of the samples, from which any percentile can be computed. It consists of one byte for
+	// the format (1), the number of bins, and for each bin the number of empty bins before it in fio's grid and its
+	// count, as varints. Unset for completionLatency, and if the run has too many figures.
 	// +optional
 	// +kubebuilder:validation:MaxLength=16384
 	Histogram []byte `json:"histogram,omitempty"`
@@ -336,7 +333,7 @@ type SteadyStateResult struct {
 	// +optional
 	Assessed bool `json:"assessed"`
 
-	// steady is the verdict. Absent if the step was not assessed.
+	// steady is true if the rate was steady. Unset if not assessed.
 	// +optional
 	Steady *bool `json:"steady,omitempty"`
 
@@ -361,23 +358,21 @@ type BurstResult struct {
 	// +optional
 	Exhausted bool `json:"exhausted"`
 
-	// dimension is the unit of the credits: Bytes or Operations if the level after the drop agrees
-	// with the documented baseline of that dimension, else Unknown. For the other dimension, spent
-	// is only a lower bound.
+	// dimension is the unit of the credits: Bytes or Operations if the level after the drop agrees with the documented
+	// baseline of that dimension, otherwise Unknown. For the other dimension, spent is only a lower bound.
 	// +optional
 	// +kubebuilder:validation:Enum=Bytes;Operations;Unknown
 	Dimension string `json:"dimension,omitempty"`
 
-	// bytes is the series of bytes per second.
+	// bytes is the analysis of the rate in bytes per second.
 	// +optional
 	Bytes *BurstSeries `json:"bytes,omitempty"`
 
-	// operations is the series of operations per second, in thousandths.
+	// operations is the analysis of the rate in thousandths of an operation per second.
 	// +optional
 	Operations *BurstSeries `json:"operations,omitempty"`
 
-	// peak5sBytesPerSecond is the highest mean over five seconds. Absent if the burst was
-	// shorter than that.
+	// peak5sBytesPerSecond is the highest mean over five seconds. Unset if the burst was shorter than five seconds.
 	// +optional
 	Peak5sBytesPerSecond *int64 `json:"peak5sBytesPerSecond,omitempty"`
 
@@ -437,13 +432,13 @@ type BurstSeries struct {
 	// +optional
 	BucketAtLeast *int64 `json:"bucketAtLeast,omitempty"`
 
-	// segments are the stretches between lasting drops.
+	// segments are the stretches between permanent drops.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	Segments []Segment `json:"segments,omitempty"`
 
-	// drops are the lasting drops.
+	// drops are the permanent drops of the rate.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -468,7 +463,7 @@ type Estimate struct {
 // +kubebuilder:validation:Enum=Level;Alternating;RampUp
 type SegmentShape string
 
-// Segment is a stretch between lasting drops.
+// Segment is a stretch of a series between permanent drops.
 type Segment struct {
 	// startNanoseconds is the start of the segment, counted from the start of the measured time.
 	// +optional
@@ -482,12 +477,12 @@ type Segment struct {
 	// deviation is the standard deviation of the samples.
 	// +optional
 	Deviation int64 `json:"deviation,omitempty"`
-	// shape is the shape of the segment.
+	// shape is Level, Alternating or RampUp.
 	// +optional
 	Shape SegmentShape `json:"shape,omitempty"`
 }
 
-// Drop is a lasting drop of the throughput.
+// Drop is a permanent drop of the rate.
 type Drop struct {
 	// atNanoseconds is the time of the drop, counted from the start of the measured time.
 	// +optional
@@ -518,11 +513,10 @@ type CooldownResult struct {
 	// cooldown to its end.
 	// +optional
 	IdleNanoseconds int64 `json:"idleNanoseconds"`
-	// wantedPercent is the fill level of the bucket to wait for, in percent.
+	// wantedPercent is the fill level to wait for, in percent.
 	// +optional
 	WantedPercent *int32 `json:"wantedPercent,omitempty"`
-	// creditPercentAtEnd is the estimated fill level of the bucket at the end, in percent. Absent:
-	// unknown.
+	// creditPercentAtEnd is the estimated fill level of the bucket at the end, in percent. Unset if unknown.
 	// +optional
 	CreditPercentAtEnd *int32 `json:"creditPercentAtEnd,omitempty"`
 	// message states the length of the pause, what determined it, and what is unknown.
@@ -554,7 +548,7 @@ type StepResult struct {
 	// +optional
 	Confirms *bool `json:"confirms,omitempty"`
 	// slowerPPM is the share of operations slower than the latency of the search's objective, in millionths, for the
-	// kind of operation with the largest share. Absent: unknown.
+	// kind of operation with the largest share. Unset if unknown.
 	// +optional
 	SlowerPPM *int64 `json:"slowerPPM,omitempty"`
 	// neighbours is the number of other targets under load in a block of an interference phase.
@@ -576,12 +570,12 @@ type StepResult struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Warnings []WarningType `json:"warnings,omitempty"`
-	// clientCPUPermille is the CPU use of the busiest client, in thousandths of the CPU that its
-	// load can use. Absent: below 500, or unknown.
+	// clientCPUPermille is the CPU use of the busiest client, in thousandths of the CPU that its load can use. Unset if
+	// below 500 or unknown.
 	// +optional
 	ClientCPUPermille *int64 `json:"clientCPUPermille,omitempty"`
-	// throttledPermille is the share of CPU periods in which the CPU limit throttled the client
-	// that was throttled most, in thousandths. Absent: no client was throttled.
+	// throttledPermille is the share of CPU periods in which the CPU limit throttled the client that was throttled
+	// most, in thousandths. Unset if no client was throttled.
 	// +optional
 	ThrottledPermille *int64 `json:"throttledPermille,omitempty"`
 	// attribution names what limited the rate.
@@ -609,8 +603,7 @@ type StepOperation struct {
 	// p50Nanoseconds is the median of the latency. Only for a search and for interference.
 	// +optional
 	P50Nanoseconds *int64 `json:"p50Nanoseconds,omitempty"`
-	// p99Nanoseconds is the 99th percentile of the latency. Absent if fewer than ten samples lie
-	// above it.
+	// p99Nanoseconds is the 99th percentile of the latency. Unset if fewer than ten samples lie above it.
 	// +optional
 	P99Nanoseconds *int64 `json:"p99Nanoseconds,omitempty"`
 }
@@ -659,7 +652,7 @@ type InterferenceResult struct {
 // InterferenceLevel holds the figures of the blocks with the same number of neighbours. Ratios
 // compare each block with the block without neighbours in the same repetition.
 type InterferenceLevel struct {
-	// neighbours is the number of other targets under load. 0: alone.
+	// neighbours is the number of other targets under load. 0 means none.
 	// +optional
 	Neighbours int32 `json:"neighbours"`
 	// blocks is the number of valid blocks.
@@ -693,10 +686,10 @@ type InterferenceOperation struct {
 	// p99Nanoseconds is the 99th percentile of the latency.
 	// +optional
 	P99Nanoseconds *int64 `json:"p99Nanoseconds,omitempty"`
-	// p50RatioPPM is the ratio of the median, in millionths.
+	// p50RatioPPM is the ratio of the medians, in millionths.
 	// +optional
 	P50RatioPPM *Estimate `json:"p50RatioPPM,omitempty"`
-	// p99RatioPPM is the ratio of the 99th percentile, in millionths.
+	// p99RatioPPM is the ratio of the 99th percentiles, in millionths.
 	// +optional
 	P99RatioPPM *Estimate `json:"p99RatioPPM,omitempty"`
 	// histogram is the merged histogram of the blocks, as in LatencyResult. It is kept until the last block ends.
@@ -726,7 +719,7 @@ type KneeResult struct {
 	// found is false if the ramp ended before the knee or had fewer than five steps.
 	// +optional
 	Found bool `json:"found"`
-	// value is the value of the dimension at the knee.
+	// value is the value of the ramp's dimension at the knee.
 	// +optional
 	Value *int64 `json:"value,omitempty"`
 	// valueAt95Percent is the first value of the dimension that reaches 95 % of the plateau.

@@ -28,7 +28,7 @@ type RunSpec struct {
 	// +kubebuilder:default={}
 	Clients Clients `json:"clients,omitzero"`
 
-	// workload is the workload of every phase without its own.
+	// workload is the workload of each phase that does not set its own.
 	// +optional
 	Workload *Workload `json:"workload,omitempty"`
 
@@ -68,7 +68,7 @@ type RunSpec struct {
 	ActiveDeadline Duration `json:"activeDeadline,omitempty"`
 }
 
-// Bounds of a run, which the operator conducts in one process.
+// Limits on the size of a run, which one operator process conducts.
 const (
 	// MaxRunClients is the maximum number of clients of all targets together.
 	MaxRunClients = 1000

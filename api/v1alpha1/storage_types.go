@@ -27,8 +27,7 @@ type StorageDescription struct {
 	// +kubebuilder:validation:MaxItems=48
 	Limits []DocumentedLimit `json:"limits,omitempty"`
 
-	// serverMemoryBytes is the memory of the storage server that its cache can use. Absent:
-	// unknown.
+	// serverMemoryBytes is the memory of the storage server that its cache can use. Unset if unknown.
 	// +optional
 	ServerMemoryBytes *int64 `json:"serverMemoryBytes,omitempty"`
 
@@ -58,11 +57,11 @@ type VolumeDescription struct {
 	// +kubebuilder:validation:MaxLength=40
 	Name string `json:"name"`
 
-	// count is the number of such volumes, for example one per client. Absent: 1.
+	// count is the number of such volumes, for example one per client. Unset if there is one.
 	// +optional
 	Count int32 `json:"count,omitempty"`
 
-	// claimName is the name of the PersistentVolumeClaim; of several, the first one.
+	// claimName is the name of the PersistentVolumeClaim, or of the first of several.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ClaimName string `json:"claimName,omitempty"`
@@ -81,7 +80,7 @@ type VolumeDescription struct {
 	// +kubebuilder:validation:MaxLength=253
 	Driver string `json:"driver,omitempty"`
 
-	// driverVersion is the version in the labels of the CSIDriver. Absent: the labels contain none.
+	// driverVersion is the version in the labels of the CSIDriver. Unset if the labels contain no version.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	DriverVersion string `json:"driverVersion,omitempty"`
@@ -114,7 +113,7 @@ type VolumeDescription struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.size() <= 128 && self[k].size() <= 256)",message="parameters: at most 128 characters per key, 256 per value"
 	Parameters map[string]string `json:"parameters,omitempty"`
 
-	// sizeBytes is the size of the volume. Absent: unknown.
+	// sizeBytes is the size of the volume. Unset if unknown.
 	// +optional
 	SizeBytes int64 `json:"sizeBytes,omitempty"`
 
@@ -140,8 +139,8 @@ type VolumeDescription struct {
 	// +kubebuilder:validation:MaxLength=512
 	Server string `json:"server,omitempty"`
 
-	// mountOptions are the mount options in effect that affect its speed, such as cache=none,
-	// nconnect=4 or max_channels=8.
+	// mountOptions are the mount options in effect that affect the speed, such as cache=none, nconnect=4 or
+	// max_channels=8.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
@@ -151,8 +150,8 @@ type VolumeDescription struct {
 
 // MachineDescription describes the nodes of one instance type that clients run on.
 type MachineDescription struct {
-	// instanceType is the instance type of the nodes (label node.kubernetes.io/instance-type).
-	// Empty: the nodes do not have the label.
+	// instanceType is the instance type of the nodes (label node.kubernetes.io/instance-type). Empty if the nodes do
+	// not have the label.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	InstanceType string `json:"instanceType,omitempty"`
@@ -162,8 +161,8 @@ type MachineDescription struct {
 	Nodes int32 `json:"nodes"`
 }
 
-// DocumentedLimit is one limit that the vendor documents or the specification states. Rates are in
-// bytes or operations per second, depending on dimension, and are the sum over all units.
+// DocumentedLimit is one limit that the vendor documents or the specification states. Rates are in bytes or operations
+// per second, depending on dimension, and are totals over all units.
 type DocumentedLimit struct {
 	// name is the limited resource, such as server disk throughput.
 	// +required
@@ -180,7 +179,7 @@ type DocumentedLimit struct {
 	// +kubebuilder:validation:Enum=Bytes;Operations
 	Dimension string `json:"dimension"`
 
-	// operation is the kind of operation that is limited. Absent: all.
+	// operation is the kind of operation that is limited. Unset for all kinds.
 	// +optional
 	Operation Operation `json:"operation,omitempty"`
 
@@ -188,17 +187,15 @@ type DocumentedLimit struct {
 	// +required
 	Baseline int64 `json:"baseline"`
 
-	// burst is the rate with credits, per second. Absent: there is none.
+	// burst is the rate with credits, per second. Unset if the limit has no burst.
 	// +optional
 	Burst *int64 `json:"burst,omitempty"`
 
-	// bucket is the number of credits in a full bucket. Absent: there is none, or it is not
-	// published.
+	// bucket is the number of credits in a full bucket. Unset if there is none or it is not published.
 	// +optional
 	Bucket *int64 `json:"bucket,omitempty"`
 
-	// refill is the refill rate of the bucket, per second. Absent: there is none, or it is not
-	// published.
+	// refill is the refill rate of the bucket, per second. Unset if there is none or it is not published.
 	// +optional
 	Refill *int64 `json:"refill,omitempty"`
 
@@ -210,8 +207,8 @@ type DocumentedLimit struct {
 	// +optional
 	Units int32 `json:"units,omitempty"`
 
-	// operationUnitBytes is the size up to which an operation counts as one. Absent: every
-	// operation counts as one.
+	// operationUnitBytes is the maximum size of an operation that counts as one. Unset if every operation counts as
+	// one.
 	// +optional
 	OperationUnitBytes *int64 `json:"operationUnitBytes,omitempty"`
 
@@ -240,7 +237,7 @@ type DocumentedLimit struct {
 	// +kubebuilder:validation:MaxLength=512
 	BucketArithmetic string `json:"bucketArithmetic,omitempty"`
 
-	// row is the name of the row in the catalog. Absent: the specification states the limit.
+	// row is the name of the row in the catalog. Unset if the specification states the limit.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Row string `json:"row,omitempty"`
@@ -255,9 +252,9 @@ type DocumentedLimit struct {
 	Overridden bool `json:"overridden,omitempty"`
 }
 
-// MissingFact is a fact that is needed to determine a limit.
+// MissingFact is unknown information that is needed to determine a limit.
 type MissingFact struct {
-	// field is the field to set in the specification, or the fact to find out.
+	// field is the field to set in the specification, or the information to find out.
 	// +required
 	// +kubebuilder:validation:MaxLength=128
 	Field string `json:"field"`

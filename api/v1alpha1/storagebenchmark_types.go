@@ -59,13 +59,13 @@ type StorageBenchmarkList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.objectives) || self.objectives.all(o, !has(o.target) || self.run.targets.exists(t, t.name == o.target))",message="objectives: target must be the name of one of run.targets; correct the name, or remove it to judge each target"
 // +kubebuilder:validation:XValidation:rule="!has(self.headline) || self.run.phases.exists(p, p.name == self.headline && !has(p.prepare))",message="headline: must name one of run.phases that is not a prepare phase; correct the name",fieldPath=".headline"
 type StorageBenchmarkSpec struct {
-	// trigger defines what starts a run. Absent: a change of spec.run.
+	// trigger defines what starts a run. Defaults to a change of spec.run.
 	// +optional
 	Trigger *Trigger `json:"trigger,omitempty"`
 
-	// suspend prevents new runs from being started; a live run continues. That run is evaluated
-	// when it ends; to stop it, delete it. Requests for a run in the meantime, such as a new value
-	// of trigger.manual, start one run once suspend is false again.
+	// suspend prevents new runs from being started; the current run continues. It is evaluated when it ends; to stop
+	// it, delete it. Requests for a run in the meantime, such as a new value of trigger.manual, start one run once
+	// suspend is false again.
 	// +optional
 	Suspend *bool `json:"suspend,omitempty"`
 
@@ -77,14 +77,13 @@ type StorageBenchmarkSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="use lower-case letters, digits and dashes only, beginning and ending with a letter or a digit"
 	Queue string `json:"queue,omitempty"`
 
-	// successfulRunsHistoryLimit is the number of complete runs to keep, whatever their verdict.
-	// Absent: 20.
+	// successfulRunsHistoryLimit is the number of complete runs to keep, whatever their verdict. Defaults to 20.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=200
 	SuccessfulRunsHistoryLimit *int32 `json:"successfulRunsHistoryLimit,omitempty"`
 
-	// failedRunsHistoryLimit is the number of failed runs to keep. Absent: 5.
+	// failedRunsHistoryLimit is the number of failed runs to keep. Defaults to 5.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=200
@@ -114,10 +113,9 @@ type StorageBenchmarkSpec struct {
 	// +optional
 	Regression *RegressionPolicy `json:"regression,omitempty"`
 
-	// headline is the name of the phase whose figure kubectl get shows for runs that start from now
-	// on. Absent: the baseline of a burst drain; without one, the last phase with a throughput, or
-	// else with file rates or a duration. A phase that expects the server's cache is shown only if
-	// named here.
+	// headline is the name of the phase whose figure kubectl get shows for runs that start from now on. Defaults to the
+	// baseline of a burst drain; without one, to the last phase with a throughput, or else with file rates or a
+	// duration. A phase that expects the server's cache is shown only if named here.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=40
@@ -141,17 +139,16 @@ func (s *StorageBenchmarkSpec) HistoryLimits() (complete, failed int) {
 	return first(s.SuccessfulRunsHistoryLimit, s.HistoryLimit, new(int32(20))), first(s.FailedRunsHistoryLimit, s.FailedHistoryLimit, new(int32(5)))
 }
 
-// ConcurrencyPolicy determines what happens to a live run when another one is due. Runs of one
-// benchmark never overlap: they would measure each other.
+// ConcurrencyPolicy determines what happens to the current run when another one is due. Runs of one benchmark never
+// overlap, because they would disturb each other.
 //
 // +kubebuilder:validation:Enum=Forbid;Replace
 type ConcurrencyPolicy string
 
-// The concurrency policies.
 const (
-	// ConcurrencyForbid starts the new run after the live one.
+	// ConcurrencyForbid starts the new run after the current one.
 	ConcurrencyForbid ConcurrencyPolicy = "Forbid"
-	// ConcurrencyReplace stops the live run first.
+	// ConcurrencyReplace stops the current run first.
 	ConcurrencyReplace ConcurrencyPolicy = "Replace"
 )
 
@@ -160,11 +157,10 @@ const (
 // +kubebuilder:validation:Enum=Wait;Stop
 type ReplacePolicy string
 
-// The replace policies.
 const (
-	// ReplaceWait starts the new run after the live one.
+	// ReplaceWait starts the new run after the current one.
 	ReplaceWait ReplacePolicy = "Wait"
-	// ReplaceStop stops the live run first.
+	// ReplaceStop stops the current run first.
 	ReplaceStop ReplacePolicy = "Stop"
 )
 
@@ -172,8 +168,8 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="has(self.schedule) || !(has(self.timeZone) || has(self.startingDeadlineSeconds) || has(self.startingDeadline))",message="trigger: timeZone and startingDeadlineSeconds require a schedule; set schedule, or remove them"
 type Trigger struct {
-	// onChange starts a run when spec.run is new or has changed. Absent: true without a schedule,
-	// false with one. If false, the initial value of manual of a new benchmark counts as handled.
+	// onChange starts a run when spec.run is new or has changed. Defaults to true without a schedule, false with one.
+	// If false, the initial value of manual of a new benchmark counts as handled.
 	// +optional
 	OnChange *bool `json:"onChange,omitempty"`
 
@@ -184,22 +180,21 @@ type Trigger struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[^ ]+( [^ ]+){4}$')",message="schedule: must be five cron fields separated by single spaces, such as '0 3 * * 1'"
 	Schedule string `json:"schedule,omitempty"`
 
-	// timeZone is the IANA name of the time zone of the schedule. Absent: UTC.
+	// timeZone is the IANA name of the time zone of the schedule. Defaults to UTC.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	TimeZone string `json:"timeZone,omitempty"`
 
-	// startingDeadlineSeconds is the maximum delay of a scheduled run. A run that would start later
-	// is skipped. Absent: no limit.
+	// startingDeadlineSeconds is the maximum delay of a scheduled run. A run that would start later is skipped. If
+	// unset, there is no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=604800
 	StartingDeadlineSeconds *int64 `json:"startingDeadlineSeconds,omitempty"`
 
-	// concurrencyPolicy determines what happens to a live run when another one is due: Forbid lets
-	// it finish first; Replace ends it without a verdict as soon as the next run can start. Absent:
-	// Forbid.
+	// concurrencyPolicy determines what happens to the current run when another one is due: Forbid lets it finish
+	// first; Replace ends it without a verdict as soon as the next run can start. Defaults to Forbid.
 	// +optional
 	ConcurrencyPolicy ConcurrencyPolicy `json:"concurrencyPolicy,omitempty"`
 
@@ -229,7 +224,7 @@ func (t *Trigger) StartsOnChange() bool {
 	return t == nil || t.Schedule == ""
 }
 
-// Replaces reports whether a due run stops the live one.
+// Replaces reports whether a due run stops the current one.
 func (t *Trigger) Replaces() bool {
 	switch {
 	case t == nil:
@@ -290,7 +285,7 @@ type StorageBenchmarkStatus struct {
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// stage is the current stage in one word, for people. Programs read the conditions.
+	// stage is the current stage in one word, for display. Programs should read the conditions.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Stage string `json:"stage,omitempty"`
@@ -299,8 +294,8 @@ type StorageBenchmarkStatus struct {
 	// +optional
 	Display *HeadlineDisplay `json:"display,omitempty"`
 
-	// activeRun is the run that is live or queued. It is recorded before the run is created, and
-	// has no uid until then.
+	// activeRun is the run that is in progress or queued. It is recorded before the run is created, and has no uid
+	// until then.
 	// +optional
 	ActiveRun *RunReference `json:"activeRun,omitempty"`
 
@@ -326,7 +321,7 @@ type StorageBenchmarkStatus struct {
 	LastScheduleTime *metav1.Time `json:"lastScheduleTime,omitempty"`
 
 	// nextScheduleTime is the time of the next scheduled run. If it is in the past, a run is due but is waiting for the
-	// live run to finish or for a missing reference to appear.
+	// current run to finish or for a missing reference to appear.
 	// +optional
 	NextScheduleTime *metav1.Time `json:"nextScheduleTime,omitempty"`
 
@@ -397,15 +392,15 @@ type JudgedRun struct {
 	PolicyHash string `json:"policyHash,omitempty"`
 }
 
-// HeadlineDisplay holds one figure of a run as text. Programs read the figures that are integers.
+// HeadlineDisplay holds one figure of a run as text. Programs should read the integer figures instead.
 type HeadlineDisplay struct {
 	// result is the figure with its unit; MB is 10^6 bytes.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Result string `json:"result,omitempty"`
 
-	// figure says what the result is: the phase, the target if there are several, and the figure,
-	// such as "burst: baseline" or "reads/ssd: read".
+	// figure describes the result: the phase, the target if there are several, and the figure, such as "burst:
+	// baseline" or "reads/ssd: read".
 	// +optional
 	// +kubebuilder:validation:MaxLength=160
 	Figure string `json:"figure,omitempty"`
@@ -442,8 +437,8 @@ type Headline struct {
 	// +optional
 	IOPSMilli int64 `json:"iopsMilli"`
 
-	// p99Nanoseconds is the 99th percentile of the latency. Absent for a drain whose credits ran out,
-	// and if fewer than ten samples lie above it.
+	// p99Nanoseconds is the 99th percentile of the latency. Unset for a drain whose credits ran out, and if fewer than
+	// ten samples lie above it.
 	// +optional
 	P99Nanoseconds *int64 `json:"p99Nanoseconds,omitempty"`
 }

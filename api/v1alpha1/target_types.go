@@ -19,8 +19,8 @@ type Target struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="use lower-case letters, digits and dashes only, beginning and ending with a letter or a digit"
 	Name string `json:"name"`
 
-	// claimName is the name of the existing PersistentVolumeClaim that each client of the target
-	// mounts. It is short for volumes with this claim as its only entry, named data.
+	// claimName is the name of the existing PersistentVolumeClaim that each client of the target mounts. It is
+	// shorthand for a single entry of volumes, named data, with this claim.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -34,15 +34,15 @@ type Target struct {
 	// +kubebuilder:validation:MaxItems=16
 	Volumes []Volume `json:"volumes,omitempty"`
 
-	// path is the directory of each volume in which the run creates its own directory
-	// .storagebench. Absent: the root of the volume.
+	// path is the directory of each volume in which the run creates its own directory .storagebench. Defaults to the
+	// root of the volume.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^/|(^|/)[.][.]?(/|$)|//|[[:cntrl:]]|/$')",message="path: must be relative to the volume, without '.', '..', double or trailing slashes or control characters, such as bench/a"
 	Path string `json:"path,omitempty"`
 
-	// documented are the documented limits of the storage, as a preset or individually; they
-	// throttle nothing. Absent: discovered from the volume, if possible.
+	// documented are the documented limits of the storage, as a preset or individually; they throttle nothing. If
+	// unset, they are discovered from the volume, if possible.
 	// +optional
 	Documented *Limits `json:"documented,omitempty"`
 
@@ -51,12 +51,12 @@ type Target struct {
 	// +optional
 	Limits *Limits `json:"limits,omitempty"`
 
-	// dataPolicy determines what happens to the data at the end of the run: Delete, or Retain, which
-	// lets a later run with the same layout reuse it. Absent: Delete.
+	// dataPolicy determines what happens to the data at the end of the run: Delete, or Retain, which lets a later run
+	// with the same layout reuse it. Defaults to Delete.
 	// +optional
 	DataPolicy DataPolicy `json:"dataPolicy,omitempty"`
 
-	// requireIdle refuses to start the run while something else uses the volumes.
+	// requireIdle makes the run fail at its start if something else uses the volumes.
 	// +optional
 	RequireIdle *bool `json:"requireIdle,omitempty"`
 
@@ -111,20 +111,18 @@ type Volume struct {
 // +kubebuilder:validation:Enum=Shared;PerClient
 type ClaimScope string
 
-// The scopes of a claim template.
 const (
-	// ClaimShared: one claim, mounted by every client of the target.
+	// ClaimShared creates one claim, which every client of the target mounts.
 	ClaimShared ClaimScope = "Shared"
-	// ClaimPerClient: a claim for each client.
+	// ClaimPerClient creates a claim for each client.
 	ClaimPerClient ClaimScope = "PerClient"
 )
 
-// ClaimLifetime determines how long a created claim lives.
+// ClaimLifetime determines when a created claim is deleted.
 //
 // +kubebuilder:validation:Enum=Run;Benchmark
 type ClaimLifetime string
 
-// The lifetimes of a claim.
 const (
 	// ClaimForRun: created for each run, deleted with it.
 	ClaimForRun ClaimLifetime = "Run"
@@ -134,13 +132,13 @@ const (
 
 // ClaimTemplate is a template for PersistentVolumeClaims.
 type ClaimTemplate struct {
-	// scope is Shared (one claim for all clients, which must be ReadWriteMany if clients are on
-	// several nodes) or PerClient (one claim for each client). Absent: Shared.
+	// scope is Shared (one claim for all clients, which must be ReadWriteMany if clients are on several nodes) or
+	// PerClient (one claim for each client). Defaults to Shared.
 	// +optional
 	Scope ClaimScope `json:"scope,omitempty"`
 
-	// lifetime is Run (created for each run, deleted with it) or Benchmark (created once, deleted
-	// with the benchmark). Absent: Run.
+	// lifetime is Run (created for each run, deleted with it) or Benchmark (created once, deleted with the benchmark).
+	// Defaults to Run.
 	// +optional
 	Lifetime ClaimLifetime `json:"lifetime,omitempty"`
 
@@ -155,7 +153,7 @@ type ClaimTemplate struct {
 	Spec corev1.PersistentVolumeClaimSpec `json:"spec"`
 }
 
-// DocumentedLimits returns documented, or limits, its former name. It returns nil if both are absent.
+// DocumentedLimits returns documented, or else limits, its former name. It returns nil if neither is set.
 func (t *Target) DocumentedLimits() *Limits {
 	if t.Documented != nil {
 		return t.Documented
@@ -214,7 +212,7 @@ type RateLimits struct {
 	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1E')))",message="a whole number above zero, such as 32M"
 	Bucket *resource.Quantity `json:"bucket,omitempty"`
 
-	// refill is the refill rate of the bucket, per second. Absent: equal to the baseline.
+	// refill is the refill rate of the bucket, per second. Defaults to the baseline.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1E')))",message="a whole number above zero, such as 32M"
 	Refill *resource.Quantity `json:"refill,omitempty"`
@@ -225,7 +223,7 @@ type RateLimits struct {
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:XValidation:rule="!has(self.stripeCount) || self.stripeCount != 0",message="stripeCount: cannot be 0; remove it for the file system's default, or use -1 for all object targets",fieldPath=".stripeCount"
 type LustreStriping struct {
-	// stripeCount is the number of object storage targets of a file; -1 is all.
+	// stripeCount is the number of object storage targets of a file; -1 means all.
 	// +optional
 	// +kubebuilder:validation:Minimum=-1
 	// +kubebuilder:validation:Maximum=2000

@@ -36,7 +36,7 @@ type UsageResult struct {
 	// +optional
 	Settled bool `json:"settled"`
 
-	// compressionRatioMilli is 1000 times dataBytes divided by allocatedBytes. Absent if this quotient is not the
+	// compressionRatioMilli is 1000 times dataBytes divided by allocatedBytes. Unset if this quotient is not the
 	// compression ratio: compression is Hidden or None, allocatedBytes had not settled, holes cannot be distinguished
 	// from savings, or compression is Unknown and there seem to be no savings.
 	// +optional
@@ -56,20 +56,19 @@ type UsageResult struct {
 	// +kubebuilder:validation:MaxLength=128
 	DataPattern string `json:"dataPattern,omitempty"`
 
-	// patternRatioMilli is 1000 times the measured ratio by which lz4 compresses the pattern in dataPattern. Absent if
+	// patternRatioMilli is 1000 times the measured ratio by which lz4 compresses the pattern in dataPattern. Unset if
 	// unknown.
 	// +optional
 	PatternRatioMilli *int64 `json:"patternRatioMilli,omitempty"`
 
-	// types are the figures per file name extension, the largest first. Absent if all files are of
-	// one type.
+	// types are the figures per file name extension, largest first. Unset if all files are of one type.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Types []TypeUsage `json:"types,omitempty"`
 }
 
-// TypeUsage is the space of the files with one extension.
+// TypeUsage is the space that the files with one extension occupy.
 type TypeUsage struct {
 	// extension is the extension in lower case without its dot; empty for files without one, "*"
 	// for the files of all types that are not listed.
@@ -93,8 +92,8 @@ type TypeUsage struct {
 	// +optional
 	AllocatedBytes int64 `json:"allocatedBytes"`
 
-	// compressionRatioMilli is 1000 times dataBytes divided by allocatedBytes. Absent if the ratio
-	// of all files is absent.
+	// compressionRatioMilli is 1000 times dataBytes divided by allocatedBytes. Unset if the ratio of all files is
+	// unset.
 	// +optional
 	CompressionRatioMilli *int64 `json:"compressionRatioMilli,omitempty"`
 }

@@ -10,12 +10,10 @@ import (
 // +kubebuilder:validation:Enum=Info;Warning;Disqualifying
 type Severity string
 
-// The severities.
 const (
 	// SeverityInfo: a note; the results are valid.
 	SeverityInfo Severity = "Info"
-	// SeverityWarning: the results are valid, but a figure may not mean what
-	// it seems to.
+	// SeverityWarning means that the results are valid, but a figure may be misleading.
 	SeverityWarning Severity = "Warning"
 	// SeverityDisqualifying: the figures do not measure what was requested; the run is not valid.
 	SeverityDisqualifying Severity = "Disqualifying"
@@ -27,7 +25,7 @@ type Warning struct {
 	// +required
 	Type WarningType `json:"type"`
 
-	// severity is the severity, which depends on the type and on the kind of the phase.
+	// severity depends on the type and on the kind of the phase.
 	// +required
 	Severity Severity `json:"severity"`
 
@@ -36,7 +34,8 @@ type Warning struct {
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`
 
-	// clients are the indexes of the affected clients, at most the first 16. Empty: all clients, or none in particular.
+	// clients are the indexes of the affected clients, at most the first 16. Empty if all are affected, or none in
+	// particular.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -104,7 +103,7 @@ type Warning struct {
 // +kubebuilder:validation:Pattern=`^[A-Z][A-Za-z]*$`
 type WarningType string
 
-// The warnings. The table in the comment of WarningType gives their meaning.
+// Possible values of WarningType. The table in its comment gives their meaning.
 const (
 	WarningStartSkew            WarningType = "StartSkew"
 	WarningClockUncertain       WarningType = "ClockUncertain"
@@ -225,7 +224,7 @@ var severityTable = map[WarningType]severities{
 }
 
 // Severity returns the severity of the warning in a phase of the given kind, by the table in the comment of
-// WarningType. An unknown type is disqualifying, so that a warning without a known meaning does not pass as harmless.
+// WarningType. An unknown type is disqualifying, so that a warning without a known meaning is not considered harmless.
 func (t WarningType) Severity(kind PhaseKind) Severity {
 	row, known := severityTable[t]
 	if !known {
