@@ -7,7 +7,7 @@ package crd
 
 import "embed"
 
-// Bases holds the files of the folder bases, one per kind.
+// Bases contains the files of the directory bases, one per kind.
 //
 //go:embed bases/*.yaml
 var Bases embed.FS

@@ -3,7 +3,7 @@ package gitops
 
 import "embed"
 
-// Files holds the files of this folder.
+// Files contains the files of this directory.
 //
 //go:embed argocd flux pipeline
 var Files embed.FS

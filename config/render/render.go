@@ -14,10 +14,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// entry is the kustomization that names the images.
+// entry is the path of the kustomization that sets the images.
 const entry = "default/kustomization.yaml"
 
-// Folders that can be built.
+// Directories that Folder can render.
 const (
 	// Default contains everything that a cluster needs. Metrics is Default with metrics that Prometheus can reach.
 	// Monitoring is Metrics with the objects that the Prometheus operator and Grafana look for. Namespaced is Default
@@ -80,10 +80,11 @@ func build(memory filesys.FileSystem, folder string) ([]byte, error) {
 	return text, nil
 }
 
-// Images holds full image names, such as registry.example/storagebench/fio:v1@sha256:…; "" means no image.
+// Images holds full image names, such as registry.example/storagebench/fio:v1@sha256:…. An empty name means that there
+// is no such image.
 type Images struct{ Operator, Fio, IOR string }
 
-// ImageNames lists the images by the names that Of takes.
+// ImageNames lists the image names that Of accepts.
 var ImageNames = []string{"operator", "fio", "ior"}
 
 // Of returns a pointer to the name of an image. name is one of ImageNames.
@@ -116,7 +117,7 @@ spec:
 	return text
 }
 
-// Pinned returns all manifests of the given folder, with the given images in place of the default ones.
+// Pinned returns all manifests of the given folder, with the default images replaced by the given ones.
 func Pinned(config fs.FS, folder string, images Images) ([]byte, error) {
 	memory, err := read(config)
 	if err != nil {

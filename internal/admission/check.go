@@ -20,16 +20,16 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 )
 
-// Problem is one fault of an object.
+// Problem is one fault in an object.
 type Problem struct {
 	// Path is the path of the field, such as spec.run.phases[0].steady.duration.
 	Path string
 	// Message describes the fault and its remedy.
 	Message string
-	// Missing is true if the fault is that the field is required and absent.
+	// Missing is true if the field is required but absent.
 	Missing bool
-	// Meant lists fields whose faults are only consequences of this one: the fields that the user probably meant by an
-	// unknown field, or the datasetSize that is not a multiple of a wrong blockSize.
+	// Meant lists fields whose faults are only consequences of this fault: the fields that the user probably meant by
+	// an unknown field, or the datasetSize that is not a multiple of a wrong blockSize.
 	Meant [2]string
 
 	// move is the path to which an unknown field should probably be moved with its value unchanged; "" if none is
@@ -39,15 +39,15 @@ type Problem struct {
 	written string
 }
 
-// Check processes a new object as the API server does when kubectl creates it: it refuses unknown fields, removes
-// null fields, sets defaults and validates. It changes object, a JSON document with whole numbers as int64, in place
-// and drops its status. It returns the faults. The error is set only if the rules themselves cannot be read.
+// Check processes a new object as the API server does when kubectl creates it: it refuses unknown fields, removes null
+// fields, sets defaults and validates. It changes object, a JSON document with whole numbers as int64, in place and
+// drops its status. It returns the faults in the object, and an error only if the rules cannot be read.
 func Check(ctx context.Context, object map[string]any) ([]Problem, error) {
 	return check(ctx, object, false)
 }
 
-// check implements Check. If all is true, it also reports broken rules that the API server would not evaluate after
-// other faults, unless they concern a faulty field.
+// check implements Check. If all is true, it also evaluates the rules that the API server would skip because of other
+// faults, and reports the broken ones unless they concern a faulty field.
 func check(ctx context.Context, object map[string]any, all bool) ([]Problem, error) {
 	kind, rules, problem, err := rulesOf(object)
 	if err != nil || problem != nil {
@@ -71,9 +71,9 @@ func check(ctx context.Context, object map[string]any, all bool) ([]Problem, err
 	return append(problems, found...), nil
 }
 
-// withoutConsequences returns the problems of unknown fields and those found by the rules, without those that follow
-// from others: a misnamed field is not also reported as missing, nor are fields that are written in place of a list
-// reported as unknown.
+// withoutConsequences returns the faults about unknown fields and the faults that the rules found, except those that
+// only follow from another fault: a misnamed field is not also reported as missing, and fields that are written in
+// place of a list are not also reported as unknown.
 func withoutConsequences(unknown, found []Problem) []Problem {
 	unknown = slices.DeleteFunc(slices.Clone(unknown), func(p Problem) bool {
 		return slices.ContainsFunc(found, func(above Problem) bool {
@@ -198,7 +198,8 @@ func (r *rules) validate(ctx context.Context, kind *kind, object, old map[string
 }
 
 // broken returns the rules that a malformed object breaks in its well-formed parts. It omits rules that cannot be
-// evaluated, and faults related to a known one, because the known fault may have caused them.
+// evaluated, and faults in fields that are related to the field of a known fault, because the known fault may have
+// caused them.
 func (r *rules) broken(ctx context.Context, object map[string]any, known field.ErrorList) field.ErrorList {
 	faults, _ := r.cel.Validate(ctx, nil, r.structural, object, nil, celconfig.RuntimeCELCostBudget)
 	return slices.DeleteFunc(faults, func(fault *field.Error) bool {
@@ -214,8 +215,8 @@ func (r *rules) broken(ctx context.Context, object map[string]any, known field.E
 	})
 }
 
-// blocksRules reports whether the API server skips the CEL rules after a fault, because they would be evaluated on data
-// of the wrong shape.
+// blocksRules reports whether the fault makes the API server skip the CEL rules, because they could not be evaluated on
+// data of the wrong shape.
 func blocksRules(fault *field.Error) bool {
 	switch fault.Type { //nolint:exhaustive // other types do not concern the shape
 	case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong,

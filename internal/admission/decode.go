@@ -20,8 +20,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Limits of a file. They are far above the size of hand-written files, and keep a hostile file from using up memory or
-// time.
+// Limits on the size of a file. They are far above the size of hand-written files, and prevent a hostile file from
+// using up memory or time.
 const (
 	maxFileBytes = 4 << 20
 	maxDocuments = 1000
@@ -50,7 +50,7 @@ func (o *Object) At(problem Problem) *Error {
 }
 
 // Decode reads the StorageBenchmarks, WorkloadProfiles and ClusterWorkloadProfiles of a YAML or JSON file with any
-// number of documents. It returns all faults at once, as Errors; the objects are then nil.
+// number of documents. If there are faults, it returns all of them at once, as Errors, and no objects.
 func Decode(data []byte) ([]Object, error) {
 	file, faults, err := Read(data)
 	switch {
@@ -67,13 +67,13 @@ func Decode(data []byte) ([]Object, error) {
 // File is the content of a file.
 type File struct {
 	Objects []Object
-	// Foreign lists the objects of other APIs, as Kind/name. They are neither checked nor used.
+	// Foreign lists the objects of other APIs in the file, as Kind/name. They are neither checked nor used.
 	Foreign []string
 }
 
 // Read is like Decode, for callers that check more than admission does: if there are faults, it also returns the
-// objects that can be decoded, but their values are unreliable. A file without objects is not a fault. The error
-// means that the rules cannot be read or that the file exceeds a limit.
+// objects that can be decoded, but their values are unreliable. A file without objects is not a fault. Read returns an
+// error if the rules cannot be read or if the file exceeds a limit.
 func Read(data []byte) (File, Errors, error) { return read(data, false) }
 
 // ReadLocal is like Read, for a run on directories of one machine. Targets need no claim there: a target without a
@@ -88,7 +88,7 @@ func read(data []byte, local bool) (File, Errors, error) {
 	if len(documents) > maxDocuments {
 		return File{}, nil, Errors{{Problem: Problem{Message: fmt.Sprintf("the file has %d documents, but the maximum is %d; split it", len(documents), maxDocuments)}}}
 	}
-	// The cost of evaluating the rules is limited, so nothing here can block.
+	// context.Background suffices: the cost of evaluating the rules is limited, so nothing here can block.
 	ctx := context.Background()
 	var file File
 	var faults Errors
@@ -105,7 +105,8 @@ func read(data []byte, local bool) (File, Errors, error) {
 	return file, faults, nil
 }
 
-// duplicates returns a fault for each kind and name that occurs more than once, at the second object with it.
+// duplicates returns a fault for each kind and name that occurs more than once. The fault is at the second object with
+// that name.
 func duplicates(objects []Object) Errors {
 	named := map[string][]*Object{}
 	for i := range objects {
@@ -171,7 +172,7 @@ func split(data []byte) []document {
 	return append(documents, current)
 }
 
-// cutMarker reports whether a line begins a document, and returns what follows the marker on that line.
+// cutMarker reports whether a line begins a document, and returns the rest of the line after the marker.
 func cutMarker(line []byte) (bool, []byte) {
 	rest, found := bytes.CutPrefix(line, []byte("---"))
 	if !found || (len(rest) > 0 && !bytes.ContainsAny(rest[:1], " \t\r\n")) {
@@ -249,7 +250,7 @@ func itemsOf(content any) ([]any, bool) {
 	return items, is
 }
 
-// object adds the object at a node of the document, or its name if it is of another API.
+// object adds the object that the given YAML node contains, or only its name if it is of another API.
 func (d document) object(ctx context.Context, node *yaml.Node, content any, into *File) (Errors, error) {
 	fields, ok := content.(map[string]any)
 	if !ok {
@@ -287,8 +288,9 @@ func (d document) object(ctx context.Context, node *yaml.Node, content any, into
 	return d.place(node, fields, problems), nil
 }
 
-// foreignTitle returns kind and name of an object of another API. It returns "" for an object of storagebench, or one
-// that is probably meant to be: it has one of storagebench's kinds or its API group, or lacks apiVersion or kind.
+// foreignTitle returns the kind and name of an object of another API. It returns "" for an object of storagebench, and
+// for an object that is probably meant to be one: it has one of storagebench's kinds or its API group, or lacks
+// apiVersion or kind.
 func foreignTitle(fields map[string]any) (string, error) {
 	known, err := kinds()
 	if err != nil {
@@ -319,7 +321,7 @@ func printable(name string) string {
 	return name
 }
 
-// place returns the problems as errors with their lines and the title of the object.
+// place converts the problems to errors with the line of each problem and the title of the object.
 func (d document) place(node *yaml.Node, fields map[string]any, problems []Problem) Errors {
 	name, _ := lookUp(fields, "metadata.name")
 	text, _ := name.(string)
@@ -352,8 +354,8 @@ func (d document) parse() (*yaml.Node, *Error) {
 	return first, nil
 }
 
-// newObject converts checked fields to their Go type. The problem is set if that fails, or if users cannot write
-// objects of that kind.
+// newObject converts validated fields to their Go type. It returns a problem if the conversion fails, or if users
+// cannot write objects of that kind.
 func newObject(fields map[string]any) (*Object, *Problem) {
 	object := &Object{}
 	var into runtime.Object
@@ -378,13 +380,13 @@ func newObject(fields map[string]any) (*Object, *Problem) {
 	return object, nil
 }
 
-// positioned extracts the line in the document and the message from a YAML error.
+// positioned extracts the message and its line in the document from a YAML error.
 var positioned = regexp.MustCompile(`line ([0-9]+): (.*)`)
 
 // misplaced matches the syntax errors that the parser reports on the line on which the enclosing list or object begins.
 var misplaced = regexp.MustCompile(`^did not find expected (node content|'-' indicator|key|',' or '[\]}]')$`)
 
-// keyTwice matches the error about a duplicate key of an object.
+// keyTwice matches the error about a duplicate key in an object.
 var keyTwice = regexp.MustCompile(`^key (".*") already set in map$`)
 
 // grammarRemedies maps YAML syntax errors to their remedies.
@@ -393,7 +395,7 @@ var grammarRemedies = map[string]string{
 	"mapping values are not allowed in this context": "; put a space after each colon, put values that contain colons in quotes, and check the indentation",
 }
 
-// unreadable returns the fault of a document that is not valid YAML.
+// unreadable returns the fault to report for a document that is not valid YAML.
 func (d document) unreadable(err error) *Error {
 	for i, line := range bytes.Split(d.text, []byte("\n")) {
 		if bytes.Contains(line, []byte("{{")) {
@@ -450,7 +452,8 @@ func (d document) misplacedLine(otherwise int) int {
 	return line + 1
 }
 
-// tab returns the line, near the one where parsing failed, that is indented with a tab, or 0 if there is none.
+// tab returns the number of a line that is indented with a tab, near the line where parsing failed. It returns 0 if
+// there is none.
 func (d document) tab(near int) int {
 	lines := bytes.Split(d.text, []byte("\n"))
 	for _, line := range []int{near, near + 1, near - 1} {

@@ -45,13 +45,13 @@ func (e Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Sort sorts the faults by line, and those of one line by path.
+// Sort sorts the faults by line, and faults on the same line by path.
 func (e Errors) Sort() {
 	slices.SortStableFunc(e, func(a, b *Error) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Path, b.Path)) })
 }
 
-// About reports whether a fault concerns the given field of an object or a field inside it, or causes a fault of that
-// field: its parent is missing, or it is misnamed in the file.
+// About reports whether a fault concerns the given field of an object or a field inside it. It also returns true if the
+// fault explains why the field is missing: its parent is missing, or it is misnamed in the file.
 func (e Errors) About(object, path string) bool {
 	steps := len(parsePath(path))
 	return slices.ContainsFunc(e, func(err *Error) bool {

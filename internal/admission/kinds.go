@@ -21,13 +21,13 @@ import (
 	"github.com/storagebench/storagebench/internal/spelling"
 )
 
-// kind is one kind of the API with everything needed to check its objects.
+// kind is one kind of the API, with its schema and the rules to check its objects.
 type kind struct {
 	gvk        schema.GroupVersionKind
 	namespaced bool
 	definition *apiextensionsv1.CustomResourceDefinition
 
-	// rules compiles the rules on first use: compiling the CEL rules of a kind takes a while.
+	// rules compiles the rules on first use, because compiling the CEL rules of a kind is slow.
 	rules func() (*rules, error)
 }
 

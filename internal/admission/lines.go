@@ -4,8 +4,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// lineOf returns the line, within its document, of the field at a path, or of the nearest enclosing field if the
-// document does not contain that field.
+// lineOf returns the line of the field at a path, counted within the document. If the document does not contain the
+// field, it returns the line of the nearest enclosing field.
 func lineOf(document *yaml.Node, path string) int {
 	if document == nil {
 		return 1
@@ -26,8 +26,8 @@ func lineOf(document *yaml.Node, path string) int {
 	return line
 }
 
-// childOf returns the node to which a step leads and the line on which it begins. A field begins on the line of its
-// key.
+// childOf returns the child node that a step of a path selects, and the line on which it begins. A field begins on the
+// line of its key.
 func childOf(node *yaml.Node, step pathStep) (*yaml.Node, int) {
 	switch {
 	case node.Kind == yaml.SequenceNode && step.isIndex && step.index < len(node.Content):

@@ -19,7 +19,8 @@ import (
 // quoted matches a value in the API server's list of supported values.
 var quoted = regexp.MustCompile(`"([^"]*)"`)
 
-// meantValue returns the supported value that a wrong one probably stands for, such as Any for any, or "".
+// meantValue returns the supported value that an unsupported value probably stands for, such as Any for any, or "" if
+// there is none.
 func meantValue(fault *field.Error) string {
 	wrong, is := fault.BadValue.(string)
 	if !is || wrong == "" {
@@ -122,8 +123,8 @@ func meantPercentile(path string, value any) string {
 // mostListed is the maximum number of values or fields that a message lists.
 const mostListed = 8
 
-// withValues adds the allowed values to a message about a missing field, and the known fields to a message about a
-// value that should be an object.
+// withValues adds the allowed values to a message about a missing field. If an object is required but the value is not
+// one, it adds the names of the object's fields.
 func withValues(schema *structuralschema.Structural, message string) string {
 	switch {
 	case message == "required; add it" && schema.ValueValidation != nil:

@@ -33,7 +33,7 @@ func (r *rules) toProblems(object map[string]any, faults field.ErrorList) []Prob
 			return isQuantityPattern(fault) || describeDecimal(fault.Field, value, other) != "" && describeDecimal(fault.Field, value, fault) == ""
 		}
 		if slices.ContainsFunc(faults, clearer) {
-			continue // the other fault explains what to write
+			continue // the message of the other fault explains what to write
 		}
 		if !slices.ContainsFunc(problems, func(p Problem) bool { return p == problem || isFormat(fault) && p.Path == problem.Path }) {
 			problems = append(problems, problem)
@@ -42,8 +42,8 @@ func (r *rules) toProblems(object map[string]any, faults field.ErrorList) []Prob
 	return withoutNameTwice(problems)
 }
 
-// withoutNameTwice drops Kubernetes' own message about a name if there is also one of ours, which is stricter and
-// shorter.
+// withoutNameTwice drops Kubernetes' own message about a name if there is also a message of storagebench, which is
+// stricter and shorter.
 func withoutNameTwice(problems []Problem) []Problem {
 	theirs := func(p Problem) bool { return p.Path == "metadata.name" && strings.HasSuffix(p.Message, ofNames) }
 	if !slices.ContainsFunc(problems, func(p Problem) bool { return p.Path == "metadata.name" && !theirs(p) }) {
@@ -60,10 +60,11 @@ func isDecimalSize(fault *field.Error) bool {
 // decimal matches a size with a decimal suffix.
 var decimal = regexp.MustCompile(`^[0-9.]+[kMGTPE]$`)
 
-// page is 4 KiB: a decimal data size that is a multiple of it is accepted.
+// page is 4 KiB. A data size with a decimal suffix is accepted if it is a multiple of page.
 const page = 4096
 
-// describeDecimal suggests the binary size that a decimal one probably stands for. It returns "" for other faults.
+// describeDecimal returns a message that suggests the binary size that a decimal size probably stands for. It returns
+// "" for other faults.
 func describeDecimal(path string, value any, fault *field.Error) string {
 	text, is := value.(string)
 	if !is || !isDecimalSize(fault) || !decimal.MatchString(text) {
@@ -107,7 +108,7 @@ func meantSize(value any) string {
 	if !is {
 		return ""
 	}
-	// 8m parses as a quantity: 8 thousandths.
+	// 8m is a valid quantity, which means 8 thousandths.
 	if _, err := resource.ParseQuantity(text); err == nil && !strings.HasSuffix(text, "m") {
 		return ""
 	}
@@ -119,8 +120,8 @@ func isQuantityPattern(fault *field.Error) bool {
 	return fault.Type == field.ErrorTypeInvalid && strings.Contains(fault.Detail, "[KMGTPE]i")
 }
 
-// describe returns a message about the fault of a field. The API server's own message repeats the path and, for a
-// broken rule, shows the type of the value instead of the value.
+// describe returns a message about the fault of a field. It replaces the API server's own message, which repeats the
+// path and, for a broken rule, shows the type of the value instead of the value.
 func describe(object map[string]any, fault *field.Error) string {
 	detail := strings.TrimPrefix(fault.Detail, fault.Field+" in body ")
 	if isQuantityPattern(fault) {
@@ -197,7 +198,7 @@ func leastDataset(object map[string]any, path string) string {
 // volumesOfTarget matches the path of a target's volumes, which are required unless the target names a claim.
 var volumesOfTarget = regexp.MustCompile(`\.targets\[\d+\]\.volumes$`)
 
-// wantedTypes maps the types of the API to words for messages.
+// wantedTypes maps each type of the API to the wording for it in messages.
 var wantedTypes = map[string]string{
 	"integer": "a whole number", "int32": "a whole number", "int64": "a whole number", "number": "a number", "boolean": "true or false",
 	"array": `a list, with "- " before each entry`, "object": "fields, each as name: value",
@@ -215,8 +216,8 @@ const mostInt32 = 1<<31 - 1
 
 func isFormat(fault *field.Error) bool { return formatted.MatchString(fault.Detail) }
 
-// describeType explains a value of the wrong type. The most frequent case is text that YAML reads as another type, such
-// as yes or 10.
+// describeType explains that a value has the wrong type. The most frequent cause is text that YAML reads as another
+// type, such as yes or 10.
 func describeType(object map[string]any, fault *field.Error, detail string) string {
 	value, _ := lookUp(object, fault.Field)
 	match := wrongType.FindStringSubmatch(detail)
@@ -280,7 +281,7 @@ func (r *rules) place(object map[string]any, fault *field.Error) Problem {
 	value, _ := lookUp(object, path)
 	if meant := describeDecimal(path, value, fault); meant != "" {
 		problem.Message = meant
-		problem.Meant[0] = strings.TrimSuffix(path, "blockSize") + "datasetSize" // which must be a multiple of blockSize
+		problem.Meant[0] = strings.TrimSuffix(path, "blockSize") + "datasetSize" // must be a multiple of blockSize
 	} else if most := exceeded(path, value, fault); most != "" {
 		problem.Message = show(value) + ": too large; must be at most " + most
 	} else if size := meantSize(value); size != "" && binarySize.MatchString(problem.Message) {
@@ -295,11 +296,11 @@ func (r *rules) place(object map[string]any, fault *field.Error) Problem {
 	return problem
 }
 
-// digits matches a duration without a unit.
+// digits matches a number of up to eight digits, which may be a duration without its unit.
 var digits = regexp.MustCompile(`^[0-9]{1,8}$`)
 
-// unitOf returns the probable unit of a duration without one, worded for a message. It returns "" if the field holds no
-// duration.
+// unitOf returns the unit that is probably missing in a duration, worded for a message. It returns "" if the field is
+// not a duration.
 func (r *rules) unitOf(path string) string {
 	schema := schemaAt(r.structural, parsePath(path))
 	if schema == nil {

@@ -8,23 +8,23 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// move is a field that was written under a name or in a place that the API does not know.
+// move records that a field was written under a wrong name or in a wrong place, and where it belongs.
 type move struct{ from, to string }
 
-// mostMoves limits the number of rounds in which fields are moved: a field can be misnamed in an object that is
-// misplaced.
+// mostMoves limits how often fields are moved and checked again. More than one round is needed because a misplaced
+// object can contain a misnamed field.
 const mostMoves = 3
 
 // meaning is an object with its fields moved to the places that the API knows, and with its defaults.
 type meaning struct {
 	fields map[string]any
 	moves  []move
-	// problems are the faults of the object as it is written, and of the values of moved fields.
+	// problems are the faults in the object as written, and in the values of moved fields.
 	problems []Problem
 }
 
-// checkAsMeant checks an object, and then moves each unknown field to the place that its fault names and checks again,
-// so that the faults of its value are reported at the same time.
+// checkAsMeant checks an object, then moves each unknown field to where its fault says that it belongs, and checks
+// again. This way, the faults of a moved field's value are reported at the same time.
 func checkAsMeant(ctx context.Context, fields map[string]any) (meaning, error) {
 	made := meaning{fields: fields}
 	var moved []Problem
@@ -41,7 +41,7 @@ func checkAsMeant(ctx context.Context, fields map[string]any) (meaning, error) {
 				rest = append(rest, problem)
 				continue
 			}
-			problem.Meant = [2]string{} // the next round checks its value
+			problem.Meant = [2]string{} // the value is checked in the next round
 			moves = append(moves, move{from: problem.Path, to: problem.move})
 			moved = append(moved, asWritten([]Problem{problem}, made.moves)...)
 		}
@@ -53,7 +53,7 @@ func checkAsMeant(ctx context.Context, fields map[string]any) (meaning, error) {
 	}
 }
 
-// asWritten sets, for problems of moved fields, the path that the field has in the file.
+// asWritten sets written, the path in the file, for each problem of a moved field.
 func asWritten(problems []Problem, moves []move) []Problem {
 	for i := range problems {
 		problem := &problems[i]
@@ -70,8 +70,8 @@ func asWritten(problems []Problem, moves []move) []Problem {
 	return problems
 }
 
-// moveField moves a field of an object. It changes nothing and returns false if the place is already taken, or if a
-// parent of the place is not an object.
+// moveField moves a field of an object. It changes nothing and returns false if the destination already exists, or if a
+// parent of the destination is not an object.
 func moveField(object map[string]any, from, to string) bool {
 	value, found := lookUp(object, from)
 	if !found || strings.HasPrefix(to, from+".") {

@@ -20,8 +20,8 @@ func refine(object map[string]any, problems []Problem) []Problem {
 	return refineReferences(object, refineTrigger(object, refineNames(object, problems)))
 }
 
-// refineNames replaces the fault "names must differ" of a list with a fault for each entry whose name an earlier entry
-// has.
+// refineNames replaces the fault "names must differ" of a list with a fault for each entry whose name is already used
+// by an earlier entry.
 func refineNames(object map[string]any, problems []Problem) []Problem {
 	var refined []Problem
 	for _, problem := range problems {
@@ -37,7 +37,7 @@ func refineNames(object map[string]any, problems []Problem) []Problem {
 	return refined
 }
 
-// namedTwice returns a fault for each entry of a list whose name an earlier entry has.
+// namedTwice returns a fault for each entry of a list whose name is already used by an earlier entry.
 func namedTwice(object map[string]any, path string) []Problem {
 	names := namesIn(object, path)
 	if len(names) > mostEntries {
@@ -54,15 +54,16 @@ func namedTwice(object map[string]any, path string) []Problem {
 	return twice
 }
 
-// references lists the fields that refer to entries of a list by their names.
+// references lists the fields that refer by name to entries of another list.
 var references = []struct {
-	// from is the list whose entries have the field, which holds one name or a list of names. to is the list of the
-	// named entries.
+	// from is the path of the list whose entries have the field. The field holds a name or a list of names, which refer
+	// to entries of the list at the path to.
 	from, field, to string
-	// noun names an entry of to in messages. otherwise says what applies without the field.
+	// noun describes an entry of to in messages. otherwise is an optional sentence at the end of the message about what
+	// applies if the field is not set.
 	noun, otherwise string
-	// rulePath and ruleText are the path and the start of the message of the API's own rule, which does not name the
-	// entry.
+	// rulePath is the path, and ruleText the start of the message, of the API's own rule about the reference, which
+	// does not name the faulty entry.
 	rulePath, ruleText string
 }{
 	{from: "spec.objectives", field: "phase", to: "spec.run.phases", noun: "phase", rulePath: "spec", ruleText: "objectives: phase must be"},
@@ -81,7 +82,7 @@ func refineReferences(object map[string]any, problems []Problem) []Problem {
 		list, _ := lookUp(object, reference.from)
 		entries, _ := list.([]any)
 		if len(names) == 0 || slices.Contains(names, "") || len(names) > mostEntries || len(entries) > mostEntries {
-			continue // other faults, which are reported, may explain this one
+			continue // faults of the lists are reported, and may explain a wrong reference
 		}
 		check := func(path string, value any) {
 			if name, is := value.(string); is && name != "" && !slices.Contains(names, name) {
@@ -130,7 +131,7 @@ func nearest(name string, names []string) string {
 	return "correct it"
 }
 
-// mostEntries limits the length of lists whose entries are compared. The API's rules allow only shorter lists.
+// mostEntries is the maximum length of lists whose entries are compared. The API's rules do not allow longer lists.
 const mostEntries = 1000
 
 const (
@@ -155,7 +156,8 @@ func refineTrigger(object map[string]any, problems []Problem) []Problem {
 	return problems
 }
 
-// replaced replaces all problems of a field with the given fault of the schedule, if there is one.
+// replaced replaces all problems of a field with the fault of the schedule in err, or returns problems unchanged if err
+// contains none.
 func replaced(problems []Problem, path, value string, err error) []Problem {
 	var fault *schedule.Error
 	if !errors.As(err, &fault) {

@@ -14,15 +14,15 @@ import (
 	"github.com/storagebench/storagebench/internal/spelling"
 )
 
-// fioTerm is the API's counterpart of a fio option.
+// fioTerm describes the API's equivalent of a fio option.
 type fioTerm struct {
-	// fields are the API's fields that replace the option in the same place. It is empty if the option has no
-	// counterpart there.
+	// fields are the fields that replace the option in the same object of the API. It is empty if that object has no
+	// equivalent field.
 	fields []string
 	remedy string
 }
 
-// fioTerms maps fio options to their counterparts, for users who know fio better than the API.
+// fioTerms maps fio options to their equivalents in the API, for users who know fio better than the API.
 var fioTerms = map[string]fioTerm{
 	"bs":        {[]string{"blockSize"}, "corresponds to blockSize, such as 4Ki"},
 	"iodepth":   {[]string{"queueDepth"}, "corresponds to queueDepth"},
@@ -65,26 +65,28 @@ var elsewhere = map[string]string{
 	"ramp_time": "corresponds to the warmUp of a phase, such as steady: {warmUp: 10s}; move it there",
 }
 
-// synonyms maps words for fields, in lower case, to the fields of the API. The first one that exists in the same place
-// is suggested.
+// synonyms maps words that users may write, in lower case, to names of fields of the API. The first field that exists
+// in the same object is suggested.
 var synonyms = map[string][]string{
 	"pvc": {"claimName"}, "claim": {"claimName"}, "persistentvolumeclaim": {"claimName"}, "replicas": {"count"}, "pods": {"count"},
 	"values": {"steps"}, "duration": {"stepDuration", "blockDuration", "maxDuration"}, "cron": {"schedule"},
 	"profile": {"profileRef"}, "promql": {"query"}, "expr": {"query"}, "expression": {"query"},
 }
 
-// advice is the remedy for an unknown field whose value no other field accepts unchanged.
+// advice is a remedy for an unknown field whose value cannot be moved to another field unchanged.
 type advice struct {
-	// place is a suffix of the path of the object that has the field, without indexes; name matches the field.
+	// place is the end of the path, without indexes, of the object that contains the field. name matches the name of
+	// the field.
 	place string
 	name  *regexp.Regexp
-	// write is the remedy, in which $1 is the first group of name and %s the value. meant lists the fields that replace it.
+	// write is the remedy. In it, $1 stands for the first group that name matched, and %s for the value. meant lists
+	// the fields that replace the unknown field.
 	write string
 	meant []string
 }
 
 var advices = []advice{
-	{"spec", regexp.MustCompile(`^schedule$`), `use trigger: {schedule: "%s"}`, []string{"trigger"}}, // for an object; see advise
+	{"spec", regexp.MustCompile(`^schedule$`), `use trigger: {schedule: "%s"}`, []string{"trigger"}}, // if schedule is an object; see advise
 	{".latency", regexp.MustCompile(`^[pP](\d+(?:\.\d+)?)$`), `use percentile: "$1", max: %s`, []string{"percentile", "max"}},
 	{"spec.objectives[]", regexp.MustCompile(`^[pP](\d+(?:\.\d+)?)$`), `use latency: {percentile: "$1", max: %s}`, []string{"latency"}},
 	{".phases[]", regexp.MustCompile(`^(?:duration|runtime)$`), "set it in the kind of the phase, such as steady: {duration: %s}", []string{"steady"}},
@@ -98,7 +100,7 @@ var advices = []advice{
 }
 
 // advise returns the advice about an unknown field of the object at the path parent, and the fields that replace the
-// unknown one. It returns "" if there is none.
+// unknown field. It returns "" if there is no advice.
 func advise(parent, name string, value any) (message string, meant []string) {
 	place := indexes.ReplaceAllString(strings.TrimSuffix(parent, "."), "[]")
 	for _, one := range advices {
@@ -107,7 +109,7 @@ func advise(parent, name string, value any) (message string, meant []string) {
 		}
 		if one.place == "spec" {
 			if value = onlyValue(value); value == nil {
-				break // a string, which can be moved unchanged
+				break // a string can be moved to another field unchanged
 			}
 		}
 		given := printable(fmt.Sprint(value))
@@ -193,8 +195,8 @@ func (r *rules) inTemplate(path string, steps []pathStep) string {
 	return strings.TrimSuffix(path, last) + "template." + last
 }
 
-// withIndexes returns a path such as spec.run.phases[].sweep.axes.jobs with the indexes of the path that the user wrote,
-// for the lists that both paths go through.
+// withIndexes returns a path such as spec.run.phases[].sweep.axes.jobs with indexes. It copies the indexes of all lists
+// that are also in the path that the user wrote.
 func withIndexes(place, written string) string {
 	steps, known := strings.Split(place, "."), strings.Split(written, ".")
 	for i := range min(len(steps), len(known)) {
@@ -206,10 +208,10 @@ func withIndexes(place, written string) string {
 	return strings.Join(steps, ".")
 }
 
-// placeOf returns the path of a field of the spec with the given name, such as spec.run.phases[].expect. If there are
-// several, it returns the one nearest to the path at which the user wrote the field, that is, with the longest common
-// prefix and the fewest steps beyond it. It returns "" if no such field is near, if two are equally near, and for
-// fields of a pod template.
+// placeOf returns the path of the field of the spec with the given name, such as spec.run.phases[].expect. If there are
+// several, it returns the one with the longest common prefix with the path that the user wrote, and the fewest steps
+// beyond that prefix. It returns "" if no such field is near, if two are equally near, and for fields of a pod
+// template.
 func (r *rules) placeOf(name, written string) string {
 	var places []string
 	var search func(path string, schema *structuralschema.Structural)
@@ -242,13 +244,13 @@ func (r *rules) placeOf(name, written string) string {
 			n++
 		}
 		if len(own)-n > 2 {
-			continue // too deep below another field to be the one meant
+			continue // nested too deep to be what the user meant
 		}
-		switch near := 2*n - len(own); { // larger for long common prefixes and few steps beyond them
+		switch near := 2*n - len(own); { // larger for a longer common prefix and for fewer steps beyond it
 		case near > nearest:
 			best, nearest = place, near
 		case near == nearest:
-			best = "" // a tie, unless a nearer place follows
+			best = "" // a tie, so neither is suggested unless a nearer place follows
 		}
 	}
 	return best

@@ -9,8 +9,9 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Changed returns the first difference between an existing claim and what its template now requests, or nil if there
-// is none. A class or volume name that the template leaves open may have any value, because the cluster fills it in.
+// Changed returns the first difference between an existing claim and what its template now requests, or nil if there is
+// none. If the template does not set a storage class or volume name, the claim may have any, because the cluster fills
+// it in.
 func Changed(at *field.Path, there *corev1.PersistentVolumeClaim, wanted *corev1.PersistentVolumeClaimSpec) *field.Error {
 	at = at.Child("spec")
 	differs := func(path *field.Path, want, have any) *field.Error {

@@ -15,7 +15,8 @@ type Claim struct {
 	Name string
 	// Path is the field that refers to the claim: claimName or claimTemplate of a volume.
 	Path *field.Path
-	// Modes are the access modes of the claim; see the function Modes. Asked are the modes in its specification.
+	// Modes are the access modes of the claim, as the function Modes returns them. Asked are the modes in the claim's
+	// specification.
 	Modes, Asked []corev1.PersistentVolumeAccessMode
 	// MountedReadOnly is the reason why the claim's volume is mounted read-only, or "" if it is not.
 	MountedReadOnly string
@@ -31,7 +32,8 @@ type Use struct {
 	Writes string
 }
 
-// Check returns an error if the claim does not allow the use, or nil. The error names the field to change.
+// Check returns an error that names the field to change if the run cannot use the claim as described by use, and nil
+// otherwise.
 func Check(run *field.Path, claim Claim, use Use) *field.Error {
 	at, value := claim.Path, any(claim.Name)
 	if claim.Name == "" {
@@ -60,7 +62,7 @@ func Check(run *field.Path, claim Claim, use Use) *field.Error {
 	return nil
 }
 
-// readingAlone describes the only use that a volume without write access allows.
+// readingAlone describes, in error messages, the only way to use a volume that cannot be written to.
 const readingAlone = "dataPolicy: Retain and fio phases that only read data that an earlier run with the same prepare phases has laid out"
 
 func subject(claim Claim) string {
@@ -70,7 +72,7 @@ func subject(claim Claim) string {
 	return "claim " + claim.Name
 }
 
-// fewer returns other remedies for a claim that too many pods would use.
+// fewer returns the part of an error message that lists other remedies for a claim that too many pods would use.
 func fewer(run *field.Path, claim Claim) string {
 	remedy := "set " + run.Child("clients", "count").String() + " to 1, "
 	if claim.Name == "" {
@@ -79,8 +81,8 @@ func fewer(run *field.Path, claim Claim) string {
 	return remedy + "or use a claim that is ReadWriteMany, or a claimTemplate with scope PerClient"
 }
 
-// Templates returns an error for each claim template of a run whose claims no pod could use or the API server would
-// not accept. writes returns the first phase that writes to the target of the given name.
+// Templates returns an error for each claim template of a run if no pod could use its claims, or if the API server
+// would not accept them. writes returns the first phase that writes to the target with the given name.
 func Templates(root *field.Path, run *v1alpha1.RunSpec, writes func(target string) string) field.ErrorList {
 	var problems field.ErrorList
 	for i, target := range run.Targets {
@@ -104,8 +106,8 @@ func Templates(root *field.Path, run *v1alpha1.RunSpec, writes func(target strin
 	return problems
 }
 
-// incomplete reports missing fields for which the API server would refuse each claim, but only after the run is
-// created.
+// incomplete reports missing fields that would make the API server refuse each claim. Without this check, the refusal
+// would only come after the run is created.
 func incomplete(at *field.Path, spec *corev1.PersistentVolumeClaimSpec) field.ErrorList {
 	var problems field.ErrorList
 	if len(spec.AccessModes) == 0 {

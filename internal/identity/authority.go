@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Margin extends the validity of a run's certificates before its start and after its last possible moment, to allow for
-// clock differences.
+// Margin is added to the validity of a run's certificates, before the run's start and after its last possible moment,
+// to allow for clock differences.
 const Margin = 7 * 24 * time.Hour
 
 // agentName is the DNS name in every client certificate, so that Go's own verification accepts it. The URI identifies
@@ -119,7 +119,7 @@ func (a *Authority) issue(peer Peer) (Bundle, error) {
 	return Bundle{CAPEM: a.caPEM, CertificatePEM: encode("CERTIFICATE", der), KeyPEM: encode("PRIVATE KEY", key)}, nil
 }
 
-// derivation holds the values that HKDF derives for one name of a run.
+// derivation holds the values that HKDF derives for one named identity of a run.
 type derivation struct {
 	key    ed25519.PrivateKey
 	serial *big.Int
@@ -136,7 +136,7 @@ func (a *Authority) derive(name string) (derivation, error) {
 	if err != nil {
 		return derivation{}, fmt.Errorf("derive the serial number of %s: %w", name, err)
 	}
-	serial[0] = serial[0]&0x7f | 0x40 // positive and never zero
+	serial[0] = serial[0]&0x7f | 0x40 // makes the number positive and nonzero
 	key := ed25519.NewKeyFromSeed(seed)
 	digest := sha256.Sum256(key.Public().(ed25519.PublicKey))
 	// Set the key ID explicitly, because the default of crypto/x509 changes between Go versions.

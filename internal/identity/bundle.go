@@ -8,18 +8,18 @@ import (
 	"slices"
 )
 
-// Bundle holds everything that a party of a run needs to prove its identity and to verify the others. It holds a
-// private key: keep it in a Secret or in a file of mode 0600. Formatting it does not reveal the key.
+// Bundle holds the keys and certificates with which a party of a run proves its identity and verifies the others. It
+// contains a private key: keep it in a Secret or in a file of mode 0600. Formatting it does not reveal the key.
 type Bundle struct {
 	CAPEM          string `json:"ca"`
 	CertificatePEM string `json:"certificate"`
 	KeyPEM         string `json:"key"`
 }
 
-// String hides the key from logs.
+// String implements fmt.Stringer without revealing the key, so that logs do not contain it.
 func (Bundle) String() string { return "identity bundle (hidden)" }
 
-// GoString hides the key from %#v.
+// GoString implements fmt.GoStringer without revealing the key, so that %#v does not print it.
 func (b Bundle) GoString() string { return b.String() }
 
 // Peer returns the peer that the bundle identifies.
@@ -75,7 +75,7 @@ func (b Bundle) config(accept []Peer) (*tls.Config, *x509.CertPool, error) {
 	return &tls.Config{
 		MinVersion:   tls.VersionTLS13,
 		Certificates: []tls.Certificate{pair},
-		// Both ends must authenticate on every connection.
+		// Both sides must authenticate on every connection.
 		SessionTicketsDisabled: true,
 		VerifyConnection: func(state tls.ConnectionState) error {
 			peer, err := PeerRole(state)

@@ -59,8 +59,8 @@ func (m Master) Proof(parts ...string) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(proof), nil
 }
 
-// String hides the key from logs.
+// String implements fmt.Stringer without revealing the key, so that logs do not contain it.
 func (Master) String() string { return "master key (hidden)" }
 
-// GoString hides the key from %#v.
+// GoString implements fmt.GoStringer without revealing the key, so that %#v does not print it.
 func (m Master) GoString() string { return m.String() }

@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// Role is the role in a run that a certificate gives to its holder.
+// Role is the role that a certificate gives its holder in a run.
 type Role string
 
 const (
 	// RoleOperator is the operator, which conducts a run and commands every agent.
 	RoleOperator Role = "operator"
-	// RoleClient is one agent of a run.
+	// RoleClient is the role of an agent, which runs in a client of a run.
 	RoleClient Role = "client"
 )
 
@@ -25,12 +25,13 @@ const (
 type Peer struct {
 	RunUID string
 	Role   Role
-	// Target and Client are set for RoleClient only. Client counts from 0.
+	// Target and Client identify an agent and are set only for RoleClient. Client is the index within the target,
+	// counted from 0.
 	Target string
 	Client int
 }
 
-// ErrWrongPeer is wrapped by every error that refuses a peer because of its certificate.
+// ErrWrongPeer is wrapped by all errors that refuse a peer because of its certificate.
 var ErrWrongPeer = errors.New("wrong peer")
 
 // OperatorOf returns the operator of a run as a Peer.
@@ -41,7 +42,7 @@ func ClientOf(runUID, target string, client int) Peer {
 	return Peer{RunUID: runUID, Role: RoleClient, Target: target, Client: client}
 }
 
-// String returns the peer's URI, as it is in its certificate.
+// String returns the URI that identifies the peer in its certificate.
 func (p Peer) String() string { return p.uri().String() }
 
 func (p Peer) uri() *url.URL {
@@ -78,7 +79,7 @@ func (p Peer) validate() error {
 	}
 }
 
-// PeerRole returns the peer at the other end of a verified connection. It reads names only from a certificate whose
+// PeerRole returns the peer on the other side of a verified connection. It reads names only from a certificate whose
 // chain the handshake has verified.
 func PeerRole(state tls.ConnectionState) (Peer, error) {
 	if len(state.VerifiedChains) == 0 || len(state.VerifiedChains[0]) == 0 {
@@ -98,7 +99,7 @@ func peerOf(certificate *x509.Certificate) (Peer, error) {
 	return peer, nil
 }
 
-// parsePeer is the inverse of Peer.String. It refuses every text that String would not produce.
+// parsePeer parses the output of Peer.String. It refuses every text that String would not produce.
 func parsePeer(text string) (Peer, error) {
 	parts := strings.Split(strings.TrimPrefix(text, "storagebench://run/"), "/")
 	var peer Peer

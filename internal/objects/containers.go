@@ -76,8 +76,8 @@ func clientContainer(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storag
 	}
 }
 
-// clientResources returns the user's resources. The default is small enough for a small node, but sets requests,
-// because pods without requests (QoS class BestEffort) are killed first.
+// clientResources returns the resources that the user set for the client, or a default that fits on a small node. The
+// default sets requests, because pods without requests (QoS class BestEffort) are killed first.
 func clientResources(run *v1alpha1.BenchmarkRun) corev1.ResourceRequirements {
 	if wanted := template(run).Resources; wanted != nil {
 		return corev1.ResourceRequirements{Requests: wanted.Requests, Limits: wanted.Limits}

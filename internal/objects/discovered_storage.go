@@ -10,27 +10,29 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Storage holds the facts about the claims of a client's target that affect its pod. The zero value stands for file
-// systems that any node can mount.
+// Storage describes the properties of a client's volumes that affect its pod. The zero value describes file systems
+// that any node can mount.
 type Storage struct {
 	// Devices lists the names of the volumes that are raw devices.
 	Devices []string
-	// Provisioned lists the names of the volumes that are provisioned for the run or were provisioned for its
-	// benchmark. They do not hold other users' files.
+	// Provisioned lists the names of the volumes that are created for the run or were created for its benchmark, so
+	// that they do not hold other users' files.
 	Provisioned []string
 	// ReadOnly lists the names of the volumes that must not be written to.
 	ReadOnly []string
 	// SameNodeTargets lists the targets whose clients must be on one node, because they share a volume that only one
 	// node at a time can use. If empty, the clients may be on any node.
 	SameNodeTargets []string
-	// Node is the node that already uses such a volume, or "" if none does.
+	// Node is the name of the node that already uses a volume which only one node can use at a time, or "" if there is
+	// none.
 	Node string
 }
 
 const (
 	deviceDirectory = "/dev/storagebench"
-	// diskGroup is the group that owns disk devices on all common Linux distributions. Device files in a pod have the
-	// owner that they have on its node, and the pod's user is not root.
+	// diskGroup is the ID of the group that owns disk devices on all common Linux distributions. A pod that uses
+	// devices needs this group, because device files in a pod have the same owner as on its node, and the pod's user is
+	// not root.
 	diskGroup = 6
 )
 
@@ -42,8 +44,8 @@ func (s Storage) device(volume string) bool { return slices.Contains(s.Devices, 
 func (s Storage) readOnly(volume string) bool { return slices.Contains(s.ReadOnly, volume) }
 
 // onOneNode extends the affinity, so that the pod runs on the same node as the other clients that share a volume with
-// it, and on the node that already uses the volume, if there is one. Otherwise, the first client may run on any node:
-// the scheduler admits a pod whose affinity only the pod itself could satisfy.
+// it, and on the node that already uses the volume, if there is one. Otherwise, the first client may run on any node,
+// because the scheduler admits a pod whose affinity only that pod itself could satisfy.
 func (s Storage) onOneNode(run *v1alpha1.BenchmarkRun, affinity *corev1.Affinity) *corev1.Affinity {
 	if len(s.SameNodeTargets) == 0 && s.Node == "" {
 		return affinity

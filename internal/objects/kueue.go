@@ -13,16 +13,16 @@ import (
 // The interface of Kueue's plain pod integration. See its documentation, "Run Plain Pods", and pkg/controller/jobs/pod
 // in its source.
 const (
-	// kueueGroup is the label with the name of the pod group, which is admitted as one; its Workload has the same
+	// kueueGroup is the label with the name of the pod group, which is admitted as a unit; its Workload has the same
 	// name. kueueCount is the annotation with the number of pods in the group.
 	kueueGroup = "kueue.x-k8s.io/pod-group-name"
 	kueueCount = "kueue.x-k8s.io/pod-group-total-count"
 	// kueueRetriable, with the value "false" on one pod, declares the whole group finished.
 	kueueRetriable = "kueue.x-k8s.io/retriable-in-group"
-	// kueueGate is the prefix of the scheduling gates that Kueue removes on admission; topology-aware scheduling has a
-	// second one.
+	// kueueGate is the prefix of the scheduling gates that Kueue removes on admission. With topology-aware scheduling,
+	// a pod has two such gates.
 	kueueGate = "kueue.x-k8s.io/"
-	// kueueEnds is the condition of a pod that Kueue is about to delete.
+	// kueueEnds is the type of the pod condition that Kueue sets before it deletes the pod.
 	kueueEnds corev1.PodConditionType = "TerminationTarget"
 )
 
@@ -34,8 +34,8 @@ func KueueQueue(run *v1alpha1.BenchmarkRun) string {
 	return run.Labels[v1alpha1.LabelKueueQueue]
 }
 
-// kueueLabels puts all pods of a run into one group, which is admitted as a whole or not at all: clients that were
-// admitted one by one would wait for each other.
+// kueueLabels puts all pods of a run into one group, which is admitted as a whole or not at all. If clients were
+// admitted one by one, those admitted first would wait for the others.
 func kueueLabels(run *v1alpha1.BenchmarkRun) map[string]string {
 	queue := KueueQueue(run)
 	if queue == "" {
@@ -56,7 +56,7 @@ func kueueAnnotations(run *v1alpha1.BenchmarkRun) map[string]string {
 	return map[string]string{kueueCount: strconv.Itoa(len(run.Spec.Run.Targets) * max(1, int(run.Spec.Run.Clients.Count)))}
 }
 
-// AwaitsQuota reports whether Kueue keeps a pod from being scheduled.
+// AwaitsQuota reports whether the pod cannot be scheduled yet because Kueue has not admitted it.
 func AwaitsQuota(pod *corev1.Pod) bool {
 	for _, gate := range pod.Spec.SchedulingGates {
 		if strings.HasPrefix(gate.Name, kueueGate) {
@@ -66,8 +66,9 @@ func AwaitsQuota(pod *corev1.Pod) bool {
 	return false
 }
 
-// KueueEnds returns the condition that explains why Kueue ends a pod, or nil if it does not. evicted is true if the
-// pod lost its quota and may be admitted again later. Otherwise its Workload was deleted or deactivated.
+// KueueEnds returns the condition with which Kueue announces that it will delete a pod, or nil if there is none.
+// evicted is true if the pod lost its quota and may be admitted again later. Otherwise its Workload was deleted or
+// deactivated.
 func KueueEnds(pod *corev1.Pod) (why *corev1.PodCondition, evicted bool) {
 	for i := range pod.Status.Conditions {
 		condition := &pod.Status.Conditions[i]
@@ -82,7 +83,7 @@ func KueueEnds(pod *corev1.Pod) (why *corev1.PodCondition, evicted bool) {
 }
 
 // EndKueueGroup marks a pod of a finished run in a Kueue group as not retriable. It returns false if there is nothing
-// to mark. Without the mark, Kueue keeps the pods of an unsuccessful group, and its quota, for replacements.
+// to mark. Without the mark, Kueue keeps the pods of an unsuccessful group and reserves their quota for replacements.
 func EndKueueGroup(pod *corev1.Pod) bool {
 	if pod.Labels[kueueGroup] == "" || pod.Annotations[kueueRetriable] == "false" {
 		return false

@@ -11,7 +11,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// RunLabels returns the labels that every object of a run has, and that objects of other runs do not have.
+// RunLabels returns the labels that all objects of a run have in common, and that distinguish them from the objects of
+// other runs.
 func RunLabels(run *v1alpha1.BenchmarkRun) map[string]string {
 	return map[string]string{
 		v1alpha1.LabelBenchmark: labelValue(run.Spec.BenchmarkRef.Name),
@@ -27,14 +28,14 @@ func ClientLabels(run *v1alpha1.BenchmarkRun, target string, index int) map[stri
 	return labels
 }
 
-// ownLabels returns the labels of a pod that belong to storagebench.
+// ownLabels returns the labels that storagebench sets on a pod.
 func ownLabels(labels map[string]string) map[string]string {
 	own := maps.Clone(labels)
 	maps.DeleteFunc(own, func(key, _ string) bool { return !strings.HasPrefix(key, v1alpha1.Group+"/") })
 	return own
 }
 
-// mergeLabels merges two maps; ours takes precedence.
+// mergeLabels merges two maps. If a key is in both, the value in ours takes precedence.
 func mergeLabels(ours, theirs map[string]string) map[string]string {
 	all := maps.Clone(theirs)
 	if all == nil {
@@ -44,12 +45,12 @@ func mergeLabels(ours, theirs map[string]string) map[string]string {
 	return all
 }
 
-// ownedByRun makes the run the owner, so that the object is deleted with it.
+// ownedByRun returns an owner reference to the run, so that Kubernetes deletes the object with the run.
 func ownedByRun(run *v1alpha1.BenchmarkRun) []metav1.OwnerReference {
 	return ownedBy(v1alpha1.BenchmarkRunKind, run.Name, run.UID)
 }
 
-// ownedByBenchmark makes the benchmark the owner, so that the object outlives the run.
+// ownedByBenchmark returns an owner reference to the benchmark, so that the object remains when the run is deleted.
 func ownedByBenchmark(run *v1alpha1.BenchmarkRun) []metav1.OwnerReference {
 	benchmark := run.Spec.BenchmarkRef
 	return ownedBy(v1alpha1.StorageBenchmarkKind, benchmark.Name, types.UID(benchmark.UID))

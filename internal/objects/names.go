@@ -47,14 +47,14 @@ func ClaimName(run *v1alpha1.BenchmarkRun, target v1alpha1.Target, volume v1alph
 	return join(maxNameLength, parts...)
 }
 
-// isPlain reports whether a claim's name is unambiguous without a hash. It then contains no ambiguous dashes; a number
-// at its end is the client's index, not the volume; and the volume cannot be mistaken for a hash.
+// isPlain reports whether a claim's name is unambiguous without a hash: it contains no ambiguous dashes, a number at
+// its end is the client's index and not the volume, and the volume cannot be mistaken for a hash.
 func isPlain(target, volume string) bool {
 	return !strings.Contains(target, "-") && !strings.Contains(volume, "-") &&
 		strings.Trim(volume, "0123456789") != "" && len(volume) != hashLength
 }
 
-// hostname returns a hostname for a pod whose name is not a valid one, or "" if the pod's name can be used.
+// hostname returns a valid hostname for a pod whose name is not one, or "" if the pod's name can be used.
 func hostname(podName string) string {
 	if len(podName) <= maxLabelLength && !strings.Contains(podName, ".") {
 		return ""
@@ -65,7 +65,7 @@ func hostname(podName string) string {
 // labelValue shortens a name to a valid label value.
 func labelValue(name string) string { return join(maxLabelLength, name) }
 
-// join joins the parts with dashes. A result that is too long is shortened and ends with a hash.
+// join joins the parts with dashes. If the result is too long, it is shortened and a hash is appended.
 func join(maxLength int, parts ...string) string {
 	if text := strings.Join(parts, "-"); len(text) <= maxLength {
 		return text

@@ -12,7 +12,7 @@ func ofRun(run *v1alpha1.BenchmarkRun) *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: map[string]string{v1alpha1.LabelRun: labelValue(run.Name)}}
 }
 
-// affinity returns the user's affinity and, if each client needs or should have its own node, a pod anti-affinity.
+// affinity returns the user's affinity. If each client requires or prefers its own node, it adds a pod anti-affinity.
 func affinity(run *v1alpha1.BenchmarkRun, on Storage) *corev1.Affinity {
 	all := template(run).Affinity.DeepCopy()
 	clients := &run.Spec.Run.Clients
@@ -36,12 +36,12 @@ func affinity(run *v1alpha1.BenchmarkRun, on Storage) *corev1.Affinity {
 	return all
 }
 
-// topologySpread returns the user's constraints and, if clients may share nodes, one that prefers to spread them
-// evenly.
+// topologySpread returns the user's constraints. If clients may share nodes, it adds a constraint that spreads them
+// evenly if possible.
 func topologySpread(run *v1alpha1.BenchmarkRun, on Storage) []corev1.TopologySpreadConstraint {
 	all := append([]corev1.TopologySpreadConstraint(nil), template(run).TopologySpreadConstraints...)
 	for _, constraint := range all {
-		// The API server rejects two constraints of one kind for one topology.
+		// The API server rejects two constraints with the same topology key and whenUnsatisfiable.
 		if constraint.TopologyKey == corev1.LabelHostname && constraint.WhenUnsatisfiable == corev1.ScheduleAnyway {
 			return all
 		}

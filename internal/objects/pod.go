@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// gracePeriod limits how long an agent may take after SIGTERM to stop its load and remove its data.
+	// gracePeriod is the maximum time that an agent has after SIGTERM to stop its load and remove its data.
 	gracePeriod = 2 * time.Minute
-	// deadlineMargin limits how long a run may take to end after its deadlines. Removing the data may take ten
-	// minutes of it.
+	// deadlineMargin is the maximum time that a run needs to finish after its deadlines, of which removing the data may
+	// take ten minutes.
 	deadlineMargin = 15 * time.Minute
-	// The API's defaults, for a run that was created without them.
+	// Defaults of the API, used for a run that was created without them.
 	defaultActiveDeadline = 48 * time.Hour
 	defaultOrphanTimeout  = time.Hour
 )
@@ -52,7 +52,7 @@ func Pod(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storage) *corev1.P
 			ActiveDeadlineSeconds:         &deadline,
 			TerminationGracePeriodSeconds: &seconds,
 			AutomountServiceAccountToken:  &no,
-			// Hundreds of services would add hundreds of variables to the tool's environment.
+			// Do not pass the services of the namespace to the tool as environment variables: there may be hundreds.
 			EnableServiceLinks:        &no,
 			SecurityContext:           podSecurity(run, targetOf(run, c.Target), on),
 			NodeSelector:              mergeLabels(map[string]string{corev1.LabelOSStable: "linux"}, wanted.NodeSelector),
@@ -71,7 +71,7 @@ func Pod(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storage) *corev1.P
 		// Without this policy, a pod on the node's network cannot resolve the cluster's names.
 		pod.Spec.DNSPolicy = corev1.DNSClusterFirstWithHostNet
 	}
-	return pod.DeepCopy() // shares nothing with the run, so the caller may change it
+	return pod.DeepCopy() // the caller may change the copy without changing the run
 }
 
 // pullSecrets returns the Secrets that a benchmark names and the operator's Secrets that apply to the images.
@@ -91,13 +91,13 @@ func undisturbedAnnotations() map[string]string {
 	return map[string]string{
 		"cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
 		"karpenter.sh/do-not-disrupt":                    "true",
-		"sidecar.istio.io/inject":                        "false", // annotation for old versions, label for new ones
+		"sidecar.istio.io/inject":                        "false", // annotation of old versions, label of new ones
 		"linkerd.io/inject":                              "disabled",
 	}
 }
 
-// activeDeadlineSeconds returns the deadline after which Kubernetes ends a pod that neither operator nor agent has
-// ended. It is longer than their timeouts, because it leaves no time for cleanup.
+// activeDeadlineSeconds returns the deadline after which Kubernetes stops a pod that neither the operator nor the agent
+// has stopped. It is longer than their timeouts, because this deadline leaves no time for cleanup.
 func activeDeadlineSeconds(run *v1alpha1.BenchmarkRun) int64 {
 	return int64((length(run.Spec.Run.ActiveDeadline, defaultActiveDeadline) +
 		length(run.Spec.Run.OrphanTimeout, defaultOrphanTimeout) + deadlineMargin).Seconds())

@@ -50,8 +50,8 @@ func podSecurity(run *v1alpha1.BenchmarkRun, target v1alpha1.Target, on Storage)
 	return security
 }
 
-// provisioned reports whether all volumes of the target are provisioned for the run. An fsGroup changes the group of
-// every file of a volume: on an existing volume, only the user may request that.
+// provisioned reports whether all volumes of the target are created for the run or its benchmark. An fsGroup changes
+// the group of every file of a volume, so on existing volumes it is set only if the user requests it.
 func provisioned(target v1alpha1.Target, on Storage) bool {
 	for _, volume := range target.Volumes {
 		if !slices.Contains(on.Provisioned, volume.Name) {

@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// SeriesKey is the key of the series in a ConfigMap.
+// SeriesKey is the key under which a ConfigMap holds the time series.
 const SeriesKey = "series.json.gz"
 
 // SeriesName returns the name of the ConfigMap with the series of a step: <run>-series-<step>-<attempt>.
@@ -17,8 +17,8 @@ func SeriesName(run, step string, attempt int) string {
 	return join(maxNameLength, run, "series", step, strconv.Itoa(attempt))
 }
 
-// Series returns the ConfigMap with the series of a step. It is immutable and deleted with the run, so the operator
-// needs no permission to read, change or delete ConfigMaps, which would apply to all ConfigMaps of the cluster.
+// Series returns the ConfigMap with the series of a step. It is immutable and deleted with the run. The operator
+// therefore needs no permission to read, change or delete ConfigMaps, which would cover all ConfigMaps of the cluster.
 func Series(run *v1alpha1.BenchmarkRun, step string, attempt int, encoded []byte) *corev1.ConfigMap {
 	yes := true
 	return &corev1.ConfigMap{

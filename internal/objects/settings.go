@@ -9,11 +9,12 @@ import (
 
 // Settings is the operator's configuration for the objects of runs.
 type Settings struct {
-	// AgentImage contains AgentProgram. FioImage is the image of clients for which a benchmark sets none. IORImage
-	// replaces it if a workload of the run needs MPI; it also contains fio, because a pod has only one image.
+	// AgentImage is the image that contains AgentProgram. FioImage is the image of clients if the benchmark does not
+	// set one. If a workload of the run needs MPI, IORImage is used instead; it also contains fio, because a client's
+	// tools all come from one image.
 	AgentImage, FioImage, IORImage string
-	// PullSecrets are added to every client pod with an image that they apply to, in addition to those that a benchmark
-	// names.
+	// PullSecrets are added to every client pod that uses an image to which they apply, in addition to the Secrets that
+	// a benchmark names.
 	PullSecrets []PullSecret
 	// ClientLabels are added to every client pod, unless a benchmark sets another value.
 	ClientLabels map[string]string
@@ -37,7 +38,8 @@ func (p PullSecret) fits(image string) bool {
 // Client is one pod of a run.
 type Client struct {
 	Target string
-	// Index counts the target's clients from 0; Attempt counts this client's pods from 1.
+	// Index is the client's index within the target, counted from 0. Attempt is the number of this client's pod,
+	// counted from 1.
 	Index, Attempt int
 }
 
@@ -48,13 +50,13 @@ const (
 	ClientContainer  = "client"
 	// AgentProgram is the agent's path in the operator's image.
 	AgentProgram = "/storagebench-agent"
-	// ConfigKey is the key of a client's Secret, and ConfigFile the path where the agent reads it: an agent.Config in
-	// JSON.
+	// ConfigKey is the key of the agent's configuration, an agent.Config in JSON, in the client's Secret. ConfigFile is
+	// the path at which the agent reads it.
 	ConfigKey  = "agent.json"
 	ConfigFile = configDirectory + "/" + ConfigKey
 	// AgentPort is the TCP port of an agent with its own address; see Port.
 	AgentPort = 7440
-	// AgentPortName is the name of that port in the pod.
+	// AgentPortName is the name of the agent's port in the pod.
 	AgentPortName = "agent"
 	// DefaultUser is the user and group ID of a client that specifies none.
 	DefaultUser = 65532
@@ -77,7 +79,7 @@ func Port(run *v1alpha1.BenchmarkRun, c Client) int32 {
 	return AgentPort + ordinal(run, c)
 }
 
-// ordinal numbers the clients of all targets, from 0.
+// ordinal returns the number of a client among the clients of all targets, counted from 0.
 func ordinal(run *v1alpha1.BenchmarkRun, c Client) int32 {
 	for i, target := range run.Spec.Run.Targets {
 		if target.Name == c.Target {

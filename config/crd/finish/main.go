@@ -2,17 +2,17 @@
 //
 //   - It limits the length of every quantity. Without that limit the API server assumes that a quantity can be as long
 //     as a whole request, and rejects rules that read a quantity as too costly. controller-gen has no marker for it.
-//   - It shortens descriptions to their first sentence and to what applies if the field is absent. It removes the
-//     descriptions of Kubernetes' own types, and of the second and third copy of a type in a file. The whole text of
-//     our types is in docs/reference/api.md. A file should stay below 120 kB: kubectl apply puts the whole object into
-//     an annotation, and Helm puts all of them into one Secret.
-//   - It removes what is a default or redundant: the list type atomic, the anyOf of quantities, and the pattern of
-//     quantities whose rule checks them.
+//   - It shortens descriptions to their first sentence and to the sentences about an unset field and about where the
+//     field applies. It removes the descriptions of Kubernetes' own types, and of the second and third copy of a type
+//     in a file. The whole text of the types of storagebench is in docs/reference/api.md. A file should stay below
+//     120 kB: kubectl apply puts the whole object into an annotation, and Helm puts all objects into one Secret.
+//   - It removes settings that equal a default or are redundant: the list type atomic, the anyOf of quantities, and
+//     the pattern of quantities whose rule checks them.
 //   - It removes the only default inside a list that comes from a type of Kubernetes. Such a default would show
 //     up as a difference between a file and the live object (api/v1alpha1/defaults.go).
 //   - It removes the rules within the frozen copies of a benchmark's spec.run and spec.objectives in a BenchmarkRun,
-//     and most rules of the workloads of phases. The former were checked when the benchmark was admitted; the operator
-//     and the command line check both again when they plan.
+//     and most rules of the workloads of phases. The rules of the copies were checked when the benchmark was admitted;
+//     the operator and the command line check both kinds of rules again when they plan a run.
 //
 // Usage: go run ./config/crd/finish DIRECTORY
 package main

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// maxQuantityLength is enough for every quantity that users write.
+// maxQuantityLength is the maximum length of a quantity. It is enough for every quantity that users write.
 const maxQuantityLength = 32
 
 // quantityPattern is controller-gen's pattern for quantities. shortPattern accepts the same strings. It is shorter,
@@ -16,8 +16,8 @@ const (
 	shortPattern    = `^[+-]?(\d+\.?\d*|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?(\d+\.?\d*|\.\d+))?$`
 )
 
-// toldElsewhere lists the fields below which descriptions are removed; the fields keep their own. An entry matches
-// the end of a path; paths do not contain list indexes.
+// toldElsewhere lists the fields below which descriptions are removed. The listed fields keep their own descriptions.
+// An entry matches the end of a path; paths do not contain list indexes.
 var toldElsewhere = []string{
 	// Kubernetes' own types.
 	"template.affinity",
@@ -36,13 +36,13 @@ var toldElsewhere = []string{
 	"targetWorkloads.workload",
 }
 
-// checkedByPlan lists the copies of run.workload and of parts of it. They keep only the rules of quantities: a
-// quantity does not keep its spelling, so nothing after the API server can tell 64k from 64000. The engines check
+// checkedByPlan lists the copies of run.workload and of parts of it. Of their rules, only those about quantities are
+// kept: a quantity does not keep its spelling, so only the API server can distinguish 64k from 64000. The engines check
 // the rest; a test in internal/plan proves that they refuse whatever the removed rules refuse.
 var checkedByPlan = []string{"phases.workload.", "targetWorkloads.workload.", "phases.override."}
 
-// formerName is the former name of a field. A rule refuses it in new benchmarks, and stored benchmarks that have it
-// were validated when they were created, so the field needs no schema.
+// formerName is the path of a field with a former name. The field needs no schema, because a rule refuses it in new
+// benchmarks, and stored benchmarks that have it were validated when they were created.
 const formerName = "spec.run.targets.limits"
 
 type finisher struct {
@@ -50,13 +50,15 @@ type finisher struct {
 	brief bool
 	// told holds the path suffixes below which descriptions are removed.
 	told []string
-	// frozen holds the path prefixes of copies that were admitted elsewhere. Their rules are removed.
+	// frozen holds the path prefixes of copies that were validated as part of a StorageBenchmark. Their rules are
+	// removed.
 	frozen []string
 }
 
 func newFinisher(kind string) finisher {
 	if kind == "BenchmarkRun" {
-		// The copies of a StorageBenchmark's spec.run and spec.objectives are frozen: users do not write them.
+		// A BenchmarkRun contains frozen copies of a StorageBenchmark's spec.run and spec.objectives, which users do
+		// not write.
 		return finisher{
 			brief: true, told: append(slices.Clone(toldElsewhere), "spec.run", "spec.objectives"),
 			frozen: []string{"spec.run.", "spec.objectives"},
@@ -102,12 +104,12 @@ func (f finisher) walk(schema map[string]any, path []string, bare bool) {
 	}
 }
 
-// end matches the end of a sentence that is followed by another sentence.
+// end matches the boundary between a sentence and the next one.
 var end = regexp.MustCompile(`[.]\s+[A-Z]`)
 
-// describe shortens a description to its first sentence, without the name of the field. In a spec it also keeps what
-// applies if the field is absent ("Absent:") and where the field applies ("Only"). The whole text is in
-// docs/reference/api.md.
+// describe shortens a description to its first sentence, without the name of the field. In a spec it also keeps the
+// sentences about an unset field ("Defaults to", "If unset") and about where the field applies ("Only"). The whole text
+// is in docs/reference/api.md.
 func (f finisher) describe(schema map[string]any, path string, bare bool) {
 	text, is := schema["description"].(string)
 	if !is {
@@ -154,8 +156,8 @@ func (f finisher) dropRules(schema map[string]any, path string) {
 	}
 }
 
-// finishQuantity limits the length of a quantity, and removes what its rule or x-kubernetes-int-or-string already
-// says.
+// finishQuantity limits the length of a quantity, and removes what is redundant because of its rule or of
+// x-kubernetes-int-or-string.
 func finishQuantity(schema map[string]any) {
 	schema["maxLength"] = maxQuantityLength
 	delete(schema, "anyOf")

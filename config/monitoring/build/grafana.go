@@ -32,7 +32,7 @@ type Variable struct {
 	Label      string      `json:"label"`
 	Type       string      `json:"type"`
 	Datasource *Datasource `json:"datasource,omitempty"`
-	// Query is the query of a query variable, or the type of data source of a datasource variable.
+	// Query is the PromQL query of a variable of type query, or the plugin type of a variable of type datasource.
 	Query      string `json:"query"`
 	Refresh    int    `json:"refresh,omitempty"`
 	Sort       int    `json:"sort,omitempty"`

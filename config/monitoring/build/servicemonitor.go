@@ -17,7 +17,8 @@ func labels() map[string]string {
 }
 
 // ServiceMonitor returns the object with which Prometheus scrapes the operator, using Prometheus' own token. The labels
-// of the metrics take precedence, because their namespace is the benchmark's, not the operator's.
+// of the metrics take precedence over those of the scrape target, because the metrics have the benchmark's namespace,
+// not the operator's.
 func ServiceMonitor() *monitoringv1.ServiceMonitor {
 	insecure := true
 	scheme := monitoringv1.Scheme("https")

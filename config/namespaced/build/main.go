@@ -1,6 +1,6 @@
-// Command build derives the roles of an operator that watches selected namespaces from the single role that
-// controller-gen generates from the markers in the code, so that the operator's permissions are listed only once. Run
-// it in the root of the repository.
+// Command build derives the roles of an operator that watches selected namespaces from the role that controller-gen
+// generates, so that the operator's permissions are listed only once, by the markers in the code. Run it in the root of
+// the repository.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 
 const folder = "config/namespaced"
 
-// ofCluster lists the cluster-scoped resources. A test compares it with a real API server.
+// ofCluster lists the cluster-scoped resources. A test compares the list with a real API server.
 var ofCluster = []string{"nodes", "persistentvolumes", "csidrivers", "storageclasses", "volumeattributesclasses", "clusterworkloadprofiles"}
 
 func main() {
@@ -62,8 +62,8 @@ func Files(role []byte) (map[string][]byte, error) {
 	for _, rule := range whole.Rules {
 		if inside := restrict(rule, func(resource string) bool { return !isOfCluster(resource) }, nil); inside != nil {
 			runs.Rules = append(runs.Rules, *inside)
-			// The operator emits events on the ConfigMap of limits, which is in its own namespace. It emits one
-			// event for each fault and never updates its count, so create suffices.
+			// The operator emits events on the ConfigMap of limits, which is in its own namespace. It emits one event
+			// for each fault and never updates the event's count, so the verb create suffices.
 			if slices.Contains(rule.Resources, "events") && slices.Contains(rule.Verbs, "create") {
 				events = append(events, map[string]any{"op": "add", "path": "/rules/-",
 					"value": restrict(rule, func(resource string) bool { return resource == "events" }, []string{"create"})})
@@ -90,8 +90,8 @@ func isOfCluster(resource string) bool {
 	return slices.Contains(ofCluster, whole)
 }
 
-// restrict returns a rule reduced to the resources that keep selects and to the given verbs; nil verbs keep all. It
-// returns nil if nothing is left.
+// restrict returns a copy of the rule with only the resources for which keep returns true and only the given verbs, or
+// all verbs if verbs is nil. It returns nil if nothing is left.
 func restrict(rule rbacv1.PolicyRule, keep func(string) bool, verbs []string) *rbacv1.PolicyRule {
 	kept := *rule.DeepCopy()
 	kept.Resources = slices.DeleteFunc(kept.Resources, func(resource string) bool { return !keep(resource) })

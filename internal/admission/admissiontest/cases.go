@@ -1,6 +1,6 @@
-// Package admissiontest provides the test cases for the rules of the API. They are in a separate package because two
-// tests share them: the test of package admission, which needs no API server, and a test in test/integration, which
-// compares the verdicts with a real API server's.
+// Package admissiontest provides the test cases for the rules of the API. They are in a separate package so that two
+// tests can share them: the test of package admission, which needs no API server, and a test in test/integration, which
+// compares the verdicts with those of a real API server.
 package admissiontest
 
 import (
@@ -21,7 +21,7 @@ type Case struct {
 	Name string
 	// Object is a JSON document without defaults.
 	Object map[string]any
-	// UnknownField is true if the API server rejects the case while decoding, with its own message and before it
+	// UnknownField is true if the API server rejects the object while decoding it, with its own message and before it
 	// evaluates any rule.
 	UnknownField bool
 }
