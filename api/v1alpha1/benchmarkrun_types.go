@@ -541,8 +541,8 @@ type StepStatus struct {
 	// +optional
 	LastIOTime *metav1.MicroTime `json:"lastIOTime,omitempty"`
 
-	// io is the amount of I/O in the step, one entry per target. It includes the warm-up and the operations in flight
-	// at the end, because they also spend credits.
+	// io is the I/O of the step, one entry per target. It includes the warm-up and the operations in flight at the end,
+	// because they also spend credits.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -558,7 +558,7 @@ type StepStatus struct {
 	Message string `json:"message,omitempty"`
 }
 
-// StepIO is the amount of I/O of one step on one target.
+// StepIO is the I/O of one step on one target.
 type StepIO struct {
 	// target is the name of the target.
 	// +required

@@ -116,7 +116,7 @@ type PodTemplate struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.size() <= 317 && self[k].size() <= 63)",message="nodeSelector: at most 317 characters per key, 63 per value; shorten them"
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 
-	// affinity is the affinity of the pods. It is combined with what spread adds.
+	// affinity is the affinity of the pods, in addition to what spread adds.
 	// +optional
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
 

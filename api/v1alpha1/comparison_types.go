@@ -41,7 +41,7 @@ type TargetComparison struct {
 // +kubebuilder:validation:Enum=Throughput;IOPS;MeanLatency;P50Latency;P95Latency;P99Latency;P999Latency;Burst;Sustained;Peak;Baseline;TimeToBaseline;Spent;Refill;Rate;Duration;CompressionRatio
 type FigureName string
 
-// Possible values of FigureName. Each figure has the unit of the result that it comes from.
+// Possible values of FigureName, with the units of the results.
 const (
 	// FigureThroughput is in bytes per second.
 	FigureThroughput FigureName = "Throughput"

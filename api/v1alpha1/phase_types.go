@@ -503,7 +503,7 @@ type SearchRate struct {
 // repetition reverses their order, so that drift cancels out.
 type InterferencePhase struct {
 	// victims are the targets to measure both alone and beside the others. Without aggressors, at least two victims are
-	// required, and the result also shows how evenly they share.
+	// required, and the result also shows how evenly they share the storage.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1

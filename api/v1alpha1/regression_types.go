@@ -85,7 +85,7 @@ type FigureChange struct {
 	// +optional
 	Unit FigureUnit `json:"unit,omitempty"`
 
-	// changePermille is the difference of newest from baseline, in thousandths.
+	// changePermille is newest minus baseline, in thousandths of baseline.
 	// +optional
 	ChangePermille int64 `json:"changePermille"`
 

@@ -66,7 +66,7 @@ type PhaseResult struct {
 	// +kubebuilder:validation:MaxItems=15
 	Comparisons []TargetComparison `json:"comparisons,omitempty"`
 
-	// fairness describes how evenly the victims of an interference phase without aggressors share.
+	// fairness describes how evenly the victims of an interference phase without aggressors share the storage.
 	// +optional
 	Fairness *FairnessResult `json:"fairness,omitempty"`
 }
@@ -123,7 +123,7 @@ type TargetResult struct {
 	// +kubebuilder:validation:MaxItems=32
 	Warnings []Warning `json:"warnings,omitempty"`
 
-	// steadyState states whether a steady phase reached a steady state.
+	// steadyState is the verdict on a steady phase.
 	// +optional
 	SteadyState *SteadyStateResult `json:"steadyState,omitempty"`
 
@@ -372,7 +372,7 @@ type BurstResult struct {
 	// +optional
 	Operations *BurstSeries `json:"operations,omitempty"`
 
-	// peak5sBytesPerSecond is the highest mean over five seconds. Unset if the burst was shorter than five seconds.
+	// peak5sBytesPerSecond is the highest mean over five seconds. Unset for shorter bursts.
 	// +optional
 	Peak5sBytesPerSecond *int64 `json:"peak5sBytesPerSecond,omitempty"`
 
@@ -698,7 +698,7 @@ type InterferenceOperation struct {
 	Histogram []byte `json:"histogram,omitempty"`
 }
 
-// FairnessResult describes how evenly targets under the same load share. Each figure is the mean over the
+// FairnessResult describes how evenly targets under the same load share the storage. Each figure is the mean over the
 // blocks in which all were loaded.
 type FairnessResult struct {
 	// jainPPM is Jain's index of the rates, in millionths: 1,000,000 if all are equal, and 1,000,000 divided by the

@@ -68,7 +68,7 @@ type RunSpec struct {
 	ActiveDeadline Duration `json:"activeDeadline,omitempty"`
 }
 
-// Limits on the size of a run, which one operator process conducts.
+// Limits of a run, which one operator process conducts.
 const (
 	// MaxRunClients is the maximum number of clients of all targets together.
 	MaxRunClients = 1000

@@ -247,7 +247,7 @@ type DocumentedLimit struct {
 	// +kubebuilder:validation:MaxLength=512
 	Source string `json:"source,omitempty"`
 
-	// overridden is true if the row is not from the catalog that is built into the operator.
+	// overridden is true if the row is not from the operator's built-in catalog.
 	// +optional
 	Overridden bool `json:"overridden,omitempty"`
 }

@@ -112,9 +112,9 @@ type Volume struct {
 type ClaimScope string
 
 const (
-	// ClaimShared creates one claim, which every client of the target mounts.
+	// ClaimShared: one claim, mounted by every client of the target.
 	ClaimShared ClaimScope = "Shared"
-	// ClaimPerClient creates a claim for each client.
+	// ClaimPerClient: a claim for each client.
 	ClaimPerClient ClaimScope = "PerClient"
 )
 
@@ -176,11 +176,11 @@ type Limits struct {
 	// +kubebuilder:validation:XValidation:rule="[string(self)].all(s, isQuantity(s) && (quantity(s).isInteger() || s.endsWith('i')) && sign(quantity(s)) > 0 && !quantity(s).isGreaterThan(quantity('1Ei')))",message="a whole number of bytes above zero, such as 5Ti"
 	Capacity *resource.Quantity `json:"capacity,omitempty"`
 
-	// throughput is the documented throughput, in bytes and bytes per second.
+	// throughput is the documented throughput: rates in bytes per second, the bucket in bytes.
 	// +optional
 	Throughput *RateLimits `json:"throughput,omitempty"`
 
-	// iops is the documented rate of operations, in operations and operations per second.
+	// iops is the documented rate of operations: rates in operations per second, the bucket in operations.
 	// +optional
 	IOPS *RateLimits `json:"iops,omitempty"`
 

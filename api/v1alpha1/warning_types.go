@@ -13,7 +13,7 @@ type Severity string
 const (
 	// SeverityInfo: a note; the results are valid.
 	SeverityInfo Severity = "Info"
-	// SeverityWarning means that the results are valid, but a figure may be misleading.
+	// SeverityWarning: the results are valid, but a figure may be misleading.
 	SeverityWarning Severity = "Warning"
 	// SeverityDisqualifying: the figures do not measure what was requested; the run is not valid.
 	SeverityDisqualifying Severity = "Disqualifying"

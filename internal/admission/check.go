@@ -106,7 +106,7 @@ func asList(problem *Problem) []Problem {
 	return []Problem{*problem}
 }
 
-// rulesOf returns an object's kind and its rules, or the fault in its apiVersion or kind.
+// rulesOf returns an object's kind and its rules. If the apiVersion or kind is wrong, it returns that fault instead.
 func rulesOf(object map[string]any) (*kind, *rules, *Problem, error) {
 	apiVersion, _ := object["apiVersion"].(string)
 	name, _ := object["kind"].(string)
@@ -121,8 +121,8 @@ func rulesOf(object map[string]any) (*kind, *rules, *Problem, error) {
 	return kind, rules, nil, nil
 }
 
-// coerce converts an object to the form that its rules expect, and finds unknown fields. The second result is set if
-// metadata is so malformed that no further check is possible.
+// coerce converts an object to the form that its rules expect, and finds unknown fields. The second result is not nil
+// if metadata is so malformed that no further check is possible.
 func (r *rules) coerce(object map[string]any) ([]Problem, *Problem) {
 	written := runtime.DeepCopyJSON(object)
 	metadata, found, unknown, err := objectmeta.GetObjectMetaWithOptions(object, objectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
@@ -178,8 +178,8 @@ func malformedMetadata(metadata any) *Problem {
 	return &Problem{Path: "metadata", Message: "a value has the wrong type; correct it, or keep only name, namespace, labels and annotations"}
 }
 
-// validate follows the order of the API server: metadata, OpenAPI, lists, and then the CEL rules, unless an earlier
-// fault makes them meaningless.
+// validate applies the rules in the order of the API server: metadata, OpenAPI, lists, and then the CEL rules, unless
+// an earlier fault makes them meaningless.
 func (r *rules) validate(ctx context.Context, kind *kind, object, old map[string]any) field.ErrorList {
 	wrapped := &unstructured.Unstructured{Object: object}
 	faults := apivalidation.ValidateObjectMetaAccessor(wrapped, kind.namespaced && wrapped.GetNamespace() != "",

@@ -27,7 +27,7 @@ const (
 	maxDocuments = 1000
 )
 
-// Object is one object of a file, with its defaults set. Exactly one of the pointers is set.
+// Object is one object of a file, with its defaults set. Exactly one of the pointers is not nil.
 type Object struct {
 	// Line is the line on which the object begins, counted from 1.
 	Line int
@@ -185,8 +185,8 @@ func (d document) fault(line int, message string) *Error {
 	return &Error{Line: d.before + line, Problem: Problem{Message: message}}
 }
 
-// decode adds the objects of a document: one object, all objects of a List, or none. The error is set only if the rules
-// cannot be read.
+// decode adds the objects of a document: one object, all objects of a List, or none. It returns an error only if the
+// rules cannot be read.
 func (d document) decode(ctx context.Context, into *File) (Errors, error) {
 	node, wrong := d.parse()
 	if wrong != nil {

@@ -37,7 +37,7 @@ type rules struct {
 	cel        *cel.Validator
 }
 
-// kinds maps names to kinds, read once from the embedded CRDs.
+// kinds maps names to kinds, which are read once from the embedded CRDs.
 var kinds = sync.OnceValues(loadKinds)
 
 func loadKinds() (map[string]*kind, error) {
@@ -94,7 +94,7 @@ func compile(external *apiextensionsv1.JSONSchemaProps) (*rules, error) {
 	}, nil
 }
 
-// findKind returns the kind of an object, or the fault in its apiVersion or kind.
+// findKind returns the kind of an object. If the apiVersion or kind is wrong, it returns that fault instead.
 func findKind(apiVersion, name string) (*kind, *Problem, error) {
 	known, err := kinds()
 	if err != nil {

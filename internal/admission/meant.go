@@ -39,7 +39,7 @@ func meantValue(fault *field.Error) string {
 // spokenDuration matches a duration as people write it: 10 min, 1.5h, 2 days.
 var spokenDuration = regexp.MustCompile(`^([0-9]{1,8}(?:\.[0-9]{1,3})?) ?([a-z]{1,12})$`)
 
-// spokenUnits maps units of time to their length.
+// spokenUnits maps the names of time units to their length.
 var spokenUnits = map[string]time.Duration{
 	"us": time.Microsecond, "ms": time.Millisecond, "msec": time.Millisecond,
 	"s": time.Second, "sec": time.Second, "secs": time.Second, "second": time.Second, "seconds": time.Second,
@@ -47,7 +47,8 @@ var spokenUnits = map[string]time.Duration{
 	"h": time.Hour, "hr": time.Hour, "hrs": time.Hour, "hour": time.Hour, "hours": time.Hour, "d": 24 * time.Hour, "day": 24 * time.Hour, "days": 24 * time.Hour,
 }
 
-// wrongDuration matches our messages about a duration, with the units that the field accepts.
+// wrongDuration matches the messages of storagebench's own rules about a duration, with the units that the field
+// accepts.
 var wrongDuration = regexp.MustCompile(`use whole numbers (?:above zero )?with the units ([a-z, ]+) in that order`)
 
 // meantDuration returns the accepted spelling of a wrong duration, such as 1h30m for 1.5h. It returns "" if the message
@@ -104,7 +105,7 @@ func meantRate(value any, message string) string {
 	return ""
 }
 
-// decimalRate matches a message about a field that holds a rate, or another quantity with a decimal suffix.
+// decimalRate matches a message about a field that accepts a rate, or another quantity with a decimal suffix.
 var decimalRate = regexp.MustCompile(`above zero, such as [0-9]+[MGT]$`)
 
 // percentile matches a percentile as people write it, such as p99.

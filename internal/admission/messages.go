@@ -15,7 +15,7 @@ import (
 	"github.com/storagebench/storagebench/internal/spelling"
 )
 
-// ofNames is a short form of Kubernetes' rule for names.
+// ofNames is the end of a message that states Kubernetes' rule for names in short form.
 const ofNames = "use lower-case letters, digits, dashes and dots only, beginning and ending with a letter or a digit"
 
 // maxShownValue is the maximum number of characters that a message quotes from a wrong value.
@@ -211,7 +211,7 @@ var wrongType = regexp.MustCompile(`must be of type (\w+)`)
 // formatted extracts the path from the API server's message about a number that does not have the field's format.
 var formatted = regexp.MustCompile(`^Checked value must be of type \w+ with format \w+ in ([^:]+)`)
 
-// mostInt32 is the largest value of most numeric fields.
+// mostInt32 is the largest value of an int32, the type of most numeric fields.
 const mostInt32 = 1<<31 - 1
 
 func isFormat(fault *field.Error) bool { return formatted.MatchString(fault.Detail) }
@@ -243,7 +243,7 @@ func describeType(object map[string]any, fault *field.Error, detail string) stri
 	return text
 }
 
-// notText describes a value that is not a string although a string is required.
+// notText returns the message about a value that is not a string although a string is required.
 func notText(value any) string {
 	shown := show(value)
 	if shown == "" {
@@ -252,7 +252,7 @@ func notText(value any) string {
 	return shown + ": YAML does not read this as text; put it in quotes"
 }
 
-// goType matches the terms of Go's decoders, which mean nothing to users who write YAML.
+// goType matches words of Go's decoders that mean nothing to users who write YAML.
 var goType = regexp.MustCompile(`(?i)\bgo (value|struct)|unmarshal|\b(u?int(8|16|32|64)|float64|map\[string\]|interface ?\{\})`)
 
 // withoutGoTypes replaces a message that mentions Go types.
@@ -263,8 +263,8 @@ func withoutGoTypes(message string) string {
 	return message
 }
 
-// place splits a fault into its path and its message. A fault of a rule about the whole object has no path, so its
-// message starts with the path. For other rules, place removes the field from the start of the message.
+// place returns the path and the message of a fault. A fault of a rule about the whole object has no path; its message
+// starts with the path instead. For other rules, place removes the name of the field from the start of the message.
 func (r *rules) place(object map[string]any, fault *field.Error) Problem {
 	bare := *fault
 	path := fault.Field

@@ -15,7 +15,8 @@ type move struct{ from, to string }
 // object can contain a misnamed field.
 const mostMoves = 3
 
-// meaning is an object with its fields moved to the places that the API knows, and with its defaults.
+// meaning is an object as the user probably meant it: with its fields moved to the places that the API knows, and with
+// its defaults.
 type meaning struct {
 	fields map[string]any
 	moves  []move
@@ -96,7 +97,7 @@ func lastName(path string) string {
 	return steps[len(steps)-1].name
 }
 
-// holder returns the object that contains the field at a path. If create is true, it creates missing parents.
+// holder returns the object that directly contains the field at a path. If create is true, it creates missing parents.
 func holder(object map[string]any, path string, create bool) (map[string]any, bool) {
 	var at any = object
 	steps := parsePath(path)

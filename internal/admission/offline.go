@@ -11,8 +11,8 @@ import (
 	"github.com/storagebench/storagebench/internal/spelling"
 )
 
-// refine adds the faults of a StorageBenchmark that no rule of the API server can find, and replaces messages of rules
-// that cannot name the faulty entry.
+// refine adds the faults of a StorageBenchmark that no rule of the API server can find. It also replaces the faults of
+// rules that cannot name the faulty entry.
 func refine(object map[string]any, problems []Problem) []Problem {
 	if kind, _ := object["kind"].(string); kind != v1alpha1.StorageBenchmarkKind {
 		return problems
@@ -137,11 +137,11 @@ const mostEntries = 1000
 const (
 	schedulePath = "spec.trigger.schedule"
 	timeZonePath = "spec.trigger.timeZone"
-	// The API's limits on the length of a cron line and a time zone. Its rules refuse longer ones.
+	// The API's limits on the length of a cron line and of a time zone. The API's rules refuse longer ones.
 	longestSchedule, longestTimeZone = 100, 64
 )
 
-// refineTrigger parses the cron line and the time zone as the operator does.
+// refineTrigger parses the cron line and the time zone as the operator does, and adds their faults.
 func refineTrigger(object map[string]any, problems []Problem) []Problem {
 	value, _ := lookUp(object, timeZonePath)
 	if zone, is := value.(string); is && zone != "" && len(zone) <= longestTimeZone {

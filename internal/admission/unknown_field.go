@@ -46,7 +46,7 @@ var fioTerms = map[string]fioTerm{
 	"buffer_compress_chunk":      {[]string{"compressibility"}, "corresponds to compressibility.chunkSize"},
 }
 
-// sameValue lists the fio options whose value can be used for the API's field unchanged.
+// sameValue lists the fio options whose value is also valid for the API's field.
 var sameValue = map[string]bool{"bs": true, "iodepth": true, "numjobs": true, "size": true, "nrfiles": true, "rwmixread": true,
 	"runtime": true, "ramp_time": true}
 
@@ -59,7 +59,7 @@ var fioPatterns = map[string]string{
 	"randrw":    "pattern: Random with readPercent, the share of reads (fio's rwmixread, by default 50)",
 }
 
-// elsewhere maps fio options to advice about the field of a phase that replaces them.
+// elsewhere maps fio options to advice. The options are replaced by fields of a phase, not of a workload.
 var elsewhere = map[string]string{
 	"runtime":   "corresponds to the duration of a phase, such as steady: {duration: 60s}; move it there",
 	"ramp_time": "corresponds to the warmUp of a phase, such as steady: {warmUp: 10s}; move it there",
@@ -184,7 +184,7 @@ func (r *rules) unknownField(path string, value any) (message string, meant []st
 	return "unknown field; remove it", nil, ""
 }
 
-// inTemplate returns the path of the field with the same name in the sibling pod template, such as
+// inTemplate returns the path of the field with the same name in the pod template next to the unknown field, such as
 // clients.template.resources for clients.resources. It returns "" if there is none.
 func (r *rules) inTemplate(path string, steps []pathStep) string {
 	last := steps[len(steps)-1].name

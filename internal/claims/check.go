@@ -26,9 +26,9 @@ type Claim struct {
 type Use struct {
 	// Pods is the number of the run's pods that mount the claim at the same time, over all targets.
 	Pods int
-	// OnePerNode is true if each of these pods gets its own node.
+	// OnePerNode is true if each pod of the run gets its own node.
 	OnePerNode bool
-	// Writes is the first phase that writes to the claim or lays out data on it, or "" if none does.
+	// Writes is the name of the first phase that writes to the claim or lays out data on it, or "" if no phase does.
 	Writes string
 }
 

@@ -29,8 +29,8 @@ func OnePod(modes []corev1.PersistentVolumeAccessMode) bool {
 	return slices.Contains(modes, corev1.ReadWriteOncePod)
 }
 
-// ReadOnly reports whether the claim must not be written to. modes are the modes that the claim itself requests,
-// because its volume may support more.
+// ReadOnly reports whether the claim must not be written to. modes are the modes that the claim requests, not those of
+// its volume, which may support more.
 func ReadOnly(modes []corev1.PersistentVolumeAccessMode) bool {
 	return len(modes) > 0 && !slices.ContainsFunc(modes, func(mode corev1.PersistentVolumeAccessMode) bool {
 		return mode != corev1.ReadOnlyMany

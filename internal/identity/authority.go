@@ -19,8 +19,8 @@ import (
 // to allow for clock differences.
 const Margin = 7 * 24 * time.Hour
 
-// agentName is the DNS name in every client certificate, so that Go's own verification accepts it. The URI identifies
-// the client.
+// agentName is the DNS name in every client certificate. It is there so that Go's certificate verification accepts the
+// certificate; the URI identifies the client.
 const agentName = "agent.storagebench.internal"
 
 // Validity is the period in which a run's certificates are accepted.
@@ -30,7 +30,7 @@ type Validity struct {
 }
 
 // ValidityOf returns the period from a week before the run's start to a week after the last moment at which an agent
-// can be alive, which is activeDeadline plus orphanTimeout after the start. There is no rotation.
+// can be alive, which is activeDeadline plus orphanTimeout after the start. Certificates are not rotated.
 func ValidityOf(started time.Time, activeDeadline, orphanTimeout time.Duration) Validity {
 	return Validity{
 		NotBefore: started.Add(-Margin),
@@ -48,7 +48,8 @@ type Authority struct {
 	caPEM    string
 }
 
-// ForRun derives the authority of a run. The same arguments give the same bytes. Times are truncated to whole seconds.
+// ForRun derives the authority of a run. The same arguments always give the same bytes. Times are truncated to whole
+// seconds.
 func ForRun(master Master, runUID string, validity Validity) (*Authority, error) {
 	if !master.set {
 		return nil, errors.New("derive a run's authority: the master key is empty; create one with NewMaster")

@@ -46,8 +46,8 @@ func ParseMaster(text string) (Master, error) {
 // Text returns the key in base64, for the Secret that stores it.
 func (m Master) Text() string { return base64.StdEncoding.EncodeToString(m.key[:]) }
 
-// Proof returns a string that only a holder of the key can derive for these parts, and that reveals nothing about the
-// key. The parts must not contain NUL.
+// Proof returns a string that only a holder of the key can derive from the given parts, and that reveals nothing about
+// the key. The parts must not contain NUL.
 func (m Master) Proof(parts ...string) (string, error) {
 	if !m.set {
 		return "", errors.New("create a proof: the master key is empty; create one with NewMaster")

@@ -53,7 +53,7 @@ func (p Peer) uri() *url.URL {
 	return &url.URL{Scheme: "storagebench", Host: "run", Path: path}
 }
 
-// component matches the names that may be part of a URI. It excludes slashes, escapes and look-alike characters.
+// component matches the names that may be used in a URI. It excludes slashes, escapes and look-alike characters.
 var component = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$`)
 
 func (p Peer) validate() error {

@@ -17,7 +17,8 @@ const (
 	dataPrefix    = "data-"
 )
 
-// installContainer copies the agent, a static program, to a volume from which the tool's image can run it.
+// installContainer returns the container that copies the agent, a static program, to a volume from which the tool's
+// image can run it.
 func installContainer(s Settings, run *v1alpha1.BenchmarkRun) corev1.Container {
 	return corev1.Container{
 		Name:                     InstallContainer,
@@ -31,7 +32,7 @@ func installContainer(s Settings, run *v1alpha1.BenchmarkRun) corev1.Container {
 	}
 }
 
-// clientContainer runs the agent as process 1, with the tools of the image.
+// clientContainer returns the container that runs the agent as process 1, with the tools of the image.
 func clientContainer(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storage) corev1.Container {
 	image := run.Spec.Run.Clients.Image
 	switch {
@@ -69,7 +70,7 @@ func clientContainer(s Settings, run *v1alpha1.BenchmarkRun, c Client, on Storag
 		Ports:           []corev1.ContainerPort{port},
 		Resources:       clientResources(run),
 		SecurityContext: containerSecurity(),
-		// The agent writes the reason for its exit to standard error; this policy copies it to the pod's status.
+		// The agent writes the reason for its exit to standard error. This policy copies it to the pod's status.
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 		VolumeMounts:             mounts,
 		VolumeDevices:            devices,
@@ -136,8 +137,8 @@ func volumes(run *v1alpha1.BenchmarkRun, c Client, on Storage) []corev1.Volume {
 	return all
 }
 
-// scratchSize limits what a client may write to /tmp. Open MPI stores its sessions and the memory that the ranks of a
-// pod share there.
+// scratchSize is the maximum size of a client's /tmp. Open MPI stores its sessions there, and the memory that the ranks
+// of a pod share.
 func scratchSize(run *v1alpha1.BenchmarkRun) string {
 	const least, ofRank = 256, 16 // MiB
 	size := int64(least)

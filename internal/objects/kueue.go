@@ -10,14 +10,14 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// The interface of Kueue's plain pod integration. See its documentation, "Run Plain Pods", and pkg/controller/jobs/pod
-// in its source.
+// Labels, annotations and conditions of Kueue's plain pod integration. See its documentation, "Run Plain Pods", and
+// pkg/controller/jobs/pod in its source.
 const (
 	// kueueGroup is the label with the name of the pod group, which is admitted as a unit; its Workload has the same
 	// name. kueueCount is the annotation with the number of pods in the group.
 	kueueGroup = "kueue.x-k8s.io/pod-group-name"
 	kueueCount = "kueue.x-k8s.io/pod-group-total-count"
-	// kueueRetriable, with the value "false" on one pod, declares the whole group finished.
+	// kueueRetriable, if set to "false" on one pod, declares the whole group finished.
 	kueueRetriable = "kueue.x-k8s.io/retriable-in-group"
 	// kueueGate is the prefix of the scheduling gates that Kueue removes on admission. With topology-aware scheduling,
 	// a pod has two such gates.

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// maxNameLength is the maximum length of a DNS subdomain. The names of these objects are DNS subdomains.
+	// maxNameLength is the maximum length of a DNS subdomain, such as the name of a pod, Secret or claim.
 	maxNameLength = 253
 	// maxLabelLength is the maximum length of a DNS label, a hostname and a label value.
 	maxLabelLength = 63
@@ -27,9 +27,10 @@ func PodName(run *v1alpha1.BenchmarkRun, c Client) string {
 // NetworkPolicyName returns the name of a run's NetworkPolicy: the name of the run.
 func NetworkPolicyName(run *v1alpha1.BenchmarkRun) string { return run.Name }
 
-// ClaimName returns the name of the claim that a client mounts for a volume: the existing claim that the user named,
-// or the claim created from the volume's template: <run>-<target>-<volume>[-<client>], with the benchmark instead of
-// the run if the claim outlives the run. A hash is appended where dashes and digits would make the name ambiguous.
+// ClaimName returns the name of the claim that a client mounts for a volume. This is the existing claim that the user
+// named, or the claim created from the volume's template. The latter is named <run>-<target>-<volume>[-<client>], with
+// the benchmark instead of the run if the claim outlives the run. A hash is appended where dashes and digits would make
+// the name ambiguous.
 func ClaimName(run *v1alpha1.BenchmarkRun, target v1alpha1.Target, volume v1alpha1.Volume, index int) string {
 	if volume.ClaimTemplate == nil {
 		return volume.ClaimName

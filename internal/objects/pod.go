@@ -86,7 +86,8 @@ func pullSecrets(s Settings, named []corev1.LocalObjectReference, images ...stri
 	return all
 }
 
-// undisturbedAnnotations asks autoscalers not to move the pod, and service meshes not to add containers to it.
+// undisturbedAnnotations returns annotations that ask autoscalers not to move the pod, and service meshes not to add
+// containers to it.
 func undisturbedAnnotations() map[string]string {
 	return map[string]string{
 		"cluster-autoscaler.kubernetes.io/safe-to-evict": "false",

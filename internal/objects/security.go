@@ -21,7 +21,7 @@ func podSecurity(run *v1alpha1.BenchmarkRun, target v1alpha1.Target, on Storage)
 	}
 	nonRoot := user != 0
 	if !nonRoot {
-		// Without capabilities root has only the access that file permissions give to user and group root.
+		// Without capabilities, root has only the access that file permissions give to user and group root.
 		group = 0
 	}
 	if wanted.RunAsGroup != nil {
@@ -61,8 +61,8 @@ func provisioned(target v1alpha1.Target, on Storage) bool {
 	return len(target.Volumes) > 0
 }
 
-// containerSecurity drops all privileges. The root file system is read-only, so that a tool can write only to the
-// volumes under test and to /tmp.
+// containerSecurity returns a security context without privileges. The root file system is read-only, so that a tool
+// can write only to the volumes under test and to /tmp.
 func containerSecurity() *corev1.SecurityContext {
 	yes, no := true, false
 	return &corev1.SecurityContext{

@@ -67,7 +67,7 @@ func newFinisher(kind string) finisher {
 	return finisher{told: toldElsewhere}
 }
 
-// walk finishes a schema and everything below it. If bare is true, it removes the descriptions.
+// walk applies the changes of finish to a schema and everything below it. If bare is true, it removes the descriptions.
 func (f finisher) walk(schema map[string]any, path []string, bare bool) {
 	dotted := strings.Join(path, ".")
 	f.describe(schema, dotted, bare)

@@ -19,7 +19,7 @@ import (
 type Case struct {
 	// Name is unique in the list of cases.
 	Name string
-	// Object is a JSON document without defaults.
+	// Object is a JSON document in which no defaults have been set.
 	Object map[string]any
 	// UnknownField is true if the API server rejects the object while decoding it, with its own message and before it
 	// evaluates any rule.
