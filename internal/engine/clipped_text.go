@@ -5,7 +5,7 @@ import "strings"
 // ClippedHalf is the number of bytes kept from each end of a long text.
 const ClippedHalf = 8 << 10
 
-// ClippedText keeps the head and the tail of a tool's output of any length. The zero value is empty.
+// ClippedText collects a tool's output of any length, but keeps only its head and its tail. The zero value is empty.
 type ClippedText struct {
 	head []byte
 	tail []byte

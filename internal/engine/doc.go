@@ -1,5 +1,5 @@
 // Package engine defines an engine: a tool that generates load, with the profile that it runs. Each engine is a package
-// below this one, and package engines lists them all. No other package knows which engine it uses.
+// below this one, and package engines lists them all. Other packages use an engine without knowing which one it is.
 //
 // # How to add an engine
 //
@@ -11,10 +11,11 @@
 //  2. Add a package here with a value of Traits and a type that implements Engine, and its row in the map of AGENTS.md.
 //  3. Add a row to the table in package engines, and the name of the field to the pattern in .golangci.yml. The test
 //     of package engines fails until both are there.
-//  4. Let the agent run the tool. For most tools, Render a CommandTool, as package command does: the agent starts the
-//     program in each client at the same instant, counts its I/O every second, ends it, and returns what it printed.
-//     The engine's Result calls command's for the I/O, and parses ClientReport.Output for the tool's own figures. Leave
-//     Traits.Tools empty: the agent looks for the program when it loads the step.
+//  4. Let the agent run the tool. For most tools, let Render return a CommandTool, as package command does: the agent
+//     starts the program in each client at the same instant, counts its I/O every second, ends it, and returns what it
+//     printed. Let the engine's Result call the Result of package command for the counted I/O, and parse
+//     ClientReport.Output for the tool's own figures. Leave Traits.Tools empty: the agent looks for the program when it
+//     loads the step.
 //     A tool with live latencies, or with one job that spans clients, also needs a message in LoadRequest of
 //     agent.proto; a package below internal/agent with a type that implements tool.Tool (see package
 //     internal/agent/tool), and its rows in internal/agent/tools.go; and a line in internal/cli/plan_document.go. If
@@ -37,20 +38,20 @@
 //	Result     result: the tool's own figures, and what contradicts them
 //
 // Traits are data: whether the clients of a target run one job together, whether the load ends by itself, and so on. If
-// the calling code needs a fact that no trait and no field of Description provides, add a trait or a field instead of
-// comparing the kind. A linter rejects the engine-specific fields of v1alpha1.Engine and v1alpha1.TargetResult, and the
-// names of the engines, outside the engines.
+// the calling code needs to know something that no trait and no field of Description provides, add a trait or a field
+// instead of comparing the kind. A linter rejects the engine-specific fields of v1alpha1.Engine and
+// v1alpha1.TargetResult, and the names of the engines, outside the engines.
 //
 // An engine whose tool the agent understands has three more parts, which only the agent and the engine itself use:
 //
 //   - Arguments, or a job file: the profile and the parameters of one step as the tool's input. It names no path
 //     outside the client's own dataset directory, which is the tool's working directory.
 //   - Parse turns the tool's output into a result. The output is untrusted: it comes from a machine and a tool that we
-//     do not control, and may be truncated, duplicated, mixed with messages, or something else entirely. Only proven
-//     figures become a result. Failures are typed, and their message quotes the tool.
+//     do not control, and may be truncated, duplicated, mixed with messages, or something else entirely. The result
+//     contains only figures that have been verified. Failures are typed, and their message quotes the tool.
 //   - Sample turns what the tool prints while it runs into measure.Sample values, each with its own start and end. The
-//     hardest part of an engine is to know what the tool counts, when it counts it, and when it resets its counters:
-//     find out by experiments and document it.
+//     hardest part of an engine is to find out what the tool counts, when it counts, and when it resets its counters.
+//     Determine this by experiments, and document it.
 //
 // # Rules
 //

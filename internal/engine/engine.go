@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// SampleInterval is the intended interval of a tool's live samples.
+// SampleInterval is the intended time between two live samples of a tool.
 const SampleInterval = time.Second
 
 // Engine is a tool together with the profile that it runs.
@@ -32,8 +32,8 @@ type Engine interface {
 	Result(step *Step, report *Report, into *v1alpha1.TargetResult) Findings
 }
 
-// Load combines an engine and its profile with the engine's traits, which do not depend on the profile. The zero value
-// means no load.
+// Load is a workload: an engine with its profile, together with the engine's traits, which do not depend on the
+// profile. The zero value means that there is no load.
 type Load struct {
 	Traits
 	Engine
@@ -58,17 +58,17 @@ const ToolMPI = "mpirun"
 // Traits are the properties of an engine that do not depend on a profile.
 type Traits struct {
 	Kind v1alpha1.EngineKind
-	// Tools are the names of the programs that each client needs. A package below internal/agent looks for them before
-	// the run. It is empty for engines that run their tool as a command.
+	// Tools lists the programs that each client needs. Before the run, a package below internal/agent looks for them.
+	// The list is empty for engines that run their tool as a command.
 	Tools []string
 	// Sources maps the names of programs that are rarely preinstalled to a hint on where to get them.
 	Sources map[string]string
-	// Versions lists versions of the tool that differ in the input that they accept, newest first; "" stands for the
-	// newest. The version on the clients is unknown until they run.
+	// Versions lists one version of the tool for each form of input that the engine can write, newest first; "" stands
+	// for the newest version. The version on the clients is unknown until they run.
 	Versions []string
 	// SpansClients is true if the clients of a target run one MPI job together.
 	SpansClients bool
-	// WorkBound is true if the load ends when its work is done, whatever the phase's duration.
+	// WorkBound is true if the load ends by itself when its work is done, regardless of the phase's duration.
 	WorkBound bool
 	// Opaque is true if the tool's I/O is not known before it runs.
 	Opaque bool
@@ -78,22 +78,23 @@ type Traits struct {
 	HasJobs bool
 	// ManyVolumes is true if the load can spread over several volumes and use raw devices.
 	ManyVolumes bool
-	// SmallFiles is true if the tool can do one operation with each of many files, for a smallFiles phase.
+	// SmallFiles is true if the tool can perform one operation on each of many files, as a smallFiles phase requires.
 	SmallFiles bool
 	// ReusesFiles is true if a layout keeps files that already exist.
 	ReusesFiles bool
-	// SizeField is the field of a profile to raise for a larger dataset.
+	// SizeField is the profile field that determines the size of the dataset, for messages that suggest raising it.
 	SizeField string
-	// Layers is the key under which the hash of a dataset includes the engine's layouts.
+	// Layers is the key of this engine's layouts in the value from which package plan computes a dataset's hash.
 	Layers string
 }
 
-// Step holds the facts about a step on one target that an engine may use.
+// Step is a step on one target, as an engine sees it.
 type Step struct {
 	Purpose v1alpha1.StepPurpose
 	// Clients is the number of clients of the target, Processes the number of ranks per client; both are at least 1.
 	Clients, Processes int
-	// Duration and WarmUp are those of the plan's step. Duration is 0 for a fixed amount of work.
+	// Duration and WarmUp are the times that the plan sets for the step. Duration is 0 if the step does a fixed amount
+	// of work.
 	Duration, WarmUp time.Duration
 	// Passes is the number of times that a precondition overwrites the data.
 	Passes    int
@@ -108,7 +109,7 @@ func (s *Step) Layout() bool {
 	return s.Purpose == v1alpha1.StepPrepare || s.Purpose == v1alpha1.StepPrecondition
 }
 
-// Client holds the facts about one client of a target that an engine may use.
+// Client is one client of a target, as an engine sees it.
 type Client struct {
 	Index int
 	// Seed is the run's seed. StepSeed is the step's seed, which differs from the seeds of all other steps.
@@ -139,25 +140,25 @@ type Use struct {
 
 // Description describes what a load does in a step. Its figures apply to one client.
 type Description struct {
-	// Reads, Writes and Trims are true for the operations that occur; Syncs is true if writes are flushed during the
-	// load, SyncsAtEnd if every writer flushes its files when it ends.
+	// Reads, Writes and Trims are true if the load performs such operations. Syncs is true if writes are flushed during
+	// the load, SyncsAtEnd if every writer flushes its files when it ends.
 	Reads, Writes, Trims, Syncs, SyncsAtEnd bool
 	// Buffered is true if some I/O goes through the page cache, Random if the offsets are in random order.
 	Buffered, Random bool
 	// NoStorage is true if the load touches no file, Metadata if it works on file names instead of file data.
 	NoStorage, Metadata bool
-	// NeedsFiles is true if the load reads files that must have been laid out before. Rewrites is true if it replaces
-	// laid-out files, and can leave them shorter.
+	// NeedsFiles is true if the load reads files that an earlier step must have laid out. Rewrites is true if the load
+	// replaces laid-out files, and can leave them shorter.
 	NeedsFiles, Rewrites bool
 	// NoHoles is true if the load writes its files sequentially, from start to end.
 	NoHoles bool
 	// Jobs is the number of threads, each of which can use one CPU; 0 if unknown.
 	Jobs int
-	// BlockBytes is the size of every operation; 0 if they differ.
+	// BlockBytes is the size of each operation; 0 if sizes vary.
 	BlockBytes uint64
 	// MaxOutstanding is the maximum number of operations outstanding at any time.
 	MaxOutstanding uint64
-	// ClientBytes is the size of the client's files.
+	// ClientBytes is the total size of the client's files.
 	ClientBytes uint64
 	// LimitBytesPerSecond and LimitIOPS are the workload's rate limit; 0 if there is none.
 	LimitBytesPerSecond, LimitIOPS float64
@@ -170,11 +171,11 @@ type Description struct {
 	Files iter.Seq2[string, uint64]
 	// Ranks describes the files of an MPI job.
 	Ranks RankFiles
-	// Reserved is the space for files whose names are unknown. All loads with the same key share it.
+	// Reserved is space for files whose names are unknown. Loads whose reservations have the same key share the space.
 	Reserved Reserved
 	// JobFiles is set if the number of jobs determines how the dataset is divided into files.
 	JobFiles JobFiles
-	// Setup identifies what a prepare step must do before the load can run; empty if nothing.
+	// Setup identifies the work that a prepare step must do before the load can run. It is empty if there is none.
 	Setup string
 	// Layer returns the settings, other than Files, that determine what a prepare step lays out on a target, as a value
 	// that can be encoded as JSON. Layer is nil if nothing is laid out.
@@ -185,7 +186,8 @@ type Description struct {
 	Cautions []string
 }
 
-// Cached holds the two parts of a warning: why the memory of a client's machine may serve reads, and what to change.
+// Cached explains a warning that the memory of a client's machine may serve reads: Why is the cause, and Remedy says
+// what to change.
 type Cached struct{ Why, Remedy string }
 
 // RankFiles describes the files of all ranks of an MPI job.

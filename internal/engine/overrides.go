@@ -17,8 +17,8 @@ type Overrides struct {
 	ReadPercent      *int32
 	// Processes is the number of ranks of each client, in a ramp that raises it; see Step.Processes.
 	Processes int32
-	// Operation is what the step does with each small file: Create, Write, Stat, Read or Delete. Empty outside of
-	// smallFiles phases.
+	// Operation is the operation that the step performs on each small file: Create, Write, Stat, Read or Delete. It is
+	// empty outside of smallFiles phases.
 	Operation v1alpha1.Operation
 	// LayoutJobs is the largest number of jobs in any step of the run that works on these files. It is set if steps
 	// raise the number of jobs and each job has its own files; steps with fewer jobs then use only some of the files.

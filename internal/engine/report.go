@@ -12,7 +12,7 @@ import (
 // warning.
 const MaxByteDifference = 0.05
 
-// Report holds what the clients of a target reported about a step, besides samples and totals.
+// Report holds what the clients of a target reported about a step, except samples and totals.
 type Report struct {
 	Clients []ClientReport
 	// Measured is true if the profile's load ran and a client has a result.
@@ -63,7 +63,8 @@ type Repetition struct {
 	// BytesExact is false if Bytes is only an estimate: the product of rounded figures.
 	BytesExact                          bool
 	BytesPerSecond, OperationsPerSecond float64
-	// Open, Transfer and Close overlap between ranks. They and OperationsPerSecond are positive if IOR printed them.
+	// Open, Transfer and Close overlap between ranks. Each of them, like OperationsPerSecond, is positive only if IOR
+	// printed it.
 	Open, Transfer, Close time.Duration
 	// Total is the time from the first rank's start to the last rank's end.
 	Total time.Duration
@@ -120,7 +121,8 @@ type DataSample struct {
 
 // Findings are an engine's conclusions from a report.
 type Findings struct {
-	// Counted replaces the totals of clients, by client index. A count without operations replaces only the bytes.
+	// Counted holds the counts that replace the clients' totals, by client index. A count without operations replaces
+	// only the bytes.
 	Counted map[int]Count
 	// Warnings are about the tool's own figures.
 	Warnings []Warning

@@ -1,15 +1,17 @@
 // Package command is the engine for the user's own programs. It decides which profiles are refused, what the
-// variables of a command line expand to, what an exit status means, and which of several counts of the same bytes is
-// used.
+// variables of a command line expand to, what an exit status means, and which count to use if several sources count the
+// same bytes.
 //
-// There is no tool output to parse. What a program reads and writes is counted from outside, by sources that see
-// different I/O:
+// There is no tool output to parse. A program's reads and writes are counted from outside, by sources that see
+// different kinds of I/O:
 //
 //	            files   mmap   async I/O   pipes, sockets   cached reads   others on the machine
 //	Calls        yes     no       no            YES             YES               no
 //	Storage      yes     yes      yes           no              no                no
 //	ControlGroup yes     yes      yes           no              no                no (a container's own)
 //	Mount        yes     yes      yes           no              no                YES
+//
+// YES in capitals marks I/O that should not be counted, because the program does not do it on storage.
 //
 // Sources close to the storage are preferred, in the order Mount, ControlGroup, Storage, Calls. A source is used only
 // if it is available and its counts exclude the I/O of other clients. If another available source differs by more than

@@ -18,7 +18,7 @@ var Traits = engine.Traits{
 	Kind: v1alpha1.EngineCommand, Versions: []string{""}, WorkBound: true, Opaque: true, Layers: "Setups", SizeField: "datasetSize",
 }
 
-// Engine is a user's program with its profile.
+// Engine implements engine.Engine for the program that its profile describes.
 type Engine struct{ Profile *v1alpha1.CommandProfile }
 
 var _ engine.Engine = Engine{}
@@ -97,7 +97,7 @@ func (e Engine) Render(step *engine.Step, _ *engine.Client) (*agentapi.LoadReque
 	return &agentapi.LoadRequest{Dataset: &agentapi.Dataset{MeasureUsage: true}, Tool: &agentapi.LoadRequest_Command{Command: tool}}, nil
 }
 
-// layer holds the known inputs that determine what a setup creates.
+// layer identifies what a setup creates on a target, by the inputs that are known before the setup runs.
 type layer struct {
 	Target           string
 	Setup            []string

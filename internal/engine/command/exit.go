@@ -9,12 +9,13 @@ import (
 
 // Exit describes how a program ended.
 type Exit struct {
-	// Code is the exit code if Signal is 0.
+	// Code is the exit code. It is meaningful only if Signal is 0.
 	Code   int
 	Signal syscall.Signal
 }
 
-// killed is added to the number of the signal that killed a program to form its exit code, as shells do.
+// killed is the base of the exit code of a program that was killed by a signal: as in shells, the exit code is killed
+// plus the number of the signal.
 const killed = 128
 
 // ExitCode returns the exit code, or 128 plus the number of the signal that killed the program.
@@ -57,7 +58,8 @@ var causes = []struct{ said, reason string }{
 	{"cannot allocate memory", "NoMemory"},
 }
 
-// Cause returns the failure reason that the program's own output indicates, or the reason usual if it indicates none.
+// Cause returns the failure reason that the program's own output indicates. If the output indicates none, it returns
+// usual.
 func Cause(said, usual string) string {
 	said = strings.ToLower(said)
 	for _, cause := range causes {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Values holds what the variables of a command line expand to on one client.
+// Values holds the values of a command line's variables on one client.
 type Values struct {
 	// Data is the absolute path of the client's own directory on the target.
 	Data string
@@ -39,8 +39,9 @@ func (v Values) value(name string) (string, bool) {
 	return "", false
 }
 
-// Expand replaces $(NAME) in each word of a command line; inserted text is not expanded again. $$(NAME) becomes the
-// text $(NAME). Words are neither split nor joined, and no shell is used. An error quotes the word.
+// Expand replaces each $(NAME) reference in the words of a command line. It does not expand the inserted text again,
+// and turns $$(NAME) into the literal text $(NAME). It neither splits nor joins words, and uses no shell. Errors quote
+// the word that cannot be expanded.
 func Expand(words []string, values Values) ([]string, error) {
 	expanded := make([]string, 0, len(words))
 	for _, word := range words {

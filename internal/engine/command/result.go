@@ -17,7 +17,7 @@ const (
 )
 
 // Result implements engine.Engine. It replaces the counts of system calls with the counts of the most trusted source
-// that all clients have, because counts of different sources cannot be added up.
+// that is available on all clients, because counts of different sources cannot be added up.
 func (e Engine) Result(_ *engine.Step, report *engine.Report, into *v1alpha1.TargetResult) engine.Findings {
 	findings := engine.Findings{Counted: map[int]engine.Count{}}
 	made := &v1alpha1.CommandResult{}
@@ -70,8 +70,9 @@ func (e Engine) Result(_ *engine.Step, report *engine.Report, into *v1alpha1.Tar
 	return findings
 }
 
-// commonSource returns the most trusted source that all clients have. The statistics of a mount cover a whole machine,
-// so two clients on the same machine would each count the bytes of both.
+// commonSource returns the most trusted source that is available on all clients. It skips the statistics of the mount
+// if two clients may share a machine: these statistics cover the whole machine, so each of the two clients would count
+// the bytes of both.
 func commonSource(report *engine.Report) v1alpha1.CommandSource {
 	for _, source := range Order {
 		if source == v1alpha1.SourceMount && mayShareMachine(report.Clients) {
@@ -120,20 +121,20 @@ func countOf(total *engine.Count) v1alpha1.CommandCount {
 	return made
 }
 
-// sourceWords maps sources to their names in messages.
+// sourceWords maps each source of counts to the name that messages use for it.
 var sourceWords = map[v1alpha1.CommandSource]string{
 	v1alpha1.SourceMount: "the statistics of the mount", v1alpha1.SourceControlGroup: "the control group's counts of the device",
 	v1alpha1.SourceStorage: "the kernel's I/O accounting of the program", v1alpha1.SourceCalls: "the program's system calls",
 }
 
-// disagreement holds the count that was chosen for a client, and the count that differs most from it.
+// disagreement describes how the counts of one client's sources differ.
 type disagreement struct {
 	client int
 	choice Choice
 }
 
-// judgeCounts warns if two sources that should count the same differ, and returns the largest difference in
-// thousandths, or nil if there is nothing to compare.
+// judgeCounts warns if the counts of a client's sources differ too much. It returns the largest relative difference in
+// thousandths, or nil if no client has two sources to compare.
 func judgeCounts(compared []disagreement, findings *engine.Findings) *int64 {
 	if len(compared) == 0 {
 		return nil
@@ -161,7 +162,8 @@ func judgeCounts(compared []disagreement, findings *engine.Findings) *int64 {
 	return new(measure.Round(worst.choice.Share * 1000))
 }
 
-// whyApart returns the usual cause of a difference between two counts.
+// whyApart returns the usual cause of the difference between two counts, as a clause for a message. It returns "" if
+// the cause is unknown.
 func whyApart(choice Choice) string {
 	mine, other := choice.Bytes(choice.Direction), choice.Other.Bytes(choice.Direction)
 	switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// Count holds the I/O that one source counted.
+// Count is the I/O of a program as counted by one source.
 type Count = engine.Count
 
 // Order lists the sources in order of preference.
@@ -24,27 +24,28 @@ func Sort(counts []Count) {
 // Known reports whether source is in Order.
 func Known(source v1alpha1.CommandSource) bool { return slices.Contains(Order, source) }
 
-// Choice is the count to use, together with the count that differs most from it.
+// Choice is the count to use for a program, compared with the count of the source that differs most from it.
 type Choice struct {
 	Count
-	// Other is the count that differs most. Direction, "read" or "written", is the direction with the largest
-	// difference. Share is the difference divided by the larger of the two counts, from 0 to 1. Compared is false if
-	// there is no other count.
+	// Other is the count that differs most from the chosen one. Direction is "read" or "written", whichever differs
+	// more. Share is the difference in this direction divided by the larger of the two counts, from 0 to 1. Compared is
+	// false if there is no other count.
 	Other     Count
 	Direction string
 	Share     float64
 	Compared  bool
 }
 
-// notableBytes and notableShare define the threshold above which the bytes of a direction are compared: the larger of
-// an absolute number and a share of all bytes. Smaller counts normally differ, because every program reads its
-// libraries and may print a line at its end.
+// notableBytes and notableShare set the minimum number of bytes in a direction for two counts to be compared. The
+// minimum is notableBytes or the share notableShare of all bytes, whichever is larger. Smaller counts normally differ,
+// because every program reads its libraries and may print a line at its end.
 const (
 	notableBytes = 1 << 20
 	notableShare = 0.02
 )
 
-// Choose returns the count to use, or false if there is none.
+// Choose returns the count of the most preferred source, compared with the other counts. It returns false if counts is
+// empty.
 func Choose(counts []Count) (Choice, bool) {
 	if len(counts) == 0 {
 		return Choice{}, false

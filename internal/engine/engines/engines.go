@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/ior"
 )
 
-// table lists the engines, each with the constructor of its loads.
+// table lists the engines: the traits of each, and the function that makes an Engine from a specification.
 var table = []struct {
 	traits engine.Traits
 	load   func(spec *v1alpha1.Engine) engine.Engine
@@ -35,7 +35,7 @@ func Known(kind v1alpha1.EngineKind) bool {
 	return false
 }
 
-// Missing is the message for a workload that sets no engine.
+// Missing returns the message for a workload that sets no engine.
 func Missing() string {
 	var kinds []string
 	for _, one := range table {
@@ -55,7 +55,7 @@ func Source(program string) string {
 	return ""
 }
 
-// Of returns the load of a specification, or the zero value if it holds none.
+// Of returns the load that a specification describes, or the zero value if the specification sets no engine.
 func Of(spec *v1alpha1.Engine) engine.Load {
 	if spec == nil {
 		return engine.Load{}
@@ -69,7 +69,8 @@ func Of(spec *v1alpha1.Engine) engine.Load {
 	return engine.Load{}
 }
 
-// Resize sets the size of a load's dataset. The size is validated later, with the rest of the load.
+// Resize sets the dataset size in the profile of a specification. The size is validated later, with the rest of the
+// profile.
 func Resize(path *field.Path, spec *v1alpha1.Engine, size resource.Quantity) *field.Error {
 	if spec.Fio == nil {
 		return field.Forbidden(path, "only fio profiles have a dataset size, and this profile uses "+
@@ -78,17 +79,17 @@ func Resize(path *field.Path, spec *v1alpha1.Engine, size resource.Quantity) *fi
 	return fio.Resize(path, spec.Fio, size)
 }
 
-// KeepRun copies how a cell's tool ran, such as its command line, to the result of the phase. The command line is the
-// same for all cells, except for the number of ranks. KeepRun does not copy the tool's own figures, which would take
-// too much space for all cells.
+// KeepRun copies the details of how the tool was run in a cell, such as its command line, to the result of the phase.
+// The command line is the same for all cells, except for the number of ranks. KeepRun does not copy the tool's own
+// figures, which would take too much space for all cells.
 func KeepRun(into, cell *v1alpha1.TargetResult) {
 	if cell.IOR != nil {
 		into.IOR = &v1alpha1.IORResult{MPIRun: cell.IOR.MPIRun, API: cell.IOR.API, DataPattern: cell.IOR.DataPattern}
 	}
 }
 
-// OmitRepetitions keeps at most the given number of repetitions of each operation. It does not change the figures
-// over all repetitions.
+// OmitRepetitions removes repetitions from the result of a target, so that each operation lists at most the given
+// number. It does not change the figures over all repetitions.
 func OmitRepetitions(target *v1alpha1.TargetResult, most int) {
 	if target.IOR == nil {
 		return

@@ -6,13 +6,14 @@
 // Render returns the text of a job file, which is fed to `fio -` (see Arguments) with the client's dataset directory
 // as working directory. The text names files only relative to it: data.JOB.FILE, for every purpose, so that a
 // measured step uses the files that prepare wrote. The names differ with several volumes or raw devices (see spread).
-// A user's own job file is parsed more strictly than by fio, checked option by option against an allow-list, and
+// A user's own job file is parsed more strictly than fio parses it, checked option by option against an allow-list, and
 // rendered anew; no byte of it is passed through unchecked.
 //
 // # Reading
 //
 // Stream finds the JSON objects in fio's standard output, skips the text around them, and decodes each object (Decode).
-// Final computes a Result from the last one, the exit status and standard error. Only what can be proven is a result:
+// Final computes a Result from the last one, the exit status and standard error. The figures are a result only if all of
+// the following can be verified:
 //
 //	every figure is present, an integer where it must be, not negative, and given once
 //	io_kbytes, bw_bytes and iops agree with the totals from which fio computed them
@@ -24,12 +25,13 @@
 // With --status-interval fio prints its totals repeatedly. Sampler turns them into measure.Sample values. stat.c and
 // libfio.c of fio 3.33 and of 2026-08 count as follows, confirmed by experiments with 3.33:
 //
-//	requested       waits for jobs inside an I/O           written
+//	requested       waits for jobs' pending I/O            written
 //	  |-----------------------------------------------------|
 //	  runtime, job_runtime                                   timestamp_ms, total_ios, bins
 //	  io_bytes (before 3.42)                                 io_bytes (3.42 and later)
 //
 // So before 3.42 the bytes of a late dump belong to an instant before its timestamp: first I/O + runtime. When
 // ramp_time ends, each job resets its totals, except for its sync latency; during the ramp fio records no latency at
-// all. A dump that is requested before a job's reset and written after it has the bytes and runtime of neither part.
+// all. In a dump that is requested before a job's reset and written after it, the bytes and the runtime belong neither
+// to the ramp nor to the measured part.
 package fio

@@ -39,11 +39,11 @@
 // and when IOR is killed.
 //
 // A row counts if every field is valid and its bandwidth, rate and times agree within rounding: lines that two ranks
-// wrote at the same time must not become a figure. The bytes of a repetition come from the warning before its row,
-// which IOR prints whenever they differ from the bytes that its parameters imply. Without a warning they follow from
-// the parameters, if known: CSV does not contain the segments, so the caller provides them (Stream.Segments). If the
-// parameters are unknown, the bytes are the only multiple of whole blocks that fits the figures, or else the product of
-// bandwidth and time, with Repetition.BytesExact false.
+// wrote at the same time must not be mistaken for figures. The bytes of a repetition come from the warning before its
+// row, which IOR prints whenever they differ from the bytes that its parameters imply. Without a warning they follow
+// from the parameters, if known: CSV does not contain the segments, so the caller provides them (Stream.Segments). If
+// the parameters are unknown, the bytes are the only multiple of whole blocks that fits the figures, or else the
+// product of bandwidth and time, with Repetition.BytesExact false.
 //
 // Final and FinalMdtest evaluate a run by its output, exit status, standard error and expectation:
 //

@@ -30,17 +30,17 @@ type Job struct {
 	// Program is the program that each rank runs, with Arguments.
 	Program   string
 	Arguments []string
-	// More holds MCA parameters, name and value, that replace the default ones. Only tests set it.
+	// More holds MCA parameters that replace the default ones, as pairs of name and value. Only tests set it.
 	More [][2]string
 }
 
 // Command returns the arguments of mpirun.
 //
-// mpirun finds the programs of its daemons in each host's own PATH (--noprefix), starts all daemons itself rather
-// than through one another (only client 0 may launch), and stays attached to them (--leave-session-attached: a daemon
-// of Open MPI 4 would otherwise detach from its caller and be orphaned). Ranks fill one host before the next, because
-// each client holds the files of its own ranks. Ranks are not bound to processors: a container may have few, and
-// other clients on the machine may have the same ones.
+// mpirun finds the programs of its daemons in each host's own PATH (--noprefix). It starts all daemons itself, instead
+// of letting daemons start others, because only client 0 may launch. It stays attached to them
+// (--leave-session-attached), because a daemon of Open MPI 4 would otherwise detach from its caller and be orphaned.
+// Ranks fill one host before the next, because each client holds the files of its own ranks. Ranks are not bound to
+// processors: a container may have few, and other clients on the machine may have the same ones.
 func (j Job) Command() []string {
 	settings := "--mca"
 	arguments := []string{"--noprefix", "--leave-session-attached", "--hostfile", j.Hostfile, "-np", strconv.Itoa(j.Ranks)}
