@@ -26,8 +26,8 @@ func (e Exit) ExitCode() int {
 	return e.Code
 }
 
-// Succeeded reports whether the program succeeded: its exit code is in codes, or is 0 if codes is empty. A program that
-// was killed by a signal never succeeds, even if codes contains a value such as 137.
+// Succeeded reports whether the exit code is in codes or, if codes is empty, is 0. A program that was killed by a
+// signal never succeeds, even if codes contains a value such as 137.
 func (e Exit) Succeeded(codes []int32) bool {
 	if e.Signal != 0 {
 		return false

@@ -10,8 +10,8 @@ import (
 type complaint struct {
 	pattern *regexp.Regexp
 	failure Failure
-	// certain is true for complaints that mean failure whatever the exit status: fio counts a job that was killed, or
-	// that never started, as having ended normally.
+	// certain is true for complaints that mean failure regardless of the exit status: fio counts a job that was killed,
+	// or that never started, as one that ended normally.
 	certain bool
 }
 
@@ -23,8 +23,8 @@ var complaints = []complaint{
 	{regexp.MustCompile(`pid=[0-9]+ disappeared`), FailureKilled, true},
 	{regexp.MustCompile(`appears to be stuck\. Doing forceful exit`), FailureStuck, true},
 	{regexp.MustCompile(`job startup hung`), FailureStuck, true},
-	// A dump holds stat_sem while it waits for a job that is inside an I/O. A job that ends meanwhile gives up on
-	// stat_sem after 5 s (EDEADLK).
+	// While fio writes a dump, it holds stat_sem and may wait for a job to return from an I/O call. A job that ends in
+	// the meantime stops waiting for stat_sem after 5 s (EDEADLK).
 	{regexp.MustCompile(`stuck grabbing stat_sem`), FailureStuck, true},
 	{regexp.MustCompile(`file creation disallowed by allow_file_create=0`), FailureNoSuchFile, true},
 	{regexp.MustCompile(`does not (seem to )?support direct( IO|=1)`), FailureDirect, true},
@@ -71,7 +71,7 @@ var errnoFailures = map[string]Failure{
 // ofErrno returns the failure that a job's errno indicates.
 func ofErrno(number errno) Failure { return cmp.Or(errnoFailures[errnos[number].name], FailureOther) }
 
-// failureText explains each failure to users who have never read fio's source.
+// failureText maps each failure to an explanation for users who do not know fio's own terms.
 var failureText = map[Failure]string{
 	FailureNoSpace:       "the volume is full: enlarge it, or lower datasetSize",
 	FailureQuota:         "a quota on the volume is exceeded: raise it, or lower datasetSize",

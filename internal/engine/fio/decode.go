@@ -161,10 +161,11 @@ func decodeJob(item *value) (job Job, racy, err error) {
 	return job, racy, err
 }
 
-// countFileOperations corrects the counts of an I/O engine for operations on file names (fileEngines): it moves them to
-// the operation that the engine performs. fio counts these operations as reads or writes with bytes that were never
-// moved, and reports the time of each call as completion latency. instant is true if all operations together took less
-// than a millisecond, which would be implausible for real reads and writes.
+// countFileOperations corrects the counts of fio's engines for operations on file names (fileEngines). fio counts these
+// operations as reads or writes whose bytes were never moved, and reports the time of each call as completion latency.
+// countFileOperations assigns them to the operation that the engine performs, without bytes and with that time as total
+// latency. instant is true if all operations together took less than a millisecond, which would be implausible for real
+// reads and writes.
 func countFileOperations(job *Job, ioengine *value) (instant bool) {
 	if ioengine == nil {
 		return false
@@ -189,8 +190,8 @@ func countFileOperations(job *Job, ioengine *value) (instant bool) {
 
 // countDataSyncs moves fdatasync operations from the short reads to the syncs. fio's array of operation counts ends
 // with syncs, so each fdatasync increments the field after the array, which counts short reads (tested with 3.33; 3.14
-// and others print the same). Without reads no read can be short, so all short reads are moved; with reads, at most the
-// number of syncs that were timed but not counted.
+// and others print the same). If the job does not read, all short reads are fdatasync operations. If it reads, at most
+// the number of syncs that were timed but not counted is moved.
 func countDataSyncs(job *Job) {
 	read, sync := &job.Operations[measure.Read], &job.Operations[measure.Sync]
 	if sync.Total.Count <= sync.Operations {

@@ -41,7 +41,7 @@ func Describe(profile *v1alpha1.FioProfile, parameters Parameters) (engine.Descr
 	made.SyncsAtEnd = made.Writes && !unsynced
 	made.ClientBytes = what.bytes(false)
 	made.Files = func(yield func(string, uint64) bool) {
-		// Read the profile again: a description that kept its sections would be large.
+		// Parse the profile again, because a description that kept the parsed sections would be large.
 		if what, problems := read(field.NewPath("fio"), profile, &parameters); len(problems) == 0 {
 			what.files(yield)
 		}
@@ -55,7 +55,7 @@ func (l *load) files(yield func(name string, bytes uint64) bool) {
 	for i := range l.sections {
 		s := &l.sections[i]
 		switch {
-		case s.diskless() || s.shared && i > 0: // the same files as the first section's
+		case s.diskless() || s.shared && i > 0: // no files, or those of the first section
 		case s.device:
 			region, volumes = max(region, s.region-DeviceOffsetBytes+s.endOffset()), s.volumes
 		default:

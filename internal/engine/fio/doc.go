@@ -12,8 +12,8 @@
 // # Reading
 //
 // Stream finds the JSON objects in fio's standard output, skips the text around them, and decodes each object (Decode).
-// Final computes a Result from the last one, the exit status and standard error. The figures are a result only if all of
-// the following can be verified:
+// Final computes a Result from the last one, the exit status and standard error. The figures are a result only if all
+// of the following can be verified:
 //
 //	every figure is present, an integer where it must be, not negative, and given once
 //	io_kbytes, bw_bytes and iops agree with the totals from which fio computed them

@@ -2,8 +2,8 @@ package fio
 
 import "github.com/storagebench/storagebench/internal/measure"
 
-// Document is one JSON object of fio's output, decoded and internally consistent. It can be the result of a run or a
-// dump during the run; the document does not show which.
+// Document is one JSON object of fio's output, decoded and checked for consistency. It is either the result of a run or
+// a dump written during the run; the JSON does not say which.
 type Document struct {
 	// Version is fio's version, such as "fio-3.33".
 	Version string
@@ -14,11 +14,11 @@ type Document struct {
 	Jobs []Job
 	// ClientServer is true for the output of fio's own client/server mode.
 	ClientServer bool
-	// Offset and Length are the document's place in the output, in bytes.
+	// Offset and Length are the document's position and size in the output, in bytes.
 	Offset int64
 	Length int
-	// Racy names figures that disagree slightly because fio was still counting while it printed. It is nil in the last
-	// document of a run that ended normally.
+	// Racy describes a slight disagreement between figures, which occurs if fio was still counting while it printed. It
+	// is nil in the last document of a run that ended normally.
 	Racy error
 }
 
@@ -33,8 +33,8 @@ type Job struct {
 	// Continued is true if the job was set to continue after errors (continue_on_error). TotalErrors then counts them.
 	Continued   bool
 	TotalErrors uint64
-	// JobRuntimeMilliseconds is the sum of the runtimes of the group's jobs, each since the job began or since its ramp
-	// ended.
+	// JobRuntimeMilliseconds is the sum of the runtimes of the group's jobs. The runtime of a job counts from its
+	// start, or from the end of its ramp.
 	JobRuntimeMilliseconds uint64
 	ElapsedSeconds         uint64
 	Operations             [measure.NumOperations]OperationTotal
@@ -58,8 +58,8 @@ type OperationTotal struct {
 	SubmissionCount           uint64
 }
 
-// Completed returns the number of completed operations, which is the number of latencies. total_ios counts issued
-// operations instead: it lacks operations that were issued in the ramp and completed after it, and includes an
+// Completed returns the number of completed operations, which equals the number of recorded latencies. total_ios counts
+// issued operations instead: it lacks operations that were issued in the ramp and completed after it, and includes an
 // operation that failed. Without latencies (gtod_reduce=1), total_ios is the only count.
 func (t *OperationTotal) Completed() uint64 {
 	if timed := max(t.Total.Count, t.Completion.Count); timed > 0 {

@@ -18,7 +18,7 @@ var Traits = engine.Traits{
 	TimesOperations: true, HasJobs: true, SmallFiles: true, ManyVolumes: true, ReusesFiles: true, Layers: "Layers", SizeField: "datasetSize",
 }
 
-// Engine is fio with a profile.
+// Engine implements engine.Engine for fio.
 type Engine struct{ Profile *v1alpha1.FioProfile }
 
 var _ engine.Engine = Engine{}
@@ -127,7 +127,7 @@ func (e Engine) Render(step *engine.Step, client *engine.Client) (*agentapi.Load
 		tool.WrittenBytes = overwritten(&made) * uint64(max(step.Passes, 1)) // #nosec G115 -- at least 1
 	case Measure:
 		if made.Trims {
-			// Trimmed data does not count as laid out, even if the step also writes.
+			// Data that a step trims does not count as laid out, even if the step also writes.
 			dataset.Content += "-trimmed"
 		}
 	}
@@ -149,7 +149,7 @@ func overwritten(made *engine.Description) uint64 {
 	return sum
 }
 
-// parametersOf returns the parameters that a step adds to the profile of one client.
+// parametersOf returns the parameters of one client's job in a step.
 func parametersOf(step *engine.Step, client *engine.Client) Parameters {
 	parameters := Parameters{
 		Purpose: Measure, Duration: step.Duration, WarmUp: step.WarmUp, Overrides: step.Overrides,

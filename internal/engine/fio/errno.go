@@ -13,7 +13,7 @@ func (e errno) Error() string {
 	return "errno " + strconv.Itoa(int(e))
 }
 
-// errnos holds all Linux errors.
+// errnos maps all error numbers of Linux to their symbols and messages.
 var errnos = map[errno]struct{ name, text string }{
 	1:   {"EPERM", "operation not permitted"},
 	2:   {"ENOENT", "no such file or directory"},

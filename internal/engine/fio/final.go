@@ -19,7 +19,7 @@ type Exit struct {
 // stoppedCode is fio's exit code after SIGINT and SIGTERM (and after 128 failed jobs).
 const stoppedCode = 128
 
-// Expectation holds what a complete run must have done. The zero value expects nothing.
+// Expectation describes what a run must have done to be complete. The zero value requires nothing.
 type Expectation struct {
 	// MeasuredMilliseconds is the runtime of a time-bound job after its warm-up.
 	MeasuredMilliseconds int64
@@ -79,7 +79,7 @@ func Final(output Output, exit Exit, stderr string, expected Expectation) Result
 		result.Outcome = Stopped
 		result.Message = "fio was stopped early; its measurements so far are used"
 		if expected.WarmUpMilliseconds > 0 && !result.Snapshot.measured() {
-			// fio printed the figures of the ramp, which it would have reset at the ramp's end.
+			// These are the figures of the ramp, which fio would have discarded at the ramp's end.
 			result.Message = "fio was stopped during the warm-up: nothing was measured"
 			result.Snapshot.Operations = [measure.NumOperations]OperationTotal{}
 		}
@@ -118,8 +118,8 @@ func (j *judge) killed() bool {
 	return j.fail(FailureKilled, reason)
 }
 
-// jobErrors evaluates jobs[].error. An error after which fio continued (continue_on_error) is not a failure if the exit
-// code is 0 or 128.
+// jobErrors checks the error of each job (jobs[].error). An error after which fio continued (continue_on_error) is not
+// a failure if the exit code is 0 or 128.
 func (j *judge) jobErrors() bool {
 	if j.result.Snapshot == nil {
 		return false
@@ -138,7 +138,7 @@ func (j *judge) jobErrors() bool {
 	return false
 }
 
-// complaints finds messages of fio that mean failure whatever the exit code.
+// complaints fails a run if fio printed a message that means failure regardless of the exit code.
 func (j *judge) complaints() bool {
 	failure, line, ok := ofText(j.stderrText, true)
 	return ok && j.fail(failure, line)
@@ -157,7 +157,7 @@ func (j *judge) noDocument() bool {
 	return j.fail(FailureNoOutput, joinReasons(firstComplaint(j.stderrText), reason))
 }
 
-// notFinal fails a run whose last readable document may be only a dump.
+// notFinal fails a run if its last readable document may be a dump instead of the result.
 func (j *judge) notFinal() bool {
 	switch {
 	case j.output.Partial:

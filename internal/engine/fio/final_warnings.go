@@ -12,7 +12,7 @@ func (j *judge) add(kind WarningKind, message string) {
 	j.result.Warnings = append(j.result.Warnings, Warning{Kind: kind, Message: message})
 }
 
-// warn adds the warnings of a valid result.
+// warn adds the warnings about a run whose result is valid.
 func (j *judge) warn() {
 	for _, failed := range j.result.Snapshot.Errors {
 		j.add(WarnToolErrors, failed.String())

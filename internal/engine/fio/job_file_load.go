@@ -191,7 +191,7 @@ func (l *load) bytes(diskless bool) uint64 {
 	for i := range l.sections {
 		s := &l.sections[i]
 		if s.shared && i > 0 || s.diskless() && !diskless {
-			continue // the same files as the first section's, or none
+			continue // no files, or those of the first section
 		}
 		volumes := 1
 		if s.device {

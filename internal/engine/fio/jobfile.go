@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Bounds of a user's job file.
+// Limits on the size of a user's job file.
 const (
 	maxJobFileBytes = 64 << 10
 	maxLineBytes    = 2 << 10
 	maxSections     = 256
 )
 
-// setting is one option of a section, in the form in which it is written.
+// setting is one option of a section, in the form in which it is written to fio's job file.
 type setting struct {
 	name  string
 	value string
@@ -143,7 +143,8 @@ func (p *jobFileParser) option(line string, number int) error {
 	return nil
 }
 
-// finish stores the current section.
+// finish completes the current section. It adds the preceding [global] settings to the section of a job, and keeps the
+// settings of a [global] section for the sections that follow.
 func (p *jobFileParser) finish() {
 	switch {
 	case p.live == nil:

@@ -12,7 +12,7 @@ type load struct {
 	cautions []string
 }
 
-// loadSection describes a number of identical jobs.
+// loadSection describes a group of identical jobs.
 type loadSection struct {
 	name string
 	jobs int
@@ -37,7 +37,7 @@ type loadSection struct {
 	engine string
 	direct bool
 	depth  int
-	// blockBytes is the size of every operation, 0 if they differ.
+	// blockBytes is the size of each operation; 0 if sizes vary.
 	blockBytes uint64
 
 	reads, writes, trims, syncs bool
@@ -57,7 +57,8 @@ func (s *loadSection) outstanding() uint64 {
 	return uint64(s.jobs) * uint64(depth) // #nosec G115 -- both are at least 1
 }
 
-// file returns the name of a file in one of the section's sets. Sets and files are counted from 0.
+// file returns the name of a file, given the index of its file set in the section and its index in the set. Both count
+// from 0.
 func (s *loadSection) file(set, number int) string {
 	job := s.firstJob + set
 	if s.shared {
@@ -94,7 +95,7 @@ func (s *loadSection) fileSets() int {
 	return s.layoutJobs
 }
 
-// has reports whether a setting has the given value.
+// has reports whether the section sets an option to the given value.
 func (s *loadSection) has(name, value string) bool {
 	return slices.ContainsFunc(s.settings, func(one setting) bool { return one.name == name && one.value == value })
 }

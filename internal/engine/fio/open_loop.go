@@ -80,8 +80,8 @@ func caution(offer engine.Offer, jobs int) string {
 	return ""
 }
 
-// rarerShare returns the share of the rarer direction, reads or writes, in all operations; 1 if there is only one
-// direction.
+// rarerShare returns the share of reads or of writes in all operations, whichever is smaller. It returns 1 if the load
+// only reads or only writes.
 func rarerShare(profile *v1alpha1.FioProfile) float64 {
 	if profile.ReadPercent == nil || *profile.ReadPercent <= 0 || *profile.ReadPercent >= 100 {
 		return 1

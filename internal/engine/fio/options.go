@@ -8,8 +8,8 @@ import (
 // option describes an option of fio that users may set.
 type option struct {
 	rule valueRule
-	// field is the typed field of the profile that sets the option, so that there is only one way to set it. A job file
-	// may still use the option.
+	// field is the typed field of the profile that sets the option. The profile's options may then not set it, so that
+	// there is only one way to set it, but a job file may.
 	field string
 	// engines lists the engines that have the option; empty means all.
 	engines []string
@@ -34,8 +34,8 @@ const (
 	countMost     = 1_000_000_000
 )
 
-// ioEngines lists the engines that do I/O on files of the working directory, or none at all. The value is true if the
-// engine can keep more than one operation outstanding.
+// ioEngines lists the allowed I/O engines: those that work on files of the working directory, and null, which does no
+// I/O. The value is true if the engine can keep more than one operation outstanding.
 var ioEngines = map[string]bool{
 	"libaio": true, "io_uring": true, "posixaio": true, "null": true,
 	"psync": false, "sync": false, "vsync": false, "pvsync": false, "pvsync2": false, "mmap": false, "splice": false,
@@ -120,7 +120,7 @@ var allowedOptions = map[string]option{
 	"cmdprio":                    {rule: integer(0, 7), engines: []string{"io_uring", "libaio"}},
 	"thp":                        {rule: flag01, engines: []string{"mmap"}},
 
-	// Pace.
+	// Rates and pauses.
 	"thinktime":             {rule: thinkTime},
 	"thinktime_spin":        {rule: thinkTime},
 	"thinktime_iotime":      {rule: thinkTime},
@@ -159,7 +159,7 @@ var allowedOptions = map[string]option{
 	"continue_on_error":   {rule: oneOf("none", "read", "write", "io", "all", "0", "1")},
 	"error_dump":          {rule: bool01},
 
-	// Always on: accepted but not written.
+	// Accepted but not written, because storagebench always does what they request, or because they have no effect.
 	"group_reporting":  {dropped: true, rule: onlyOn},
 	"time_based":       {dropped: true, rule: onlyOn},
 	"lat_percentiles":  {dropped: true, rule: onlyOn},

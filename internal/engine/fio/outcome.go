@@ -3,7 +3,7 @@ package fio
 // Outcome describes how a step ended.
 type Outcome string
 
-// The outcomes. The zero value is not among them, so an outcome that was never set does not count as a success.
+// Outcomes of a step. None of them is the zero value, so an outcome that was never set does not count as a success.
 const (
 	// Complete: fio did everything that its job asked for.
 	Complete Outcome = "Complete"
@@ -13,7 +13,7 @@ const (
 	Failed Outcome = "Failed"
 )
 
-// Failure is the reason why a step failed: a stable identifier.
+// Failure is a stable identifier of the reason why a step failed.
 type Failure string
 
 const (
@@ -37,7 +37,8 @@ const (
 	FailureBadEngine Failure = "BadEngine"
 	// FailureEngineBlocked means that fio has the I/O engine, but the kernel or the container refuses it.
 	FailureEngineBlocked Failure = "EngineBlocked"
-	// FailureDirect means that the file system does not support direct I/O, or not with this size.
+	// FailureDirect means that the file system does not support direct I/O, or does not support it for operations of
+	// this size.
 	FailureDirect Failure = "DirectNotSupported"
 	// FailureIO means that the storage reported an error.
 	FailureIO Failure = "IOError"
@@ -63,7 +64,7 @@ const (
 	FailureOther Failure = "Other"
 )
 
-// Warning is a fact that affects how to read a result.
+// Warning describes something that affects how a result must be interpreted.
 type Warning struct {
 	Kind    WarningKind
 	Message string

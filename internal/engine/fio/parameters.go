@@ -14,7 +14,7 @@ import (
 type Purpose int
 
 const (
-	// Measure runs the load for a time, on existing files.
+	// Measure runs the load for a given time, on existing files.
 	Measure Purpose = iota + 1
 	// Prepare writes every byte of every file, once and in order, and flushes it.
 	Prepare
@@ -25,7 +25,7 @@ const (
 // Parameters are the settings that a step adds to a profile.
 type Parameters struct {
 	Purpose Purpose
-	// Duration is the measured time, after WarmUp. Only for Measure.
+	// Duration is the time that is measured, after WarmUp. Both apply only to Measure.
 	Duration time.Duration
 	WarmUp   time.Duration
 	// Overrides cannot be combined with a job file.
@@ -36,7 +36,7 @@ type Parameters struct {
 	Devices bool
 	// Passes is the number of passes of Precondition; 0 counts as 1.
 	Passes int32
-	// Seed of the step and ClientIndex give each client its own random numbers.
+	// Seed is the seed of the step. It is combined with ClientIndex, so that each client has its own random numbers.
 	Seed        uint64
 	ClientIndex int
 }

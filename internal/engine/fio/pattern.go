@@ -57,7 +57,7 @@ func patternOf(profile *v1alpha1.FioProfile, step *engine.Step) engine.Pattern {
 	case set["refill_buffers"] != "" && set["refill_buffers"] != "0":
 		made.Name, made.RatioMilli = "random, new for each write (refill_buffers)", refillRatio
 	case step.Purpose == v1alpha1.StepPrepare:
-		made.Name, made.RatioMilli = "random", usualRatio // The layout writes large blocks.
+		made.Name, made.RatioMilli = "random", usualRatio // A layout's blocks are large enough for this ratio.
 	default:
 		made.Name = "random"
 		if block := blockOf(profile, step); block >= repeatsBelow {
@@ -102,7 +102,7 @@ func buffersOf(profile *v1alpha1.FioProfile) map[string]string {
 		name, value, given := strings.Cut(strings.TrimSpace(line), "=")
 		name = strings.TrimSpace(name)
 		if value = strings.TrimSpace(value); !given {
-			value = "1" // A flag needs no value.
+			value = "1" // An option without a value is a flag that is set.
 		}
 		if _, known := set[name]; !known && name != "" {
 			set[name] = value

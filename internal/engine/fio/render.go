@@ -13,7 +13,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Bounds of a step's durations; a run lasts 7 days at most.
+// Limits on the duration and the warm-up of a step. A run lasts 7 days at most.
 const (
 	minDuration = time.Second
 	maxDuration = 8 * 24 * time.Hour
@@ -28,7 +28,7 @@ func Validate(path *field.Path, profile *v1alpha1.FioProfile) field.ErrorList {
 	return problems
 }
 
-// read turns a profile into a load.
+// read parses a profile, with the parameters of a step applied to it, into a load.
 func read(path *field.Path, profile *v1alpha1.FioProfile, parameters *Parameters) (load, field.ErrorList) {
 	if profile == nil {
 		return load{}, field.ErrorList{field.Required(path, "a fio profile is required")}
@@ -166,7 +166,8 @@ func (w *writer) measure(what *load, parameters *Parameters) error {
 		return fmt.Errorf("warmUp %v: must be from 0 to %v", parameters.WarmUp, maxDuration)
 	}
 	if parameters.WarmUp >= parameters.Duration && what.limited() {
-		// rate_ddir of fio's io_u.c compares the time since the start of the ramp with runtime.
+		// fio would end the load too early, because its rate_ddir (io_u.c) compares runtime with the time since the
+		// start of the ramp.
 		return fmt.Errorf("warmUp %v must be shorter than duration %v, because a rate-limited load would end during the warm-up",
 			parameters.WarmUp, parameters.Duration)
 	}
@@ -202,7 +203,7 @@ func (l *load) limited() bool {
 	})
 }
 
-// files begins a section and sets which files it works on.
+// files writes the beginning of a section: its name and the options that select its files.
 func (w *writer) files(s *loadSection, jobs int) {
 	named := *s
 	named.jobs = jobs
@@ -249,7 +250,7 @@ func layoutQueue(jobs, block uint64) uint64 {
 	return min(layoutDepth, max(1, layoutMemoryBytes/(jobs*block)))
 }
 
-// layout writes the sections that write all files.
+// layout writes the sections whose jobs lay out all files or, for a precondition, overwrite them.
 func (w *writer) layout(what *load, parameters *Parameters) error {
 	if parameters.Duration != 0 || parameters.WarmUp != 0 {
 		return errors.New("a layout ends when all data is written: duration and warmUp must be 0")
@@ -299,7 +300,7 @@ func (w *writer) layout(what *load, parameters *Parameters) error {
 	return nil
 }
 
-// laidOut returns the sections that write all files.
+// laidOut returns the sections that together cover all files, each file in only one section.
 func (l *load) laidOut() []loadSection {
 	var all []loadSection
 	for i, s := range l.sections {
@@ -328,7 +329,8 @@ func (s *loadSection) largestBlock() uint64 {
 	return largest
 }
 
-// overwrite returns the value of rw that writes all of a section's files in the section's own pattern.
+// overwrite returns the value of rw with which fio overwrites the section's files: randwrite if the section accesses
+// them at random, otherwise write.
 func (s *loadSection) overwrite() string {
 	for _, one := range s.settings {
 		if one.name == "rw" && strings.HasPrefix(one.value, "rand") {

@@ -10,8 +10,9 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// lateMilliseconds is the shortest delay between the request and the writing of a dump that makes the dump late. fio
-// counts some figures at the request and others at the writing; in a late dump these are different instants.
+// lateMilliseconds is the minimum time between the request for a dump and the writing of the dump for the dump to count
+// as late. fio counts some figures at the request and others at the writing; in a late dump these are different
+// instants.
 const lateMilliseconds = 100
 
 // ErrNoTimestamp is returned for a document without timestamp_ms, which cannot be sampled.
@@ -35,12 +36,13 @@ type SamplerOptions struct {
 
 // Delta holds the work done between two dumps.
 type Delta struct {
-	// Sample has its own start and end. Sample.WarmUp is true if the sample lies in the ramp. Between the last warm-up
-	// sample and the first measured one there is a gap, because fio drops the figures of that time.
+	// Sample contains the start and the end of its interval. Sample.WarmUp is true if the interval lies in the ramp.
+	// Between the last warm-up sample and the first measured one there is a gap, because fio drops the figures of that
+	// time.
 	Sample measure.Sample
 	// Histograms count the latencies of the completed operations; empty in the ramp, in which fio records none.
 	Histograms [measure.NumOperations]measure.Histogram
-	// LateMilliseconds is the time that the dump at the sample's end waited for a job that was inside an I/O. The
+	// LateMilliseconds is the time that the dump at the sample's end waited for a job to return from an I/O call. The
 	// operations of a late dump are divided between this sample and the next in proportion to time; bytes are exact.
 	LateMilliseconds int64
 }
@@ -248,7 +250,7 @@ func (p *point) counted(base *point, jobs int, last bool) int64 {
 		// The job with the longest runtime has ended, so its runtime no longer applies to the others.
 		return p.written
 	}
-	// fio requests a dump only after the last one was written.
+	// fio requests a dump only after it has written the previous one, so the request cannot be earlier than that.
 	return max(asked, base.written)
 }
 
@@ -266,7 +268,7 @@ func (p *point) alignedTo(end int64, base *point, start int64) [measure.NumOpera
 	part, whole := uint64(end-from), uint64(p.written-from) // #nosec G115 -- checked above
 	for i := range aligned {
 		high, low := bits.Mul64(p.counters[i].Operations-before[i].Operations, part)
-		share, _ := bits.Div64(high, low, whole) // part <= whole, so it fits
+		share, _ := bits.Div64(high, low, whole) // part <= whole, so the quotient fits in 64 bits
 		aligned[i].Operations = before[i].Operations + share
 	}
 	return aligned

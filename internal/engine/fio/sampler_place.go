@@ -50,7 +50,7 @@ func (s *Sampler) completed(total *OperationTotal, operation measure.Operation) 
 	return counter
 }
 
-// mostUncounted bounds the operations that were issued in the ramp and completed after it.
+// mostUncounted returns the maximum number of operations that were issued in the ramp and completed after it.
 func (s *Sampler) mostUncounted() uint64 {
 	switch {
 	case s.options.WarmUp == 0:
@@ -90,7 +90,8 @@ func (s *Sampler) place(next *point, snapshot *Snapshot) placing {
 		}
 		if s.live == nil {
 			if next.runtime <= 0 {
-				// The dump may belong to the first instant of the ramp or of the measured part.
+				// The dump belongs to the first instant of either the ramp or the measured part, and does not show
+				// which.
 				return placeUnusable
 			}
 			s.live = &epoch{origin: next.written - next.runtime, warm: true}
@@ -108,8 +109,8 @@ func (s *Sampler) place(next *point, snapshot *Snapshot) placing {
 	return placeEnd
 }
 
-// placeAfterRamp handles the dumps from the first that includes measured figures to the first that includes only
-// measured figures.
+// placeAfterRamp places a dump that includes measured figures. Such dumps are unusable until the first that includes
+// only measured figures.
 func (s *Sampler) placeAfterRamp(next *point) placing {
 	if next.runtime <= 0 {
 		// The dump was requested in the ramp and written after it, so its totals belong to neither part.

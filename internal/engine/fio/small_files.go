@@ -15,7 +15,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// A step of a smallFiles phase does one operation with each file of the workload. The implementation relies on the
+// A step of a smallFiles phase performs one operation on each file of the workload. The implementation relies on the
 // following behavior of fio, which TestContractSmallFiles verifies:
 //
 //	Create   filecreate   open(O_CREAT), timed; then close, not timed
@@ -33,7 +33,7 @@ import (
 // fileEngines are fio's engines for operations on file names.
 var fileEngines = map[string]measure.Operation{"filecreate": measure.Create, "filestat": measure.Stat, "filedelete": measure.Delete}
 
-// fileJob describes how fio does one operation with each file.
+// fileJob describes how fio performs one operation on each file.
 type fileJob struct {
 	engine, rw string
 	// data is true if the operation reads or writes the content of the files.
@@ -196,7 +196,7 @@ func (e Engine) renderFiles(step *engine.Step, client *engine.Client) (*agentapi
 	return &agentapi.LoadRequest{Dataset: dataset, Tool: &agentapi.LoadRequest_Fio{Fio: tool}}, nil
 }
 
-// smallFiles writes the section that does one operation with each file.
+// smallFiles writes the section whose jobs perform one operation on each file.
 func (w *writer) smallFiles(s *loadSection, how fileJob) {
 	w.section(s.name)
 	w.set("ioengine", how.engine)
@@ -216,7 +216,7 @@ func (w *writer) smallFiles(s *loadSection, how fileJob) {
 		w.set("create_on_open", "1")
 	}
 	if !how.data {
-		// The size of the files does not matter: fio counts one operation of one byte for each.
+		// The size of the files does not matter: fio counts each of these operations as one byte.
 		w.set("bs", "1")
 		w.set("filesize", "1")
 		return

@@ -21,8 +21,8 @@ type Snapshot struct {
 	Errors []JobError
 }
 
-// HasBins reports whether there is a histogram to compute percentiles from, or no operation was timed. fio prints the
-// histogram only with --output-format=json+ and lat_percentiles=1.
+// HasBins reports whether percentiles can be computed from a histogram, or are not needed because no operation was
+// timed. fio prints the histogram only with --output-format=json+ and lat_percentiles=1.
 func (t *OperationTotal) HasBins() bool { return t.Total.Histogram.Count() > 0 || t.Total.Count == 0 }
 
 // JobError is the error of a reporting group.
@@ -94,7 +94,7 @@ func (t *OperationTotal) add(job *OperationTotal) error {
 	return nil
 }
 
-// HasBins reports whether every operation that was timed has a histogram.
+// HasBins reports whether there is a histogram for each kind of operation that was timed.
 func (s *Snapshot) HasBins() bool {
 	for i := range s.Operations {
 		if !s.Operations[i].HasBins() {

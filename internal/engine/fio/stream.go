@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// maxDamages bounds how many unreadable documents are listed.
+// maxDamages is the maximum number of unreadable documents in Output.Damaged.
 const maxDamages = 16
 
 // Damage is a document that cannot be read.
@@ -25,8 +25,8 @@ type Output struct {
 	// Documents is the number of documents, Last the last of them, or nil if there was none.
 	Documents int
 	Last      *Document
-	// Damaged lists the first documents that cannot be read. DamagedAfterLast is true if any unreadable document came
-	// after Last, so that Last is not the final one.
+	// Damaged lists the first maxDamages documents that cannot be read. DamagedAfterLast is true if any unreadable
+	// document came after Last, so that Last is not the final one.
 	Damaged          []Damage
 	DamagedAfterLast bool
 	// Partial is true if the output ended inside a document.
@@ -112,7 +112,7 @@ func (s *Stream) next(c byte) {
 	}
 }
 
-// begin starts a document at its head, which was just completed.
+// begin starts a document whose head, the last head bytes of pending, is complete.
 func (s *Stream) begin(head int) {
 	if s.live {
 		s.damaged(errors.New("another document starts within it"))
@@ -121,7 +121,7 @@ func (s *Stream) begin(head int) {
 	s.live, s.start = true, s.output.Bytes-int64(head)
 	s.scan = scanner{open: s.scan.open[:0]}
 	for _, c := range s.pending {
-		_, _ = s.scan.next(c) // a head is valid JSON
+		_, _ = s.scan.next(c) // a head is valid JSON, so there is no error
 	}
 }
 
@@ -156,7 +156,8 @@ func (s *Stream) complete() {
 	s.pending = s.pending[:0]
 }
 
-// drop moves the pending bytes to the noise, except those that may be the head of a document.
+// drop abandons the current document and moves its bytes to the noise, except those that may be the head of another
+// document.
 func (s *Stream) drop() {
 	s.live = false
 	s.flush(s.head.length)

@@ -32,7 +32,7 @@ type typedReader struct {
 	readPercent int32
 	dataset     uint64
 	random      bool
-	// exact requires files of whole blocks, which is impossible in a sweep over block sizes.
+	// exact requires that the dataset divides into files of whole blocks. A sweep over block sizes cannot require this.
 	exact bool
 }
 
@@ -168,7 +168,7 @@ func (r *typedReader) counts(layoutJobs int) {
 	r.dataset = r.bytes("datasetSize", &p.DatasetSize)
 }
 
-// layout divides the dataset into files. All its inputs have been checked.
+// layout divides the dataset into files. The fields that it uses must have been checked.
 func (r *typedReader) layout() {
 	s := &r.section
 	files := uint64(s.fileSets()) * uint64(s.files) // #nosec G115 -- at least 1

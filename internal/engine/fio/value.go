@@ -11,11 +11,11 @@ import (
 )
 
 // valueRule checks the value of an option and returns the form in which it is written to the job file. This form
-// contains no character that is special to fio's parser, a shell or bc: no quotes and no "$". "/" occurs only between a
-// size and its percentage (bssplit, zoned distributions).
+// contains no character that is special to fio's parser, a shell or the calculator bc: no quotes and no "$". "/" occurs
+// only between a size and its percentage (bssplit, zoned distributions).
 type valueRule func(value string) (written string, err error)
 
-// flag01 checks an option whose value may be omitted, which means 1.
+// flag01 checks an option with the value 0 or 1. An omitted value means 1.
 func flag01(value string) (string, error) {
 	switch value {
 	case "":

@@ -99,7 +99,8 @@ func (l *load) regions() {
 	}
 }
 
-// jobRegion returns how many bytes of each device one job works on, or all jobs together if they share them.
+// jobRegion returns the number of bytes of each device that one job works on. If the jobs share their data, it is the
+// number of bytes that all of them work on.
 func (s *loadSection) jobRegion() uint64 { return s.fileBytes * uint64(s.files) } // #nosec G115 -- at least 1
 
 // endOffset returns the offset of the section's end within its region, in bytes.
@@ -137,7 +138,7 @@ func (w *writer) onDevices(s *loadSection, jobs int) {
 	}
 }
 
-// inTurn makes each job use its files in turn, one operation each, if there are several volumes.
+// inTurn makes each job change to its next file after every operation, if there are several volumes.
 func (w *writer) inTurn(s *loadSection) {
 	if s.volumes > 1 {
 		w.set("file_service_type", "roundrobin:1")

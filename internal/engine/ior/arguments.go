@@ -89,7 +89,7 @@ func seconds(duration time.Duration) string {
 	return strconv.FormatInt(int64((duration+time.Second-1)/time.Second), 10)
 }
 
-// compatible returns an error if this version of IOR, or this kind of step, does not support the profile.
+// compatible returns an error if the profile is not supported by this version of IOR, or in this kind of step.
 func (w *workload) compatible(parameters *Parameters) error {
 	switch {
 	case parameters.Purpose != Measure && parameters.Purpose != Prepare:
@@ -111,7 +111,7 @@ func (w *workload) compatible(parameters *Parameters) error {
 	return nil
 }
 
-// pace holds the settings of IOR's options that determine what a step does and how long it runs.
+// pace holds the IOR options that determine which operations a step performs, how often, and for how long.
 type pace struct {
 	prepares, writes, reads bool
 	repetitions             int64
@@ -120,7 +120,7 @@ type pace struct {
 	limit                   time.Duration
 }
 
-// pace translates the duration of a step into IOR's options. See the package documentation.
+// pace derives the IOR options from the duration of a step, by the rules in the package documentation.
 func (w *workload) pace(parameters *Parameters) pace {
 	if parameters.Purpose == Prepare {
 		return pace{prepares: true, writes: true, repetitions: 1, keep: true}

@@ -9,7 +9,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine"
 )
 
-// Sizes describe what a load of IOR or mdtest does on several clients.
+// Sizes describes a load of IOR or mdtest, together with the sizes of its files on several clients.
 type Sizes struct {
 	engine.Description
 	// RankBytes is the total file size of one rank, DatasetBytes that of all clients. For mdtest, both cover all files

@@ -26,7 +26,7 @@ var sources = map[string]string{
 
 const ofIOR = "it is part of IOR (github.com/hpc/ior, or package ior in openSUSE)"
 
-// Engine is IOR with a profile.
+// Engine implements engine.Engine for IOR.
 type Engine struct{ Profile *v1alpha1.IORProfile }
 
 var _ engine.Engine = Engine{}
@@ -69,7 +69,7 @@ func (e Engine) Suits(use *engine.Use) field.ErrorList {
 	return problems
 }
 
-// suitsOwnVolumes reports settings that cannot work if each client has its own volume.
+// suitsOwnVolumes returns an error for each setting that cannot work if each client has its own volume.
 func (e Engine) suitsOwnVolumes(use *engine.Use) field.ErrorList {
 	var problems field.ErrorList
 	if template := use.Run.Clients.Template; template != nil && isTrue(template.HostNetwork) && !use.Run.Clients.OnePerNode() {
@@ -172,9 +172,9 @@ func mpiRequest(kind v1alpha1.EngineKind, step *engine.Step, client *engine.Clie
 	return &agentapi.LoadRequest{Dataset: &agentapi.Dataset{}, Tool: &agentapi.LoadRequest_Mpi{Mpi: tool}}, tool
 }
 
-// rankFiles returns the files of a job in this client's directory. If the directory is shared, the launcher has the
-// files of all ranks and other clients have none; otherwise each client has the files of its own ranks, whose numbers
-// are consecutive.
+// rankFiles lists the files of a job in this client's directory. If the clients share a directory, the list for the
+// launcher has the files of all ranks, and the lists for other clients are empty. Otherwise the list for each client
+// has the files of its own ranks, whose numbers are consecutive.
 func rankFiles(sizes *Sizes, step *engine.Step, client *engine.Client) []*agentapi.DataFile {
 	if client.Shared && client.Index != engine.Launcher {
 		return nil

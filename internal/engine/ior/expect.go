@@ -9,8 +9,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Expect returns what a complete run of IOR with the Arguments of the same profile and parameters must have done, for
-// Final. It returns an error for an invalid profile.
+// Expect returns the Expectation for Final: what a complete run of IOR must have done, given the profile and the
+// parameters that Arguments used. It returns an error for an invalid profile.
 func Expect(profile *v1alpha1.IORProfile, parameters Parameters, ranks int) (Expectation, error) {
 	w, problems := readProfile(field.NewPath("ior"), profile)
 	if len(problems) > 0 {
@@ -30,7 +30,7 @@ func Expect(profile *v1alpha1.IORProfile, parameters Parameters, ranks int) (Exp
 	return expected, nil
 }
 
-// ExpectMdtest returns what a complete run of mdtest must have done, for FinalMdtest.
+// ExpectMdtest returns the MdtestExpectation for FinalMdtest: what a complete run of mdtest must have done.
 func ExpectMdtest(profile *v1alpha1.MdtestProfile, ranks int) (MdtestExpectation, error) {
 	w, problems := readMdtest(field.NewPath("mdtest"), profile)
 	if len(problems) > 0 {

@@ -2,7 +2,7 @@ package ior
 
 import "strings"
 
-// splitFact splits "Command line        : ior -w" and "Path: /data".
+// splitFact splits a line such as "Command line        : ior -w" or "Path: /data" into a name and a value.
 func splitFact(text string) (string, string, bool) {
 	name, value, found := strings.Cut(text, ":")
 	name = strings.TrimSpace(name)

@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// maxLineBytes bounds a line. IOR's own lines have at most a few hundred bytes; a path has up to 4096.
+// maxLineBytes is the maximum length of a line. IOR's own lines have at most a few hundred bytes; a path has up to
+// 4096.
 const maxLineBytes = 64 << 10
 
 // lineSplitter splits bytes into lines and passes each on, without its line break, as soon as it is complete. A line
 // that is too long is passed on once, truncated, with long set.
 type lineSplitter struct {
 	pending []byte
-	// skipping is true during the rest of a line that was too long.
+	// skipping is true while the rest of an overlong line is being skipped.
 	skipping bool
 	number   int
 }
@@ -24,7 +25,7 @@ type textLine struct {
 	long bool
 }
 
-// add calls take with each line that p completes.
+// add splits p into lines, and calls take with each line that is complete.
 func (s *lineSplitter) add(p []byte, take func(textLine)) {
 	for len(p) > 0 {
 		end := bytes.IndexByte(p, '\n')

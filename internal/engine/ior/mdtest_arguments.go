@@ -172,7 +172,7 @@ func DescribeMdtest(profile *v1alpha1.MdtestProfile, clients, ranksPerClient int
 func (w *mdtestWorkload) inodes(ranks uint64) uint64 {
 	for _, argument := range w.args {
 		if argument.name == "-S" || argument.name == "-W" {
-			return 0 // one file for all ranks, or as many as the time allows
+			return 0 // -S creates one file for all ranks, -W as many files as the time allows
 		}
 	}
 	folders, level := uint64(1), uint64(1)

@@ -18,7 +18,7 @@ var MdtestTraits = engine.Traits{
 	SpansClients: true, WorkBound: true, SizeField: "filesPerProcess",
 }
 
-// Mdtest is mdtest with a profile.
+// Mdtest implements engine.Engine for mdtest.
 type Mdtest struct{ Profile *v1alpha1.MdtestProfile }
 
 var _ engine.Engine = Mdtest{}
@@ -61,7 +61,8 @@ func (e Mdtest) Describe(step *engine.Step) (engine.Description, error) {
 	}
 	made := sizes.Description
 	made.Metadata = true
-	// With -N, a rank reads files that a rank of another client has written.
+	// With -N, a rank reads files that a rank of another client has written, so they are not in its own client's
+	// memory.
 	shifted := slices.ContainsFunc(e.Profile.Args, func(argument string) bool { return strings.HasPrefix(strings.TrimSpace(argument), "-N") })
 	if made.Reads && !(shifted && step.Clients > 1) {
 		made.Cached = engine.Cached{Why: "mdtest reads data that it has just written, and the data of",

@@ -159,7 +159,7 @@ func (s *MdtestStream) begin(line textLine) {
 	}
 }
 
-// row reads a row of the summary: a name of several words, with a colon in 3.3.0, and figures.
+// row reads a row of the summary. A row has a name of several words, which ends with a colon in 3.3.0, and figures.
 func (s *MdtestStream) row(line textLine) {
 	fields := strings.Fields(line.text)
 	if fields[0] == "Operation" {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// MdtestExpectation holds what a complete run of mdtest must have done. The zero value expects nothing.
+// MdtestExpectation describes what a run of mdtest must have done to be complete. The zero value requires nothing.
 type MdtestExpectation struct {
 	Iterations, Tasks int
 }
@@ -19,7 +19,7 @@ type MdtestResult struct {
 	// Stopped.
 	Failure Failure
 	Message string
-	// Output is everything that was found. Its rates are a result if the outcome is Complete; Stopped has none.
+	// Output is everything that was found. Its rates are valid only if the outcome is Complete; a stopped run has none.
 	Output   MdtestOutput
 	Warnings []Warning
 }

@@ -54,8 +54,8 @@ func appendOnce(lines []string, line string) []string {
 	return append(lines, line)
 }
 
-// Prefixes of warnings. All but wrongData concern a repetition whose bytes differ from the bytes that its parameters
-// imply; 3.3.0 ends them with a full stop.
+// These prefixes identify warnings. All except wrongData concern a repetition that moved a different number of bytes
+// than its parameters imply; IOR 3.3.0 ends these warnings with a full stop.
 const (
 	expectedBytes = "Expected aggregate file size "
 	statBytes     = "Stat() of aggregate file size "

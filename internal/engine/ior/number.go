@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// maxNumber bounds every figure, so that calculations with products of two figures do not overflow.
+// maxNumber is the maximum of every figure, so that calculations with products of two figures do not overflow.
 const maxNumber = 1e15
 
 // number is a figure as it was printed: the exact value lies between value-half and value+half.

@@ -8,7 +8,8 @@ import (
 
 // option is an option that users may give in args.
 type option struct {
-	// least and most bound the value, a whole number. An option with most 0 and no words is a flag.
+	// If the value of the option is a whole number, it must be from least to most. If most is 0 and words is empty, the
+	// option is a flag.
 	least, most int64
 	// isSize is true if the value is a number of bytes, which may have the suffix k, m or g.
 	isSize bool
@@ -181,7 +182,7 @@ func (o *options) why(name string, directive bool) string {
 	return fmt.Sprintf("it is not on the list of allowed options of %s: remove it", o.tool)
 }
 
-// lookUp returns the text for an option. It ignores the case of directives, as IOR does.
+// lookUp returns the entry of an option in texts. Like IOR, it ignores the case of a directive's name.
 func lookUp(texts map[string]string, name string, directive bool) (string, bool) {
 	if text, ok := texts[name]; ok || !directive {
 		return text, ok

@@ -9,7 +9,7 @@ import (
 // Format is the format of IOR's output.
 type Format string
 
-// The formats. The zero value means that no format was recognized.
+// Formats of IOR's output. The zero value means that no format was recognized.
 const (
 	FormatTable Format = "Table"
 	FormatJSON  Format = "JSON"
@@ -22,7 +22,8 @@ const (
 // rank's end.
 type Repetition struct {
 	Operation measure.Operation
-	// Test is the index of the test, which is above 0 only in an output of several tests. Both indexes count from 0.
+	// Test is the index of the test, which is above 0 only if the output has several tests. Index is the index of the
+	// repetition. Both count from 0.
 	Test, Index int
 	// BytesPerSecond is IOR's own bandwidth: all bytes over TotalNanoseconds.
 	BytesPerSecond int64
@@ -95,13 +96,13 @@ type Output struct {
 	MoreWarnings int
 	// Errors are the first lines of IOR or MPI that report a failure.
 	Errors []string
-	// DataErrors is the number of wrong words that IOR's check of the data found.
+	// DataErrors is the number of words in the data that IOR's check found to be wrong.
 	DataErrors int64
 	// Usage is true if IOR printed its help instead of a result.
 	Usage bool
 	// DryRun is true if IOR ran without I/O (--dryRun), which makes its figures meaningless.
 	DryRun bool
-	// Finished is true if IOR's last line was seen. CSV does not have it.
+	// Finished is true if IOR's last line was seen. CSV output has no such line.
 	Finished bool
 	// Partial is true if the output ends inside a line or an object.
 	Partial bool

@@ -12,7 +12,7 @@ const FileName = "ior.data"
 // MdtestDirectory is the directory in which mdtest works, relative to the working directory.
 const MdtestDirectory = "mdtest"
 
-// Purpose is the kind of step.
+// Purpose is the kind of step that IOR or mdtest runs.
 type Purpose int
 
 const (
@@ -28,7 +28,7 @@ type Parameters struct {
 	// Version is the version of the tool, such as "4.0.0", as its output or help shows it. "" means 4.0.0 or later.
 	Version string
 	// Duration makes a Measure step time-bound: repetitions continue for that time. 0 means that the step is
-	// work-bound, as the profile says.
+	// work-bound: it ends when the work that the profile sets is done.
 	Duration time.Duration
 	// Limit is the time after which a work-bound step begins no further repetition. If the profile does not set the
 	// number of repetitions, they continue until then. 0 means no limit.

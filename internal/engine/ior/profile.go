@@ -154,7 +154,7 @@ func (w *workload) checkSizes(r *reader) {
 	}
 }
 
-// checkTogether refuses combinations that IOR refuses or silently misinterprets. It also sets the default of
+// checkTogether refuses combinations of fields that IOR refuses or silently misinterprets. It also sets the default of
 // reorderTasks.
 func (w *workload) checkTogether(r *reader, profile *v1alpha1.IORProfile) {
 	if w.direct && w.api != "POSIX" {

@@ -12,17 +12,17 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Bounds of the API: maxListedRepetitions is the maximum number of listed repetitions per operation, maxRates the
+// Limits of the API: maxListedRepetitions is the maximum number of listed repetitions per operation, maxRates the
 // maximum number of mdtest's rates.
 const (
 	maxListedRepetitions = 32
 	maxRates             = 32
 )
 
-// ratios holds the ratios by which lz4 -1 compresses a file that IOR wrote with transfers of 1 MiB, in thousandths,
-// by version and pattern, measured with IOR 3.3.0 and 4.0.0. IOR 3.3.0 uses its default for a pattern letter that it
-// does not know. The Incompressible pattern of 4.0.0 restarts its random numbers for each word, so all words are
-// equal.
+// ratios holds the lz4 -1 compression ratios of files that IOR wrote with transfers of 1 MiB, in thousandths, by
+// version and data pattern. They were measured with IOR 3.3.0 and 4.0.0. IOR 3.3.0 does not know the letter of the
+// pattern Random and uses its default pattern. In 4.0.0, the Incompressible pattern restarts its random numbers for
+// each word, so all words are equal.
 var ratios = map[string]map[string]int64{
 	"3.3": {"Timestamp": 3990, "Offset": 3990, "Incompressible": 990, "Random": 3990},
 	"4":   {"Timestamp": 1990, "Offset": 1990, "Incompressible": 202_000, "Random": 990},
@@ -206,7 +206,7 @@ func reported(length time.Duration) *int64 {
 // is read some time after it was printed.
 const sampleEdge = engine.SampleInterval + engine.SampleInterval/2
 
-// judgeRepetitions compares the samples with IOR's own bytes at the end of each repetition.
+// judgeRepetitions warns if the bytes of the samples and IOR's own bytes differ at the end of a repetition.
 func (e Engine) judgeRepetitions(report *engine.Report, findings *engine.Findings) {
 	if report.Sampled == nil {
 		return // another warning reports the missing samples

@@ -12,7 +12,7 @@ import (
 // Outcome describes how a step ended.
 type Outcome string
 
-// The outcomes. The zero value is not among them, so an outcome that was never set does not count as a success.
+// Outcomes of a step. None of them is the zero value, so an outcome that was never set does not count as a success.
 const (
 	// Complete: the tool did everything that was requested.
 	Complete Outcome = "Complete"
@@ -24,10 +24,10 @@ const (
 	Failed Outcome = "Failed"
 )
 
-// Failure is the reason why a step failed: a stable identifier.
+// Failure is a stable identifier of the reason why a step failed.
 type Failure string
 
-// The failures.
+// Reasons why a step failed.
 const (
 	FailureNoSpace    Failure = "NoSpace"
 	FailureQuota      Failure = "QuotaExceeded"
@@ -58,7 +58,7 @@ const (
 	FailureOther Failure = "Other"
 )
 
-// Warning is a fact that affects how to read a result.
+// Warning describes something that affects how a result must be interpreted.
 type Warning struct {
 	Kind    WarningKind
 	Message string
@@ -68,7 +68,7 @@ type Warning struct {
 type WarningKind string
 
 const (
-	// WarnToolMessages is a warning of the tool itself.
+	// WarnToolMessages means that the tool itself printed a warning.
 	WarnToolMessages WarningKind = "ToolMessages"
 	// WarnStonewalled means that the stonewall ended repetitions before their work was done.
 	WarnStonewalled WarningKind = "Stonewalled"
@@ -96,7 +96,7 @@ type Exit struct {
 	Stopped bool
 }
 
-// Expectation holds what a complete run of IOR must have done. The zero value expects nothing.
+// Expectation describes what a run of IOR must have done to be complete. The zero value requires nothing.
 type Expectation struct {
 	// Repetitions is the number of repetitions of each operation in Operations.
 	Repetitions int
@@ -115,7 +115,7 @@ type Result struct {
 	// Stopped.
 	Failure Failure
 	Message string
-	// Output is everything that was found. Its repetitions are a result unless Outcome is Failed.
+	// Output is everything that was found. Its repetitions are valid unless Outcome is Failed.
 	Output Output
 	// Summary has an entry for each operation, which summarizes its repetitions.
 	Summary  []Summary
@@ -185,7 +185,7 @@ func (j *judge) decide() {
 	}
 }
 
-// stoppable reports whether a stop explains the failure.
+// stoppable reports whether stopping the run can cause the failure.
 func stoppable(failure Failure) bool {
 	switch failure { //nolint:exhaustive // a stop does not cause the other failures
 	case FailureTruncated, FailureKilled, FailureNoOutput, FailureOther:

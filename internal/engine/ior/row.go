@@ -13,7 +13,7 @@ const (
 	second   = 1e9
 )
 
-// figure identifies a figure of a repetition, independent of its name in each format.
+// figure identifies a figure of a repetition. Each format has its own name for it.
 type figure int
 
 const (
@@ -81,7 +81,7 @@ func readHeading(fields []string) []column {
 	return columns
 }
 
-// row is a line of figures before it is checked.
+// row holds the figures of a line before they are checked.
 type row struct {
 	access  string
 	figures [numFigures]number
@@ -97,7 +97,8 @@ func newRow() row {
 	return empty
 }
 
-// readRow reads the fields of a line, strictly: a line that two ranks wrote at once must not become a figure.
+// readRow reads the fields of a line. It is strict, because a line that two ranks wrote at once must not be mistaken
+// for figures.
 func readRow(columns []column, fields []string) (row, error) {
 	if len(fields) != len(columns) {
 		return row{}, fmt.Errorf("%d fields for %d headings", len(fields), len(columns))

@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Bounds on the parts of an output that are kept.
+// Limits on how much of an output is kept.
 const (
 	maxRepetitions = 1 << 16
 	maxSummaries   = 256
@@ -22,9 +22,9 @@ const (
 // is complete. It is an io.Writer that never fails, and accepts standard error mixed in. Memory is bounded by 65,536
 // repetitions. The zero value is ready to use.
 type Stream struct {
-	// Segments is the number of segments of each rank, if known from elsewhere (SegmentsOf); 0 if not. The table and
-	// JSON contain it, the CSV does not: without it, the CSV figures of a repetition shorter than a millisecond do not
-	// determine its bytes.
+	// Segments is the number of segments of each rank, if known from elsewhere (SegmentsOf); 0 otherwise. The table and
+	// JSON formats contain this number, but CSV does not: without it, the CSV figures of a repetition shorter than a
+	// millisecond do not determine its bytes.
 	Segments int64
 
 	lines  lineSplitter
@@ -40,7 +40,7 @@ type Stream struct {
 	// moved is the number of bytes that a warning reported for the next row.
 	moved int64
 	json  jsonObject
-	// rows is true if this test has rows.
+	// rows is true once a row of this test has been kept.
 	rows bool
 }
 
@@ -53,7 +53,7 @@ const (
 	sectionSummary
 )
 
-// facts are the parameters of a test, as IOR printed them.
+// facts holds the parameters of a test that IOR printed.
 type facts struct {
 	tasks, segments int64
 }

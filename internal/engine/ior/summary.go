@@ -118,7 +118,7 @@ func checkSummaries(output *Output) error {
 			{spread.MaxBytesPerSecond, row.MaxBytesPerSecond}, {spread.MinBytesPerSecond, row.MinBytesPerSecond},
 			{spread.MeanBytesPerSecond, row.MeanBytesPerSecond},
 		} {
-			// The table rounds by up to half a MiB, the JSON by much less.
+			// The table rounds bandwidths by up to half a MiB, the JSON by much less.
 			allowed := row.tolerance + 0.5*mebibyte + 2
 			if difference := float64(pair[0]) - float64(pair[1]); difference > allowed || difference < -allowed {
 				return fmt.Errorf("%w: %s %d and %d bytes/s", errSummaryDiffers, row.Operation, pair[1], pair[0])
