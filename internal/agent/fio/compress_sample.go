@@ -57,8 +57,8 @@ func (t *Tool) findLike(step *tool.Step) (*agentapi.DataSample, error) {
 	return known.found[key], nil
 }
 
-// sampleOf compresses records of the data with lz4, each record separately, as file systems do. A record that would
-// grow counts at its uncompressed size.
+// sampleOf compresses records of the data with lz4, each record separately, as file systems do. A record that
+// compression would enlarge counts at its uncompressed size.
 func sampleOf(root, name string) (*agentapi.DataSample, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), likeTime)
 	defer cancel()

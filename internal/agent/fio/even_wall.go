@@ -7,7 +7,7 @@ import (
 )
 
 // wallOffset returns how far the wall clock is currently ahead of the monotonic clock. It reads both clocks three times
-// and uses the fastest reading, because it was interrupted the least.
+// and uses the reading that took the least time, because interruptions delayed that reading the least.
 func wallOffset(clock tool.Clock) int64 {
 	const readings = 3
 	var offset, shortest int64

@@ -33,8 +33,8 @@ type feed struct {
 
 	histograms  [measure.NumOperations]measure.Histogram
 	minuteStart int64
-	// settling holds the latencies from the first part of an open loop's measured time, which the result excludes; see
-	// settle in internal/engine/fio.
+	// settling holds the latencies from the first part of an open loop's measured time. The result excludes these
+	// latencies; see settle in internal/engine/fio.
 	settling [measure.NumOperations]measure.Histogram
 	// measured is the start of the first latency record.
 	measured int64

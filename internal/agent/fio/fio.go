@@ -33,16 +33,17 @@ func (t *Tool) Describe(ctx context.Context) []*agentapi.Tool {
 	return []*agentapi.Tool{t.describe(ctx)}
 }
 
-// Close ends the fio that waits for the next step, and prevents further ones.
+// Close stops the fio process that is waiting for the next step, and prevents new ones from being started.
 func (t *Tool) Close() error {
 	t.spare.close()
 	return nil
 }
 
-// EndSpare ends the fio that waits for the next step, which also releases its lock on the directory.
+// EndSpare stops the fio process that is waiting for the next step. This also releases the lock that the process holds
+// on the directory.
 func (t *Tool) EndSpare() { t.spare.end() }
 
-// SparePID returns the PID of the fio that waits for the next step; 0 if there is none.
+// SparePID returns the PID of the fio process that is waiting for the next step, or 0 if there is none.
 func (t *Tool) SparePID() int {
 	t.spare.mu.Lock()
 	defer t.spare.mu.Unlock()
@@ -62,9 +63,9 @@ type files interface {
 	Close()
 }
 
-// Load implements tool.Tool. It returns a fio that waits for its job on its standard input, in the client's own
-// directory, so that the job contains no paths. If the step's data is already written, it returns a load without a
-// process.
+// Load implements tool.Tool. It returns a fio process that waits for its job on standard input. The process works in
+// the client's own directory, so that the job contains no paths. If the step's data is already written, Load returns a
+// load without a process.
 func (t *Tool) Load(step *tool.Step) (tool.Load, error) {
 	like, err := t.findLike(step)
 	if err != nil {
@@ -86,7 +87,7 @@ func (t *Tool) Load(step *tool.Step) (tool.Load, error) {
 	return load, nil
 }
 
-// open opens the files of a step. single is nil unless they are in one directory.
+// open opens the files of a step. single is nil if the step works on several volumes or on a raw device.
 func (t *Tool) open(step *tool.Step, use volumes.Use) (all files, single *volumes.Files, err error) {
 	if t.volumes.IsSpread(step.Request) {
 		all, err = t.volumes.OpenSpread(step, use)
@@ -96,8 +97,8 @@ func (t *Tool) open(step *tool.Step, use volumes.Use) (all files, single *volume
 	return single, single, err
 }
 
-// ready returns the load of a step, which then owns the files. A spare fio is used only in a single directory, because
-// the next step may work on other volumes.
+// ready prepares and returns the load of a step. The load takes over the files and closes them. A spare process is used
+// only if a step works in a single directory, because the next step may work on other volumes.
 func (t *Tool) ready(step *tool.Step, files files, single *volumes.Files, like *agentapi.DataSample) (tool.Load, error) {
 	reusable, err := files.Layout()
 	if err != nil {
@@ -109,7 +110,7 @@ func (t *Tool) ready(step *tool.Step, files files, single *volumes.Files, like *
 		next = func() { go t.spare.keep(how) }
 	}
 	if reusable {
-		// This step needs no fio. If fio cannot be spawned, the next step that needs it reports the error.
+		// This step needs no fio process. If none can be spawned, the next step that needs one reports the error.
 		files.Close()
 		return &reused{step: step, version: t.known.version(), loadEnded: next}, nil
 	}
@@ -125,7 +126,7 @@ func (t *Tool) ready(step *tool.Step, files files, single *volumes.Files, like *
 	return r, nil
 }
 
-// fioFor returns the spare fio if it is suitable, otherwise a new one.
+// fioFor returns the spare fio process if it is suitable. Otherwise it spawns a new process.
 func (t *Tool) fioFor(how spawning, files files, single *volumes.Files) (*waitingFio, error) {
 	if single != nil {
 		if spare := t.spare.take(how, single); spare != nil {
@@ -143,11 +144,12 @@ func (t *Tool) fioFor(how spawning, files files, single *volumes.Files) (*waitin
 	return waiting, nil
 }
 
-// reused is the load of a prepare phase whose data already exists. It completes at its start instant.
+// reused is the load of a prepare phase whose data already exists. It starts no process, and completes at its start
+// instant.
 type reused struct {
 	step    *tool.Step
 	version string
-	// loadEnded spawns the next step's fio in the background.
+	// loadEnded spawns the fio process of the next step in the background.
 	loadEnded func()
 }
 

@@ -71,7 +71,7 @@ func (w *supervision) amend(ended *agentapi.Ended, judged fio.Outcome, exit fio.
 		return
 	}
 	if w.overdue && w.run.step.Request.GetFio().GetDurationNanoseconds() == 0 {
-		// An incomplete layout is useless.
+		// An incomplete layout cannot be used, so the step has failed.
 		ended.Outcome, ended.Reason = agentapi.Outcome_OUTCOME_FAILED, tool.ReasonDeadline
 	}
 }
@@ -107,8 +107,8 @@ func (f *feed) totals(ended *agentapi.Ended, snapshot *fio.Snapshot) {
 	}
 }
 
-// settledLatency returns the latencies without those recorded while the load settled. Only the histogram bins of the
-// latter are known, so the resulting mean is only as precise as the width of a bin.
+// settledLatency returns the latencies without those recorded while the load settled. The latencies to exclude are
+// known only by histogram bin, so the resulting mean is only as precise as the width of a bin.
 func settledLatency(all *measure.Latency, settling *measure.Histogram) (measure.Latency, error) {
 	if settling.Count() == 0 {
 		return *all, nil

@@ -18,7 +18,7 @@ type run struct {
 	step  *tool.Step
 	files files
 	like  *agentapi.DataSample
-	// loadEnded spawns the next step's fio in the background. It may be called several times.
+	// loadEnded spawns the fio process of the next step in the background. It may be called several times.
 	loadEnded func()
 	exited    <-chan struct{}
 	// output is closed at the end of fio's standard output.
@@ -31,7 +31,7 @@ type run struct {
 
 var _ tool.Waiting = (*run)(nil)
 
-// follow starts reading the output of a waiting fio.
+// follow starts reading the output of a waiting fio process.
 func follow(step *tool.Step, waiting *waitingFio) *run {
 	r := &run{
 		waitingFio: waiting,
@@ -51,7 +51,7 @@ func follow(step *tool.Step, waiting *waitingFio) *run {
 // PID returns fio's PID.
 func (r *run) PID() int { return r.handle.PID() }
 
-// Documents returns the number of fio's documents read so far.
+// Documents returns the number of JSON documents read from fio's output so far.
 func (r *run) Documents() int64 { return r.feed.documents.Load() }
 
 // Exited implements tool.Waiting.
@@ -60,7 +60,7 @@ func (r *run) Exited() <-chan struct{} { return r.exited }
 // Conclude implements tool.Waiting.
 func (r *run) Conclude() *agentapi.Ended { return r.conclude(0) }
 
-// Discard ends a fio that never received its job.
+// Discard ends a fio process that never received its job.
 func (r *run) Discard() {
 	_ = r.stdin.Close()
 	r.kill()
@@ -73,7 +73,7 @@ func (r *run) Discard() {
 func (r *run) Run(deadline int64) *agentapi.Ended {
 	r.cpu.Begin(r.step.Clock)
 	r.step.Started()
-	// Do not wait for the write: a fio that does not read its input must not delay its deadline.
+	// Do not wait for the write. If fio does not read its input, its deadline must still take effect.
 	go func() {
 		_, err := io.WriteString(r.stdin, r.job())
 		if closeErr := r.stdin.Close(); err == nil {
@@ -106,11 +106,11 @@ func (r *run) kill() {
 	}
 }
 
-// gone returns a channel that fires when a fio that is killed now should have exited.
+// gone returns a channel that fires when a fio process that is killed now should have exited.
 func (r *run) gone() <-chan time.Time { return time.After(r.step.Timeouts.Gone) }
 
-// reap waits for the end of the output (unless givenUp is set) and for fio to exit, and kills leftover descendants.
-// The state is nil if fio did not exit in time.
+// reap waits for the output to end (unless givenUp is set) and for fio to exit, and kills leftover descendants. It
+// returns nil if fio did not exit in time.
 func (r *run) reap(givenUp bool) *os.ProcessState {
 	if !givenUp {
 		select {
@@ -118,7 +118,7 @@ func (r *run) reap(givenUp bool) *os.ProcessState {
 		case <-r.gone():
 		}
 	}
-	// This has no effect if the output was read to its end.
+	// Closing the pipe ends a read that is still waiting. If the output was already read to its end, it has no effect.
 	_ = r.stdout.Close()
 	<-r.output
 	waited := make(chan struct{})

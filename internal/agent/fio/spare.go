@@ -6,21 +6,23 @@ import (
 	"github.com/storagebench/storagebench/internal/agent/volumes"
 )
 
-// spareFio is a fio that waits for the job of the next step, so that loading that step need not wait for a fio to
-// start. It has no job, so it touches no file.
+// spareFio holds a fio process that waits for the job of the next step, so that loading that step need not wait for fio
+// to start. The process has no job yet, so it touches no file.
 //
-// It is spawned when a step's load has ended. At that time nothing is being measured, and the step still waits for I/O
-// in flight. Spawning it earlier would cost 100 ms of a step's loading or measurement (eight clients on two
+// The process is spawned when a step's load has ended. At that time nothing is being measured, and the step still waits
+// for I/O in flight. Spawning it earlier would cost 100 ms of a step's loading or measurement (eight clients on two
 // processors).
 type spareFio struct {
 	mu      sync.Mutex
 	waiting *waitingFio
-	// spawning is true while a spare fio is being spawned; closed is true once no further spare fio may be spawned.
+	// spawning is true while a spare process is being spawned. closed is true once no further spare process may be
+	// spawned.
 	spawning, closed bool
 }
 
-// keep spawns a spare fio if there is none, and returns after the attempt. It returns no error: a step without a
-// spare fio spawns its own and reports the problem.
+// keep spawns a spare process, unless one already exists or is being spawned. It returns when the spawning has
+// succeeded or failed. It does not report an error, because a step without a spare process spawns its own and then
+// reports the problem.
 func (s *spareFio) keep(how spawning) {
 	s.mu.Lock()
 	wanted := !s.closed && !s.spawning && s.waiting == nil
@@ -41,8 +43,8 @@ func (s *spareFio) keep(how spawning) {
 	}
 }
 
-// take returns the spare fio for a step. It returns nil unless the spare fio is still running, was spawned in the
-// same way, and works in the given directory. It ends an unsuitable spare fio.
+// take returns the spare process for a step, or nil if there is none. If the spare process has exited, was spawned in a
+// different way, or works in another directory, take ends it and returns nil.
 func (s *spareFio) take(how spawning, directory *volumes.Files) *waitingFio {
 	s.mu.Lock()
 	spare := s.waiting
@@ -58,7 +60,7 @@ func (s *spareFio) take(how spawning, directory *volumes.Files) *waitingFio {
 	return nil
 }
 
-// close ends the spare fio and prevents further ones.
+// close ends the spare process, if there is one, and prevents new ones from being spawned.
 func (s *spareFio) close() {
 	s.mu.Lock()
 	s.closed = true
@@ -66,7 +68,7 @@ func (s *spareFio) close() {
 	s.end()
 }
 
-// end stops the spare fio, if there is one.
+// end ends the spare process, if there is one.
 func (s *spareFio) end() {
 	s.mu.Lock()
 	spare := s.waiting

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// earlyStop is the time after fio's start during which it has no results worth waiting for. earlyPatience limits how
-	// long to wait for a fio that was asked to stop this early. A fio that receives SIGINT while it starts may deadlock in
-	// its signal handler (seen with 3.33).
+	// earlyStop is the time after fio's start during which fio has no results worth waiting for. earlyPatience limits how
+	// long to wait for fio to exit if it is asked to stop during that time: a fio process that receives SIGINT while it
+	// starts may deadlock in its signal handler (seen with 3.33).
 	earlyStop     = 2 * time.Second
 	earlyPatience = 3 * time.Second
 	// jobKilled is part of fio's message about a job that a signal has killed.
@@ -25,11 +25,11 @@ const (
 	jobStart = 250 * time.Millisecond
 )
 
-// supervision is the watchdog's view of a running fio.
+// supervision is the watchdog's state for a running fio process.
 //
-// A fio that prints no status dump is not necessarily dead: a dump waits for each job that is inside an I/O. So the
-// watchdog checks the CPU time of fio's workers: a worker that has not run since the last check has completed no
-// I/O.
+// A fio process that prints no status dump is not necessarily dead, because a dump waits for each job that is blocked
+// on an I/O. So the watchdog checks the CPU time of fio's workers: a worker that has not run since the last check has
+// completed no I/O.
 type supervision struct {
 	run      *run
 	begun    int64
@@ -55,8 +55,8 @@ type supervision struct {
 	notices  int
 }
 
-// supervise stops or kills fio when necessary; a deadline of 0 means that fio exited before its start. It returns when
-// fio's output has ended, or when fio survives being killed.
+// supervise stops or kills fio when necessary. A deadline of 0 means that fio exited before the step's start. supervise
+// returns when fio's output has ended, or when fio survives being killed.
 func (r *run) supervise(deadlineAt int64) *supervision {
 	watch := &supervision{run: r, begun: r.step.Clock.Monotonic()}
 	ticker := time.NewTicker(r.step.Timeouts.Look)
@@ -65,7 +65,7 @@ func (r *run) supervise(deadlineAt int64) *supervision {
 	defer deadline.Stop()
 	loadEnd := r.plannedLoadEnd()
 	stopped, abandoned, exited := r.step.Stopped.Done(), r.step.Abandoned, r.exited
-	if deadlineAt == 0 { // Only the output is left to read.
+	if deadlineAt == 0 { // fio has exited, so only its output is left to read.
 		deadline.Stop()
 	}
 	for {
@@ -97,8 +97,8 @@ func (r *run) supervise(deadlineAt int64) *supervision {
 	}
 }
 
-// plannedLoadEnd returns a channel that fires when a fio that gets its job now should have issued its last I/O; nil for
-// a step with a fixed amount of work.
+// plannedLoadEnd returns a channel that fires when fio should have issued its last I/O if it gets its job now. It
+// returns nil for a step with a fixed amount of work.
 func (r *run) plannedLoadEnd() <-chan time.Time {
 	load := r.step.Request.GetFio()
 	if load.GetDurationNanoseconds() == 0 {
@@ -107,7 +107,7 @@ func (r *run) plannedLoadEnd() <-chan time.Time {
 	return time.After(jobStart + time.Duration(load.GetWarmUpNanoseconds()+load.GetDurationNanoseconds()))
 }
 
-// giveUp ends the wait for fio, after allowing one more second for its output to be read to the end.
+// giveUp stops waiting for fio, after allowing one more second for reading its output to the end.
 func (w *supervision) giveUp() {
 	select {
 	case <-w.run.output:
@@ -192,7 +192,7 @@ func (w *supervision) kill(reason string) {
 	w.clear()
 }
 
-// clear kills leftover processes of fio, and bounds the wait for their exit.
+// clear kills leftover processes of fio, and limits how long to wait for them to exit.
 func (w *supervision) clear() {
 	w.run.kill()
 	if w.gone == nil {

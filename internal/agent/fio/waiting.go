@@ -13,23 +13,23 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// spawning describes how to spawn a fio that waits for its job.
+// spawning holds what is needed to spawn a fio process that waits for its job.
 type spawning struct {
 	path      string
 	arguments []string
 	directory string
-	// timeout limits how long to wait for leftover descendants of a killed fio.
+	// timeout limits how long to wait for leftover descendants of a killed fio process.
 	timeout time.Duration
 	// locks are inherited by fio, so that the volumes stay locked until fio has exited.
 	locks []*os.File
 }
 
-// equals reports whether a fio spawned with one description can replace a fio spawned with the other.
+// equals reports whether fio processes spawned with s and with other are interchangeable.
 func (s spawning) equals(other spawning) bool {
 	return s.path == other.path && slices.Equal(s.arguments, other.arguments) && s.directory == other.directory
 }
 
-// howToSpawn describes how to spawn a step's fio.
+// howToSpawn returns what is needed to spawn the fio process of a step.
 func (t *Tool) howToSpawn(step *tool.Step, files files) (spawning, error) {
 	path, err := t.checkedFio()
 	if err != nil {
@@ -40,8 +40,8 @@ func (t *Tool) howToSpawn(step *tool.Step, files files) (spawning, error) {
 		directory: files.Path(), timeout: t.env.Timeouts.Gone, locks: files.Locks()}, nil
 }
 
-// waitingFio is a fio without a job. It waits for one on its standard input and touches no file until then. If its
-// input ends without a job, for example because the agent died, fio exits.
+// waitingFio is a fio process that has no job yet. It waits for its job on standard input, and touches no file until it
+// has the job. If its input ends without a job, for example because the agent died, fio exits.
 type waitingFio struct {
 	how     spawning
 	command *exec.Cmd
@@ -58,7 +58,8 @@ func (s spawning) spawn() (*waitingFio, error) {
 	waiting.command.Env = tool.BareEnvironment()
 	waiting.command.Stderr = waiting.stderr
 	waiting.command.ExtraFiles = s.locks
-	// Processes that fio leaves running may keep its standard error open forever, so limit the wait for its end.
+	// Processes that fio leaves running may keep its standard error open forever, so limit how long Wait waits for it to
+	// be closed.
 	waiting.command.WaitDelay = s.timeout / 2
 	var err error
 	if waiting.stdout, err = waiting.command.StdoutPipe(); err != nil {
@@ -74,7 +75,7 @@ func (s spawning) spawn() (*waitingFio, error) {
 	return waiting, nil
 }
 
-// worksIn returns the directory in which fio works, even if its path has changed since.
+// worksIn returns the working directory of the fio process, even if the directory's path has changed since.
 func (w *waitingFio) worksIn() (os.FileInfo, error) {
 	return os.Stat(fmt.Sprintf("/proc/%d/cwd", w.handle.PID()))
 }
@@ -89,7 +90,7 @@ func (w *waitingFio) lives() bool {
 	}
 }
 
-// discard ends a fio whose output was never read.
+// discard ends a fio process whose output was never read.
 func (w *waitingFio) discard() {
 	_ = w.stdin.Close()
 	_ = w.handle.Kill()

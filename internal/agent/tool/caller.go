@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/internal/identity"
 )
 
-// CallerOf returns the identity of the agent's caller, from the certificate of the connection.
+// CallerOf returns the identity of the peer that has called the agent, as stated in the certificate of its connection.
 func CallerOf(ctx context.Context) (identity.Peer, error) {
 	connection, ok := peer.FromContext(ctx)
 	if !ok {

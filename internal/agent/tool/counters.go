@@ -49,9 +49,9 @@ type StallWatch struct {
 	notices int
 }
 
-// Look takes a reading of the counters. If they have not changed for Timeouts.Stalled and one of the processes is stuck
-// inside an I/O, it returns how long they have been unchanged, otherwise 0. Once per stall it logs a notice that starts
-// with who.
+// Look compares the counters with those of the previous call. If they have not changed for Timeouts.Stalled and one of
+// the processes is blocked on an I/O, Look returns how long they have been unchanged. Otherwise it returns 0. Once per
+// stall, it logs a notice whose text begins with who, such as "the program has".
 func (w *StallWatch) Look(step *Step, now time.Duration, load process.IO, stuck func() bool, who string) time.Duration {
 	if load != w.load || w.since == 0 {
 		w.load, w.since, w.noticed = load, now, false

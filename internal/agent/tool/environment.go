@@ -37,14 +37,15 @@ type Config struct {
 	Identity identity.Bundle `json:"identity"`
 
 	Volumes []VolumeConfig `json:"volumes"`
-	// BenchmarkUID and DatasetHash name our directory below each volume's path.
+	// BenchmarkUID and DatasetHash determine the path of the run's directory on each volume.
 	Benchmark    string `json:"benchmark"`
 	BenchmarkUID string `json:"benchmarkUID"`
 	DatasetHash  string `json:"datasetHash"`
-	// Installation identifies the operator that knows which benchmarks exist; see dataset.Owner.
+	// Installation identifies the operator that manages the benchmark object, and so knows whether it still exists; see
+	// dataset.Owner.
 	Installation string `json:"installation,omitempty"`
-	// KeepData is true if the data is to be kept after the run: the agent marks it as kept, and does not remove it when
-	// exiting by itself.
+	// KeepData is true if the data is kept after the run. The agent then marks the data as kept, and does not remove it
+	// when the agent exits on its own.
 	KeepData bool `json:"keepData"`
 
 	// FioPath is the program to run; empty means fio from PATH.

@@ -20,7 +20,7 @@ const (
 	ReasonMissing     = "DirectoryMissing"
 	ReasonNotPrepared = "NotPrepared"
 	ReasonTool        = "ToolFailed"
-	// ReasonHeld means that the client's previous agent still holds the directory.
+	// ReasonHeld means that the client's previous agent still has the directory locked.
 	ReasonHeld = "DirectoryHeld"
 )
 

@@ -14,7 +14,7 @@ import (
 
 // Processes finds programs and inspects processes. A simulation replaces it; see the System of each tool.
 type Processes interface {
-	// Find returns the path of a program, searched in a list of folders as in PATH.
+	// Find returns the path of a program. path lists the folders to search, in the format of PATH.
 	Find(name, path string) (string, error)
 	// ReadIO and Descendants work like the functions of package process.
 	ReadIO(pid int) (process.IO, error)

@@ -37,7 +37,7 @@ func (t *Tail) Write(p []byte) (int, error) {
 // Note appends a message of the agent itself.
 func (t *Tail) Note(line string) { _, _ = t.Write([]byte("storagebench: " + line + "\n")) }
 
-// String returns what was kept.
+// String returns the part of the input that was kept.
 func (t *Tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -2,7 +2,7 @@ package tool
 
 import "time"
 
-// Timeouts bound the agent's waits for events that normally happen by themselves.
+// Timeouts limits how long the agent waits for events that normally occur without its intervention.
 type Timeouts struct {
 	// Look is the interval at which the tool's workers are checked.
 	Look time.Duration
@@ -17,14 +17,16 @@ type Timeouts struct {
 	// allows more time than this; see decide.Policy.
 	Stop time.Duration
 	// Terminate limits how long a tool that got SIGTERM may take to exit. mpirun sends its ranks SIGTERM and, a second
-	// later, SIGKILL; a rank that is inside an I/O exits when that I/O completes.
+	// later, SIGKILL; a rank that is blocked on an I/O exits when that I/O completes.
 	Terminate time.Duration
-	// Release limits how long a member waits for Release (the job has ended) after its own daemon has exited. HangUp
-	// limits how long it waits after its launcher has disconnected, which usually means that client 0 is gone.
+	// Release limits how long a member of an MPI job waits, after its own daemon has exited, for the call of Release that
+	// ends the job. HangUp limits how long it waits after its launcher has disconnected, which usually means that client
+	// 0 is gone.
 	Release, HangUp time.Duration
 	// Finish limits how long a tool may take to stop when the agent must exit: a pod has 120 seconds for everything.
 	Finish time.Duration
-	// Gone limits how long a killed tool may take to exit. A tool inside an I/O that never completes never exits.
+	// Gone limits how long a killed tool may take to exit. If the tool is blocked on an I/O that never completes, it does
+	// not exit.
 	Gone time.Duration
 	// Files bounds the examination of a step's files after its tool has exited.
 	Files time.Duration
@@ -34,8 +36,8 @@ type Timeouts struct {
 	Held, HeldAtEnd time.Duration
 	// Remove bounds the removal of clients' files on one volume.
 	Remove time.Duration
-	// Setup bounds a setup command that is repeated while its step is being loaded, because the step has no deadline
-	// yet. The step can set another limit. No run lasts longer than the default.
+	// Setup limits how long a setup command may run when it is repeated while its step is being loaded, because the step
+	// has no deadline yet. The step can set another limit. The default is as long as the longest run.
 	Setup time.Duration
 	// Late limits how long after its start instant a step may still be started. After that, the other clients have been
 	// running too long without this one, and all clients should repeat the step together.

@@ -10,7 +10,7 @@ import (
 // Tool runs the loads of one kind of step.
 type Tool interface {
 	// Describe returns the tool's programs. A missing program is reported as a problem, which matters only to runs that
-	// need it.
+	// need the program.
 	Describe(ctx context.Context) []*agentapi.Tool
 	// Load checks everything that a step needs and prepares its load. An error refuses the step; Load then leaves
 	// nothing running and nothing open.
@@ -31,7 +31,7 @@ type Waiting interface {
 	Load
 	// Exited is closed when the process exits.
 	Exited() <-chan struct{}
-	// Conclude returns the result of a load whose process exited before the start. It replaces Run.
+	// Conclude returns the result of a load whose process exited before the start. It is called instead of Run.
 	Conclude() *agentapi.Ended
 }
 
@@ -40,7 +40,7 @@ type Step struct {
 	*Environment
 
 	Request *agentapi.LoadRequest
-	// Stopped ends when the load is to stop; its cause is the reason.
+	// Stopped is canceled when the load must stop. Its cause is the reason.
 	Stopped context.Context
 	// Abandoned is closed when the agent cannot wait for the load any longer.
 	Abandoned <-chan struct{}

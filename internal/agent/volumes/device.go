@@ -48,9 +48,9 @@ func (d *devices) release() {
 	d.held = nil
 }
 
-// prepareDevice opens and locks the device. It checks that the step may read or write it as requested. If the run
-// writes the device, it checks that a prepare phase has written what the step reads; otherwise it estimates how much of
-// the data to read was never written.
+// prepareDevice opens and locks the device. It checks that the step may read or write it as requested. If the run may
+// write the device, prepareDevice checks that a prepare phase has written what the step reads. If the device is only
+// read, it estimates how much of the data to read was never written.
 func (f *Files) prepareDevice() error {
 	s, wanted := f.set, f.request.GetDataset()
 	if wanted.GetContent() != "" && !f.request.GetRawWrites() {
@@ -103,7 +103,8 @@ func deviceBytes(wanted *agentapi.Dataset) uint64 {
 	return bytes
 }
 
-// layoutDevice is Layout for a device. The ownership mark on the device records what is laid out.
+// layoutDevice does for a device what Layout does for files. The ownership mark on the device records the data that has
+// been laid out.
 func (f *Files) layoutDevice() (bool, error) {
 	wanted := f.request.GetDataset()
 	if wanted.GetContent() == "" {

@@ -18,8 +18,8 @@ import (
 type Use struct {
 	// Direct is true if the step requests direct I/O, which bypasses the page cache.
 	Direct bool
-	// ContentSuffix is appended to the dataset's content identifier. It distinguishes contents that the identifier
-	// alone does not.
+	// ContentSuffix is appended to the dataset's content identifier, to distinguish contents that would otherwise have the
+	// same identifier.
 	ContentSuffix string
 	// AnyReadOnly lets the tool work in the target's own folder if the volume is mounted read-only and holds no data of
 	// an earlier run.
@@ -43,7 +43,7 @@ type Files struct {
 	mount dataset.Mount
 	// device is used in place of a directory if the volume is a raw device.
 	device *dataset.Device
-	// unwritten is the number of bytes that the step may read and that had never been written when the step was
+	// unwritten is the number of bytes that the step may read although they had never been written when the step was
 	// loaded.
 	unwritten uint64
 	// unsure is the reason why it is unknown whether the step reads never-written data; empty if it is known.
@@ -196,8 +196,8 @@ func (f *Files) Changed(detail string) error {
 		Remedy: "check what was mounted or moved there meanwhile, and start a new run"})
 }
 
-// Locks returns the files that a tool inherits, so that the directory stays locked until the last of its processes has
-// exited.
+// Locks returns the locked files that a tool must inherit, so that the directory stays locked until the last of its
+// processes has exited.
 func (f *Files) Locks() []*os.File {
 	if f.device != nil {
 		return []*os.File{f.device.File()}

@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/agentapi"
 )
 
-// reasonIncomplete is the reason of a step that did not write all of its layout.
+// reasonIncomplete is the failure reason of a step that did not write all of its layout.
 const reasonIncomplete = "LayoutIncomplete"
 
 // maxCachedShare is the maximum share of the files' bytes that may be in the page cache after direct I/O.
@@ -37,7 +37,7 @@ func (f *Files) Inspect(ended *agentapi.Ended, wrote Witness, hung bool) {
 		return
 	}
 	if hung {
-		f.Close() // Examining the files could hang as well.
+		f.Close() // Examining the files could hang too, as the tool did.
 		return
 	}
 	// The goroutine may outlive this call, so it gets its own copy of f and closes the directory itself.

@@ -41,7 +41,7 @@ func (k *knownLayout) read(directory *dataset.Dataset) (dataset.LaidOut, error) 
 	return maps.Clone(k.files), nil
 }
 
-// write stores a new record of laid-out files. If that fails, the cache is empty.
+// write stores a new record of laid-out files and caches it. If storing fails, the cache is left empty.
 func (k *knownLayout) write(directory *dataset.Dataset, files dataset.LaidOut) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

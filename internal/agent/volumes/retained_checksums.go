@@ -27,7 +27,7 @@ func (s *Set) Checksum() {
 	select {
 	case <-summed:
 	case <-time.After(s.env.Timeouts.Files + s.env.Timeouts.Gone):
-		// The file system does not respond. The record is not worth a longer wait.
+		// The file system does not respond. The checksums are optional, so do not wait any longer.
 	}
 }
 

@@ -35,7 +35,7 @@ func (s *Set) IsSpread(request *agentapi.LoadRequest) bool {
 	return len(request.GetMoreVolumes()) > 0 || err == nil && volume.Device
 }
 
-// OpenSpread is Open for a step on several volumes or on raw devices.
+// OpenSpread does what Open does, for a step on several volumes or on raw devices.
 func (s *Set) OpenSpread(step *tool.Step, use Use) (*Spread, error) {
 	spread := &Spread{}
 	err := spread.open(s, step, use)
@@ -125,8 +125,8 @@ func (p *Spread) verify() error {
 // Path returns the path of the directory of links.
 func (p *Spread) Path() string { return p.path }
 
-// Locks returns the files that a tool inherits, so that the volumes stay locked until the last of its processes has
-// exited.
+// Locks returns the locked files that a tool must inherit, so that the volumes stay locked until the last of its
+// processes has exited.
 func (p *Spread) Locks() []*os.File {
 	var all []*os.File
 	for _, volume := range p.volumes {
@@ -135,7 +135,7 @@ func (p *Spread) Locks() []*os.File {
 	return all
 }
 
-// Layout is Files.Layout for all volumes: the step has nothing to do only if that is true for every volume.
+// Layout calls Files.Layout for each volume. The step has nothing to do only if that is true for every volume.
 func (p *Spread) Layout() (reusable bool, err error) {
 	whole := true
 	for _, volume := range p.volumes {

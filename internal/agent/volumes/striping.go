@@ -118,7 +118,7 @@ func (s striping) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// stripingOf reads only the requested fields, and each with its own call, because lfs then prints nothing else.
+// stripingOf reads only the requested fields. It calls lfs once per field, because lfs then prints only that value.
 func stripingOf(lfs, path string, wanted striping) (striping, error) {
 	var found striping
 	for _, figure := range []struct {
@@ -132,7 +132,7 @@ func stripingOf(lfs, path string, wanted striping) (striping, error) {
 		if err != nil {
 			return striping{}, err
 		}
-		// Any unexpected output simply differs from the requested value.
+		// Unexpected output is not an error here, because it differs from the requested value anyway.
 		*figure.found = strings.ToValidUTF8(strings.Join(strings.Fields(output), " "), "?")
 	}
 	return found, nil

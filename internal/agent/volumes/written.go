@@ -13,18 +13,19 @@ const noticeUnsure = "WrittenUnknown"
 type Witness int
 
 const (
-	// WroteUnknown means that the tool reports no such count.
+	// WroteUnknown means that the tool does not report how much it wrote.
 	WroteUnknown Witness = iota
 	// WroteAll means that the tool wrote all of the layout.
 	WroteAll
-	// WroteLess means that it wrote less.
+	// WroteLess means that the tool wrote less than the layout.
 	WroteLess
 )
 
-// checkLayout checks the files that a step should have filled. The file system's figures prove nothing while an
-// attribute cache returns stale ones. So unless the tool's own count shows that everything was written, checkLayout
-// waits for the cache to expire. If the figures still prove nothing, the tool's count decides; without a count, the
-// doubt becomes a warning (unsure). An error means that a file is incomplete or cannot be checked.
+// checkLayout checks the files that a step should have filled. While an attribute cache returns stale figures, the file
+// system's figures prove nothing. So checkLayout waits for the cache to expire if a file appears too short, or
+// if its figures are doubtful and the tool's own count does not show that everything was written. If the figures are
+// still doubtful, the tool's count decides; without a count, the doubt becomes a warning (unsure). An error means that
+// a file is incomplete or cannot be checked.
 func (f *Files) checkLayout(wrote Witness) (unsure string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), f.Mount().Lateness())
 	defer cancel()
