@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	// maxStrangers limits the connections that have not proven an identity; maxPerPeer limits the connections of one
-	// identified peer.
+	// maxStrangers limits the number of unauthenticated connections; maxPerPeer limits the number of connections of each
+	// authenticated peer.
 	maxStrangers, maxPerPeer = 64, 16
-	// handshakeTimeout bounds the time in which a connection must prove its identity. It is long because clients under
-	// load are slow.
+	// handshakeTimeout limits how long a connection may take to authenticate. It is long because clients under load
+	// respond slowly.
 	handshakeTimeout = 30 * time.Second
 )
 
-// boundedCredentials limits the connections of a server. When a limit is exceeded, it closes the oldest connection
-// of that kind (unidentified, or of that peer). So unidentified connections cannot keep out an identified peer, and
-// no peer can keep out another.
+// boundedCredentials limits the number of a server's connections: all unauthenticated ones together, and those of each
+// authenticated peer. When a limit is exceeded, it closes the oldest connection that counts towards that limit. So
+// unauthenticated connections cannot keep out an authenticated peer, and no peer can keep out another.
 type boundedCredentials struct {
 	credentials.TransportCredentials
 
 	mu sync.Mutex
-	// open holds the connections of each peer, oldest first; unidentified connections have the zero Peer.
+	// open holds the connections of each peer, oldest first. Unauthenticated connections have the zero Peer.
 	open map[identity.Peer][]net.Conn
 }
 

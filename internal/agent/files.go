@@ -15,7 +15,7 @@ type Files struct {
 	Config string
 	// Ready is the file to which the agent writes its address; may be empty.
 	Ready string
-	// Lifeline is a file, such as a pipe; when it reaches end of file, the agent exits. May be empty.
+	// Lifeline is a file, such as a pipe. The agent exits when it reads the end of this file. May be empty.
 	Lifeline string
 }
 

@@ -29,7 +29,8 @@ func (a *Agent) Load(ctx context.Context, request *agentapi.LoadRequest) (*agent
 	return &agentapi.LoadResponse{Status: known.status()}, nil
 }
 
-// claim returns the step if it is known; otherwise it makes the step the live one and starts loading it.
+// claim returns the step if it is already known. Otherwise it makes the step the agent's live step and starts loading
+// it.
 func (a *Agent) claim(request *agentapi.LoadRequest) (*step, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -40,7 +41,7 @@ func (a *Agent) claim(request *agentapi.LoadRequest) (*step, error) {
 		return nil, status.Error(codes.InvalidArgument, "the step has no ID or no tool")
 	}
 	if a.finishing {
-		// This does not refuse the step: a caller that retries finds that the agent has exited.
+		// Unavailable does not refuse the step. A caller that retries finds that the agent has exited.
 		return nil, status.Error(codes.Unavailable, "the agent is finishing")
 	}
 	name := tool.StepName(request.GetStep())
@@ -74,8 +75,8 @@ func (a *Agent) carry(s *step) {
 	}
 	close(s.loaded)
 	result := s.carryOut()
-	// Hold the lock: a conductor that reads the end record may load the next step at once, and must find this one
-	// ended.
+	// A conductor that reads the end record may load the next step at once. Hold the lock, so that this step counts as
+	// ended by then.
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.leaving && result.GetOutcome() != agentapi.Outcome_OUTCOME_COMPLETE {

@@ -106,7 +106,7 @@ func (l *Log) After(sequence uint64) *Cursor {
 }
 
 // Next returns the records after the cursor, up to the end of the chunk that holds the first of them, and moves the
-// cursor past them. It returns none if there are no further records yet.
+// cursor past them. It returns no records if none have been added since.
 func (c *Cursor) Next() ([]*agentapi.Record, error) {
 	c.log.mu.Lock()
 	defer c.log.mu.Unlock()

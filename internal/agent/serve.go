@@ -21,7 +21,7 @@ type Process struct {
 	Ready io.WriteCloser
 	// Lifeline reaches end of file when the process that started the agent exits; may be nil.
 	Lifeline io.Reader
-	// Stderr receives the one line that an agent prints when it exits by itself.
+	// Stderr receives the one line that an agent prints when it exits on its own.
 	Stderr io.Writer
 }
 
@@ -32,12 +32,12 @@ const (
 	// for the answer. An agent with an open connection does not count as orphaned, so dead connections must be
 	// detected.
 	keepAlive = 20 * time.Second
-	// leaveTimeout bounds the killing of processes that a tool left running.
+	// leaveTimeout limits how long to try to kill processes that a tool left running.
 	leaveTimeout = 10 * time.Second
 )
 
-// Serve runs the agent until its conductor finishes it, it is orphaned, or it receives SIGTERM, SIGINT or SIGHUP. When
-// it returns without an error, all processes of the tool have exited.
+// Serve runs the agent until its conductor calls Finish, the agent is orphaned, or the process receives SIGTERM, SIGINT
+// or SIGHUP. When it returns without an error, all processes of the tool have exited.
 func Serve(p Process) error {
 	// The agent must remove its data even if nothing reads its standard error any longer.
 	signal.Ignore(syscall.SIGPIPE)

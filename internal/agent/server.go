@@ -39,7 +39,7 @@ type Agent struct {
 	watchers    int
 	lastContact int64
 	finishing   bool
-	// leaving is true if the agent finishes by itself instead of at its conductor's request.
+	// leaving is true if the agent exits on its own and not because its conductor has called Finish.
 	leaving bool
 
 	finishOnce sync.Once
@@ -47,13 +47,13 @@ type Agent struct {
 	outcome    volumes.Outcome
 }
 
-// errDeposed ends the calls of a leader that a newer leader has replaced.
+// errDeposed is the cause with which the calls of a leader are canceled when a newer leader replaces it.
 var errDeposed = errors.New("a newer leader has taken over this run")
 
 // defaultTimeouts are the timeouts that New sets; tests change them.
 var defaultTimeouts = tool.DefaultTimeouts()
 
-// New returns an agent; its orphan timeout counts from now.
+// New returns an agent. Its orphan timeout starts now.
 func New(config Config, clock tool.Clock) *Agent {
 	env := &tool.Environment{Config: config, Clock: clock, Timeouts: defaultTimeouts, Path: os.Getenv("PATH")}
 	a := &Agent{
@@ -69,8 +69,8 @@ func New(config Config, clock tool.Clock) *Agent {
 	return a
 }
 
-// TakeLateOrders makes the agent accept start orders up to this long after the start instant, for tests on busy
-// machines.
+// TakeLateOrders makes the agent accept a start order that arrives up to the given time after the start instant, for
+// tests on busy machines.
 func (a *Agent) TakeLateOrders(late time.Duration) { a.env.Timeouts.Late = late }
 
 // Register adds the agent to a gRPC server.
@@ -107,7 +107,8 @@ func (a *Agent) Describe(ctx context.Context, request *agentapi.DescribeRequest)
 		return nil, err
 	}
 	programs, described := a.tools.describe(ctx), a.volumes.Describe(ctx)
-	// Read the steps last, together with the sequence number of the record that reports their states.
+	// Read the states of the steps last, and together with the last sequence number, so that they match the log up to that
+	// record.
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return &agentapi.DescribeResponse{
@@ -188,7 +189,7 @@ func (a *Agent) Finish(_ context.Context, request *agentapi.FinishRequest) (*age
 		LeftRemoved: int32(min(outcome.Left.Removed, math.MaxInt32)), LeftStays: outcome.Left.Stays}, nil // #nosec G115 -- bounded by min
 }
 
-// checkRemoval refuses removal requests that can only be mistakes, because removal deletes data.
+// checkRemoval refuses removal requests that are clearly mistakes, because removal deletes data.
 func (a *Agent) checkRemoval(request *agentapi.FinishRequest) error {
 	if slices.Contains(request.GetGoneBenchmarks(), a.env.Config.BenchmarkUID) {
 		return status.Error(codes.InvalidArgument, "the run's own benchmark is in goneBenchmarks")

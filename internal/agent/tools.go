@@ -52,7 +52,7 @@ func NewSimulated(config Config, clock tool.Clock, fio tool.Tool, system System,
 
 func (t tools) all() []tool.Tool { return []tool.Tool{t.fio, t.mpi, t.command} }
 
-// of returns the tool of a step; nil if the step names none.
+// of returns the tool that a request needs, or nil if the request names no tool.
 func (t tools) of(request *agentapi.LoadRequest) tool.Tool {
 	switch request.GetTool().(type) {
 	case *agentapi.LoadRequest_Fio:
@@ -112,7 +112,7 @@ func (a *Agent) liveLoad(key *agentapi.StepKey) (tool.Load, error) {
 	return a.live.load, nil
 }
 
-// Subcommand runs a subcommand of the agent's program that tools call, if the arguments name one. mpirun calls
+// Subcommand runs the subcommand that the arguments name, if it is one of those that the tools need. mpirun calls
 // launch, in place of ssh, to start its daemon on another client, and each MPI rank starts as rank. The agent calls
 // supervise to run a user's program, and that program may call files to generate its data.
 func Subcommand(arguments []string, stdout, stderr io.Writer) (code int, called bool) {

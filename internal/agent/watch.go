@@ -41,8 +41,8 @@ func (a *Agent) Watch(request *agentapi.WatchRequest, stream grpc.ServerStreamin
 // errFinished ends a Watch once all records have been sent.
 var errFinished = errors.New("the agent is leaving")
 
-// attend begins a Watch. The returned context ends with the stream, with the leader's term, and with the agent.
-// Call the returned function at the end of the Watch.
+// attend begins a Watch. The returned context is canceled when the stream ends, when a newer leader takes over, or when
+// the agent has finished. Call the returned function at the end of the Watch.
 func (a *Agent) attend(stream context.Context, request *agentapi.WatchRequest) (context.Context, func(), error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

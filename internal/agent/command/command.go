@@ -22,7 +22,8 @@ import (
 type System interface {
 	tool.Processes
 	// Supervise starts `agent supervise`. It returns the process, a pipe that starts the user's program when one byte is
-	// written to it, and a pipe to read the reports from. The program inherits the locks.
+	// written to it, and a pipe from which the reports are read. The program inherits the locks, so that the directory
+	// stays locked while the program runs.
 	Supervise(command *exec.Cmd, locks []*os.File) (shim tool.Program, start io.WriteCloser, reports io.ReadCloser, err error)
 	// DeviceIO works like process.CgroupDeviceIO.
 	DeviceIO(device uint64) (process.DeviceIO, error)

@@ -23,7 +23,8 @@ func environment(path, scratch string) []string {
 func values(data string, client int) command.Values {
 	program, err := os.Executable()
 	if err != nil {
-		program = "/proc/self/exe" // in the user's program, this path leads to that program itself, which fails
+		// In the user's program, this path leads to that program instead of the agent, so using the placeholder fails.
+		program = "/proc/self/exe"
 	}
 	return command.Values{Data: data, Client: client, Agent: program}
 }

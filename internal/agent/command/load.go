@@ -28,8 +28,8 @@ const (
 	reasonCommand = "CommandFailed"
 )
 
-// run is one run of a user's program or of its setup. The agent starts `agent supervise`, which waits for the signal to
-// start the program and then supervises it.
+// run is one execution of a user's program or of its setup command. The agent starts `agent supervise`, which waits for
+// the signal to start the program and then supervises it.
 type run struct {
 	step   *tool.Step
 	load   *agentapi.CommandTool
@@ -176,7 +176,8 @@ func (r *run) spawn(path, folder string) error {
 	command := exec.Command(program, append([]string{"supervise", path}, r.words...)...)
 	command.Dir, command.Env = folder, environment(r.step.Path, r.scratch)
 	command.Stdout, command.Stderr = r.output, r.output
-	// Processes that the program leaves running may keep its output open forever, so limit the wait for its end.
+	// Processes that the program leaves running may keep its output open forever, so limit how long Wait waits for the
+	// output to be closed.
 	command.WaitDelay = r.step.Timeouts.Gone / 2
 	// All descendants of the program inherit the locks, so the directory stays locked until the last of them exits.
 	handle, start, reports, err := r.system.Supervise(command, r.files.Locks())
@@ -209,8 +210,8 @@ const (
 	dropTime   = time.Minute
 )
 
-// dropCaches drops the pages of the directory's files from this machine's page cache. Reads of pages that cannot be
-// dropped are served from memory; a disagreement between the byte sources reveals that.
+// dropCaches drops the pages of the directory's files from this machine's page cache. Pages that cannot be dropped are
+// read from memory instead of storage. The byte sources then disagree, which reveals such reads.
 func dropCaches(step *tool.Step, directory *volumes.Files) {
 	ctx, cancel := context.WithTimeout(step.Stopped, dropTime)
 	defer cancel()

@@ -15,7 +15,7 @@ import (
 //
 // Tested on Linux 6.18 with children that live for milliseconds, grandchildren, orphans whose parent has ended, and
 // threads. The counters of a child whose parent ignores SIGCHLD are lost: no process waits for it, and the kernel
-// discards them. I/O observed while such a child was alive still counts, and blind reports it.
+// discards them. I/O that was counted while such a child was alive still counts, and blind returns its amount.
 type treeMeter struct {
 	system      tool.Processes
 	root        int
@@ -37,8 +37,8 @@ func (m *treeMeter) begin() error {
 
 // look returns the bytes read and written since begin. The result never decreases.
 func (m *treeMeter) look() process.IO {
-	// Read the root first, and parents before their children: a process that is reaped between the two readings is then
-	// missing until the next look, but is never counted twice.
+	// Read the root first, and parents before their children: a process that is reaped between two of these reads is then
+	// missing until the next call of look, but is never counted twice.
 	sum, err := m.system.ReadIO(m.root)
 	if err != nil {
 		return m.total.Since(m.base)
@@ -92,8 +92,8 @@ func (m *treeMeter) blind() uint64 {
 	return bytes
 }
 
-// stuck reports whether one of the processes is in uninterruptible sleep (state D), for example in an I/O that does
-// not complete.
+// stuck reports whether one of the processes is in uninterruptible sleep (state D), for example because it is blocked
+// on an I/O.
 func (m *treeMeter) stuck() bool {
 	below, err := m.system.Descendants(m.root)
 	return err == nil && slices.ContainsFunc(below, func(one process.Process) bool { return one.State == 'D' })

@@ -26,8 +26,8 @@ func (m mountCount) since(before mountCount) mountCount {
 	}
 }
 
-// readMountStats reads the statistics of a mount. It returns false if its file system has none, or if they cannot
-// be separated from those of other mounts.
+// readMountStats reads the statistics of a mount. It returns false if the mount's file system provides no statistics,
+// or if they cannot be separated from those of other mounts.
 func readMountStats(mount dataset.Mount) (mountCount, bool) {
 	switch mount.FilesystemType {
 	case "nfs", "nfs4":

@@ -15,7 +15,8 @@ import (
 
 // runEnd describes how a run of a program ended.
 type runEnd struct {
-	// start and flushed bound the run on the agent's clock; endedAt is when the program itself ended.
+	// start is when the run began and flushed is when its data was on the storage, both on the agent's clock. endedAt is
+	// when the program itself exited.
 	start, endedAt, flushed int64
 	// stopped is the reason for asking the program to stop; overdue is true if the reason is its deadline.
 	stopped string
@@ -126,7 +127,8 @@ func (r *run) counted() *process.IO {
 	}
 }
 
-// reportTimeout bounds the wait for the reports of a process that has exited; they are already in the pipe.
+// reportTimeout limits how long to wait for the reports of a process that has exited. Its reports are already in the
+// pipe, so reading them takes little time.
 const reportTimeout = 2 * time.Second
 
 // watch stops or kills the program when necessary. It returns when the program and `agent supervise` have exited, or
@@ -170,7 +172,7 @@ func (r *run) watch(deadlineAt int64, end *runEnd, samples *samples) {
 		case <-ticker.C:
 			now, load := clock.Monotonic(), r.meter.look()
 			samples.add(now, load)
-			// The phase's deadline ends a program that stays stuck.
+			// Only log the stall. The phase's deadline ends a program that stays stuck.
 			_ = stall.Look(r.step, time.Duration(now), load, r.meter.stuck, "the program has")
 		case <-stopped:
 			stopped = nil

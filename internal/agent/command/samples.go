@@ -18,7 +18,7 @@ type samples struct {
 
 func (s *samples) begin(at int64) { s.at = at }
 
-// add takes a reading of the counters, which ends the open sample and begins the next.
+// add ends the open sample with the counters read at the given time, and begins the next sample.
 func (s *samples) add(at int64, load process.IO) {
 	if at <= s.at {
 		return // this I/O counts in the next sample

@@ -10,7 +10,7 @@ import (
 	"github.com/storagebench/storagebench/internal/process"
 )
 
-// Byte sources, as the API names them.
+// Names of the byte sources, as in the API.
 const (
 	sourceMount        = "Mount"
 	sourceControlGroup = "ControlGroup"
@@ -18,17 +18,17 @@ const (
 	sourceCalls        = "Calls"
 )
 
-// byteSources holds the counters of the mount and of the control group, which can be closer to the storage than the
-// program's system calls.
+// byteSources holds the counters of the mount and of the control group. They are used in addition to the program's
+// system calls because they can be closer to the I/O that reaches the storage.
 type byteSources struct {
 	system System
 	mount  dataset.Mount
-	// device and stats are the readings at the start; nil if unavailable.
+	// device and stats are the counters at the start; nil if unavailable.
 	device *process.DeviceIO
 	stats  *mountCount
 }
 
-// begin takes the readings at the start.
+// begin reads the counters at the start of the run.
 func (b *byteSources) begin(system System, mount dataset.Mount) {
 	b.system, b.mount = system, mount
 	if found, err := b.system.DeviceIO(mount.Device); err == nil {

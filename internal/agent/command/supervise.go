@@ -37,7 +37,7 @@ const (
 const (
 	// superviseFailure is the exit code if the program cannot be started, as in shells.
 	superviseFailure = 127
-	// superviseTimeout bounds the killing of processes that a program left running.
+	// superviseTimeout limits how long to try to kill processes that a program left running.
 	superviseTimeout = 5 * time.Second
 	// maxLeftNamed is the maximum number of leftover processes that a report names.
 	maxLeftNamed = 5

@@ -15,7 +15,7 @@ import (
 type host struct {
 	// Name is the clients' IP address.
 	Name string `json:"name"`
-	// Client is the client whose agent launches the daemon, at Address.
+	// Client is the client whose agent launches the daemon. Address is the address of that agent.
 	Client  int    `json:"client"`
 	Address string `json:"address"`
 	Slots   int    `json:"slots"`

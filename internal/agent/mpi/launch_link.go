@@ -47,8 +47,8 @@ type launchOrder struct {
 	Report string `json:"report"`
 }
 
-// launchReport is one line of the report file: it says what happened to a launcher's member. mpirun's own messages name
-// only the member's address.
+// launchReport is one line of the report file. It reports a problem of a launcher with its member, and names the
+// client, whereas mpirun's own messages name only the member's address.
 type launchReport struct {
 	Kind    reportKind `json:"kind"`
 	Client  int        `json:"client"`
@@ -73,7 +73,7 @@ func (r launchReport) String() string {
 }
 
 // launchLink connects client 0's agent with the launchers that mpirun starts (`agent launch`). Launchers run as the
-// same user and open our memory files through /proc by descriptor, so that the run's key is never on disk.
+// same user and open the agent's in-memory files by their descriptors in /proc, so that the run's key is never on disk.
 type launchLink struct {
 	order           launchOrder
 	orders, reports *os.File

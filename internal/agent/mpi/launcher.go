@@ -133,7 +133,7 @@ func (l *launcher) start(where []string) error {
 	more := append(l.job.environment(), launchFile+"="+l.link.path())
 	command.Env = l.environment(l.scratch, append(more, where...)...)
 	command.Stdout, command.Stderr = l.output, io.MultiWriter(l.stderr, otherRanks{l.output})
-	// Leftover processes of a job may keep its output open, so limit the wait for its end.
+	// Leftover processes of a job may keep its output open, so limit how long Wait waits for the output to be closed.
 	command.WaitDelay = l.step.Timeouts.Gone / 2
 	l.running, err = l.startMPI(command)
 	if err == nil {

@@ -107,7 +107,7 @@ func (m *member) wait(deadlineAt int64) memberEnd {
 	giveUp := time.NewTimer(time.Duration(math.MaxInt64))
 	defer giveUp.Stop()
 	var giveUpAt time.Time
-	// The earliest timeout ends the part.
+	// The earliest of these timeouts ends this client's part of the job.
 	within := func(timeout time.Duration) {
 		if at := time.Now().Add(timeout); giveUpAt.IsZero() || at.Before(giveUpAt) {
 			giveUpAt = at

@@ -56,7 +56,8 @@ type job struct {
 	agent string
 	// scratch is the directory for MPI's temporary files.
 	scratch string
-	// network and nic select the interfaces that MPI uses: those in a network, or one by its name.
+	// network and nic select the interfaces that MPI uses: network selects all interfaces in a network, and nic selects
+	// one interface by name.
 	network, nic string
 	program      string
 	arguments    []string

@@ -31,8 +31,8 @@ type output struct {
 	mdtest ior.MdtestStream
 	// others holds the output of mpirun itself and of all ranks of IOR except the first.
 	others ior.Stream
-	// ends holds the times at which the repetitions' result rows were read; seen holds what this client's ranks had
-	// transferred when the last of these rows was read.
+	// ends holds the times at which the result rows of the repetitions were read. seen holds how much this client's ranks
+	// had transferred by the time the last of these rows was read.
 	ends []int64
 	seen process.IO
 }
@@ -124,7 +124,7 @@ func (o *output) judge(exit ior.Exit, stderr string, job job) *agentapi.Ended {
 	return ended
 }
 
-// overwrites is part of IOR's warning about each file that exists at its start. The warning continues with
+// overwrites is part of IOR's warning about each file that already exists when IOR starts. The warning continues with
 // "overwritten", or, after 4.0.0, with "deleted" if IOR removes the file first.
 const overwrites = "exists already and will be "
 
@@ -141,9 +141,9 @@ func (o *output) isExpected(warning ior.Warning) bool {
 	return false
 }
 
-// compare warns if this client's samples do not add up to what its ranks transferred according to IOR. IOR's figures
-// allow that comparison if all ranks are on one host or do the same amount of work; with a stonewall each rank stops
-// at a different point.
+// compare warns if this client's samples do not add up to what its ranks transferred according to IOR. The comparison
+// is possible only if all ranks are on one host or do the same amount of work. With a stonewall, each rank stops at a
+// different point.
 func (o *output) compare(ended *agentapi.Ended, repetitions []ior.Repetition, job job) {
 	load := o.part.load
 	if load.GetCollective() && len(job.hosts) > 1 {

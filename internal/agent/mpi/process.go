@@ -73,7 +73,7 @@ func (m *mpiProcess) follow() {
 	m.exit = m.handle.Wait()
 }
 
-// stallTimeout returns how long ranks may be inside an I/O before the process is killed.
+// stallTimeout returns how long ranks may be blocked on an I/O before the process is killed.
 func (m *mpiProcess) stallTimeout() time.Duration {
 	return cmp.Or(time.Duration(m.step.Request.GetStallTimeoutNanoseconds()), m.step.Timeouts.Hung)
 }
@@ -94,7 +94,7 @@ func (m *mpiProcess) clear(timeout time.Duration) error {
 			return left
 		}
 		if left != nil {
-			wait = 0 // Kill has already waited.
+			wait = 0 // Kill has already waited for the remaining processes.
 		}
 		select {
 		case <-m.ended:

@@ -15,17 +15,17 @@ const (
 	rankLook = 50 * time.Millisecond
 	// rankLookEach is the minimum interval per rank. It bounds the cost: reading one rank takes 15 microseconds.
 	rankLookEach = 3 * time.Millisecond
-	// rankSearch limits how long each reading also searches for missing ranks. After that, or once all are found, the
-	// search runs once per second, because it reads the whole process table. There may be more ranks than expected:
-	// ranks of other clients with the same address.
+	// rankSearch is the time during which every reading also searches for missing ranks. After that time, or once all
+	// expected ranks are found, the search runs only once per second, because it reads the whole process table. There may
+	// be more ranks than expected: those of other clients with the same address.
 	rankSearch = 15 * time.Second
 )
 
-// rankStart is the maximum that a rank reads and writes before its tool starts the load; rankStartLeast is the minimum.
-// If a rank has exceeded rankStartMost when it is first seen, because the reading came late or because its load takes
-// only a few milliseconds, its load has already begun. Then only rankStartLeast is subtracted for its start, so that
-// none of its load is lost. The load has also begun if all ranks together transfer more than rankStartMost, plus twice
-// rankStart per rank, between two readings.
+// rankStart is the maximum amount that a rank reads and writes before its tool starts the load, and rankStartLeast is
+// the minimum. A rank that has already exceeded rankStartMost when it is first seen has begun its load: either the
+// reading came late, or the load takes only a few milliseconds. Then only rankStartLeast is subtracted for its start,
+// so that none of its load is lost. The load has also begun if all ranks together transfer more than rankStartMost,
+// plus twice rankStart per rank, between two readings.
 var (
 	rankStart      = process.IO{ReadBytes: 112 << 10, WriteBytes: 12 << 10, ReadCalls: 370, WriteCalls: 130}
 	rankStartLeast = process.IO{ReadBytes: 102 << 10, WriteBytes: 2 << 10, ReadCalls: 340, WriteCalls: 60}
@@ -38,11 +38,12 @@ var (
 // the counters of a child to those of the parent that waits for it, and the daemon's counters can be read until we
 // reap the daemon. So the load is the sum over the daemon and all living ranks, and no I/O is lost.
 //
-// I/O before the tool opens its first file does not count: libraries, the hardware description, MPI's first messages.
-// Measured with Open MPI 4.1.4 and IOR 4.0.0, 2 ranks on each of 3 hosts: before that point, a rank reads 105 to 110
-// kB in 370 calls and writes 2 to 12 kB in 60 to 130 calls, and its daemon reads 146 to 161 kB. After the last
-// reading before the first file, some I/O that is not load still counts as load: 1 to 25 kB written and up to 60 kB
-// read in 50 to 180 calls, over all ranks of a client. Each barrier accounts for 100 bytes of it.
+// I/O before the tool opens its first file does not count: loading libraries, reading the hardware description, and
+// exchanging MPI's first messages. Measured with Open MPI 4.1.4 and IOR 4.0.0, 2 ranks on each of 3 hosts: before that
+// point, a rank reads 105 to 110 kB in 370 calls and writes 2 to 12 kB in 60 to 130 calls, and its daemon reads 146 to
+// 161 kB. What is transferred between the last reading before that point and the point itself is not load, but still
+// counts as load: 1 to 25 kB written and up to 60 kB read in 50 to 180 calls, over all ranks of a client. Each barrier
+// accounts for 100 bytes of it.
 type rankMeter struct {
 	system    System
 	daemon    int
@@ -79,8 +80,8 @@ func (m *rankMeter) look(now time.Duration) process.IO {
 	if m.begun == 0 {
 		m.begun = now
 	}
-	// Read the daemon first: a rank that the daemon reaps between the two readings is then missing until the next look,
-	// but is never counted twice.
+	// Read the daemon first: a rank that the daemon reaps between two of these reads is then missing until the next call
+	// of look, but is never counted twice.
 	sum, err := m.system.ReadIO(m.daemon)
 	if err != nil {
 		return m.total.Since(m.base)
@@ -124,8 +125,8 @@ func (m *rankMeter) arm(before process.IO) {
 	m.base = m.total
 }
 
-// search finds processes that have become ranks since the previous search, and checks whether a rank is inside an
-// I/O.
+// search finds processes that have become ranks since the previous search, and checks whether a rank is in
+// uninterruptible sleep.
 func (m *rankMeter) search(now time.Duration, sum process.IO) process.IO {
 	if (len(m.ranks) >= m.expected || now-m.begun > rankSearch) && now-m.searched < time.Second {
 		return sum
@@ -143,7 +144,7 @@ func (m *rankMeter) search(now time.Duration, sum process.IO) process.IO {
 			continue
 		}
 		m.ranks[found.PID] = true
-		// Its I/O so far belongs to its start, not to the load.
+		// What the rank has transferred so far is part of its start, not of the load.
 		begun, err := m.system.ReadIO(found.PID)
 		if err != nil || begun.ReadBytes > rankStartMost.ReadBytes || begun.WriteBytes > rankStartMost.WriteBytes {
 			begun = rankStartLeast
@@ -156,8 +157,8 @@ func (m *rankMeter) search(now time.Duration, sum process.IO) process.IO {
 	return sum
 }
 
-// stuck reports whether a rank was in uninterruptible sleep (state D) at the latest search, for example in an I/O that
-// does not complete.
+// stuck reports whether a rank was in uninterruptible sleep (state D) at the latest search, for example because it was
+// blocked on an I/O.
 func (m *rankMeter) stuck() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -37,11 +37,11 @@ type rankSamples struct {
 	// moved and movedLoad are the time and the counters of the latest reading with new I/O.
 	moved     int64
 	movedLoad process.IO
-	// held is a sample whose I/O stopped before its end. It is written unchanged if a later sample has I/O, otherwise
-	// it is cut at heldMoved, the time of its last I/O.
+	// held is a sample whose I/O stopped before the end of the sample. If a later sample has I/O, held is written
+	// unchanged. Otherwise it is shortened to end at heldMoved, the time of its last I/O.
 	held      *agentapi.Sample
 	heldMoved int64
-	// idle are samples without I/O. They are written only if a later sample has I/O.
+	// idle holds samples without I/O. They are written only if a later sample has I/O.
 	idle []*agentapi.Sample
 
 	// ioStart and ioEnd bound the I/O after the warm-up.
@@ -50,7 +50,7 @@ type rankSamples struct {
 	over           bool
 }
 
-// add takes a reading: the total that the ranks have read and written up to an instant.
+// add records how much the ranks have read and written in total by the given time.
 func (r *rankSamples) add(at int64, load process.IO) {
 	if r.over || at <= r.at {
 		return
@@ -101,7 +101,7 @@ func (r *rankSamples) grown(before, after process.IO) bool {
 	return slices.ContainsFunc(r.counts(before, after), func(c *agentapi.OperationCount) bool { return c.GetBytes() >= rankFloorBytes })
 }
 
-// cut closes the open sample.
+// cut ends the open sample and begins the next.
 func (r *rankSamples) cut(at int64, load process.IO) {
 	sample := &agentapi.Sample{StartNanoseconds: r.start, EndNanoseconds: at, WarmUp: r.start < r.warm()}
 	for _, count := range r.counts(r.from, load) {
