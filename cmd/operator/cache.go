@@ -15,8 +15,8 @@ import (
 	"github.com/storagebench/storagebench/controllers/storagebenchmark"
 )
 
-// cacheOptions limits what the operator caches. Of all pods, it caches only those of runs. For these pods and for ended
-// runs, it keeps little more than the metadata.
+// cacheOptions limits what the operator caches. Of all pods, it caches only those of runs. For these pods and for
+// finished runs, it keeps little more than the metadata.
 //
 // Reading a kind that no controller watches is an error. By default such a read would silently start a watch of the
 // kind in the whole cluster.

@@ -35,8 +35,8 @@ type options struct {
 	iorImage   string
 	namespace  string
 	metrics    string
-	// metricsSecure serves metrics over TLS, and only to clients that are authorized to read them. metricsCertificate
-	// is a directory with tls.crt and tls.key.
+	// metricsSecure is true if metrics are served over TLS, and only to clients that are authorized to read them.
+	// metricsCertificate is the directory that contains tls.crt and tls.key.
 	metricsSecure      bool
 	metricsCertificate string
 	limits             string
@@ -243,18 +243,18 @@ func (o *options) addClientLabels(value string) error {
 	return nil
 }
 
-// imageRemedy is the remedy in the error about an empty image flag.
+// imageRemedy is the part of the error about an empty image flag that says how to fix the flag.
 const imageRemedy = "specify an image that you have pushed (`make push REGISTRY=...` prints it), or remove the flag to use the " +
 	"default image, which must be loaded onto every node"
 
-// defaultImage returns the image named by an environment variable, or else this version's image, which is in no
-// registry.
+// defaultImage returns the image named by an environment variable. If the variable is empty, it returns the image of
+// this version, which is not published in any registry.
 func defaultImage(variable, name string) string {
 	return cmp.Or(os.Getenv(variable), version.Image(name, version.Version))
 }
 
-// unpublished returns the image flags whose images are in no registry, as key-value pairs for the logger: each flag
-// followed by its image.
+// unpublished returns the image flags whose images are not published in any registry, as key-value pairs for the
+// logger: each flag followed by its image.
 func (o *options) unpublished() []any {
 	var all []any
 	for _, one := range []struct{ flag, image string }{

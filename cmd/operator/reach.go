@@ -14,7 +14,8 @@ import (
 // reachEvery is the interval at which the operator checks its read permissions for changes since startup.
 const reachEvery = time.Minute
 
-// errReachChanged ends an operator whose permissions have changed, because watches are set up only at startup.
+// errReachChanged makes the operator exit when its permissions have changed, because it sets up watches only at
+// startup.
 var errReachChanged = errors.New("the operator's read permissions have changed since startup; restarting to apply them")
 
 // logReach logs the namespaces and kinds that the operator may not read, and the namespaces that it watches.
@@ -60,7 +61,8 @@ func (w *reachWatch) Start(ctx context.Context) error {
 		now, err := installation.FindReach(ctx, w.reviews, w.asked)
 		switch {
 		case err != nil:
-			// The watches still work. If the permissions are wrong, the next start reports it.
+			// The existing watches still work, so keep running. If permissions are missing, the operator reports them at its
+			// next start.
 			ctrl.Log.Info("Keeping the current watches, because the current permissions are unknown", "error", err.Error())
 		case !now.Equal(w.known):
 			return errReachChanged

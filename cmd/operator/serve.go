@@ -66,7 +66,7 @@ func serve(ctx context.Context, o *options) error {
 		case <-ctx.Done():
 		}
 	}()
-	// The Lease is released when Start returns, so the process must end with it.
+	// Start releases the Lease when it returns, so the process must exit then.
 	if err := mgr.Start(ctx); err != nil {
 		return fmt.Errorf("run the controllers: %w", err)
 	}
@@ -86,7 +86,7 @@ func findCluster() (*rest.Config, error) {
 	return config, nil
 }
 
-// errTakenOver ends an operator that stalled until another one became leader.
+// errTakenOver makes the operator exit if it stalled until another operator became leader.
 var errTakenOver = errors.New("another operator became leader while this one was paused; restarting as a standby")
 
 // prepare does everything that must succeed before any controller starts, so that a faulty installation ends the

@@ -22,7 +22,8 @@ type Clients interface {
 	Finish(keys []decide.ClientKey)
 }
 
-// Driver turns the decisions about one run into facts, and into messages to the run's clients.
+// Driver records the decisions about one run in the run's status, and sends the resulting commands to the run's
+// clients.
 type Driver struct {
 	Plan      plan.Plan
 	Conductor *conductor.Conductor
@@ -34,20 +35,20 @@ type Driver struct {
 	Observer Observer
 
 	watcher *earlystop.Watcher
-	// stopped is the most recent Stop that was sent.
+	// stopped is the most recent stop command that was sent.
 	stopped  stopSent
 	observer observing
 }
 
-// Outcome holds the results of an action other than the facts that it noted.
+// Outcome holds what remains to be done after an action was recorded in the run's status.
 type Outcome struct {
 	// Series is the series of a step that has just ended, otherwise nil. Observed holds the observations that were just
-	// evaluated. Both are stored before the facts.
+	// evaluated. Both are stored before the status.
 	Series   *series.Step
 	Observed []series.Observed
-	// Then, if not nil, is called after the facts are stored.
+	// Then, if not nil, is called after the status is stored.
 	Then func() error
-	// Settled is false if the changed facts require another decision before any external effect.
+	// Settled is false if the changed status requires another decision at once, without waiting for news.
 	Settled bool
 }
 
@@ -71,8 +72,8 @@ func (d *Driver) Snapshot(run *v1alpha1.BenchmarkRun, clients []decide.Client) (
 	return snapshot, nil
 }
 
-// Next returns the run's next action. If cancellation is requested but not yet recorded as a fact, the run counts as
-// ending from now.
+// Next returns the run's next action. If cancellation is requested but the status does not record it yet, Next decides
+// as if the run began to end now.
 func (d *Driver) Next(snapshot decide.Snapshot) decide.Action {
 	if snapshot.Cancel != nil && snapshot.EndingSince.IsZero() {
 		snapshot.EndingSince = d.now()
@@ -80,7 +81,7 @@ func (d *Driver) Next(snapshot decide.Snapshot) decide.Action {
 	return decide.Next(snapshot, d.now())
 }
 
-// Note records the facts of an action in the run, and returns what to do after they are stored.
+// Note records an action in the run's status, and returns what to do about it, before and after the status is stored.
 func (d *Driver) Note(run *v1alpha1.BenchmarkRun, clients Clients, snapshot decide.Snapshot, action decide.Action) (Outcome, error) {
 	if snapshot.Cancel != nil {
 		record.Fail(run, *snapshot.Cancel, d.now())
@@ -99,8 +100,8 @@ func (d *Driver) Note(run *v1alpha1.BenchmarkRun, clients Clients, snapshot deci
 		return act(func() { d.Conductor.Start(action.Attempt, action.Clients, action.Start, action.Deadline) }), nil
 	case decide.Stop:
 		if d.stopped.same(action) && d.now().Sub(d.stopped.at) < beat {
-			// The Stop was already sent, and the log will report the end. Repeating it after each decision would
-			// send it thousands of times while I/O in flight completes.
+			// The stop command was already sent, and the log will report the end of the step. Sending the command after each
+			// decision would repeat it thousands of times while I/O in flight completes.
 			return Outcome{Settled: true}, nil
 		}
 		d.stopped = stopSent{action: action, at: d.now()}
@@ -132,7 +133,7 @@ func (d *Driver) Note(run *v1alpha1.BenchmarkRun, clients Clients, snapshot deci
 	return Outcome{}, nil
 }
 
-// act returns a settled outcome that calls do.
+// act returns an Outcome that calls do after the status is stored, and that requires no further decision at once.
 func act(do func()) Outcome {
 	return Outcome{Settled: true, Then: func() error { do(); return nil }}
 }
@@ -169,7 +170,7 @@ func (d *Driver) replace(run *v1alpha1.BenchmarkRun, action decide.Action, snaps
 	}
 }
 
-// stopSent is a Stop and the time at which it was sent.
+// stopSent is a stop command and the time at which it was sent.
 type stopSent struct {
 	action decide.Action
 	at     time.Time

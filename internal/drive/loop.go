@@ -26,8 +26,8 @@ type Options struct {
 	// Storage records the documented properties of the run's storage in the run, before the first start. It may be
 	// nil.
 	Storage func() error
-	// Store saves the facts of the run after an action has changed them and before the action has any other effect.
-	// The series in the outcome is saved first. An error ends the loop.
+	// Store saves the run's status, after an action has changed it and before the action has any other effect. The series
+	// in the outcome is saved first. An error ends the loop.
 	Store func(decide.Action, Outcome) error
 	// Observe is called after each decision. It may be nil.
 	Observe func(Progress)
@@ -58,7 +58,7 @@ type Loop struct {
 	liveWrittenAt time.Time
 }
 
-// New returns a Loop for a run that record.Begin has begun, either just now or for an earlier Loop.
+// New returns a Loop for a run that record.Begin has begun. An earlier Loop may already have conducted part of the run.
 func New(options Options) *Loop {
 	return &Loop{Options: options}
 }

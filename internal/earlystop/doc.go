@@ -1,7 +1,7 @@
 // Package earlystop decides when a live step has measured enough.
 //
 // Some steps end because of what they measure: a burst drain ends once the baseline is known, a steady phase once the
-// rate has been steady for long enough. The decision to end them is a fact of the run. It is based on the clients'
+// rate has been steady for long enough. The decision to end them is recorded in the run. It is based on the clients'
 // samples, which a restarted conductor reads again from the agents' logs, so a watcher has no state to preserve.
 //
 //	samples of each client -> flow: all of them, second by second -> detect -> decide.Snapshot.Enough

@@ -11,8 +11,8 @@ import (
 const cell = int64(time.Second)
 
 // flow adds up the samples of several clients, second by second, up to the latest time for which all of them have
-// reported. A client that is inside an I/O reports late and delays the flow. The bytes of a late sample are spread over
-// the time that the sample covers, as in results.
+// reported. A client that is blocked on an I/O reports late and delays the flow. The bytes of a late sample are spread
+// over the time that the sample covers, as in results.
 type flow struct {
 	clients []stream
 	// start is the time at which the last client started to measure; next is the start of the next cell.

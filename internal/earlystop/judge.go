@@ -21,7 +21,8 @@ type judge interface {
 // judgeOf returns the judge of a step on a target. documented is the target's documented rate without credits, and
 // baseline the rate at which the target was seen to settle, both in bytes per second; 0 if unknown.
 func judgeOf(step plan.Step, documented, baseline float64) judge {
-	// The drain before the steps of a phase may find the bucket already empty.
+	// The drain before the steps of a phase may see no drop, because the bucket may already be empty. So it may end once
+	// the rate is at the baseline, as a redrain does.
 	before := phasekind.Of(step.Kind).ManySteps()
 	if baseline == 0 && before {
 		baseline = documented
@@ -80,7 +81,7 @@ func (d *drain) add(sample detect.Sample) string {
 	d.samples = append(d.samples, sample)
 	switch {
 	case !state.Certain, !state.Enough:
-		// Without a certain drop, the drain runs for its full duration.
+		// If no drop ever becomes certain, the drain runs for its full duration.
 		return ""
 	case d.highest > 0 && state.After.Value > d.highest, len(d.samples) < d.next:
 		return ""
@@ -89,9 +90,9 @@ func (d *drain) add(sample detect.Sample) string {
 	return d.why
 }
 
-// confirm returns a message about the drop that the analysis finds in the samples so far, or "" if that is not the
-// drop that was seen live. The analysis may treat a level that is short compared with the series as a dip until it
-// has lasted longer.
+// confirm returns a message about the drop if the analysis of the samples so far finds the same drop as the live
+// detector; otherwise it returns "". The analysis may treat a level that is short compared with the series as a dip
+// until it has lasted longer.
 func (d *drain) confirm(seen detect.LiveState) string {
 	found, err := detect.Analyze(d.samples, detect.Options{})
 	if err != nil || !found.Exhausted || found.Baseline.Value > math.Sqrt(seen.Before*seen.After.Value) {

@@ -26,7 +26,7 @@ const (
 type Outcome struct {
 	Series  []v1alpha1.ObservedSeries
 	Omitted int
-	// Over holds the values over time.
+	// Over holds the values of the observations over time.
 	Over     []series.Observed
 	Warnings []v1alpha1.Warning
 	// Credits holds the burst credit levels at the starts of drains.
@@ -84,8 +84,8 @@ type evaluator struct {
 	made        Outcome
 }
 
-// remark is a problem of an observation in one or more steps. Its text describes the problem in the first of these
-// steps.
+// remark is a problem with an observation that affects one or more steps. Its text describes the problem in the first
+// of these steps.
 type remark struct {
 	kind  remarkKind
 	text  string

@@ -8,8 +8,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// PhaseSeries holds the values of one series of an observation over all steps of a phase. A value is NaN if its text is
-// not a number.
+// PhaseSeries holds the values of one series of an observation over all steps of a phase. A value is NaN if the
+// recorded text is not a number.
 type PhaseSeries struct {
 	Labels      string
 	First, Last float64

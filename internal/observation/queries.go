@@ -12,7 +12,7 @@ import (
 // maxEvaluations is the maximum number of points of a query; Prometheus refuses more than 11,000.
 const maxEvaluations = 10_000
 
-// Query is the query for one observation over the time of one step.
+// Query asks Prometheus to evaluate one observation over the time of one step.
 type Query struct {
 	// Observation is the index in spec.run.observations.
 	Observation int

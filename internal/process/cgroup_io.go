@@ -50,7 +50,7 @@ func CgroupDeviceIO(device uint64) (DeviceIO, error) {
 			return found, err
 		}
 	}
-	// A device without I/O of the group is not listed.
+	// io.stat does not list a device on which the group has done no I/O.
 	return DeviceIO{}, nil
 }
 

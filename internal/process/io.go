@@ -67,7 +67,7 @@ func parseIO(text string) (IO, error) {
 		"rchar": &counters.ReadBytes, "wchar": &counters.WriteBytes,
 		"syscr": &counters.ReadCalls, "syscw": &counters.WriteCalls,
 	}
-	// These may be missing; then fewer sources of byte counts can be compared.
+	// The kernel may not provide these counters. Without them, fewer sources of byte counts can be compared.
 	optional := map[string]*uint64{
 		"read_bytes": &counters.StorageReadBytes, "write_bytes": &counters.StorageWriteBytes, "cancelled_write_bytes": &counters.CancelledBytes,
 	}

@@ -17,8 +17,8 @@ const (
 	killPatience = time.Second
 	killRounds   = 10
 	killPause    = 5 * time.Millisecond
-	// collectPatience is the number of rounds before an exited child is reaped, because another caller may be waiting
-	// for it.
+	// collectPatience is the number of rounds to wait before reaping an exited child, because another caller may be
+	// waiting for that child.
 	collectPatience = 20
 )
 
@@ -27,8 +27,8 @@ func pause() { time.Sleep(killPause) }
 // LeftError lists the processes that could not be killed.
 type LeftError struct{ Processes []Process }
 
-// Error lists the processes. A process in state D is inside an I/O that does not complete; the kernel ends it when
-// the I/O completes.
+// Error lists the processes. A process in state D is blocked on an I/O that has not completed; the kernel ends the
+// process when the I/O completes.
 func (e *LeftError) Error() string {
 	names := make([]string, 0, len(e.Processes))
 	for _, p := range e.Processes {

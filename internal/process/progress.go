@@ -2,8 +2,8 @@ package process
 
 import "time"
 
-// Progress records when each worker of a tool last ran. The watchdog uses it to measure the age of outstanding I/O:
-// a tool's own status dumps wait for a worker that is inside an I/O, but the scheduler's counters do not. The zero
+// Progress records when each worker of a tool last ran. The watchdog uses it to measure the age of outstanding I/O: a
+// tool's own status dumps wait for a worker that is blocked on an I/O, but the scheduler's counters do not. The zero
 // value is ready to use. It is not safe for concurrent use.
 type Progress struct {
 	workers map[workerKey]*advance

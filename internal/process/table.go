@@ -21,8 +21,8 @@ const ticksPerSecond = 100
 type Process struct {
 	PID, PPID, PGID, Session int
 	Command                  string
-	// State is the kernel's letter for the state, such as R, S, D (uninterruptible, inside an I/O) or Z (exited, not
-	// reaped).
+	// State is the process state as a letter, as in /proc/PID/stat: for example R, S, D (uninterruptible sleep, usually
+	// blocked on an I/O) or Z (exited, not reaped).
 	State byte
 	// StartTicks distinguishes a process from a later one with the same PID.
 	StartTicks uint64
@@ -30,7 +30,7 @@ type Process struct {
 	CPU time.Duration
 }
 
-// ended reports whether the process has exited and only waits to be reaped.
+// ended reports whether the process has exited, even if it has not been reaped.
 func (p Process) ended() bool { return p.State == 'Z' || p.State == 'X' }
 
 // String formats the process for error messages.

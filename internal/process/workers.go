@@ -17,7 +17,7 @@ import (
 type Worker struct {
 	PID, TID int
 	Command  string
-	// State is the kernel's letter for the state; D means inside an I/O.
+	// State is the state as a letter, as in /proc/PID/stat; D means uninterruptible sleep, usually blocked on an I/O.
 	State byte
 	// OnCPU is the CPU time; Turns is how many times it was scheduled. At least one of them increases with every
 	// completed I/O, however fast the I/O is.
