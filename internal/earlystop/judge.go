@@ -13,7 +13,7 @@ import (
 )
 
 // judge decides whether a step has measured enough. add takes the samples of a series, one per second, and returns the
-// reason to end the step, or "" while more are needed.
+// reason to end the step, or "" while more samples are needed.
 type judge interface {
 	add(sample detect.Sample) string
 }

@@ -29,8 +29,8 @@ func New(source Source) *Watcher { return &Watcher{source: source} }
 // not. A step that loads several targets ends when each of them has measured enough, because they compete while they
 // are loaded together.
 //
-// baselines maps each target to the rate in bytes per second at which earlier phases of the run ended: a redrain may
-// end once it is back at that rate, however short its burst was. documented holds the documented limits of each
+// baselines maps each target to the baseline in bytes per second that the run's last drain measured. A redrain may end
+// once the target is back at that rate, however short the burst was. documented holds the documented limits of each
 // target.
 func (w *Watcher) Look(planned plan.Plan, snapshot decide.Snapshot, baselines map[string]float64, documented map[string]limits.Computed) map[decide.Attempt]string {
 	step, attempt, live := current(planned, snapshot)

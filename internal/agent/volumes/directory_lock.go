@@ -36,7 +36,7 @@ func (h *holds) set(volume string, hold *dataset.Hold) {
 	h.taken[volume] = hold
 }
 
-// release releases all holds.
+// release releases all locks.
 func (h *holds) release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
