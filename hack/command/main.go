@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// Main calls run with a context that ends on an interrupt. If run fails, Main prints the error and exits with 1; a
-// request for help is not a failure.
+// Main calls run with a context that an interrupt cancels. If run fails, Main prints the error and exits with status 1.
+// A request for help is not a failure.
 func Main(run func(context.Context) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx)

@@ -31,7 +31,8 @@ func (c *console) say(format string, arguments ...any) {
 	_, _ = fmt.Fprintf(c.out, "%5.0fs  %s\n", time.Since(c.began).Seconds(), fmt.Sprintf(format, arguments...))
 }
 
-// command returns a command that is interrupted, not killed, when the demo is interrupted.
+// command returns a command that receives SIGINT when the demo is interrupted, so that it can clean up. It is killed
+// only if it is still running after 30 s.
 func (c *console) command(ctx context.Context, program string, arguments ...string) *exec.Cmd {
 	command := exec.CommandContext(ctx, program, arguments...)
 	command.Cancel = func() error { return command.Process.Signal(syscall.SIGINT) }
@@ -43,7 +44,7 @@ func (c *console) show(program string, arguments []string) {
 	c.say("$ %s", strings.Join(append([]string{program}, arguments...), " "))
 }
 
-// passed runs a program and shows its output.
+// passed runs a program and shows its output as it is written.
 func (c *console) passed(ctx context.Context, program string, arguments ...string) error {
 	c.show(program, arguments)
 	command := c.command(ctx, program, arguments...)

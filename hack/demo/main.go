@@ -57,17 +57,18 @@ func main() {
 type demo struct {
 	console
 	version string
-	// kubectl and kubeconfig are set once the cluster is up.
+	// kubectl is the kubectl program, and kubeconfig the file with the credentials of the demo's cluster. Both are
+	// empty until the cluster is up.
 	kubectl, kubeconfig string
-	// asked is the benchmark that was applied and has no verdict yet, or "".
+	// asked is the name of the benchmark that was applied but has no verdict yet, or "" if there is none.
 	asked string
-	// mounted is true while the node has a store.
+	// mounted is true while a simulated store is mounted on the node.
 	mounted bool
-	// atEnd holds functions that end the programs running beside the demo.
+	// atEnd holds functions that stop the background programs of the demo, such as Prometheus.
 	atEnd []func()
 }
 
-// step is a part of the demo with its title.
+// step is one step of the demo, with the title that is printed when the step begins.
 type step struct {
 	title string
 	do    func(context.Context) error
@@ -104,7 +105,7 @@ func (d *demo) endPrograms() {
 	}
 }
 
-// interrupted cleans up: a running benchmark would otherwise continue unattended.
+// interrupted cleans up after an interrupt: it deletes a running benchmark, which would otherwise continue unattended.
 func (d *demo) interrupted() {
 	d.say("Interrupted.")
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)

@@ -45,7 +45,8 @@ func (d *demo) observe(ctx context.Context) error {
 	return d.available(ctx)
 }
 
-// exportCredits serves the credits of the store for Prometheus, until the demo ends, and returns the address.
+// exportCredits runs a metrics exporter for the store's credits until the demo ends, and returns the address that
+// Prometheus scrapes.
 func (d *demo) exportCredits(ctx context.Context) (string, error) {
 	command := d.command(ctx, "bin/cluster", "burst", "export", "--name", claim)
 	command.Stderr = os.Stderr
@@ -68,7 +69,7 @@ func (d *demo) exportCredits(ctx context.Context) (string, error) {
 	return strings.TrimSpace(address), nil
 }
 
-// hostForPods returns the address of this machine to which pods have a route.
+// hostForPods returns the address at which pods can reach this machine.
 func (d *demo) hostForPods(ctx context.Context) (string, error) {
 	node, err := d.kubectlCommand(ctx, "get", "nodes", "-o", "jsonpath={.items[0].status.addresses[0].address}").Output()
 	if err != nil {

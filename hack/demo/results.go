@@ -51,7 +51,8 @@ func (d *demo) get(ctx context.Context, kind, name string, into any) error {
 	return nil
 }
 
-// report shows the figures. It ignores the exit code, which only repeats the verdict of the Ready condition.
+// report prints the report of a run. It ignores the exit code of kubectl-storagebench, which only repeats the verdict
+// of the Ready condition.
 func (d *demo) report(ctx context.Context, run string) error {
 	arguments := []string{"report", "run/" + run, "--namespace", namespace}
 	d.show("kubectl storagebench", arguments)

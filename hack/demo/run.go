@@ -89,7 +89,7 @@ func judged(b *v1alpha1.StorageBenchmark) bool {
 		!meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionRunning)
 }
 
-// explain prints what helps to find out why a benchmark makes no progress.
+// explain prints the objects, events and log lines that usually show why a benchmark makes no progress.
 func (d *demo) explain(ctx context.Context) {
 	d.look(ctx, "-n", namespace, "get", "benchmarkruns,pods,persistentvolumeclaims", "-o", "wide")
 	d.look(ctx, "-n", namespace, "get", "events", "--field-selector=type!=Normal", "--sort-by=.lastTimestamp")

@@ -8,14 +8,15 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// others are the samples that run alone, on a claim of the cluster's own storage.
+// others are samples that the demo runs only on request, with -sample. They use a volume that the cluster provisions,
+// not a simulated store.
 var others = []sample{
 	{"search", "config/samples/search.yaml"},
 	{"small-files", "config/samples/small-files.yaml"},
 	{"interference", "config/samples/interference.yaml"},
 }
 
-// observed is a short version of the experiment that also observes the credits that the store reports.
+// observed is a shorter version of the file server experiment that also records the credits that the store reports.
 var observed = sample{"observed", "hack/demo/observed.yaml"}
 
 // chosen returns the steps that run the named sample, or all samples of the demo if the name is empty.
@@ -54,7 +55,8 @@ func (d *demo) chosen(name string) ([]step, error) {
 	}, nil
 }
 
-// onClaim runs a sample on a claim of the cluster's own storage. If the verdict is bad, it returns the run and an error.
+// onClaim runs a sample on a volume that the cluster provisions. If the verdict is bad, it returns the run and an
+// error.
 func (d *demo) onClaim(ctx context.Context, which sample) (*v1alpha1.BenchmarkRun, error) {
 	if err := d.prepare(ctx, which); err != nil {
 		return nil, err

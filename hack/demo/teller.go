@@ -27,7 +27,7 @@ type teller struct {
 	// printed for the benchmark.
 	stage, last, lastReady string
 	told                   time.Time
-	// steps holds the attempts whose end has been printed.
+	// steps holds the step attempts, as ID#ATTEMPT, whose outcome has been printed.
 	steps map[string]bool
 }
 

@@ -23,7 +23,7 @@ import (
 	"time"
 )
 
-// suites maps each package that is mutated by default to the packages whose tests should fail.
+// suites maps each package that is mutated by default to the packages whose tests are expected to detect its mutants.
 var suites = map[string][]string{
 	"./internal/decide":  {"./internal/decide"},
 	"./internal/plan":    {"./internal/plan"},

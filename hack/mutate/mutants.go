@@ -15,7 +15,7 @@ type mutant struct {
 	file     string
 	line     int
 	function string
-	// The original source text and its replacement.
+	// was and is are the source text before and after the change.
 	was, is string
 	// nth distinguishes mutants of a function that change the same text.
 	nth  int
@@ -47,8 +47,8 @@ type mutator struct {
 	found    []mutant
 }
 
-// mutantsOf returns all mutants of a file: conditions are negated, operators swapped, numbers incremented by one,
-// true is exchanged with false, and statements are dropped. Some mutants do not compile.
+// mutantsOf returns all mutants of a file: it negates conditions, swaps operators, adds one to numbers, replaces true
+// by false and false by true, and drops statements. Some mutants do not compile.
 func mutantsOf(file string, text []byte) ([]mutant, error) {
 	m := &mutator{set: token.NewFileSet(), file: file, text: text}
 	parsed, err := parser.ParseFile(m.set, file, text, parser.SkipObjectResolution)

@@ -95,7 +95,7 @@ func pack(name string, files, programs map[string][]byte) error {
 	})
 }
 
-// bill writes the bill of materials of a release file next to that file.
+// bill writes a bill of materials for a file of the release, beside that file.
 func (r release) bill(name string, subject sbom.Subject, content sbom.Content) error {
 	subject.Version = r.version
 	if subject.SHA256 == "" {

@@ -34,7 +34,7 @@ type release struct {
 	version   string
 	output    string
 	platforms []platform
-	// url is the location from which the files will be downloaded.
+	// url is the base URL from which users will download the files.
 	url string
 	// registry is the registry to which the images will be pushed, or "" for images that are in no registry.
 	registry string
@@ -134,5 +134,5 @@ func (r release) check(only string) error {
 	return nil
 }
 
-// file returns the path of a file of the release.
+// file returns the path of the release file with the given name.
 func (r release) file(name string) string { return filepath.Join(r.output, name) }

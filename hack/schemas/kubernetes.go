@@ -60,7 +60,7 @@ func kubernetes(release, folder string) error {
 		if schema == nil {
 			return fmt.Errorf("kubernetes %s publishes no kind %s of %s/%s", release, k.name, k.group, k.version)
 		}
-		// A manifest contains no status.
+		// Manifests have no status, so the schema must refuse the field.
 		delete(schema["properties"].(strict.Schema), "status")
 		collect(all, name, definitions)
 		text := fmt.Sprintf("{\"$ref\":%q}\n", shared+"#/definitions/"+name)
@@ -101,7 +101,8 @@ func find(all map[string]strict.Schema, k kind) (string, strict.Schema) {
 	return "", nil
 }
 
-// collect adds a schema and everything that it refers to. A name has the same meaning in every document of a release.
+// collect adds a schema and everything that it refers to. It skips names that have already been added, because a name
+// has the same meaning in every document of a release.
 func collect(all map[string]strict.Schema, name string, into map[string]strict.Schema) {
 	if into[name] != nil {
 		return

@@ -5,7 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	_ "embed" // sources.list
+	_ "embed" // for sources.list
 	"errors"
 	"fmt"
 	"io"
@@ -32,7 +32,7 @@ func (p Package) String() string {
 	return p.Name + "=" + p.Version + " " + p.Architecture + " " + p.Digest
 }
 
-// file returns the name that apt gives to the file of the package.
+// file returns the file name under which apt saves the package.
 func (p Package) file() string {
 	return p.Name + "_" + strings.ReplaceAll(p.Version, ":", "%3a") + "_" + p.Architecture + ".deb"
 }
@@ -114,7 +114,7 @@ func NewApt(o Options) (*Apt, error) {
 	return a, nil
 }
 
-// fix writes the list of repositories.
+// fix makes apt use fixed repositories: those in our sources.list, or in the file that DebianSources names.
 func (a *Apt) fix() error {
 	text, from := sources, os.Getenv(DebianSources)
 	if from != "" {
@@ -142,7 +142,8 @@ func (a *Apt) newerLists() string {
 	return systemLists
 }
 
-// changed returns when a folder of package lists last changed, or the zero time if it contains none.
+// changed returns the time of the last change to a folder of package lists, or the zero time if the folder contains no
+// lists.
 func changed(lists string) time.Time {
 	releases, err := filepath.Glob(filepath.Join(lists, "*Release"))
 	if err != nil || len(releases) == 0 {

@@ -41,7 +41,7 @@ type Image struct {
 	// Licenses is an SPDX expression.
 	Licenses   string
 	Entrypoint []string
-	// Path is the PATH of the image's programs, or "" if the image has only the entrypoint.
+	// Path is the environment variable PATH in the image, or "" if the entrypoint is the image's only program.
 	Path string
 	// Labels are added to the labels for the fields above.
 	Labels map[string]string

@@ -63,8 +63,8 @@ func Make(ctx context.Context, o Options) (image.Image, error) {
 	}, nil
 }
 
-// left lists parts of the names of plugins that the image omits: plugins for networks other than TCP and shared
-// memory, and plugins of OpenSHMEM.
+// left lists the plugins that the image omits, each by a substring of the file name: plugins for networks other than
+// TCP and shared memory, and plugins of OpenSHMEM.
 var left = []string{"_ucx.", "_ofi.", "_openib.", "_psm.", "_psm2.", "mca_scoll_", "mca_spml_", "mca_sshmem_", "mca_memheap_", "mca_atomic_"}
 
 // isPlugin reports whether a file is a plugin of Open MPI or PMIx, such as

@@ -14,7 +14,8 @@ import (
 	"github.com/storagebench/storagebench/images/packaged"
 )
 
-// authorities is Debian's package of CA certificates; the other two are paths in it.
+// authorities is Debian's package of CA certificates. authoritiesFolder is the folder of the certificates in it, and
+// authoritiesRights is its copyright file.
 const (
 	authorities       = "ca-certificates"
 	authoritiesFolder = "usr/share/ca-certificates"
@@ -24,8 +25,8 @@ const (
 // Packages are the packages from which the image takes files.
 var Packages = []string{authorities}
 
-// Only returns those of the given packages from which the image takes files. Their dependencies are needed only to
-// merge the certificates into one file at installation time.
+// Only filters packages, such as those that apt resolved: it returns those from which the image takes files. The other
+// packages are needed only to merge the certificates into one file at installation time.
 func Only(packages []debian.Package) []debian.Package {
 	return slices.DeleteFunc(packages, func(p debian.Package) bool { return !slices.Contains(Packages, p.Name) })
 }
@@ -76,7 +77,8 @@ func certificates(ctx context.Context, o packaged.Options, apt *debian.Apt) (bun
 	return found, err
 }
 
-// add adds the certificates where Go looks for them, and lists their package as package packaged does.
+// add adds the certificates to an image, at the path where Go looks for them. Like package packaged, it also adds the
+// package's copyright file and control data, and lists the package in PackagesFile.
 func (b bundled) add(tree *image.Tree) error {
 	for name, data := range map[string][]byte{
 		Certificates: b.bundle, authoritiesRights: b.rights, "var/lib/dpkg/status.d/" + b.of.Name: b.control,

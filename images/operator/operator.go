@@ -27,7 +27,7 @@ const (
 
 // Options configures Make.
 type Options struct {
-	// Options describe the image. Progress also receives messages about omitted content.
+	// The embedded Options describe the image. Their Progress also receives messages about omitted content.
 	packaged.Options
 	// Programs is the folder that contains the operator and the agent, built for Architecture.
 	Programs string
@@ -109,9 +109,9 @@ func static(file, architecture string) ([]byte, error) {
 }
 
 // addCertificates adds the CA certificates of Debian's package. If apt-get is missing, the image is built without
-// them unless Locked is set: this version of the operator talks only to the API server and to its agents, whose CAs
-// it is given. The machine's own certificates are not used, because they may include CAs that only this machine
-// trusts.
+// certificates, unless Locked is set. The operator of this version does not need them: it talks only to the API server
+// and to its agents, and receives the CAs of both. The machine's own certificates are not used, because they may
+// include CAs that only this machine trusts.
 func addCertificates(ctx context.Context, o Options, tree *image.Tree) error {
 	if _, err := exec.LookPath("apt-get"); errors.Is(err, exec.ErrNotFound) && !o.Locked {
 		_, _ = fmt.Fprintln(o.Progress, "Building the operator image without public CA certificates, because apt-get is missing")

@@ -30,7 +30,7 @@ type Subject struct {
 	PackageURL string
 }
 
-// Content is the content of the subject.
+// Content lists the programs and packages that a subject contains.
 type Content struct {
 	// Programs holds the Go programs by path.
 	Programs map[string][]byte
@@ -71,7 +71,7 @@ func Write(w io.Writer, subject Subject, content Content) error {
 	return err
 }
 
-// encode uses a version of the format that current tools can read.
+// encode formats a bill as CycloneDX 1.6, a version that current tools can read.
 func encode(bill *cyclonedx.BOM) ([]byte, error) {
 	var text bytes.Buffer
 	if err := cyclonedx.NewBOMEncoder(&text, cyclonedx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bill, cyclonedx.SpecVersion1_6); err != nil {

@@ -1,5 +1,6 @@
-// Command local-provisioner creates a folder for each claim of its node in a test cluster, and removes it with the
-// volume. It needs no helper pods and therefore no image. Every node runs one.
+// Command local-provisioner provisions volumes in a test cluster. It runs on every node: for each claim whose first pod
+// is scheduled to the node it creates a folder, and it removes the folder with the volume. It needs no helper pods and
+// therefore no image.
 //
 // The volumes are of type `local`, so that Kubernetes treats them as storage of a node: it applies file system
 // groups, and pods follow the volume. Their size is not enforced.
@@ -85,14 +86,14 @@ var (
 // selectedNode is the annotation in which the scheduler records the node that it chose for the first pod of a claim.
 const selectedNode = "volume.kubernetes.io/selected-node"
 
-// ShouldProvision leaves claims to the provisioner of their node. It accepts claims without a node, which Provision
-// refuses with an error.
+// ShouldProvision reports whether this node's provisioner handles a claim: if the scheduler has selected this node for
+// it, or no node. Provision then refuses a claim without a selected node with an error.
 func (p local) ShouldProvision(_ context.Context, claim *v1.PersistentVolumeClaim) bool {
 	node := claim.Annotations[selectedNode]
 	return node == "" || node == p.node
 }
 
-// ShouldDelete leaves volumes to the provisioner of their node.
+// ShouldDelete reports whether a volume is on this node. The provisioner of its node deletes any other volume.
 func (p local) ShouldDelete(_ context.Context, volume *v1.PersistentVolume) bool {
 	affinity := volume.Spec.NodeAffinity
 	return affinity != nil && affinity.Required != nil && equality.Semantic.DeepEqual(affinity.Required, onNode(p.node))
@@ -104,7 +105,7 @@ func onNode(name string) *v1.NodeSelector {
 	}}}
 }
 
-// Provision creates the folder.
+// Provision creates a folder on this node for a claim, and returns a volume that is bound to the node.
 func (p local) Provision(_ context.Context, options controller.ProvisionOptions) (*v1.PersistentVolume, controller.ProvisioningState, error) {
 	if options.SelectedNodeName == "" {
 		return nil, controller.ProvisioningFinished, errors.New("the storage class needs volumeBindingMode WaitForFirstConsumer")
@@ -129,7 +130,7 @@ func (p local) Delete(_ context.Context, volume *v1.PersistentVolume) error {
 // shared provides volumes that all nodes can mount.
 type shared struct{ folders }
 
-// Provision creates the folder.
+// Provision creates a folder for a claim, and returns a volume that every node can mount.
 func (p shared) Provision(_ context.Context, options controller.ProvisionOptions) (*v1.PersistentVolume, controller.ProvisioningState, error) {
 	return p.provision(options, func(path string) v1.PersistentVolumeSource {
 		mustBe := v1.HostPathDirectory

@@ -10,7 +10,7 @@ import (
 )
 
 func main() {
-	// One thread is enough, and a pod should cost little.
+	// Use one thread, which is enough to reap processes and keeps the cost per pod low.
 	runtime.GOMAXPROCS(1)
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGCHLD)

@@ -12,7 +12,7 @@ import (
 // Break is an incompatible change.
 type Break struct {
 	// Path is the changed field, preceded by the name and version of its definition, such as v1alpha1
-	// .spec.run.clients.count. What describes the change, with the old and the new value.
+	// .spec.run.clients.count. The text in What describes the change, with the old and the new value.
 	Path, What string
 }
 

@@ -54,7 +54,7 @@ func RunReadOnly(t *testing.T, folder string, environment, seed []string, argume
 	if os.Getuid() != 0 {
 		flags, user = []string{"--user", "--map-root-user", "--mount"}, ""
 	}
-	var tools []string // with full paths, because the image sets PATH
+	var tools []string // found here and passed with full paths, because the image sets its own PATH
 	for _, tool := range []string{"mount", "chroot", "cp", "chmod"} {
 		found, err := exec.LookPath(tool)
 		if err != nil {
