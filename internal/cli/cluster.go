@@ -121,8 +121,8 @@ func explained(err error) error {
 	return err
 }
 
-// runOrBenchmark returns the BenchmarkRun with the given name, or else the StorageBenchmark with that name. The other
-// result is nil.
+// runOrBenchmark returns the BenchmarkRun with the given name. If there is none, it returns the StorageBenchmark with
+// that name instead, and a nil BenchmarkRun.
 func (c *cluster) runOrBenchmark(ctx context.Context, name string) (*v1alpha1.BenchmarkRun, *v1alpha1.StorageBenchmark, error) {
 	run, benchmark := &v1alpha1.BenchmarkRun{}, &v1alpha1.StorageBenchmark{}
 	err := c.get(ctx, runResource, name, run)
@@ -142,8 +142,8 @@ func (c *cluster) runOrBenchmark(ctx context.Context, name string) (*v1alpha1.Be
 	return nil, nil, err
 }
 
-// findRun returns the BenchmarkRun with the given name. If there is none, it returns the live run of the
-// StorageBenchmark with that name, or else its last run, and the benchmark.
+// findRun returns the BenchmarkRun with the given name. If there is none, it returns the StorageBenchmark with that
+// name, together with its live run or, if no run is live, its last one.
 func (c *cluster) findRun(ctx context.Context, name string) (*v1alpha1.BenchmarkRun, *v1alpha1.StorageBenchmark, error) {
 	run, benchmark, err := c.runOrBenchmark(ctx, name)
 	if err != nil || run != nil {
@@ -168,7 +168,7 @@ func (c *cluster) findRun(ctx context.Context, name string) (*v1alpha1.Benchmark
 	return run, benchmark, nil
 }
 
-// waitingFor returns the reason, according to its conditions, why a benchmark has not started its first or next run. It
+// waitingFor returns the reason why a benchmark has not started its first or next run, as stated by its conditions. It
 // skips conditions that state the verdict on the last run, because a verdict does not prevent another run.
 func waitingFor(benchmark *v1alpha1.StorageBenchmark) string {
 	for _, kind := range []string{v1alpha1.ConditionStalled, v1alpha1.ConditionReconciling, v1alpha1.ConditionRunning, v1alpha1.ConditionReady} {

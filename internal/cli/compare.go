@@ -126,7 +126,7 @@ func comparedDocuments(ctx context.Context, streams Streams, flags *clusterFlags
 	return named(all, names), nil
 }
 
-// comparedOf reads RUN or RUN:TARGET.
+// comparedOf reads the document of a run named as RUN or RUN:TARGET on the command line.
 func comparedOf(ctx context.Context, streams Streams, flags *clusterFlags, name string) (report.Compared, error) {
 	of, target := name, ""
 	if at := strings.LastIndex(name, ":"); at > 0 && !exists(name) {

@@ -63,8 +63,7 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// looksLikeFile reports whether a name can only be that of a file, because it has a path separator or a known file
-// extension.
+// looksLikeFile reports whether a name must be a file name, because it has a path separator or a known file extension.
 func looksLikeFile(name string) bool {
 	return strings.ContainsAny(name, `/\`) || slices.Contains([]string{".json", ".yaml", ".yml", ".txt"}, filepath.Ext(name))
 }
@@ -82,10 +81,10 @@ func clusterDocument(ctx context.Context, flags *clusterFlags, name string) (rep
 	return document, benchmark, err
 }
 
-// judged applies the benchmark's current verdict to the document of a run, and returns the document and the exit code.
-// The verdict covers the comparison with earlier runs and, unless the specification has changed since the run, the
-// benchmark's current objectives. The document is returned unchanged if benchmark is nil or its verdict is on another
-// run. A regression is written to standard error, because the report of a single run cannot show one.
+// judged applies the current verdict of a benchmark to the document of a run, and returns the document and the exit
+// code. The verdict covers the comparison with earlier runs and, unless the specification has changed since the run,
+// the benchmark's current objectives. If benchmark is nil or its verdict is on another run, judged returns the document
+// unchanged. It writes a regression to standard error, because the report of a single run cannot show one.
 func judged(streams Streams, document report.Document, benchmark *v1alpha1.StorageBenchmark) (report.Document, int) {
 	if benchmark == nil || benchmark.Status.LastRun == nil || benchmark.Status.LastRun.UID != document.RunUID {
 		return document, report.ExitCode(document)
@@ -108,7 +107,7 @@ func (c *cluster) document(ctx context.Context, run *v1alpha1.BenchmarkRun) (rep
 	if err != nil {
 		return report.Document{}, err
 	}
-	// The agents have the same version as the operator.
+	// Use the version of the agents, which is the same as the operator's.
 	var version string
 	for _, e := range run.Status.Environments {
 		version = cmp.Or(version, e.AgentVersion)
@@ -135,7 +134,7 @@ func (c *cluster) series(ctx context.Context, run *v1alpha1.BenchmarkRun) (*seri
 		}
 		text, is := kept.BinaryData[objects.SeriesKey]
 		if !is || !slices.ContainsFunc(kept.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == run.UID }) {
-			continue // not a series, or the series of an earlier run with the same name
+			continue // this ConfigMap holds no series, or belongs to an earlier run with the same name
 		}
 		part, err := series.Decode(text)
 		if err != nil {

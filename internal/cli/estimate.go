@@ -28,8 +28,8 @@ func checkPrice(perHour float64) error {
 // cost is the cost of a run or of several runs in a row.
 type cost struct {
 	PricePerHour float64 `json:"pricePerHour"`
-	// Least is the cost of the minimum duration. Expected is the cost of the expected
-	// duration, absent if that is unknown.
+	// Least is the cost if runs take their minimum duration. Expected is the cost if they take their expected duration;
+	// it is absent if that duration is unknown.
 	Least    float64  `json:"least"`
 	Expected *float64 `json:"expected,omitempty"`
 }

@@ -23,8 +23,8 @@ type follower struct {
 
 	mu  sync.Mutex
 	run *v1alpha1.BenchmarkRun
-	// behind is the lag of the clock that sets the run's timestamps, relative to this machine's clock. known is false
-	// until it has been measured.
+	// behind is how far the clock that sets the run's timestamps is behind this machine's clock; negative if it is
+	// ahead. known is false until the difference has been measured.
 	behind time.Duration
 	known  bool
 }
@@ -56,7 +56,8 @@ func (f *follower) see(run *v1alpha1.BenchmarkRun) {
 	f.mu.Lock()
 	f.run = run
 	if figures := run.Status.Live; figures != nil {
-		// The smallest difference contains the least network delay, so it is the best estimate of the clock offset.
+		// A measured difference is the clock offset plus the network delay. The smallest one contains the least delay,
+		// so it is the best estimate of the offset.
 		if ahead := time.Since(figures.Time.Time); !f.known || ahead < f.behind {
 			f.behind, f.known = ahead, true
 		}
@@ -68,8 +69,8 @@ func (f *follower) see(run *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// now returns the time by the run's clock if that clock differs from the local one by more than a network delay can
-// explain, and the local time otherwise.
+// now returns the current time. It uses this machine's clock, unless the clock of the run differs from it by more than
+// a network delay can explain; then it returns the time of the run's clock.
 func (f *follower) now() time.Time {
 	const tolerance = 2 * time.Second
 	if f.known && f.behind.Abs() > tolerance {

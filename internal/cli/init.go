@@ -60,8 +60,8 @@ func newInit(streams Streams) *cobra.Command {
 }
 
 // volumeFlags adds the flags that describe the volumes and the clients of a benchmark. The help text of each flag
-// begins with the string when, which names the condition under which the flag applies. The help text of --size is "size
-// of", followed by ofWhat.
+// begins with the argument when, which names the condition under which the flag applies, or is empty. ofWhat completes
+// the help text of --size, which begins with "size of".
 func volumeFlags(command *cobra.Command, options *initOptions, when, ofWhat string) {
 	command.Flags().StringVar(&options.size, "size", "10Gi", when+"size of "+ofWhat+", at least 1Gi")
 	command.Flags().StringVar(&options.accessMode, "access-mode", string(corev1.ReadWriteOnce),

@@ -12,7 +12,7 @@ import (
 	"github.com/storagebench/storagebench/internal/engine/engines"
 )
 
-// first describes the benchmark that init writes, according to its flags.
+// first is the benchmark that init writes, as its flags describe it.
 type first struct {
 	initOptions
 	name string
@@ -26,7 +26,7 @@ type first struct {
 }
 
 func quantity(text string) int64 {
-	value := resource.MustParse(text) // initOptions.check has parsed it
+	value := resource.MustParse(text) // cannot panic: initOptions.check has verified the text
 	return value.Value()
 }
 
@@ -127,7 +127,7 @@ func (f *first) yaml() string {
 func (f *first) profiled(line func(string, ...any), size string) {
 	switch {
 	case f.inFile:
-		workload, err := json.Marshal(f.workload) // JSON is YAML
+		workload, err := json.Marshal(f.workload) // JSON is also valid YAML
 		if err != nil {
 			panic(err) // cannot happen: the workload was decoded from YAML or JSON
 		}

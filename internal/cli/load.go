@@ -32,8 +32,8 @@ type loaded struct {
 // loadOptions controls how files are read.
 type loadOptions struct {
 	seed int64
-	// profilesElsewhere is true if profiles that are missing from the files may exist in the cluster. Workloads that
-	// depend on them are not planned.
+	// profilesElsewhere is true if the cluster may have profiles that the files do not contain. Workloads that refer to
+	// such a profile are then accepted but not planned.
 	profilesElsewhere bool
 	// local is true for a run on directories, whose targets need no claims.
 	local bool
@@ -80,9 +80,9 @@ func loadAll(streams Streams, names []string, options loadOptions) ([]loaded, er
 	return all, nil
 }
 
-// understand reads and checks files and plans their benchmarks. It adds the faults that it finds to each source. It
-// also plans benchmarks with faults, so that the user sees all faults at once, but drops planning faults of fields that
-// already have a fault, because the first fault may be their cause.
+// understand reads and checks files and plans their benchmarks. It adds the faults that it finds to each source.
+// Benchmarks with faults are planned too, so that the user sees all faults at once. If a field already has a fault,
+// further faults that planning finds in it are dropped, because the first fault may be their cause.
 func understand(sources []*source, options loadOptions) ([]loaded, error) {
 	var objects []admission.Object
 	for _, one := range sources {

@@ -40,7 +40,8 @@ type planDocument struct {
 	// rates that each load can expect from these limits.
 	Documented []v1alpha1.StorageDescription `json:"documented,omitempty"`
 	Promises   []plan.Promise                `json:"promises,omitempty"`
-	// Starts describes when the operator starts runs; absent if only a new or changed spec.run starts one.
+	// Starts describes when the operator starts runs. It is absent if the operator starts a run only when spec.run is
+	// new or has changed.
 	Starts string `json:"starts,omitempty"`
 	// Objectives describes the objectives, one text each.
 	Objectives []string `json:"objectives,omitempty"`
@@ -60,8 +61,8 @@ type planStep struct {
 	// Processes is the number of ranks of each client, for ior and mdtest.
 	Processes int `json:"processes,omitempty"`
 	// OffsetSeconds is the planned start of the step, relative to the start of the run. It is the sum of the expected
-	// durations of the earlier steps. For a step whose minimum duration is longer than its expected one, or whose
-	// expected duration is unknown, the minimum counts.
+	// durations of the earlier steps. The minimum duration of a step is used instead if it is longer, or if the
+	// expected duration is unknown.
 	OffsetSeconds float64 `json:"offsetSeconds"`
 	WarmUpSeconds float64 `json:"warmUpSeconds"`
 	// DurationSeconds is the time to measure or to idle, or its maximum if the step can end early. It is 0 if the
@@ -78,7 +79,8 @@ type planStep struct {
 	// WorkBound is true if the step ends when its work is done, and not after a fixed time.
 	WorkBound bool `json:"workBound"`
 	Passes    int  `json:"passes,omitempty"`
-	// UntilCreditsPercent is the fill level of the credit bucket at which a pause ends.
+	// UntilCreditsPercent is set for a pause in which credits refill. The pause ends when the credit bucket is filled
+	// to this percentage.
 	UntilCreditsPercent int `json:"untilCreditsPercent,omitempty"`
 	// Redrain is true for the drain that follows a pause. It measures the refill rate.
 	Redrain bool `json:"redrain,omitempty"`

@@ -10,8 +10,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// promiseTexts describes the documented rates, and the missing facts about the storage. Loads of a target that can
-// expect the same rates share an entry.
+// promiseTexts describes the rates that the documented limits allow, and what is unknown about the storage. Loads of a
+// target with the same rates share an entry.
 func promiseTexts(d *planDocument) []string {
 	promises, documented := d.Promises, d.Documented
 	type group struct {
@@ -78,7 +78,8 @@ func promiseRates(p *plan.Promise) string {
 	return "burst " + rateWords(p.Burst) + ", baseline " + rateWords(p.Baseline)
 }
 
-// promiseCourse describes how the rates change over time, starting with full buckets. Each level is on its own line.
+// promiseCourse describes how the rates change over time under full demand, starting with full buckets. Each rate has
+// its own line, and so has each bucket that is drained.
 func promiseCourse(p *plan.Promise) string {
 	var b strings.Builder
 	for _, level := range p.Levels {

@@ -17,7 +17,8 @@ import (
 )
 
 type textOptions struct {
-	// jobs shows job files. all shows each step of long phases on its own line.
+	// If jobs is true, the job files are also shown. If all is true, long phases are not collapsed: each of their steps
+	// has its own line.
 	jobs, all bool
 }
 
@@ -120,10 +121,12 @@ func (d planDocument) jobs(w io.Writer) {
 	}
 }
 
-// headline returns the benchmark, its clients and steps, and its expected or minimum duration.
+// headline returns one line with the benchmark's name, the numbers of clients and steps, and the expected or minimum
+// duration.
 func (d planDocument) headline() string { return strings.Join(d.summary(), "; ") }
 
-// summary returns the parts of the headline.
+// summary returns the phrases of the headline. If the expected duration is unknown, the second phrase names the phases
+// that make it unknown.
 func (d planDocument) summary() []string {
 	head := d.Benchmark + ": " + measure.FormatCount(d.ClientsPerTarget, "client") + " per target, " + measure.FormatCount(len(d.Steps), "step") + ", "
 	if d.ExpectedSeconds != nil {
@@ -163,14 +166,14 @@ func (d planDocument) phases() func(func([]planStep) bool) {
 	}
 }
 
-// row returns the table row of one step. If sure is false, it shows the earliest possible start time, because the
-// duration of an earlier step is unknown.
+// row returns the table row of one step. sure is false if the duration of an earlier step is unknown; the start time
+// shown is then the earliest possible one.
 func row(step planStep, sure bool) []string {
 	return []string{step.ID, does(step), strings.Join(step.Targets, ","),
 		starts(step.OffsetSeconds, sure), takes(step), creditsOf([]planStep{step}), laid(step.NewBytes)}
 }
 
-// does describes what a step does, and the values that its cell sets.
+// does returns a description of a step's action, with the values that its cell sets.
 func does(step planStep) string {
 	p := step.planned
 	switch p.Purpose {
@@ -219,7 +222,7 @@ func (s planStep) runsCommand() bool {
 	return len(s.Targets) > 0
 }
 
-// takes describes how long a step takes.
+// takes returns a description of a step's duration.
 func takes(step planStep) string {
 	p := step.planned
 	known := ""
@@ -311,7 +314,7 @@ func collapsed(steps []planStep, sure bool) []string {
 		starts(first.OffsetSeconds, sure), length, creditsOf(steps), laid(bytes)}
 }
 
-// number returns the numeric part of a step's ID: the indexes of phase and step.
+// number returns the first two elements of a step's ID, which are the indexes of its phase and of the step.
 func number(id string) string {
 	parts := strings.SplitN(id, "-", 3)
 	return strings.Join(parts[:min(2, len(parts))], "-")

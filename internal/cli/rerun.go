@@ -69,8 +69,8 @@ func rerun(ctx context.Context, streams Streams, name string, options runOptions
 	return left(ctx, streams, last, err)
 }
 
-// benchmarkOf returns the StorageBenchmark with the given name, or the StorageBenchmark of the BenchmarkRun with
-// that name. A benchmark found by its run must still have the specification of the run.
+// benchmarkOf returns the StorageBenchmark with the given name. If the name is that of a BenchmarkRun, it returns the
+// run's StorageBenchmark instead, or an error if spec.run has changed since the run.
 func (c *cluster) benchmarkOf(ctx context.Context, name string) (*v1alpha1.StorageBenchmark, error) {
 	benchmark := &v1alpha1.StorageBenchmark{}
 	err := c.get(ctx, benchmarkResource, name, benchmark)

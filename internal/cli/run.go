@@ -37,7 +37,7 @@ type runOptions struct {
 	repeat int
 	// price is the price of storage and nodes per hour, or 0 if it is not given.
 	price float64
-	// class describes the volumes and clients of a run with --storage-class.
+	// class holds the flags that describe the volumes and clients for --storage-class.
 	class initOptions
 }
 

@@ -33,7 +33,8 @@ const (
 	trialDeadline = 6 * time.Hour
 	// trialStart is the default startTimeout of a run.
 	trialStart = 10 * time.Minute
-	// trialGrace is how long the result stays readable, after the latest end of the runs, if this program dies.
+	// trialGrace applies if this program dies: it is the minimum time for which the results stay readable after the
+	// runs have ended, before Kubernetes deletes them.
 	trialGrace = time.Hour
 	// removeTimeout limits how long this program waits until everything is removed.
 	removeTimeout = 3 * time.Minute
@@ -42,7 +43,7 @@ const (
 // trialHint is the last line of the live view of a run on new volumes.
 const trialHint = "Ctrl-C stops the run and removes everything"
 
-// The resources that a run on new volumes uses in addition to this project's.
+// Resources of Kubernetes that a run on new volumes uses.
 var (
 	jobResource   = batchv1.SchemeGroupVersion.WithResource("jobs")
 	claimResource = corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims")
@@ -130,7 +131,8 @@ func trialName(class string) string {
 }
 
 // checkClass returns an error if the StorageClass does not exist, and reports whether it retains volumes. If the user
-// may not read StorageClasses, it checks nothing, and claims with a wrong class name stay pending.
+// may not read StorageClasses, it checks nothing. In that case a wrong class name shows only as claims that stay
+// pending.
 func (c *cluster) checkClass(ctx context.Context, name string) (retains bool, err error) {
 	classes := c.client.Resource(classResource)
 	found, err := classes.Get(ctx, name, metav1.GetOptions{})
@@ -281,7 +283,8 @@ func (c *cluster) createTrial(ctx context.Context, streams Streams, read loaded,
 	return err
 }
 
-// followTrial follows the runs of a trial and shows their result. It returns the same values as followRuns.
+// followTrial follows the runs of a trial and shows their result. Like followRuns, it returns the name of the run that
+// it followed last, or the name of the benchmark if it failed while waiting for a run.
 func (c *cluster) followTrial(ctx context.Context, streams Streams, name string, options runOptions) (run string, err error) {
 	run, err = c.awaitRun(ctx, streams, name, func(status *v1alpha1.StorageBenchmarkStatus) string {
 		if status.LastRun != nil {
@@ -390,7 +393,7 @@ func (c *cluster) remains(ctx context.Context, name string, remove func(run stri
 	}
 	claims, err := list[metav1.PartialObjectMetadata](ctx, c, claimResource, selector)
 	if apierrors.IsForbidden(err) {
-		return left, nil // the operator removes them with their run
+		return left, nil // the user may not list claims; the operator removes them with their run
 	}
 	for i := range claims {
 		left = append(left, "PersistentVolumeClaim "+claims[i].Name)

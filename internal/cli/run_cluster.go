@@ -140,9 +140,9 @@ func (c *cluster) namespaceOf(object *unstructured.Unstructured) string {
 	return c.namespace
 }
 
-// ask ensures that there is or will be a run to follow, and returns a function that finds its name in the status. If
-// spec.trigger starts runs on changes, the operator itself starts a run if spec.run differs from the last run.
-// Otherwise ask requests another run, unless a run of the same specification is live.
+// ask requests a run of the applied specification if the operator will not start one by itself, and returns a function
+// that finds the name of the run in the status. The operator starts a run by itself if spec.trigger starts runs on
+// changes and spec.run differs from the last run. ask also requests no run if a run of the same specification is live.
 func (c *cluster) ask(ctx context.Context, streams Streams, name string, before *v1alpha1.StorageBenchmark, existed bool) (func(*v1alpha1.StorageBenchmarkStatus) string, error) {
 	after := &v1alpha1.StorageBenchmark{}
 	if err := c.get(ctx, benchmarkResource, name, after); err != nil {
@@ -153,7 +153,8 @@ func (c *cluster) ask(ctx context.Context, streams Streams, name string, before 
 	if before.Status.LastRun != nil {
 		last = before.Status.LastRun.UID
 	}
-	// chosen finds the run of the applied specification: live, or already ended if it was short.
+	// chosen returns the name of the run of the applied specification, or "". A short run may already be the last run
+	// instead of the active one.
 	chosen := func(status *v1alpha1.StorageBenchmarkStatus) string {
 		switch {
 		case activeRunOf(status) != "" && status.ActiveRun.Hash == hash:

@@ -15,8 +15,9 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// targetDirectories parses the --target flags. There must be exactly one for each target of the benchmark, with as
-// many directories as the target has volumes. A directory stands for a volume, so the target's path is below it.
+// targetDirectories parses the --target flags. There must be exactly one for each target of the benchmark, with as many
+// directories as the target has volumes. Each directory takes the place of a volume, so a target's path is relative to
+// it.
 func targetDirectories(run *v1alpha1.RunSpec, flags []string) (map[string][]string, error) {
 	wanted := map[string]*v1alpha1.Target{}
 	for i := range run.Targets {

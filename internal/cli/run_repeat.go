@@ -39,8 +39,8 @@ type repetitions struct {
 	code int
 }
 
-// add stores the result of a run and writes it to its files. It reports whether to start another run. It returns false
-// after a run that did not complete, because the next run would probably fail in the same way.
+// add stores the result of a run and writes it to its files. It reports whether to start another run. If a run did not
+// complete, no other run is started, because it would probably fail in the same way.
 func (r *repetitions) add(streams Streams, options runOptions, document report.Document, code int) (more bool, err error) {
 	r.documents = append(r.documents, document)
 	r.code = worse(r.code, code)
@@ -155,11 +155,11 @@ func (c *cluster) nextRun(ctx context.Context, streams Streams, name string) (st
 	return c.awaitRun(ctx, streams, name, func(status *v1alpha1.StorageBenchmarkStatus) string {
 		switch active := status.ActiveRun; {
 		case status.LastHandledRequest == before.Status.LastHandledRequest:
-			return "" // the operator has not handled the request; it records that together with the new run
+			return "" // not handled yet: the operator sets LastHandledRequest when it records the new run
 		case active != nil && active.UID != "" && !known[active.UID]:
 			return active.Name
 		case active == nil && status.LastRun != nil && !known[status.LastRun.UID]:
-			return status.LastRun.Name // it has already ended
+			return status.LastRun.Name // the requested run has already ended
 		}
 		return ""
 	})

@@ -32,7 +32,7 @@ func filesFlag(command *cobra.Command, files *[]string, usage string) {
 	command.Flags().StringArrayVarP(files, "filename", "f", nil, usage)
 }
 
-// shownName returns the name for messages.
+// shownName returns the name of the source as messages show it.
 func (s *source) shownName() string {
 	if s.name == "-" {
 		return "standard input"
@@ -124,7 +124,8 @@ func (s *source) read(local bool) error {
 	return nil
 }
 
-// duplicates finds objects that several sources contain. It adds a fault for each to the second of these sources.
+// duplicates finds objects that more than one source contains. It adds a fault to the second source of each such
+// object.
 func duplicates(sources []*source) {
 	type place struct {
 		in     *source
@@ -136,7 +137,7 @@ func duplicates(sources []*source) {
 			object := &one.file.Objects[i]
 			places := named[object.Title()]
 			if slices.ContainsFunc(places, func(p place) bool { return p.in.name == one.name }) {
-				continue // reported within the source, or the same file was given twice
+				continue // a duplicate within a source has already been reported, or the same file was given twice
 			}
 			named[object.Title()] = append(places, place{one, object})
 		}

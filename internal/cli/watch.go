@@ -94,7 +94,8 @@ func activeRunOf(status *v1alpha1.StorageBenchmarkStatus) string {
 	return status.ActiveRun.Name
 }
 
-// awaitRun waits until chosen returns the name of a run, and prints why it waits.
+// awaitRun waits until chosen returns the name of a run. Meanwhile, it prints the reason why the benchmark has not
+// started one.
 func (c *cluster) awaitRun(ctx context.Context, streams Streams, name string, chosen func(*v1alpha1.StorageBenchmarkStatus) string) (found string, err error) {
 	told := ""
 	err = c.each(ctx, benchmarkResource, name, streams.Err, func(object *unstructured.Unstructured) error {
@@ -127,7 +128,8 @@ func (c *cluster) awaitRun(ctx context.Context, streams Streams, name string, ch
 	return found, err
 }
 
-// verdictOf reports whether a condition is the verdict on the last run, which does not prevent another run.
+// verdictOf reports whether a condition only states the verdict on the last run. Such a condition does not prevent
+// another run.
 func verdictOf(last *v1alpha1.JudgedRun, condition *metav1.Condition) bool {
 	return last != nil && condition.Reason == last.Reason && condition.Message == last.Message
 }
@@ -194,9 +196,9 @@ func (c *cluster) result(ctx context.Context, streams Streams, name string) (rep
 	return document, code, nil
 }
 
-// judgedWithin waits until the benchmark has evaluated the run or no longer has it as its active
-// run, but no longer than patience, and returns the benchmark. It returns nil if the benchmark
-// does not exist or the user may not read it.
+// judgedWithin waits until the operator has evaluated the run, until the run is no longer the active run of its
+// benchmark, or until patience has passed. It then returns the benchmark, or nil if the benchmark does not exist or the
+// user may not read it.
 func (c *cluster) judgedWithin(ctx context.Context, run *v1alpha1.BenchmarkRun, patience time.Duration) (*v1alpha1.StorageBenchmark, error) {
 	until := time.Now().Add(patience)
 	for {

@@ -1,7 +1,7 @@
 package credits
 
-// knownShare is the maximum difference between the two estimates of an Account, as a fraction of the bucket size, at
-// which the fill level is considered known.
+// knownShare is the tolerance of Known: the fill level is considered known if the two estimates of an Account differ by
+// at most this fraction of the bucket size.
 const knownShare = 0.01
 
 // Account estimates the fill level of a bucket over time. It is as accurate as the Bucket that it was opened for. A
@@ -30,10 +30,11 @@ func (a Account) LeastPercent() float64 { return 100 * a.least / a.bucket.Size }
 // Known reports whether the fill level no longer depends on its initial value, to within 1 % of the bucket size.
 func (a Account) Known() bool { return a.most-a.least <= knownShare*a.bucket.Size }
 
-// Load spends the credits of a load with the given mean rate and duration; the bucket refills meanwhile.
+// Load records a load with the given mean rate and duration: its operations or bytes are deducted from the credits, and
+// the bucket refills meanwhile.
 func (a *Account) Load(rate, seconds float64) { a.LoadBetween(rate, rate, seconds) }
 
-// LoadBetween is like Load, for a load whose rate at the bucket is only known to be between low and high, per second.
+// LoadBetween is like Load, for a load whose mean rate per second is only known to be between low and high.
 func (a *Account) LoadBetween(low, high, seconds float64) {
 	a.most = a.bucket.clamp(a.most + (a.bucket.Refill-low)*seconds)
 	a.least = a.bucket.clamp(a.least + (a.bucket.Refill-high)*seconds)

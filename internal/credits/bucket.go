@@ -14,8 +14,8 @@ type Bucket struct {
 	Baseline, Burst, Size, Refill float64
 }
 
-// Of returns the bucket that limits describe. It returns false if they do not set the baseline, the burst or the
-// bucket, or if a value is not positive. A refill that is not set equals the baseline.
+// Of returns the bucket that the limits describe. If the limits have no refill, the refill equals the baseline. Of
+// returns false if the baseline, the burst or the bucket is missing, or if a value is not positive.
 func Of(limits *v1alpha1.RateLimits) (Bucket, bool) {
 	if limits == nil || limits.Baseline == nil || limits.Burst == nil || limits.Bucket == nil {
 		return Bucket{}, false
@@ -42,7 +42,7 @@ func (b Bucket) DrainSeconds(credits float64) float64 {
 	return credits / (b.Burst - b.Refill)
 }
 
-// Needs returns the credits that full demand spends in the given time if the bucket has enough of them. It returns 0 if
+// Needs returns the credits needed to sustain the burst rate for the given time under full demand. It returns 0 if
 // credits refill at least as fast as they are spent.
 func (b Bucket) Needs(seconds float64) float64 { return max(0, b.Burst-b.Refill) * seconds }
 
@@ -80,7 +80,7 @@ func (p pass) after(b Bucket, fill, seconds float64) (left, through float64) {
 	return b.clamp(fill + p.drift*begun), p.first*begun + p.then*(seconds-begun)
 }
 
-// takes returns the seconds that the bucket needs to let an amount through.
+// takes returns the time in seconds until the bucket has let the given amount through.
 func (p pass) takes(amount float64) float64 {
 	if amount <= 0 {
 		return 0

@@ -63,10 +63,10 @@ const (
 
 // Found is the result of Describe.
 type Found struct {
-	// Description holds the facts that limits depend on.
+	// Description holds the properties of the storage on which its documented limits depend.
 	Description limits.Description
-	// volumes holds the names and the other facts of Description.Volumes, in the same order. machines counts all
-	// client nodes by instance type, including nodes without one.
+	// volumes holds the other properties of the volumes, such as names, in the order of Description.Volumes. machines
+	// counts all client nodes by instance type, including nodes of unknown type.
 	volumes  []v1alpha1.VolumeDescription
 	machines []v1alpha1.MachineDescription
 	missing  []v1alpha1.MissingFact
@@ -103,7 +103,7 @@ func Describe(t Target) Found {
 	return found
 }
 
-// groupKey returns a key that is equal for volumes that differ only in their names.
+// groupKey returns a key for grouping volumes. It is equal for volumes that differ only in their names.
 func groupKey(volume limits.Volume, names v1alpha1.VolumeDescription) string {
 	names.Name, names.ClaimName, names.VolumeName, names.VolumeHandle, names.Server = "", "", "", "", ""
 	// These attributes contain a generated name that is unique to each volume.
@@ -115,8 +115,8 @@ func groupKey(volume limits.Volume, names v1alpha1.VolumeDescription) string {
 	return fmt.Sprintf("%#v\x00%#v", volume, names)
 }
 
-// volume describes the volume of one claim. It returns the facts that limits depend on, and separately the other facts
-// for the record.
+// volume describes the volume of one claim. It returns the properties on which limits depend and, separately, those
+// that are only recorded, such as names.
 func (f *Found) volume(c Claim, mount *v1alpha1.MountedVolume, denied map[string]string) (limits.Volume, v1alpha1.VolumeDescription) {
 	names := v1alpha1.VolumeDescription{Name: c.Volume, MadeForRun: c.MadeForRun}
 	var volume limits.Volume
@@ -156,7 +156,7 @@ func (f *Found) volume(c Claim, mount *v1alpha1.MountedVolume, denied map[string
 	return volume, names
 }
 
-// class sets the parameters with which a volume was created, if they are known.
+// class fills in the StorageClass and the parameters with which a volume was created, if they are known.
 func (f *Found) class(c Claim, volume *limits.Volume, names *v1alpha1.VolumeDescription, denied map[string]string) {
 	names.StorageClass = ClassOf(c)
 	if names.StorageClass == "" {
@@ -297,8 +297,8 @@ func (f *Found) noteMountDifferences(t Target) {
 	}
 }
 
-// Complete adds the facts that do not affect limits to a record, such as names. The record must have been created from
-// f.Description.
+// Complete adds to a record what does not affect limits, such as the names of volumes. The record must have been
+// created from f.Description.
 func (f Found) Complete(record *v1alpha1.StorageDescription) {
 	for i := range record.Volumes {
 		if i >= len(f.volumes) {
@@ -339,10 +339,12 @@ func (f *Found) addMissing(what, message string) {
 	}
 }
 
-// rightToRead is the prefix of MissingFact.Field for a kind that could not be read.
+// rightToRead is the prefix of MissingFact.Field if the operator could not read a kind. The name of the kind follows
+// it.
 const rightToRead = "permission to read "
 
-// Unread returns the kinds that could not be read, without duplicates, from the recorded missing facts.
+// Unread returns the kinds that could not be read, without duplicates, as recorded in Missing of the targets'
+// descriptions.
 func Unread(all []v1alpha1.StorageDescription) []string {
 	var kinds []string
 	for _, described := range all {
@@ -355,7 +357,7 @@ func Unread(all []v1alpha1.StorageDescription) []string {
 	return kinds
 }
 
-// denied adds a missing fact for each kind that could not be read.
+// denied adds a MissingFact for each kind that could not be read.
 func (f *Found) denied(kinds map[string]string) {
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		f.addMissing(rightToRead+kind, fmt.Sprintf(

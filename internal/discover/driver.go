@@ -27,7 +27,8 @@ func DriverOf(volume *corev1.PersistentVolume) string {
 	return volume.Spec.CSI.Driver
 }
 
-// driverVersion returns the version from these labels, or "" if there is none.
+// driverVersion returns the driver's version: the value of labelVersion or else the version in labelChart, or "" if the
+// object has neither.
 func driverVersion(driver *storagev1.CSIDriver) string {
 	if driver == nil {
 		return ""

@@ -72,8 +72,8 @@ func azureDisk(from *corev1.AzureDiskVolumeSource) source {
 	return made
 }
 
-// serverOf returns the server address from the attributes of a volume, in the form that a mount shows, or "" if they
-// have none.
+// serverOf returns the address of the server that a volume's attributes name, in the form in which a mount shows it. It
+// returns "" if the attributes name no server.
 func serverOf(attributes map[string]string) string {
 	switch {
 	case attributes["source"] != "": // smb.csi.k8s.io

@@ -17,7 +17,8 @@ import (
 // never completes its first list, which would keep every controller from starting. The operator therefore leaves out
 // such kinds and namespaces, and reports them.
 type Reach struct {
-	// Namespaces are the watched namespaces. Left are the requested namespaces that the operator may not read.
+	// Namespaces lists the namespaces to watch. Left lists the requested namespaces that the operator may not read, and
+	// therefore leaves out.
 	Namespaces, Left []string
 	// Denied lists the cluster-scoped kinds that the operator may not read, such as "nodes" or
 	// "storageclasses.storage.k8s.io".
@@ -32,7 +33,7 @@ func (r Reach) Equal(other Reach) bool {
 	return slices.Equal(r.Namespaces, other.Namespaces) && slices.Equal(r.Left, other.Left) && slices.Equal(r.Denied, other.Denied)
 }
 
-// kind is a kind to read, with the verbs that reading it requires.
+// kind is an API resource, with the verbs that the operator needs to read it.
 type kind struct {
 	group, resource string
 	verbs           []string
@@ -41,7 +42,8 @@ type kind struct {
 func (k kind) name() string { return strings.TrimSuffix(k.resource+"."+k.group, ".") }
 
 var (
-	// watched stands for all kinds that are watched in a namespace, because one Role grants the rights on all of them.
+	// watched is the kind that is checked to find out whether a namespace can be watched. One kind is enough, because a
+	// single Role grants the permissions for all watched kinds.
 	watched         = kind{v1alpha1.Group, "benchmarkruns", []string{"list", "watch"}}
 	clusterProfiles = kind{v1alpha1.Group, "clusterworkloadprofiles", []string{"list", "watch"}}
 	ofCluster       = []kind{

@@ -1,10 +1,10 @@
 // Package leader elects the operator that conducts the runs, and provides the epoch by which agents distinguish the
 // current operator from earlier ones.
 //
-// A Lease alone keeps two operators from working at once only while both of them check it. An operator that was paused
-// for a minute (a frozen machine, a full node) continues where it stopped, with open streams to the agents, until its
-// next renewal fails. So every command to an agent carries an epoch, and an agent that has seen a higher epoch refuses
-// the command.
+// A Lease alone keeps two operators from working at the same time only as long as both of them check it. An operator
+// that was paused for a minute (a frozen machine, a full node) continues where it stopped, with open streams to the
+// agents, until its next renewal fails. So every command to an agent carries an epoch, and an agent that has seen a
+// higher epoch refuses the command.
 //
 // # The epoch
 //

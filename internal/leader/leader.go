@@ -49,7 +49,7 @@ type Candidate struct {
 	epoch uint64
 }
 
-// term identifies a period in which one process held the Lease.
+// term identifies a period in which one process held the Lease, by the UID of the Lease and its number of transitions.
 type term struct {
 	lease       types.UID
 	transitions int32
@@ -87,8 +87,8 @@ func (c *Candidate) Identity() string { return c.identity }
 // Lock returns the lock for the manager's election. It must be used in one election only.
 func (c *Candidate) Lock() resourcelock.Interface { return c.lock }
 
-// Lost returns a channel that is closed if another process takes over the Lease while this process leads. This process
-// was then paused for too long, and must exit.
+// Lost returns a channel that is closed if another process takes over the Lease from this one. That happens only if
+// this process was paused for too long. It must then exit.
 func (c *Candidate) Lost() <-chan struct{} { return c.lost }
 
 // Epoch asks the API server, not a cache, who leads now. It returns the epoch of this process's term, an error that

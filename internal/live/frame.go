@@ -57,7 +57,8 @@ func (v *View) head() []line {
 	return []line{title, clock, nil}
 }
 
-// clock describes the elapsed and the expected time of the run.
+// clock formats the elapsed time of the run, with its remaining or total time, or with the verdict of a run that has
+// failed or ended.
 func (v *View) clock() string {
 	text := Short(v.Elapsed)
 	switch {
@@ -129,7 +130,8 @@ func (p *Phase) line(name, does int) line {
 	return styled(Dim, "  · "+words+p.takes()+steps)
 }
 
-// of returns the phase's expected duration, for display after the elapsed time.
+// of formats the phase's expected duration as a suffix for its elapsed time, such as " of 2m05s". It returns "" if only
+// a lower bound is known.
 func (p *Phase) of() string {
 	switch {
 	case p.AtLeast:
@@ -152,7 +154,7 @@ func (p *Phase) takes() string {
 	return Short(p.Expected)
 }
 
-// now shows the activity of the running step.
+// now draws the lines about the running step or, between steps, the message of the run.
 func (v *View) now(o Options) []line {
 	step := v.Now
 	if step == nil {

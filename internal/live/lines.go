@@ -77,7 +77,8 @@ func (l *Lines) wait(view *View, now time.Time) {
 	l.line(message, now)
 }
 
-// ending reports that a run has failed and why it has not ended yet: at once, and then every ten seconds.
+// ending reports that a run has failed, and that it cannot end before its clients have stopped. It reports this at once
+// and then every ten seconds.
 func (l *Lines) ending(view *View, now time.Time) {
 	first := l.failed.IsZero()
 	if first {

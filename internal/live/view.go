@@ -35,7 +35,8 @@ type View struct {
 	// Started is false while the run waits for its clients; Elapsed counts from its start.
 	Started bool
 	Elapsed time.Duration
-	// Remaining is the expected time to the end, a lower bound if AtLeast; End is the expected end.
+	// Remaining is the expected time until the run ends. If AtLeast is true, it is only a lower bound. End is the time
+	// at which the run is expected to end.
 	Remaining time.Duration
 	AtLeast   bool
 	End       time.Time
@@ -49,15 +50,15 @@ type View struct {
 // Phase is one phase of the run.
 type Phase struct {
 	Name string
-	// Does describes what the phase does, by its kind.
+	// Does is a description of what the phase does, derived from its kind.
 	Does  string
 	State State
 	// Steps is the number of steps of the phase; StepsDone of them have ended.
 	Steps, StepsDone int
 	// Took is the duration of the phase, or the time since its start if it has not ended.
 	Took time.Duration
-	// Expected is the planned time. It is a lower bound if AtLeast, because a part is unknown; the phase may end
-	// earlier if AtMost.
+	// Expected is the planned duration. If AtLeast is true, it is only a lower bound, because the duration of some
+	// steps is unknown. If AtMost is true, the phase may end earlier.
 	Expected        time.Duration
 	AtLeast, AtMost bool
 	// Figures are the measured figures as text.
@@ -70,7 +71,7 @@ type Phase struct {
 type Step struct {
 	ID, Label string
 	Elapsed   time.Duration
-	// Whole is the total time, which is an upper bound if AtMost. It is 0 if unknown.
+	// Whole is the total duration of the step, or 0 if it is unknown. If AtMost is true, Whole is an upper bound.
 	Whole  time.Duration
 	AtMost bool
 	// Share is the completed share, from 0 to 1; negative if unknown.
@@ -84,7 +85,7 @@ type Step struct {
 	Figures     *v1alpha1.LiveFigures
 }
 
-// Warning is a warning with its subject.
+// Warning is a warning to show. Where names the part of the run that it concerns, or is empty for the whole run.
 type Warning struct {
 	Type, Where, Message string
 	Disqualifying        bool
@@ -130,7 +131,7 @@ func Of(run *v1alpha1.BenchmarkRun, planned *plan.Plan, now time.Time) View {
 	return view
 }
 
-// looker reads the state of a run.
+// looker derives the view of a run from its status and plan.
 type looker struct {
 	run  *v1alpha1.BenchmarkRun
 	plan *plan.Plan
@@ -246,13 +247,14 @@ func (l *looker) step() *Step {
 	return nil
 }
 
-// share derives the progress from the elapsed time.
+// share sets the completed share and the remaining time of a step that takes the given time.
 func (s *Step) share(whole time.Duration) {
 	s.Share = min(1, s.Elapsed.Seconds()/whole.Seconds())
 	s.Remaining = max(0, whole-s.Elapsed)
 }
 
-// shareOfWork derives the progress from the bytes laid out so far. It returns false if they are unknown.
+// shareOfWork sets the completed share and the remaining time of a layout step from the bytes written so far. It
+// returns false if they are unknown, or if the step is not a layout.
 func (l *looker) shareOfWork(planned *plan.Step, shown *Step) bool {
 	var total float64
 	for _, each := range planned.NewBytes {

@@ -34,7 +34,7 @@ const (
 	fdLifeline = 5
 )
 
-// AgentFlags returns the agent's command-line flags for these descriptors.
+// AgentFlags returns the command-line flags that make an agent use the inherited file descriptors.
 func AgentFlags() []string {
 	fd := func(n int) string { return "/dev/fd/" + strconv.Itoa(n) }
 	return []string{"--config=" + fd(fdConfig), "--ready=" + fd(fdReady), "--lifeline=" + fd(fdLifeline)}

@@ -11,7 +11,8 @@ import (
 	"github.com/storagebench/storagebench/internal/drive"
 )
 
-// store sends the state of the run, the series of a step that has ended, and the observations to the guard.
+// store keeps the results of a turn of the loop: the state of the run, the series of a step that has ended, and the
+// observations. It also sends them to the guard, which needs them if this process dies.
 func (r *runner) store(_ decide.Action, out drive.Outcome) error {
 	if out.Series != nil {
 		r.options.Series.Add(*out.Series)
@@ -90,7 +91,7 @@ func (r *runner) Finish(keys []decide.ClientKey) {
 			}
 		}
 		r.conductor.Finish(own, conductor.FinishOptions{RemoveData: !t.keep}, func(decide.ClientKey, *agentapi.FinishResponse) {
-			// The sweep at the end finds and reports data that an agent could not remove.
+			// Data that an agent could not remove is found and reported by target.sweep when the run has ended.
 		})
 	}
 }

@@ -145,7 +145,7 @@ func interruptedRun(entry Entry, state string, left error) *v1alpha1.BenchmarkRu
 	}
 	var data []v1alpha1.DataLeft
 	if left != nil {
-		path := "/proc" // Without data to remove, only processes can remain.
+		path := "/proc" // If the run had no data to remove, the error is about processes that could not be ended.
 		if len(entry.Data) > 0 {
 			path = entry.Data[0].Path
 		}

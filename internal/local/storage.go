@@ -8,8 +8,8 @@ import (
 	"github.com/storagebench/storagebench/internal/record"
 )
 
-// noteStorage records the documented performance of each target before the first step. It can detect only the mount
-// of a directory; the specification describes the rest of the storage.
+// noteStorage records the documented limits of each target before the first step. Only the mount of a directory can be
+// detected; the rest of the storage is as described in the specification.
 func (r *runner) noteStorage() error {
 	if record.StorageNoted(r.run) {
 		return nil
@@ -39,7 +39,7 @@ func (r *runner) noteStorage() error {
 	return nil
 }
 
-// mounted returns a target's volumes as its clients reported them.
+// mounted returns a target's volumes as a client reported them, or a single volume named "data" if no client did.
 func (r *runner) mounted(target string) []v1alpha1.MountedVolume {
 	for _, environment := range r.run.Status.Environments {
 		if environment.Target == target && len(environment.Volumes) > 0 {

@@ -59,7 +59,7 @@ func (t *target) locks() []*os.File {
 	return all
 }
 
-// prove verifies and locks the directories of each target. It verifies a directory before it writes to it.
+// prove verifies and locks the directories of each target. No directory is written to before it has been verified.
 func (r *runner) prove() error {
 	for i := range r.options.Run.Targets {
 		if err := r.proveTarget(&r.options.Run.Targets[i]); err != nil {
@@ -98,7 +98,7 @@ func (r *runner) proveTarget(spec *v1alpha1.Target) error {
 	}
 	for j, one := range added.volumes {
 		if readOnly[j] {
-			continue // read-only: no process can write there
+			continue // a read-only directory needs no lock, because no process can write to it
 		}
 		one.lock, err = dataset.AcquireLock(one.mount, dataset.Owner{
 			BenchmarkUID: uid,

@@ -9,8 +9,8 @@ import (
 	"github.com/storagebench/storagebench/internal/plan"
 )
 
-// checkTools returns an error if a program that the run needs, and that is rarely preinstalled, is missing. It is
-// called before anything is written. The agents check for the other programs.
+// checkTools returns an error if a program that the run needs is not installed. It is called before anything is
+// written. It checks only programs that most machines do not have, such as IOR; the agents check for the others.
 func checkTools(planned plan.Plan, run *v1alpha1.RunSpec) error {
 	for _, target := range run.Targets {
 		for _, name := range planned.Tools(target.Name) {

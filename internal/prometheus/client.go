@@ -192,8 +192,8 @@ func (c *Client) Ask(ctx context.Context, q observation.Query) observation.Answe
 	return answer
 }
 
-// read evaluates a query and adds the series to answer. If any of the series has a metric name, read returns the labels
-// of each series, without the metric name.
+// read evaluates a query and adds the series to the answer. It also returns the labels of each series without the
+// metric name, or nil if no series has a metric name.
 func (c *Client) read(ctx context.Context, answer *observation.Answer) (keys []string, err error) {
 	defer c.requests.release()
 	matrix, err := c.ask(ctx, answer.Expression, answer.Query)

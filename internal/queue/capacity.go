@@ -13,11 +13,12 @@ type Limits struct {
 type Capacity struct {
 	// Needs is the number of clients of the run.
 	Needs int
-	// Limit is the limit that the run would exceed now, and Free is the number of clients that this limit still allows.
-	// Limit is 0 if no limit is exceeded. All is true if the limit applies to all namespaces together.
+	// Limit is the limit that the run would exceed if it began now, or 0 if it would exceed none. Free is the number of
+	// clients that the limit still allows. All is true if the limit applies to all namespaces together.
 	Limit, Free int
 	All         bool
-	// Before is the first run of the same namespace that waits for capacity ahead of this run, or nil.
+	// Before is the run that is first in line for capacity in the same namespace, if that is not this run; otherwise
+	// nil.
 	Before *Run
 }
 

@@ -48,14 +48,14 @@ const (
 	// Raise means that the run becomes Raised. Of is then called again, with a list of runs that was read after that
 	// write.
 	Raise Verdict = "Raise"
-	// Stay means that the run stays Raised and Of is called again later, because another Raised run is about to
-	// become Waiting.
+	// Stay means that the run stays Raised until another Raised run, which comes after it, has become Waiting again. Of
+	// must be called again later.
 	Stay Verdict = "Stay"
 	// Begin means that the run becomes Live.
 	Begin Verdict = "Begin"
 )
 
-// Turn is a verdict with its reason.
+// Turn is the result of Of: the verdict on a run, and what the run waits for.
 type Turn struct {
 	Verdict Verdict
 	// For is the first run that this run waits for, or nil if there is none.

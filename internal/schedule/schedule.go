@@ -110,8 +110,9 @@ type Due struct {
 	// At is the newest scheduled time that has passed, was not handled, and may still start a run. It is zero if
 	// there is none.
 	At time.Time
-	// Missed is the number of scheduled times that fulfil the conditions of At, including At. TooMany is true if there
-	// are more than ManyMissed, so that Missed does not count them all.
+	// Missed is the number of scheduled times that have passed, were not handled, and may still start a run. It
+	// includes At. TooMany is true if there are more than ManyMissed such times; Missed then does not count all of
+	// them.
 	Missed  int
 	TooMany bool
 	// Expired is the newest scheduled time that has passed, was not handled, and may no longer start a run. It is zero

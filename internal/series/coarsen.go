@@ -2,10 +2,10 @@ package series
 
 import "slices"
 
-// coarsen reduces the data of the largest target. Depending on whether it has mostly clients, minutes or points,
-// coarsen drops the clients, drops every other minute, or joins pairs of points. If only one point or none is left, it
-// drops all data of the target. If an observation is larger than the largest target, coarsen drops every other point of
-// the observation instead. It returns false if there is nothing left to reduce.
+// coarsen reduces the largest target, or the largest observation if that is even larger. Of an observation, it drops
+// every other point. Of a target, it drops the clients, drops every other minute, or joins pairs of points, depending
+// on which of these the target has most of. Once at most one point is left, it drops all data of the target. It returns
+// false if there is nothing left to reduce.
 func (l *Log) coarsen() bool {
 	var most *Target
 	for i := range l.Steps {
@@ -48,7 +48,7 @@ func (l *Log) mostObserved() *Observed {
 	return most
 }
 
-// weight estimates the encoded size of a target.
+// weight estimates the encoded size of a target, relative to that of other targets.
 func (t *Target) weight() int {
 	bins := 0
 	for _, one := range t.Latency {

@@ -39,7 +39,7 @@ type State uint8
 const (
 	// Measured means that all clients were running and had completed their warm-up.
 	Measured State = iota
-	// WarmUp means that a client was warming up. The I/O of the point spends credits but is not part of any figure.
+	// WarmUp means that a client was warming up. I/O during this time spends credits but does not count in any figure.
 	WarmUp
 	// Transition means that clients were starting, stopping, or completing the I/O in flight.
 	Transition
@@ -65,7 +65,7 @@ type Point struct {
 	Counters                         [measure.NumOperations]measure.Counter
 }
 
-// Join extends p by the point that follows it.
+// Join extends p to the end of the next point, and adds the next point's counters to those of p.
 func (p *Point) Join(next *Point) {
 	p.EndNanoseconds = next.EndNanoseconds
 	for operation, counter := range next.Counters {
