@@ -23,7 +23,7 @@ import (
 
 const (
 	namespace = "storagebench-demo"
-	// operatorNamespace is the namespace of config/default.
+	// operatorNamespace is the namespace in which config/default installs the operator.
 	operatorNamespace = "storagebench-system"
 )
 

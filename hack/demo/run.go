@@ -18,7 +18,7 @@ const (
 	removal = 3 * time.Minute
 )
 
-// sample is the name and the file of a benchmark in config/samples.
+// sample is a benchmark that the demo can run: its name, and the file that holds it.
 type sample struct{ name, file string }
 
 var (

@@ -29,7 +29,7 @@ func main() {
 	command.Main(run)
 }
 
-// release holds what to build and where.
+// release holds the settings and the intermediate results of a release.
 type release struct {
 	version   string
 	output    string

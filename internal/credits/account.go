@@ -17,14 +17,14 @@ func Open(bucket Bucket) Account { return Account{bucket: bucket, most: bucket.S
 // Bucket returns the bucket of the account.
 func (a Account) Bucket() Bucket { return a.bucket }
 
-// Fill returns the credits in the bucket, assuming that it was full initially. This is an upper bound.
+// Fill returns an upper bound on the credits in the bucket. It assumes that the bucket was full initially.
 func (a Account) Fill() float64 { return a.most }
 
 // Percent returns Fill as a percentage of a full bucket, 0 to 100.
 func (a Account) Percent() float64 { return 100 * a.most / a.bucket.Size }
 
-// LeastPercent returns the credits in the bucket, assuming that it was empty initially, as a percentage of a full
-// bucket, 0 to 100. This is a lower bound.
+// LeastPercent returns a lower bound on the credits in the bucket, as a percentage of a full bucket, 0 to 100. It
+// assumes that the bucket was empty initially.
 func (a Account) LeastPercent() float64 { return 100 * a.least / a.bucket.Size }
 
 // Known reports whether the fill level no longer depends on its initial value, to within 1 % of the bucket size.

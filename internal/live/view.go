@@ -74,7 +74,7 @@ type Step struct {
 	// Whole is the total duration of the step, or 0 if it is unknown. If AtMost is true, Whole is an upper bound.
 	Whole  time.Duration
 	AtMost bool
-	// Share is the completed share, from 0 to 1; negative if unknown.
+	// Share is the fraction of the step that is complete, from 0 to 1; negative if unknown.
 	Share float64
 	// Remaining is the time until the expected end; negative if unknown.
 	Remaining time.Duration

@@ -18,7 +18,7 @@ type Break struct {
 
 func (b Break) String() string { return b.Path + ": " + b.What }
 
-// breaks collects the breaks while it walks the schemas.
+// breaks is the list to which the comparison of two schemas adds each break that it finds.
 type breaks []Break
 
 func (b *breaks) add(path, format string, values ...any) {
