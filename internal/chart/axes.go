@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Linear returns an axis that starts at 0 and ends slightly above the highest value, most. It has about the given
-// number of labels; format returns the text of a label.
+// Linear returns an axis from 0 to slightly above most, the highest value that the chart shows. The axis has about the
+// given number of labels; format returns the text of a label.
 func Linear(most float64, labels int, format func(float64) string) Axis {
 	if !(most > 0) || math.IsInf(most, 0) {
 		most = 1

@@ -43,7 +43,7 @@ func newCanvas(size Size) *canvas {
 func (c *canvas) Size() (x, y vg.Length)              { return vg.Length(c.width), vg.Length(c.height) }
 func (c *canvas) SetLineWidth(w vg.Length)            { c.lineWidth = w }
 func (c *canvas) Translate(by vg.Point)               { c.at = c.at.Add(by) }
-func (c *canvas) Rotate(float64)                      {} // no chart has rotated labels
+func (c *canvas) Rotate(float64)                      {} // not needed: no chart has rotated labels
 func (c *canvas) Scale(float64, float64)              {}
 func (c *canvas) DrawImage(vg.Rectangle, image.Image) {}
 
@@ -90,7 +90,7 @@ func (c *canvas) text(x, y float64, anchor, class, text string) {
 	c.WriteString(">" + html.EscapeString(text) + "</text>")
 }
 
-// open writes a start tag up to its last attribute. The caller finishes the tag and closes the element.
+// open writes the start of a tag: its name and attributes. The caller writes the closing > and the end tag.
 func (c *canvas) open(name string, attributes ...string) {
 	c.WriteString("<" + name)
 	for i := 0; i+1 < len(attributes); i += 2 {
@@ -98,7 +98,7 @@ func (c *canvas) open(name string, attributes ...string) {
 	}
 }
 
-// group wraps everything that do draws in a <g> element.
+// group calls do, and encloses everything that it draws in a <g> element.
 func (c *canvas) group(do func(), attributes ...string) {
 	c.open("g", attributes...)
 	c.WriteString(">")
@@ -120,7 +120,7 @@ func (c *canvas) d(path vg.Path) string {
 			b.WriteString("L" + x + " " + y)
 		case vg.CloseComp:
 			b.WriteString("Z")
-		default: // no path has curves
+		default: // does not occur, because the charts draw no curves
 		}
 	}
 	return b.String()

@@ -36,7 +36,7 @@ type Figure struct {
 	Curves []Curve
 	// Segments are thick horizontal lines over part of the chart.
 	Segments []Segment
-	// Bars are horizontal bars in Rows rows, which determine the height of the chart.
+	// Bars are horizontal bars. Each lies in one of Rows rows, and the number of rows determines the chart's height.
 	Bars []Bar
 	Rows int
 }
@@ -72,7 +72,8 @@ type Mark struct {
 	X           float64
 }
 
-// Line is a series of measured intervals, ordered by X. Colour starts at 1; Dash is 0 for a solid line.
+// Line is a series of measured intervals, ordered by X. Colour is the number of the line's colour in the page's
+// palette, counted from 1. Dash is the number of its dash pattern; 0 is a solid line.
 type Line struct {
 	Name         string
 	Colour, Dash int
@@ -101,7 +102,7 @@ type CurvePoint struct {
 	Name            string
 }
 
-// Segment is a level that the analysis found in a range of X.
+// Segment is a level of the rate that the analysis of a drain found between Start and End.
 type Segment struct {
 	Name          string
 	Start, End, Y float64
@@ -134,7 +135,7 @@ func (f *Figure) draw(size Size, class string) string {
 	return c.String()
 }
 
-// aside returns how far to shift a drawing to the right so that charts below each other align.
+// aside returns how far to shift a drawing to the right so that the plots of vertically stacked charts line up.
 func (f *Figure) aside(p *plot.Plot, narrow bool) vg.Length {
 	room := vg.Length(80)
 	if narrow {
@@ -176,7 +177,7 @@ func (f *Figure) plot(narrow bool) *plot.Plot {
 	for i := range f.Curves {
 		p.Add(&f.Curves[i])
 	}
-	// Add has not widened the axes, because these plotters do not report a data range.
+	// Add extends the axes only for plotters that report a data range. These do not, so the axes keep their bounds.
 	return p
 }
 
@@ -202,7 +203,7 @@ func (t ticker) Ticks(_, _ float64) []plot.Tick {
 	return all
 }
 
-// on unwraps the canvas that a plotter draws on.
+// on returns this package's canvas, which gonum passes to plotters wrapped in one or more draw.Canvas values.
 func on(c draw.Canvas) *canvas {
 	at := c.Canvas
 	for {

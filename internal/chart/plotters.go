@@ -99,14 +99,14 @@ func (m marks) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// Plot draws a line: it joins adjacent intervals and leaves gaps between others.
+// Plot draws the line's intervals. It connects intervals that follow each other directly, and leaves gaps open.
 func (l *Line) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	to := on(c)
 	limited := func(value float64) vg.Length { return y(min(max(value, p.Y.Min), p.Y.Max)) }
 	pixel := (p.X.Max - p.X.Min) / max(float64(c.Max.X-c.Min.X), 1)
 	if _, log := p.X.Scale.(plot.LogScale); log {
-		pixel = 0 // on a logarithmic axis, pixels differ in their width in X
+		pixel = 0 // do not merge points: on a logarithmic axis, the width of a pixel varies
 	}
 	points := thin(l.Points, pixel)
 	to.group(func() {
@@ -157,8 +157,8 @@ func envelope(to *canvas, points []Point, x, y func(float64) vg.Length) string {
 	return d.String()
 }
 
-// thin merges points that share a pixel into one, with the mean weighted by length, the minimum and the maximum. It
-// does not merge across a gap or between faint points and others.
+// thin merges points that share a pixel into one point, which has their mean, weighted by length, and their minimum and
+// maximum. It does not merge points across a gap, nor faint points with others.
 func thin(points []Point, pixel float64) []Point {
 	var thinned []Point
 	weight := 0.0

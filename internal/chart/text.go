@@ -12,13 +12,13 @@ var (
 	asciiShades = []rune(" ._-=+*%#")
 )
 
-// maxTall is the maximum number of lines that are each drawn with the requested number of rows. If a figure has more
-// lines, each is one row high.
+// maxTall is the number of lines up to which a text chart draws each line with the requested number of rows. If a
+// figure has more lines, each line gets only one row.
 const maxTall = 2
 
-// TextRows draws the figure's lines as text, at most columns wide. Each line of the figure has its own rows; all lines
-// share one scale from 0. A column shows the mean over its time, or is blank if nothing was measured. Below the rows
-// are the names of the bands and the labels of the X axis.
+// TextRows draws the figure's lines as text, at most columns wide. The lines are drawn one below the other, with a
+// common scale that starts at 0. A column shows the mean over the time that it covers, or is blank if nothing was
+// measured. Below the chart are the names of the bands and the labels of the X axis.
 func (f *Figure) TextRows(columns, rows int, ascii bool) []string {
 	if len(f.Lines) > maxTall {
 		rows = 1

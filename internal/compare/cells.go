@@ -56,8 +56,8 @@ func (p *Pair) Usable(cell *v1alpha1.StepResult) bool {
 	return cell != nil && len(cell.Operations) > 0 && !cell.Disqualified()
 }
 
-// CellRate compares the total rates of two cells, over all their operations: bytes per second or, if these are equal
-// (for example both 0), operations per second. ok is false if a cell has no valid result.
+// CellRate compares the rates of two cells, summed over the operations of each: their bytes per second or, if these do
+// not differ (for example because both are 0), their operations per second. ok is false if a cell has no valid result.
 func (p *Pair) CellRate(baseline, target *v1alpha1.StepResult) (Difference, bool) {
 	if d, ok := p.CellThroughput(baseline, target); ok && (d.Share != 0 || d.Verdict != NoDifference) {
 		return d, ok
@@ -65,12 +65,12 @@ func (p *Pair) CellRate(baseline, target *v1alpha1.StepResult) (Difference, bool
 	return p.CellIOPS(baseline, target)
 }
 
-// CellThroughput compares bytes per second.
+// CellThroughput compares the bytes per second of two cells.
 func (p *Pair) CellThroughput(baseline, target *v1alpha1.StepResult) (Difference, bool) {
 	return p.cells(baseline, target, throughput)
 }
 
-// CellIOPS compares operations per second.
+// CellIOPS compares the operations per second of two cells.
 func (p *Pair) CellIOPS(baseline, target *v1alpha1.StepResult) (Difference, bool) {
 	return p.cells(baseline, target, iops)
 }
@@ -92,8 +92,9 @@ func iops(cell *v1alpha1.StepResult) v1alpha1.Estimate {
 	return operations
 }
 
-// repeatDeviation returns the largest relative deviation found when a cell was measured again, but at least
-// rateResolution. Cells are measured at different times, so a difference between them counts only if it is larger.
+// repeatDeviation returns the smallest relative difference between two cells that counts. Cells are measured at
+// different times, so a difference counts only if it exceeds the largest deviation of a repeated cell from its first
+// measurement. The result is at least rateResolution.
 func (p *Pair) repeatDeviation() float64 {
 	most := rateResolution
 	for _, steps := range [][]v1alpha1.StepResult{p.Baseline.Steps, p.Target.Steps} {
@@ -106,8 +107,8 @@ func (p *Pair) repeatDeviation() float64 {
 	return most
 }
 
-// CellLatency compares the mean latency of one operation or, if p99 is true, its 99th percentile, for which no
-// interval is known.
+// CellLatency compares the latencies of one operation in two cells: the means or, if p99 is true, the 99th percentiles,
+// which have no confidence interval.
 func (p *Pair) CellLatency(baseline, target *v1alpha1.StepResult, operation v1alpha1.Operation, p99 bool) (Difference, bool) {
 	if !p.Usable(baseline) || !p.Usable(target) {
 		return Difference{}, false

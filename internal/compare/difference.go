@@ -5,7 +5,7 @@ import "math"
 // Direction says whether higher or lower figures are better.
 type Direction int
 
-// The directions.
+// Possible values of Direction.
 const (
 	HigherIsBetter Direction = iota
 	LowerIsBetter
@@ -14,7 +14,7 @@ const (
 // Verdict says which of two figures is better.
 type Verdict int
 
-// The verdicts.
+// Possible values of Verdict.
 const (
 	// NotJudged means that a confidence interval is missing.
 	NotJudged Verdict = iota
@@ -33,8 +33,8 @@ type Difference struct {
 	Verdict Verdict
 }
 
-// Of compares a figure with the baseline's. It ignores a relative difference of at most resolution, because that may
-// come from the method of measurement. ok is false unless both figures are positive or both are 0.
+// Of compares the figure other with the baseline. Relative differences up to resolution count as no difference, because
+// they may come from the method of measurement. ok is true only if both figures are positive or both are 0.
 func Of(baseline, other Value, better Direction, resolution float64) (Difference, bool) {
 	if baseline.Value == 0 && other.Value == 0 {
 		return Difference{Known: true, Verdict: NoDifference}, true

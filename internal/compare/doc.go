@@ -6,8 +6,9 @@
 //	          ==============[===|===]        an interval that contains 0: no difference
 //
 // The interval of the ratio is derived from the intervals of the two figures by the method of variance estimates
-// recovery (MOVER; Zou and Donner, 2008), which combines the sides of the intervals that face each other. It does not
-// assume a normal distribution and is valid for asymmetric intervals, such as those of times.
+// recovery (MOVER; Zou and Donner, 2008). Each end of it combines the lower side of one figure's interval with the
+// upper side of the other's. The method does not assume a normal distribution and is valid for asymmetric intervals,
+// such as those of times.
 //
 // An interval does not show by how much another run would differ: two figures of one run share all conditions of
 // that run. Only repeated runs show this; [FromRounds] uses them.

@@ -5,7 +5,7 @@ import "math"
 // Equivalence is the result of an equivalence test of two figures.
 type Equivalence string
 
-// The results of the test.
+// Possible values of Equivalence.
 const (
 	// Equivalent means that two one-sided tests, at 5 % each, show that the difference is within the margin.
 	Equivalent Equivalence = "Equivalent"

@@ -21,17 +21,17 @@ type RepeatedFigure struct {
 	Mean    float64 `json:"mean"`
 	Minimum int64   `json:"minimum"`
 	Maximum int64   `json:"maximum"`
-	// StandardDeviation is the sample standard deviation, and CoefficientOfVariation its share of the mean. Lower
-	// and Upper are the ends of the 95 % interval of the mean, by Student's t distribution. All are absent for a
-	// single value.
+	// StandardDeviation is the sample standard deviation. CoefficientOfVariation is the standard deviation divided by
+	// the mean. Lower and Upper are the ends of the 95 % interval of the mean, by Student's t distribution. All of them
+	// are absent if there is only one value.
 	StandardDeviation      *float64 `json:"standardDeviation,omitempty"`
 	CoefficientOfVariation *float64 `json:"coefficientOfVariation,omitempty"`
 	Lower                  *float64 `json:"lower,omitempty"`
 	Upper                  *float64 `json:"upper,omitempty"`
 }
 
-// Repeats collects the results of several runs of the same specification. It returns the main figures of each phase
-// and target, and mean and p99 latencies, in the order of the first run that has them. It does not compute
+// Repeats collects the results of several runs of the same specification. For each phase and target, it returns the
+// main figures, mean latencies and p99 latencies, in the order in which they first occur. It does not compute
 // percentiles over several runs: each value of such a figure is the percentile of one run.
 func Repeats(runs [][]v1alpha1.PhaseResult) []RepeatedFigure {
 	var all []RepeatedFigure

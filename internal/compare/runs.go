@@ -39,22 +39,23 @@ type RunPhase struct {
 	Pair *Pair `json:"-"`
 }
 
-// Figure compares one figure of both sides. Equivalent is nil unless Equivalence is conclusive.
+// Figure compares one figure of both sides. Equivalent is true or false if Equivalence is conclusive, and nil
+// otherwise.
 type Figure struct {
 	v1alpha1.FigureComparison
 	Equivalence Equivalence `json:"equivalence"`
 	Equivalent  *bool       `json:"equivalent"`
 }
 
-// Cell compares the figures of one cell. Refused is the reason if they cannot be compared.
+// Cell compares the figures of one cell. If the cell cannot be compared, Refused states why.
 type Cell struct {
 	Cell    int32    `json:"cell"`
 	Refused string   `json:"refused,omitempty"`
 	Figures []Figure `json:"figures,omitempty"`
 }
 
-// Runs compares the phases that both sides have, in the baseline's order; margin is a share. Phases that only one
-// side has are listed as refused.
+// Runs compares the phases that both sides have, in the baseline's order. margin is the largest relative difference at
+// which two figures count as equivalent, such as 0.05. A phase that only one side has is listed as refused.
 func Runs(baseline, other Side, margin float64) []RunPhase {
 	var all []RunPhase
 	for i := range baseline.Status.Phases {
@@ -146,7 +147,8 @@ func incomparable(a, b *v1alpha1.PhaseResult, specs [2]*v1alpha1.Phase) string {
 	return phasekind.Differs(specs[0], specs[1])
 }
 
-// runNotes returns notes about differences between two runs that their figures do not show.
+// runNotes returns notes about the workloads and client counts if they differ between two runs, because the figures
+// alone do not show such a difference.
 func runNotes(baseline, other Side, pair *Pair, specs [2]*v1alpha1.Phase, one, two *v1alpha1.TargetResult) []string {
 	var all []string
 	if differs := Differences(baseline.Run.WorkloadOf(specs[0], one.Target), other.Run.WorkloadOf(specs[1], two.Target)); len(differs) > 0 && !phasekind.Of(pair.Kind).LaysOut {

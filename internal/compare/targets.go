@@ -44,8 +44,8 @@ func Targets(run *v1alpha1.RunSpec, phase *v1alpha1.PhaseResult) []v1alpha1.Targ
 
 // Closed reports whether a target's load is a closed loop, in which each operation starts when a previous one
 // completes. By Little's law, the mean latency is then known as precisely as the operations per second. A load with a
-// rate limit or pauses is not a closed loop, nor is the load of a phase that picks rates. The load of a job file is
-// assumed not to be one.
+// rate limit or pauses is not a closed loop, nor is the load of a phase that picks the rate of each step. The load of
+// an fio job file is assumed not to be a closed loop.
 func Closed(run *v1alpha1.RunSpec, phase *v1alpha1.Phase, target string) bool {
 	workload := run.WorkloadOf(phase, target)
 	if workload == nil || phase != nil && phasekind.Of(phase.Kind()).PicksRates {
@@ -59,7 +59,8 @@ func Closed(run *v1alpha1.RunSpec, phase *v1alpha1.Phase, target string) bool {
 	return err == nil && made.ClosedLoop
 }
 
-// notes returns notes about differences between the loads that the figures do not show.
+// notes returns notes about differences in how two targets were loaded, such as their workloads or client counts. The
+// figures alone do not show such differences.
 func notes(run *v1alpha1.RunSpec, spec *v1alpha1.Phase, pair *Pair) []string {
 	var all []string
 	add := func(format string, arguments ...any) {
@@ -92,8 +93,8 @@ type Pair struct {
 	Baseline, Target *v1alpha1.TargetResult
 	// BaselineClosed and TargetClosed report whether the loads are closed loops; see Closed.
 	BaselineClosed, TargetClosed bool
-	// Runs is true if the results are from two runs. Load on other targets of a run then does not prevent the
-	// comparison, and the number of figures is unlimited.
+	// Runs is true if the results are from two runs. They are then compared even if clients of several targets of a run
+	// shared a node (SharedClientNode), and the number of figures is not limited.
 	Runs bool
 }
 

@@ -16,7 +16,7 @@ type Value struct {
 // WithoutInterval returns a figure without an interval.
 func WithoutInterval(value float64) Value { return Value{Value: value} }
 
-// Within returns a figure whose interval extends by half, in the figure's unit, to both sides.
+// Within returns a figure whose interval extends from value - half to value + half.
 func Within(value, half float64) Value {
 	return Between(value, value-half, value+half)
 }

@@ -37,7 +37,8 @@ func (p *Profile) About() string { return p.Annotations[v1alpha1.AnnotationAbout
 // Source returns the sources of its numbers.
 func (p *Profile) Source() string { return p.Annotations[v1alpha1.AnnotationSource] }
 
-// Object returns the profile exactly as its file defines it, without the fields that the Go type would add.
+// Object returns the profile exactly as its file defines it. Decoding the file into the Go type instead would add
+// fields with zero values.
 func (p *Profile) Object() (*unstructured.Unstructured, error) {
 	object := &unstructured.Unstructured{}
 	text, err := yaml.YAMLToJSON([]byte(p.Text))

@@ -8,13 +8,13 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// Facts is the input of one scrape.
+// Facts is the state of the operator that one scrape exports.
 type Facts struct {
 	// Leading is true if this process is the leader; other processes report only themselves.
 	Leading    bool
 	Version    string
 	Benchmarks []*v1alpha1.StorageBenchmark
-	// Runs are the runs of all benchmarks; those that have ended may be trimmed.
+	// Runs are the runs of all benchmarks. They may come from the cache, which holds only part of a run that has ended.
 	Runs []*v1alpha1.BenchmarkRun
 	// Results returns the points of a benchmark's newest evaluated run. known is false if they have not been read yet
 	// or the run was deleted.
@@ -22,7 +22,7 @@ type Facts struct {
 	Live    []LiveRun
 }
 
-// Collector exports the facts that its source returns at each scrape.
+// Collector is a prometheus.Collector. At each scrape, it calls source for the current state and exports that.
 type Collector struct {
 	source func() Facts
 }

@@ -24,7 +24,7 @@ type Family struct {
 // Group is a group of metrics with the same source.
 type Group string
 
-// The groups, in the order of the reference.
+// Possible values of Group, in the order of the reference.
 const (
 	GroupBenchmark Group = "Benchmarks"
 	GroupResults   Group = "Results of the newest run of a benchmark"
@@ -39,7 +39,7 @@ const prefix = "storagebench_"
 // FullName returns the name with the prefix.
 func (f *Family) FullName() string { return prefix + f.Name }
 
-// Label names that several metrics share. Each list is named after the subject of the series.
+// Label names that several metrics share. Each list is named after what a series with these labels is about.
 var (
 	ofBenchmark = []string{"namespace", "benchmark"}
 	ofPhase     = append(slices.Clone(ofBenchmark), "phase")

@@ -14,13 +14,13 @@ type LiveRun struct {
 	Clients map[string]map[string]int
 	// Samples counts the samples by target.
 	Samples map[string]SampleCount
-	// Loads are the totals since the start of the session. They never decrease.
+	// Loads are the bytes and operations completed since the start of the session. They never decrease.
 	Loads map[Load]measure.Counter
 	// Latencies are the latencies of the current or last step.
 	Latencies map[Load]Latency
 }
 
-// Load is one operation of one phase on one target.
+// Load identifies the operations of one kind that a phase performs on a target.
 type Load struct {
 	Phase, Target string
 	Operation     measure.Operation

@@ -11,7 +11,7 @@ import (
 // Point is the value of one series at one instant.
 type Point struct {
 	Family *Family
-	// Labels are the values of Family.Labels.
+	// Labels are the label values, in the order of the label names in Family.Labels.
 	Labels []string
 	Value  float64
 }
@@ -35,15 +35,16 @@ func (p *points) addTime(family *Family, at *metav1.MicroTime, labels ...string)
 	}
 }
 
-// addEstimate adds the value of an estimate, converted to base units: the value is divided by in, the number of stored
-// units per base unit.
+// addEstimate adds the value of an estimate, converted to the metric's base unit. in is the number of API units per
+// base unit, such as 1e9 for nanoseconds.
 func (p *points) addEstimate(family *Family, estimate *v1alpha1.Estimate, in float64, labels ...string) {
 	if estimate != nil {
 		p.add(family, float64(estimate.Value)/in, labels...)
 	}
 }
 
-// addCount adds a figure, converted to base units, unless it is absent. in is the number of stored units per base unit.
+// addCount adds a figure, converted to the metric's base unit, unless it is nil. in is the number of API units per base
+// unit.
 func (p *points) addCount(family *Family, figure *int64, in float64, labels ...string) {
 	if figure != nil {
 		p.add(family, float64(*figure)/in, labels...)

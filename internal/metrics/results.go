@@ -11,8 +11,8 @@ import (
 )
 
 // Results returns the results of the newest run of a benchmark: its times, its problems and, if it is complete and
-// valid, its figures. The figures of other runs do not measure what was requested, so a gap in a graph is better. run
-// must be the whole object, not a trimmed one from a cache.
+// valid, its figures. The figures of an incomplete or invalid run do not measure what was requested; graphs show a gap
+// instead. run must be the whole object, not a trimmed one from a cache.
 func Results(run *v1alpha1.BenchmarkRun) []Point {
 	p := points{common: []string{run.Namespace, run.Spec.BenchmarkRef.Name}}
 	status := &run.Status

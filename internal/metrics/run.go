@@ -12,7 +12,7 @@ import (
 // RunState is the state of a run as one word.
 type RunState string
 
-// The states.
+// Possible values of RunState.
 const (
 	// RunWaiting means that the run has not created a pod yet.
 	RunWaiting RunState = "Waiting"
@@ -27,7 +27,7 @@ const (
 // RunStates lists all states.
 var RunStates = []RunState{RunWaiting, RunLive, RunComplete, RunFailed}
 
-// StateOf returns the state of a run. For a run that has ended, a trimmed object is enough.
+// StateOf returns the state of a run. It also works for a run that has ended and was trimmed in the cache.
 func StateOf(run *v1alpha1.BenchmarkRun) RunState {
 	switch {
 	case meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionComplete):

@@ -69,7 +69,8 @@ func selected(selector *v1alpha1.CellSelector) string {
 	return strings.Join(words, ", ")
 }
 
-// ofCell returns the objective's figure in a cell. A cell has fewer figures than a phase.
+// ofCell returns the objective's figure in a cell. A cell has only throughput, IOPS, latency and the ratio to the
+// documented rates.
 func ofCell(o *v1alpha1.Objective, step *v1alpha1.StepResult, where string) figure {
 	if o.Ratio != nil && o.Ratio.Of != "Compression" {
 		return documentedOfCell(o, step, where)

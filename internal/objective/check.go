@@ -60,8 +60,9 @@ func unsuitable(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Ph
 	return ""
 }
 
-// checkOperation returns a problem if the phase performs several operations and the objective names none of them, if it
-// names an operation that the phase never performs, or if it bounds the throughput of an operation that moves no bytes.
+// checkOperation checks the operation that an objective names. It returns a problem if the objective names none but the
+// phase performs several, if the phase never performs the named operation, or if the objective bounds the throughput of
+// an operation that moves no bytes.
 func checkOperation(path *field.Path, o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.Phase) *field.Error {
 	if o.Throughput == nil && o.IOPS == nil && o.Latency == nil {
 		return nil
@@ -120,7 +121,8 @@ func operationsOf(o *v1alpha1.Objective, run *v1alpha1.RunSpec, phase *v1alpha1.
 	return all
 }
 
-// readPercents returns the read percentages of the cells that an objective selects; nil stands for the workload's own.
+// readPercents returns the read percentages of the cells that an objective selects. A nil entry means the read
+// percentage of the workload itself.
 func readPercents(o *v1alpha1.Objective, phase *v1alpha1.Phase) []*int32 {
 	if o.Cell != nil && o.Cell.ReadPercent != nil {
 		return []*int32{o.Cell.ReadPercent}

@@ -133,7 +133,8 @@ func withError(f figure, errorPPM *int64) figure {
 	return f
 }
 
-// chosen returns the index of the named operation, or of the only one that moves bytes.
+// chosen returns the index of the wanted operation. If wanted is empty, it returns the index of the only operation
+// other than syncs. missing explains why there is no such operation.
 func chosen(names []v1alpha1.Operation, wanted v1alpha1.Operation) (at int, missing string) {
 	if wanted != "" {
 		if at = slices.Index(names, wanted); at < 0 {
@@ -157,7 +158,7 @@ func chosen(names []v1alpha1.Operation, wanted v1alpha1.Operation) (at int, miss
 	return at, ""
 }
 
-// ofDrain returns a level of a burst drain or its refill.
+// ofDrain returns the burst rate, the baseline or the refill rate that a burst drain measured.
 func ofDrain(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string) figure {
 	if target.Burst == nil || target.Burst.Bytes == nil {
 		return absent(where, "no burst was measured: name a burstDrain phase")
@@ -233,9 +234,10 @@ func ofRatio(o *v1alpha1.Objective, target *v1alpha1.TargetResult, where string)
 	return figure{where: where, value: rate.PermilleReached}
 }
 
-// attributionOf returns the attribution that an objective concerns. For a drain, it is the attribution of the compared
-// level. If no attribution has the objective's operation, it returns the only one, provided that the target performed
-// no other operation.
+// attributionOf returns the attribution with the documented rate that an objective refers to. For a drain, it considers
+// only the attribution of the burst or of the baseline, as the objective requires. If no attribution has the
+// objective's operation, a single remaining attribution is returned if the objective names no operation, or if the
+// attribution covers all operations and the target performed only the named one, apart from syncs.
 func attributionOf(o *v1alpha1.Objective, target *v1alpha1.TargetResult) *v1alpha1.Attribution {
 	burst := o.Ratio.Of == "DocumentedBurst"
 	var candidates []*v1alpha1.Attribution

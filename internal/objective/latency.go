@@ -37,7 +37,8 @@ func ofLatency(percentile string, latency *v1alpha1.LatencyResult, where string)
 	return figure{where: where, value: *value}
 }
 
-// fromHistogram returns a percentile, or nil if too few samples lie above it. known is false without a histogram.
+// fromHistogram computes a percentile from an encoded histogram. value is nil if too few samples lie above the
+// percentile. known is false if there is no valid histogram.
 func fromHistogram(encoded []byte, percentile float64) (value *int64, known bool) {
 	var histogram measure.Histogram
 	if len(encoded) == 0 || histogram.UnmarshalBinary(encoded) != nil {

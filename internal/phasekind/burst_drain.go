@@ -20,8 +20,9 @@ var burstDrain = Kind{
 	},
 }
 
-// markDrain marks the levels of the dimension (bytes or operations) whose credits ran out as main figures. If the burst
-// alternates between two levels, it marks these two instead of their mean.
+// markDrain marks the main figures of a drain: the burst, the baseline, the time to baseline and the credits spent, in
+// the dimension (bytes or operations) whose credits ran out. If the burst alternates between two levels, it marks the
+// two levels instead of the burst, which is their mean.
 func markDrain(all []Figure) {
 	if len(all) == 0 {
 		return
@@ -51,8 +52,9 @@ func Alternates(figures []Figure, operation string) bool {
 	return sustained != nil && peak != nil && sustained.Value != peak.Value
 }
 
-// MainSeries returns the series of the dimension (bytes or operations) whose credits ran out, or else the series of
-// bytes, and the Operation of its figures. It returns nil if there is no series.
+// MainSeries returns the series of the dimension (bytes or operations) whose credits ran out. If that is unknown, it
+// returns the series of bytes if there is one. operation is the value of Figure.Operation in the figures of the series.
+// The series is nil if there is none.
 func MainSeries(burst *v1alpha1.BurstResult) (series *v1alpha1.BurstSeries, operation string) {
 	switch {
 	case burst == nil:

@@ -15,11 +15,12 @@ type Figure struct {
 	v1alpha1.Estimate
 	// Main is true if the figure is one of those that the phase is run for.
 	Main bool
-	// Cell is the index of the cell that a best figure comes from.
+	// Cell is the index of the cell that the figure comes from, if the figure is the best of all cells.
 	Cell int32
 }
 
-// InOperations is the Operation of those levels of a drain that count operations instead of bytes.
+// InOperations is the value of Figure.Operation for the levels of a drain whose credits count operations. For credits
+// that count bytes, the value is "".
 const InOperations = "operations"
 
 // Unit returns the unit of the figure, or "" for a ratio, which is in thousandths.
@@ -48,8 +49,8 @@ func Unit(name v1alpha1.FigureName, operation string) v1alpha1.FigureUnit {
 	return v1alpha1.UnitBytesPerSecond
 }
 
-// LowerIsBetter reports whether a lower figure is better, as for latencies and durations. A longer time to the
-// baseline is better, because the bucket lasts longer.
+// LowerIsBetter reports whether a lower figure is better, as for latencies and durations. The time to baseline is an
+// exception: a longer time is better, because the bucket lasts longer.
 func (f *Figure) LowerIsBetter() bool {
 	return f.Unit() == v1alpha1.UnitNanoseconds && f.Name != v1alpha1.FigureTimeToBaseline
 }
@@ -64,7 +65,8 @@ func Find(figures []Figure, name v1alpha1.FigureName, operation string) *Figure 
 }
 
 // ratio returns the compression ratio of the files if the store reports it. The ratio is computed from counted bytes,
-// so chance does not affect it. If the store does not compress, the ratio is used only for comparisons.
+// so it has no random error. For a store that does not compress, the ratio is 1 and not a main figure: it only allows a
+// comparison with a store that does.
 func ratio(usage *v1alpha1.UsageResult) []Figure {
 	if usage == nil {
 		return nil

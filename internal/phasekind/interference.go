@@ -7,8 +7,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// interference measures targets alone and beside neighbours, in turn. Its figures are those with the most neighbours; a
-// block of the report compares them with those without neighbours.
+// interference measures targets alone and beside neighbours, in turn. The figures of the phase are those measured with
+// the most neighbours. A block of the report compares them with those measured without neighbours.
 var interference = Kind{
 	Label:       "interference",
 	Interleaved: true,

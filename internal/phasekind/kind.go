@@ -25,8 +25,9 @@ type Kind struct {
 	OwnOperations func(*v1alpha1.Phase) []v1alpha1.Operation
 	// Goal returns a text for the plan that states what the phase finds out. It is nil if the load makes that clear.
 	Goal func(*v1alpha1.Phase) string
-	// Block is the title of the report block that shows the figures of the kind; "" if the table of operations is
-	// enough. Kinds with the same title share a block. OwnTables is true if other tables show all figures of the block.
+	// Block is the title of the report block that shows the figures of the kind. It is "" if the table of operations
+	// shows them. Kinds with the same title share a block. OwnTables is true if the block has special tables for all of
+	// the figures, which the general table of figures then omits.
 	Block     string
 	OwnTables bool
 	// Cell is the word for a part of the phase that has its own figures, such as "step"; "" if the phase has one
@@ -87,8 +88,8 @@ func (k Kind) Figures(result *v1alpha1.TargetResult) []Figure {
 	return append(k.figures(result), ratio(result.Usage)...)
 }
 
-// WithoutFigures explains why a result with steps has no figures of the whole phase. It returns "" if the cells have
-// the figures instead.
+// WithoutFigures explains why a phase with steps has no figures for the phase as a whole, such as a search that found
+// no rate. It returns "" for kinds whose figures are those of their cells.
 func (k Kind) WithoutFigures(result *v1alpha1.TargetResult) string {
 	if k.without == nil {
 		return ""
@@ -96,13 +97,13 @@ func (k Kind) WithoutFigures(result *v1alpha1.TargetResult) string {
 	return k.without(result)
 }
 
-// Overall is the one figure of a result that is compared with other runs over time.
+// Overall is the figure by which a phase is compared with the same phase of other runs.
 type Overall struct {
-	// What names the figure; "" if there is none.
+	// What is the name of the figure, or "" if the phase has no such figure.
 	What  string
 	Value float64
 	Unit  v1alpha1.FigureUnit
-	// Cells is the number of cells that the figure is a mean of; 0 if it is not a mean over cells.
+	// Cells is the number of cells whose mean the figure is, or 0 if it is not a mean over cells.
 	Cells int
 }
 

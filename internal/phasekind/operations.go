@@ -7,7 +7,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// smallBlock is the operation size in bytes below which rate and latency matter as much as throughput.
+// smallBlock is the operation size in bytes below which IOPS and mean latency are main figures in addition to
+// throughput.
 const smallBlock = 64 << 10
 
 // Operations returns the rates and latencies of each operation.
@@ -84,7 +85,7 @@ func rate(value int64, errorPPM *int64) v1alpha1.Estimate {
 	return made
 }
 
-// mostRates is the maximum number of main figures among a tool's own rates.
+// mostRates is the maximum number of rates that are main figures if a tool reports rates of its own.
 const mostRates = 4
 
 // fileRates are mdtest's most important rates.

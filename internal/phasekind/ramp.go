@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// ramp raises one dimension in steps.
+// ramp raises one setting of the load, such as the queue depth, in steps.
 var ramp = Kind{
 	Label:     "ramp",
 	Limited:   true,

@@ -42,7 +42,7 @@ func steadyOverall(result *v1alpha1.TargetResult) Overall {
 			continue
 		}
 		if o.IOPSMilli == nil || o.BytesPerSecond == nil {
-			return Overall{} // the total needs the rates of all operations
+			return Overall{} // the total is unknown if the rate of any operation is missing
 		}
 		cell = append(cell, v1alpha1.StepOperation{BytesPerSecond: *o.BytesPerSecond, IOPSMilli: *o.IOPSMilli})
 	}

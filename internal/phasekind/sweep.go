@@ -14,7 +14,7 @@ var sweep = Kind{
 	Block:   "Sweeps",
 	Cell:    "cell",
 	figures: best,
-	// The number of cells is part of the figure, because the mean over fewer cells is a different figure.
+	// Cells records the number of cells, because means over different numbers of cells are not comparable.
 	overall: func(result *v1alpha1.TargetResult) Overall {
 		if len(result.Steps) == 0 {
 			return Overall{}

@@ -7,7 +7,8 @@ import (
 
 // Trial is a measured step of a search.
 type Trial struct {
-	// Offered is the rate of the step. Confirms is true if the step was run to confirm that rate.
+	// Offered is the rate that the step offered. Confirms is true if the purpose of the step was to confirm a rate
+	// found earlier.
 	Offered  int64
 	Confirms bool
 	// Known is false if the step has no valid figures. Such a step counts as having missed the objective.
@@ -34,7 +35,7 @@ func (q Question) Met(t *Trial) bool { return t.Known && !t.Overloaded() && t.Sl
 // Stage says what a search does next.
 type Stage int
 
-// The stages of a search, in their order.
+// Possible values of Stage, in the order in which a search goes through them.
 const (
 	Exploring Stage = iota
 	Confirming
@@ -47,7 +48,7 @@ type Decision struct {
 	// Rate is the next rate to offer. If the search is done, it is the highest confirmed rate, or 0 if there is
 	// none.
 	Rate int64
-	// Missed is the lowest rate that missed the objective before any confirmation; 0 if none did.
+	// Missed is the lowest rate that missed the objective in a step other than the confirming ones, or 0 if none did.
 	Missed int64
 }
 
@@ -125,8 +126,8 @@ const (
 	refuted
 )
 
-// judge reports whether a rate is confirmed by its rounds. It refutes the rate early if the rounds so far miss the
-// objective.
+// judge decides from the steps that confirm a rate whether it is confirmed or refuted, or whether more of these steps
+// are needed. A rate is refuted before all of them have run if the steps so far miss the objective.
 func (q Question) judge(rounds []Trial) verdict {
 	for i := range rounds {
 		if !rounds[i].Known || rounds[i].Overloaded() {
@@ -145,8 +146,8 @@ func (q Question) judge(rounds []Trial) verdict {
 	return confirmed
 }
 
-// Share is the mean share of slower operations over several steps, and half of its 95 % interval. Half is 0 with
-// fewer than Confirmations steps.
+// Share is the share of operations that are slower than the latency bound. Mean is its mean over several steps, and
+// Half is half of the 95 % interval of the mean, or 0 if there are fewer than Confirmations steps.
 type Share struct{ Mean, Half float64 }
 
 // student is the 97.5 % quantile of Student's distribution with Confirmations - 1 degrees of freedom.

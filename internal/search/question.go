@@ -15,8 +15,8 @@ const (
 	// search tries to confirm before it gives up.
 	Confirmations = 5
 	candidates    = 5
-	// leastSlower is the number of operations in a step that must be above a percentile for the percentile to be known;
-	// see measure.Histogram.Percentile.
+	// leastSlower is the number of operations that must be slower than a percentile in a step. With fewer, the
+	// percentile counts as unknown; see measure.Histogram.Percentile.
 	leastSlower = 10
 	// leastEach is the lowest first rate per client if rate.min is not set. Every job performs at least one operation
 	// of each kind per second.

@@ -12,7 +12,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Compare returns the part of a run that is compared with other runs.
+// Compare extracts from a run what is compared with other runs: the kind of its storage, its figures, and facts that
+// may explain a change of the figures.
 func Compare(run *v1alpha1.BenchmarkRun) *v1alpha1.Comparable {
 	return &v1alpha1.Comparable{
 		Store:   storeOf(&run.Status),
@@ -55,14 +56,15 @@ func digest(of any) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// Bounds of the API.
+// Limits that the API sets on the number of facts and the lengths of their texts.
 const (
 	mostFacts     = 16
 	mostFactValue = 128
 	mostFactName  = 64
 )
 
-// changed is the prefix of the names of facts whose values are digests, which say nothing to a reader.
+// changed is the prefix in the names of facts about parts of the specification. The value of such a fact is a digest,
+// which shows a change but must not be shown to readers.
 const changed = "specification of "
 
 // factsOf returns the facts that may explain why a run differs from another one, the most informative ones first.

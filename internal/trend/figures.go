@@ -37,7 +37,8 @@ type figureSource struct {
 	result *v1alpha1.TargetResult
 }
 
-// figure returns a list with one figure, which is empty if the value is less than 1, too large or not a number.
+// figure returns a list with the given figure. The list is empty if the value cannot be compared because it is less
+// than 1, too large or not a number.
 func (c *figureSource) figure(what string, value float64, unit v1alpha1.FigureUnit) []v1alpha1.RunFigure {
 	if !(value >= 1) || value >= math.MaxInt64 {
 		return nil
@@ -51,7 +52,7 @@ func (c *figureSource) figure(what string, value float64, unit v1alpha1.FigureUn
 // leastFill is the fill level of the bucket, in percent, below which the first level of a drain is not a burst.
 const leastFill = 10
 
-// first returns the main figure of a phase, or none.
+// first returns the figure by which a phase is compared with other runs, or nil if there is none.
 func first(c *figureSource) []v1alpha1.RunFigure {
 	overall := phasekind.Of(c.phase.Kind()).Overall(c.result)
 	fill := c.fill()
@@ -110,7 +111,8 @@ func (c *figureSource) fill() *int32 {
 	return fill
 }
 
-// second returns the figures of a drain that depend on the initial fill level of the bucket, if that is known.
+// second returns further figures of a drain: the credits spent and the time to baseline. Both depend on how full the
+// bucket was at the start, so second returns nil if that is unknown or if the bucket was almost empty.
 func second(c *figureSource) []v1alpha1.RunFigure {
 	fill := c.fill()
 	if c.phase.BurstDrain == nil || fill == nil || *fill < leastFill {

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// mostColumns is the maximum number of figures in a history. newestKept is the number of newest runs that it
-	// keeps in addition to those with which the next run is compared.
+	// mostColumns is the maximum number of different figures in a history. newestKept is the number of newest runs that
+	// a history keeps, whether or not the next run is compared with them.
 	mostColumns = 8
 	newestKept  = 24
 	// mostRuns is the API's limit on the number of runs in a history.
@@ -28,7 +28,7 @@ type Run struct {
 	Hash string
 	// Valid is true if the run is complete and valid.
 	Valid bool
-	// By holds the figures and facts that the run is compared by; nil if they were not recorded.
+	// By holds the figures and facts by which the run is compared with others. It is nil if they were not recorded.
 	By *v1alpha1.Comparable
 }
 

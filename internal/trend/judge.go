@@ -42,7 +42,7 @@ func Judge(history *v1alpha1.ComparedHistory, stored []Run, run Run, policy *v1a
 	judged := &all[len(all)-1]
 	judged.verdict, judged.accepted = v1alpha1.RegressionVerdict(report.Verdict), rules.AcceptedSince
 	for i := range all {
-		// Runs that this policy excludes keep their recorded use, because this evaluation ignored them.
+		// A run that this policy excludes was not evaluated, so it keeps the use recorded for it earlier.
 		if use := report.Uses[all[i].name]; use != "" && !all[i].started.Before(rules.AcceptedSince) {
 			all[i].use, all[i].accepted = string(use), rules.AcceptedSince
 		}
@@ -87,8 +87,8 @@ func (e *entry) historyRun() detect.HistoryRun {
 	return made
 }
 
-// runsToKeep returns the runs to keep in the history: the newest ones, the baseline runs with which the next run may
-// be compared, and the newest run that still counts as regressed.
+// runsToKeep returns the runs to keep in the history: the newest runs, the baseline runs with which the next run may be
+// compared, and the newest of the runs recorded as regressed.
 func runsToKeep(all []entry, rules detect.RegressionPolicy) []entry {
 	against := rules.Against
 	if against == 0 {
@@ -145,7 +145,7 @@ func resultOfReport(report *detect.RegressionReport, run *Run) v1alpha1.Regressi
 	return made
 }
 
-// pooledRuns returns the number of newest runs that the verdict covers.
+// pooledRuns returns how many of the newest runs the verdict is based on, because their figures were pooled.
 func pooledRuns(report *detect.RegressionReport) int {
 	most := 0
 	for i := range report.Metrics {
