@@ -94,8 +94,8 @@ func conclusionOf(d Document, phase string) string {
 	return why
 }
 
-// dropTexts describes each drop in the series of the dimension whose credits ran out. For a single drop it omits the
-// rates, because these are the burst and the baseline, which have their own lines.
+// dropTexts describes each drop in the series of the dimension whose credits ran out. For a single drop, it omits the
+// rates before and after, because these are the burst and the baseline, which the report shows on lines of their own.
 func dropTexts(burst *v1alpha1.BurstResult) []string {
 	series, operation := phasekind.MainSeries(burst)
 	if series == nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/storagebench/storagebench/internal/phasekind"
 )
 
-// comparedTargets lists the targets that any phase compares with the first one, in order.
+// comparedTargets lists the targets that are compared with the first target in at least one phase, in the order in
+// which the phases have them.
 func comparedTargets(d Document) []string {
 	var names []string
 	seen := map[string]bool{}
@@ -26,8 +27,8 @@ func comparedTargets(d Document) []string {
 	return names
 }
 
-// comparison writes how a target's figures differ from the first target's. The cells of
-// ramps and sweeps have their own tables.
+// comparison writes how the figures of a target differ from those of the first target. It does not list the cells of
+// ramps and sweeps, which have their own tables.
 func (p *page) comparison(d Document, target string) {
 	table := partTable{left: 2}
 	lines := [][]string{{"PHASE", "FIGURE", "DIFFERENCE", "95 % INTERVAL", "BETTER"}}
@@ -45,9 +46,9 @@ func (p *page) comparison(d Document, target string) {
 					table.detailRows = append(table.detailRows, len(lines))
 				}
 				row := comparisonRow(phase.Name, &one, f)
-				lines = append(lines, slices.Delete(row, 2, 4)) // other tables show the figures themselves
+				lines = append(lines, slices.Delete(row, 2, 4)) // omit the two figures, which other tables show
 			}
-			if one.Cells != nil && len(phase.Targets) > 2 { // for two targets, the side-by-side matrices show the counts
+			if one.Cells != nil && len(phase.Targets) > 2 { // with two targets, the matrices show these counts
 				pair := compare.Pair{Kind: phase.Kind, Baseline: &phase.Targets[0], Target: phase.Target(target)}
 				says.add(phase.Name, countText(&pair))
 			}
@@ -76,7 +77,7 @@ func (p *page) comparison(d Document, target string) {
 	}
 }
 
-// remarks holds texts without duplicates, each with the phases, targets or rates that it applies to.
+// remarks collects remarks. Each text occurs once, with the names of the phases, targets or rates that it is about.
 type remarks []struct {
 	text  string
 	about []string
@@ -104,8 +105,8 @@ func (r remarks) sentences() []string {
 	return all
 }
 
-// Words for a figure in which neither side is shown to be better. Only an equivalence test can show that both are
-// equal, because an interval of the difference that contains 0 can still be wide.
+// Texts shown if neither side is known to be better. They do not say that both sides are equal: an interval of the
+// difference that contains 0 can still be wide, so only an equivalence test can show equality.
 const (
 	notShown     = "not shown"
 	noDifference = "no difference"

@@ -60,7 +60,8 @@ var csvTables = map[CSVTable]func(*csv.Writer, Document) error{
 	CSVSeries: seriesCSV, CSVLatency: latencyCSV, CSVDistribution: distributionCSV, CSVClients: clientsCSV, CSVObservations: observationsCSV,
 }
 
-// placed holds the headings of the first columns of a table; place returns their cells.
+// placed lists the first column names of every table, which identify a step and a target. place returns the cells of
+// these columns.
 var placed = []string{"phase", "step", "target"}
 
 func place(step *v1alpha1.ResolvedStep, target *series.Target) []string {
@@ -75,8 +76,8 @@ func harmless(name string) string {
 	return printable(name)
 }
 
-// rows writes the heading and the rows of a table. It calls the function of for each target of each step; of adds the
-// rows of that target by calling add.
+// rows writes a table: the heading, and the rows that of adds for each target of each step. of adds a row by calling
+// add with the cells after the first columns; see placed.
 func rows(out *csv.Writer, d Document, columns []string, of func(step *v1alpha1.ResolvedStep, target *series.Target, add func(...string))) error {
 	failed := out.Write(append(append([]string{}, placed...), columns...))
 	eachTarget(d, func(step *v1alpha1.ResolvedStep, target *series.Target) {

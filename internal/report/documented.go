@@ -11,15 +11,16 @@ import (
 // aboveBaseline is the multiple of the documented baseline above which a rate is compared with the documented burst.
 const aboveBaseline = 1.1
 
-// promise holds, as text, the documented value of a figure and the percentage of it that was reached. Both are empty if
-// unknown.
+// promise is the documented value of a figure and the percentage of the documented value that was measured, both as
+// text. Both are empty if no value is documented.
 type promise struct{ value, percent string }
 
 // documentedRates records which documented values the report has already shown.
 type documentedRates map[string]bool
 
-// once returns the documented value of p on the first call with that value, and "" on later calls. A value that so far
-// appeared only in details is returned once more for the short form, which leaves the details out.
+// once returns the documented value, but only the first time that the report shows it, and "" after that. detail says
+// that the value would be shown in details only. Such a value is returned again when it is first needed outside the
+// details, because the short form omits the details.
 func (t documentedRates) once(p promise, detail bool) string {
 	key := p.value
 	if detail {
@@ -88,8 +89,9 @@ func rateOf(of *v1alpha1.DocumentedRate, bytes bool) int64 {
 	return 0
 }
 
-// bucketValue returns the documented value of a figure of burstLimit's bucket: its size, its refill, or how long a
-// full bucket lasts. It returns 0 if the value is unknown or the bucket counts the other dimension.
+// bucketValue returns the documented value of a figure that describes the bucket of the limit from burstLimit: its
+// size, its refill, or how long a full bucket lasts. It returns 0 if the value is unknown, or if the credits of the
+// bucket count operations and the figure counts bytes, or the reverse.
 func bucketValue(d Document, target *v1alpha1.TargetResult, f *phasekind.Figure) int64 {
 	limit := burstLimit(d, target)
 	if limit == nil || (limit.Dimension == "Operations") != (f.Operation == phasekind.InOperations) {
@@ -131,8 +133,9 @@ func burstLimit(d Document, target *v1alpha1.TargetResult) *v1alpha1.DocumentedL
 	return nil
 }
 
-// attributionOf returns the attribution of a level of a drain, or of an operation. It returns nil if there is none.
-// If the target performed only one operation, the attribution of reads and writes together counts too.
+// attributionOf returns the attribution of a level of a drain or, if level is "", of an operation. If the target
+// performed only one operation, it also accepts the attribution of all operations together. It returns nil if there is
+// none.
 func attributionOf(
 	target *v1alpha1.TargetResult, level v1alpha1.AttributionLevel, operation string,
 ) *v1alpha1.Attribution {

@@ -101,7 +101,7 @@ func figureRows(
 			at := -1
 			for j := range rows {
 				if rows[j].name == r.name && rows[j].main == r.main && rows[j].target != r.target {
-					at = j // below the same figure of the previous target
+					at = j // insert the row below that of the previous target
 				}
 			}
 			if at < 0 {
@@ -126,7 +126,8 @@ func rowOf(d Document, phase *v1alpha1.PhaseResult, target *v1alpha1.TargetResul
 	return r
 }
 
-// between formats an interval from its ends, and writes their unit only once if it is the same.
+// between formats an interval, such as "2.10 to 2.30 GB/s". It omits the unit of the lower end if both ends have the
+// same unit.
 func between(lower, upper string) string {
 	number, unit, found := strings.Cut(lower, " ")
 	if found && strings.HasSuffix(upper, " "+unit) {

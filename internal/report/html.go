@@ -17,7 +17,8 @@ import (
 	"github.com/storagebench/storagebench/api/v1alpha1"
 )
 
-// These files become part of the page, which loads nothing else: its Content-Security-Policy forbids every request.
+// These files are embedded into each page. A page must not load anything: its Content-Security-Policy forbids all
+// requests.
 var (
 	//go:embed page/report.html
 	pageTemplate string
@@ -51,7 +52,7 @@ type htmlSection struct {
 	Parts []htmlPart
 }
 
-// htmlPart is a part prepared for the template.
+// htmlPart holds a part of a section in the form that the template needs.
 type htmlPart struct {
 	Text   string
 	Class  string

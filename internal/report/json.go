@@ -29,15 +29,15 @@ type Document struct {
 	Version string `json:"storagebenchVersion"`
 	v1alpha1.BenchmarkRunStatus
 	Spec v1alpha1.BenchmarkRunSpec `json:"spec"`
-	// ObjectivesChanged is true if the benchmark's objectives have changed since the run. The objectives of the
-	// specification, their verdicts and the condition ObjectivesMet are then the current ones.
+	// ObjectivesChanged is true if the benchmark's objectives have changed since the run. The document then contains
+	// the current objectives, with their verdicts and the condition ObjectivesMet, instead of those of the run.
 	ObjectivesChanged bool `json:"objectivesChanged,omitempty"`
-	// Series is the run's data over time, compressed and base64-encoded;
-	// `report -o csv` decodes it. It is absent if unknown.
+	// Series is the run's data over time, compressed and base64-encoded. `report -o csv` decodes it. Series is omitted
+	// if the data is not available.
 	Series *series.Log `json:"series,omitempty"`
 }
 
-// With returns a copy of the document with the given series of its run, or without series if over is empty.
+// With returns a copy of the document with the given series. If the series are empty, the copy has none.
 func (d Document) With(over *series.Log) Document {
 	d.Series = nil
 	if !over.Empty() {

@@ -105,8 +105,8 @@ func nanosecondsText(nanoseconds float64) string {
 	return measure.FormatLatency(uint64(max(nanoseconds, 0)))
 }
 
-// distributions returns one chart per phase of the latency distribution over the measured time, in percent of the
-// operations. Layouts, ramps and sweeps have none.
+// distributions returns one latency distribution chart per phase. A chart shows the share of operations, in percent, in
+// each range of latencies during the measured time. There are no charts for layouts, ramps and sweeps.
 func distributions(d Document) []view {
 	var views []view
 	names := targetNames(d)

@@ -193,7 +193,8 @@ func suspectText(s *v1alpha1.Suspect) string {
 // specified is appended to the calculation of a limit whose value comes from the specification.
 const specified = ", as the specification says"
 
-// calculation returns how a limit is computed, or "" if the limit is a plain number, which a table shows.
+// calculation returns how a limit is computed. It returns "" if the limit is not computed but a plain number, because a
+// table shows that number.
 func calculation(arithmetic string) string {
 	arithmetic = strings.TrimSuffix(arithmetic, specified)
 	if !strings.ContainsAny(arithmetic, "=x;") {
@@ -214,8 +215,8 @@ func causeText(c v1alpha1.Cause) string {
 	return string(c)
 }
 
-// cellsOfCause counts the cells that one cause limited. most is the highest utilization, in thousandths, of the
-// documented limit behind the cause in these cells, or 0 if there is no such limit.
+// cellsOfCause is the number of cells whose rates were limited by the same cause. most is the highest utilization of
+// the documented limit behind the cause in any of these cells, in thousandths, or 0 if there is no such limit.
 type cellsOfCause struct {
 	cause string
 	cells int

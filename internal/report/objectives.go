@@ -12,7 +12,8 @@ import (
 
 var verdictWords = map[v1alpha1.Verdict]string{v1alpha1.VerdictMet: "met", v1alpha1.VerdictMissed: "MISSED", v1alpha1.VerdictUnknown: "NOT KNOWN"}
 
-// JudgedBy returns the document of a finished run with the given objectives and verdicts instead of the run's own.
+// JudgedBy evaluates a finished run against the given objectives. It returns a copy of the document with these
+// objectives and their verdicts in place of those that the run had.
 func (d Document) JudgedBy(objectives []v1alpha1.Objective) Document {
 	d.ObjectivesChanged = true
 	d.Spec.Objectives = objectives
@@ -44,7 +45,7 @@ func (p *page) objectives(d Document) {
 		lines = append(lines, []string{printable(one.Name), printable(one.Figure), verdictWords[one.Verdict], objectiveValue(one, one.Observed), wanted(d, one)})
 		switch one.Verdict {
 		case v1alpha1.VerdictMet:
-		case v1alpha1.VerdictMissed: // unlike the table, the message names the target
+		case v1alpha1.VerdictMissed: // list the message too, because it names the target, which the table does not
 			missed = append(missed, one.Name+": "+one.Message)
 		case v1alpha1.VerdictUnknown:
 			unknown = append(unknown, one.Name+": "+one.Message)

@@ -62,8 +62,8 @@ func (p *page) observations(d Document) {
 	})
 }
 
-// observedIn returns the mean of each observation in a phase, or the range of the means of several series. It returns
-// "" if the phase has none.
+// observedIn returns the mean of each observation in the given phase. For an observation with several series, it
+// returns the range of their means. It returns "" if no observation has values in the phase.
 func observedIn(d Document, phase string) string {
 	var all []string
 	for i := range d.Spec.Run.Observations {
@@ -134,8 +134,8 @@ func observedViews(d Document) []view {
 	return views
 }
 
-// observedLines returns a line for each series of an observation, and whether it has negative values. A value lasts
-// until the next one of its step.
+// observedLines returns a chart line for each series of an observation. A value applies until the next value of the
+// same step. negative reports whether any value is negative.
 func observedLines(d Document, observation string) (lines []chart.Line, negative bool) {
 	for i := range d.Series.Observed {
 		o := &d.Series.Observed[i]
@@ -157,7 +157,7 @@ func observedLines(d Document, observation string) (lines []chart.Line, negative
 			if j+1 < len(o.Points) {
 				end = o.Points[j+1].Nanoseconds
 			} else if j > 0 {
-				continue // the last value only ends the interval before it
+				continue // The last value has no duration: it only ends the interval of the one before it.
 			}
 			lines[at].Points = append(lines[at].Points, chart.Point{Start: secondsOf(d, p.Nanoseconds), End: secondsOf(d, end),
 				Y: max(p.Value, 0), Faint: p.Nanoseconds < measured})

@@ -22,7 +22,8 @@ func secondsOf(d Document, nanoseconds int64) float64 {
 	return float64(nanoseconds-d.StartTime.UnixNano()) / 1e9
 }
 
-// eachTarget calls use for each step and target that has a series, in the order of the steps.
+// eachTarget calls the function use for each target of each step, in the order of the steps. It skips targets without a
+// series.
 func eachTarget(d Document, use func(step *v1alpha1.ResolvedStep, target *series.Target)) {
 	if d.Series.Empty() {
 		return
@@ -125,8 +126,9 @@ func usual(lines []chart.Line) float64 {
 	return 0
 }
 
-// height returns the top of an axis: the highest value, or 1.5 times usual if the highest value is a spike of more than
-// 3 times usual. In that case told is a sentence about the spike.
+// height returns the value at the top of an axis. Usually, that is the highest value. If the highest value is a spike
+// of more than 3 times usual, the axis ends at 1.5 times usual, and told is a sentence for the reader that mentions the
+// spike.
 func height(lines []chart.Line) (top float64, told string) {
 	highest, common := most(lines), usual(lines)
 	if common > 0 && highest > 3*common {
@@ -269,7 +271,8 @@ func rateView(d Document, id, title string, lines []chart.Line, levels []chart.L
 	return made
 }
 
-// round returns a format for axis labels, which are round numbers. It omits trailing zeros, and the unit of 0.
+// round returns a format function for axis labels. Labels are round numbers, so it removes trailing zeros after the
+// decimal point. It formats 0 without a unit.
 func round(format func(float64) string) func(float64) string {
 	return func(value float64) string {
 		if value == 0 {
@@ -283,7 +286,7 @@ func round(format func(float64) string) func(float64) string {
 	}
 }
 
-// intervalText returns the median length of the intervals: "second", or a duration.
+// intervalText returns the median length of the intervals as text: "second" for one second, otherwise a duration.
 func intervalText(lines []chart.Line) string {
 	var lengths []float64
 	for _, line := range lines {

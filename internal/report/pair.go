@@ -16,8 +16,9 @@ const (
 	markSame   = "="
 )
 
-// pairOf returns the two targets of a phase, or false unless it has exactly two that can be compared. It recomputes the
-// comparison from the figures, because a stored result may omit it to save space.
+// pairOf returns the two targets of a phase. It returns false if the phase does not have exactly two targets, or if
+// they cannot be compared. It recomputes the comparison from the figures, because a stored result may omit it to save
+// space.
 func pairOf(d Document, phase *v1alpha1.PhaseResult) (*compare.Pair, bool) {
 	if len(phase.Targets) != 2 {
 		return nil, false
@@ -34,13 +35,13 @@ func pairWith(d Document, phase *v1alpha1.PhaseResult, other int) *compare.Pair 
 		BaselineClosed: compare.Closed(&d.Spec.Run, spec, phase.Targets[0].Target), TargetClosed: compare.Closed(&d.Spec.Run, spec, phase.Targets[other].Target)}
 }
 
-// judged is a function that compares two cells by one figure. It returns false if they cannot be compared.
+// judged compares one figure of two cells. It returns false if the cells cannot be compared.
 type judged func(pair *compare.Pair, baseline, target *v1alpha1.StepResult) (compare.Difference, bool)
 
-// pairColumn is a column of a matrix. It shows one figure of one cell per row.
+// pairColumn is a column of a matrix. It shows the same figure of a different cell in each row.
 type pairColumn struct {
 	title string
-	// cell returns the index of the cell for a row.
+	// cell returns the index of the cell that the given row shows.
 	cell   func(row int) int32
 	figure figureOf
 }
@@ -99,8 +100,8 @@ func pairLegend(pair *compare.Pair) string {
 		driftLegend(pair) + "."
 }
 
-// driftLegend explains that a difference no larger than the drift of a repeated cell does not count. It returns ""
-// if no cell was repeated.
+// driftLegend returns the part of the legend about repeated cells: a difference between the targets counts only if it
+// is larger than the drift between a cell and its repetition. It returns "" if no cell was repeated.
 func driftLegend(pair *compare.Pair) string {
 	if slices.ContainsFunc(bothSteps(pair), func(s v1alpha1.StepResult) bool { return s.DriftPermille != nil }) {
 		return ", or if it is not larger than the drift of the repeated cell"

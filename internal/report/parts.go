@@ -9,9 +9,11 @@ import (
 // section is a part of a report with a title. Text, Markdown and HTML render the same sections in the same order.
 type section struct {
 	ID, Title string
-	// named is true if the title contains names of targets or runs.
+	// named is true if the title contains names of targets or runs, which must not be written in capitals; see
+	// terminal.section.
 	named bool
-	// Class is "bad" for the section on why the figures must not be used, "warn" for warnings, and otherwise empty.
+	// Class is "bad" for the section that lists the reasons not to use the figures, "warn" for warnings, and otherwise
+	// empty.
 	Class string
 	// Views are the charts of the HTML page. Text shows only one chart: throughput over time.
 	Views []view
@@ -23,13 +25,14 @@ type part struct {
 	text   string
 	items  []item
 	tables []partTable
-	// nested indents the part in text output, and spaced puts a blank line before it.
+	// nested is true if text output indents the part. spaced is true if a blank line precedes it.
 	nested, spaced bool
-	// detail leaves the part out of the short form.
+	// detail is true if the short form omits the part.
 	detail bool
 }
 
-// item is an entry of a list. like holds further sentences of the same kind.
+// item is an entry of a list. like holds further sentences that belong to the same entry, such as other messages of the
+// same warning type.
 type item struct {
 	text string
 	like []string

@@ -15,7 +15,8 @@ import (
 	"github.com/storagebench/storagebench/internal/series"
 )
 
-// drains returns one chart per phase and target with a burst drain, with the segments and drops that were found.
+// drains returns one chart for each target of each phase with a burst drain. A chart shows the levels and drops that
+// the analysis of the drain found.
 func drains(d Document, phases []v1alpha1.PhaseResult) []view {
 	var views []view
 	for phase, target := range v1alpha1.TargetResults(phases) {
@@ -100,15 +101,15 @@ func drainPoints(of *series.Target, rate func(*series.Point, measure.Operation) 
 	return points, start
 }
 
-// loads is the axis of a chart over the load: the steps of a ramp, or the rates that a search offered, in ascending
-// order.
+// loads describes the X axis of a chart that shows figures by load. Its values are the steps of a ramp, or the rates
+// that a search offered, in ascending order.
 type loads struct {
 	id, title, name string
 	values          []int64
 	// of returns the load of a step, or false if the chart does not show the step.
 	of func(*v1alpha1.StepResult) (int64, bool)
-	// mark returns the text and the position of a target's mark, or "" if it has none. It is nil for axes without
-	// marks.
+	// mark returns a mark for the chart of a target, such as the result of a search: its text and its position on the
+	// axis. The text is "" if the target has no mark. mark is nil if the charts have no marks at all.
 	mark func(*v1alpha1.TargetResult) (string, int64)
 	// inOperations is true if the load is itself a rate of operations. The chart then shows operations, not bytes.
 	inOperations bool

@@ -92,8 +92,8 @@ func marks(knee *v1alpha1.KneeResult, value string, step v1alpha1.StepResult) st
 	return "<- " + strings.Join(all, ", ")
 }
 
-// cellRows returns the table rows of a cell: one per operation, with its four figures, or one of dashes if the cell has
-// no operations. The first row begins with the names of the cell and ends with its mark.
+// cellRows returns the table rows of a cell: one row per operation, with four figures. A cell without operations has
+// one row of dashes. The first row begins with the names of the cell and ends with its mark.
 func cellRows(
 	names []string, operations []v1alpha1.StepOperation, figures func(v1alpha1.StepOperation) []string, mark string,
 ) [][]string {

@@ -112,7 +112,7 @@ func blocksOf(d Document) []*kindBlock {
 	return all
 }
 
-// definitions explains the figures.
+// definitions writes a paragraph that explains how throughput, IOPS, latency and the other columns are defined.
 func (p *page) definitions(d Document) {
 	if len(d.Phases) == 0 {
 		return

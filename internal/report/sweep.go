@@ -21,7 +21,8 @@ type axis struct {
 	stride int
 }
 
-// axesOf returns the axes that have values, in the order of the cell index: the last one changes fastest.
+// axesOf returns the axes of a sweep that have values. Cells are numbered in the order of these axes, with the last
+// axis changing fastest.
 func axesOf(axes v1alpha1.SweepAxes) []axis {
 	numbers := func(name string, values []int32) axis {
 		a := axis{name: name}
@@ -67,8 +68,8 @@ func (p *page) sweeps(d Document, phases []v1alpha1.PhaseResult) {
 // maxCells is the API's limit for the cells of a sweep.
 const maxCells = 256
 
-// cells returns the number of combinations. If there are more than maxCells, it returns some number larger than
-// maxCells.
+// cells returns the number of combinations of the axes' values. It stops counting above maxCells, so a larger result
+// means only that there are more than maxCells combinations.
 func cells(axes []axis) int {
 	product := 1
 	for _, a := range axes {
@@ -152,7 +153,7 @@ func longestFirst(axes []axis) []axis {
 	return byLength
 }
 
-// without returns the axes other than rows and columns.
+// without returns all axes except the ones that a matrix shows as rows and columns.
 func without(axes []axis, rows, columns axis) []axis {
 	return slices.DeleteFunc(slices.Clone(axes), func(a axis) bool { return a.name == rows.name || a.name == columns.name })
 }

@@ -14,9 +14,9 @@ import (
 // absent is shown for a missing figure.
 const absent = "-"
 
-// Columns that only steady phases fill.
+// Names of columns that are filled only for steady phases.
 const (
-	// intervalColumn is half of the 95 % interval of throughput and IOPS, as a percentage of the rate.
+	// intervalColumn shows half of the 95 % interval of throughput and IOPS, as a percentage of the rate.
 	intervalColumn = "95 % ±"
 	// stateColumn states whether the rate was steady.
 	stateColumn = "STATE"
@@ -49,7 +49,7 @@ func (p *page) operations(d Document, told documentedRates) {
 			add(printable(phase.Name), printable(target.Target), append(noFigures(), "", "")...)
 		}
 		for _, operation := range target.Operations {
-			detail := target.Burst != nil // the report block of the drain shows the rates
+			detail := target.Burst != nil // a detail, because the report block of the drain shows the rates
 			if detail {
 				table.detailRows = append(table.detailRows, len(table.lines))
 			}
@@ -136,7 +136,7 @@ func operationFigures(
 
 // errorText formats half of an interval, given in millionths of the rate, as a percentage.
 func errorText(ppm int64) string {
-	const leastShown = 500 // in millionths: the smallest share that FormatShare does not round to zero
+	const leastShown = 500 // in millionths; FormatShare rounds smaller shares to zero
 	if ppm < leastShown {
 		return "<0.1 %"
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Bounds of the API.
+// Limits that the API sets on the lengths of lists and texts.
 const (
 	maxSuspects   = 8
 	maxEvidence   = 6
@@ -52,7 +52,8 @@ func (p *Point) Short() *v1alpha1.StepAttribution {
 	return made
 }
 
-// silent reports whether an attribution has nothing to report.
+// silent reports whether an attribution is not worth reporting: no bytes were moved, or no limit is documented and
+// nothing else explains the rate.
 func (p *Point) silent(found *limits.Attribution) bool {
 	return p.BytesPerSecond <= 0 || len(found.Suspects) == 0 || len(p.Documented.Limits) == 0 && found.Suspects[0].Cause == limits.CauseUnknown
 }
@@ -101,8 +102,9 @@ func suspectOf(s *limits.Suspect) v1alpha1.Suspect {
 	return made
 }
 
-// DrainPoints returns the levels of a drain as points, or the whole drain as one point if the rate did not fall. In the
-// point after the drop, Emptied lists the limits whose credits ran out.
+// DrainPoints splits a drain whose credits ran out into two points, the burst and the baseline. The field Emptied of
+// the second point lists the limits whose credits ran out. If the credits did not run out, DrainPoints returns the
+// whole drain as one point, with an empty level.
 func DrainPoints(whole *Point, burst *v1alpha1.BurstResult) (levels []v1alpha1.AttributionLevel, points []*Point) {
 	if burst == nil || !burst.Exhausted {
 		return []v1alpha1.AttributionLevel{""}, []*Point{whole}

@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	// sameLevel is the largest relative difference between the level after a drop and a documented baseline at which
-	// the two agree; confirmedLevel is the largest one at which the baseline confirms the cause of the drop.
+	// sameLevel is the largest relative difference between a measured rate and a documented baseline at which both are
+	// taken to be the same. A difference of at most confirmedLevel confirms that the limit with this baseline caused
+	// the drop.
 	sameLevel, confirmedLevel = 0.10, 0.05
 	// partEmpty is the fill level, in percent, below which a drain is reported to have started with a partly full
 	// bucket.
@@ -24,7 +25,7 @@ const (
 	maxBurstMessage = 512
 )
 
-// API values of the dimension that credits count.
+// Values that the API uses for the dimension of credits: what a bucket counts.
 const (
 	dimensionBytes      = "Bytes"
 	dimensionOperations = "Operations"
@@ -35,7 +36,8 @@ const (
 type drain struct {
 	b *builder
 	s summed
-	// found holds the analysis of the series of each dimension; ok is true for each dimension that has one.
+	// found holds the analysis of the series in bytes and in operations, indexed by dimension. ok is true for each
+	// dimension whose series could be analyzed.
 	found [2]detect.Result
 	ok    [2]bool
 	// refill is the refill rate used for each dimension, with its interval if it was measured.
@@ -123,9 +125,10 @@ func (d *drain) knownRefill(one dimension) knownRefill {
 	return knownRefill{}
 }
 
-// earlier returns the I/O before the series that may have spent credits, on the series' time axis: the I/O of earlier
-// steps and of the warm-up. If the bucket is known to have been empty at the start, it omits the earlier steps: what
-// they spent no longer matters, and on a store without credits they may have completed more than was refilled.
+// earlier returns the I/O before the series that may have spent credits: that of earlier steps and that of the warm-up.
+// Its times are on the time axis of the series. If the bucket is known to have been empty at the start of the step,
+// earlier steps are omitted: the credits that they spent do not matter for this step, and on a store without credits
+// they may have moved more than the refill provides.
 func (d *drain) earlier(one dimension) []detect.Sample {
 	var all []detect.Sample
 	warmUp, warm := d.warmUp(one)
@@ -155,8 +158,8 @@ func (d *drain) earlier(one dimension) []detect.Sample {
 	return all
 }
 
-// warmUp returns the I/O of this step before the measured time. The tool discards its I/O between the last sample of
-// the warm-up and the first measured one. The rate is assumed to have continued during that time.
+// warmUp returns the I/O of this step before the measured time. The tool does not report the I/O between the last
+// sample of the warm-up and the first measured sample, so warmUp assumes that the rate stayed the same until then.
 func (d *drain) warmUp(one dimension) (detect.Sample, bool) {
 	var first int64
 	rate, found := 0.0, false
@@ -187,7 +190,8 @@ func (d *drain) warmUp(one dimension) (detect.Sample, bool) {
 	return detect.Sample{StartSeconds: start, Rate: rate}, found && start < 0 && rate > 0 && rate <= maxRate
 }
 
-// main returns the analysis of the dimension whose credits ran out, or else that of bytes if there is one.
+// main returns the analysis of the series whose credits ran out: that of operations if their credits ran out or if the
+// series of bytes could not be analyzed, otherwise that of bytes.
 func (d *drain) main() *detect.Result {
 	if d.result.Dimension == dimensionOperations || !d.ok[inBytes] {
 		return &d.found[inOperations]

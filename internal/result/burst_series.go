@@ -8,7 +8,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Bounds of the API.
+// Limits that the API sets on the lengths of lists.
 const (
 	maxSegments = 32
 	maxDrops    = 16
@@ -27,7 +27,7 @@ const (
 	causeUnknown = "Unknown"
 )
 
-// fill adds the figures of all analyses to the result.
+// fill copies the figures found by the analyses of bytes and of operations to the result.
 func (d *drain) fill() {
 	if d.ok[inBytes] {
 		d.result.Bytes = d.series(inBytes)
@@ -101,7 +101,8 @@ func spentOf(from detect.Estimate) *v1alpha1.Estimate {
 	return estimate(from, 1)
 }
 
-// shortened limits the length of a list to most. It keeps the first elements, and the last one: the final state.
+// shortened limits a list to at most the given number of elements. It keeps the first elements and the last one, which
+// is the final state.
 func shortened[T any](all []T, most int) []T {
 	if len(all) <= most {
 		return all

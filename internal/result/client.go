@@ -11,7 +11,7 @@ import (
 	"github.com/storagebench/storagebench/internal/search"
 )
 
-// Client is the report of one client in one attempt of a step, in the conductor's time.
+// Client is the report of one client about one attempt of a step. Its times are converted to the conductor's clock.
 type Client struct {
 	Target string
 	Index  int
@@ -25,9 +25,10 @@ type Client struct {
 	Samples iter.Seq[measure.Sample]
 	// Operations are the totals of the measured time that the tool itself reported when it ended.
 	Operations [measure.NumOperations]Operation
-	// Ended is true if the client reported its end; a lost client did not.
+	// Ended is true if the client reported that it had finished. It is false for a client that was lost.
 	Ended bool
-	// Stopped is true if the client was stopped early and has a result. StopMessage is the reason for stopping it.
+	// Stopped is true if the client was stopped before its load ended but still has a result. StopMessage states why it
+	// was stopped.
 	Stopped     bool
 	StopMessage string
 	// Failure is the reason why the client has no result; empty if it has one.
@@ -39,7 +40,8 @@ type Client struct {
 	// Usage is the space that the client's files occupy at the end; nil if it was not requested or could not be
 	// determined.
 	Usage *Usage
-	// Like describes the sample of the user's data that the client's data imitates; nil if there is none.
+	// Like describes the sample of the user's data after which the client's data was generated. It is nil if the data
+	// was not generated from a sample.
 	Like *engine.DataSample
 	// ToolVersion is the version that the tool reported.
 	ToolVersion string
@@ -62,7 +64,8 @@ type Client struct {
 // Operation holds the totals of one operation on one client.
 type Operation struct {
 	measure.Counter
-	// Latency is from submission to completion; Completion is the part after submission.
+	// Latency is the time from submission to completion. Completion is the part of that time that follows the
+	// submission.
 	Latency, Completion measure.Latency
 	// SubmissionMeanNanoseconds is the mean time to submit an operation (fio's slat).
 	SubmissionMeanNanoseconds int64
@@ -96,17 +99,20 @@ type CPU struct {
 type History struct {
 	// Search describes the search that the step belongs to; nil for other steps.
 	Search *search.Question
-	// Earlier is the run's I/O on the target before the step, in order, with one entry per step with I/O.
+	// Earlier lists the I/O of the run on the target before this step, with one entry, in order, for each earlier step
+	// that performed I/O.
 	Earlier []Span
-	// Documented holds the documented limits for the clients of the step; it has no limits if nothing is documented.
+	// Documented holds the documented limits that apply to the clients of the step. Its list of limits is empty if none
+	// is documented.
 	Documented limits.Computed
 	// Loads are the loads that the run's phases generate on the target.
 	Loads []limits.Load
 	// Described is the run's description of the storage; nil if there is none.
 	Described *v1alpha1.StorageDescription
-	// SeesEnd is true if a phase of the run drains the target, so that the end of its burst is measured.
+	// SeesEnd is true if a phase of the run drains the credits of the target, so that the run also measures the rate
+	// after the burst.
 	SeesEnd bool
-	// Expect is the phase's expectation, for example that it measures the server's cache.
+	// Expect is what the phase is expected to measure, such as the server's cache.
 	Expect v1alpha1.Expectation
 	// MeasuredRefill and MeasuredRefillOperations are the refill rates of the bucket that an earlier redrain measured,
 	// in bytes and in operations per second; nil if there was none.
@@ -123,12 +129,13 @@ type History struct {
 	// Fills holds the estimated fill of each of the target's buckets at the start of the step, by the name of its
 	// limit; nil if unknown.
 	Fills map[string]limits.Fill
-	// Concluded is the time at which the step was ended because it had measured enough; zero if it was not ended early.
+	// Concluded is the time at which the step was ended early because it had measured enough. It is zero if the step
+	// ran for its full duration.
 	Concluded time.Time
 }
 
-// Spent is the amount of credits spent in a drain, the refill rate used to compute it, and the rates before and after
-// the drop. Rates are per second.
+// Spent describes the credits that a drain spent: their amount, the refill rate used to compute it, and the rates
+// before and after the drop. Rates are per second.
 type Spent struct {
 	Amount, Refill, Burst, Baseline float64
 }

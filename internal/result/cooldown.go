@@ -63,7 +63,8 @@ func untilCredits(step plan.Step, history History) string {
 		amountText(dimension, size), from, format(refill))
 }
 
-// main returns the bucket that the run's loads empty first, or the documented rates if no bucket is fully known.
+// main returns the documented rates of the bucket that a load of the run empties first, and the dimension that its
+// credits count. If no load is known to empty a bucket, it returns the documented rates of bytes, without a bucket.
 func (h *History) main() (documented, dimension) {
 	for _, load := range append(slices.Clone(h.Loads), limits.Load{}) {
 		if found, ok := h.Documented.Main(load); ok {

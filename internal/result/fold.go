@@ -80,8 +80,9 @@ func foldSteady(into *v1alpha1.TargetResult, step plan.Step, made v1alpha1.Targe
 	}
 }
 
-// setupWarnings returns the warnings of a setup that concern the data it creates, with the severity of a prepare phase.
-// The others concern the setup's figures, which are not part of the phase's result.
+// setupWarnings returns those warnings of a setup command that concern the data that it creates. It gives them the
+// severity that they have in a prepare phase. Other warnings concern the figures of the setup, which are not part of
+// the phase's result, and are dropped.
 func setupWarnings(all []v1alpha1.Warning) []v1alpha1.Warning {
 	var kept []v1alpha1.Warning
 	for _, warning := range all {
@@ -180,7 +181,7 @@ func foldCell(into *v1alpha1.TargetResult, step plan.Step, history History, made
 	cell.CreditPercentAtStart, cell.CreditPercentAtEnd = history.CreditPercentAtStart, history.CreditPercentAtEnd
 }
 
-// tellingCPU is the smallest CPU usage of a client, in thousandths, that the result of a cell reports.
+// tellingCPU is the lowest CPU usage of a client, in thousandths, that is recorded in the result of a cell.
 const tellingCPU = 500
 
 // maxCells is the API's limit on the number of cells.

@@ -13,8 +13,8 @@ import (
 type sources struct {
 	// cells are the affected cells of a ramp or sweep, in order.
 	cells []int32
-	// extra is true if an additional step is affected: a drain inserted before cells, or the precondition after a
-	// layout. own is true if the layout itself is affected.
+	// own and extra are true if the warning concerns a step that is not a cell: own stands for the layout of a prepare
+	// phase, extra for the precondition after a layout or a drain inserted before cells.
 	extra, own bool
 }
 

@@ -46,8 +46,8 @@ func Headline(run *v1alpha1.BenchmarkRun) *v1alpha1.HeadlineDisplay {
 	return shown
 }
 
-// ranks holds the rank of each figure that may represent a run. A refill represents a run only if spec.headline names
-// its phase.
+// ranks holds the rank of each figure that can represent a run; a higher rank is preferred. Rank 0 means that the
+// figure represents a run only if spec.headline names its phase.
 var ranks = map[v1alpha1.FigureName]int{
 	v1alpha1.FigureBaseline:   3,
 	v1alpha1.FigureThroughput: 2, v1alpha1.FigureBurst: 2, v1alpha1.FigureSustained: 2,

@@ -11,8 +11,8 @@ import (
 // minMeasuredShare is the smallest share of the requested time that a result must cover to be representative.
 const minMeasuredShare = 0.8
 
-// hostedBy reports whether another client runs the ranks of this client. If clients share an address, one of them
-// starts the ranks of all, so the others have nothing to sample.
+// hostedBy reports whether another client runs the MPI ranks of this client. If several clients share an address, one
+// of them starts the ranks of all these clients, and the others have no I/O to sample.
 func (b *builder) hostedBy(client *Client) bool {
 	if !b.load.SpansClients || client.Machine == "" || client.Samples != nil || client.total() > 0 {
 		return false
@@ -41,7 +41,7 @@ func (b *builder) judgeShort() {
 }
 
 // lasted reports whether a step ended because it reached its maximum duration, and not because it had measured enough.
-// Only steps with an MPI job on one of their targets end in this way.
+// Only steps with an MPI job on one of their targets are ended at that duration.
 func (b *builder) lasted() bool {
 	if !b.step.SpansAnyClients() || b.step.Duration <= 0 {
 		return false
@@ -56,8 +56,8 @@ func (b *builder) stopped() bool {
 	return slices.ContainsFunc(b.usable, func(c Client) bool { return c.Stopped })
 }
 
-// sampledUntil returns the bytes that all clients' samples count for an operation up to an instant, including the
-// warm-up.
+// sampledUntil returns the number of bytes that an operation had moved by the given instant, including the warm-up,
+// according to the samples of all clients.
 func (b *builder) sampledUntil(at time.Time, operation measure.Operation) uint64 {
 	var bytes uint64
 	for _, series := range b.series {
@@ -103,6 +103,6 @@ func (b *builder) repetitionRates() {
 	b.result.WindowNanoseconds = int64(end.Sub(start))
 }
 
-// ratesAlone reports whether a result may lack operations because the job reports rates of its own. For example, mdtest
-// moves no bytes if its files are empty.
+// ratesAlone reports whether a job reports rates of its own, so that a result without any operations is not an error.
+// For example, mdtest moves no bytes if its files are empty.
 func (b *builder) ratesAlone() bool { return b.job != nil && len(b.job.Rates) > 0 }

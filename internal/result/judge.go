@@ -47,7 +47,8 @@ func (b *builder) judgeLatency(operation measure.Operation, lat *measure.Latency
 	}
 }
 
-// cachedStatNanoseconds is shorter than any stat answered by another machine or process.
+// cachedStatNanoseconds is the median time of a stat below which the clients must have answered from cached attributes.
+// No other machine or process can answer a stat that quickly.
 const cachedStatNanoseconds = 5000
 
 // percentiles formats names of percentiles for readers: p999 as p99.9.
@@ -110,7 +111,7 @@ func versionList(versions map[string]int) string {
 // judgeBytes warns if the live samples and the tool's own total differ.
 func (b *builder) judgeBytes() {
 	if b.load.Opaque {
-		return // samples and totals come from different sources; the engine compares them
+		return // the engine compares them, because they come from different sources
 	}
 	var apart worst
 	var message string

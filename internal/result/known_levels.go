@@ -65,7 +65,7 @@ func onKnownLevels(samples []detect.Sample, levels *Spent, options detect.Option
 	burst, baseline := spreadOf(head[:full]), spreadOf(tail)
 	mean := level
 	if leading(head[:full], (level+base)/2) < full {
-		// The mean includes the dips.
+		// The dips are part of the burst, so its mean includes them.
 		mean = (through + level*(seconds-from)) / (seconds - start)
 	}
 	burst = detect.Estimate{Value: mean, Low: max(mean-(burst.High-burst.Value), 0), High: mean + burst.High - burst.Value}

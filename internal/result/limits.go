@@ -15,8 +15,8 @@ type documented struct {
 	baseline, burst, bucket, refill float64
 }
 
-// documentedOf returns the documented limits of a dimension for the load of a step. If the refill is not documented,
-// the baseline takes its place.
+// documentedOf returns the documented baseline, burst, refill and bucket of a dimension for the load of a step. If the
+// refill is not documented, the baseline takes its place.
 func documentedOf(history *History, step *plan.Step, target string, d dimension) documented {
 	demand, _ := step.Demand(target)
 	of := limits.Bytes
@@ -27,7 +27,7 @@ func documentedOf(history *History, step *plan.Step, target string, d dimension)
 	return documented{baseline: rates.Baseline, burst: rates.Burst, bucket: rates.Bucket, refill: cmp.Or(rates.Refill, rates.Baseline)}
 }
 
-// documented returns the documented limits of a dimension for the load of the step.
+// documented calls documentedOf for the step and the target of the drain.
 func (d *drain) documented(one dimension) documented {
 	return documentedOf(&d.b.history, &d.b.step, d.b.result.Target, one)
 }
@@ -63,6 +63,5 @@ func EmptiedBy(of limits.Computed, burst *v1alpha1.BurstResult) []string {
 	return names
 }
 
-// within reports whether a value is close to a documented one: of is the documented value, and share is the largest
-// relative difference.
+// within reports whether value differs from the documented value by at most the given share of the documented value.
 func within(value, of, share float64) bool { return of > 0 && math.Abs(value-of) <= share*of }

@@ -43,7 +43,8 @@ func (b *builder) machines() []*machine {
 	return all
 }
 
-// sharing returns the i-th client of those that may share a machine: first the usable ones, then the hosted ones.
+// sharing returns client i of the clients that may share a machine: first the usable clients, then those whose ranks
+// another client runs.
 func (b *builder) sharing(i int) *Client {
 	if i < len(b.usable) {
 		return &b.usable[i]
@@ -51,7 +52,8 @@ func (b *builder) sharing(i int) *Client {
 	return &b.hosted[i-len(b.usable)]
 }
 
-// judgeMachines warns if the machines that the clients run on affect the figures.
+// judgeMachines adds warnings about the machines of the clients, such as shared machines, CPU throttling, CPU
+// saturation and the page cache.
 func (b *builder) judgeMachines() {
 	all := b.machines()
 	b.judgeSharing(all)
@@ -110,7 +112,7 @@ func (b *builder) judgeThrottling() {
 // cpuUse records the CPU usage of the busiest client, or of the busiest machine if that is higher.
 func (b *builder) cpuUse(machines []*machine) {
 	if b.load.SpansClients {
-		return // ranks that wait for each other are busy while they wait
+		return // MPI ranks are busy even while they wait for each other, so their CPU usage is not reported
 	}
 	most := 0.0
 	for i := range b.usable {
@@ -139,7 +141,7 @@ func (b *builder) usableCPU(client *Client) int64 {
 // used most of the machine's CPUs.
 func (b *builder) judgeSaturation(machines []*machine) {
 	if b.load.SpansClients {
-		return // ranks that wait for each other are busy while they wait
+		return // MPI ranks are busy even while they wait for each other
 	}
 	var own worst
 	for i := range b.usable {

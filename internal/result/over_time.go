@@ -31,8 +31,8 @@ func OverTime(step plan.Step, target string, clients []Client, history History) 
 	return made
 }
 
-// clientRates returns the rate of each client. The best, the median and the worst client are chosen from the same
-// rates.
+// clientRates returns the rate of each client, sorted by client. These are the rates from which the result reports the
+// best, the median and the worst client.
 func (b *builder) clientRates() []series.ClientRate {
 	if len(b.usable) < 2 || len(b.each) != len(b.usable) {
 		return nil
@@ -68,10 +68,10 @@ func (b *builder) points() []series.Point {
 
 // edges holds the instants at which the state of a target's points changes.
 type edges struct {
-	// first is the start of the first sample of any client, last the end of the last sample of any client.
+	// first is the start of the earliest sample of any client, and last the end of the latest.
 	first, last int64
-	// running is the start of the last client, measuring the end of the last warm-up, and ending the earliest end of a
-	// client's load.
+	// From running on, all clients run. From measuring on, none of them is in its warm-up. At ending, the load of the
+	// first client ends.
 	running, measuring, ending int64
 	spans                      []measure.ClientSpan
 }
@@ -170,7 +170,7 @@ func (e *edges) alone(one *measure.Series) []series.Point {
 // point returns the point for a window, in the state that the edges imply.
 func (e *edges) point(window measure.Window, counters [measure.NumOperations]measure.Counter) series.Point {
 	made := series.Point{StartNanoseconds: window.StartNanoseconds, EndNanoseconds: window.EndNanoseconds, Counters: counters}
-	const tolerance = joinGap // because timestamps are translated between clocks
+	const tolerance = joinGap // allow for errors in the translation of timestamps between clocks
 	switch {
 	case window.StartNanoseconds < e.running-tolerance || window.EndNanoseconds > e.ending+tolerance:
 		made.State = series.Transition

@@ -20,7 +20,7 @@ type Point struct {
 	LatencySeconds float64
 	// Derived is true if the latency was not measured but follows from the rate by Little's law.
 	Derived bool
-	// CPUShare and ThrottledShare are those of the busiest client, 0 to 1.
+	// CPUShare and ThrottledShare are those of the busiest client, as shares from 0 to 1.
 	CPUShare, ThrottledShare float64
 	// Documented holds the documented limits for these clients. Credits holds the fill level of each limit whose
 	// credits are tracked, by the name of the limit.
@@ -39,14 +39,14 @@ type Point struct {
 const (
 	// sameBlock is the largest relative difference in mean operation size at which two loads count as the same kind.
 	sameBlock = 0.02
-	// leastDeeper is the smallest factor in outstanding operations at which one step counts as deeper than another;
-	// aimDeeper is the preferred factor.
+	// leastDeeper is how many times as many outstanding operations a step must have to count as deeper than another. Of
+	// several deeper steps, the one closest to aimDeeper times as many is used.
 	leastDeeper, aimDeeper = 1.25, 2.0
-	// sameLatency is the largest relative difference between the latencies of the two shallowest steps up to which
-	// neither step is assumed to queue operations.
+	// sameLatency is a relative difference. If the latencies of the two shallowest steps differ by at most this,
+	// operations are assumed to queue in neither step.
 	sameLatency = 0.10
-	// sameOutstanding and sameRate are the largest relative differences, in outstanding operations and in rate, at
-	// which one step can stand in for another.
+	// sameOutstanding and sameRate are the largest relative differences, in outstanding operations and in rate, between
+	// a step and another step that can replace it.
 	sameOutstanding, sameRate = 0.05, 0.05
 	// exceeded is the multiple of a baseline above which a rate shows that credits were available.
 	exceeded = 1.25
@@ -58,8 +58,8 @@ func (p *Point) alike(q *Point) bool {
 	return a.Operation == b.Operation && p.Cached == q.Cached && a.BlockBytes > 0 && math.Abs(a.BlockBytes-b.BlockBytes) <= sameBlock*a.BlockBytes
 }
 
-// Relate derives facts about each point from the other points: the latency of a single operation, and the gain from
-// more outstanding operations.
+// Relate adds what can be learned about each point from the others: the latency of a single operation, and how much
+// more outstanding operations raise the rate.
 func Relate(points []*Point) {
 	for _, p := range points {
 		p.floorSeconds, p.deeperGain = floorOf(p, points), gainOf(p, points)
@@ -137,7 +137,7 @@ func deeperIn(p *Point, points []*Point) float64 {
 	return max(gain, 0.01)
 }
 
-// judged attributes the point's rate to limits.
+// judged determines which limits may have held back the point's rate.
 func (p *Point) judged() limits.Attribution {
 	m := limits.Measured{
 		Load: p.Demand.Load, Rate: p.Rate, LatencySeconds: p.LatencySeconds, Outstanding: p.Demand.Outstanding, FloorSeconds: p.floorSeconds, DeeperGain: p.deeperGain,

@@ -11,10 +11,11 @@ import (
 )
 
 const (
-	// tooFast is the multiple of the highest documented burst above which the storage alone cannot explain the rate.
+	// tooFast is the multiple of the highest documented burst above which a rate is suspicious: something else must
+	// have contributed to it, such as a cache or compression, or the documented limit is wrong.
 	tooFast = 1.25
-	// cacheMemories is the multiple of the server's memory at which a dataset is so large that the server's cache
-	// hardly matters.
+	// cacheMemories is the multiple of the server's memory that a dataset must have so that the server's cache can
+	// answer only a small part of the reads.
 	cacheMemories = 2
 )
 

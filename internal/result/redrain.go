@@ -6,8 +6,8 @@ import (
 	"github.com/storagebench/storagebench/internal/detect"
 )
 
-// sameSpent is the largest relative difference between the credits that two drains spent at which both are assumed to
-// have started with a full bucket.
+// sameSpent is a relative difference. If the amounts of credits that two drains spent differ by at most this, both
+// drains are assumed to have started with a full bucket.
 const sameSpent = 0.05
 
 // redrain measures the refill rate of each dimension whose credits may have run out.
@@ -49,7 +49,7 @@ func (d *drain) redrain() {
 
 // measureRefill replaces the previously known refill rate with the measured one, and recomputes the spent credits.
 func (d *drain) measureRefill(one dimension, idle float64) {
-	earlier := d.earlier(one) // only the warm-up, because the bucket was empty before it
+	earlier := d.earlier(one) // only the I/O of the warm-up, because the bucket was empty before it
 	through, before := 0.0, 0.0
 	for _, s := range earlier {
 		through += s.Rate * (s.EndSeconds - s.StartSeconds)
@@ -60,7 +60,7 @@ func (d *drain) measureRefill(one dimension, idle float64) {
 	}
 	at := *d.found[one].SecondsToBaseline
 	measured := detect.Estimate{Value: refillAt(at.Value)}
-	// The amount let through before the drop is as uncertain as the amount spent.
+	// The amount that the store let through before the drop has the same error as the amount of credits spent.
 	spent, seconds := d.lastDrop(one).Spent, idle+before+at.Value
 	first, last := refillAt(at.Low), refillAt(at.High)
 	measured.Low = min(first, last, measured.Value-(spent.Value-spent.Low)/seconds)

@@ -14,7 +14,7 @@ import (
 	"github.com/storagebench/storagebench/internal/search"
 )
 
-// Trials returns the measured steps of a search, in order. each is the measured time per step.
+// Trials returns the measured steps of a search, in order. each is the measured time of one step.
 func Trials(result *v1alpha1.TargetResult, each time.Duration) []search.Trial {
 	if result == nil {
 		return nil
@@ -68,7 +68,8 @@ func foldSearch(into *v1alpha1.TargetResult, step plan.Step, history History, ma
 	into.Knee = searchKnee(into)
 }
 
-// withWarnings returns all warnings of one list, plus the warnings of another list whose types are not in the first.
+// withWarnings returns the warnings in all, plus those in more whose types do not occur in all. The result is sorted
+// and has at most maxWarnings entries.
 func withWarnings(all, more []v1alpha1.Warning, kind v1alpha1.PhaseKind) []v1alpha1.Warning {
 	all = slices.Clone(all)
 	for _, warning := range more {
@@ -193,7 +194,7 @@ func conclude(into *v1alpha1.TargetResult, step plan.Step, history History, tria
 	found := v1alpha1.SearchResult{}
 	into.Search = &found
 	into.Warnings = slices.DeleteFunc(into.Warnings, func(w v1alpha1.Warning) bool { return w.Type == v1alpha1.WarningSearchInconclusive })
-	doubt := "" // why the search is inconclusive, and the remedy
+	doubt := "" // states why the search is inconclusive and what to do about it; empty if it is conclusive
 	bound := fmt.Sprintf("%g %% of operations within %s", math.Round((1-asked.Allowed)*1e6)/1e4, asked.Latency)
 	switch {
 	case decision.Stage != search.Done:

@@ -9,8 +9,8 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// maxSizeOff is the maximum relative difference between the number of timed operations and the number computed from the
-// bytes. If it is exceeded, the result has a warning. The size of every operation must be known.
+// maxSizeOff is the maximum relative difference between two counts of operations: those that were timed, and those
+// computed from the bytes and the known size of an operation. If it is exceeded, the result has a warning.
 const maxSizeOff = 0.05
 
 // judgeSizes warns if the byte rate and the rate of operations do not match. fio counts the two differently: operations

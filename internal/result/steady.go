@@ -89,8 +89,8 @@ func (b *builder) withoutInterval() string {
 	return "; no 95 % interval: only " + measure.FormatCount(len(samples), "sample")
 }
 
-// uncertain returns a clause saying that the mean is imprecise if half of its interval exceeds maxMeanErrorPPM.
-// Otherwise it returns "".
+// uncertain returns a clause saying that the mean is imprecise, or "" if half of its interval is at most
+// maxMeanErrorPPM.
 func (b *builder) uncertain() string {
 	most := int64(0)
 	for i := range b.result.Operations {

@@ -64,7 +64,8 @@ type builder struct {
 	// cutShort holds, for each of a drain's clients without a result, its samples up to its loss.
 	cutShort []*measure.Series
 	rates    measure.Rates
-	// each holds the rates of each usable client; nil if they cannot be separated.
+	// each holds the rates of each usable client. It is nil if the rates of the clients are not known individually, for
+	// example because one client counts the I/O of several clients.
 	each []measure.Rates
 	// demanded and demandKnown cache the result of demand.
 	demanded    *plan.Demand
@@ -102,8 +103,8 @@ func (b *builder) judgeSeries() {
 	}
 }
 
-// newBuilder determines the properties of the load. The planner did the same before the run, so if a workload cannot be
-// described now, its record was changed.
+// newBuilder determines the properties of the load by describing the workload. The planner did the same before the run,
+// so an error here means that the recorded workload was changed after that.
 func newBuilder(step plan.Step, target string, clients []Client, history History) *builder {
 	b := &builder{step: step, clients: clients, history: history, load: step.Load(target)}
 	b.result.Target = target

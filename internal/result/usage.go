@@ -156,7 +156,7 @@ func (b *builder) sumUsage() *Usage {
 	switch total.Compression {
 	case compressionShown, compressionHidden, compressionNone, compressionUnknown:
 	default:
-		total.Compression = compressionUnknown // a value that only a newer agent knows
+		total.Compression = compressionUnknown // A newer agent may report other values.
 	}
 	return total
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/storagebench/storagebench/internal/measure"
 )
 
-// Bounds of the API.
+// Limits that the API sets on the lengths of lists and messages.
 const (
 	maxWarnings      = 32
 	maxMessageLength = 512
@@ -35,12 +35,12 @@ type warnings struct {
 	statements map[v1alpha1.WarningType][]statement
 }
 
-// statement is a text and the clients that it concerns. The list is empty if it concerns all clients or no particular
-// one.
+// statement is a text and the clients that it concerns. The list of clients is empty if the text concerns all clients
+// or no particular client.
 type statement struct {
 	text    string
 	clients []int
-	// told is true if the text itself names its clients.
+	// told is true if the text itself says which clients it concerns, so that their names need not be added.
 	told bool
 }
 
@@ -169,7 +169,7 @@ func warningType(name string) (kind v1alpha1.WarningType, prefix string) {
 	return v1alpha1.WarningToolError, fmt.Sprintf("the agent warned of %q: ", v1alpha1.Truncate(name, 40))
 }
 
-// worst tracks the client with the greatest figure among those with a problem.
+// worst collects the clients with a problem, and records which of them has the highest figure.
 type worst struct {
 	clients []int
 	client  int
@@ -183,7 +183,7 @@ func (w *worst) add(client int, figure float64) {
 	w.clients = append(w.clients, client)
 }
 
-// others returns a text with the number of clients that have the problem, or "" if only one has it.
+// others returns a text that says how many clients have the problem, or "" if only one has it.
 func (w *worst) others() string {
 	if len(w.clients) < 2 {
 		return ""
