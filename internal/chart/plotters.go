@@ -22,8 +22,8 @@ func (b *Band) Named(x Axis) bool {
 	return letterWidth*float64(len([]rune(b.Name))) <= room-4
 }
 
-// Plot gives the bands two alternating backgrounds and labels them with their names; a band that is too narrow gets its
-// number in the page's legend instead.
+// Plot draws the bands as two alternating backgrounds and labels each with its name. A band that is too narrow for its
+// name is labelled with its number in the page's legend.
 func (b bands) Plot(c draw.Canvas, p *plot.Plot) {
 	x, _ := p.Transforms(&c)
 	to := on(c)

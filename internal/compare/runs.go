@@ -31,7 +31,8 @@ type RunPhase struct {
 	Refused string   `json:"refused,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
 	Figures []Figure `json:"figures,omitempty"`
-	// Cells are the cells of a sweep or the steps of a ramp. Count counts the cells in which each side was better.
+	// Cells are the cells of a sweep or the steps of a ramp. Count holds the number of cells in which each side was
+	// better.
 	Cells []Cell                   `json:"cells,omitempty"`
 	Count *v1alpha1.CellComparison `json:"count,omitempty"`
 

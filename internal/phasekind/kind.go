@@ -15,7 +15,7 @@ type Kind struct {
 	// Limited is true if the documented limits of a target apply to the load of each phase of the kind.
 	Limited bool
 	// PicksRates is true if the phase picks the rate of each of its steps when the step begins. Its load is an open
-	// loop, its rates are not limits of the store, and it may not need all of its steps.
+	// loop. Its rates are chosen, so they do not show what limits the store, and it may not need all of its steps.
 	PicksRates bool
 	// Interleaved is true if the phase alternates between blocks that each load only some of its targets. Each block is
 	// a step with its own figures; the phase measures the difference between them.

@@ -189,8 +189,8 @@ func phaseBands(d Document) []chart.Band {
 	return bands
 }
 
-// timeAxis returns an axis over all bands and lines. It starts at 0, the start of the run, unless the time before them
-// is at least a quarter of their length.
+// timeAxis returns an axis over all bands and lines. It starts at 0, the start of the run. If the time before the first
+// band or line is at least a quarter of the time that they cover, it starts with them instead.
 func timeAxis(bands []chart.Band, lines []chart.Line) chart.Axis {
 	from, to := math.Inf(1), math.Inf(-1)
 	for _, b := range bands {

@@ -9,7 +9,8 @@ import (
 	"github.com/storagebench/storagebench/internal/compare"
 )
 
-// sweepPair writes, for a sweep of two targets, both matrices side by side and in how many cells each target is faster.
+// sweepPair writes the results of a sweep of two targets: the matrices of both targets side by side, and the number of
+// cells in which each target is faster.
 func (p *page) sweepPair(phase string, sweep *v1alpha1.SweepPhase, pair *compare.Pair) {
 	p.details(func() { p.sweepMatrices(phase, sweep, pair) })
 	p.line(phase + ": " + countText(pair))

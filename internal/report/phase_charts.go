@@ -241,7 +241,8 @@ func curveOfRates(phase *v1alpha1.PhaseResult, axis *loads, index int) view {
 	return made
 }
 
-// rampPoint returns the throughput of a step, or its IOPS if moves is false, with its interval if known.
+// rampPoint returns the point of a step: its throughput or, if moves is false because the steps move no bytes, its
+// IOPS. The point has an interval if that is known.
 func rampPoint(step v1alpha1.StepResult, moves bool, value int64) chart.CurvePoint {
 	bytes, operations, _ := phasekind.Total(step.Operations)
 	total, scale := bytes, 1.0

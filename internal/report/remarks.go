@@ -56,7 +56,7 @@ func remarksOf(d Document, severity v1alpha1.Severity) []item {
 
 func textOf(warning v1alpha1.Warning) string { return string(warning.Type) + ": " + warning.Message }
 
-// textsOf returns the texts of all warnings of phases with one severity.
+// textsOf returns the texts of all warnings with the given severity that phases reported.
 func textsOf(d Document, severity v1alpha1.Severity) map[string]bool {
 	texts := map[string]bool{}
 	for _, target := range v1alpha1.TargetResults(d.Phases) {

@@ -14,14 +14,14 @@ const (
 	maxDrops    = 16
 )
 
-// API values of a refill's source.
+// Values that the API uses for the source of a refill rate.
 const (
 	refillMeasured   = "Measured"
 	refillDocumented = "Documented"
 	refillAssumed    = "Assumed"
 )
 
-// API values of a drop's cause.
+// Values that the API uses for the cause of a drop.
 const (
 	causeVolume  = "Volume"
 	causeUnknown = "Unknown"

@@ -50,7 +50,7 @@ type Client struct {
 	// Notices are the agent's warnings during the step.
 	Notices []Notice
 	CPU     CPU
-	// UnwrittenBytes is the number of bytes in the range of the reads that were never written.
+	// UnwrittenBytes is the number of never-written bytes in the range that the client reads.
 	UnwrittenBytes uint64
 	// ClockUncertainty is the maximum error of the client's timestamps.
 	ClockUncertainty time.Duration

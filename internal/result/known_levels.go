@@ -107,7 +107,7 @@ func fullSamples(samples []detect.Sample, above float64) int {
 	return 0
 }
 
-// leading returns how many samples, from the first on, are above a rate without interruption.
+// leading returns the number of consecutive samples above a rate with which the list starts.
 func leading(samples []detect.Sample, above float64) int {
 	for i, s := range samples {
 		if s.Rate <= above {

@@ -112,7 +112,7 @@ func (b *builder) judgeThrottling() {
 // cpuUse records the CPU usage of the busiest client, or of the busiest machine if that is higher.
 func (b *builder) cpuUse(machines []*machine) {
 	if b.load.SpansClients {
-		return // MPI ranks are busy even while they wait for each other, so their CPU usage is not reported
+		return // MPI ranks are busy even while they wait for each other, so their CPU usage is not recorded
 	}
 	most := 0.0
 	for i := range b.usable {

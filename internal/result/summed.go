@@ -30,7 +30,7 @@ func (s *summed) of(d dimension) []detect.Sample {
 	return s.bytes
 }
 
-// dimension is what a bucket's credits count: bytes or operations.
+// dimension is the unit of a bucket's credits: bytes or operations.
 type dimension int
 
 const (

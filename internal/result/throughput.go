@@ -121,7 +121,7 @@ func (b *builder) skew(nanoseconds int64) {
 
 func (b *builder) spread(rates []measure.Rates) {
 	if len(b.hosted) > 0 {
-		return // one client counts the I/O of several clients' ranks
+		return // a client's rate then includes the I/O of other clients' ranks
 	}
 	b.each = rates
 	values := make([]float64, len(rates))

@@ -59,7 +59,7 @@ type TypeUsage struct {
 	Space
 }
 
-// API values of Usage.Compression.
+// Possible values of Usage.Compression, as in the API.
 const (
 	compressionShown   = "Shown"
 	compressionHidden  = "Hidden"

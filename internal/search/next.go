@@ -153,7 +153,8 @@ type Share struct{ Mean, Half float64 }
 // student is the 97.5 % quantile of Student's distribution with Confirmations - 1 degrees of freedom.
 const student = 2.776
 
-// Slower returns the share of slower operations over steps of one rate.
+// Slower returns the share of operations that were slower than the latency bound, over several steps with the same
+// rate.
 func Slower(rounds []Trial) Share {
 	if len(rounds) == 0 {
 		return Share{}

@@ -1,9 +1,9 @@
 // Package trend compares a run with earlier ones of the same benchmark. It is pure.
 //
-//	Compare     returns the part of a run by which other runs are compared with it: up to four figures,
-//	            the kind of store, facts that may explain a change; recorded with the run when it ends
-//	History     the runs with which a benchmark's next run is compared, as kept in its status: it
-//	            survives the deletion of the runs
+//	Compare     extracts from a run what is compared with other runs: up to four figures, the kind of store,
+//	            and facts that may explain a change; recorded with the run when it ends
+//	History     the runs with which a benchmark's next run is compared; kept in the benchmark's status, so
+//	            that it survives the deletion of the runs
 //	Judge       compares a run with a history; returns a verdict, changes of level, and the extended history
 //
 // The choice of figures depends on the specification and not on the results, so that runs with the same spec.run have
